@@ -121,14 +121,14 @@ const rpc = (method: string, params: object = {}) =>
   }>;
 
 describe("a route", () => {
-  it("is in the table, with every method that it has", () => {
+  it("is in the table, with each of its methods", () => {
     const served = town.service.routes.map(nameOf);
     expect(served.filter((name) => !Object.hasOwn(table, name))).toEqual([]);
     expect(Object.keys(table).filter((name) => !served.includes(name))).toEqual([]);
     expect(served).toEqual([...new Set(served)]);
   });
 
-  it.each(Object.keys(table))("%s lets in whom it must, and nobody else", async (name) => {
+  it.each(Object.keys(table))("%s admits exactly the callers in its policy", async (name) => {
     expect(await deviations(table[name] as Row, world, base)).toEqual([]);
   });
 
@@ -144,7 +144,7 @@ describe("a route", () => {
     await Promise.all(head);
   });
 
-  it("has no other method, for anyone", async () => {
+  it("has no other method, for any caller", async () => {
     const paths = new Set(town.service.routes.map(({ path }) => path));
     for (const path of paths) {
       const known = town.service.routes.filter((route) => route.path === path);
@@ -165,7 +165,7 @@ describe("a route", () => {
 });
 
 describe("an operation of the MCP endpoint", () => {
-  it("is in the table when it is announced", async () => {
+  it("is in the table when it is advertised", async () => {
     const { result } = await rpc("server/discover");
     expect(Object.keys(result?.capabilities as object)).toEqual(announced.capabilities);
     const listed = async (method: string, member: string) =>
@@ -183,7 +183,7 @@ describe("an operation of the MCP endpoint", () => {
     expect(prompts.map(({ name }) => name)).toEqual(Object.keys(announced.prompts));
   });
 
-  it.each(Object.entries(announced.tools))("tools/call %s needs %s", async (name, scope) => {
+  it.each(Object.entries(announced.tools))("tools/call %s requires %s", async (name, scope) => {
     const params = { name, arguments: argumentsOf(name) };
     const row: Row = {
       policy: gated("/mcp", scope),
@@ -193,7 +193,7 @@ describe("an operation of the MCP endpoint", () => {
   });
 
   it.each(Object.entries(announced.tools))(
-    "tools/call %s needs %s of older clients too, also in a batch and under another name",
+    "tools/call %s requires %s from older clients too, also in a batch and under another name",
     async (name, scope) => {
       const params = { name, arguments: argumentsOf(name) };
       const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
@@ -214,7 +214,7 @@ describe("an operation of the MCP endpoint", () => {
   );
 
   it.each(Object.entries(announced.resources))(
-    "resources/read of %s needs %s",
+    "resources/read of %s requires %s",
     async (at, scope) => {
       const params = { uri: at.replace("{symbol}", "ALDER.SIM") };
       const row: Row = {
@@ -225,19 +225,22 @@ describe("an operation of the MCP endpoint", () => {
     },
   );
 
-  it.each(Object.entries(announced.prompts))("prompts/get of %s needs %s", async (name, scope) => {
-    const params = { name, arguments: { symbol: "ALDER.SIM" } };
-    const row: Row = {
-      policy: gated("/mcp", scope),
-      send: (credential) => postMcp(base, { method: "prompts/get", params }, credential),
-    };
-    expect(await deviations(row, world, base)).toEqual([]);
-  });
+  it.each(Object.entries(announced.prompts))(
+    "prompts/get of %s requires %s",
+    async (name, scope) => {
+      const params = { name, arguments: { symbol: "ALDER.SIM" } };
+      const row: Row = {
+        policy: gated("/mcp", scope),
+        send: (credential) => postMcp(base, { method: "prompts/get", params }, credential),
+      };
+      expect(await deviations(row, world, base)).toEqual([]);
+    },
+  );
 
   const methods = ClientRequestSchema.options.map(({ shape }) => shape.method.value as string);
 
   it.each([...new Set([...methods, ...ungated, "subscriptions/listen"])])(
-    "%s is for nobody without a credential",
+    "%s requires a credential",
     async (method) => {
       const row: Row = {
         policy: (credential) => {
@@ -254,15 +257,15 @@ describe("an operation of the MCP endpoint", () => {
   const known = [...ungated, ...onSignals, "tools/call"];
 
   it.each(methods.filter((method) => !known.includes(method)))(
-    "%s does not exist, whoever asks",
+    "%s does not exist for any caller",
     async (method) => {
       expect((await rpc(method)).error?.code).toBe(-32_601);
     },
   );
 });
 
-describe("everything that the matrix aimed at", () => {
-  it("is as it was", async () => {
+describe("after all requests of the matrix", () => {
+  it("the stored data is unchanged", async () => {
     const { agent, agentToken, person } = victims;
     const token = { authorization: `Bearer ${agentToken}` };
     expect((await fetch(`${base}/api/signals?limit=1`, { headers: token })).status).toBe(200);
@@ -279,7 +282,7 @@ describe("everything that the matrix aimed at", () => {
     expect(await ids.lookUp()).toMatchObject(ids.told);
   });
 
-  it("made the service log no failure of its own", () => {
+  it("the service has logged no internal failure", () => {
     expect(town.logged).toEqual([]);
   });
 });

@@ -62,7 +62,7 @@ describe.each(["1", "0"])("a message with MCP_FAST_PATH=%s", async (path) => {
     expect(text).not.toContain('"result"');
   });
 
-  it("counts once, and is refused with a way on when there were too many", async () => {
+  it("counts once, and over the limit is answered with the time to retry", async () => {
     const strict = await startTown({ MCP_FAST_PATH: path, RATE_LIMITS: "calls-anonymous=5/3600" });
     const by = await newToken(strict.base);
     const headers = { ...LEGACY, authorization: `Bearer ${by}` };
@@ -75,7 +75,7 @@ describe.each(["1", "0"])("a message with MCP_FAST_PATH=%s", async (path) => {
     expect(Number(answers[5]?.headers["retry-after"])).toBeGreaterThan(0);
   });
 
-  it("may stay a half: whoever leaves while sending is forgotten", async () => {
+  it("may be incomplete: a client that disconnects while sending leaves no state behind", async () => {
     const { port } = new URL(town.base);
     const socket = connect(Number(port), "127.0.0.1");
     const head = `POST /mcp HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n{`;

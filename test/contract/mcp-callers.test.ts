@@ -75,7 +75,7 @@ function question(index: number) {
   return { token, status, expected: known.get(`${name} ${symbol}`), call: { way, id, params } };
 }
 
-it("gives each of 6,000 calls at once its own answer, whoever else uses the same id", async () => {
+it("returns to each of 6,000 concurrent calls its own answer, even when callers share ids", async () => {
   const asked = Array.from({ length: 6_000 }, (_, index) => question(index));
   const answers = await Promise.all(
     asked.map(async ({ token, call, status, expected }) => ({

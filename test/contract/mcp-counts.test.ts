@@ -62,14 +62,14 @@ function leap(ms: number): void {
   onTestFinished(() => spy.mockRestore());
 }
 
-describe.each(["1", "0"])("what is counted with MCP_FAST_PATH=%s", async (path) => {
+describe.each(["1", "0"])("rate limiting with MCP_FAST_PATH=%s", async (path) => {
   const start = async (points: number): Promise<Asked> => {
     const limits = `calls-anonymous=${points}/3600`;
     const { base } = await startTown({ MCP_FAST_PATH: path, RATE_LIMITS: limits });
     return { base, token: await newToken(base) };
   };
 
-  it("is a message whose body is still to come", async () => {
+  it("counts a message before its body arrives", async () => {
     const asked = await start(1);
     const slow = await beginSlowly(asked);
     expect((await send(asked)).status).toBe(429);
@@ -78,7 +78,7 @@ describe.each(["1", "0"])("what is counted with MCP_FAST_PATH=%s", async (path) 
     expect(answer).toContain("get_signal");
   });
 
-  it("is each message of a batch", async () => {
+  it("counts each message of a batch", async () => {
     const asked = await start(5);
     const batch = [1, 2, 3].map((id) => ({ ...MESSAGE, id }));
     const first = await send(asked, batch);
@@ -91,16 +91,16 @@ describe.each(["1", "0"])("what is counted with MCP_FAST_PATH=%s", async (path) 
   });
 });
 
-describe.each(["1", "0"])("a body that takes its time with MCP_FAST_PATH=%s", async (path) => {
+describe.each(["1", "0"])("a slow body with MCP_FAST_PATH=%s", async (path) => {
   const { base } = await startTown({ MCP_FAST_PATH: path });
 
-  it("is answered when its sender still may ask", async () => {
+  it("is answered while its credential is still valid", async () => {
     const slow = await beginSlowly({ base, token: await newToken(base) });
     leap(1_000);
     expect(await endSlowly(slow)).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it("is refused when the token was revoked meanwhile", async () => {
+  it("is rejected when the token was revoked in the meantime", async () => {
     const token = await newToken(base);
     const slow = await beginSlowly({ base, token });
     await postForm(`${base}/oauth/revoke`, { token });
@@ -114,8 +114,8 @@ describe.each(["1", "0"])("a body that takes its time with MCP_FAST_PATH=%s", as
 /** Collections in which a credential is looked for: OAuth tokens and API keys. */
 const CREDENTIALS = /^(oidc:|api-keys$)/;
 
-describe("a wrong token", () => {
-  it("is looked up once, whichever path its message takes", async () => {
+describe("an invalid token", () => {
+  it("is looked up once, on either path", async () => {
     const looks = [];
     for (const path of ["1", "0"]) {
       const { base, service } = await startTown({ MCP_FAST_PATH: path });

@@ -30,7 +30,7 @@ describe.each(eras)("the prompt verify_signal for a client of $era", ({ ask }) =
     return messages[0]?.content.text ?? "";
   };
 
-  it("is the only one, says what it does and needs a symbol", async () => {
+  it("is the only prompt, states what it does and requires a symbol", async () => {
     const { prompts } = await resultOf<{ prompts: object[] }>(ask("prompts/list"));
     expect(prompts).toEqual([
       {
@@ -42,7 +42,7 @@ describe.each(eras)("the prompt verify_signal for a client of $era", ({ ask }) =
     ]);
   });
 
-  it("names tools that there are, and the symbol as the market writes it", async () => {
+  it("names existing tools, and the symbol in the market's spelling", async () => {
     const text = await textFor("alder/sim");
     expect(text).toContain('with symbol "ALDER.SIM"');
     const named = new Set(text.match(/\b(?:get|find|list|manage|register)_[a-z_]+\b/g));
@@ -50,7 +50,7 @@ describe.each(eras)("the prompt verify_signal for a client of $era", ({ ask }) =
     expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining([...named]));
   });
 
-  it("asks for members of answers that there are", async () => {
+  it("names existing members of answers", async () => {
     const text = await textFor("ALDER.SIM");
     const { output: signal } = tools.find(({ name }) => name === "get_signal") ?? {};
     const { output: factors } = tools.find(({ name }) => name === "get_factors") ?? {};
@@ -63,7 +63,7 @@ describe.each(eras)("the prompt verify_signal for a client of $era", ({ ask }) =
     }
   });
 
-  it("says how to doubt, how to report and that it is no advice", async () => {
+  it("explains how to check, how to report and that it is not advice", async () => {
     const text = await textFor("ALDER.SIM");
     for (const words of [
       "Doubt it when",
@@ -77,7 +77,7 @@ describe.each(eras)("the prompt verify_signal for a client of $era", ({ ask }) =
     }
   });
 
-  it("leaves out off-exchange trades for a coin, which has none", async () => {
+  it("omits off-exchange trades for a coin, which has none", async () => {
     const coins = town.service.market.instruments().filter((one) => one.assetClass === "crypto");
     const text = await textFor(coins[0]?.symbol ?? "");
     expect(text).not.toContain("get_darkpool");
@@ -93,14 +93,14 @@ describe.each(eras)("the prompt verify_signal for a client of $era", ({ ask }) =
     ],
     ["\u202e", "ticker", "ASCII"],
     ["A".repeat(21), "ticker", "20"],
-  ])("refuses the symbol %j and says what to do", async (symbol, ...words) => {
+  ])("rejects the symbol %j with the next step", async (symbol, ...words) => {
     const { error } = await messageOf(get({ symbol }));
     expect(error?.code).toBe(-32_602);
     for (const word of words) expect(error?.message).toContain(word);
   });
 
   it.each([[{}], [{ symbol: "" }], [{ symbol: "ALDER.SIM", extra: "x" }]])(
-    "refuses the arguments %j",
+    "rejects the arguments %j",
     async (given) => {
       expect((await messageOf(get(given))).error?.code).toBe(-32_602);
     },
@@ -111,7 +111,7 @@ describe.each(eras)("the prompt verify_signal for a client of $era", ({ ask }) =
     expect((await messageOf(other)).error?.code).toBe(-32_602);
   });
 
-  it("completes a symbol that was begun", async () => {
+  it("completes a partial symbol", async () => {
     const ref = { type: "ref/prompt", name: "verify_signal" };
     const params = { ref, argument: { name: "symbol", value: "ald" } };
     expect(await resultOf(ask("completion/complete", params))).toMatchObject({
@@ -120,7 +120,7 @@ describe.each(eras)("the prompt verify_signal for a client of $era", ({ ask }) =
   });
 
   it.each(["verify_signal", "no_such_prompt"])(
-    "is refused without the scope, before %s is looked for",
+    "is rejected without the scope, before %s is looked up",
     async (name) => {
       const response = await ask("prompts/get", { name, arguments: {} }, withoutScope);
       expect(response.status).toBe(403);
@@ -130,6 +130,6 @@ describe.each(eras)("the prompt verify_signal for a client of $era", ({ ask }) =
   );
 });
 
-it("the service logs no failure because of any of that", () => {
+it("the service logs no internal failure during these tests", () => {
   expect(town.logged).toEqual([]);
 });

@@ -29,7 +29,7 @@ const signalOf = async (symbol: string) =>
   (await fetch(`${base}/api/signals?symbol=${symbol}`, { headers: bearer(token) })).json();
 
 describe.each(eras)("resources for a client of $era", ({ ask }) => {
-  it("are a list of instruments, and a template of signals", async () => {
+  it("consist of a list of instruments and a template of signals", async () => {
     const { result } = await messageOf(ask("resources/templates/list"));
     expect(result?.resourceTemplates).toEqual([
       {
@@ -51,7 +51,7 @@ describe.each(eras)("resources for a client of $era", ({ ask }) => {
     ]);
   });
 
-  it("list every instrument by its identity, as find_instruments has it", async () => {
+  it("list every instrument by its identity, like find_instruments", async () => {
     const { contents } = await resultOf<Read>(ask("resources/read", { uri: INSTRUMENTS }));
     expect(contents).toEqual([
       { uri: INSTRUMENTS, mimeType: "application/json", text: expect.any(String) },
@@ -67,7 +67,7 @@ describe.each(eras)("resources for a client of $era", ({ ask }) => {
     expect(listed.nextCursor).toBeNull();
   });
 
-  it("are read as get_signal answers", async () => {
+  it("return the same content as get_signal", async () => {
     const { contents } = await resultOf<Read>(ask("resources/read", { uri: SIGNAL }));
     expect(contents).toEqual([
       { uri: SIGNAL, mimeType: "application/json", text: expect.any(String) },
@@ -76,7 +76,7 @@ describe.each(eras)("resources for a client of $era", ({ ask }) => {
   });
 
   it.each(["market://signals/alder.sim", "market://signals/%41LDER%2ESIM"])(
-    "are found at %s as well",
+    "are also found at %s",
     async (uri) => {
       const { contents } = await resultOf<Read>(ask("resources/read", { uri }));
       expect(JSON.parse(contents[0].text)).toMatchObject({ symbol: "ALDER.SIM" });
@@ -92,13 +92,13 @@ describe.each(eras)("resources for a client of $era", ({ ask }) => {
     `market://signals/${"A".repeat(3_000)}`,
     "file:///etc/passwd",
     "no address",
-  ])("are refused at %j", async (uri) => {
+  ])("are rejected at %j", async (uri) => {
     const { error } = await messageOf(ask("resources/read", { uri }));
     expect(error?.code).toBe(-32_602);
     expect(error?.message).not.toMatch(/\.ts|at .+:\d/);
   });
 
-  it("say what an unknown symbol may have been meant to be", async () => {
+  it("suggest candidates for an unknown symbol", async () => {
     const { error } = await messageOf(ask("resources/read", { uri: "market://signals/ALDE.SIM" }));
     expect(error).toMatchObject({
       ...{ code: -32_602, data: { uri: "market://signals/ALDE.SIM" } },
@@ -106,7 +106,7 @@ describe.each(eras)("resources for a client of $era", ({ ask }) => {
     });
   });
 
-  it("complete a symbol that was begun, and offer at most a hundred", async () => {
+  it("complete a partial symbol, with at most a hundred candidates", async () => {
     const complete = async (value: string) => {
       const ref = { type: "ref/resource", uri: "market://signals/{symbol}" };
       const params = { ref, argument: { name: "symbol", value } };
@@ -148,14 +148,14 @@ describe("subscriptions for a client of 2026-07-28", () => {
   const listen = (resourceSubscriptions: unknown, by = token) =>
     askNew("subscriptions/listen", { notifications: { resourceSubscriptions } }, by);
 
-  it("are announced", async () => {
+  it("are advertised", async () => {
     const { result } = await messageOf(askNew("server/discover"));
     expect(result?.capabilities).toMatchObject({
       resources: { listChanged: false, subscribe: true },
     });
   });
 
-  it("are refused without the scope, also for nothing and for what is not there", async () => {
+  it("are rejected without the scope, even for an empty list or an unknown resource", async () => {
     for (const uris of [[SIGNAL], [], ["market://signals/NOBODY.SIM"], "nonsense"]) {
       const response = await listen(uris, withoutScope);
       expect(response.status).toBe(403);
@@ -170,7 +170,7 @@ describe("subscriptions for a client of 2026-07-28", () => {
     [INSTRUMENTS, "market://signals/{symbol}"],
     ["file:///etc/passwd", "market://signals/{symbol}"],
     ["", "market://signals/{symbol}"],
-  ])("to %j are refused, since nothing would ever come", async (uri, said) => {
+  ])("to %j are rejected, since they would never notify", async (uri, said) => {
     const response = await listen([SIGNAL, uri]);
     expect(response.status).toBe(400);
     const body = await response.text();
@@ -178,7 +178,7 @@ describe("subscriptions for a client of 2026-07-28", () => {
     expect(body).toContain(said);
   });
 
-  it("are to a hundred at most", async () => {
+  it("are limited to a hundred resources", async () => {
     const uris = Array.from({ length: 101 }, (_, index) => `market://signals/S${index}`);
     const response = await listen(uris);
     expect(response.status).toBe(400);
@@ -190,12 +190,12 @@ describe("subscriptions for a client of 2026-07-28", () => {
     [{}],
     [{ notifications: 7 }],
     [{ notifications: { resourceSubscriptions: 7 } }],
-  ])("with the parameters %j are refused as MCP says", async (params) => {
+  ])("with the parameters %j are rejected with the error that MCP specifies", async (params) => {
     const { error } = await messageOf(askNew("subscriptions/listen", params));
     expect(error?.code).toBe(-32_602);
   });
 
-  it("to nothing that there is end at once, and count for nothing", async () => {
+  it("to unknown resources only end at once, and do not count against the limit", async () => {
     for (let count = 0; count < 7; count++) {
       const response = await askNew("subscriptions/listen", {
         notifications: { toolsListChanged: true },
@@ -206,7 +206,7 @@ describe("subscriptions for a client of 2026-07-28", () => {
     }
   });
 
-  it("listen to nothing any more when they have ended", async () => {
+  it("release their listeners when they end", async () => {
     let listening = 0;
     const app = await startAlertApp({
       onSignal: () => {
@@ -224,7 +224,7 @@ describe("subscriptions for a client of 2026-07-28", () => {
     await expect.poll(() => listening).toBe(0);
   });
 
-  it("are not made by a message that says something else in its headers", async () => {
+  it("are rejected when the headers contradict the message", async () => {
     const response = await postJson(
       `${base}/mcp`,
       { jsonrpc: "2.0", id: 1, method: "subscriptions/listen", params: { notifications: {} } },
@@ -238,7 +238,7 @@ describe("subscriptions for a client of 2026-07-28", () => {
 });
 
 describe("subscriptions for a client of 2025-11-25", () => {
-  it("are not announced, since there are no sessions that they could live in", async () => {
+  it("are not advertised, since there are no sessions to hold them", async () => {
     const params = {
       protocolVersion: "2025-11-25",
       capabilities: {},
@@ -264,14 +264,17 @@ describe("subscriptions for a client of 2025-11-25", () => {
     },
   );
 
-  it.each(["GET", "DELETE"])("there is no %s, which those would be kept by", async (method) => {
-    const response = await fetch(`${base}/mcp`, { method, headers: bearer(token) });
-    expect(response.status).toBe(405);
-  });
+  it.each(["GET", "DELETE"])(
+    "have no session endpoint: %s is answered with 405",
+    async (method) => {
+      const response = await fetch(`${base}/mcp`, { method, headers: bearer(token) });
+      expect(response.status).toBe(405);
+    },
+  );
 });
 
 describe("the service", () => {
-  it("logs no failure because of any of that", () => {
+  it("logs no internal failure during these tests", () => {
     expect(town.logged).toEqual([]);
   });
 });

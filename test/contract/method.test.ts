@@ -33,7 +33,7 @@ function pass(): void {
 }
 
 describe("GET /api/method/{version}", () => {
-  it("publishes weights, rules and the newest tables, and says that they are simulated", async () => {
+  it("publishes weights, rules and the newest tables, and marks them as simulated", async () => {
     const answer = await json<z.output<typeof Method>>("/api/method/1.0.0");
     expect(Method.parse(answer)).toEqual(answer);
     const ajv = new Ajv2020({ strict: false });
@@ -52,7 +52,7 @@ describe("GET /api/method/{version}", () => {
     expect(answer.tables.map(({ content }) => content.assetClass)).toEqual(["stock", "crypto"]);
   });
 
-  it("gives the one table that an answer of get_factors names, of now and of then", async () => {
+  it("returns the table that an answer of get_factors names, current or past", async () => {
     const versions = new Set<string>();
     for (const query of ["", "&asOf=2026-11-21T04:58:30Z"]) {
       const factors = await factorsOf(query);
@@ -65,7 +65,7 @@ describe("GET /api/method/{version}", () => {
     expect(versions.size).toBe(2);
   });
 
-  it("may be kept for ever by who asked for a table, for one session without", async () => {
+  it("is cacheable forever with a version, and for one session without", async () => {
     const address = addressOf(await factorsOf(""));
     const named = await ask(address);
     expect(named.headers.get("cache-control")).toBe("private, max-age=31536000, immutable");
@@ -87,7 +87,7 @@ describe("GET /api/method/{version}", () => {
     expect(again.headers.get("etag")).toBe(named.headers.get("etag"));
   });
 
-  it("forgets a table with the last answer that names it, and says so", async () => {
+  it("drops a table with the last answer that names it, and says so", async () => {
     const address = addressOf(await factorsOf(""));
     for (let day = 0; day < 32; day++) pass();
     const response = await ask(address);
@@ -109,14 +109,14 @@ describe("GET /api/method/{version}", () => {
     ["1.0.0?tables=a&tables=b", 400, "invalid_request"],
     ["1.0.0?table=a", 400, "invalid_request"],
     ["1.0.0?__proto__=a", 400, "invalid_request"],
-  ])("refuses %s with %i %s and says what to ask", async (path, status, code) => {
+  ])("answers %s with %i %s and the next step", async (path, status, code) => {
     const response = await ask(`/api/method/${path}`);
     expect(response.status).toBe(status);
     expect(response.headers.get("content-type")).toContain("application/problem+json");
     expect(await response.json()).toMatchObject({ code, next: expect.stringMatching(/\S/) });
   });
 
-  it("is for whoever may read factors", async () => {
+  it("requires the scope to read factors", async () => {
     const other = await newToken(base, { scope: "signals:read" });
     expect((await getWith(other, `${base}/api/method/1.0.0`)).status).toBe(403);
     expect((await fetch(`${base}/api/method/1.0.0`)).status).toBe(401);

@@ -119,14 +119,17 @@ const provoked: Partial<Readonly<Record<ProblemCode, () => Promise<Response>>>> 
   },
 };
 
-describe("next", () => {
-  it.each(Object.entries(provoked))("leads somewhere after %s", async (code, provoke) => {
-    const refusal = (await (await provoke()).json()) as Refusal;
-    expect(refusal.code).toBe(code);
-    await follow(refusal.next);
-  });
+describe("the next member of an error", () => {
+  it.each(Object.entries(provoked))(
+    "leads to an existing address after %s",
+    async (code, provoke) => {
+      const refusal = (await (await provoke()).json()) as Refusal;
+      expect(refusal.code).toBe(code);
+      await follow(refusal.next);
+    },
+  );
 
-  it("leads somewhere in every example of the description", async () => {
+  it("leads to an existing address in every example of the OpenAPI document", async () => {
     const nexts = Array.from(openapi.matchAll(/"next":("(?:[^"\\]|\\.)*")/g), ([, text = ""]) =>
       String(JSON.parse(text)),
     ).filter((next) => !next.startsWith("Did you mean: ACME"));
@@ -134,7 +137,7 @@ describe("next", () => {
     for (const next of new Set(nexts)) await follow(next);
   });
 
-  it("leads somewhere wherever the source has one", async () => {
+  it("leads to an existing address wherever the source code writes one", async () => {
     const nexts = [...new Set(sources.flatMap(writtenIn))];
     expect(nexts.length).toBeGreaterThan(50);
     for (const next of nexts) await follow(next);
@@ -142,7 +145,7 @@ describe("next", () => {
 });
 
 describe("an agent that lacks alerts:write", () => {
-  it("is led over its claim to an alert", async () => {
+  it("is led through its claim to an alert", async () => {
     const agent = await register(base, { scope: "" });
     const own = await tokenOf(base, agent);
     const refused = await postJson(`${base}/api/alerts`, ALERT, withToken(own));
@@ -168,7 +171,7 @@ describe("an agent that lacks alerts:write", () => {
     expect(made.status).toBe(201);
   });
 
-  it("is told to get another token where its own asked for less than it may have", async () => {
+  it("is told to request another token when its own has fewer scopes than it may have", async () => {
     const agent = await register(base);
     const narrow = await tokenOf(base, agent, { scope: "signals:read" });
     const refused = await getWith(narrow, `${base}/api/factors?symbol=ALDER.SIM`);
@@ -180,7 +183,7 @@ describe("an agent that lacks alerts:write", () => {
     expect(answered.status).toBe(200);
   });
 
-  it("is not told of a claim where it is a person, or an API key", async () => {
+  it("does not apply to a person or an API key, which are not told of a claim", async () => {
     const person = town.person();
     await person.signIn();
     const { access_token } = await person.tokens({ scope: "signals:read" });
@@ -202,8 +205,8 @@ interface Claimable extends Registered {
   readonly claim: { readonly page: string; readonly start_url: string };
 }
 
-describe("a claim that came to nothing", () => {
-  it("names the page and the start as the registration did", async () => {
+describe("a failed claim", () => {
+  it("names the same claim page and start URL as the registration", async () => {
     const agent = (await register(base)) as Claimable;
     const own = withToken(await tokenOf(base, agent));
     await postJson(agent.claim.start_url, { agent_id: agent.client_id }, own);
@@ -222,7 +225,7 @@ describe("a claim that came to nothing", () => {
 });
 
 describe("a token for the MCP endpoint", () => {
-  it("is refused elsewhere with the way to one that is good there", async () => {
+  it("is rejected elsewhere, with the way to get a valid one", async () => {
     const agent = await register(base);
     const bound = await tokenOf(base, agent, { resource: `${base}/mcp` });
     const refused = await getWith(bound, `${base}/api/signals?symbol=ALDER.SIM`);
@@ -234,7 +237,7 @@ describe("a token for the MCP endpoint", () => {
     expect(free.status).toBe(200);
   });
 
-  it("is refused at the claim in the same words", async () => {
+  it("is rejected by the claim endpoint with the same error", async () => {
     const agent = await register(base);
     const bound = await tokenOf(base, agent, { resource: `${base}/mcp` });
     const body = { agent_id: agent.client_id };
@@ -284,7 +287,7 @@ describe("a grant type", () => {
 
   verifies(
     "2.4/grant-refresh-token-alone",
-    "refresh_token alone is refused, and what is named instead is accepted",
+    "refresh_token alone is rejected, and the suggested alternative is accepted",
     async () => {
       const alone = { grant_types: ["refresh_token"], redirect_uris: [CALLBACK] };
       const refused = await postJson(`${base}/oauth/register`, alone);

@@ -44,8 +44,8 @@ const clientOf = (client_id: string) => ({
   registration_access_token: "",
 });
 
-describe("a client by its metadata document", () => {
-  it("needs no registration: a person consents, by the host of the document", async () => {
+describe("a client with a client ID metadata document", () => {
+  it("needs no registration: a person consents to the host of the document", async () => {
     web.set(CLIENT_ID, document);
     const server = await start();
     const person = createVisitor(server);
@@ -69,7 +69,7 @@ describe("a client by its metadata document", () => {
     expect((await exchange(server, again)).status).toBe(200);
   });
 
-  it("has no tokens of its own, whatever it says", async () => {
+  it("has no tokens of its own, whatever the document says", async () => {
     const { privateKey, publicKey } = await generateKeyPair("ES256");
     web.set(CLIENT_ID, {
       ...document,
@@ -98,7 +98,7 @@ describe("a client by its metadata document", () => {
     });
   });
 
-  it("that does not name a grant type gets the advice to change its document", async () => {
+  it("that lacks a grant type is told to change its document", async () => {
     web.set(CLIENT_ID, { ...document, grant_types: ["authorization_code"] });
     const server = await start();
     const { status, body } = await exchange(server, {
@@ -122,7 +122,7 @@ describe("a client by its metadata document", () => {
     ["a secret", { client_secret: "known", token_endpoint_auth_method: "client_secret_post" }],
     ["tokens of its own alone", { grant_types: ["client_credentials"] }],
     ["no document", undefined],
-  ])("with %s is none", async (_title, changes) => {
+  ])("with %s is invalid", async (_title, changes) => {
     if (changes !== undefined) web.set(CLIENT_ID, { ...document, ...changes });
     const server = await start();
     const { url } = authorizationRequest(server.local, { client_id: CLIENT_ID });
@@ -135,7 +135,7 @@ describe("a client by its metadata document", () => {
     "https://app.example/../client.json",
     "https://user@app.example/client.json",
     "https://app.example/client.json#x",
-  ])("is not looked for at %s", async (client_id) => {
+  ])("is not fetched from %s", async (client_id) => {
     const server = await start();
     const { url } = authorizationRequest(server.local, { client_id });
     expect((await createVisitor(server).open(url)).status).toBe(400);
@@ -163,7 +163,7 @@ describe("a client by its metadata document", () => {
     ["fetch-host", (number: number) => `https://app.example/${number}.json`],
     ["fetch-host-site", (number: number) => `https://app.example/${number}.json`],
     ["fetch-host-all", (number: number) => `https://app.example/${number}.json`],
-  ])("makes this server fetch so often only (%s)", async (quota, addressOf) => {
+  ])("is limited in how often it makes this server fetch (%s)", async (quota, addressOf) => {
     const server = await start({ [quota]: TWO });
     // Of what all share, a network gets a part.
     const most = quota === "fetch-host-all" ? 1 : 2;
@@ -174,7 +174,7 @@ describe("a client by its metadata document", () => {
     expect(asked).toHaveLength(most);
   });
 
-  it("stays available to others while one site requests much from its host", async () => {
+  it("stays available to others while one site sends many requests for its host", async () => {
     web.set(CLIENT_ID, document);
     const server = await start({ "fetch-host-site": TWO });
     for (const number of [0, 1]) {
@@ -184,7 +184,7 @@ describe("a client by its metadata document", () => {
     expect((await askFor(server, CLIENT_ID)).status).toBe(303);
   });
 
-  it("stays available to others while one provider requests from its host at many sites", async () => {
+  it("stays available to others while one provider sends requests for its host from many sites", async () => {
     web.set(CLIENT_ID, document);
     const server = await start({ "fetch-host-provider": TWO });
     for (const number of [0, 1]) {
@@ -206,7 +206,7 @@ describe("a client by its metadata document", () => {
   });
 
   it.each(["fetch-address", "fetch-host-site", "fetch-host-all"])(
-    "that was there within the hour stands in where %s is reached",
+    "that was fetched within the hour is used from the cache when %s is unreachable",
     async (quota) => {
       vi.useFakeTimers({ toFake: ["Date"] });
       onTestFinished(() => void vi.useRealTimers());
@@ -222,7 +222,7 @@ describe("a client by its metadata document", () => {
     },
   );
 
-  it("that was taken away is none at once, and nothing stands in for it", async () => {
+  it("that was removed is invalid at once, and the cache does not replace it", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
     web.set(CLIENT_ID, document);
@@ -235,7 +235,7 @@ describe("a client by its metadata document", () => {
     }
   });
 
-  it("stays available to others while somebody names missing documents", async () => {
+  it("stays available to others while a caller names missing documents", async () => {
     web.set(CLIENT_ID, document);
     const server = await start({ "fetch-host": TWO });
     for (const number of [0, 1, 2]) {
@@ -245,7 +245,7 @@ describe("a client by its metadata document", () => {
     expect((await askFor(server, CLIENT_ID)).status).toBe(303);
   });
 
-  it("that is there counts for nothing at its host", async () => {
+  it("that exists does not count against the failures of its host", async () => {
     const server = await start({ "fetch-host": TWO });
     for (const number of [0, 1, 2]) {
       const client_id = `https://app.example/${number}.json`;
@@ -254,7 +254,7 @@ describe("a client by its metadata document", () => {
     }
   });
 
-  it("that is not there is looked for again after a short time", async () => {
+  it("that is missing is fetched again after a short time", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
     const server = await start();
@@ -268,7 +268,7 @@ describe("a client by its metadata document", () => {
   });
 });
 
-describe("a client that signs with a key at its own address", () => {
+describe("a client with private_key_jwt and a jwks_uri", () => {
   const jwks_uri = "https://keys.example/jwks.json";
 
   /** A registered client and how it asks for a token. */
@@ -296,7 +296,7 @@ describe("a client that signs with a key at its own address", () => {
     return { ask, keys };
   }
 
-  it("gets tokens, and its host is fetched again only a short time after a failure", async () => {
+  it("gets tokens, and its jwks_uri is fetched again only a short time after a failure", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
     const { ask, keys } = await signing();
@@ -308,7 +308,7 @@ describe("a client that signs with a key at its own address", () => {
     expect(asked).toEqual([jwks_uri, jwks_uri]);
   });
 
-  it("gets an exceeded limit as such, which is no failed authentication", async () => {
+  it("gets the rate limit error for an exceeded limit, not a failed authentication", async () => {
     const { ask } = await signing({
       "fetch-address": { ...TWO, points: 0 },
       "secret-address": { ...TWO, points: 1 },

@@ -68,7 +68,7 @@ describe("registrations", () => {
     }
   });
 
-  it("are limited whichever client the caller names", async () => {
+  it("are limited whichever client id the caller names", async () => {
     const { local } = await start({ register: TWO });
     const ask = (address: string) =>
       postJson(`${local}/oauth/register`, EXAMPLE_REGISTRATION, { "x-forwarded-for": address });
@@ -77,7 +77,7 @@ describe("registrations", () => {
     await expectRefused(await ask("192.0.2.1"), "register");
   });
 
-  it("that are too many from one address take nothing from their neighbors", async () => {
+  it("that exceed the limit of one address do not affect its neighbors", async () => {
     const { local } = await startForMany({
       register: { points: 1, windowSeconds: 600 },
       "register-site": TWO,
@@ -91,7 +91,7 @@ describe("registrations", () => {
 });
 
 describe("a registration", () => {
-  it("is changed so often only, and read more often", async () => {
+  it("has a limit for updates, and a higher one for reads", async () => {
     const { local } = await start({ manage: TWO, "manage-read": { ...TWO, points: 3 } });
     const client = await register(local);
     let token = client.registration_access_token;
@@ -113,7 +113,7 @@ describe("a registration", () => {
     expect(reads).toEqual([200, 200, 200, 429]);
   });
 
-  it("cannot be exhausted for its client by others", async () => {
+  it("cannot have its limit used up by others", async () => {
     const { local } = await startForMany({ manage: TWO });
     const client = await register(local);
     const remove = (token: string, address: string) =>
@@ -135,7 +135,7 @@ describe("authorization requests", () => {
     fetch(url, { redirect: "manual", headers: from(address) });
 
   it.each(["authorize", "authorize-site", "authorize-all"])(
-    "are limited by %s where they are kept",
+    "are limited by %s where they are stored",
     async (quota) => {
       const server = await start({ [quota]: TWO });
       const { client_id } = await registerPublic(server.local);
@@ -151,7 +151,7 @@ describe("authorization requests", () => {
     },
   );
 
-  it("that are refused take nothing from anybody", async () => {
+  it("that are rejected use up no limit", async () => {
     const server = await start({ authorize: TWO, "authorize-all": TWO });
     const { client_id } = await registerPublic(server.local);
     const request = (changes = {}) =>
@@ -167,7 +167,7 @@ describe("authorization requests", () => {
     expect((await request()).status).toBe(303);
   });
 
-  it("from some sites leave room for others, however many they send", async () => {
+  it("from some sites leave capacity for others, however many they send", async () => {
     const server = await startForMany({ "authorize-all": { points: 100, windowSeconds: 600 } });
     const { client_id } = await registerPublic(server.local);
     const request = async (address: string) => {
@@ -185,7 +185,7 @@ describe("authorization requests", () => {
   it.each([
     ["four providers of IPv6", (at: number) => `2001:db${at % 4}:${at.toString(16)}::1`],
     ["a hundred sites of IPv4", (at: number) => `10.0.${at % 100}.${at % 7}`],
-  ])("from %s leave room for others, however many they send", async (_who, addressOf) => {
+  ])("from %s leave capacity for others, however many they send", async (_who, addressOf) => {
     const server = await startForMany({ "authorize-all": { points: 300, windowSeconds: 600 } });
     const { client_id } = await registerPublic(server.local);
     const request = async (address: string) => {
@@ -198,13 +198,13 @@ describe("authorization requests", () => {
     }
   });
 
-  it("go on, whatever others begin", async () => {
+  it("continue, whatever others start", async () => {
     const server = await start({ authorize: { ...TWO, points: 0 } });
     const { status } = await open(`${server.local}/oauth/authorize/x`);
     expect(status).toBe(400);
   });
 
-  it("are kept once each, however often one is resumed at once", async () => {
+  it("are stored once each, however often one is resumed concurrently", async () => {
     const server = await startAuthServer({ records: slowed(records), now });
     const visitor = createVisitor(server);
     await visitor.signIn("resumes@example.com");
@@ -231,7 +231,7 @@ describe("authorization requests", () => {
   });
 
   it.each([1, 2, 3])(
-    "that end do not come back with an answer to them, read %i times",
+    "that end are not restored by a concurrent answer, read %i times",
     async (most) => {
       let afterRead = async (_key: string): Promise<unknown> => undefined;
       const observed: Records = {
@@ -262,7 +262,7 @@ describe("authorization requests", () => {
     ["state", { state: "s".repeat(1025) }, "state has at most 1024 characters"],
     ["nonce", { nonce: "n".repeat(1025) }, "nonce has at most 1024 characters"],
     ["all of it", { login_hint: "h".repeat(4096) }, "the request has at most 4096 characters"],
-  ])("that are too long are refused, and lead nowhere: %s", async (_what, long, reason) => {
+  ])("that are too long are rejected without a redirect: %s", async (_what, long, reason) => {
     const server = await start();
     const { client_id } = await registerPublic(server.local);
     const answer = await open(authorizationRequest(server.local, { client_id, ...long }).url);
@@ -323,7 +323,7 @@ describe("requests for tokens", () => {
     await tokenOf(local, other);
   });
 
-  it("are limited for a client that proves who it is, from whatever addresses", async () => {
+  it("are limited for an authenticated client across all addresses", async () => {
     const { local } = await startForMany({ token: TWO });
     const client = await register(local);
     for (const from of ["198.51.100.1", "198.51.100.2"]) {
@@ -337,7 +337,7 @@ describe("requests for tokens", () => {
     ["no proof", {}],
     ["a proof that cannot be read", { client_assertion: "x" }],
     ["nothing to ask for", { grant_type: "" }],
-  ])("by strangers with %s take nothing from the client", async (_what, form) => {
+  ])("by others with %s do not use up the client's limit", async (_what, form) => {
     const { local } = await startForMany({ token: TWO });
     const client = await register(local);
     const { client_id } = client;
@@ -347,7 +347,7 @@ describe("requests for tokens", () => {
     expect((await ask(local, client)).status).toBe(200);
   });
 
-  it("of a client that many people use are limited for each of their addresses", async () => {
+  it("of a public client are limited for each address", async () => {
     const { local } = await startForMany({ token: TWO });
     const { client_id } = await registerPublic(local);
     const form = { grant_type: "refresh_token", refresh_token: "x", client_id };
@@ -359,7 +359,7 @@ describe("requests for tokens", () => {
 });
 
 describe("revocations", () => {
-  it("are limited for each address, with a client and without", async () => {
+  it("are limited for each address, with and without a client", async () => {
     const { local } = await start({ revoke: TWO });
     const client = await register(local);
     const url = `${local}/oauth/revoke`;
@@ -369,7 +369,7 @@ describe("revocations", () => {
   });
 });
 
-describe("wrong proofs of clients", () => {
+describe("failed client authentication", () => {
   const wrong = (client: Registered, guess: string) => ({ ...client, client_secret: guess });
 
   it.each([
@@ -377,7 +377,7 @@ describe("wrong proofs of clients", () => {
     ["secret-address", "token", "header"],
     ["secret-address", "revoke", "header"],
     ["secret-address", "revoke", "form"],
-  ])("lock by %s at /oauth/%s by %s, for the right one too", async (quota, path, by) => {
+  ])("locks by %s at /oauth/%s by %s, for the correct credentials too", async (quota, path, by) => {
     const { local } = await start({ [quota]: TWO });
     const client = await register(local);
     const guess = (secret: string) => ask(local, wrong(client, secret), { path, by });
@@ -387,7 +387,7 @@ describe("wrong proofs of clients", () => {
     await expectRefused(await guess(client.client_secret), quota);
   });
 
-  it("from elsewhere never lock out the right one", async () => {
+  it("from other addresses never locks out the correct credentials", async () => {
     const { local } = await startForMany({ "secret-client": TWO, "secret-address": TWO });
     const client = await register(local);
     for (const from of ["203.0.113.1", "203.0.113.2"]) {
@@ -399,7 +399,7 @@ describe("wrong proofs of clients", () => {
   });
 
   it.each(["token", "revoke"])(
-    "of one client are told to be too many from wherever they come, at /oauth/%s",
+    "of one client is limited across all addresses, at /oauth/%s",
     async (path) => {
       const { local } = await startForMany({ "secret-client": TWO });
       const [client, other] = [await register(local), await register(local)];
@@ -419,7 +419,7 @@ describe("wrong proofs of clients", () => {
     ["an assertion without a type", { client_assertion: "e30.eyJzdWIiOiJ4In0.x" }, {}, 400],
     ["a header that cannot be read", {}, { authorization: "Basic !" }, 400],
     ["a client that is not known", { client_id: "nobody" }, {}, 401],
-  ])("count whatever they are: %s", async (_what, proof, headers, status) => {
+  ])("counts every kind of failure: %s", async (_what, proof, headers, status) => {
     const { local } = await start({ "secret-address": TWO });
     const guess = () =>
       fetch(`${local}/oauth/token`, {
@@ -431,7 +431,7 @@ describe("wrong proofs of clients", () => {
     await expectRefused(await guess(), "secret-address");
   });
 
-  it("count no failure when no client is named, or the right one requests too much", async () => {
+  it("is not counted when no client is named, or when the authenticated client is over its limit", async () => {
     const { local } = await start({ "secret-address": { ...TWO, points: 1 } });
     const { client_id, client_secret } = await register(local);
     const form = { grant_type: "client_credentials" };
@@ -443,14 +443,14 @@ describe("wrong proofs of clients", () => {
     expect(statuses).toEqual([400, 400, 400, 400]);
   });
 
-  it("of one client lock no other, when the address has tries left", async () => {
+  it("of one client does not lock another while the address has attempts left", async () => {
     const { local } = await start({ "secret-client": TWO });
     const [one, other] = [await register(local), await register(local)];
     for (let guess = 0; guess < 3; guess += 1) await ask(local, wrong(one, "wrong"));
     await tokenOf(local, other);
   });
 
-  it("cannot lock a client that has none and that many people use", async () => {
+  it("cannot lock a public client", async () => {
     const { local } = await start({ "secret-client": TWO });
     const client = await registerPublic(local);
     for (let guess = 0; guess < 3; guess += 1) await ask(local, wrong(client, "wrong"));
@@ -459,7 +459,7 @@ describe("wrong proofs of clients", () => {
     expect((await postForm(`${local}/oauth/token`, form)).status).toBe(400);
   });
 
-  it("are answered with a challenge, also when the client went while it was given a token", async () => {
+  it("is answered with a challenge, even when the client was deleted while a token was issued", async () => {
     let before = async (): Promise<unknown> => undefined;
     const raced: Records = {
       ...records,
@@ -481,8 +481,8 @@ describe("wrong proofs of clients", () => {
   });
 });
 
-describe("refused token requests", () => {
-  it("are recorded so often only for one network, whatever addresses and clients it has", async () => {
+describe("rejected token requests", () => {
+  it("have limited audit rows for one network, whatever addresses and clients it uses", async () => {
     const server = await startForMany({ "token-refused": { points: 2, windowSeconds: 3600 } });
     const { client_id } = await registerPublic(server.local);
     const isOurs = ({ value }: { readonly value: { readonly body: unknown } }) => {

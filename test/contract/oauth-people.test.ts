@@ -56,7 +56,7 @@ const refresh = (client: Registered, refresh_token = "", more = {}) =>
     ...more,
   });
 
-describe("a person's journey with a standard client", () => {
+describe("a person with a standard OAuth client", () => {
   it("signs in, consents, gets tokens with an ID token, refreshes and revokes", async () => {
     const person = await newPerson();
     const issuer = new URL(base);
@@ -191,7 +191,7 @@ describe("a person who is prompted", () => {
   it.each([
     ["says no", "deny" as const],
     ["allows nothing", []],
-  ])("and %s sends the client away", async (_title, answer) => {
+  ])("and %s returns the client an error", async (_title, answer) => {
     const person = await newPerson();
     const { client_id } = await registerPublic(base);
     const { url } = authorizationRequest(base, { client_id, scope: "signals:read", state: "s" });
@@ -203,7 +203,7 @@ describe("a person who is prompted", () => {
     });
   });
 
-  it("is asked again for more, and not for the same, by a web client", async () => {
+  it("is prompted again by a web client for more scopes, and not for the same", async () => {
     const person = await newPerson();
     const { client_id } = await registerWeb();
     const ask = (scope: string) => authorizationRequest(base, { client_id, scope, ...ofWeb }).url;
@@ -213,7 +213,7 @@ describe("a person who is prompted", () => {
     expect(interactionOn(page)).toMatchObject({ prompt: "consent", scopes: ["alerts:write"] });
   });
 
-  it("is prompted every time by a native client, and may change their mind", async () => {
+  it("is prompted every time by a native client, and may decide differently", async () => {
     const person = await newPerson();
     const client = await registerPublic(base);
     const scope = "signals:read alerts:write";
@@ -233,7 +233,7 @@ describe("a person who is prompted", () => {
     expect(tokens.scope).toBe("signals:read factor:read");
   });
 
-  it("can sign in to a client that wants nothing else", async () => {
+  it("can sign in to a client that requests only the identity", async () => {
     const { tokens, person } = await tokensOf({ scope: "openid" });
     const [, payload = ""] = String(tokens.id_token).split(".");
     const claims = JSON.parse(Buffer.from(payload, "base64url").toString());
@@ -245,7 +245,7 @@ describe("a person who is prompted", () => {
   it.each([
     ["openid signals:read email profile", "signals:read"],
     ["offline_access", "signals:read factor:read darkpool:read alerts:write"],
-  ])("is not asked for what nobody offers: %j", async (scope, granted) => {
+  ])("is not prompted for scopes that do not exist: %j", async (scope, granted) => {
     const { tokens } = await tokensOf({ scope, prompt: "consent" });
     expect(tokens.scope).toBe(granted);
     expect(tokens.refresh_token).toBeDefined();
@@ -261,11 +261,11 @@ describe("a person who is prompted", () => {
   });
 });
 
-describe("a sign-in at the browser", () => {
+describe("a browser session", () => {
   const ask = (client_id: string, more: Record<string, string> = {}) =>
     authorizationRequest(base, { client_id, scope: "openid signals:read", ...ofWeb, ...more }).url;
 
-  it("counts for every client, and signing out for every client at once", async () => {
+  it("is valid for every client, and a sign-out ends it for every client", async () => {
     const person = await newPerson();
     const [one, two] = [await registerWeb(), await registerWeb()];
     await person.authorize(ask(one.client_id));
@@ -278,7 +278,7 @@ describe("a sign-in at the browser", () => {
     }
   });
 
-  it("of somebody else is not the sign-in of the person before", async () => {
+  it("of another person does not resume the previous person's session", async () => {
     const person = await newPerson();
     const { client_id } = await registerWeb();
     await person.authorize(ask(client_id));
@@ -291,7 +291,7 @@ describe("a sign-in at the browser", () => {
     expect(await whoIs(String(body.access_token))).toMatchObject({ accountId: other });
   });
 
-  it("that is over leaves nothing behind, however often its cookie comes, and can begin again", async () => {
+  it("that has expired leaves no state, however often its cookie is sent, and can be renewed", async () => {
     const person = await newPerson();
     const { client_id } = await registerWeb();
     await person.authorize(ask(client_id));
@@ -315,7 +315,7 @@ describe("a sign-in at the browser", () => {
     expect(leavesFor?.searchParams.has("code")).toBe(true);
   });
 
-  it("that ends while the person is prompted ends the request", async () => {
+  it("that ends during the consent prompt ends the request", async () => {
     const person = await newPerson();
     const { client_id } = await registerWeb();
     const page = await person.open(ask(client_id));
@@ -323,7 +323,7 @@ describe("a sign-in at the browser", () => {
     await expect(person.authorize(page.url)).rejects.toThrow("invalid_request");
   });
 
-  it("that ends before the request goes on is none", async () => {
+  it("that ends before the request is resumed does not count", async () => {
     const person = createVisitor(server);
     await person.signIn();
     const { client_id } = await registerWeb();
@@ -346,7 +346,7 @@ describe("a sign-in at the browser", () => {
     expect(await page.json()).toMatchObject({ prompt: "login" });
   });
 
-  it("of long ago is not enough for prompt=login and max_age", async () => {
+  it("that is too old does not satisfy prompt=login and max_age", async () => {
     const person = await newPerson({ secondsAgo: 20 });
     const { client_id } = await registerWeb();
     await person.authorize(ask(client_id));
@@ -365,7 +365,7 @@ describe("a sign-in at the browser", () => {
     }
   });
 
-  it("as somebody else is a way out when a client wants a new one", async () => {
+  it("can be replaced by another person's when a client requires a new sign-in", async () => {
     const person = await newPerson({ secondsAgo: 20 });
     const { client_id } = await registerWeb();
     await person.authorize(ask(client_id));
@@ -374,7 +374,7 @@ describe("a sign-in at the browser", () => {
     expect(interactionOn(await person.open(page.url)).prompt).toBe("consent");
   });
 
-  it("is the way to silent answers once the person has consented", async () => {
+  it("allows prompt=none once the person has consented", async () => {
     const person = await newPerson();
     const { client_id } = await registerWeb();
     const silent = ask(client_id, { prompt: "none" });
@@ -404,14 +404,14 @@ describe("an authorization code", () => {
     expect(body.error).toBe("invalid_grant");
   });
 
-  it("is dead after a minute", async () => {
+  it("expires after a minute", async () => {
     const { form } = await consented(server, await newPerson());
     clock.aheadMs = 61_000;
     expect((await exchange(server, form)).body.error).toBe("invalid_grant");
     clock.aheadMs = 0;
   });
 
-  it("tells the resource that was consented to, or one of two", async () => {
+  it("carries the resource that was consented to, or one of two", async () => {
     const person = await newPerson();
     const mcp = await consented(server, person, { resource: `${base}/mcp/` });
     const { body } = await exchange(server, { ...mcp.form, resource: `${base}/mcp` });
@@ -423,7 +423,7 @@ describe("an authorization code", () => {
     expect(refused.body.error).toBe("invalid_target");
   });
 
-  it("cannot be had without PKCE of the better kind", async () => {
+  it("requires PKCE with S256", async () => {
     const person = await newPerson();
     const { client_id } = await registerPublic(base);
     for (const changes of [
@@ -454,8 +454,8 @@ describe("an authorization code", () => {
   });
 });
 
-describe("an answer to the browser", () => {
-  it("comes in the ways that are announced and in no other", async () => {
+describe("an authorization response", () => {
+  it("uses the advertised response modes and no other", async () => {
     const { client_id } = await registerPublic(base);
     for (const document of ["oauth-authorization-server", "openid-configuration"]) {
       const announced = await (await fetch(`${base}/.well-known/${document}`)).json();
@@ -476,13 +476,13 @@ describe("an answer to the browser", () => {
 });
 
 describe("a refresh token", () => {
-  it("is there for every client that registered the grant, and for no other", async () => {
+  it("is issued to every client that registered the grant, and to no other", async () => {
     const client = await registerPublic(base, { grant_types: ["authorization_code"] });
     expect((await tokensOf({ client })).tokens).not.toHaveProperty("refresh_token");
     expect((await tokensOf({ scope: "signals:read" })).tokens.refresh_token).toBeDefined();
   });
 
-  it("narrows the scope of one token for that one, and never widens it", async () => {
+  it("narrows the scope of one access token, and never widens it", async () => {
     const { client, tokens } = await tokensOf({ scope: "signals:read factor:read" });
     const narrow = await refresh(client, tokens.refresh_token, { scope: "factor:read" });
     expect(narrow.body.scope).toBe("factor:read");
@@ -492,7 +492,7 @@ describe("a refresh token", () => {
     expect(wider).toMatchObject({ status: 400, body: { error: "invalid_scope" } });
   });
 
-  it("is good once; used again, it takes everything along", async () => {
+  it("works once; reuse revokes the whole grant", async () => {
     const { client, tokens } = await tokensOf();
     const next = await refresh(client, tokens.refresh_token);
     expect(next.status).toBe(200);
@@ -504,14 +504,14 @@ describe("a refresh token", () => {
     expect((await refresh(client, next.body.refresh_token)).status).toBe(400);
   });
 
-  it("is good for its own client only", async () => {
+  it("works for its own client only", async () => {
     const { client, tokens } = await tokensOf();
     const other = await registerPublic(base);
     expect((await refresh(other, tokens.refresh_token)).body.error).toBe("invalid_grant");
     expect((await refresh(client, tokens.refresh_token)).status).toBe(200);
   });
 
-  it("and its client live for thirty days from the last use, in all from the consent", async () => {
+  it("and its client expire thirty days after the last use, and have a limit from the consent", async () => {
     const { client, tokens } = await tokensOf();
     clock.aheadMs = 29 * DAY_MS;
     const next = await refresh(client, tokens.refresh_token);
@@ -522,8 +522,8 @@ describe("a refresh token", () => {
   });
 });
 
-describe("what a person allowed", () => {
-  it("ends on the account page, with its tokens", async () => {
+describe("a grant", () => {
+  it("is revoked on the account page, with its tokens", async () => {
     const { person, client, tokens } = await tokensOf();
     const [application] = await server.accounts.applicationsOf(person.accountId);
     expect(application).toMatchObject({ clientId: client.client_id });
@@ -532,7 +532,7 @@ describe("what a person allowed", () => {
     expect((await refresh(client, tokens.refresh_token)).body.error).toBe("invalid_grant");
   });
 
-  it("ends by revocation of the refresh token, without and with the client", async () => {
+  it("ends when the refresh token is revoked, with and without the client", async () => {
     for (const form of [{}, { token_type_hint: "access_token" }]) {
       const { client, tokens } = await tokensOf();
       const { client_id } = client;
@@ -545,7 +545,7 @@ describe("what a person allowed", () => {
     }
   });
 
-  it("outlives the revocation of one access token", async () => {
+  it("survives the revocation of one access token", async () => {
     for (const isByClient of [false, true]) {
       const { client, tokens } = await tokensOf();
       const form = { token: String(tokens.access_token) };
@@ -556,7 +556,7 @@ describe("what a person allowed", () => {
     }
   });
 
-  it("ends with the client, also when it expires", async () => {
+  it("ends with the client, even when the client expires", async () => {
     const { tokens, client } = await tokensOf();
     const agent = await register(base);
     const own = await tokenOf(base, agent);
@@ -566,7 +566,7 @@ describe("what a person allowed", () => {
     }
   });
 
-  it("is no use to the client itself, whatever was registered", async () => {
+  it("does not extend to the client's own tokens, whatever was registered", async () => {
     const { client_id } = await registerPublic(base);
     const stored = await records.get(clients, client_id);
     if (stored === undefined) throw new Error("the client was not stored");
@@ -585,7 +585,7 @@ describe("what a person allowed", () => {
     });
   });
 
-  it("is no use to the client itself", async () => {
+  it("does not extend to the client's own tokens", async () => {
     const { client } = await tokensOf();
     const form = { grant_type: "client_credentials", client_id: client.client_id };
     expect((await exchange(server, form)).status).toBe(400);
@@ -593,7 +593,7 @@ describe("what a person allowed", () => {
 });
 
 describe("an API key", () => {
-  it("is accepted as a token and as a key, and revoked by possession", async () => {
+  it("is accepted as a bearer token and as a key, and is revoked by possession", async () => {
     const { key, id } = await server.apiKeys.create({
       name: "desk",
       scopes: ["signals:read"],
@@ -610,7 +610,7 @@ describe("an API key", () => {
   });
 });
 
-describe("an agent with an owner", () => {
+describe("a claimed agent", () => {
   async function claimedAgent(changes: object = {}) {
     const agent = (await register(base, changes)) as Registered & { claim: { code: string } };
     const before = await tokenOf(base, agent);
@@ -646,7 +646,7 @@ describe("an agent with an owner", () => {
     expect(wider.body.error).toBe("invalid_scope");
   });
 
-  it("does not end, but its owner can end it", async () => {
+  it("does not expire, but its owner can remove it", async () => {
     const { agent, accountId } = await claimedAgent();
     clock.aheadMs = 400 * DAY_MS;
     const token = await tokenOf(base, agent);
@@ -656,7 +656,7 @@ describe("an agent with an owner", () => {
     clock.aheadMs = 0;
   });
 
-  it("gets nothing before the claim when it came for one person only", async () => {
+  it("gets no token before the claim when it registered for one person", async () => {
     const agent = await register(base, { type: "service_auth", login_hint: "a@example.com" });
     const { client_id, client_secret } = agent;
     const form = { grant_type: "client_credentials", client_id, client_secret };

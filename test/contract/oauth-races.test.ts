@@ -92,8 +92,8 @@ async function claim({ server }: Built, agent: Agent): Promise<string> {
 
 const UNAVAILABLE = { status: 503, body: { error: "temporarily_unavailable" } };
 
-describeStores("a token of an agent, decided on just before", (engine) => {
-  it("the agent is claimed, is not issued; the next one names the owner", async () => {
+describeStores("when an agent token is about to be stored and", (engine) => {
+  it("the agent is claimed, the token is not issued, and the next one names the owner", async () => {
     const built = await build(engine);
     const agent = await newAgent(built);
     built.beforeIssuance(() => claim(built, agent));
@@ -105,7 +105,7 @@ describeStores("a token of an agent, decided on just before", (engine) => {
     });
   });
 
-  it("the agent is deleted, is not issued", async () => {
+  it("the agent is deleted, the token is not issued", async () => {
     const built = await build(engine);
     const agent = await newAgent(built);
     built.beforeIssuance(() => manage(agent, "DELETE"));
@@ -115,7 +115,7 @@ describeStores("a token of an agent, decided on just before", (engine) => {
     });
   });
 
-  it("the agent gives up scopes, is not issued; the next one is narrower", async () => {
+  it("the agent drops scopes, the token is not issued, and the next one is narrower", async () => {
     const built = await build(engine);
     const agent = await newAgent(built);
     built.beforeIssuance(() => manage(agent, "PUT", { scope: "factor:read" }));
@@ -123,7 +123,7 @@ describeStores("a token of an agent, decided on just before", (engine) => {
     expect((await ask(built, agent)).body.scope).toBe("factor:read");
   });
 
-  it("another of its tokens, is issued", async () => {
+  it("another of its tokens is issued, both are issued", async () => {
     const built = await build(engine);
     const agent = await newAgent(built);
     built.beforeIssuance(() => ask(built, agent));
@@ -131,7 +131,7 @@ describeStores("a token of an agent, decided on just before", (engine) => {
   });
 });
 
-describeStores("a token for a person, decided on just before", (engine) => {
+describeStores("when a person's token is about to be stored and", (engine) => {
   async function codeOf(built: Built) {
     const person = createVisitor(built.server);
     const accountId = await person.signIn();
@@ -140,7 +140,7 @@ describeStores("a token for a person, decided on just before", (engine) => {
     return { ...given, accountId, person };
   }
 
-  it("somebody else exchanges the same code, is not issued, and theirs ends", async () => {
+  it("another request exchanges the same code, the token is not issued, and the other one ends", async () => {
     const built = await build(engine);
     const { form } = await codeOf(built);
     const others: string[] = [];
@@ -153,7 +153,7 @@ describeStores("a token for a person, decided on just before", (engine) => {
     expect(await whoIs(built, others[0])).toMatchObject({ status: 401 });
   });
 
-  it("the person takes back what they allowed, is not issued", async () => {
+  it("the person revokes the grant, the token is not issued", async () => {
     const built = await build(engine);
     const { form, accountId } = await codeOf(built);
     const { accounts } = built.server;
@@ -165,7 +165,7 @@ describeStores("a token for a person, decided on just before", (engine) => {
     });
   });
 
-  it("the person decides anew, is not issued; the code is still good and obeys", async () => {
+  it("the person changes the consent, the token is not issued, and the code follows the new consent", async () => {
     const built = await build(engine);
     const { form, client, person } = await codeOf(built);
     const { client_id } = client;
@@ -176,7 +176,7 @@ describeStores("a token for a person, decided on just before", (engine) => {
     expect({ status, scope: body.scope }).toEqual({ status: 200, scope: "" });
   });
 
-  it("the refresh token is revoked, is not issued", async () => {
+  it("the refresh token is revoked, the token is not issued", async () => {
     const built = await build(engine);
     const { form, client } = await codeOf(built);
     const { body } = await exchange(built.server, form);
@@ -190,7 +190,7 @@ describeStores("a token for a person, decided on just before", (engine) => {
   });
 });
 
-describeStores("what a person decides, just before", (engine) => {
+describeStores("when a person's consent is about to be stored and", (engine) => {
   /** A person before two requests of an application that they allowed something already. */
   async function asked(built: Built) {
     const person = createVisitor(built.server);
@@ -204,7 +204,7 @@ describeStores("what a person decides, just before", (engine) => {
     return { person, accountId, applications, page, pages };
   }
 
-  it("they end it elsewhere, does not bring it back", async () => {
+  it("the person revokes the grant elsewhere, the grant stays revoked", async () => {
     const built = await build(engine);
     const { person, accountId, applications, page, pages } = await asked(built);
     const [application] = await applications();
@@ -217,7 +217,7 @@ describeStores("what a person decides, just before", (engine) => {
     expect(await applications()).toMatchObject([{ scopes: ["factor:read"] }]);
   });
 
-  it("they decide something else elsewhere, takes nothing of that away", async () => {
+  it("the person consents to other scopes elsewhere, the stored consent is preserved", async () => {
     const built = await build(engine);
     const { person, applications, page, pages } = await asked(built);
     built.beforeDecision(() => person.authorize(pages[1]));
@@ -229,8 +229,8 @@ describeStores("what a person decides, just before", (engine) => {
   });
 });
 
-describeStores("tokens that are issued all the time", (engine) => {
-  it("are dead, or name the owner, once the agent is claimed", async () => {
+describeStores("tokens that are issued continuously", (engine) => {
+  it("are invalid, or name the owner, once the agent is claimed", async () => {
     const built = await build(engine, slowed);
     const agent = await newAgent(built);
     const [answers, owner] = await Promise.all([
@@ -244,7 +244,7 @@ describeStores("tokens that are issued all the time", (engine) => {
     }
   });
 
-  it("are dead once the agent is deleted", async () => {
+  it("are invalid once the agent is deleted", async () => {
     const built = await build(engine, slowed);
     const agent = await newAgent(built);
     const [answers] = await Promise.all([

@@ -59,29 +59,32 @@ async function expectFamilyDead(
   }
 }
 
-describeStores("a hundred requests at once", (engine) => {
+describeStores("a hundred concurrent requests", (engine) => {
   const seen = [
     ["", asIs],
     [", to a slow store", slowed],
   ] as const;
 
-  it.each(seen)("with one code get tokens once, which then end%s", async (_title, seenAs) => {
-    const built = await build(engine, seenAs);
-    const { server, person, records } = built;
-    const { form, client } = await consented(server, person);
-    const { granted, refused } = await hundred(() => exchange(server, form));
+  it.each(seen)(
+    "with one code get tokens once, which are then revoked%s",
+    async (_title, seenAs) => {
+      const built = await build(engine, seenAs);
+      const { server, person, records } = built;
+      const { form, client } = await consented(server, person);
+      const { granted, refused } = await hundred(() => exchange(server, form));
 
-    expect(granted).toMatchObject([{ token_type: "Bearer" }]);
-    for (const { status, body } of refused) {
-      expect({ status, body }).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
-    }
-    await expectFamilyDead(built, granted[0], client.client_id);
-    expect((await replaysIn(records)).length).toBeGreaterThan(0);
-    expect(server.failures).toEqual([]);
-  });
+      expect(granted).toMatchObject([{ token_type: "Bearer" }]);
+      for (const { status, body } of refused) {
+        expect({ status, body }).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
+      }
+      await expectFamilyDead(built, granted[0], client.client_id);
+      expect((await replaysIn(records)).length).toBeGreaterThan(0);
+      expect(server.failures).toEqual([]);
+    },
+  );
 
   it.each(seen)(
-    "with one refresh token get tokens once, which then end%s",
+    "with one refresh token get tokens once, which are then revoked%s",
     async (_title, seenAs) => {
       const built = await build(engine, seenAs);
       const { server, person, records } = built;
@@ -103,7 +106,7 @@ describeStores("a hundred requests at once", (engine) => {
     },
   );
 
-  it("with a signed assertion of a client that ends in a day are refused, and leave nothing", async () => {
+  it("with a client assertion that expires a day ahead are rejected, and leave no state", async () => {
     const { server, records, clock } = await build(engine);
     const { local } = server;
     const { privateKey, publicKey } = await generateKeyPair("ES256");
@@ -129,43 +132,40 @@ describeStores("a hundred requests at once", (engine) => {
     expect(await records.list(kept, { limit: 1 })).toEqual([]);
   });
 
-  it.each(seen)(
-    "with one signed assertion of a client get a token once%s",
-    async (_title, seenAs) => {
-      const { server, clock } = await build(engine, seenAs);
-      const { local } = server;
-      const { privateKey, publicKey } = await generateKeyPair("ES256");
-      const { client_id } = await register(local, {
-        grant_types: ["client_credentials"],
-        token_endpoint_auth_method: "private_key_jwt",
-        jwks: { keys: [{ ...(await exportJWK(publicKey)), kid: "1", alg: "ES256" }] },
-      });
-      const seconds = Math.floor(clock.now / 1000);
-      const client_assertion = await new SignJWT({ jti: "once" })
-        .setProtectedHeader({ alg: "ES256", kid: "1" })
-        .setIssuer(client_id)
-        .setSubject(client_id)
-        .setAudience(local)
-        .setExpirationTime(seconds + 60)
-        .sign(privateKey);
-      const form = {
-        grant_type: "client_credentials",
-        client_assertion,
-        client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-      };
-      const { granted, refused } = await hundred(() => exchange(server, form));
-      expect(granted).toMatchObject([{ token_type: "Bearer" }]);
-      for (const { status, body } of refused) {
-        expect({ status, body }).toMatchObject({ status: 401, body: { error: "invalid_client" } });
-      }
-      expect(await statusWith(server, granted[0]?.access_token)).toBe(200);
-      expect(server.failures).toEqual([]);
-    },
-  );
+  it.each(seen)("with one client assertion get a token once%s", async (_title, seenAs) => {
+    const { server, clock } = await build(engine, seenAs);
+    const { local } = server;
+    const { privateKey, publicKey } = await generateKeyPair("ES256");
+    const { client_id } = await register(local, {
+      grant_types: ["client_credentials"],
+      token_endpoint_auth_method: "private_key_jwt",
+      jwks: { keys: [{ ...(await exportJWK(publicKey)), kid: "1", alg: "ES256" }] },
+    });
+    const seconds = Math.floor(clock.now / 1000);
+    const client_assertion = await new SignJWT({ jti: "once" })
+      .setProtectedHeader({ alg: "ES256", kid: "1" })
+      .setIssuer(client_id)
+      .setSubject(client_id)
+      .setAudience(local)
+      .setExpirationTime(seconds + 60)
+      .sign(privateKey);
+    const form = {
+      grant_type: "client_credentials",
+      client_assertion,
+      client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+    };
+    const { granted, refused } = await hundred(() => exchange(server, form));
+    expect(granted).toMatchObject([{ token_type: "Bearer" }]);
+    for (const { status, body } of refused) {
+      expect({ status, body }).toMatchObject({ status: 401, body: { error: "invalid_client" } });
+    }
+    expect(await statusWith(server, granted[0]?.access_token)).toBe(200);
+    expect(server.failures).toEqual([]);
+  });
 });
 
-describeStores("a code", (engine) => {
-  it("presented again ends the tokens that it gave, and stands in the audit", async () => {
+describeStores("an authorization code", (engine) => {
+  it("that is presented again revokes the tokens it produced, and is recorded in the audit log", async () => {
     const built = await build(engine);
     const { server, person, records } = built;
     const { form, client } = await consented(server, person);
@@ -204,7 +204,7 @@ describeStores("a code", (engine) => {
     expect((await exchange(server, form)).status).toBe(200);
   });
 
-  it("of another client ends nothing", async () => {
+  it("of another client revokes nothing", async () => {
     const { server, person } = await build(engine);
     const { form } = await consented(server, person);
     const { body } = await exchange(server, form);

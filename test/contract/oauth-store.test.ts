@@ -107,7 +107,7 @@ describe("a client secret", () => {
     expect(updated).not.toHaveProperty("client_secret");
   });
 
-  it("may stand in an update when it is the right one, and stays", async () => {
+  it("may be repeated unchanged in an update", async () => {
     const client = await register(base);
     const { client_secret } = client;
     const response = await manage(client, "PUT", { client_secret, client_name: "Renamed" });
@@ -118,7 +118,7 @@ describe("a client secret", () => {
     expect((await askToken(client)).status).toBe(200);
   });
 
-  it("is refused in an update when it is wrong, or when it is the stored hash", async () => {
+  it("is rejected in an update when it is wrong, or when it is the stored hash", async () => {
     const client = await register(base);
     const stored = await server.provider().Client.find(client.client_id);
     expect(stored?.clientSecret).toMatch(/^sha256:/);
@@ -130,7 +130,7 @@ describe("a client secret", () => {
     expect((await manage(client, "GET")).status).toBe(200);
   });
 
-  it("is compared as a whole", async () => {
+  it("is compared in full", async () => {
     const client = await register(base);
     const stored = await server.provider().Client.find(client.client_id);
     const { client_secret } = client;
@@ -144,7 +144,7 @@ describe("a client secret", () => {
     expect(response.status).toBe(200);
   });
 
-  it("is issued to a public client that comes to need one", async () => {
+  it("is issued to a public client whose update requires one", async () => {
     const client = await register(base, codeClient);
     const changes = { ...codeClient, token_endpoint_auth_method: "client_secret_post" };
     const updated = await json(await manage(client, "PUT", changes));
@@ -159,8 +159,8 @@ describe("a client secret", () => {
   });
 });
 
-describe("a client that is never claimed", () => {
-  it("is removed after a day without a token", async () => {
+describe("an unclaimed client", () => {
+  it("is deleted after a day without a token", async () => {
     const client = await register(base);
     clock.aheadMs = DAY_MS - 10_000;
     expect((await manage(client, "GET")).status).toBe(200);
@@ -169,7 +169,7 @@ describe("a client that is never claimed", () => {
     expect((await manage(client, "GET")).status).toBe(401);
   });
 
-  it("is gone after thirty days when it did, with its last token", async () => {
+  it("with a token is deleted after thirty days, together with its last token", async () => {
     const client = await register(base);
     expect((await askToken(client)).status).toBe(200);
     clock.aheadMs = 30 * DAY_MS - 10_000;
@@ -182,7 +182,7 @@ describe("a client that is never claimed", () => {
     expect((await manage(client, "GET")).status).toBe(401);
   });
 
-  it("is not brought back by an update that comes after its removal", async () => {
+  it("is not restored by an update that arrives after its deletion", async () => {
     const client = await register(base);
     let reads = 0;
     store.before = async (call) => {
@@ -200,7 +200,7 @@ describe("a client that is never claimed", () => {
 });
 
 describe("a registration access token", () => {
-  it("is good until the new one of an update is kept, whichever write fails", async () => {
+  it("is valid until its replacement is stored, whichever write fails", async () => {
     const client = await register(base);
     for (let failing = 1; ; failing += 1) {
       let writes = 0;
@@ -219,7 +219,7 @@ describe("a registration access token", () => {
     }
   });
 
-  it("dies when it is presented for another client", async () => {
+  it("is revoked when it is presented for another client", async () => {
     const [mine, other] = [await register(base), await register(base)];
     const { registration_client_uri } = other;
     expect((await manage({ ...mine, registration_client_uri }, "GET")).status).toBe(401);
@@ -228,12 +228,12 @@ describe("a registration access token", () => {
   });
 });
 
-describe("an identifier that no store can hold", () => {
+describe("an identifier that a store cannot hold", () => {
   it.each([
     ["with NUL alone", "%00"],
     ["with NUL inside", "a%00b"],
     ["of 1000 characters", "a".repeat(1000)],
-  ])("%s is unknown", async (_title, id) => {
+  ])("%s is answered as unknown", async (_title, id) => {
     const decoded = decodeURIComponent(id);
     const client = await register(base);
     const { client_id, client_secret } = client;
@@ -259,7 +259,7 @@ describe("an identifier that no store can hold", () => {
 });
 
 describe("the store", () => {
-  it("holds no token and no secret that was handed out", async () => {
+  it("holds no issued token or secret in plain text", async () => {
     const client = await register(base);
     const token = await tokenOf(base, client);
     const updated = (await (await manage(client, "PUT", {})).json()) as Registered;
@@ -273,8 +273,8 @@ describe("the store", () => {
   });
 });
 
-describe("keys that are replaced while the server runs", () => {
-  it("are published beside the old ones, and new ones sign", async () => {
+describe("signing keys that rotate while the server runs", () => {
+  it("are published next to the old ones, and sign new tokens", async () => {
     const before = server.keys();
     const keys = await newKeys(before);
     server.useKeys(keys);
@@ -293,7 +293,7 @@ describe("keys that are replaced while the server runs", () => {
     expect(JSON.parse(atob(header))).toMatchObject({ kid: newest?.kid, alg: "RS256" });
   });
 
-  it("leave clients, tokens and requests under way as they are", async () => {
+  it("leave clients, tokens and open requests unchanged", async () => {
     const client = await register(base);
     const token = await tokenOf(base, client);
     const start = await authorize();
@@ -307,14 +307,14 @@ describe("keys that are replaced while the server runs", () => {
     expect(await statusWith(token)).toBe(401);
   });
 
-  it("end what was signed with a key that is gone", async () => {
+  it("invalidate what was signed with a removed key", async () => {
     const start = await authorize();
     server.useKeys(await newKeys());
     expect((await next(start)).status).toBe(400);
   });
 });
 
-describe("a store that cannot answer", () => {
+describe("an unavailable store", () => {
   async function requests(client: Registered): Promise<Record<string, () => Promise<Response>>> {
     const { client_id, client_secret } = client;
     const start = await authorize();
@@ -334,7 +334,7 @@ describe("a store that cannot answer", () => {
     };
   }
 
-  it.each(["everything", "writes"])("%s: is 503 and passes", async (failing) => {
+  it.each(["everything", "writes"])("that fails on %s is a 503 that recovers", async (failing) => {
     const client = await register(base);
     const attempts = await requests(client);
     store.before = async (call) => {
@@ -357,7 +357,7 @@ describe("a store that cannot answer", () => {
     }
   });
 
-  it("is 503 also when it fails after a redirect was decided on", async () => {
+  it("is a 503 even when it fails after a redirect was decided", async () => {
     server.useKeys(await newKeys(server.keys()));
     server.provider().use(async (ctx) => {
       ctx.redirect("https://agent.example/callback");
@@ -371,14 +371,14 @@ describe("a store that cannot answer", () => {
     expect(await response.json()).toMatchObject({ error: "temporarily_unavailable" });
   });
 
-  it("is 503 for whoever comes with a token", async () => {
+  it("is a 503 for callers with a token", async () => {
     const token = await tokenOf(base, await register(base));
     store.before = async () => Promise.reject(storeUnavailable("No space left."));
     expect(await statusWith(token)).toBe(503);
   });
 });
 
-describe("the audit", () => {
+describe("the audit log", () => {
   async function entriesAbout(clientId: string): Promise<readonly AuditEntry[]> {
     const entries: AuditEntry[] = [];
     let after = 0;
@@ -400,7 +400,7 @@ describe("the audit", () => {
     await records.commit([replace(clients, client, { value: { ...client.value, agent } })]);
   }
 
-  it("names who did what from where, whatever a stranger says", async () => {
+  it("names actor, action and address, whatever headers a caller sends", async () => {
     const spoofed = { "x-forwarded-for": "198.51.100.1", "x-real-ip": "198.51.100.1" };
     const answer = await postJson(`${base}/oauth/register`, EXAMPLE_REGISTRATION, spoofed);
     const client = (await answer.json()) as Registered;

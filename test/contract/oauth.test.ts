@@ -101,7 +101,7 @@ describe("an agent with a standard OAuth client", () => {
     }
   });
 
-  it("finds both metadata documents equal, complete, and not open to additions that replace", async () => {
+  it("finds both metadata documents equal and complete, without placeholders to fill in", async () => {
     const [oauthDocument, openidDocument] = await Promise.all(
       ["oauth-authorization-server", "openid-configuration"].map(async (name) =>
         json(await fetch(`${base}/.well-known/${name}`)),
@@ -159,7 +159,7 @@ describe("an agent with a standard OAuth client", () => {
 });
 
 describe("registration", () => {
-  it("answers the example body of the interface with 201 and every field shown", async () => {
+  it("answers the documented example body with 201 and every documented member", async () => {
     const response = await sendJson("/oauth/register", example);
     expect(response.status).toBe(201);
     expect(response.headers.get("cache-control")).toBe("no-store");
@@ -177,7 +177,7 @@ describe("registration", () => {
     expect(Math.abs(client.client_id_issued_at - Date.now() / 1000)).toBeLessThan(60);
   });
 
-  it("ignores members that are the server's to set", async () => {
+  it("ignores members that only the server sets", async () => {
     const client = await register({
       client_id: "chosen",
       client_secret: "known",
@@ -188,7 +188,7 @@ describe("registration", () => {
     expect(client).not.toHaveProperty("claimed_by");
   });
 
-  it("refuses markup in a name, and keeps a < that is none", async () => {
+  it("rejects markup in a name, and accepts a < that is not markup", async () => {
     const named = (client_name: string) => sendJson("/oauth/register", { ...example, client_name });
     const refused = await named("<img src=x onerror=alert(1)>");
     expect([refused.status, await json(refused)]).toMatchObject([
@@ -211,19 +211,19 @@ describe("registration", () => {
     [{ redirect_uris: ["http://agent.example/"] }, "invalid_redirect_uri"],
     [{ redirect_uris: ["https://agent.example/#top"] }, "invalid_redirect_uri"],
     [{ jwks: { keys: [{ kty: "oct", k: "AA" }] } }, "invalid_client_metadata"],
-  ])("refuses %j", async (changes, error) => {
+  ])("rejects %j", async (changes, error) => {
     const response = await sendJson("/oauth/register", { ...example, ...changes });
     expect(response.status).toBe(400);
     expect(await json(response)).toMatchObject({ error, error_description: expect.any(String) });
   });
 
-  it.each(["{oops", "[]", "null", '"text"'])("refuses the body %s", async (body) => {
+  it.each(["{oops", "[]", "null", '"text"'])("rejects the body %s", async (body) => {
     const response = await sendJson("/oauth/register", body);
     expect(response.status).toBe(400);
     expect(await json(response)).toMatchObject({ error: "invalid_request" });
   });
 
-  it("refuses a body over 8 kB, also when it does not say its length", async () => {
+  it("rejects a body over 8 kB, even without a Content-Length", async () => {
     const body = JSON.stringify({ ...example, client_name: "a".repeat(8 * 1024) });
     const chunks = new Blob([body]).stream();
     const chunked = { body: chunks, duplex: "half", method: "POST" } as RequestInit;
@@ -232,7 +232,7 @@ describe("registration", () => {
     expect((await fetch(`${base}/oauth/register`, { ...chunked, headers })).status).toBe(413);
   });
 
-  it("takes a small body that does not say its length", async () => {
+  it("accepts a small body without a Content-Length", async () => {
     const chunks = new Blob([JSON.stringify(example)]).stream();
     const chunked = { body: chunks, duplex: "half", method: "POST" } as RequestInit;
     const headers = { "content-type": "application/json" };
@@ -248,7 +248,7 @@ describe("registration management", () => {
     return fetch(url, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
   }
 
-  it("reads a registration with its own token only", async () => {
+  it("reads a registration only with its own token", async () => {
     const [mine, other] = [await register(), await register()];
     const response = await manage(mine, "GET");
     expect(await json(response)).toMatchObject({
@@ -259,7 +259,7 @@ describe("registration management", () => {
     expect((await manage(foreign, "GET")).status).toBe(401);
   });
 
-  it("cannot be used to widen the scope, and rotates its token", async () => {
+  it("cannot widen the scope, and rotates the registration access token", async () => {
     const client = await register();
     const change = { ...example, client_id: client.client_id };
     const refused = await manage(client, "PUT", { ...change, scope: "alerts:write" });
@@ -275,7 +275,7 @@ describe("registration management", () => {
     expect((await askToken(client, { scope: "factor:read" })).status).toBe(400);
   });
 
-  it("cannot lend client_credentials the scopes of another grant", async () => {
+  it("cannot use scopes of another grant for client_credentials", async () => {
     const client = await register();
     const grant_types = ["authorization_code", "client_credentials"];
     const change = { ...example, grant_types, scope: "alerts:write" };
@@ -296,7 +296,7 @@ describe("registration management", () => {
     expect(await json(response)).toMatchObject({ error: "invalid_client_metadata" });
   });
 
-  it("kills the tokens of a deleted client at once", async () => {
+  it("revokes the tokens of a deleted client immediately", async () => {
     const client = await register();
     const token = await tokenOf(client);
     expect(await statusWith(token)).toBe(200);
@@ -338,7 +338,7 @@ describe("a token request", () => {
     expect(token.access_token).not.toContain(".");
   });
 
-  it("gets the scopes it asks for", async () => {
+  it("gets the scopes that it requests", async () => {
     const token = await json(await askToken(await register(), { scope: "darkpool:read" }));
     expect(token.scope).toBe("darkpool:read");
     const headers = { authorization: `Bearer ${token.access_token}` };
@@ -347,7 +347,7 @@ describe("a token request", () => {
   });
 
   it.each(["alerts:write", "signals:read alerts:write", "signals:read admin", "openid"])(
-    "is refused the scope %j",
+    "is rejected for the scope %j",
     async (scope) => {
       const response = await askToken(await register(), { scope });
       expect(response.status).toBe(400);
@@ -358,7 +358,7 @@ describe("a token request", () => {
     },
   );
 
-  it("is refused with a wrong secret or an unknown client", async () => {
+  it("is rejected with a wrong secret or an unknown client", async () => {
     const client = await register();
     const wrong = [
       { ...client, client_secret: "wrong" },
@@ -382,14 +382,14 @@ describe("a token request", () => {
     expect(basic.headers.get("www-authenticate")).toMatch(/^Basic /);
   });
 
-  it("is refused to a public client", async () => {
+  it("is rejected for a public client", async () => {
     const client = await register(codeClient);
     expect(client).not.toHaveProperty("client_secret");
     const form = { grant_type: "client_credentials", client_id: client.client_id };
     expect((await sendForm("/oauth/token", form)).status).toBe(400);
   });
 
-  it("is refused as data, not as a page, also in a browser", async () => {
+  it("gets its error as JSON, even in a browser", async () => {
     const accept = "text/html";
     const response = await sendForm("/oauth/token", { client_id: "<b>" }, { accept });
     expect(response.status).toBe(401);
@@ -402,40 +402,40 @@ describe("a token request", () => {
     ["refresh_token", "unauthorized_client"],
     ["authorization_code", "unauthorized_client"],
     ["urn:ietf:params:oauth:grant-type:jwt-bearer", "unauthorized_client"],
-  ])("is refused for %s, which an agent did not register", async (grant_type, error) => {
+  ])("is rejected for %s, which an agent did not register", async (grant_type, error) => {
     const form = { ...credentials(await register()), grant_type, refresh_token: "x", code: "x" };
     const response = await sendForm("/oauth/token", form);
     expect(response.status).toBe(400);
     expect(await json(response)).toMatchObject({ error });
   });
 
-  it("may come from a web page of any origin, since no cookie counts", async () => {
+  it("may come from a web page of any origin, since no cookie is used", async () => {
     const form = { ...credentials(await register()), grant_type: "client_credentials" };
     const response = await sendForm("/oauth/token", form, { origin: "https://agent.example" });
     expect(response.status).toBe(200);
   });
 });
 
-describe("the resource of a token", () => {
+describe("the resource parameter of a token request", () => {
   it.each([
     ["", "", 200, 200],
     ["/", "", 200, 200],
     ["/mcp", "", 401, 200],
     ["/mcp/", "", 401, 200],
-  ])("%j below the base decides where it is good", async (path, _title, api, mcp) => {
+  ])("%j below the base URL decides where the token is valid", async (path, _title, api, mcp) => {
     const token = await tokenOf(await register(), { resource: base + path });
     expect(await statusWith(token, "/api/probe")).toBe(api);
     expect(await statusWith(token, "/mcp")).toBe(mcp);
   });
 
-  it("is the whole service when none is named", async () => {
+  it("defaults to the whole service", async () => {
     const token = await tokenOf(await register());
     expect(await statusWith(token, "/api/probe")).toBe(200);
     expect(await statusWith(token, "/mcp")).toBe(200);
   });
 
   it.each(["https://evil.example", "/api", "/mcp?x=1", "/mcp#x", "not a uri"])(
-    "is refused when it is %j",
+    "is rejected when it is %j",
     async (resource) => {
       const asked = resource.startsWith("/") ? base + resource : resource;
       const response = await askToken(await register(), { resource: asked });
@@ -444,7 +444,7 @@ describe("the resource of a token", () => {
     },
   );
 
-  it("is one: two resources in a request are refused", async () => {
+  it("is rejected when it appears twice", async () => {
     const form = new URLSearchParams({
       ...credentials(await register()),
       grant_type: "client_credentials",
@@ -457,7 +457,7 @@ describe("the resource of a token", () => {
 });
 
 describe("revocation", () => {
-  it("needs nothing but the token, with or without a hint or the token as bearer", async () => {
+  it("requires only the token, with or without a hint or the token as bearer", async () => {
     const client = await register();
     for (const [hint, headers] of [
       [{}, {}],
@@ -473,21 +473,21 @@ describe("revocation", () => {
     }
   });
 
-  it("ends one token and leaves the others of the client alone", async () => {
+  it("revokes one token and leaves the client's other tokens valid", async () => {
     const client = await register();
     const [first, second] = [await tokenOf(client), await tokenOf(client)];
     await sendForm("/oauth/revoke", { token: first });
     expect(await statusWith(second)).toBe(200);
   });
 
-  it("is no error for an unknown token, by possession and by client", async () => {
+  it("succeeds for an unknown token, by possession and by client", async () => {
     const client = credentials(await register());
     for (const form of [{ token: "unknown" }, { token: "unknown", ...client }]) {
       expect((await sendForm("/oauth/revoke", form)).status).toBe(200);
     }
   });
 
-  it("answers for another client's token as for an unknown one, and leaves it alive", async () => {
+  it("answers for another client's token as for an unknown one, and leaves it valid", async () => {
     const [owner, other] = [await register(), await register()];
     const token = await tokenOf(owner);
     for (const presented of [token, "unknown"]) {
@@ -511,7 +511,7 @@ describe("revocation", () => {
     expect(await statusWith(token)).toBe(200);
   });
 
-  it("needs the token exactly once", async () => {
+  it("requires exactly one token parameter", async () => {
     expect((await sendForm("/oauth/revoke", {})).status).toBe(400);
     expect((await sendForm("/oauth/revoke", { token: "" })).status).toBe(400);
     const twice = new URLSearchParams("token=a&token=b");
@@ -521,7 +521,7 @@ describe("revocation", () => {
 });
 
 describe("an access token", () => {
-  it("is dead after an hour", async () => {
+  it("expires after an hour", async () => {
     const token = await tokenOf(await register());
     try {
       clock.aheadMs = 3_599_000;
@@ -540,7 +540,7 @@ describe("an access token", () => {
   });
 });
 
-describe("an address in an answer", () => {
+describe("a URL in an answer", () => {
   /** A request as a stranger's own client writes it, which fetch would not. */
   function raw(options: { path: string; method?: string; body?: string; headers?: object }) {
     const { port } = server;
@@ -562,7 +562,7 @@ describe("an address in an answer", () => {
     forwarded: "host=evil.example;proto=https",
   };
 
-  it("never comes from a header or the target of the metadata request", async () => {
+  it("is never taken from a header or the target of a metadata request", async () => {
     const path = "/.well-known/oauth-authorization-server";
     for (const target of [path, `http://evil.example${path}`, `${path}?x=//evil.example`]) {
       const document = await raw({ path: target, headers: poison });
@@ -571,7 +571,7 @@ describe("an address in an answer", () => {
     }
   });
 
-  it("never comes from a header or the target of a registration", async () => {
+  it("is never taken from a header or the target of a registration", async () => {
     const headers = { ...poison, "content-type": "application/json" };
     for (const path of ["/oauth/register", "http://evil.example/oauth/register"]) {
       const body = JSON.stringify(example);
@@ -581,8 +581,8 @@ describe("an address in an answer", () => {
   });
 });
 
-describe("behind a proxy that ends TLS", () => {
-  it("gives https addresses and cookies that only travel over https", async () => {
+describe("behind a proxy that terminates TLS", () => {
+  it("URLs use https and cookies are Secure", async () => {
     const { local } = await startAuthServer({
       records,
       now,
@@ -648,12 +648,12 @@ describe("an authorization request", () => {
     throw new Error("too many redirects");
   }
 
-  it("leads to the page of the interaction, which needs somebody to sign in", async () => {
+  it("redirects to the interaction page, which requires a sign-in", async () => {
     const page = await follow(await authorize());
     expect(page.origin + page.pathname.replace(/[^/]+$/, "")).toBe(`${base}/oauth/interaction/`);
   });
 
-  it("that asks for silence is refused by redirect", async () => {
+  it("with prompt=none is answered with an error by redirect", async () => {
     const end = await follow(await authorize({ prompt: "none" }));
     expect(end.searchParams.get("error")).toBe("login_required");
   });
@@ -664,13 +664,13 @@ describe("an authorization request", () => {
     [{ response_type: "token" }, "unsupported_response_type"],
     [{ resource: "https://evil.example" }, "invalid_target"],
     [{ scope: "alerts:write" }, "invalid_scope"],
-  ])("with %j is refused here, before anybody signed in", async (changes, error) => {
+  ])("with %j is rejected without a redirect, before any sign-in", async (changes, error) => {
     const response = await authorize(changes);
     expect([response.status, response.headers.get("location")]).toEqual([400, null]);
     expect(await response.json()).toMatchObject({ error, state: "s-1", iss: base });
   });
 
-  it("needs PKCE from a client with a secret, too", async () => {
+  it("requires PKCE from a confidential client too", async () => {
     const confidential = { token_endpoint_auth_method: "client_secret_basic" };
     const response = await authorize({ code_challenge: "" }, confidential);
     expect(await response.json()).toMatchObject({ error: "invalid_request" });
@@ -680,20 +680,20 @@ describe("an authorization request", () => {
     { redirect_uri: "https://evil.example/callback" },
     { client_id: "<script>alert(1)</script>" },
     { redirect_uri: "<script>alert(1)</script>" },
-  ])("with %j is answered here, as data and not as a page", async (changes) => {
+  ])("with %j is answered without a redirect, as JSON and not as a page", async (changes) => {
     const response = await authorize(changes);
     expect(response.status).toBe(400);
     expect(await json(response)).toMatchObject({ error: expect.any(String) });
   });
 
-  it("has no interaction for a stranger's cookie-less visit", async () => {
+  it("has no interaction for a visitor without the cookie", async () => {
     const response = await fetch(`${base}/oauth/interaction/abc`);
     expect(response.status).toBe(400);
     expect(await json(response)).toMatchObject({ error: "invalid_request" });
   });
 });
 
-describe("a request that fits no endpoint", () => {
+describe("an unsupported request", () => {
   it.each([
     ["GET", "/oauth/token", "POST"],
     ["PUT", "/oauth/register", "POST"],
@@ -723,14 +723,14 @@ describe("a request that fits no endpoint", () => {
     });
   });
 
-  it("refuses a form over 16 kB and an encoded body", async () => {
+  it("over 16 kB as a form, or with a content encoding, is rejected", async () => {
     expect((await sendForm("/oauth/revoke", { token: "a".repeat(16 * 1024) })).status).toBe(413);
     const encoded = await sendForm("/oauth/revoke", { token: "a" }, { "content-encoding": "gzip" });
     expect(encoded.status).toBe(415);
   });
 
   it.each(["/oauth/nothing", "/oauth/introspect", "/oauth/par", "/session/end/confirm"])(
-    "%s falls through to the application",
+    "%s is passed on to the application",
     async (path) => {
       expect((await fetch(base + path, { method: "POST" })).status).toBe(404);
     },
@@ -738,7 +738,7 @@ describe("a request that fits no endpoint", () => {
 });
 
 describe("the console", () => {
-  it("stayed silent through all of this", () => {
+  it("has no output after these tests", () => {
     expect(printed).toEqual([]);
   });
 });

@@ -48,8 +48,8 @@ interface Named {
   readonly status: string;
 }
 
-describe("the examples", () => {
-  it("are what a running sandbox answers", async () => {
+describe("the examples of the OpenAPI document", () => {
+  it("equal the answers of a running sandbox", async () => {
     await play("get_health", "sandbox");
     await play("get_readiness", "ready");
     await play("get_liveness", "alive");
@@ -75,7 +75,7 @@ describe("the examples", () => {
     if (isRecorded) player.keep();
   });
 
-  it("are all played", () => {
+  it("are all executed", () => {
     expect(player.left()).toEqual([]);
   });
 });

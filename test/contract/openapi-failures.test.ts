@@ -83,7 +83,7 @@ const asked: Readonly<Record<string, { readonly query?: string; readonly body?: 
 
 const nameOf = ({ operation }: Described) => operation.operationId;
 
-describe("a failure that the description knows", () => {
+describe("a documented error", () => {
   it.each(withProblem(401, "unauthenticated").map((one) => [nameOf(one), one] as const))(
     "of %s without a credential",
     async (_name, one) => {
@@ -110,7 +110,7 @@ describe("a failure that the description knows", () => {
   );
 
   it.each(wrong.map((one) => [nameOf(one), one] as const))(
-    "of %s with what it does not take",
+    "of %s with invalid input",
     async (_name, one) => {
       const hasBody = takesBody(one);
       const body = hasBody ? { body: JSON.stringify({ email: "x", cursor: 1, nonsense: 1 }) } : {};
@@ -123,7 +123,7 @@ describe("a failure that the description knows", () => {
   );
 
   it.each(withProblem(415, "unsupported_media_type").map((one) => [nameOf(one), one] as const))(
-    "of %s with a body of another type",
+    "of %s with another content type",
     async (_name, one) => {
       const headers = { ...bearer(key), "content-type": "text/plain" };
       const response = await send(one, { headers, body: "x" });
@@ -143,7 +143,7 @@ describe("a failure that the description knows", () => {
   );
 
   it.each(withProblem(404, "not_found").map((one) => [nameOf(one), one] as const))(
-    "of %s with an id that leads nowhere",
+    "of %s with an unknown id",
     async (name, one) => {
       const { query = "", body = {} } = asked[name] ?? {};
       const response = await send(one, {
@@ -184,26 +184,26 @@ const statusesOf = async (answers: readonly Promise<Response>[]) =>
 
 const SYMBOL = { symbols: ["ALDER.SIM"] };
 
-describe("an answer that the description knows", () => {
+describe("a documented answer", () => {
   const open = described.filter(
     ({ method, operation: { security, responses } }) =>
       method === "GET" && security.length === 0 && "200" in responses,
   );
 
-  it.each(open.map((one) => [nameOf(one), one] as const))("of %s to anybody", async (_, one) => {
+  it.each(open.map((one) => [nameOf(one), one] as const))("of %s to everyone", async (_, one) => {
     expect((await send(one)).status).toBe(200);
     if (one.operation.responses[304] === undefined) return;
     expect((await send(one, { headers: { "if-none-match": "*" } })).status).toBe(304);
   });
 
-  it("of the reference to a browser that came by another address", async () => {
+  it("of the API reference to a browser at another host name", async () => {
     const to = base.replace("127.0.0.1", "localhost");
     const response = await call("get_reference", { to, headers: { accept: "text/html" } });
     expect(response.status).toBe(303);
     expect(response.headers.get("location")).toBe(`${base}/docs/api`);
   });
 
-  it("of the method and the stream to whoever may", async () => {
+  it("of the method and the event stream to authorized callers", async () => {
     expect((await call("get_method", { headers: bearer(key) })).status).toBe(200);
     const known = { ...bearer(key), "if-none-match": "*" };
     expect((await call("get_method", { headers: known })).status).toBe(304);
@@ -212,7 +212,7 @@ describe("an answer that the description knows", () => {
     await response.body?.cancel();
   });
 
-  it("of what many share to whoever has it already", async () => {
+  it("of shared resources to a conditional request", async () => {
     const headers = { ...bearer(key), "if-none-match": "*" };
     for (const id of ["get_signal", "get_factors", "get_darkpool", "find_instruments"]) {
       const query = id === "find_instruments" ? "" : "?symbol=ALDER.SIM";
@@ -227,7 +227,7 @@ describe("an answer that the description knows", () => {
     expect((await call("authorize", { query: "?client_id=nobody" })).status).toBe(400);
   });
 
-  it("of the market to what is not there, or not yet", async () => {
+  it("of the market for an unknown symbol or time", async () => {
     for (const id of ["get_signal", "get_factors", "get_darkpool"]) {
       const headers = bearer(key);
       const unknown = call(id, { headers, query: "?symbol=NOSUCH" });
@@ -238,7 +238,7 @@ describe("an answer that the description knows", () => {
     expect((await call("get_method", { headers: bearer(key), query })).status).toBe(422);
   });
 
-  it("of alerts in a state that does not allow it", async () => {
+  it("of an alert action in the wrong state", async () => {
     const made = await call("register_alert", json(SYMBOL));
     const { id } = (await made.json()) as { readonly id: string };
     const ids = { id, eventId: "evt_x" };
@@ -257,7 +257,7 @@ describe("an answer that the description knows", () => {
     ).toEqual([409, 409, 409, 409, 409, 409, 404, 404]);
   });
 
-  it("of alerts beyond what one caller can have", async () => {
+  it("of alerts beyond the quota", async () => {
     const own = await town.person().createKey(allScopes);
     const once = { "idempotency-key": "one", ...json(SYMBOL, own).headers };
     await call("register_alert", { ...json(SYMBOL, own), headers: once });
@@ -267,7 +267,7 @@ describe("an answer that the description knows", () => {
     expect((await call("register_alert", json(SYMBOL, own))).status).toBe(409);
   });
 
-  it("of clients that are wrong, or are not who they say", async () => {
+  it("of clients that are invalid or fail authentication", async () => {
     const agent = await register(base);
     const { client_id, client_secret, registration_access_token: own } = agent;
     const grant_type = "client_credentials";
@@ -310,7 +310,7 @@ describe("an answer that the description knows", () => {
   });
 });
 
-it("the userinfo endpoint answers as it is described", async () => {
+it("the userinfo endpoint answers as documented", async () => {
   const person = town.person();
   const { access_token: told } = await person.tokens({ scope: "openid signals:read" });
   const { access_token: untold } = await person.tokens({ scope: "signals:read" });
@@ -374,7 +374,7 @@ const messages: readonly (readonly [
   ],
 ];
 
-describe("an answer of the MCP endpoint that the description knows", () => {
+describe("a documented answer of the MCP endpoint", () => {
   const accept = "application/json, text/event-stream";
 
   it.each(messages)("to %s", async (_what, message, changes, [status, code]) => {
@@ -384,7 +384,7 @@ describe("an answer of the MCP endpoint that the description knows", () => {
     if (code !== undefined) expect(await response.json()).toMatchObject({ error: { code } });
   });
 
-  it("to what is no JSON, or comes from a page of somebody else", async () => {
+  it("to a body that is not JSON, or comes from a foreign origin", async () => {
     const headers = { ...bearer(key), ...JSON_TYPE, accept };
     const broken = await call("call_mcp", { headers, body: "{" });
     expect(await problemOf(broken)).toBe("400 invalid_request");
@@ -394,7 +394,7 @@ describe("an answer of the MCP endpoint that the description knows", () => {
   });
 });
 
-it("who comes too often is told so everywhere, as it is described", async () => {
+it("every route answers an exceeded rate limit as documented", async () => {
   const never = "manage-read manage authorize revoke apply contact claim-address claim-start calls";
   const limits = [
     ...never.split(" ").map((name) => `${name}=0/60`),
@@ -434,7 +434,7 @@ it("who comes too often is told so everywhere, as it is described", async () => 
   }
 });
 
-it("whatever is open to everybody is refused as it is described when an address came too often", async () => {
+it("every public route answers an exceeded rate limit of an address as documented", async () => {
   const closed = await startTown({ RATE_LIMITS: `${LOOSE_LIMITS} visits=0/60` });
   const unlimited = ["get_health", "get_liveness", "get_readiness"];
   for (const one of described.filter(({ operation }) => operation.security.length === 0)) {
@@ -453,7 +453,7 @@ function endlessFolder(): string {
   return folder;
 }
 
-it("while the service starts, everything answers as it is described", async () => {
+it("every route answers as documented while the service starts", async () => {
   const port = await freePort();
   const child = spawn(process.execPath, ["src/main.ts"], {
     env: {
@@ -479,12 +479,12 @@ const elsewhere: Readonly<Record<string, string>> = {
   "register_client 401": "needs a trusted issuer of assertions",
 };
 
-describe("all answers that were seen", () => {
-  it("are as they are described", () => {
+describe("the set of all observed answers", () => {
+  it("matches the document", () => {
     expect(witness.faults()).toEqual([]);
   });
 
-  it("are all that is described, but failures of the service itself", () => {
+  it("covers the document, except for internal failures", () => {
     for (const [id, named] of Object.entries(exchanges)) {
       for (const { status } of Object.values(named)) witness.knows(id, status);
     }

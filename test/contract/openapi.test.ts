@@ -81,7 +81,7 @@ describe("the OpenAPI document", () => {
     },
   );
 
-  it("describes everything that is served but the pages, and nothing else", () => {
+  it("describes every route except the pages, and nothing else", () => {
     const served = town.service.routes
       .filter(({ path }) => !PAGES.test(path))
       .map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, "{$1}")}`);
@@ -129,7 +129,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  it("says of every tool which scope it needs, as the tool does", () => {
+  it("states the required scope of every tool, as the tool does", () => {
     for (const { scopes, routes } of tools) {
       for (const { method, path } of routes) {
         expect(operationAt(`${method} ${path}`).security).toEqual([
@@ -142,7 +142,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  it("has no address of another host, and names each operation once", () => {
+  it("names no other host, and has unique operation ids", () => {
     const text = JSON.stringify(document).replaceAll(base, "");
     expect(text.match(/https?:\/\/(?!hooks\.example|agent\.example|elsewhere\.)[^"\\ )]+/g)).toBe(
       null,
@@ -226,11 +226,11 @@ describe("its examples", () => {
     expect(faultsOf("described", answers)).toEqual([]);
   });
 
-  it("have no member that is not described", () => {
+  it("have no undocumented members", () => {
     expect(faultsOf("closed", answers)).toEqual([]);
   });
 
-  it("stand with every operation that takes or answers JSON, save for documents", () => {
+  it("exist for every operation with a JSON body, except for well-known documents", () => {
     const isBare = ({ operation: { requestBody, responses } }: (typeof described)[number]) => {
       const answered = Object.entries(responses).find(([status]) => status.startsWith("2"));
       const bodies = [requestBody?.content, answered?.[1].content];
@@ -243,7 +243,7 @@ describe("its examples", () => {
     expect(bare).toEqual(["get_method"]);
   });
 
-  it("fit the parameters that they stand with", () => {
+  it("match the documented parameters", () => {
     const faults = described.flatMap(({ operation: { operationId, parameters = [] } }) =>
       parameters.flatMap(({ name, schema, example }) =>
         example === undefined || ajv.validate(schema, example) ? [] : `${operationId} ${name}`,
@@ -264,7 +264,7 @@ const grid = (least: number, most: number, step: number): readonly number[] =>
     Number((least + at * step).toFixed(2)),
   );
 
-describe("every number that the service takes is valid by what is published", async () => {
+describe("every number that the service accepts is valid by the published schema", async () => {
   const key = await town.person().createKey(["signals:read"]);
   const { tools: listed } = await (await connectMcp(base, key)).listTools();
   const published = new Map(listed.map(({ name, inputSchema }) => [name, inputSchema as Json]));

@@ -38,7 +38,7 @@ describe("an ID token", () => {
     [{ id_token_signed_response_alg: "ES256" }, "ES256"],
     [{ id_token_signed_response_alg: "none" }, "RS256"],
   ])(
-    "of a client registered with %j is signed by %s, also after the keys change",
+    "of a client registered with %j is signed with %s, even after a key rotation",
     async (changes, alg) => {
       const verified = async () => {
         const { id_token = "", client_id = "", accountId } = await tokensOf("openid", changes);
@@ -59,7 +59,7 @@ describe("the userinfo endpoint", () => {
 
   verifies(
     "5.2/userinfo",
-    "is in the metadata, and says who the person is, as the ID token does",
+    "is in the metadata, and identifies the person as the ID token does",
     async () => {
       const metadata = await (await fetch(`${base}/.well-known/openid-configuration`)).json();
       expect(metadata).toMatchObject({ userinfo_endpoint: userInfo });
@@ -73,7 +73,7 @@ describe("the userinfo endpoint", () => {
     },
   );
 
-  it("tells nobody else", async () => {
+  it("answers no other caller", async () => {
     const without = await tokensOf("signals:read");
     const answers = [
       [await getWith(without.access_token ?? "", userInfo), 403, "insufficient_scope"],

@@ -48,7 +48,7 @@ async function become(id: string, change: (alert: Alert) => Partial<Alert>): Pro
 const HOOK = { type: "webhook", url: "https://hooks.example.com:8443/in/secret-path?key=sesame" };
 
 describe("the account page", () => {
-  it("says to a new person what each part is for and what to do next", async () => {
+  it("explains each section and the next step to a new person", async () => {
     const account = await town.person().signIn();
     const said = textOf(account.html);
     expect(said).toMatch(/Agents you answer for An agent that you claim may do more/);
@@ -58,7 +58,7 @@ describe("the account page", () => {
     expect(account.html).toContain('<a class="second" href="/claim">Claim an agent</a>');
   });
 
-  it("shows an agent as it calls itself, and ends it with its tokens", async () => {
+  it("shows an agent by its own name, and removes it with its tokens", async () => {
     const person = town.person();
     const agent = await newAgent();
     await person.signIn();
@@ -81,7 +81,7 @@ describe("the account page", () => {
     expect((await probe()).status).toBe(401);
   });
 
-  it("shows an application, and ends what it was allowed", async () => {
+  it("shows an application, and revokes its grant", async () => {
     const person = town.person();
     const { access_token } = await person.tokens({ scope: "signals:read" });
     const probe = () => getWith(access_token, `${base}/api/signals?limit=1`);
@@ -97,7 +97,7 @@ describe("the account page", () => {
     expect((await probe()).status).toBe(401);
   });
 
-  it("answers alike for what is not there or somebody else's", async () => {
+  it("answers the same for unknown ids and for those of other people", async () => {
     const person = town.person();
     const account = await person.signIn();
     const [, formToken = ""] =
@@ -120,7 +120,7 @@ describe("the account page", () => {
     expect(await alertsOf(another.headers)).toEqual([another.alertId]);
   });
 
-  it("is shut for whoever is not signed in, also to its forms", async () => {
+  it("requires a sign-in, for its forms too", async () => {
     const person = town.person();
     const account = await person.signIn();
     const key = account.form("/account/keys");
@@ -133,7 +133,7 @@ describe("the account page", () => {
   });
 });
 
-describe("a key", () => {
+describe("an API key", () => {
   it("is shown once, works, and can be revoked", async () => {
     const person = town.person();
     const account = await person.signIn();
@@ -175,7 +175,7 @@ describe("a key", () => {
     ],
     [{ name: "x", scope: [] }, "#scope-0", "Choose at least one thing that it may do."],
     [{ name: "x", scope: "everything" }, "#scope-0", "Choose at least one thing that it may do."],
-  ])("is not made from %j", async (filled, field, text) => {
+  ])("is not created from %j", async (filled, field, text) => {
     const person = town.person();
     const account = await person.signIn();
     const again = await person.web.submit(account.form("/account/keys"), filled);
@@ -185,7 +185,7 @@ describe("a key", () => {
     expect(again.forms.some(({ action }) => action.endsWith("/revoke"))).toBe(false);
   });
 
-  it("is not offered when there are five, and not made by a form that is still open", async () => {
+  it("cannot be created beyond five, not even by a form that is still open", async () => {
     const person = town.person();
     const old = await person.signIn();
     for (let count = 0; count < 5; count++) await person.createKey(["signals:read"]);
@@ -203,7 +203,7 @@ describe("a key", () => {
 });
 
 describe("the alerts on the account page", () => {
-  it("are those of the person, the agents and the keys, and can each be deleted", async () => {
+  it("include those of the person, the agents and the keys, and can each be deleted", async () => {
     const person = town.person();
     const { access_token, client } = await person.tokens();
     const own = bearer(access_token);
@@ -240,7 +240,7 @@ describe("the alerts on the account page", () => {
     expect(await alertsOf(stranger.headers)).toEqual([stranger.alertId]);
   });
 
-  it("are not deleted by a form that is not the page's", async () => {
+  it("are not deleted by a form that is not from the page", async () => {
     const person = town.person();
     const own = bearer((await person.tokens()).access_token);
     const id = await makeAlert(town, own);
@@ -250,7 +250,7 @@ describe("the alerts on the account page", () => {
     expect(await alertsOf(own)).toEqual([id]);
   });
 
-  it("tell of a webhook its host alone, and when it last took something", async () => {
+  it("show only the host of a webhook, and the time of its last accepted delivery", async () => {
     const person = town.person();
     const own = bearer((await person.tokens()).access_token);
     const id = await makeAlert(town, own, { delivery: HOOK });
@@ -269,7 +269,7 @@ describe("the alerts on the account page", () => {
     expect(alertCards(later)[0]).toContain("Last success 21 November 2026, 04:59 UTC");
   });
 
-  it("say what each of them is doing", async () => {
+  it("show their state", async () => {
     const person = town.person();
     const own = bearer((await person.tokens()).access_token);
     const expiresAt = new Date(town.clock.now.getTime() + 3_600_000).toISOString();
@@ -294,7 +294,7 @@ describe("the alerts on the account page", () => {
     ["gone", "its webhook said that it is gone"],
     ["failing", "its webhook failed for five days"],
     ["unverified", "its webhook never confirmed that it wants this"],
-  ] as const)("say why a webhook is disabled: %s", async (reason, words) => {
+  ] as const)("state why a webhook is disabled: %s", async (reason, words) => {
     const person = town.person();
     const own = bearer((await person.tokens()).access_token);
     const id = await makeAlert(town, own, { delivery: HOOK });
@@ -308,7 +308,7 @@ describe("the alerts on the account page", () => {
     expect(await card()).toContain("Status Over");
   });
 
-  it("show what strangers wrote as text, and no more of a list than fits", async () => {
+  it("escape text from others, and truncate long lists", async () => {
     const person = town.person();
     const own = bearer((await person.tokens()).access_token);
     const symbols = town.service.market.instruments().map(({ symbol }) => symbol);
@@ -322,7 +322,7 @@ describe("the alerts on the account page", () => {
     expect(card).not.toContain(symbols.toSorted()[12]);
   });
 
-  it("are a hundred at most, and say how many more there are", async () => {
+  it("are a hundred at most, with the number of those left out", async () => {
     const person = town.person();
     const own = bearer((await person.tokens()).access_token);
     const first = await makeAlert(town, own);

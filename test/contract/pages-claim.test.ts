@@ -57,8 +57,8 @@ const askFor = async (person: Person, agentId: string, code: string): Promise<We
 
 const isAtSignIn = ({ url }: WebPage) => url.pathname === "/sign-in";
 
-describe("claiming with the code that an agent was given", () => {
-  it("leads from the id and the code over a look at the agent to the end", async () => {
+describe("claiming with the agent's code", () => {
+  it("leads from id and code over a review of the agent to the confirmation", async () => {
     const person = town.person();
     await person.signIn();
     const agent = await newAgent();
@@ -96,7 +96,7 @@ describe("claiming with the code that an agent was given", () => {
     expect((await getWith(before, `${base}/api/signals?limit=1`)).status).toBe(401);
   });
 
-  it("says the same for an unknown agent, a wrong code, an old one and a claimed agent", async () => {
+  it("gives the same error for an unknown agent, a wrong code, an expired one and a claimed agent", async () => {
     const [person, other] = [town.person(), town.person()];
     await person.signIn();
     await other.signIn();
@@ -130,7 +130,7 @@ describe("claiming with the code that an agent was given", () => {
     expect([...said]).toEqual([expect.stringContaining("The id or the code is wrong")]);
   });
 
-  it("leaves an agent what it has when nothing more is ticked", async () => {
+  it("leaves the agent's scopes unchanged when no more are selected", async () => {
     const person = town.person();
     await person.signIn();
     const agent = await newAgent(base, { scope: "signals:read" });
@@ -140,7 +140,7 @@ describe("claiming with the code that an agent was given", () => {
     expect(textOf(done.html)).not.toMatch(/factor:read|alerts:write/);
   });
 
-  it("asks again when it would give nothing at all, and still knows the code", async () => {
+  it("asks again when no scope would be granted, and preserves the code", async () => {
     const person = town.person();
     await person.signIn();
     const waits = { type: "service_auth", login_hint: person.email };
@@ -155,7 +155,7 @@ describe("claiming with the code that an agent was given", () => {
     expect(textOf(done.html)).toContain("You answer for this agent now");
   });
 
-  it("takes no code from an address, and changes nothing by a link", async () => {
+  it("takes no code from the URL, and changes nothing on GET", async () => {
     const person = town.person();
     await person.signIn();
     const agent = await newAgent();
@@ -167,8 +167,8 @@ describe("claiming with the code that an agent was given", () => {
   });
 });
 
-describe("claiming by a link of the agent", () => {
-  it("shows the agent, then a code that the agent completes the claim with", async () => {
+describe("claiming by the agent's link", () => {
+  it("shows the agent, then a code with which the agent completes the claim", async () => {
     const person = town.person();
     await person.signIn();
     const agent = await newAgent();
@@ -195,7 +195,7 @@ describe("claiming by a link of the agent", () => {
     ]);
   });
 
-  it("asks again when it would give nothing at all", async () => {
+  it("asks again when no scope would be granted", async () => {
     const person = town.person();
     await person.signIn();
     const agent = await newAgent(base, { type: "service_auth", login_hint: person.email });
@@ -209,7 +209,7 @@ describe("claiming by a link of the agent", () => {
   });
 
   it.each(["", "x", "x".repeat(43), "%00", "../x", "x".repeat(400)])(
-    "is refused alike for a link that leads nowhere: %j",
+    "is rejected with the same error for an invalid link: %j",
     async (attempt) => {
       const person = town.person();
       await person.signIn();
@@ -221,7 +221,7 @@ describe("claiming by a link of the agent", () => {
     },
   );
 
-  it("tells whoever the agent did not name that it waits for somebody else, and no more", async () => {
+  it("tells a person whom the agent did not name that it waits for another person, and no more", async () => {
     const [person, named] = [town.person(), town.person()];
     await person.signIn();
     const agent = await newAgent();
@@ -257,7 +257,7 @@ describe("a claim", () => {
     ] as const;
   }
 
-  it("is possible until five minutes after a sign-in", async () => {
+  it("is possible for five minutes after a sign-in", async () => {
     const person = town.person();
     await person.signIn();
     const all = await steps(person);
@@ -265,7 +265,7 @@ describe("a claim", () => {
     for (const [place, step] of all) expect((await step()).status, place).toBe(200);
   });
 
-  it("needs a new sign-in after that, at every step, and goes on where it was", async () => {
+  it("requires a new sign-in after that, at every step, and resumes there", async () => {
     const person = town.person();
     await person.signIn();
     const all = await steps(person);
@@ -281,7 +281,7 @@ describe("a claim", () => {
     expect(account.forms.some(({ action }) => /\/agents\//.test(action))).toBe(false);
   });
 
-  it("is in the audit with the address of the person, as is the sign-in before it", async () => {
+  it("is recorded in the audit log with the person's address, like the sign-in before it", async () => {
     const person = town.person();
     await person.signIn();
     const agent = await newAgent();
@@ -304,7 +304,7 @@ describe("a claim", () => {
       );
   });
 
-  it("needs a sign-in at all", async () => {
+  it("requires a sign-in", async () => {
     const agent = await newAgent();
     const page = await town.person().web.get(`/claim?agent=${agent.client_id}`);
     expect(isAtSignIn(page)).toBe(true);
@@ -312,7 +312,7 @@ describe("a claim", () => {
   });
 });
 
-describe("too many tries of a claim", () => {
+describe("too many claim attempts", () => {
   /** What each of some tries is answered with: who tries, and which agent. */
   async function answers(tries: readonly (readonly [Person, string])[]) {
     const statuses: number[] = [];
@@ -325,7 +325,7 @@ describe("too many tries of a claim", () => {
     return statuses;
   }
 
-  it("are refused to one person, whatever the agent", async () => {
+  it("are rejected for one person, across agents", async () => {
     const own = await startTown({ RATE_LIMITS: "claim-user=2/3600" });
     const [one, two] = [own.person(), own.person()];
     const tries = [
@@ -337,26 +337,26 @@ describe("too many tries of a claim", () => {
     expect(await answers(tries)).toEqual([400, 400, 429, 400]);
   });
 
-  it("are refused for one agent, whoever tries", async () => {
+  it("are rejected for one agent, across people", async () => {
     const own = await startTown({ RATE_LIMITS: "claim-agent=2/3600" });
     const tries = ["a", "a", "a", "b"].map((agentId) => [own.person(), agentId] as const);
     expect(await answers(tries)).toEqual([400, 400, 429, 400]);
   });
 
-  it("are refused for one agent, however its id is spelt", async () => {
+  it("are rejected for one agent, however its id is spelled", async () => {
     const own = await startTown({ RATE_LIMITS: "claim-agent=2/3600" });
     const tries = ["a", " a", "a\t ", "b"].map((agentId) => [own.person(), agentId] as const);
     expect(await answers(tries)).toEqual([400, 400, 429, 400]);
   });
 
-  it("are counted for the person and the address alone when the id can be none", async () => {
+  it("are counted only for the person and the address when the agent id is malformed", async () => {
     const own = await startTown({ RATE_LIMITS: "claim-agent=2/3600 claim-address=4/3600" });
     const id = "x".repeat(201);
     const tries = [id, id, id, "", "a"].map((agentId) => [own.person(), agentId] as const);
     expect(await answers(tries)).toEqual([400, 400, 400, 400, 429]);
   });
 
-  it("are refused from one address, whoever tries whatever", async () => {
+  it("are rejected for one address, across people and agents", async () => {
     const own = await startTown({ RATE_LIMITS: "claim-address=2/3600" });
     const tries = ["a", "b", "c", "d"].map((agentId) => [own.person(), agentId] as const);
     expect(await answers(tries)).toEqual([400, 400, 429, 429]);

@@ -48,11 +48,11 @@ function failAtClients(failure: Error): void {
   onTestFinished(() => failing.mockRestore());
 }
 
-describe("an authorization request at which the service fails", () => {
+describe("an authorization request during an internal failure", () => {
   it.each([
     ["an error of its own", new Error("broken"), 500, "Something went wrong here"],
     ["a silent store", storeUnavailable("down"), 503, "Not possible just now"],
-  ])("shows a person a page: %s", async (_what, failure, status, heading) => {
+  ])("shows an error page: %s", async (_what, failure, status, heading) => {
     const { client_id } = await registerPublic(base);
     const person = town.person();
     await person.signIn();
@@ -85,7 +85,7 @@ const formIn = (page: WebPage) => page.form(page.url.pathname);
 const policyOf = ({ headers }: WebPage) => headers.get("content-security-policy");
 
 describe("the consent page", () => {
-  it("says who asks, that nobody checked it, where the answer goes, and for whom", async () => {
+  it("states who asks, that the name is unverified, where the answer goes, and for which account", async () => {
     const redirect_uris = ["https://desk.example/callback"];
     const changes = { client_name: "Desk", redirect_uris, application_type: "web" };
     const parameters = { redirect_uri: "https://desk.example/callback" };
@@ -99,12 +99,12 @@ describe("the consent page", () => {
     expect(policyOf(page)).toContain("form-action 'self';");
   });
 
-  it("says of a program on this computer that it is one", async () => {
+  it("identifies a program on this computer as such", async () => {
     const { page } = await atConsent();
     expect(textOf(page.html)).toContain("a program on this computer, at 127.0.0.1");
   });
 
-  it("says by which scheme a program on the device is called, and takes the answer there", async () => {
+  it("names the URI scheme of a native app, and redirects to it", async () => {
     const redirect_uri = "cursor://anysphere.cursor-mcp/oauth/callback";
     const { person, page, clientId } = await atConsent(
       { redirect_uris: [redirect_uri] },
@@ -117,7 +117,7 @@ describe("the consent page", () => {
     expect(leavesFor.href).toContain(`${redirect_uri}?code=`);
   });
 
-  it("shows a host to its end, which is what says whose it is", async () => {
+  it("shows the end of a long host name, which identifies its owner", async () => {
     const label = "a".repeat(60);
     const host = `accounts.google.com.${label}.${label}.${label}.evil.example`;
     const redirect_uri = `https://${host}/callback`;
@@ -126,7 +126,7 @@ describe("the consent page", () => {
     expect(textOf(page.html)).toContain(`You are sent back to ${host} `);
   });
 
-  it("says when an application learns who the person is, and when it goes on without them", async () => {
+  it("states when an application learns the person's identity, and when it has offline access", async () => {
     const identity = "It learns who you are";
     const lasting =
       "What you allow lasts until you end it or it runs out, also while you are away.";
@@ -147,7 +147,7 @@ describe("the consent page", () => {
     }
   });
 
-  it("names what goes with every consent as the account page does", async () => {
+  it("lists the implied permissions like the account page", async () => {
     const scope = "openid offline_access signals:read";
     const { person, page } = await atConsent({}, { scope, prompt: "consent" });
     const named = ({ html }: WebPage) =>
@@ -157,7 +157,7 @@ describe("the consent page", () => {
     expect(named(await person.web.get("/account")).toSorted()).toEqual(named(page).toSorted());
   });
 
-  it("offers each scope with its meaning, all ticked, and refuses what is not ticked", async () => {
+  it("offers each scope with its meaning, all selected, and denies those deselected", async () => {
     const { person, page } = await atConsent(
       {},
       { scope: "signals:read factor:read alerts:write" },
@@ -178,14 +178,14 @@ describe("the consent page", () => {
     expect(textOf(account.html)).toContain("Access factor:read Allowed");
   });
 
-  it("tells the application when a person refuses, at an address they approved before", async () => {
+  it("returns a denial to the application at a redirect URI the person approved before", async () => {
     const { person, page } = await atConsentAgain();
     const { leavesFor } = await person.web.submit(formIn(page), { decision: "deny" });
     expect(leavesFor?.searchParams.get("error")).toBe("access_denied");
     expect(leavesFor?.searchParams.get("code")).toBeNull();
   });
 
-  it("sends whoever refuses to no address that they never approved, save by a link", async () => {
+  it("does not redirect a denial to a redirect URI that was never approved, except by a link", async () => {
     const redirect_uri = "https://evil.example:8443/callback";
     const changes = { redirect_uris: [redirect_uri], application_type: "web" };
     const { person, page } = await atConsent(changes, { redirect_uri });
@@ -201,7 +201,7 @@ describe("the consent page", () => {
   });
 
   it.each([undefined, "", "maybe", ["allow", "deny"]])(
-    "takes the decision %j for none",
+    "rejects the decision %j",
     async (decision) => {
       const { person, page } = await atConsent();
       const again = await person.web.submit(formIn(page), { decision });
@@ -209,7 +209,7 @@ describe("the consent page", () => {
     },
   );
 
-  it("asks again when nothing is ticked, with nothing ticked", async () => {
+  it("asks again with nothing selected when nothing was selected", async () => {
     const { person, page } = await atConsent();
     const again = await person.web.submit(formIn(page), { decision: "allow", scope: [] });
     expect(again.status).toBe(400);
@@ -217,7 +217,7 @@ describe("the consent page", () => {
     expect(formIn(again).fields.some(([name]) => name === "scope")).toBe(false);
   });
 
-  it("asks also when an application only wants to know the person again", async () => {
+  it("also prompts when an application only requests the identity again", async () => {
     const scope = "openid";
     const { person, page } = await atConsent({ scope }, { scope });
     expect(textOf(page.html)).toContain("It asks for no access, only to know you again.");
@@ -227,7 +227,7 @@ describe("the consent page", () => {
     expect(leavesFor?.searchParams.get("code")).toBeTruthy();
   });
 
-  it("needs a person who is signed in", async () => {
+  it("requires a signed-in person", async () => {
     const { person, page } = await atConsent();
     const account = await person.web.get("/account");
     const out = await person.web.submit(account.form("/sign-out"));
@@ -239,13 +239,13 @@ describe("the consent page", () => {
   });
 });
 
-describe("a decision", () => {
+describe("a consent decision", () => {
   it.each([
     ["allow", { "sec-fetch-site": "same-origin" }],
     ["deny", { "sec-fetch-site": "same-origin" }],
     ["allow", { accept: "text/html,application/xhtml+xml" }],
   ])(
-    "to %s goes on in a browser from a page of its own, since the redirects of a form are held: %j",
+    "to %s continues from an intermediate page, since form-action restricts redirects: %j",
     async (decision, saysOfItself) => {
       const { person, page } = await atConsentAgain();
       const { action, fields } = formIn(page);
@@ -264,7 +264,7 @@ describe("a decision", () => {
     },
   );
 
-  it("counts only as long as the sign-in is recent enough", async () => {
+  it("is valid only while the sign-in is recent enough", async () => {
     town.clock.now = new Date();
     const scope = "openid signals:read";
     const { person, page } = await atConsent({}, { scope, max_age: "30" });
@@ -280,7 +280,7 @@ describe("a decision", () => {
 });
 
 describe("an authorization request", () => {
-  it("sends whoever is not signed in to sign in, and then goes on", async () => {
+  it("redirects an anonymous visitor to the sign-in, and then continues", async () => {
     const person = town.person();
     const { client_id } = await registerPublic(base);
     const page = await person.web.get(request(client_id));
@@ -291,7 +291,7 @@ describe("an authorization request", () => {
     expect(leavesFor.searchParams.get("code")).toBeTruthy();
   });
 
-  it("wants a new sign-in when it says so", async () => {
+  it("requires a new sign-in when it says so", async () => {
     town.clock.now = new Date(Date.now() - 60_000);
     const scope = "openid signals:read";
     const { person, clientId } = await atConsent({ scope }, { scope });
@@ -303,7 +303,7 @@ describe("an authorization request", () => {
     expect(recent.url.pathname).toMatch(/^\/oauth\/interaction\//);
   });
 
-  it("that is refused is a page for whoever opened it, and leads to nobody's address", async () => {
+  it("that is rejected shows an error page and redirects nowhere", async () => {
     const { client_id } = await registerPublic(base);
     const headers = { accept: "text/html" };
     const wrong: readonly Record<string, string>[] = [
@@ -332,7 +332,7 @@ describe("an authorization request", () => {
     }
   });
 
-  it("that comes too often is a page that says when to come again", async () => {
+  it("over the rate limit shows a page with the time to retry", async () => {
     const strict = await startTown({ RATE_LIMITS: "authorize=1/60" });
     const { client_id } = await registerPublic(strict.base);
     const ask = (accept: string) => {
@@ -346,7 +346,7 @@ describe("an authorization request", () => {
     expect(await (await ask("*/*")).json()).toMatchObject({ error: "temporarily_unavailable" });
   });
 
-  it("that is unknown, over or of another browser says to start again", async () => {
+  it("that is unknown, expired or of another browser shows a page with the advice to start again", async () => {
     const { person, page } = await atConsent();
     const stranger = town.person();
     await stranger.signIn();
@@ -365,7 +365,7 @@ describe("an authorization request", () => {
     }
   });
 
-  it("that follows a form goes on from a page of its own, which a redirect could not leave", async () => {
+  it("that follows a form continues from an intermediate page, which form-action does not restrict", async () => {
     const person = town.person();
     town.clock.now = new Date(Date.now() - 60_000);
     await person.signIn();

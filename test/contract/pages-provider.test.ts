@@ -29,8 +29,8 @@ async function sentThere(place = "/account") {
   return { web, page, leavesFor: leavesFor ?? new URL("missing:") };
 }
 
-describe("signing in at another provider", () => {
-  it("leads there by a button with its name, and back to where the person wanted to go", async () => {
+describe("signing in with an external provider", () => {
+  it("starts from a button with its name, and returns to the requested page", async () => {
     const provider = await startProvider();
     const { web, page, leavesFor } = await sentThere("/claim?agent=agt_x");
     expect(page.html).toContain(`Sign in with ${host}</button>`);
@@ -43,7 +43,7 @@ describe("signing in at another provider", () => {
     expect(textOf(account.html)).toContain("Signed in as ada@people.example");
   });
 
-  it("counts from when the provider saw the person, however late they come back", async () => {
+  it("dates from the provider's auth_time, however late the browser returns", async () => {
     const OIDC_ISSUER = `http://127.0.0.1:${await freePort()}`;
     const own = await startTown({ ...client, OIDC_ISSUER });
     const redirectUri = `${own.base}/sign-in/callback`;
@@ -60,7 +60,7 @@ describe("signing in at another provider", () => {
     expect((await web.get("/account")).url.pathname).toBe("/account");
   });
 
-  it("begins from a page of its own, since no form may lead to another site", async () => {
+  it("starts from an intermediate page, since form-action allows no other site", async () => {
     await startProvider();
     const web = createWeb(base);
     const page = await web.get("/sign-in");
@@ -77,7 +77,7 @@ describe("signing in at another provider", () => {
   });
 
   it.each(["?", "?code=x&state=y", "?error=access_denied", "?code=x&code=y"])(
-    "is refused with a page for an answer that nobody asked for: %s",
+    "is rejected with a page for an unsolicited answer: %s",
     async (query) => {
       const page = await createWeb(base).get(`/sign-in/callback${query}`);
       expect(page.status).toBe(400);
@@ -85,7 +85,7 @@ describe("signing in at another provider", () => {
     },
   );
 
-  it("is refused when the person declines, and for an answer that was used", async () => {
+  it("is rejected when the person declines, and for a used answer", async () => {
     const provider = await startProvider();
     const { web, leavesFor } = await sentThere();
     provider.person = undefined;
@@ -96,7 +96,7 @@ describe("signing in at another provider", () => {
     }
   });
 
-  it("leaves a browser that did not ask as it was", async () => {
+  it("leaves a browser that did not start it unchanged", async () => {
     const provider = await startProvider();
     const { leavesFor } = await sentThere();
     const answer = await provider.visit(leavesFor);
@@ -107,7 +107,7 @@ describe("signing in at another provider", () => {
     expect(textOf(account.html)).toContain(`Signed in as ${victim.email}`);
   });
 
-  it("is a page that says to come again when the provider does not answer", async () => {
+  it("shows a page that advises to retry when the provider does not answer", async () => {
     const OIDC_ISSUER = `http://127.0.0.1:${await freePort()}`;
     const web = createWeb((await startTown({ ...client, OIDC_ISSUER })).base);
     const page = await web.get("/sign-in");

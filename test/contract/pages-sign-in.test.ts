@@ -20,7 +20,7 @@ describe("signing in", () => {
     ["applications", /whose application was accepted/, "/apply"],
     ["closed", /no new accounts are made/, "/contact"],
   ])(
-    "says who gets no code where SIGN_UP is %s, and what they can do",
+    "states who gets no code where SIGN_UP is %s, and the alternatives",
     async (SIGN_UP, words, way) => {
       const own = await startTown({ SIGN_UP });
       const web = createWeb(own.base);
@@ -35,7 +35,7 @@ describe("signing in", () => {
     },
   );
 
-  it("leads from the address over the code to the account", async () => {
+  it("leads from the e-mail address over the code to the account", async () => {
     const web = createWeb(base);
     const start = await web.get("/sign-in");
     expect(start.html).toContain('autocomplete="email"');
@@ -50,7 +50,7 @@ describe("signing in", () => {
     expect(textOf(account.html)).toContain("Signed in as ann@example.com");
   });
 
-  it("shows the form again with what was typed when it is no address", async () => {
+  it("shows the form again with the input for an invalid address", async () => {
     const web = createWeb(base);
     const form = (await web.get("/sign-in?return_to=/claim")).form("/sign-in");
     const again = await web.submit(form, { email: "ann at example" });
@@ -63,7 +63,7 @@ describe("signing in", () => {
     });
   });
 
-  it("shows the form again when the code is wrong, whatever is wrong with it", async () => {
+  it("shows the form again when the code is wrong, for every reason", async () => {
     const web = createWeb(base);
     const start = await web.get("/sign-in?return_to=/claim");
     const asked = await web.submit(start.form("/sign-in"), { email: "ben@example.com" });
@@ -80,7 +80,7 @@ describe("signing in", () => {
   });
 
   it.each(["open", "closed"])(
-    "asks for a new code when there is none any more, with SIGN_UP=%s",
+    "asks for a new code when the last one has expired, with SIGN_UP=%s",
     async (SIGN_UP) => {
       const own = await startTown({ SIGN_UP });
       const web = createWeb(own.base);
@@ -102,12 +102,12 @@ describe("signing in", () => {
     },
   );
 
-  it("begins with an address in a browser that has asked for no code", async () => {
+  it("starts with the e-mail address in a browser without a pending code", async () => {
     const { url } = await createWeb(base).get("/sign-in/code?return_to=/claim");
     expect(url.href).toBe(`${base}/sign-in?return_to=%2Fclaim`);
   });
 
-  it("makes the service do the same for a known address as for another, also afterwards", async () => {
+  it("behaves the same for a known address as for an unknown one, also afterwards", async () => {
     const before = await startTown();
     await before.person("known@example.com").signIn();
     await before.stop();
@@ -131,7 +131,7 @@ describe("signing in", () => {
     expect(smtp.said).toEqual([]);
   });
 
-  it("leads back to where the person wanted to go, and to no other site", async () => {
+  it("returns to the requested page, and to no other site", async () => {
     for (const [place, end] of [
       ["/claim?agent=agt_x", "/claim?agent=agt_x"],
       ["https://evil.example/", "/account"],
@@ -148,14 +148,14 @@ describe("signing in", () => {
     }
   });
 
-  it("fills in the address of whoever signs in again", async () => {
+  it("fills in the address of a person who signs in again", async () => {
     const person = town.person();
     await person.signIn();
     const { html } = await person.web.get("/sign-in");
     expect(html).toContain(`value="${person.email}"`);
   });
 
-  it("says where the code is when no mail is sent, and only then", async () => {
+  it("states where the code is only when no mail is sent", async () => {
     const said = async (at: string) => {
       const web = createWeb(at);
       const start = await web.get("/sign-in");
@@ -173,7 +173,7 @@ describe("signing in", () => {
     expect(mailing).not.toMatch(/operator|npm run/);
   });
 
-  it("offers no other provider when there is none", async () => {
+  it("offers no external provider when none is configured", async () => {
     expect((await createWeb(base).get("/sign-in")).html).not.toContain("/sign-in/provider");
     for (const path of ["/sign-in/provider", "/sign-in/callback"]) {
       expect((await fetch(base + path)).status).toBe(404);
@@ -210,7 +210,7 @@ async function workOf<T>(records: Records, run: () => Promise<T>) {
 }
 
 describe("signing out", () => {
-  it("leads to the sign-in page, and the account is shut", async () => {
+  it("leads to the sign-in page, and closes the account page", async () => {
     const person = town.person();
     const account = await person.signIn();
     const out = await person.web.submit(account.form("/sign-out"));

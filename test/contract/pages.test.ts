@@ -29,7 +29,7 @@ const post = (
 const headingOf = (html: string) => textOf(/<h1>(.*?)<\/h1>/s.exec(html)?.[1] ?? "");
 
 describe("a page", () => {
-  it("runs nothing, loads its style alone, and tells other sites nothing", async () => {
+  it("runs no script, loads only its own stylesheet, and sends no referrer to other sites", async () => {
     const { headers } = await fetch(`${base}/sign-in`);
     expect(Object.fromEntries(headers)).toMatchObject({
       "content-type": "text/html; charset=utf-8",
@@ -46,7 +46,7 @@ describe("a page", () => {
   });
 
   it.each(["/sign-in", "/sign-in/code", "/oauth/interaction/x", "/account", "/claim"])(
-    "says its language, has one main part and one heading of the first order: %s",
+    "has a language, one main landmark and one first-level heading: %s",
     async (path) => {
       const person = town.person();
       await person.signIn();
@@ -60,7 +60,7 @@ describe("a page", () => {
     },
   );
 
-  it("is in the style of its own version, which is kept and asked for again by its tag", async () => {
+  it("links to a stylesheet with a versioned name, which is cached and revalidated by its ETag", async () => {
     const [, address = ""] =
       /href="(\/assets\/pages\.css[^"]*)"/.exec((await createWeb(base).get("/sign-in")).html) ?? [];
     const style = await fetch(base + address);
@@ -76,7 +76,7 @@ describe("a page", () => {
     expect(await style.text()).not.toMatch(/@import|https?:\/\/(?!www\.w3\.org)/);
   });
 
-  it("does not answer for paths that are none", async () => {
+  it("does not answer unknown paths", async () => {
     for (const path of ["/sign-in/nothing", "/account/keys/x", "/claim/x", "/assets/x.css"]) {
       const answer = await fetch(base + path, { redirect: "manual" });
       if (answer.status === 405) continue;
@@ -86,7 +86,7 @@ describe("a page", () => {
   });
 });
 
-describe("what fails on a page", () => {
+describe("an error on a page", () => {
   it.each([
     ["PUT", "/sign-in", "GET, HEAD, POST"],
     ["GET", "/sign-out", "POST"],
@@ -94,7 +94,7 @@ describe("what fails on a page", () => {
     ["GET", "/account/keys/x/revoke", "POST"],
     ["DELETE", "/account", "GET, HEAD"],
     ["POST", "/assets/pages.css", "GET, HEAD"],
-  ])("is a page that says so: %s %s", async (method, path, allow) => {
+  ])("is shown as a page: %s %s", async (method, path, allow) => {
     const answer = await fetch(base + path, { method });
     expect([answer.status, answer.headers.get("allow")]).toEqual([405, allow]);
     expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -111,7 +111,7 @@ describe("what fails on a page", () => {
     expect([answer.status, headingOf(await answer.text())]).toEqual([status, heading]);
   });
 
-  it("takes a compressed form for none", async () => {
+  it("rejects a compressed form", async () => {
     const web = createWeb(base);
     const { action, fields } = (await web.get("/sign-in")).form("/sign-in");
     const form = new URLSearchParams(fields as [string, string][]);
@@ -122,7 +122,7 @@ describe("what fails on a page", () => {
     expect(await answer.text()).not.toMatch(/Error:|stack|node_modules/);
   });
 
-  it("takes nothing of a form for more than text", async () => {
+  it("reads form members as text only", async () => {
     const person = town.person();
     const page = await person.web.get("/sign-in");
     const form = page.form("/sign-in");
@@ -134,7 +134,7 @@ describe("what fails on a page", () => {
     expect(twice.status).toBe(400);
   });
 
-  it("is told to the operator when it is the service's fault, and to nobody else", async () => {
+  it("is logged for the operator when it is internal, and not otherwise", async () => {
     const own = await startTown();
     const person = own.person();
     await person.signIn();
@@ -150,7 +150,7 @@ describe("what fails on a page", () => {
   });
 });
 
-describe("a page under another address than the service's own", () => {
+describe("a page at another host name than the base URL's", () => {
   const local = base.replace("127.0.0.1", "localhost");
   const ask = (target: string, headers: Readonly<Record<string, string>> = {}) =>
     sendRaw(base + target, { headers: { host: "evil.example", ...headers } });
@@ -160,14 +160,14 @@ describe("a page under another address than the service's own", () => {
     "/account",
     "/claim",
     "/oauth/interaction/x",
-  ])("leads to the right one: %s", async (target) => {
+  ])("redirects to the canonical one: %s", async (target) => {
     const { status, headers, body } = await ask(target);
     expect([status, headers.location]).toEqual([303, base + target]);
     expect(headers["cache-control"]).toBe("no-store");
     expect(JSON.stringify([headers, body])).not.toContain("evil.example");
   });
 
-  it("leads on a browser that was opened at localhost, which can sign in then", async () => {
+  it("redirects a browser from localhost, which can then sign in", async () => {
     const person = town.person();
     const { leavesFor } = await createWeb(local).get(`${local}/account`);
     expect(leavesFor?.href).toBe(`${base}/account`);
@@ -180,7 +180,7 @@ describe("a page under another address than the service's own", () => {
     expect(account.url.href).toBe(`${base}/account`);
   });
 
-  it("takes nothing but path and query from a target that names another site", async () => {
+  it("uses only path and query of a target that names another site", async () => {
     const { hostname, port } = new URL(base);
     const said = await new Promise<string>((resolve) => {
       const socket = connect(Number(port), hostname, () =>
@@ -193,14 +193,14 @@ describe("a page under another address than the service's own", () => {
     expect(said).not.toContain("evil");
   });
 
-  it("is shown behind a proxy that writes a Host of its own", async () => {
+  it("is shown behind a proxy that rewrites Host", async () => {
     const [cookie = ""] = (await ask("/sign-in")).headers["set-cookie"] ?? [];
     expect(cookie).toMatch(/^market-signal-sent=1; Max-Age=10; Path=\/; HttpOnly; SameSite=Lax$/);
     const again = await ask("/sign-in", { cookie: cookie.split(";")[0] ?? "" });
     expect([again.status, headingOf(again.body)]).toEqual([200, "Sign in"]);
   });
 
-  it("is judged by what a trusted proxy says of it", async () => {
+  it("uses the forwarded host of a trusted proxy", async () => {
     const own = await startTown({ BASE_URL: "https://signals.example", TRUST_PROXY: "1" });
     const statusFor = async (headers: Readonly<Record<string, string>>) =>
       (await sendRaw(`${own.base}/sign-in`, { headers })).status;
@@ -210,7 +210,7 @@ describe("a page under another address than the service's own", () => {
     expect(await statusFor({ host: "127.0.0.1:3000" })).toBe(303);
   });
 
-  it("cannot send a form, and says where one can", async () => {
+  it("cannot send a form, and links to the canonical one", async () => {
     const web = createWeb(base);
     const { fields } = (await web.get("/sign-in")).form("/sign-in");
     const body = String(new URLSearchParams(fields as [string, string][]));
@@ -220,8 +220,8 @@ describe("a page under another address than the service's own", () => {
   });
 });
 
-describe("a form that does not come from a page of the browser", () => {
-  it("is refused with the advice to open the page again", async () => {
+describe("the CSRF check of a form", () => {
+  it("rejects a form without a token, with the advice to open the page again", async () => {
     const answer = await post("/sign-in", "email=a%40b.example");
     const html = await answer.text();
     expect([answer.status, headingOf(html)]).toEqual([403, "Open the page again"]);
@@ -230,7 +230,7 @@ describe("a form that does not come from a page of the browser", () => {
     );
   });
 
-  it("is taken from an old browser, which says nothing of where a form comes from", async () => {
+  it("accepts a form with a token from an old browser without Origin and Sec-Fetch-Site", async () => {
     const web = createWeb(base);
     const { action, fields } = (await web.get("/sign-in")).form("/sign-in");
     const body = new URLSearchParams([...fields, ["email", "a@b.example"]] as [string, string][]);
@@ -245,14 +245,14 @@ const strict = await startTown({
   RATE_LIMITS: "code-email=1/900 code-address=3/1800",
 });
 
-describe("too much of something", () => {
+describe("a rate limit on a page", () => {
   const ask = async (email: string) => {
     const web = createWeb(strict.base);
     const page = await web.get("/sign-in");
     return web.submit(page.form("/sign-in"), { email });
   };
 
-  it("is a page that says when to come again", async () => {
+  it("shows a page with the time to retry", async () => {
     expect((await ask("one@example.com")).status).toBe(200);
     const refused = await ask("one@example.com");
     expect([refused.status, headingOf(refused.html)]).toEqual([429, "Too many requests"]);
@@ -264,14 +264,14 @@ describe("too much of something", () => {
     );
   });
 
-  it("is counted for an address of the network as well as of e-mail", async () => {
+  it("counts both IP and e-mail addresses", async () => {
     expect((await ask("two@example.com")).status).toBe(200);
     const refused = await ask("three@example.com");
     expect(refused.status).toBe(429);
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(1790);
   });
 
-  it("is counted for codes that are tried", async () => {
+  it("counts code attempts", async () => {
     const loose = await startTown({ RATE_LIMITS: "code-tries=1/60" });
     const web = createWeb(loose.base);
     const start = await web.get("/sign-in");

@@ -44,10 +44,10 @@ const verified = async (text: string) =>
     assertion: text,
   });
 
-describe("a party", () => {
+describe("a caller", () => {
   verifies(
     ["3/anonymous", "3/anonymous-at-once", "3/flow-client-credentials"],
-    "comes as an anonymous agent, which is served at once within what is allowed unclaimed",
+    "is served as an anonymous agent at once, within the limits of unclaimed agents",
     async () => {
       for (const type of [undefined, "anonymous"]) {
         const { status, body } = await registered({ type });
@@ -58,7 +58,7 @@ describe("a party", () => {
     },
   );
 
-  verifies("3/agent", "comes as an agent that is a plain client", async () => {
+  verifies("3/agent", "can be an agent that is a plain OAuth client", async () => {
     const { status, body } = await registered({ type: "agent" });
     expect([status, body.identity_type]).toEqual([201, "agent"]);
     expect(await statusWith(await token(body))).toBe(200);
@@ -66,7 +66,7 @@ describe("a party", () => {
 
   verifies(
     ["3/identity-assertion", "3/identity-assertion-verified", "3/flow-agent-verified"],
-    "comes as an agent for which a trusted provider vouches, and only when it really does",
+    "can be an agent with an assertion of a trusted provider, if the assertion is valid",
     async () => {
       const { status, body } = await verified(await assertion());
       expect([status, body.identity_type]).toEqual([201, "identity_assertion"]);
@@ -80,21 +80,25 @@ describe("a party", () => {
     },
   );
 
-  verifies("3/service-auth", "comes as an agent that waits for the person it is for", async () => {
-    const { status, body } = await registered({
-      type: "service_auth",
-      login_hint: "boss@example.com",
-    });
-    expect([status, body.identity_type]).toEqual([201, "service_auth"]);
-    expect(body.scopes.pre_claim).toEqual([]);
-    expect(await token(body)).toBeUndefined();
+  verifies(
+    "3/service-auth",
+    "can be an agent that waits for the person it registered for",
+    async () => {
+      const { status, body } = await registered({
+        type: "service_auth",
+        login_hint: "boss@example.com",
+      });
+      expect([status, body.identity_type]).toEqual([201, "service_auth"]);
+      expect(body.scopes.pre_claim).toEqual([]);
+      expect(await token(body)).toBeUndefined();
 
-    const boss = town.person("boss@example.com");
-    await boss.claim(body.client_id, body.claim?.code ?? "");
-    expect(await statusWith(await token(body))).toBe(200);
-  });
+      const boss = town.person("boss@example.com");
+      await boss.claim(body.client_id, body.claim?.code ?? "");
+      expect(await statusWith(await token(body))).toBe(200);
+    },
+  );
 
-  verifies("3/user", "comes as a user, by an application and not by registering", async () => {
+  verifies("3/user", "can be a user, by an application and not by registration", async () => {
     expect(await registered({ type: "user" })).toMatchObject({
       status: 400,
       body: { error: "invalid_client_metadata" },
@@ -103,7 +107,7 @@ describe("a party", () => {
     expect(await statusWith(access_token)).toBe(200);
   });
 
-  verifies("3/service", "comes as a service, with a key and not by registering", async () => {
+  verifies("3/service", "can be a service, with an API key and not by registration", async () => {
     expect(await registered({ type: "service" })).toMatchObject({
       status: 400,
       body: { error: "invalid_client_metadata" },
@@ -111,7 +115,7 @@ describe("a party", () => {
     expect(await statusWith(await town.person().createKey(["signals:read"]))).toBe(200);
   });
 
-  it("comes as nothing else", async () => {
+  it("cannot be anything else", async () => {
     for (const type of ["root", "", 1, null, ["agent"], "Agent"]) {
       const { status, body } = await registered({ type });
       expect(status, JSON.stringify(type)).toBe(400);
@@ -120,14 +124,14 @@ describe("a party", () => {
   });
 });
 
-verifies("2.4/client-record", "a client finds its record where it was told", async () => {
+verifies("2.4/client-record", "a client finds its record at registration_client_uri", async () => {
   const { body } = await registered({ client_name: "Mine" });
   const response = await getWith(body.registration_access_token, body.registration_client_uri);
   expect(response.status).toBe(200);
   expect(await response.json()).toMatchObject({ client_id: body.client_id, client_name: "Mine" });
 });
 
-verifies("5.2/claim-address", "the address of the claim is published and answers", async () => {
+verifies("5.2/claim-address", "the claim endpoint is published and answers", async () => {
   for (const name of ["oauth-authorization-server", "openid-configuration"]) {
     const metadata = (await (await fetch(`${base}/.well-known/${name}`)).json()) as {
       agent_auth: { claim_uri: string };
