@@ -1,10 +1,12 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { clients } from "../../src/auth/agents/agent.ts";
-import type { Records } from "../../src/store/port/records.ts";
+import { type ClientRecord, clients } from "../../src/auth/agents/agent.ts";
+import { type AuditEntry, unsealedAudit } from "../../src/store/audit/entry.ts";
+import type { Records, Stored } from "../../src/store/port/records.ts";
 import { EXAMPLE_REGISTRATION, postJson, type Registered, tokenOf } from "../support/agent.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { ALL_SCOPES, authorizationRequest, CALLBACK } from "../support/person.ts";
 import { type Engine, engines } from "../support/stores.ts";
+import { consented, createVisitor, exchange } from "../support/visitor.ts";
 
 /** Room for agents that nobody answers for, in these tests. */
 const CAPACITY = 50;
@@ -46,6 +48,47 @@ async function registered(local: string, address: string, changes?: object): Pro
   const answer = await ask(local, address, changes);
   expect(answer.status).toBe(201);
   return (await answer.json()) as Registered;
+}
+
+/** Registers one agent from each address. @returns Their ids. */
+async function registeredAt(
+  local: string,
+  addresses: readonly string[],
+): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (const address of addresses) ids.push((await registered(local, address)).client_id);
+  return ids;
+}
+
+/** Updates an agent to metadata of 7,000 characters. */
+function grow(client: Registered, address: string): Promise<Response> {
+  const long = (host: string) => `https://${host}.example/${"a".repeat(1_650)}`;
+  const links = { tos_uri: long("t"), policy_uri: long("p"), client_uri: long("c") };
+  const { client_id } = client;
+  return fetch(client.registration_client_uri, {
+    method: "PUT",
+    headers: {
+      authorization: `Bearer ${client.registration_access_token}`,
+      "content-type": "application/json",
+      "x-forwarded-for": address,
+    },
+    body: JSON.stringify({ client_id, ...PUBLIC, ...links, logo_uri: long("l") }),
+  });
+}
+
+/** Agents of ordinary size, of 2,048 characters of metadata, that clients amount to. */
+const sizeOf = (kept: readonly Stored<ClientRecord>[]): number =>
+  kept.reduce(
+    (size, { value }) => size + Math.ceil(JSON.stringify(value.metadata).length / 2_048),
+    0,
+  );
+
+/** The clients whose removal is in the audit. */
+async function deletions(records: Records): Promise<readonly string[]> {
+  const rows = await records.list(unsealedAudit, { limit: 10_000 });
+  return rows
+    .map(({ value }) => value.body as AuditEntry)
+    .flatMap(({ action, target }) => (action === "client.deleted" ? [target] : []));
 }
 
 /** Registers many, the next as soon as the one before is through. @returns How they were answered. */
@@ -160,6 +203,78 @@ describe.each(engines.filter(({ isMissing }) => !isMissing))(
         await registered(server.local, address, { redirect_uris });
       }
       expect((await keptOf(records)).size).toBeLessThanOrEqual(CAPACITY / 3);
+    });
+
+    it("is taken by metadata that grow, of their own network", async () => {
+      const { server, records, clock } = await place(engine);
+      const others = await registeredAt(
+        server.local,
+        times(5, (at) => `198.51.${at}.1`),
+      );
+      clock.aheadMs = ELEVEN_MINUTES_MS;
+      for (const address of fromOneSite(CAPACITY - 5)) {
+        const client = await registered(server.local, address, PUBLIC);
+        expect([200, 401]).toContain((await grow(client, address)).status);
+      }
+      const kept = await records.list(clients, { limit: 10_000 });
+      expect(sizeOf(kept)).toBeLessThanOrEqual(CAPACITY);
+      for (const id of others) expect(kept.map(({ key }) => key)).toContain(id);
+    });
+
+    it("is not taken by agents that people let act for them, however many and large", async () => {
+      const { server, records, clock } = await place(engine);
+      const { local } = server;
+      const others = await registeredAt(
+        local,
+        times(5, (at) => `198.51.${at}.1`),
+      );
+      const person = createVisitor(server);
+      await person.signIn();
+      const used = await consented(server, person, {
+        client: await registered(local, "192.0.2.1", PUBLIC),
+      });
+      expect((await exchange(server, used.form)).status).toBe(200);
+      clock.aheadMs = ELEVEN_MINUTES_MS;
+      const attacker = createVisitor(server);
+      await attacker.signIn("attacker@example.com");
+      const agents: Registered[] = [];
+      for (let at = 0; at < CAPACITY - 10; at += 1) {
+        const client = await registered(local, "203.0.113.1", PUBLIC);
+        const { form } = await consented(server, attacker, { client });
+        expect((await exchange(server, form)).status).toBe(200);
+        agents.push(client);
+      }
+      for (const client of agents) await grow(client, "203.0.113.1");
+      clock.aheadMs += A_MOMENT_MS;
+
+      const newcomers = await flood(
+        local,
+        times(20, (at) => `192.0.${at}.1`),
+      );
+      expect(new Set(newcomers)).toEqual(new Set([201]));
+      const kept = await records.list(clients, { limit: 10_000 });
+      const ids = kept.map(({ key }) => key);
+      for (const id of [...others, used.client.client_id]) expect(ids).toContain(id);
+      expect(sizeOf(kept)).toBeLessThanOrEqual(2 * CAPACITY);
+      expect(ids).toContain(agents[0]?.client_id);
+      expect(ids).not.toContain(agents.at(-1)?.client_id);
+      expect(await deletions(records)).toContain(agents.at(-1)?.client_id);
+      for (const days of [1, 10, 28]) {
+        clock.aheadMs = days * 86_400_000;
+        expect(await flood(local, [`192.1.${days}.1`])).toEqual([201]);
+      }
+    });
+
+    it("is open to a network that has none, though all of it is in use", async () => {
+      const { server, records } = await place(engine);
+      await flood(server.local, fromSites(3 * CAPACITY, 1));
+      const newcomers = await registeredAt(
+        server.local,
+        times(20, (at) => `203.0.${at}.1`),
+      );
+      const kept = await keptOf(records);
+      expect(kept.size).toBeLessThanOrEqual(2 * CAPACITY);
+      for (const id of newcomers) expect(kept).toContain(id);
     });
 
     it("is free again when agents are removed", async () => {

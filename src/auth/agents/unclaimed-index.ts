@@ -1,7 +1,8 @@
 /** An agent that nobody owns, as far as it matters for capacity. */
 export interface Unclaimed {
   readonly id: string;
-  /** Hashes of the networks that it was registered from: the site and, for IPv6, the provider. */
+  /** Hashes of the networks that it was registered from: the site and, for IPv6, the provider. Where a
+   *  person let it act for them, their account besides. */
   readonly networks: readonly string[];
   /** Units of capacity that it takes, at least 1. */
   readonly size: number;
@@ -11,6 +12,16 @@ export interface Unclaimed {
   readonly busyUntil: number;
   /** When it expires, in milliseconds since the epoch. */
   readonly endsAt: number;
+}
+
+/** Which agents are evicted, and in which order. */
+interface EvictionPolicy {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** An agent in use stays while each of its networks has at most this size. */
+  readonly spared: number;
+  /** Which agents go first of networks of equal size; absent: the newest. */
+  readonly first?: "newest" | "oldest";
 }
 
 /** An agent that may be evicted. */
@@ -62,14 +73,14 @@ export class UnclaimedIndex {
     }
   }
 
-  /**
-   * The agents in the order in which they are evicted: of the network that has most, the newest first.
-   * An agent in use is left out while each of its networks has at most `spared`.
-   */
-  evictionOrder({ now, spared }: { now: number; spared: number }): readonly Candidate[] {
+  /** The agents in the order in which they are evicted: of the network that has most, the newest first. */
+  evictionOrder({ now, spared, first = "newest" }: EvictionPolicy): readonly Candidate[] {
+    const sign = first === "newest" ? 1 : -1;
     return withHeights([...this.#agents.values()])
       .filter(({ agent, height }) => agent.busyUntil <= now || height > spared)
-      .toSorted((a, b) => b.height - a.height || b.agent.registeredAt - a.agent.registeredAt)
+      .toSorted(
+        (a, b) => b.height - a.height || sign * (b.agent.registeredAt - a.agent.registeredAt),
+      )
       .map(({ agent, height }) => ({ agent, isSpared: height <= spared }));
   }
 

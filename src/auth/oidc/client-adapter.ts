@@ -114,6 +114,17 @@ async function create(
   if (!isKept) refuseAssertion("replay_detected");
 }
 
+/** An update of a client that nobody owns takes capacity for what its metadata grow by. */
+async function admitGrowth(
+  { key, value, expiresAt }: Stored<ClientRecord>,
+  metadata: AdapterPayload,
+  { capacity, now }: ClientAdapterContext,
+): Promise<void> {
+  if (value.agent.owner !== undefined || expiresAt === undefined) return;
+  const lifeMs = expiresAt - now().getTime();
+  await capacity.admit({ clientId: key, client: { ...value, metadata }, lifeMs });
+}
+
 /** Stores clients. A registered client lives for a day; for 30 days once it was issued a token,
  *  counted anew each time that a person authorizes it; and without end once it has an owner. An
  *  update changes neither its life nor its identity. An update of the redirect URIs revokes the
@@ -136,6 +147,7 @@ export function clientAdapter(context: ClientAdapterContext): ModelAdapter {
         const client = await records.get(clients, id);
         if (client === undefined) return create(id, value, context);
         checkManager(client);
+        await admitGrowth(client, value, context);
         const ended = await endedBy(value, client);
         const steps = await updated(client, { metadata: value, ended, records, audit });
         if (await records.commit(steps)) return;
