@@ -101,7 +101,7 @@ describe("an agent with a standard OAuth client", () => {
     }
   });
 
-  it("finds both metadata documents equal and complete, without placeholders to fill in", async () => {
+  it("finds both metadata documents equal and complete, without endpoints that are not offered", async () => {
     const [oauthDocument, openidDocument] = await Promise.all(
       ["oauth-authorization-server", "openid-configuration"].map(async (name) =>
         json(await fetch(`${base}/.well-known/${name}`)),

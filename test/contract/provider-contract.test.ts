@@ -31,7 +31,7 @@ const MAX_CURSOR = 1_000;
 
 const rigs = rigsFor();
 
-it("has a local server for every provider that is asked", () => {
+it("a local server exists for every provider in use", () => {
   const asked = providers.filter(({ kind }) => kind === "polled").map(({ id }) => id);
   expect(rigs.map(({ provider }) => provider.id).sort()).toEqual(asked.toSorted());
 });
@@ -48,7 +48,7 @@ describe.each(rigs.map((rig) => [rig.provider.id, rig] as const))("%s", PATIENT,
   const until = NOW + laterMs;
   const settled = (data: readonly string[]) => publicBy(data, until - lagMs);
 
-  it("gives its history and then what comes, all of it and nothing else", async () => {
+  it("delivers its history and then new records, complete and without extras", async () => {
     const store = await openStore(model);
     await followed(rig, store);
     const kept = await keptOf(rig, store);
@@ -64,7 +64,7 @@ describe.each(rigs.map((rig) => [rig.provider.id, rig] as const))("%s", PATIENT,
     expect((await store.records.get(providerProgress, provider.id))?.value.lastFault).toBeNull();
   });
 
-  it("gives records that can be true, and that a market puts in order", async () => {
+  it("delivers plausible records that the market's ordering accepts", async () => {
     const store = await openStore(model);
     await followed(rig, store);
     const content = await contentOf(store, provider.feeds);
@@ -82,13 +82,13 @@ describe.each(rigs.map((rig) => [rig.provider.id, rig] as const))("%s", PATIENT,
     }
   });
 
-  it("is asked within its budget, by its own clock", async () => {
+  it("is polled within its budget, by its own clock", async () => {
     const store = await openStore(model);
     const { server } = await followed(rig, store);
     expect(mostAtOnce(rig, server.asked)).toBeLessThanOrEqual(provider.budget.requests);
   });
 
-  it("goes on after kills at any place as if there had been none", async () => {
+  it("resumes after a kill at any point as if there had been none", async () => {
     const { whole, before } = await history(rig);
     const store = await openStore(model);
     const { kept, asked, deaths } = await killed(rig, store, Math.ceil(before / 3));
@@ -128,7 +128,7 @@ function ifKilled(error: unknown): number {
 }
 
 describeEngines("a provider", (engine) => {
-  it("is the same on each store", async () => {
+  it("gives the same result on each store", async () => {
     const [rig] = rigs;
     if (rig === undefined) throw new Error("there is no provider");
     const store = await openStore(engine);

@@ -66,7 +66,7 @@ function provesFaults(rig: Rig) {
   const truth = truthOf(rig, RECOVERED);
   const settled = (data: readonly string[]) => publicBy(data, NOW - rig.lagMs);
 
-  it.each(cases)("comes through: %s", async (fault, noted) => {
+  it.each(cases)("recovers: %s", async (fault, noted) => {
     const store = await openStore(model);
     const { server, start } = await runRig(rig, store);
     const poller = start();
@@ -87,7 +87,7 @@ function provesFaults(rig: Rig) {
   it.each([
     ["ahead", DAY_MS],
     ["behind", -DAY_MS],
-  ])("tells nothing false while its clock is a day %s", async (_way, skewMs) => {
+  ])("stores no false record while its clock is a day %s", async (_way, skewMs) => {
     let skew = skewMs;
     const store = await openStore(model);
     const { start } = await runRig(rig, store, () => skew);

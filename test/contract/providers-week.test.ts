@@ -175,7 +175,7 @@ describe.each([
   ["the preferred of each kind, often", providers, 30 * MINUTE_MS],
   ["the others, now and then", [unusualWhales, ...providers.toReversed()], 2 * HOUR_MS],
 ] as const)("a week of trading with all providers: %s", (_, order, everyMs) => {
-  it("keeps all budgets, is fresh all the time, and has everything once", async () => {
+  it("stays within all budgets, stays fresh, and stores everything once", async () => {
     const store = await openStore(model);
     store.clock.now = BEGIN;
     const polled = assignProviders(order, RIG_INSTRUMENTS).filter(({ provider }) =>

@@ -7,7 +7,7 @@ const ready = async () => {
   return { response, body: (await response.json()) as Record<string, unknown> };
 };
 
-it("is ready after a write has reached the store", async () => {
+it("is ready once a write has reached the store", async () => {
   const { response, body } = await ready();
   expect(response.status).toBe(200);
   expect(response.headers.get("cache-control")).toBe("no-store");
@@ -29,7 +29,7 @@ it("answers HEAD, and no other method", async () => {
   expect(refused.headers.get("allow")).toBe("GET, HEAD");
 });
 
-it("sends callers elsewhere once it stops, and stays alive", async () => {
+it("is not ready while it stops, and stays alive", async () => {
   service.drain();
   const { response, body } = await ready();
   expect(response.status).toBe(503);

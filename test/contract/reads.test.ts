@@ -98,7 +98,7 @@ const credentials: Readonly<Record<string, Headers>> = {
 /** The same route in another spelling, which is left to Express. */
 const inExpress = (path: string) => path.replace(/^\/api\/\w+/, "$&/");
 
-describe("reads are answered as Express answers them", () => {
+describe("the fast path of reads answers like Express", () => {
   it.each(Object.keys(credentials))("with %s", async (name) => {
     for (const path of paths) {
       const headers = credentials[name] ?? {};
@@ -108,7 +108,7 @@ describe("reads are answered as Express answers them", () => {
   });
 
   it.each(["access_token", "api_key", "x-api-key", "api%5Fkey", "%61ccess_token", "X-API-KEY"])(
-    "with a credential in the address as %s",
+    "with a credential in the URL as %s",
     async (name) => {
       const path = `/api/signals?${name}=${key}`;
       const [fast, slow] = [
@@ -121,11 +121,11 @@ describe("reads are answered as Express answers them", () => {
   );
 });
 
-describe("answers that all callers share", () => {
+describe("shared answers", () => {
   const path = "/api/signals?symbol=ALDER.SIM";
 
   it.each([path, inExpress(path), "/api/method/1.0.0", "/api/instruments"])(
-    "can be asked for again by their validator: %s",
+    "support conditional requests: %s",
     async (address) => {
       const credential = address.includes("method") ? bearer(narrow) : bearer(token);
       const { status, headers, body } = await ask(address, credential);
@@ -149,7 +149,7 @@ describe("answers that all callers share", () => {
     },
   );
 
-  it("tell HEAD what GET would be told", async () => {
+  it("have the same headers for HEAD as for GET", async () => {
     const [get, head] = [await ask(path, bearer(token)), await ask(path, bearer(token), "HEAD")];
     expect(head.body).toBe("");
     expect(comparable({ ...head, body: get.body })).toEqual(comparable(get));
@@ -158,7 +158,7 @@ describe("answers that all callers share", () => {
     expect(known).toMatchObject({ status: 304, body: "", headers: { etag } });
   });
 
-  it("are the same bytes for every caller, and others after the next session", async () => {
+  it("are byte-identical for every caller, and change after the next session", async () => {
     const [one, same] = [await ask(path, bearer(token)), await ask(path, { "x-api-key": key })];
     expect(same.body).toBe(one.body);
     expect(same.headers.etag).toBe(one.headers.etag);
@@ -183,7 +183,7 @@ describe("answers that all callers share", () => {
   });
 });
 
-it("what a caller has alone has no validator and is not to be stored", async () => {
+it("answers for a single caller have no validator and are not cacheable", async () => {
   const person = town.person();
   const { access_token } = await person.tokens();
   for (const path of ["/api/alerts", "/api/alerts/events"]) {
@@ -194,7 +194,7 @@ it("what a caller has alone has no validator and is not to be stored", async () 
   }
 });
 
-it("counts each read once, however it ends, and refuses before it compares validators", async () => {
+it("every read counts once, however it ends, and is authorized before validators are compared", async () => {
   const limited = await startTown({ RATE_LIMITS: "calls-anonymous=4/3600 visits=1000/60" });
   const headers = bearer(await newToken(limited.base));
   const statuses: number[] = [];

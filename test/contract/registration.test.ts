@@ -35,7 +35,7 @@ verifies(
     "5.4/3-register",
     "5.2/registration-address",
   ],
-  "an agent registers itself with the interface's body, without any credential",
+  "an agent registers with the documented body and without a credential",
   async () => {
     const response = await postJson(`${base}/oauth/register`, EXAMPLE_REGISTRATION);
     expect(response.status).toBe(201);
@@ -62,7 +62,7 @@ verifies(
     "2.4/client-uri",
     "8/secret-life",
   ],
-  "a registration is answered with the client's identifier, secret, grants and scopes",
+  "a registration returns the client's identifier, secret, grants and scopes",
   async () => {
     const before = Math.floor(Date.now() / 1000);
     const body = (await register(base)) as unknown as Record<string, unknown>;
@@ -98,7 +98,7 @@ verifies(
     "5.4/1",
     "5.4/3-token",
   ],
-  "its identifier and secret buy a bearer token for 3600 seconds",
+  "the identifier and secret of a registration yield a bearer token for 3600 seconds",
   async () => {
     const { client_id, client_secret } = await register(base);
     const response = await postForm(`${base}/oauth/token`, {
@@ -119,7 +119,7 @@ verifies(
   },
 );
 
-verifies("4.6/scope-encoded", "scopes may arrive URL-encoded", async () => {
+verifies("4.6/scope-encoded", "scopes may be URL-encoded", async () => {
   const { client_id, client_secret } = await register(base);
   const body = `grant_type=client_credentials&client_id=${client_id}&client_secret=${client_secret}&scope=signals%3Aread%20factor%3Aread`;
   const headers = { "content-type": "application/x-www-form-urlencoded" };
@@ -129,7 +129,7 @@ verifies("4.6/scope-encoded", "scopes may arrive URL-encoded", async () => {
 
 verifies(
   ["5.3/signals-read-agent", "5.3/darkpool-read-agent", "5.3/factor-read-agent"],
-  "an agent without a person is granted the three read scopes",
+  "an unclaimed agent is granted the three read scopes",
   async () => {
     const { client_id, client_secret } = await register(base);
     const credentials = { grant_type: "client_credentials", client_id, client_secret };
@@ -139,7 +139,7 @@ verifies(
   },
 );
 
-verifies("5.3/alerts-write-agent", "alerts:write is not to be had by registering", async () => {
+verifies("5.3/alerts-write-agent", "alerts:write cannot be obtained by registration", async () => {
   const scope = "signals:read alerts:write";
   const narrowed = (await register(base, { scope })) as unknown as { scope: string };
   expect(narrowed.scope).toBe("signals:read");
@@ -151,7 +151,7 @@ verifies("5.3/alerts-write-agent", "alerts:write is not to be had by registering
 
 verifies(
   ["4.4/bearer", "4.4/symbol", "5.1/bearer-token", "5.4/2-bearer"],
-  "the token opens GET /api/signals for a symbol",
+  "the token authorizes GET /api/signals for a symbol",
   async () => {
     const response = await getWith(await newToken(base), `${base}/api/signals?symbol=ALDER.SIM`);
     expect(response.status).toBe(200);
@@ -161,7 +161,7 @@ verifies(
 
 verifies(
   ["4.8/form", "4.8/token", "4.8/hint", "5.2/revocation-address"],
-  "a token is revoked by whoever holds it, and by its client",
+  "a token can be revoked by its holder and by its client",
   async () => {
     const agent = await register(base);
     const { client_id, client_secret } = agent;
@@ -176,7 +176,7 @@ verifies(
   },
 );
 
-it("gives one of several updates with the same registration token a new one", async () => {
+it("one of several concurrent updates with the same registration access token gets a new one", async () => {
   const { client_id, registration_client_uri, registration_access_token } = await register(base);
   const put = () =>
     fetch(registration_client_uri, {
@@ -195,7 +195,7 @@ it("gives one of several updates with the same registration token a new one", as
   expect((await getWith(String(next[0]), registration_client_uri)).status).toBe(200);
 });
 
-it("takes a body twice for two agents, neither of which can touch the other", async () => {
+it("two equal registrations create two agents, neither of which can manage the other", async () => {
   const [one, other] = [await register(base), await register(base)];
   expect(one.client_id).not.toBe(other.client_id);
   const foreign = await getWith(one.registration_access_token, other.registration_client_uri);
@@ -203,7 +203,7 @@ it("takes a body twice for two agents, neither of which can touch the other", as
   expect(await tokenOf(base, other)).toEqual(expect.any(String));
 });
 
-it("says in both metadata documents how agents register, and not whom it trusts", async () => {
+it("both metadata documents describe agent registration, without the trusted issuers", async () => {
   for (const path of ["oauth-authorization-server", "openid-configuration"]) {
     const response = await fetch(`${base}/.well-known/${path}`);
     const metadata = (await response.json()) as Record<string, unknown>;

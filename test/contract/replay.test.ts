@@ -55,13 +55,13 @@ function replay(folder: string, [from, to]: readonly [string, string], daysPerSe
 const standing = (folder: string, at: number) =>
   startService({ market: { kind: "files", folder, asOf: new Date(at) } });
 
-describe("a replay", () => {
+describe("a replay of history", () => {
   let folder: string;
   beforeAll(async () => {
     folder = await smallMarket();
   });
 
-  it("answers at every instant, bit for bit, as a market whose time stands still there", async () => {
+  it("answers at every instant bit for bit like a market whose clock is stopped there", async () => {
     const symbols = ["ACME", "FUND", "COIN-USD"];
     const playing = await replay(folder, ["2013-12-27", "2014-02-28"], 1.2);
     // At the beginning, over the turn of the year, then while feeds begin and a stock comes of age.
@@ -77,7 +77,7 @@ describe("a replay", () => {
     expect(iso(playing.service.market.knownUntil())).toBe("2014-02-19T00:00:00.000Z");
   });
 
-  it("moves from its first to its last instant and stands still there", async () => {
+  it("moves from its first to its last instant and stops there", async () => {
     const playing = await replay(folder, ["2014-01-02", "2014-01-03"], 1);
     const { service, base } = playing;
     const ready = async () => {
@@ -103,7 +103,7 @@ describe("a replay", () => {
     });
   });
 
-  it("does not tell what is yet to come", async () => {
+  it("does not disclose later data", async () => {
     const { base } = await replay(folder, ["2014-01-06", "2014-01-31"], 1);
     const token = await newToken(base);
     const response = await getWith(
@@ -119,16 +119,16 @@ describe("a replay", () => {
     ["2013-06-30", "2014-04-03", "the last bar became known at 2014-04-01T00:00:00.000Z"],
     ["1999-01-01", "1999-12-31", "no bar of the folder is known by 1999-12-31"],
     ["2020-01-01", "2020-12-31", "the last bar became known at 2014-04-01T00:00:00.000Z"],
-  ])("from %s to %s is refused: there are no data for it", async (from, to, message) => {
+  ])("from %s to %s is rejected, since it has no data", async (from, to, message) => {
     await expect(replay(folder, [from, to], 1)).rejects.toThrow(`REPLAY: ${message}`);
   });
 
-  it("may end on the day after the last bars, for that is when the coin's is known", async () => {
+  it("may end on the day after the last bars, when the coin's bar becomes known", async () => {
     const { service } = await replay(folder, ["2014-03-31", "2014-04-01T12:00:00Z"], 1);
     expect(service.market.knownUntil()).toBe(Date.parse("2014-03-31"));
   });
 
-  it("records every session that closes, once, while time goes on", async () => {
+  it("records every session that closes once, in order", async () => {
     const playing = await replay(folder, ["2014-01-06", "2014-01-13"], 4);
     const { archive } = playing.service.state.store;
     const recorded = async () => {
@@ -154,7 +154,7 @@ describe("a replay", () => {
 });
 
 describe.skipIf(isMissing)("a replay of real history", { timeout: 180_000 }, () => {
-  it("gives what stood still gives, in the middle and at the end", async () => {
+  it("gives the same as a stopped clock, in the middle and at the end", async () => {
     const symbols = ["AAPL", "IBM", "IWM"];
     const folder = await reduced({ symbols: ["AAPL", "IBM", "IWM", "BTC-USD", "BAC", "MSFT"] });
     const playing = await replay(folder, ["2013-10-07", "2013-10-12"], 1.5);

@@ -84,10 +84,10 @@ const endings: Readonly<Record<string, (town: Town) => Promise<Ending>>> = {
 /** Whatever is lost on the way, this is enough; in milliseconds, and for a busy machine. */
 const SOON = { timeout: 5_000, interval: 20 };
 
-describe("the same process", async () => {
+describe("a single process", async () => {
   const town = await startTown();
 
-  it.each(Object.keys(endings))("refuses %s at the next call", async (name) => {
+  it.each(Object.keys(endings))("rejects %s at the next call", async (name) => {
     const { headers, end } = await (endings[name] as (town: Town) => Promise<Ending>)(town);
     expect(await statusAt(town, headers)).toBe(200);
     await end();
@@ -108,7 +108,7 @@ onPostgres("two processes on PostgreSQL", { tags: ["full"] }, () => {
     other = await startTown({ ...env, BASE_URL: one.base });
   });
 
-  it.each(Object.keys(endings))("both refuse %s", async (name) => {
+  it.each(Object.keys(endings))("both reject %s", async (name) => {
     const { headers, end } = await (endings[name] as (town: Town) => Promise<Ending>)(one);
     expect([await statusAt(one, headers), await statusAt(other, headers)]).toEqual([200, 200]);
     await end();
@@ -116,7 +116,7 @@ onPostgres("two processes on PostgreSQL", { tags: ["full"] }, () => {
     await expect.poll(() => statusAt(other, headers), SOON).toBe(401);
   });
 
-  it("both refuse what ended without a word of it", async () => {
+  it("both reject a token that was deleted without a notification", async () => {
     const token = await newToken(one.base);
     const headers = bearer(token);
     expect([await statusAt(one, headers), await statusAt(other, headers)]).toEqual([200, 200]);
@@ -128,7 +128,7 @@ onPostgres("two processes on PostgreSQL", { tags: ["full"] }, () => {
     await expect.poll(() => statusAt(other, headers), SOON).toBe(401);
   });
 
-  it("both refuse what ended while no connection listened", async () => {
+  it("both reject a token that was revoked while no connection listened", async () => {
     const [token, kept] = [await newToken(one.base), await newToken(one.base)];
     expect(await statusAt(other, bearer(token))).toBe(200);
     const client = new Client({ connectionString: url });

@@ -19,7 +19,7 @@ const scoresOf = ({ snapshots }: Scoring) =>
     first: snapshots.history(symbol, 0, at).at(0)?.at,
   }));
 
-it("a long refresh of the sandbox lets requests run, which read the snapshots before it", async () => {
+it("requests are served from the previous snapshots during a long refresh of the sandbox", async () => {
   const store = await openStore(model);
   const clock = { now: TURN - DAY_MS };
   const open = () =>

@@ -27,7 +27,7 @@ const ALL = "signals:read factor:read darkpool:read alerts:write";
 
 verifies(
   ["3/service-auth", "3/service-auth-claimed"],
-  "an agent registers for its person where nothing is open to strangers",
+  "an agent can register for its person where anonymous agents have no scopes",
   async () => {
     const ann = person();
     const { status, body } = await ask({ type: "service_auth", login_hint: ann.email });
@@ -44,7 +44,7 @@ verifies(
   },
 );
 
-it("registers no more than it asks for", async () => {
+it("a registration gets no scopes beyond those it requests", async () => {
   const { body } = await ask({
     type: "service_auth",
     login_hint: person().email,
@@ -56,7 +56,7 @@ it("registers no more than it asks for", async () => {
   });
 });
 
-it("an update does not need what is open to strangers either", async () => {
+it("an update does not need anonymous scopes either", async () => {
   const { body } = await ask({ type: "service_auth", login_hint: person().email });
   const { client_id, registration_client_uri, registration_access_token } = body;
   const response = await fetch(registration_client_uri, {
@@ -77,7 +77,7 @@ it("an update does not need what is open to strangers either", async () => {
 });
 
 it.each([{}, { type: "anonymous" }, { type: "agent" }, EXAMPLE_REGISTRATION])(
-  "one that nobody answers for registers, with nothing before a person claims it: %j",
+  "an unclaimed agent registers without scopes until a person claims it: %j",
   async (changes) => {
     const { status, body } = await ask(changes);
     expect(status).toBe(201);
@@ -93,18 +93,18 @@ it.each([{}, { type: "anonymous" }, { type: "agent" }, EXAMPLE_REGISTRATION])(
   },
 );
 
-it("one that asks for what there is not is refused", async () => {
+it("a registration that requests an unknown scope is rejected", async () => {
   const { status, body } = await ask({ scope: "admin" });
   expect([status, body.error]).toEqual([400, "invalid_scope"]);
 });
 
-it("what agents read says how", async () => {
+it("the documents for agents explain the claim", async () => {
   for (const path of ["/auth.md", "/.well-known/agent-skills/register-agent/SKILL.md"]) {
     expect(await (await fetch(base + path)).text(), path).toContain("service_auth");
   }
 });
 
-it("whoever has no credential is told that a person is needed", async () => {
+it("a request without a credential is told that a person is required", async () => {
   const answer = await fetch(`${base}/api/signals`);
   expect(answer.status).toBe(401);
   expect(await answer.json()).toMatchObject({

@@ -111,8 +111,8 @@ const disguised = (): readonly string[] => [
   `https://${NAME}:0/`,
 ];
 
-describe("the trap", () => {
-  it("is there, and catches who is not careful", async () => {
+describe("the test server for SSRF", () => {
+  it("is reachable, and catches an unguarded client", async () => {
     for (const address of TRAPS) await once(connect(port, address), "close");
     expect(hits.splice(0)).toEqual(TRAPS);
     const isHere = /^(127\.|0\.0\.0\.0$|localhost$|\[(::1?|::ffff:7f00:1)\]$)/;
@@ -124,8 +124,8 @@ describe("the trap", () => {
   });
 });
 
-describe("a webhook at an address that is not the internet's", () => {
-  it("is refused at the registration in more than 60 spellings", () => {
+describe("a webhook at a non-public address", () => {
+  it("is rejected at registration in more than 60 spellings", () => {
     expect(new Set(privateHosts).size + disguised().length).toBeGreaterThan(100);
     const policy = createWebhookPolicy({ allowsInsecure: false, warn: () => undefined });
     const urls = [...privateHosts.map((host) => `https://${host}:${port}/`), ...disguised()];
@@ -133,7 +133,7 @@ describe("a webhook at an address that is not the internet's", () => {
     expect(registered).toEqual([]);
   });
 
-  it.each(["http", "https"])("is not connected to, however it is spelt, by %s", async (scheme) => {
+  it.each(["http", "https"])("is not connected to, in any spelling, by %s", async (scheme) => {
     const send = sender(async () => ["127.0.0.1"], { isAllowed: () => false });
     for (const host of privateHosts) {
       const reason = await refusal(send(`${scheme}://${host}:${port}/`));
@@ -142,16 +142,13 @@ describe("a webhook at an address that is not the internet's", () => {
     for (const url of disguised()) await refusal(send(url));
   });
 
-  it.each(["http", "https"])(
-    "is not connected to when a name stands for it, by %s",
-    async (scheme) => {
-      for (const address of [...TRAPS, ...privateAddresses]) {
-        const send = sender(async () => [address]);
-        const reason = await refusal(send(`${scheme}://${NAME}:${port}/`));
-        expect(reason, address).toContain("not public");
-      }
-    },
-  );
+  it.each(["http", "https"])("is not connected to through a host name, by %s", async (scheme) => {
+    for (const address of [...TRAPS, ...privateAddresses]) {
+      const send = sender(async () => [address]);
+      const reason = await refusal(send(`${scheme}://${NAME}:${port}/`));
+      expect(reason, address).toContain("not public");
+    }
+  });
 
   it.each([
     ["first", ["127.0.0.1", FRIEND]],
@@ -159,12 +156,12 @@ describe("a webhook at an address that is not the internet's", () => {
     ["in the other family", [FRIEND, "::1"]],
     ["among public ones", ["93.184.216.34", "127.0.0.1", "2606:4700:4700::1111"]],
     ["once in hundreds", [...Array(300).fill(FRIEND), "::1"]],
-  ])("is not connected to when it is one of several: %s", async (_, addresses) => {
+  ])("is not connected to when it is one of several addresses: %s", async (_, addresses) => {
     const send = sender(async () => addresses);
     expect(await refusal(send(`http://${NAME}:${port}/`))).toContain("not public");
   });
 
-  it("is not connected to when the name changes what it stands for", async () => {
+  it("is not connected to when the host name changes its address", async () => {
     const answers = [[FRIEND], ["127.0.0.1"], [FRIEND, "::1"], [FRIEND], ["127.0.0.2"]];
     let lookups = 0;
     const send = sender(async () => answers[lookups++ % answers.length] ?? []);
@@ -179,7 +176,7 @@ describe("a webhook at an address that is not the internet's", () => {
     expect(lookups).toBe(50);
   });
 
-  it("is not connected to when many deliveries race the change", async () => {
+  it("is not connected to when many deliveries race with the DNS change", async () => {
     let lookups = 0;
     const send = sender(async () => [lookups++ % 2 === 0 ? FRIEND : "127.0.0.1"]);
     const sent = Array.from({ length: 100 }, () => send(`http://${NAME}:${port}/`));
@@ -187,23 +184,26 @@ describe("a webhook at an address that is not the internet's", () => {
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(50);
   });
 
-  it.each([301, 302, 303, 307, 308])("is not gone to when a webhook answers %d", async (status) => {
-    const send = sender(async () => [FRIEND]);
-    for (const target of [
-      ...TRAPS.map((address) => `http://${address.includes(":") ? `[${address}]` : address}`),
-      `http://localhost`,
-      `https://127.0.0.1`,
-      `//127.1`,
-    ]) {
-      const location = encodeURIComponent(`${target}:${port}/`);
-      const answer = await send(`http://${NAME}:${port}/redirect/${status}/${location}`);
-      expect(answer).toMatchObject({ status, body: "" });
-    }
-  });
+  it.each([301, 302, 303, 307, 308])(
+    "is not followed when a webhook redirects with %d",
+    async (status) => {
+      const send = sender(async () => [FRIEND]);
+      for (const target of [
+        ...TRAPS.map((address) => `http://${address.includes(":") ? `[${address}]` : address}`),
+        `http://localhost`,
+        `https://127.0.0.1`,
+        `//127.1`,
+      ]) {
+        const location = encodeURIComponent(`${target}:${port}/`);
+        const answer = await send(`http://${NAME}:${port}/redirect/${status}/${location}`);
+        expect(answer).toMatchObject({ status, body: "" });
+      }
+    },
+  );
 });
 
 describe("a webhook while ALLOW_INSECURE_WEBHOOKS is set", () => {
-  it("may be this machine, and nothing else of its network", async () => {
+  it("may be on this machine, and on no other host of its network", async () => {
     const warn = () => undefined;
     const policy = createWebhookPolicy({ allowsInsecure: true, warn, lookup: async () => [] });
     const send = sender(undefined, policy);

@@ -88,8 +88,8 @@ async function expectRecovery() {
   expect(await progress()).toMatchObject({ failures: 0 });
 }
 
-describe("a stream that breaks off", PATIENT, () => {
-  it("is gone on with where it was left, and what comes twice is kept once", async () => {
+describe("a stream that disconnects", PATIENT, () => {
+  it("resumes at its cursor, and repeated messages are stored once", async () => {
     await following();
     server.tell(post(60));
     await until(written(2));
@@ -106,7 +106,7 @@ describe("a stream that breaks off", PATIENT, () => {
     expect(await texts()).toEqual([0, 60, 120, 240].map((at) => `$AAPL at ${at}`));
   });
 
-  it("is gone on with by another process, too", async () => {
+  it("can be resumed by another process", async () => {
     await following();
     listener.close();
     server.tell(post(30));
@@ -116,7 +116,7 @@ describe("a stream that breaks off", PATIENT, () => {
     expect(await texts()).toEqual(["$AAPL at 0", "$AAPL at 30"]);
   });
 
-  it("loses nothing when its process dies before the place is noted", async () => {
+  it("loses nothing when its process dies before the cursor is saved", async () => {
     await connected();
     const { commit } = store.records;
     store.records.commit = () => Promise.reject(new Error("killed"));
@@ -136,8 +136,8 @@ describe("a stream that breaks off", PATIENT, () => {
   });
 });
 
-describe("a stream whose messages cannot be kept", PATIENT, () => {
-  it.each(["append", "commit"] as const)("gives them again: %s fails", async (what) => {
+describe("a stream whose messages cannot be stored", PATIENT, () => {
+  it.each(["append", "commit"] as const)("repeats them: %s fails", async (what) => {
     await following();
     const { append } = store.archive;
     const { commit } = store.records;
@@ -164,7 +164,7 @@ describe("a stream whose messages cannot be kept", PATIENT, () => {
     expect(await progress()).toMatchObject({ failures: 0 });
   });
 
-  it("goes on from there even when the clock is set back by a year meanwhile", async () => {
+  it("resumes there even when the clock is set back by a year in the meantime", async () => {
     await following();
     server.breakOff();
     await until(isFaulty);
@@ -174,7 +174,7 @@ describe("a stream whose messages cannot be kept", PATIENT, () => {
 });
 
 describe("a stream with a fault", PATIENT, () => {
-  it("passes a message over that comes again and cannot be read", async () => {
+  it("skips a repeated message that cannot be parsed", async () => {
     await following();
     server.tell({ ...post(10), kind: 7 as never });
     await until(isFaulty);
@@ -193,7 +193,7 @@ describe("a stream with a fault", PATIENT, () => {
     ["another shape", '{"unexpected":true}', "malformed", /^did: /],
     ["half a message", JSON.stringify(post(1)).slice(0, 50), "malformed", /^not JSON/],
     ["a message without end", "x".repeat(300_000), "unreachable", /^Max payload size exceeded$/],
-  ])("is left alone for a while, and then followed on: %s", async (_, text, kind, said) => {
+  ])("pauses for a while, and then resumes: %s", async (_, text, kind, said) => {
     await following();
     server.sendRaw(text);
     await until(isFaulty);
@@ -205,7 +205,7 @@ describe("a stream with a fault", PATIENT, () => {
     expect(await texts()).toEqual(["$AAPL at 0", "$AAPL at 240"]);
   });
 
-  it("is taken for dead when it says nothing for a minute", async () => {
+  it("is considered dead after a minute of silence", async () => {
     await following();
     for (let second = 0; second < 65; second += 5) {
       store.clock.now += 5_000;
@@ -215,7 +215,7 @@ describe("a stream with a fault", PATIENT, () => {
     await expectRecovery();
   });
 
-  it("ends where more comes than can be written, and all of it comes in the end", async () => {
+  it("disconnects when messages arrive faster than they are written, and all of them arrive eventually", async () => {
     // More than twice as many as may wait, so that too many come whenever the first are taken.
     const many = Array.from({ length: 10_100 }, (_, second) => post(second));
     const full = await serveJetstream(many);
@@ -238,7 +238,7 @@ describe("a stream with a fault", PATIENT, () => {
     expect((await progress())?.lastFault?.text).toBe("more came than could be written");
   });
 
-  it("keeps nothing of what cannot have been written yet, whatever its author says", async () => {
+  it("rejects a message dated in the future, whatever its author claims", async () => {
     await following();
     const years = ["2026-11-22", "3000-01-15", "9999-12-31", "1000-01-01", "+012026-11-21"];
     for (const [second, day] of years.entries()) {
@@ -253,7 +253,7 @@ describe("a stream with a fault", PATIENT, () => {
   });
 });
 
-describe("our own clock beside a stream's", PATIENT, () => {
+describe("the local clock next to a stream's", PATIENT, () => {
   /** A stream that says what time it is by a clock so far behind ours. */
   async function listeningTo(behindMs: () => number) {
     const dated = await serveJetstream([], () => store.clock.now - behindMs());
@@ -262,7 +262,7 @@ describe("our own clock beside a stream's", PATIENT, () => {
   }
 
   it.each([3_600_000, -11 * MINUTE_MS])(
-    "keeps nothing while it is %d ms ahead",
+    "stores nothing while it is %d ms ahead",
     async (aheadMs) => {
       let ahead = aheadMs;
       const { dated, on } = await listeningTo(() => ahead);
@@ -280,7 +280,7 @@ describe("our own clock beside a stream's", PATIENT, () => {
     },
   );
 
-  it("may be some minutes apart", async () => {
+  it("may differ by some minutes", async () => {
     const { dated, on } = await listeningTo(() => 9 * MINUTE_MS);
     await until(() => dated.visits.length === 1, on);
     dated.tell(post(0));
@@ -288,7 +288,7 @@ describe("our own clock beside a stream's", PATIENT, () => {
     expect((await progress())?.lastFault).toBeNull();
   });
 
-  it("loses nothing that is told while it is behind, though the stream says no time", async () => {
+  it("loses no message while it is behind, even when the stream sends no time", async () => {
     await following();
     const ahead = post(11 * 60);
     server.tell(ahead);
@@ -302,7 +302,7 @@ describe("our own clock beside a stream's", PATIENT, () => {
     expect(await texts()).toEqual(["$AAPL at 0", "$AAPL at 660"]);
   });
 
-  it("that leaps between hearing and writing does not date what was heard", async () => {
+  it("does not date messages by a jump between receipt and write", async () => {
     await following();
     server.tell(post(10));
     await vi.waitFor(() => expect(server.open()).toBe(1));
@@ -315,7 +315,7 @@ describe("our own clock beside a stream's", PATIENT, () => {
   });
 });
 
-describe("a stream that cannot be had", PATIENT, () => {
+describe("a stream that is unavailable", PATIENT, () => {
   async function answering(answer: RequestListener): Promise<string> {
     const http = createServer(answer).listen(0, "127.0.0.1");
     await new Promise((resolve) => http.once("listening", resolve));

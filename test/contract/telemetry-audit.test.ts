@@ -27,8 +27,8 @@ const audits = () => auditsIn(service.state.store);
 
 const refusals = async () => (await audits()).filter(({ action }) => action === "token.refused");
 
-describe("the audit", () => {
-  it("has every refused token, with the request, and no name that a stranger made up", async () => {
+describe("the audit log", () => {
+  it("has every rejected token with its request, and no names chosen by the caller", async () => {
     const { client_id } = await register(base);
     const ask = (form: Readonly<Record<string, string>>) =>
       postForm(`${base}/oauth/token`, { grant_type: "client_credentials", ...form });
@@ -45,7 +45,7 @@ describe("the audit", () => {
     expect(JSON.stringify(await audits())).not.toContain("planted-name");
   });
 
-  it("has no refusal that is about the request and not about who made it", async () => {
+  it("has no row for errors unrelated to authentication", async () => {
     const odd = await postForm(`${base}/oauth/token`, { grant_type: "nonsense" });
     expect(odd.status).toBe(400);
     const requestId = odd.headers.get("x-request-id");
@@ -70,14 +70,14 @@ async function comeAndGo(): Promise<readonly number[]> {
   return [revoked.status, updated.status, removed.status];
 }
 
-describe("the audit of agents that nobody has claimed", () => {
-  it("has no rows of what they do, however many come and go", async () => {
+describe("the audit log of unclaimed agents", () => {
+  it("has no rows for their actions, however many agents there are", async () => {
     const before = (await audits()).length;
     for (let agent = 0; agent < 50; agent += 1) expect(await comeAndGo()).toEqual([200, 200, 204]);
     expect((await audits()).length - before).toBe(0);
   });
 
-  it("says with the claim when and how the agent came", async () => {
+  it("records with the claim when and how the agent registered", async () => {
     const town = await sharedTown();
     const client = (await register(town.base)) as Registered & { claim: { code: string } };
     const { records: kept, archive: rows } = town.service.state.store;
@@ -96,8 +96,8 @@ describe("the audit of agents that nobody has claimed", () => {
   });
 });
 
-describe("work that is repeated", () => {
-  it("is not the request's that woke it", async () => {
+describe("recurring work", () => {
+  it("is not part of the trace of the request that triggered it", async () => {
     const { promise, resolve } = Promise.withResolvers<string | undefined>();
     let rounds = 0;
     const tick = async () => {

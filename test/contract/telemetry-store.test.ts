@@ -8,8 +8,8 @@ import { describeStores, openStore } from "../support/stores.ts";
 const jobs = collection<number>("jobs");
 const others = collection<number>("others");
 
-describeStores("what waits in a store", (engine) => {
-  it("is what falls due and has not expired, with the time since the first was due", async () => {
+describeStores("the due work of a store", (engine) => {
+  it("counts due records that have not expired, with the age of the oldest", async () => {
     const { store, records, clock } = await openStore(engine);
     expect(await store.backlog(jobs)).toEqual({ waiting: 0, due: 0, oldestDueMs: 0 });
     await records.commit([
@@ -28,7 +28,7 @@ describeStores("what waits in a store", (engine) => {
 });
 
 describeStores("the size of a store", (engine) => {
-  it("is told, and holds at least what was put in", async () => {
+  it("is reported, and is at least the size of its content", async () => {
     const { store, records, archive } = await openStore(engine);
     await records.commit([insert(jobs, { key: "a", value: 1 })]);
     await archive.append([{ kind: "k", at: 1, id: "a", body: "x" }]);

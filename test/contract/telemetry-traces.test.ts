@@ -44,7 +44,7 @@ async function ended(name: string): Promise<ReadableSpan> {
 }
 
 describe("a request", () => {
-  it("is a server's span in the trace that its header names, with its work below", async () => {
+  it("is a server span in the trace of its traceparent, with its work below", async () => {
     await fetch(`${base}/api/signals?symbol=ALDER.SIM`, {
       headers: { authorization: `Bearer ${token}`, traceparent: TRACEPARENT },
     });
@@ -62,7 +62,7 @@ describe("a request", () => {
     expect(tool.attributes).toMatchObject({ "gen_ai.tool.name": "get_signal" });
   });
 
-  it("begins a trace of its own when the header is none", async () => {
+  it("starts a new trace when the traceparent is invalid", async () => {
     await fetch(`${base}/api/health`, { headers: { traceparent: "00-zz-zz-01" } });
     const request = await ended("GET /api/health");
     expect(request.parentSpanContext).toBeUndefined();
@@ -76,13 +76,13 @@ describe("a request", () => {
     expect(commits.map(traceOf)).toContain(traceOf(request));
   });
 
-  it("fails for the trace when it is answered 5xx, and not when the caller was wrong", async () => {
+  it("is a failed span when it is answered with 5xx, and not for errors of the caller", async () => {
     await getWith("wrong", `${base}/api/signals`);
     const refused = await ended("GET /api/signals");
     expect(refused.status.code).toBe(SpanStatusCode.UNSET);
   });
 
-  it("tells nothing that was asked for or sent", async () => {
+  it("exposes nothing of its input or output", async () => {
     await fetch(`${base}/api/signals?symbol=SECRET.SIM`, {
       headers: { authorization: `Bearer ${token}`, baggage: "key=secret" },
     });
@@ -121,7 +121,7 @@ describe("an MCP message", () => {
       },
     );
 
-  it("is handled in the trace that it names itself, linked to the request that brought it", async () => {
+  it("is handled in the trace that it names itself, linked to the HTTP request", async () => {
     const carried = `00-${OTHER}-b7ad6b7169203331-01`;
     const answer = await call({ traceparent: TRACEPARENT, tracestate: "a=b" }, carried);
     expect(answer.status).toBe(200);
@@ -134,7 +134,7 @@ describe("an MCP message", () => {
   });
 
   it.each([{}, { traceparent: 7 }, { traceparent: "nonsense" }])(
-    "that names none with %j is handled in that of its request",
+    "with the traceparent %j is handled in the trace of its request",
     async (meta) => {
       expect((await call(meta)).status).toBe(200);
       const request = await ended("POST /mcp");
@@ -144,8 +144,8 @@ describe("an MCP message", () => {
   );
 });
 
-describe("a request to others", () => {
-  it("is a client's span, and takes no trace along to a webhook", async () => {
+describe("an outgoing request", () => {
+  it("is a client span, and sends no traceparent to a webhook", async () => {
     const receiver = await startReceiver({ behaviour: 500 });
     const sender = measuredSender(loopbackSender(), NO_METERS);
     await sender.send({ url: `${receiver.url}/hooks/secret`, headers: {}, body: "{}" });
@@ -161,7 +161,7 @@ describe("a request to others", () => {
     await receiver.close();
   });
 
-  it("fails with its fault, without the path, which may hold a key", async () => {
+  it("fails with its error, without the path, which may contain a key", async () => {
     const ask = tracedAsk("one", () => Promise.reject(new TypeError("key=secret")));
     await expect(ask({ path: "/?key=secret" } as Parameters<typeof ask>[0])).rejects.toThrow();
     const { attributes, events, status } = named("GET one");

@@ -43,7 +43,7 @@ async function samples(): Promise<Readonly<Record<string, number>>> {
 const agent = await register(baseUrl);
 const token = await tokenOf(baseUrl, agent);
 
-describe("the name of a request", () => {
+describe("the request id", () => {
   it.each([
     ["GET", "/api/health", 200],
     ["GET", "/", 200],
@@ -57,7 +57,7 @@ describe("the name of a request", () => {
     ["PUT", "/api/signals", 405],
     ["GET", "/nowhere", 404],
     ["OPTIONS", "/oauth/token", 204],
-  ])("stands on the answer to %s %s", async (method, path, status) => {
+  ])("is on the answer to %s %s", async (method, path, status) => {
     const form = { "content-type": "application/x-www-form-urlencoded" };
     const init = method === "POST" ? { method, headers: form } : { method };
     const answer = await fetch(baseUrl + path, { ...init, redirect: "manual" });
@@ -65,7 +65,7 @@ describe("the name of a request", () => {
     expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it("is the caller's when it can be one, in the problem and in the log too", async () => {
+  it("is the caller's when it is valid, in the problem and in the log too", async () => {
     const answer = await fetch(`${baseUrl}/nowhere`, { headers: { "x-request-id": "mine.1" } });
     expect(answer.headers.get("x-request-id")).toBe("mine.1");
     expect(await answer.json()).toMatchObject({ code: "not_found", requestId: "mine.1" });
@@ -75,8 +75,8 @@ describe("the name of a request", () => {
   });
 });
 
-describe("the line of a request", () => {
-  it("has what the service calls it, who made it, and how long it took", async () => {
+describe("the log line of a request", () => {
+  it("has the route, the caller and the duration", async () => {
     const url = `${baseUrl}/api/signals?symbol=ALDER.SIM`;
     const headers = { authorization: `Bearer ${token}`, "x-request-id": "line-1" };
     expect((await fetch(url, { headers })).status).toBe(200);
@@ -87,7 +87,7 @@ describe("the line of a request", () => {
     });
   });
 
-  it("has neither the path nor what was asked for", async () => {
+  it("has neither the path nor the query", async () => {
     await fetch(`${baseUrl}/oauth/register/${agent.client_id}?token=planted`, {
       headers: { "x-request-id": "line-2" },
     });
@@ -98,7 +98,7 @@ describe("the line of a request", () => {
 });
 
 describe("metrics", () => {
-  it("tell requests by what the service calls them, however many addresses are tried", async () => {
+  it("label requests by route, however many paths are tried", async () => {
     for (let at = 0; at < 20; at++) await fetch(`${baseUrl}/tried-${at}?q=${at}`);
     const name = "market_signal_http_request_duration_seconds_count";
     await expect
@@ -107,7 +107,7 @@ describe("metrics", () => {
     expect(Object.keys(await samples()).join("\n")).not.toMatch(/tried/);
   });
 
-  it("count calls of tools by their outcome, and refusals by their limit", async () => {
+  it("count tool calls by outcome, and rejections by limit", async () => {
     await getWith(token, `${baseUrl}/api/signals?symbol=NONE.SIM`);
     await postForm(`${baseUrl}/oauth/revoke`, { token: "none" });
     const found = await samples();
@@ -121,13 +121,13 @@ describe("metrics", () => {
     expect(found.market_signal_store_records).toBeGreaterThan(0);
   });
 
-  it("are at one address alone", async () => {
+  it("are served at one path only", async () => {
     expect((await fetch(`http://127.0.0.1:${METRICS_PORT}/`)).status).toBe(404);
     expect((await fetch(`${baseUrl}/metrics`)).status).toBe(404);
   });
 });
 
-describe("the status for the operator", () => {
+describe("the status command", () => {
   const ask = async (...more: readonly string[]) => {
     const { code, out, error } = await admin({ DATA_DIR }, "status", ...more);
     expect(error).toBe("");
@@ -135,7 +135,7 @@ describe("the status for the operator", () => {
     return out;
   };
 
-  it("tells how a running server is, for people and for programs", async () => {
+  it("shows a running server, as text and as JSON", async () => {
     const text = await ask();
     expect(text).toMatch(/^Server {4}version 1\.0\.0, up \d+ s, leads$/m);
     expect(text).toMatch(/^Market {4}sandbox, as of \S+Z, \d+ s ago, \d+ instruments$/m);
@@ -150,7 +150,7 @@ describe("the status for the operator", () => {
     });
   });
 
-  it("tells what the store says when no server runs", async () => {
+  it("shows the content of the store when no server runs", async () => {
     child.kill("SIGTERM");
     await once(child, "exit");
     const text = await ask();

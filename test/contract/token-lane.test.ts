@@ -86,7 +86,7 @@ const requests: Readonly<Record<string, readonly [body: string, headers?: Header
   "no form": ["nothing of any use"],
 };
 
-describe("token requests are answered as Express answers them", () => {
+describe("the fast path of token requests answers like Express", () => {
   it.each(Object.keys(requests))("from %s", async (name) => {
     const [body = "", headers] = requests[name] ?? [];
     const { fast, slow } = await askTwice(town, body, headers);
@@ -101,7 +101,7 @@ describe("token requests are answered as Express answers them", () => {
     },
   );
 
-  it("with more than may be sent", async () => {
+  it("with a body that is too large", async () => {
     const { fast, slow } = await askTwice(town, `${form}&state=${"x".repeat(20_000)}`);
     expect(fast.status).toBe(413);
     expect(comparable(fast)).toEqual(comparable(slow));
@@ -112,7 +112,7 @@ const strict = (limits: string, more: Headers = {}) =>
   startTown({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}`, ...more });
 
 describe("a token request", () => {
-  it("is one visit, however it ends, and is refused as Express refuses it", async () => {
+  it("counts once, however it ends, and is rejected as in Express", async () => {
     const limited = await strict("visits=5/3600");
     const own = await newForm(limited);
     const bodies = [own, own.replace("grant_type", "grant"), `${own}&scope=none`, own];
@@ -128,7 +128,7 @@ describe("a token request", () => {
     ["too many tokens", "token=1/3600", (body: string) => body],
     ["wrong secrets", "secret-address=1/3600", (body: string) => `${body}x`],
     ["wrong secrets of one client", "secret-client=0/3600", (body: string) => `${body}x`],
-  ])("is refused for %s as Express refuses it, and is a visit", async (_name, limits, spoil) => {
+  ])("is rejected for %s as in Express, and counts once", async (_name, limits, spoil) => {
     const limited = await strict(`${limits} visits=5/3600`);
     const own = spoil(await newForm(limited));
     await ask(limited, own);
@@ -137,7 +137,7 @@ describe("a token request", () => {
     expect(comparable(fast)).toEqual(comparable(slow));
   });
 
-  it("comes from the address that Express would find", async () => {
+  it("has the same client address as in Express", async () => {
     const limited = await strict("visits=2/3600", { TRUST_PROXY: "1" });
     const own = await newForm(limited);
     const from = { "x-forwarded-for": "198.51.100.1, 203.0.113.1" };

@@ -31,7 +31,7 @@ describe.each(eras)("the list of tools for a client of $era", ({ era, ask }) => 
 });
 
 describe.each(tools)("the tool $name", (tool) => {
-  it("has a definition without a fault", () => {
+  it("has a valid definition", () => {
     expect(toolFaults(tool)).toEqual([]);
   });
 });
@@ -56,29 +56,32 @@ const calls: Readonly<Record<string, readonly (readonly [object, object])[]>> = 
   get_alert_events: [[{}, { view: "deliveries" }]],
 };
 
-describe("an answer", () => {
+describe("a tool answer", () => {
   const made = async () => {
     const params = { name: "register_alert", arguments: { symbols: ["ALDER.SIM"] } };
     const { structuredContent } = await client.callTool(params);
     return (structuredContent as { readonly id: string }).id;
   };
 
-  it("is asked of every tool", () => {
+  it("is tested for every tool", () => {
     expect(Object.keys(calls).sort()).toEqual(tools.map(({ name }) => name).sort());
   });
 
-  it.each(tools)("of $name is the same as text and as data, also when it refuses", async (tool) => {
-    const id = await made();
-    for (const [good, bad] of calls[tool.name] ?? []) {
-      const given = "id" in good ? { ...good, id } : good;
-      const answer = await client.callTool({ name: tool.name, arguments: { ...given } });
-      expect(answer.isError ?? false).toBe(false);
-      expect(answerFaults(tool, answer)).toEqual([]);
-      const refusal = await client.callTool({ name: tool.name, arguments: { ...bad } });
-      expect(refusal.isError).toBe(true);
-      expect(answerFaults(tool, refusal)).toEqual([]);
-    }
-  });
+  it.each(tools)(
+    "of $name has equal text and structured content, also for errors",
+    async (tool) => {
+      const id = await made();
+      for (const [good, bad] of calls[tool.name] ?? []) {
+        const given = "id" in good ? { ...good, id } : good;
+        const answer = await client.callTool({ name: tool.name, arguments: { ...given } });
+        expect(answer.isError ?? false).toBe(false);
+        expect(answerFaults(tool, answer)).toEqual([]);
+        const refusal = await client.callTool({ name: tool.name, arguments: { ...bad } });
+        expect(refusal.isError).toBe(true);
+        expect(answerFaults(tool, refusal)).toEqual([]);
+      }
+    },
+  );
 });
 
 describe("the linter", () => {
@@ -125,6 +128,6 @@ describe("the linter", () => {
   });
 });
 
-it("the service logs no failure because of any of that", () => {
+it("the service logs no internal failure during these tests", () => {
   expect(town.logged).toEqual([]);
 });

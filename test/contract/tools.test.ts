@@ -67,11 +67,11 @@ describe.each(shared)("$name", ({ name, routes, output }) => {
   const [route] = routes;
   const asked = questions[name] ?? [];
 
-  it("is asked something that it can answer and something that it cannot", () => {
+  it("has a valid and an invalid call in these tests", () => {
     expect(asked.length).toBeGreaterThan(1);
   });
 
-  it.each(asked)("answers REST and MCP alike: %o", async (question) => {
+  it.each(asked)("answers REST and MCP the same: %o", async (question) => {
     const query = new URLSearchParams();
     for (const [key, value] of Object.entries(question)) query.set(key, String(value));
     const rest = await getWith(token, `${base}${route?.path}?${query}`);
@@ -121,7 +121,7 @@ interface Day {
   readonly blockNotionalUsd: number;
 }
 
-describe("what get_factors shows beside the evidence", () => {
+describe("the context that get_factors shows next to its evidence", () => {
   const ask = async <T>(path: string) => (await (await getWith(token, base + path)).json()) as T;
   const inputsOf = async (symbol: string) => {
     const { factors } = await ask<{
@@ -131,7 +131,7 @@ describe("what get_factors shows beside the evidence", () => {
       factors[factor]?.inputs.find((input) => input.name === name);
   };
 
-  it("are indicators, attention and the last session's prints, all with weight 0", async () => {
+  it("has indicators, attention and the last session's prints, all with weight 0", async () => {
     const input = await inputsOf("ALDER.SIM");
     const names = ["rsi14", "macdOverAtr", "sma50OverSma200", "return1m", "return12m1"];
     for (const name of names) {
@@ -167,7 +167,7 @@ describe("what get_factors shows beside the evidence", () => {
     expect(compared.blocks).toBeGreaterThan(2);
   });
 
-  it("has no off-exchange figures where nobody observes prints", async () => {
+  it("has no off-exchange figures where no prints are available", async () => {
     const { items } = await ask<{ items: { symbol: string }[] }>(
       "/api/instruments?assetClass=crypto",
     );
@@ -180,7 +180,7 @@ describe("what get_factors shows beside the evidence", () => {
 describe("the list of tools", () => {
   verifies(
     ["1/mcp", "4.10/mcp"],
-    "is what an MCP client sees, with schemas and hints",
+    "has the same schemas and annotations for an MCP client",
     async () => {
       const { tools: listed } = await client.listTools();
       expect(listed.map(({ name }) => name)).toEqual(tools.map(({ name }) => name));
@@ -198,7 +198,7 @@ describe("the list of tools", () => {
     },
   );
 
-  it("has at most eight tools and stays small enough to be read", async () => {
+  it("has at most eight tools and stays small", async () => {
     const { tools: listed } = await client.listTools();
     expect(listed.length).toBeLessThanOrEqual(8);
     expect(JSON.stringify(listed).length).toBeLessThan(24_000);
@@ -215,14 +215,14 @@ describe("a symbol of the real market", () => {
   const read = async (query: string) =>
     (await getWith(token, `${base}/api/signals?${query}`)).json();
 
-  it("is told in the sandbox that the market is simulated, with a symbol that there is", async () => {
+  it("gets the answer in the sandbox that the market is simulated, with a valid symbol", async () => {
     const { detail, next } = (await read("symbol=AAPL")) as { detail: string; next: string };
     expect(detail).toContain("this market is simulated");
     const [, named = ""] = /^Try (\S+) /.exec(next) ?? [];
     expect(await read(`symbol=${named}`)).toMatchObject({ symbol: named });
   });
 
-  it("does not take the others of its list with it, and is told apart from them", async () => {
+  it("does not fail the other symbols of its list, and is reported separately", async () => {
     const page = await read("symbols=BYTEN.SIM,AAPL,ALDE.SIM,ALDER.SIM");
     expect(page).toMatchObject({
       items: [{ symbol: "ALDER.SIM" }, { symbol: "BYTEN.SIM" }],

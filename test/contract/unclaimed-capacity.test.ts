@@ -119,12 +119,12 @@ const PUBLIC = {
 };
 
 describe.each(engines.filter(({ isMissing }) => !isMissing))(
-  "room for agents that nobody has claimed: $name",
+  "capacity for unclaimed agents: $name",
   { timeout: 60_000 },
   (engine) => {
     beforeAll(() => engine.start(), 60_000);
 
-    it("is not exceeded by a flood from one site, which takes nothing from others", async () => {
+    it("is not exceeded by a flood from one site, which does not affect others", async () => {
       const { server, records, clock } = await place(engine);
       const before = await registered(server.local, "198.51.100.1");
       clock.aheadMs = ELEVEN_MINUTES_MS;
@@ -150,7 +150,7 @@ describe.each(engines.filter(({ isMissing }) => !isMissing))(
       for (const client of newcomers) await tokenOf(server.local, client);
     });
 
-    it("refuses a network that has had its share where all agents are in use, and says when to retry", async () => {
+    it("is denied to a network that used its share while all agents are active, with the time to retry", async () => {
       const { server } = await place(engine);
       const statuses = await flood(server.local, fromSites(60, 5));
       expect(statuses).toContain(429);
@@ -159,7 +159,7 @@ describe.each(engines.filter(({ isMissing }) => !isMissing))(
       expect(await refused.json()).toMatchObject({ error: "temporarily_unavailable" });
     });
 
-    it("evicts idle agents, not those in use", async () => {
+    it("is regained from idle agents, not from active ones", async () => {
       const { server, records, clock } = await place(engine);
       const { local } = server;
       const idle = await registered(local, "198.51.100.1");
@@ -177,7 +177,7 @@ describe.each(engines.filter(({ isMissing }) => !isMissing))(
       expect(kept).toContain(working.client_id);
     });
 
-    it("is not used up by one provider, though every agent is in use at a site of its own", async () => {
+    it("is not used up by one provider with an active agent at each of its sites", async () => {
       const { server } = await place(engine);
       const ofProvider = times(3 * CAPACITY, (at) => `2001:db8:${at.toString(16)}::1`);
       expect(await flood(server.local, ofProvider)).toContain(201);
@@ -185,7 +185,7 @@ describe.each(engines.filter(({ isMissing }) => !isMissing))(
       expect(new Set(newcomers)).toEqual(new Set([201]));
     });
 
-    it("says how many went and were refused for want of it", async () => {
+    it("counts evictions and rejections", async () => {
       const { server, records } = await place(engine);
       const statuses = await flood(server.local, fromSites(60, 5));
       const accepted = statuses.filter((status) => status === 201).length;
@@ -196,7 +196,7 @@ describe.each(engines.filter(({ isMissing }) => !isMissing))(
       expect(server.capacityTally().evicted + server.capacityTally().refused).toBeGreaterThan(0);
     });
 
-    it("counts large registrations for what they take", async () => {
+    it("counts large registrations by their size", async () => {
       const { server, records } = await place(engine);
       const redirect_uris = times(10, (at) => `https://agent.example/${at}${"a".repeat(450)}`);
       for (const address of fromOneSite(CAPACITY)) {
@@ -277,7 +277,7 @@ describe.each(engines.filter(({ isMissing }) => !isMissing))(
       for (const id of newcomers) expect(kept).toContain(id);
     });
 
-    it("is free again when agents are removed", async () => {
+    it("is released when agents are deleted", async () => {
       const { server } = await place(engine);
       for (const address of fromSites(CAPACITY, 3)) {
         const client = await registered(server.local, address);
@@ -289,7 +289,7 @@ describe.each(engines.filter(({ isMissing }) => !isMissing))(
       }
     });
 
-    it.skipIf(!engine.isShared)("is one for all processes", async () => {
+    it.skipIf(!engine.isShared)("is shared by all processes", async () => {
       const { server, records, clock, beside } = await place(engine);
       const other = await beside();
       for (const address of fromOneSite(4 * CAPACITY)) {

@@ -75,8 +75,8 @@ async function problemOf(call: Promise<unknown>): Promise<Problem> {
   return error;
 }
 
-describe("the sign-in at another OpenID provider", () => {
-  it("asks with PKCE, state and nonce, and for no more than who it is", async () => {
+describe("the sign-in with an external OpenID provider", () => {
+  it("uses PKCE, state and nonce, and requests the identity only", async () => {
     const { upstream, provider } = await begin();
     expect(upstream.name).toBe(new URL(provider.issuer).host);
     const url = await upstream.start(BROWSER, "/account");
@@ -96,7 +96,7 @@ describe("the sign-in at another OpenID provider", () => {
   });
 
   it.each(["client_secret_basic", "client_secret_post"] as const)(
-    "ends with the account of issuer and subject (%s)",
+    "results in the account of issuer and subject (%s)",
     async (authentication) => {
       const { upstream, provider, accounts, answer } = await begin({ authentication });
       const done = await upstream.finish(BROWSER, await answer());
@@ -112,7 +112,7 @@ describe("the sign-in at another OpenID provider", () => {
     },
   );
 
-  it("never takes the account that a code to the same address signs in to", async () => {
+  it("never uses the account with the same e-mail address", async () => {
     const { upstream, accounts, answer } = await begin();
     const own = await accounts.ofEmail(ADA);
     const done = await upstream.finish(BROWSER, await answer());
@@ -120,21 +120,21 @@ describe("the sign-in at another OpenID provider", () => {
     expect((await accounts.ofEmail(ADA)).id).toBe(own.id);
   });
 
-  it("does not take an address that the provider does not vouch for as a name", async () => {
+  it("does not use an unverified e-mail address as the name", async () => {
     const { upstream, provider, accounts, answer } = await begin();
     provider.person = { sub: "7", email: ADA, email_verified: false };
     const done = await upstream.finish(BROWSER, await answer());
     expect(await accounts.find(done?.accountId ?? "")).toMatchObject({ label: "7" });
   });
 
-  it("takes nothing of the address that it is called back at but the query", async () => {
+  it("reads only the query of the callback URL", async () => {
     const { upstream, answer } = await begin();
     const { search } = await answer();
     const poisoned = new URL(`https://evil.example/else${search}`);
     expect(await upstream.finish(BROWSER, poisoned)).toBeDefined();
   });
 
-  it("keeps nothing that helps whoever reads the store", async () => {
+  it("stores nothing that would let a reader of the store sign in", async () => {
     const { store, answer } = await begin();
     const back = await answer();
     const kept = JSON.stringify(await dumped(store.store));
@@ -144,25 +144,25 @@ describe("the sign-in at another OpenID provider", () => {
   });
 });
 
-describe("when a person signed in at the provider", () => {
+describe("the time of a sign-in with the provider", () => {
   const nowSeconds = () => Math.floor(Date.now() / 1000);
 
-  it("is what the provider says, not when they came back", async () => {
+  it("is the provider's auth_time, not the time of the callback", async () => {
     const authTime = nowSeconds() - 200;
     const { upstream, answer } = await begin({ fetch: await saying({ auth_time: authTime }) });
     const done = await upstream.finish(BROWSER, await answer());
     expect(done?.signedInAt).toBe(authTime * 1000);
   });
 
-  it("counts as long ago when it is not said", async () => {
+  it("is treated as long ago when auth_time is missing", async () => {
     const { upstream, answer } = await begin({ fetch: await saying({ auth_time: undefined }) });
     const done = await upstream.finish(BROWSER, await answer());
     expect(done?.signedInAt).toBe(0);
   });
 });
 
-describe("an answer that cannot be trusted", () => {
-  it("is one to another browser, or to one that did not ask", async () => {
+describe("an untrusted callback", () => {
+  it("is one in another browser, or in one that did not start it", async () => {
     const { upstream, answer } = await begin();
     const back = await answer();
     expect(await upstream.finish("another browser", back)).toBeUndefined();
@@ -172,7 +172,7 @@ describe("an answer that cannot be trusted", () => {
   });
 
   it.each([undefined, "", "wrong"])(
-    "is one with the state %j, which ends nothing",
+    "is one with the state %j, and ends no pending sign-in",
     async (state) => {
       const { upstream, answer } = await begin();
       const back = await answer();
@@ -181,8 +181,8 @@ describe("an answer that cannot be trusted", () => {
     },
   );
 
-  describeEngines("is one that was used", (engine) => {
-    it("however many come at once", async () => {
+  describeEngines("is a used one", (engine) => {
+    it("under concurrent requests", async () => {
       const { upstream, answer } = await begin({ through: slowed, engine });
       const back = await answer();
       const all = Array.from({ length: 100 }, () => upstream.finish(BROWSER, back));
@@ -191,7 +191,7 @@ describe("an answer that cannot be trusted", () => {
     });
   });
 
-  it("is one that comes after ten minutes, or after another attempt", async () => {
+  it("is one after ten minutes, or after another attempt", async () => {
     const { store, upstream, answer } = await begin();
     const late = await answer();
     store.clock.now += 600_000;
@@ -213,7 +213,7 @@ describe("an answer that cannot be trusted", () => {
   });
 
   it.each(["https://other.example", undefined])(
-    "is one of the issuer %j (RFC 9207)",
+    "is one with the issuer %j (RFC 9207)",
     async (issuer) => {
       const { upstream, provider, answer } = await begin();
       const back = changed(await answer(), "iss", issuer);
@@ -222,7 +222,7 @@ describe("an answer that cannot be trusted", () => {
     },
   );
 
-  it("is one with a code that is none, or two of them", async () => {
+  it("is one with an invalid code, or with two codes", async () => {
     const { upstream, failures, answer } = await begin();
     expect(await upstream.finish(BROWSER, changed(await answer(), "code", "x"))).toBeUndefined();
     const twice = await answer();
@@ -232,7 +232,7 @@ describe("an answer that cannot be trusted", () => {
     expect(failures.join()).not.toContain("secret");
   });
 
-  it("is none when the person declines, which is no failure", async () => {
+  it("is not one in which the person declines, which is no failure", async () => {
     const { upstream, provider, failures, answer } = await begin();
     provider.person = undefined;
     const back = await answer();
@@ -242,7 +242,7 @@ describe("an answer that cannot be trusted", () => {
   });
 });
 
-describe("who comes in by another provider", () => {
+describe("a person with an external account", () => {
   it.each<[SignUp, boolean, boolean]>([
     ["open", false, true],
     ["applications", false, false],
@@ -264,7 +264,7 @@ describe("who comes in by another provider", () => {
     },
   );
 
-  it("is nobody by an accepted address that the provider does not vouch for", async () => {
+  it("is not matched to an accepted application by an unverified e-mail address", async () => {
     for (const person of [
       { sub: "7", email: ADA, email_verified: false },
       { sub: "7", email: ADA },
@@ -281,8 +281,8 @@ describe("who comes in by another provider", () => {
   });
 });
 
-describe("a provider that does not answer", () => {
-  it("is a problem that says so, until it answers again", async () => {
+describe("an unavailable provider", () => {
+  it("is reported as a problem until it answers again", async () => {
     const { upstream, provider, failures } = await begin();
     await provider.stop();
     const problem = await problemOf(upstream.start(BROWSER, "/account"));
@@ -293,14 +293,14 @@ describe("a provider that does not answer", () => {
     expect((await upstream.start(BROWSER, "/account")).origin).toBe(provider.issuer);
   });
 
-  it.each(["/token", "/jwks", "/me"])("at %s is a problem, not a refusal", async (path) => {
+  it.each(["/token", "/jwks", "/me"])("at %s is a problem, not a rejection", async (path) => {
     const { upstream, provider, answer } = await begin();
     const back = await answer();
     provider.fault = { path, status: 502 };
     expect((await problemOf(upstream.finish(BROWSER, back))).status).toBe(503);
   });
 
-  it("is not waited for longer than five seconds", async () => {
+  it("times out after five seconds", async () => {
     const { upstream, provider } = await begin();
     provider.fault = { path: "/", status: "silent" };
     const startedAt = performance.now();
@@ -308,14 +308,14 @@ describe("a provider that does not answer", () => {
     expect(performance.now() - startedAt).toBeLessThan(8_000);
   });
 
-  it("that is gone when the browser comes back is a problem too", async () => {
+  it("that fails during the callback is a problem too", async () => {
     const { upstream, provider, answer } = await begin();
     const back = await answer();
     await provider.stop();
     expect((await problemOf(upstream.finish(BROWSER, back))).status).toBe(503);
   });
 
-  it("that says it is another one is a problem", async () => {
+  it("with a different issuer in its metadata is a problem", async () => {
     const { store, provider, accounts } = await begin();
     const upstream = createUpstream({
       choice: { issuer: provider.issuer.replace("127.0.0.1", "localhost"), ...provider.client },

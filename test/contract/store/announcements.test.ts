@@ -32,7 +32,7 @@ describeStores("announcements", (engine) => {
     expect([one.heard, two.heard, other.heard]).toEqual([["for a"], ["for a"], ["for b"]]);
   });
 
-  it("are heard no more by who stopped listening", async () => {
+  it("do not reach a listener that has unsubscribed", async () => {
     const { records } = await openStore(engine);
     const [one, two] = [listen(records, "a"), listen(records, "a")];
     await records.commit([announce("a", "first")]);
@@ -45,7 +45,7 @@ describeStores("announcements", (engine) => {
     expect(two.heard).toEqual(["first", "second"]);
   });
 
-  it("are not made by a commit that does not hold", async () => {
+  it("are not sent for a commit that is rejected", async () => {
     const { records } = await openStore(engine);
     const { heard, until } = listen(records, "a");
     const failing = [announce("a", "first"), consume(pages, "none"), announce("a", "second")];
@@ -58,7 +58,7 @@ describeStores("announcements", (engine) => {
     expect(heard).toEqual(["last"]);
   });
 
-  it("come after what they announce can be read", async () => {
+  it("arrive after the announced data can be read", async () => {
     const { records } = await openStore(engine);
     const read = new Promise((resolve) => {
       records.onAnnounce("a", (key) => resolve(records.get(pages, key)));
@@ -67,7 +67,7 @@ describeStores("announcements", (engine) => {
     expect(await read).toMatchObject({ key: "k", value: 1 });
   });
 
-  it("are all heard, in the order of the commits", async () => {
+  it("all arrive, in the order of the commits", async () => {
     const { records } = await openStore(engine);
     const { heard, until } = listen(records, "a");
     const texts = Array.from({ length: 100 }, (_, at) => `text ${at}`);
@@ -76,7 +76,7 @@ describeStores("announcements", (engine) => {
     expect(heard).toEqual(texts);
   });
 
-  it("reach the others when a listener fails", async () => {
+  it("reach other listeners when one fails", async () => {
     const { records } = await openStore(engine);
     let failures = 0;
     records.onAnnounce("a", () => {
@@ -94,7 +94,7 @@ describeStores("announcements", (engine) => {
     ["nothing", ""],
     ["quotes and other scripts", `'; NOTIFY x; -- "ключ" 😀 \\ \n {"a":1}`],
     ["2,000 characters", "x".repeat(2000)],
-  ])("carry text as it is: %s", async (_, text) => {
+  ])("carry any text unchanged: %s", async (_, text) => {
     const { records } = await openStore(engine);
     const { heard, until } = listen(records, "a");
     await records.commit([announce("a", text)]);
@@ -103,7 +103,7 @@ describeStores("announcements", (engine) => {
   });
 
   it.each(["__proto__", "constructor", 'A b.c:d/"e"\'f', "t".repeat(200)])(
-    "have any topic: %s",
+    "accept any topic: %s",
     async (topic) => {
       const { records } = await openStore(engine);
       const other = listen(records, `${topic}!`);

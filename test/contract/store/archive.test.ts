@@ -14,7 +14,7 @@ async function read(archive: Archive, selection: Partial<ArchiveSelection> = {})
 }
 
 describeStores("appending to the archive", (engine) => {
-  it("keeps what was appended", async () => {
+  it("stores the appended rows", async () => {
     const { store, archive } = await openStore(engine);
     const rows = [
       row(1, "a"),
@@ -26,13 +26,13 @@ describeStores("appending to the archive", (engine) => {
     expect(await store.counts()).toEqual({ records: 0, archive: 3 });
   });
 
-  it("of nothing adds nothing", async () => {
+  it("accepts an empty list", async () => {
     const { archive } = await openStore(engine);
     expect(await archive.append([])).toBe(0);
     expect(await read(archive)).toEqual([]);
   });
 
-  it("leaves a row that is there as it is", async () => {
+  it("does not overwrite an existing row", async () => {
     const { store, archive } = await openStore(engine);
     await archive.append([row(1, "a", { subject: "first", body: 1 })]);
     const again = [row(1, "a", { subject: "second", body: 2 }), row(1, "b")];
@@ -43,13 +43,13 @@ describeStores("appending to the archive", (engine) => {
     expect(await store.counts()).toEqual({ records: 0, archive: 2 });
   });
 
-  it("takes the first of two rows of one name", async () => {
+  it("stores the first of two rows with the same key", async () => {
     const { archive } = await openStore(engine);
     expect(await archive.append([row(1, "a", { body: 1 }), row(1, "a", { body: 2 })])).toBe(1);
     expect(await archive.read("audit", { order: "oldest", limit: 9 })).toMatchObject([{ body: 1 }]);
   });
 
-  it("tells rows apart by kind, instant and id", async () => {
+  it("distinguishes rows by kind, instant and id", async () => {
     const { archive } = await openStore(engine);
     const rows = [row(1, "a"), row(2, "a"), row(1, "b"), row(1, "a", { kind: "delivery" })];
     expect(await archive.append(rows)).toBe(4);
@@ -71,7 +71,7 @@ describeStores("appending to the archive", (engine) => {
     expect(await read((await opened.reopen()).archive)).toEqual(["1a", "2b"]);
   });
 
-  it("is not changed by what happens to the rows later", async () => {
+  it("stores a copy of the rows", async () => {
     const { archive } = await openStore(engine);
     const body = { list: [1] };
     const rows = [row(1, "a", { body })];
@@ -89,7 +89,7 @@ describeStores("appending to the archive", (engine) => {
     ["id", { id: "\0" }],
     ["subject", { subject: "s\0" }],
     ["id, half a surrogate pair", { id: "\ude00" }],
-  ])("refuses names that are no text: %s", async (_, more) => {
+  ])("rejects names that are not valid text: %s", async (_, more) => {
     const { archive } = await openStore(engine);
     const rows = [row(1, "a"), row(2, "b", more)];
     await expect((async () => archive.append(rows))()).rejects.toThrow(RangeError);
@@ -104,7 +104,7 @@ describeStores("appending to the archive", (engine) => {
     expect(await archive.prune(kind, 9)).toBe(0);
   });
 
-  it("adds each row once when 50 do it at once", async () => {
+  it("stores each row once under 50 concurrent appends", async () => {
     const { archive } = await openStore(engine);
     const rows = Array.from({ length: 20 }, (_, at) => row(at, "x"));
     const added = await Promise.all(
@@ -116,7 +116,7 @@ describeStores("appending to the archive", (engine) => {
     expect(await read(archive)).toHaveLength(20);
   });
 
-  it("takes thousands of rows, and large ones", async () => {
+  it("accepts thousands of rows, and large ones", async () => {
     const { archive } = await openStore(engine);
     const rows = Array.from({ length: 3000 }, (_, at) => row(at, "x"));
     const large = row(3000, "large", { body: { text: "ä😀".repeat(40_000) } });
@@ -126,7 +126,7 @@ describeStores("appending to the archive", (engine) => {
     expect(newest).toEqual(large);
   });
 
-  it("is there after a restart", async () => {
+  it("survives a restart", async () => {
     const opened = await openStore(engine);
     const rows = [row(2, "b", { subject: "s" }), row(1, "a", { body: [1, { x: "😀" }] })];
     await opened.archive.append(rows);
@@ -147,14 +147,14 @@ describeStores("reading the archive", (engine) => {
     return archive;
   }
 
-  it("goes by instant, then id, from either end", async () => {
+  it("is ordered by instant, then id, in either direction", async () => {
     const archive = await filled();
     const order = ["10b", "20a", "20b", "20c", "30a", "40a"];
     expect(await read(archive)).toEqual(order);
     expect(await read(archive, { order: "newest" })).toEqual(order.toReversed());
   });
 
-  it("ends at the limit", async () => {
+  it("respects the limit", async () => {
     const archive = await filled();
     expect(await read(archive, { limit: 2 })).toEqual(["10b", "20a"]);
     expect(await read(archive, { order: "newest", limit: 1 })).toEqual(["40a"]);
@@ -169,7 +169,7 @@ describeStores("reading the archive", (engine) => {
     expect(await read(archive, { from: 30, to: 20 })).toEqual([]);
   });
 
-  it("finds a subject, and never a row without one", async () => {
+  it("filters by subject, without rows that have none", async () => {
     const archive = await filled();
     expect(await read(archive, { subject: "x" })).toEqual(["10b", "20b", "30a"]);
     expect(await read(archive, { subject: "x", order: "newest", limit: 2 })).toEqual([
@@ -192,7 +192,7 @@ describeStores("reading the archive", (engine) => {
     }
   });
 
-  it("continues where a row was, even if it is gone or never was", async () => {
+  it("continues at a row's position, even if the row is deleted or never existed", async () => {
     const archive = await filled();
     expect(await read(archive, { after: { at: 20, id: "aa" } })).toEqual([
       "20b",
@@ -244,7 +244,7 @@ describeStores("reading the archive", (engine) => {
       "😀",
     ];
 
-    it("from either end", async () => {
+    it("in either direction", async () => {
       const { archive } = await openStore(engine);
       await archive.append(ordered.toSorted().map((id) => row(1, id)));
       expect(await read(archive)).toEqual(ordered.map((id) => `1${id}`));
@@ -266,7 +266,7 @@ describeStores("reading the archive", (engine) => {
     });
   });
 
-  it("knows instants before 1970 and after 2100", async () => {
+  it("supports instants before 1970 and after 2100", async () => {
     const { archive } = await openStore(engine);
     const [past, future] = [Date.UTC(1929, 9, 24), Date.UTC(2200, 0, 1)];
     await archive.append([row(future, "f"), row(0, "z"), row(past, "p")]);
@@ -276,7 +276,7 @@ describeStores("reading the archive", (engine) => {
 });
 
 describeStores("pruning the archive", (engine) => {
-  it("forgets the rows of one kind from before an instant", async () => {
+  it("deletes the rows of one kind before an instant", async () => {
     const { store, archive } = await openStore(engine);
     const others = [row(1, "a", { kind: "other" })];
     await archive.append([row(1, "a"), row(2, "b"), row(3, "c"), ...others]);
@@ -288,7 +288,7 @@ describeStores("pruning the archive", (engine) => {
     expect(await store.counts()).toEqual({ records: 0, archive: 2 });
   });
 
-  it("cuts between milliseconds, also at the turn of a month, and spares other kinds", async () => {
+  it("cuts between milliseconds, also at the turn of a month, and leaves other kinds unchanged", async () => {
     const { archive } = await openStore(engine);
     const turns = [0, 1, 2, 12, 13].map((month) => Date.UTC(2025, month, 1));
     const instants = turns.flatMap((at) => [at - 1, at, at + 1]);
@@ -310,7 +310,7 @@ describeStores("pruning the archive", (engine) => {
     expect(await archive.prune("other", Date.UTC(2026, 0, 1))).toBe(2);
   });
 
-  it("forgets thousands of rows over years", async () => {
+  it("deletes thousands of rows over years", async () => {
     const { store, archive } = await openStore(engine);
     const day = 86_400_000;
     // A year at a time: where time is cut into tables, each has its own to make.
@@ -327,7 +327,7 @@ describeStores("pruning the archive", (engine) => {
     expect(await store.counts()).toEqual({ records: 0, archive: 60 });
   });
 
-  it("lasts over a restart, and what was forgotten can come again", async () => {
+  it("persists over a restart, and deleted rows can be appended again", async () => {
     const opened = await openStore(engine);
     await opened.archive.append([row(1, "a", { body: 1 }), row(2, "b")]);
     await opened.archive.prune("audit", 2);

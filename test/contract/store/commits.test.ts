@@ -30,7 +30,7 @@ async function pageOf(records: Records, key: string): Promise<number | undefined
 }
 
 describeStores("a commit", (engine) => {
-  it("of no steps holds", async () => {
+  it("without steps is applied", async () => {
     const { records } = await openStore(engine);
     expect(await records.commit([])).toBe(true);
   });
@@ -56,7 +56,7 @@ describeStores("a commit", (engine) => {
       ["at the start", 0],
       ["in the middle", 4],
       ["at the end", 8],
-    ])("does not hold and changes nothing: %s", async (_where, position) => {
+    ])("is rejected and changes nothing: %s", async (_where, position) => {
       const opened = await openStore(engine);
       const { records, clock } = opened;
       await records.commit([put(pages, { key: "there", value: 1, groups: ["g"], dueInMs: 0 })]);
@@ -95,7 +95,7 @@ describeStores("a commit", (engine) => {
     });
   });
 
-  it("of checks alone holds while they do, and changes nothing", async () => {
+  it("with checks only is applied while they hold, and changes nothing", async () => {
     const opened = await openStore(engine);
     const { records } = opened;
     await records.commit([
@@ -116,14 +116,14 @@ describeStores("a commit", (engine) => {
     expect(await records.commit(checks.slice(0, 1))).toBe(true);
   });
 
-  it("tells a record from one of the same key in another collection", async () => {
+  it("distinguishes records with the same key in different collections", async () => {
     const { records } = await openStore(engine);
     await records.commit([put(pages, { key: "a", value: 1 })]);
     const read = { key: "a", revision: await revisionOf(records, "a") };
     expect(await records.commit([unchanged(notes, read)])).toBe(false);
   });
 
-  it("holds as a whole when every step does", async () => {
+  it("is applied as a whole when every step is valid", async () => {
     const { records } = await openStore(engine);
     await records.commit([put(pages, { key: "a", value: 1 }), put(pages, { key: "b", value: 1 })]);
     const a = { key: "a", revision: await revisionOf(records, "a") };
@@ -143,7 +143,7 @@ describeStores("a commit", (engine) => {
   });
 });
 
-describeStores("the steps of a commit see what earlier ones did", (engine) => {
+describeStores("a later step of a commit sees the effect of earlier ones,", (engine) => {
   const first = put(pages, { key: "a", value: 1, groups: ["g"] });
   it.each<[string, boolean, readonly Operation[]]>([
     ["put, insert", false, [first, insert(pages, { key: "a", value: 2 })]],
@@ -213,7 +213,7 @@ describeStores("the steps of a commit see what earlier ones did", (engine) => {
     expect(await records.commit([unchanged(pages, read)])).toBe(false);
   });
 
-  it("and a replacement cannot be made twice", async () => {
+  it("so a record cannot be replaced twice at one revision", async () => {
     const { records } = await openStore(engine);
     await records.commit([first]);
     const read = { key: "a", revision: await revisionOf(records, "a") };
@@ -222,7 +222,7 @@ describeStores("the steps of a commit see what earlier ones did", (engine) => {
     expect(await pageOf(records, "a")).toBe(1);
   });
 
-  it("so the last of several writes stays, in the place of the last", async () => {
+  it("so the last of several writes remains, at the position of the last", async () => {
     const { records } = await openStore(engine);
     const steps = [1, 2, 3].map((value) => put(pages, { key: "a", value, groups: [`${value}`] }));
     await records.commit([
@@ -239,7 +239,7 @@ describeStores("the steps of a commit see what earlier ones did", (engine) => {
     expect(await records.list(pages, { group: "3", limit: 9 })).toHaveLength(1);
   });
 
-  it("and a group that is left or joined in between counts", async () => {
+  it("so group changes between steps count", async () => {
     const { records } = await openStore(engine);
     await records.commit([first, put(pages, { key: "b", value: 1 })]);
     const [a, b] = [await revisionOf(records, "a"), await revisionOf(records, "b")];
@@ -285,7 +285,7 @@ describeStores("revisions", (engine) => {
     expect(list.map(({ key }) => key)).toEqual(["a", "b", "d", "c"]);
   });
 
-  it("stay when nothing is written", async () => {
+  it("stay the same when nothing is written", async () => {
     const { records } = await openStore(engine);
     await records.commit([put(pages, { key: "a", value: 1 })]);
     const before = await revisionOf(records, "a");
@@ -298,7 +298,7 @@ describeStores("revisions", (engine) => {
     expect(await revisionOf(records, "a")).toBe(before);
   });
 
-  it("are never used again, not after a removal, an expiry, a purge or a restart", async () => {
+  it("are never reused, not even after a removal, an expiry, a purge or a restart", async () => {
     const opened = await openStore(engine);
     const { clock } = opened;
     const again = insert(pages, { key: "a", value: 1, ttlMs: 10 });
@@ -331,8 +331,8 @@ describeStores("revisions", (engine) => {
   });
 });
 
-describeStores("helpers over commits", (engine) => {
-  it("update writes what is made of the record", async () => {
+describeStores("commit helpers:", (engine) => {
+  it("update writes the new value computed from the record", async () => {
     const { records } = await openStore(engine);
     const count = () =>
       update(records, { collection: pages, key: "a" }, (stored) =>
@@ -347,7 +347,7 @@ describeStores("helpers over commits", (engine) => {
     expect(nothing).toBe(false);
   });
 
-  it("rows of the archive are committed with the records, or not at all", async () => {
+  it("archive rows are committed with the records, or not at all", async () => {
     const { records, archive } = await openStore(engine);
     const rows = async () => archive.read("audit", { order: "oldest", limit: 9 });
     const row: ArchiveRow = { kind: "audit", at: 5, id: "x", body: { n: 1 } };
@@ -365,7 +365,7 @@ describeStores("helpers over commits", (engine) => {
     ["a kind with a NUL", { kind: "\0" }],
     ["an id that is too long", { id: "x".repeat(513) }],
     ["an instant that is no number", { at: Number.NaN }],
-  ])("%s is refused, and nothing is committed", async (_, bad) => {
+  ])("%s is rejected, and nothing is committed", async (_, bad) => {
     const { records } = await openStore(engine);
     const row: ArchiveRow = { kind: "audit", at: 5, id: "x", body: 1, ...bad };
     const commit = async () => records.commit([put(pages, { key: "a", value: 1 }), append(row)]);

@@ -112,10 +112,10 @@ async function explain(engine: Engine, numRuns: number): Promise<void> {
   await fc.assert(fc.asyncProperty(sequences, run), { seed: random.seed, numRuns });
 }
 
-describeEngines("random commands at the same time", (engine) => {
+describeEngines("random concurrent commands", (engine) => {
   const runs = random.runs(engine.isShared ? 40 : 100);
   it(
-    `have the answers of the model in some order, in ${runs} sequences of batches`,
+    `match the model in some order, in ${runs} sequences of batches`,
     () => explain(engine, runs),
     random.timeoutMs,
   );

@@ -59,7 +59,7 @@ describeStores("a dump", (engine) => {
     expect(await dumped((await openStore(engine)).store)).toEqual([]);
   });
 
-  it("has all of every row", async () => {
+  it("has every member of every row", async () => {
     const opened = await openStore(engine);
     const { clock } = opened;
     await fill(opened);
@@ -84,7 +84,7 @@ describeStores("a dump", (engine) => {
     ]);
   });
 
-  it("has the records by revision, then the archive in the order it came", async () => {
+  it("has the records by revision, then the archive in insertion order", async () => {
     const { store, records, archive } = await openStore(engine);
     const keys = numbers(3000).map((at) => `k${(at * 7) % 3000}`);
     for (const part of [keys.slice(0, 2000), keys.slice(2000)]) {
@@ -99,7 +99,7 @@ describeStores("a dump", (engine) => {
     expect(revisions).toEqual([...new Set(revisions)].sort((a, b) => a - b));
   });
 
-  it("shows one instant, whatever is written while it is read", async () => {
+  it("is a snapshot of one instant, whatever is written while it is read", async () => {
     const { store, records, archive } = await openStore(engine);
     const rows = numbers(3000).map((at) => ({ kind: "a", at, id: "x", body: at }));
     await records.commit(
@@ -123,7 +123,7 @@ describeStores("a dump", (engine) => {
     expect(await dumped(store)).not.toEqual(before);
   });
 
-  it("shows what is pruned while it is read, whole months too", async () => {
+  it("includes rows that are pruned while it is read, even whole months", async () => {
     const { store, records, archive } = await openStore(engine);
     await records.commit(numbers(1200).map((at) => put(pages, { key: `k${at}`, value: at })));
     const months = numbers(6).map((month) => Date.UTC(2026, month, 10));
@@ -144,7 +144,7 @@ describeStores("a dump", (engine) => {
     expect(await store.counts()).toEqual({ records: 1200, archive: 601 });
   });
 
-  it("never shows half a commit, nor an effect without its cause", async () => {
+  it("never has part of a commit, nor an effect without its cause", async () => {
     const { store, records, archive } = await openStore(engine);
     let writing = true;
     const write = async () => {
@@ -168,7 +168,7 @@ describeStores("a dump", (engine) => {
     await written;
   });
 
-  it("can be left half-way", async () => {
+  it("can be abandoned halfway", async () => {
     const { store, records } = await openStore(engine);
     await records.commit(numbers(2000).map((at) => put(pages, { key: `k${at}`, value: at })));
     for (const _ of numbers(30)) {
@@ -181,7 +181,7 @@ describeStores("a dump", (engine) => {
     expect(await dumped(store)).toHaveLength(2001);
   });
 
-  it("can be read twice at the same time", async () => {
+  it("can be read by two readers at once", async () => {
     const opened = await openStore(engine);
     await fill(opened);
     const [one, two] = await Promise.all([dumped(opened.store), dumped(opened.store)]);
@@ -190,14 +190,14 @@ describeStores("a dump", (engine) => {
   });
 });
 
-describeStores("loading", (engine) => {
+describeStores("loading a dump", (engine) => {
   async function fullStore() {
     const opened = await openStore(engine);
     await fill(opened);
     return opened;
   }
 
-  it("makes the store what was dumped, its identity too", async () => {
+  it("restores the dumped store with its identity", async () => {
     const from = await fullStore();
     const rows = await dumped(from.store);
     const to = await openStore(engine);
@@ -215,7 +215,7 @@ describeStores("loading", (engine) => {
     expect(store.identity).toEqual(from.store.identity);
   });
 
-  it("makes every way to a record work", async () => {
+  it("restores every index of a record", async () => {
     const rows = await dumped((await fullStore()).store);
     const { store, records, clock, archive } = await openStore(engine);
     await records.commit([put(pages, { key: "old", value: 1, groups: ["g"], dueInMs: 0 })]);
@@ -234,7 +234,7 @@ describeStores("loading", (engine) => {
     expect(await records.purgeExpired(9)).toBe(1);
   });
 
-  it("keeps revisions, and later ones are higher", async () => {
+  it("preserves revisions, and later ones are higher", async () => {
     const opened = await openStore(engine);
     await opened.records.commit([put(pages, { key: "old", value: 1 })]);
     const revisions = [3, 70, 5_000_000_000];
@@ -253,7 +253,7 @@ describeStores("loading", (engine) => {
     expect((await records.get(pages, "new"))?.revision).toBeGreaterThan(revision);
   });
 
-  it("keeps the highest revision in mind when the record with it goes and the store restarts", async () => {
+  it("preserves the highest revision when its record is removed and the store restarts", async () => {
     const opened = await openStore(engine);
     await opened.store.load(OTHER, inBatches([{ ...RECORD, revision: 900 }], 1));
     await opened.records.commit([remove(pages, "a")]);
@@ -262,7 +262,7 @@ describeStores("loading", (engine) => {
     expect((await records.get(pages, "b"))?.revision).toBeGreaterThan(900);
   });
 
-  it("of low revisions does not let old ones come again", async () => {
+  it("with low revisions does not reuse old ones", async () => {
     const opened = await openStore(engine);
     const again = numbers(20).map((at) => put(pages, { key: "a", value: at }));
     await opened.records.commit(again);
@@ -273,7 +273,7 @@ describeStores("loading", (engine) => {
     expect((await records.get(pages, "a"))?.revision).toBeGreaterThan(old);
   });
 
-  it("leaves no part of what was written meanwhile, or all of it", async () => {
+  it("preserves all or nothing of a concurrent commit", async () => {
     const opened = await openStore(engine);
     const { store, records, archive } = opened;
     await fill(opened);
@@ -304,7 +304,7 @@ describeStores("loading", (engine) => {
     expect(await records.commit([put(notes, { key: "later", value: 1 })])).toBe(true);
   });
 
-  it("leaves those who listen listening", async () => {
+  it("does not disconnect listeners", async () => {
     const { store, records } = await openStore(engine);
     const heard = new Promise((resolve) => records.onAnnounce("topic", resolve));
     await store.load(OTHER, inBatches([RECORD], 1));
@@ -312,7 +312,7 @@ describeStores("loading", (engine) => {
     expect(await heard).toBe("still there");
   });
 
-  it("of nothing empties the store", async () => {
+  it("without rows empties the store", async () => {
     const { store, records } = await fullStore();
     await store.load(OTHER, inBatches([], 1));
     expect(await store.counts()).toEqual({ records: 0, archive: 0 });
@@ -322,7 +322,7 @@ describeStores("loading", (engine) => {
     expect(await records.commit([insert(pages, { key: "a", value: 1 })])).toBe(true);
   });
 
-  it("takes thousands of rows", async () => {
+  it("accepts thousands of rows", async () => {
     const { store, records } = await openStore(engine);
     const rows = [
       ...numbers(3000).map((at) => ({ ...RECORD, key: `k${at}`, revision: at + 1 })),
@@ -333,7 +333,7 @@ describeStores("loading", (engine) => {
     expect(await records.list(pages, { limit: 10_000 })).toHaveLength(3000);
   });
 
-  it("leaves what has expired expired", async () => {
+  it("does not revive expired records", async () => {
     const { store, records, clock } = await openStore(engine);
     const expired = { ...RECORD, expiresAt: clock.now, dueAt: clock.now, groups: ["g"] };
     await store.load(OTHER, inBatches([expired], 1));
@@ -380,7 +380,7 @@ describeStores("loading", (engine) => {
 
 const ways = [model, ...engines].flatMap((from) => [model, ...engines].map((to) => ({ from, to })));
 describe.each(ways)("a copy from $from.name to $to.name", PATIENT, ({ from, to }) => {
-  it.skipIf(from.isMissing || to.isMissing)("is the same and behaves the same", async () => {
+  it.skipIf(from.isMissing || to.isMissing)("has the same content and behavior", async () => {
     const one = await openStore(from);
     await fill(one);
     const two = await openStore(to);
@@ -394,7 +394,7 @@ describe.each(ways)("a copy from $from.name to $to.name", PATIENT, ({ from, to }
   });
 
   it.skipIf(from.isMissing || to.isMissing)(
-    "takes times that were no whole milliseconds",
+    "accepts times in fractions of a millisecond",
     async () => {
       const [one, two] = [await openStore(from), await openStore(to)];
       await one.records.commit([put(notes, { key: "a", value: 1, ttlMs: 10.5, dueInMs: 0.3 })]);

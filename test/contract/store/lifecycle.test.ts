@@ -6,7 +6,7 @@ import { describeStores, dumped, inBatches, openStore } from "../../support/stor
 const pages = collection<unknown>("pages");
 
 describeStores("a store", (engine) => {
-  it("has an identity of its own, for good", async () => {
+  it("has a permanent identity of its own", async () => {
     const [one, two] = [await openStore(engine), await openStore(engine)];
     expect(one.store.identity).toEqual({ id: expect.stringMatching(/^\S{8,}$/), mode: "sandbox" });
     expect(one.store.identity.id).not.toBe(two.store.identity.id);
@@ -14,7 +14,7 @@ describeStores("a store", (engine) => {
     expect((await one.reopen()).store.identity).toEqual(identity);
   });
 
-  it("has after a restart all that it had before", async () => {
+  it("has all its data after a restart", async () => {
     const opened = await openStore(engine);
     const { clock } = opened;
     await opened.records.commit([
@@ -48,13 +48,13 @@ describeStores("a store", (engine) => {
     expect(await records.get(pages, "a")).toBeUndefined();
   });
 
-  it("can be closed twice, also at the same time", async () => {
+  it("can be closed twice, also concurrently", async () => {
     const { store } = await openStore(engine);
     await Promise.all([store.close(), store.close()]);
     await store.close();
   });
 
-  it("ends what is under way before it closes", async () => {
+  it("completes pending operations before it closes", async () => {
     const opened = await openStore(engine);
     const keys = Array.from({ length: 50 }, (_, at) => `k${at}`);
     const commits = keys.map((key) => opened.records.commit([insert(pages, { key, value: 1 })]));
@@ -67,7 +67,7 @@ describeStores("a store", (engine) => {
     expect(await store.counts()).toEqual({ records: 50, archive: 1 });
   });
 
-  it("cannot answer once it is closed", async () => {
+  it("rejects calls once it is closed", async () => {
     const { store, records, archive } = await openStore(engine);
     await records.commit([put(pages, { key: "a", value: 1 })]);
     await store.close();
@@ -86,7 +86,7 @@ describeStores("a store", (engine) => {
     }
   });
 
-  it("gives and takes nothing more once it is closed", async () => {
+  it("rejects counts, dumps and loads once it is closed", async () => {
     const opened = await openStore(engine);
     const { store, records } = opened;
     await records.commit([put(pages, { key: "a", value: 1 })]);

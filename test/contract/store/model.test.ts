@@ -76,7 +76,7 @@ const pairs = [
 for (const { left, right, shortRuns } of pairs) {
   const runs = random.runs(shortRuns);
   it.skipIf(right.isMissing)(
-    `random commands for ${left.name} and ${right.name} have the same answers and leave the same behind, in ${runs} sequences`,
+    `random commands for ${left.name} and ${right.name} give equal answers and equal data, in ${runs} sequences`,
     { timeout: random.timeoutMs, tags: [...right.tags] },
     () => compare(left, right, runs),
   );

@@ -36,13 +36,13 @@ function atOnce<T>(
   return Promise.all(numbers(count).map((at) => call(handle(at), at)));
 }
 
-describeStores("100 at once on one key", (engine) => {
+describeStores("100 concurrent commits to one key", (engine) => {
   const ways: readonly [string, (records: Records) => Records][] = [
     ["", (records) => records],
     [", with a store slowed by 3 ms", slowed],
   ];
 
-  describe.each(ways)("exactly one wins%s", (_, way) => {
+  describe.each(ways)("exactly one succeeds%s", (_, way) => {
     /** The winners among 100 callers who have all read the record before any of them commits. */
     async function winners(
       steps: (at: number, revision: number) => readonly Operation[],
@@ -70,13 +70,13 @@ describeStores("100 at once on one key", (engine) => {
       expect((await on[0]?.get(codes, "one"))?.consumedAt).toBeTypeOf("number");
     });
 
-    it("inserting it", async () => {
+    it("inserting the record", async () => {
       const { on, won } = await winners((value) => [insert(codes, { key: "one", value })]);
       expect(won).toHaveLength(1);
       for (const records of on) expect((await records.get(codes, "one"))?.value).toBe(won[0]);
     });
 
-    it("inserting it where it has expired", async () => {
+    it("inserting it in place of an expired one", async () => {
       const expired = put(codes, { key: "one", value: 1, ttlMs: 0 });
       const { on, won } = await winners((value) => [insert(codes, { key: "one", value })], expired);
       expect(won).toHaveLength(1);
@@ -101,7 +101,7 @@ describeStores("100 at once on one key", (engine) => {
       for (const records of on) expect(await records.get(codes, "one")).toBeUndefined();
     });
 
-    it("using it up, replacing or removing it", async () => {
+    it("consuming, replacing or removing it", async () => {
       const { won } = await winners(
         (at, revision) => {
           const read = { key: "one", revision };
@@ -116,7 +116,7 @@ describeStores("100 at once on one key", (engine) => {
       expect(won.length).toBeGreaterThanOrEqual(1);
     });
 
-    it("the losers leave nothing behind", async () => {
+    it("the rejected ones leave no data behind", async () => {
       const { on, won } = await winners(
         (at) => [
           put(jobs, { key: `before ${at}`, value: at, groups: ["left"] }),
@@ -132,7 +132,7 @@ describeStores("100 at once on one key", (engine) => {
     });
   });
 
-  it("none of the changes made by update is lost", async () => {
+  it("no change made by update is lost", async () => {
     const on = await handles(engine);
     await on[0]?.commit([put(codes, { key: "one", value: 0 })]);
     await atOnce(on, 30, (records) =>
@@ -146,8 +146,8 @@ describeStores("100 at once on one key", (engine) => {
   });
 });
 
-describeStores("50 who ask for work at once", (engine) => {
-  it("get each piece once between them", async () => {
+describeStores("50 concurrent workers", (engine) => {
+  it("claim each job exactly once", async () => {
     const on = await handles(engine);
     await on[0]?.commit(
       numbers(500).map((at) => put(jobs, { key: `job ${at}`, value: at, dueInMs: 0 })),
@@ -165,7 +165,7 @@ describeStores("50 who ask for work at once", (engine) => {
     expect(new Set(all).size).toBe(500);
   });
 
-  it("get it once, also while others finish it or take it away", async () => {
+  it("claim each job once, even while others finish or remove it", async () => {
     const on = await handles(engine);
     const due = (at: number) =>
       put(jobs, { key: `job ${at}`, value: at, groups: [`${at % 10}`], dueInMs: 0 });
@@ -190,8 +190,8 @@ describeStores("50 who ask for work at once", (engine) => {
   });
 });
 
-describeStores("100 writes that need a record as it is", (engine) => {
-  it("hold when they come before the one that replaces it, and not after", async () => {
+describeStores("100 commits that check a record's revision", (engine) => {
+  it("are applied before the commit that replaces the record, and rejected after it", async () => {
     const on = await handles(engine);
     await on[0]?.commit([put(codes, { key: "one", value: 1 })]);
     const read = await on[0]?.get(codes, "one");
@@ -214,8 +214,8 @@ describeStores("100 writes that need a record as it is", (engine) => {
   });
 });
 
-describeStores("commits at the same time", (engine) => {
-  it("that touch the same records in opposite orders all hold", async () => {
+describeStores("concurrent commits", (engine) => {
+  it("that touch the same records in opposite orders are all applied", async () => {
     const on = await handles(engine);
     const steps = (at: number): readonly Operation[] => {
       const keys = at % 2 === 0 ? ["a", "b", "c"] : ["c", "b", "a"];
@@ -229,7 +229,7 @@ describeStores("commits at the same time", (engine) => {
     expect(values).toHaveLength(3);
   });
 
-  it("are seen whole or not at all", async () => {
+  it("are visible as a whole or not at all", async () => {
     const on = await handles(engine);
     const [from, to] = ["from", "to"];
     await on[0]?.commit([
@@ -253,7 +253,7 @@ describeStores("commits at the same time", (engine) => {
     expect((await on[0]?.get(codes, to))?.value).toBeGreaterThan(0);
   });
 
-  it("hide nothing from a reader who follows the revisions", async () => {
+  it("hide no write from a reader that follows the revisions", async () => {
     const on = await handles(engine);
     let writing = true;
     const follow = async (records: Records) => {
@@ -283,7 +283,7 @@ describeStores("commits at the same time", (engine) => {
     for (const seen of await following) expect(seen).toEqual(all);
   });
 
-  it("are read at once by whoever was told of them, on every handle", async () => {
+  it("are readable on every handle as soon as they are announced", async () => {
     const on = await handles(engine);
     for (const round of numbers(20)) {
       const writer = on[round % on.length];
@@ -293,7 +293,7 @@ describeStores("commits at the same time", (engine) => {
     }
   });
 
-  it("do not fail with their neighbours", async () => {
+  it("do not fail with other commits of the same batch", async () => {
     const on = await handles(engine);
     const kinds: readonly (readonly [string, (at: number) => Operation])[] = [
       ["holds", (at) => put(codes, { key: `k${at}`, value: at })],
@@ -318,7 +318,7 @@ describeStores("commits at the same time", (engine) => {
     expect(left.filter(({ key }) => key.startsWith("with"))).toHaveLength(60);
   });
 
-  it("take the place of what has expired while it is purged", async () => {
+  it("can replace an expired record while it is purged", async () => {
     const on = await handles(engine);
     const key = (at: number) => `k${at % 50}`;
     const expired = numbers(50).map((at) => put(codes, { key: key(at), value: -1, ttlMs: 0 }));
@@ -335,7 +335,7 @@ describeStores("commits at the same time", (engine) => {
     );
   });
 
-  it("put, insert and remove one key and leave what the last one left", async () => {
+  it("can put, insert and remove one key, with the result of the last one", async () => {
     const on = await handles(engine);
     const results = await atOnce(on, 150, (records, at) => {
       const ways = [put(codes, { key: "a", value: at }), remove(codes, "a")];

@@ -38,8 +38,8 @@ function scribble(value: unknown): void {
   Reflect.set(value, "more", "scribbled");
 }
 
-describeStores("records, one at a time", (engine) => {
-  it("has nothing at first", async () => {
+describeStores("a single record", (engine) => {
+  it("is absent at first", async () => {
     const { store, records } = await openStore(engine);
     expect(await records.get(pages, "a")).toBeUndefined();
     expect(await records.list(pages, { limit: 10 })).toEqual([]);
@@ -48,7 +48,7 @@ describeStores("records, one at a time", (engine) => {
     expect(await store.counts()).toEqual({ records: 0, archive: 0 });
   });
 
-  it("gives back what was put, and what it was put with", async () => {
+  it("is returned with the value and options that were put", async () => {
     const { records, clock } = await openStore(engine);
     const value = { name: "first", tags: ["x"] };
     const placing = { groups: ["z", "a"], ttlMs: 5000, dueInMs: 0 };
@@ -64,7 +64,7 @@ describeStores("records, one at a time", (engine) => {
     });
   });
 
-  it("has no groups, no end and nothing due unless asked to", async () => {
+  it("has no groups, expiry or due time by default", async () => {
     const { records } = await openStore(engine);
     await records.commit([put(pages, { key: "a", value: 1 })]);
     const { groups, expiresAt, dueAt, consumedAt } = await found(records, "a");
@@ -76,7 +76,7 @@ describeStores("records, one at a time", (engine) => {
     });
   });
 
-  it("puts afresh over what was there", async () => {
+  it("is overwritten by put", async () => {
     const { records } = await openStore(engine);
     const placing = { groups: ["g"], ttlMs: 1000, dueInMs: 1000 };
     await records.commit([insert(pages, { key: "a", value: 1, ...placing }), consume(pages, "a")]);
@@ -87,7 +87,7 @@ describeStores("records, one at a time", (engine) => {
     expect(await listed(records, "g")).toEqual([]);
   });
 
-  it("inserts only where nothing is", async () => {
+  it("is inserted only where none exists", async () => {
     const { records } = await openStore(engine);
     expect(await records.commit([insert(pages, { key: "a", value: 1 })])).toBe(true);
     expect(await records.commit([insert(pages, { key: "a", value: 2 })])).toBe(false);
@@ -96,7 +96,7 @@ describeStores("records, one at a time", (engine) => {
     expect((await found(records, "a")).value).toBe(1);
   });
 
-  it("replaces only at the revision that was read", async () => {
+  it("is replaced only at the revision that was read", async () => {
     const { records } = await openStore(engine);
     await records.commit([put(pages, { key: "a", value: 1 })]);
     const first = await found(records, "a");
@@ -105,7 +105,7 @@ describeStores("records, one at a time", (engine) => {
     expect((await found(records, "a")).value).toBe(2);
   });
 
-  it("replaces nothing that is not there", async () => {
+  it("cannot be replaced when it is absent", async () => {
     const { records } = await openStore(engine);
     await records.commit([put(pages, { key: "a", value: 1 }), put(pages, { key: "b", value: 1 })]);
     const [a, b] = [await found(records, "a"), await found(records, "b")];
@@ -116,7 +116,7 @@ describeStores("records, one at a time", (engine) => {
     expect(await listed(records)).toEqual(["b"]);
   });
 
-  it("keeps groups, end, due time and use when it replaces", async () => {
+  it("preserves groups, expiry, due time and consumption on replace", async () => {
     const { records, clock } = await openStore(engine);
     const placing = { groups: ["g"], ttlMs: 5000, dueInMs: 2000 };
     await records.commit([put(pages, { key: "a", value: 1, ...placing }), consume(pages, "a")]);
@@ -129,7 +129,7 @@ describeStores("records, one at a time", (engine) => {
     expect(await listed(records, "g")).toEqual(["a"]);
   });
 
-  it("changes groups, end and due time when a replacement says so", async () => {
+  it("changes groups, expiry and due time when a replacement sets them", async () => {
     const { records, clock } = await openStore(engine);
     const placing = { groups: ["g", "h"], ttlMs: 5000, dueInMs: 2000 };
     await records.commit([put(pages, { key: "a", value: 1, ...placing })]);
@@ -147,7 +147,7 @@ describeStores("records, one at a time", (engine) => {
     expect(await listed(records, "i")).toEqual(["a"]);
   });
 
-  it("takes groups, end and due time away when a replacement says so", async () => {
+  it("clears groups, expiry and due time when a replacement sets them to null", async () => {
     const { records, clock } = await openStore(engine);
     const placing = { groups: ["g"], ttlMs: 5000, dueInMs: 0 };
     await records.commit([put(pages, { key: "a", value: 1, ...placing })]);
@@ -163,7 +163,7 @@ describeStores("records, one at a time", (engine) => {
     expect(await records.claimDue(pages, { limit: 10, leaseMs: 1 })).toEqual([]);
   });
 
-  it("lets a record be consumed once and keeps the rest of it", async () => {
+  it("can be consumed once, and preserves its other members", async () => {
     const { records, clock } = await openStore(engine);
     const placing = { groups: ["g"], ttlMs: 5000, dueInMs: 2000 };
     await records.commit([put(pages, { key: "a", value: { n: 1 }, ...placing })]);
@@ -178,14 +178,14 @@ describeStores("records, one at a time", (engine) => {
     expect(await found(records, "a")).toEqual(after);
   });
 
-  it("consumes nothing that is not there", async () => {
+  it("cannot be consumed when it is absent", async () => {
     const { records } = await openStore(engine);
     expect(await records.commit([consume(pages, "a")])).toBe(false);
     await records.commit([put(notes, { key: "a", value: 1 })]);
     expect(await records.commit([consume(pages, "a")])).toBe(false);
   });
 
-  it("takes a consumed record for changed since it was read", async () => {
+  it("has a new revision after it was consumed", async () => {
     const { records } = await openStore(engine);
     await records.commit([put(pages, { key: "a", value: 1 })]);
     const before = await found(records, "a");
@@ -194,7 +194,7 @@ describeStores("records, one at a time", (engine) => {
     expect(await records.commit([removeAt(pages, before)])).toBe(false);
   });
 
-  it("can be consumed again after it was put afresh", async () => {
+  it("can be consumed again after a new put", async () => {
     const { records } = await openStore(engine);
     await records.commit([put(pages, { key: "a", value: 1 }), consume(pages, "a")]);
     await records.commit([put(pages, { key: "a", value: 1 })]);
@@ -203,7 +203,7 @@ describeStores("records, one at a time", (engine) => {
     expect(await records.commit([consume(pages, "a")])).toBe(true);
   });
 
-  it("removes a record, and holds when there was none", async () => {
+  it("can be removed, even when it is absent", async () => {
     const { store, records } = await openStore(engine);
     await records.commit([put(pages, { key: "a", value: 1, groups: ["g"] })]);
     expect(await records.commit([remove(pages, "a")])).toBe(true);
@@ -214,7 +214,7 @@ describeStores("records, one at a time", (engine) => {
     expect(await records.commit([remove(pages, "a")])).toBe(true);
   });
 
-  it("removes at a revision only what is still at it", async () => {
+  it("is removed at a revision only while that is current", async () => {
     const { records } = await openStore(engine);
     await records.commit([put(pages, { key: "a", value: 1 })]);
     const first = await found(records, "a");
@@ -226,7 +226,7 @@ describeStores("records, one at a time", (engine) => {
     expect(await records.get(pages, "a")).toBeUndefined();
   });
 
-  it("removes a group in all collections and nothing else", async () => {
+  it("is removed with its group in all collections, and others are not", async () => {
     const { store, records } = await openStore(engine);
     await records.commit([
       put(pages, { key: "a", value: 1, groups: ["g"] }),
@@ -242,7 +242,7 @@ describeStores("records, one at a time", (engine) => {
     expect(await records.commit([removeGroup("g")])).toBe(true);
   });
 
-  it("keeps collections apart", async () => {
+  it("is separate from records in other collections", async () => {
     const { records } = await openStore(engine);
     await records.commit([put(pages, { key: "a", value: 1 }), put(notes, { key: "a", value: 2 })]);
     await records.commit([remove(notes, "a")]);
@@ -251,8 +251,8 @@ describeStores("records, one at a time", (engine) => {
   });
 });
 
-describeStores("records in lists", (engine) => {
-  it("are in the order of their last change", async () => {
+describeStores("lists of records", (engine) => {
+  it("are ordered by last change", async () => {
     const { records } = await openStore(engine);
     for (const key of ["b", "c", "a"]) await records.commit([put(pages, { key, value: 1 })]);
     await records.commit([put(notes, { key: "n", value: 1 })]);
@@ -262,7 +262,7 @@ describeStores("records in lists", (engine) => {
     expect(list).toEqual(await Promise.all(list.map(({ key }) => found(records, key))));
   });
 
-  it("are found by each of their groups, once", async () => {
+  it("contain a record once for each of its groups", async () => {
     const { records } = await openStore(engine);
     await records.commit([
       put(pages, { key: "a", value: 1, groups: ["g", "h"] }),
@@ -276,7 +276,7 @@ describeStores("records in lists", (engine) => {
     expect(keysOf(await records.list(notes, { group: "g", limit: 10 }))).toEqual(["d"]);
   });
 
-  it("begin after a revision and end at a limit", async () => {
+  it("start after a revision and respect the limit", async () => {
     const { records } = await openStore(engine);
     const keys = ["a", "b", "c", "d"];
     await records.commit(keys.map((key) => put(pages, { key, value: 1, groups: ["g"] })));
@@ -291,7 +291,7 @@ describeStores("records in lists", (engine) => {
     expect(await records.list(pages, { after: last, limit: 9 })).toEqual([]);
   });
 
-  it("show a record again at the end when it changes between pages", async () => {
+  it("repeat a record at the end when it changes between pages", async () => {
     const { records } = await openStore(engine);
     await records.commit(["a", "b", "c", "d"].map((key) => put(pages, { key, value: 1 })));
     const first = await records.list(pages, { limit: 2 });
@@ -306,7 +306,7 @@ describeStores("records in lists", (engine) => {
     ]);
   });
 
-  it("hold thousands, which can come from one commit", async () => {
+  it("hold thousands of records, even from one commit", async () => {
     const { store, records } = await openStore(engine);
     const keys = Array.from({ length: 3000 }, (_, at) => `k${at}`);
     await records.commit(keys.map((key) => put(pages, { key, value: { key }, groups: ["g"] })));
@@ -318,7 +318,7 @@ describeStores("records in lists", (engine) => {
   });
 });
 
-describeStores("values", (engine) => {
+describeStores("record values", (engine) => {
   const nested = JSON.parse(`${"[".repeat(200)}${"]".repeat(200)}`) as unknown;
   it.each<[string, unknown]>([
     ["null", null],
@@ -342,7 +342,7 @@ describeStores("values", (engine) => {
     expect(JSON.stringify((await found(records, "a")).value)).toBe(text);
   });
 
-  it("keep the order of their names", async () => {
+  it("preserve the order of their members", async () => {
     const { records } = await openStore(engine);
     const value = { zebra: 1, apple: { y: 1, x: 2 }, "10": 1, mango: 3, "9": 2 };
     await records.commit([put(pages, { key: "a", value })]);
@@ -357,7 +357,7 @@ describeStores("values", (engine) => {
     expect((await found(records, "a")).value).toEqual(value);
   });
 
-  it("leave out what JSON leaves out", async () => {
+  it("omit what JSON omits", async () => {
     const { records } = await openStore(engine);
     const value = { a: undefined, b: [undefined, Number.NaN], at: new Date(0) };
     await records.commit([put(pages, { key: "a", value })]);
@@ -367,7 +367,7 @@ describeStores("values", (engine) => {
     });
   });
 
-  it("that are not JSON are an error and change nothing", async () => {
+  it("that are not JSON raise an error and change nothing", async () => {
     const { records } = await openStore(engine);
     const circle: unknown[] = [];
     circle.push(circle);
@@ -378,7 +378,7 @@ describeStores("values", (engine) => {
     expect(await listed(records)).toEqual([]);
   });
 
-  it("cannot be changed by who reads them", async () => {
+  it("cannot be changed by their readers", async () => {
     const { records } = await openStore(engine);
     const value = { list: [{ deep: 1 }], text: "x" };
     await records.commit([put(pages, { key: "a", value, groups: ["g"], dueInMs: 0 })]);
@@ -392,7 +392,7 @@ describeStores("values", (engine) => {
     expect(await listed(records, "g")).toEqual(["a"]);
   });
 
-  it("cannot be changed by who wrote them", async () => {
+  it("cannot be changed by their writers", async () => {
     const { records } = await openStore(engine);
     const value = { list: [{ deep: 1 }] };
     const groups = ["g"];
@@ -419,7 +419,7 @@ describeStores("keys, groups and collections", (engine) => {
     ...['"', "a:b", "a/b", "{}", "{a,b}", "\n", "\u0001", "\u007f"],
   ];
 
-  it("are told apart as keys, whatever they are", async () => {
+  it("are distinct as keys, whatever their text", async () => {
     const opened = await openStore(engine);
     expect(await opened.records.get(pages, "__proto__")).toBeUndefined();
     expect(await opened.records.get(pages, "constructor")).toBeUndefined();
@@ -432,7 +432,7 @@ describeStores("keys, groups and collections", (engine) => {
     }
   });
 
-  it("are told apart as groups, whatever they are", async () => {
+  it("are distinct as groups, whatever their text", async () => {
     const opened = await openStore(engine);
     expect(await listed(opened.records, "__proto__")).toEqual([]);
     const steps = names.map((group) => put(pages, { key: `${group}!`, value: 1, groups: [group] }));
@@ -444,7 +444,7 @@ describeStores("keys, groups and collections", (engine) => {
     expect((await listed(records)).length).toBe(names.length - 1);
   });
 
-  it("are told apart as collections, whatever they are", async () => {
+  it("are distinct as collections, whatever their text", async () => {
     const opened = await openStore(engine);
     const collections = names.filter((name) => name !== "").map((name) => collection(name));
     expect(await opened.records.get(collection("__proto__"), "a")).toBeUndefined();
@@ -481,14 +481,14 @@ describeStores("keys, groups and collections", (engine) => {
     ["of 1,002 bytes", "日".repeat(334)],
     ["with half a surrogate pair", "a\ud83d"],
   ])("%s", (_, bad) => {
-    it("are found nowhere", async () => {
+    it("match no record", async () => {
       const { records } = await openStore(engine);
       await records.commit([put(pages, { key: "a", value: 1, groups: ["a"] })]);
       expect(await records.get(pages, bad)).toBeUndefined();
       expect(await listed(records, bad)).toEqual([]);
     });
 
-    it("are an error to write, whatever the step, and nothing of the commit happens", async () => {
+    it("raise an error in any step, and nothing is committed", async () => {
       const { records } = await openStore(engine);
       await records.commit([put(pages, { key: "a", value: 1 })]);
       const read = { key: "a", revision: 1 };

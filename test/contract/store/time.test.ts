@@ -21,7 +21,7 @@ async function claimed(records: Records, limit = 100): Promise<readonly string[]
   return keysOf(await records.claimDue(jobs, { limit, leaseMs: 1000 }));
 }
 
-describeStores("a record that has expired", (engine) => {
+describeStores("an expired record", (engine) => {
   /** A store with "a" that expires in 100 ms, and its revision. */
   async function expiring() {
     const opened = await openStore(engine);
@@ -34,7 +34,7 @@ describeStores("a record that has expired", (engine) => {
     return { ...opened, read: { key: "a", revision } };
   }
 
-  it("was there until its last millisecond", async () => {
+  it("was readable until its last millisecond", async () => {
     const { records, clock } = await expiring();
     clock.now += 99;
     expect((await records.get(pages, "a"))?.value).toBe(1);
@@ -44,20 +44,20 @@ describeStores("a record that has expired", (engine) => {
     expect(await records.get(pages, "a")).toBeUndefined();
   });
 
-  it("is in no list and takes no place in it", async () => {
+  it("is in no list and does not count against a limit", async () => {
     const { records, clock } = await expiring();
     clock.now += 100;
     expect(keysOf(await records.list(pages, { limit: 1 }))).toEqual(["b"]);
     expect(keysOf(await records.list(pages, { group: "g", limit: 1 }))).toEqual(["b"]);
   });
 
-  it("is not handed out, even if it is due", async () => {
+  it("is not claimed, even if it is due", async () => {
     const { records, clock } = await expiring();
     clock.now += 100;
     expect(await records.claimDue(pages, { limit: 9, leaseMs: 1 })).toEqual([]);
   });
 
-  it("can be inserted again, afresh", async () => {
+  it("can be inserted anew", async () => {
     const { records, clock, read } = await expiring();
     await records.commit([consume(pages, "a")]);
     clock.now += 100;
@@ -72,7 +72,7 @@ describeStores("a record that has expired", (engine) => {
     expect((await records.get(pages, "a"))?.value).toBe(2);
   });
 
-  it("can be put over", async () => {
+  it("can be overwritten by put", async () => {
     const { records, clock } = await expiring();
     clock.now += 100;
     expect(await records.commit([put(pages, { key: "a", value: 2, ttlMs: 10 })])).toBe(true);
@@ -89,7 +89,7 @@ describeStores("a record that has expired", (engine) => {
     expect(await records.commit([removeAt(pages, read)])).toBe(false);
   });
 
-  it("is nothing to remove", async () => {
+  it("has nothing left to remove", async () => {
     const { records, clock } = await expiring();
     clock.now += 100;
     expect(await records.commit([remove(pages, "a")])).toBe(true);
@@ -98,7 +98,7 @@ describeStores("a record that has expired", (engine) => {
     expect(await records.list(pages, { limit: 9 })).toEqual([]);
   });
 
-  it("never comes back, not by a restart either", async () => {
+  it("never reappears, not even after a restart", async () => {
     const opened = await expiring();
     opened.clock.now += 100;
     const { records } = await opened.reopen();
@@ -107,7 +107,7 @@ describeStores("a record that has expired", (engine) => {
     expect(await records.commit([insert(pages, { key: "a", value: 2 })])).toBe(true);
   });
 
-  it("lives longer, shorter or for ever when it was replaced in time", async () => {
+  it("expires earlier, later or never when it was replaced in time", async () => {
     const { records, clock } = await openStore(engine);
     const keys = ["longer", "shorter", "ever", "kept"];
     await records.commit(keys.map((key) => put(pages, { key, value: 1, ttlMs: 100 })));
@@ -125,13 +125,13 @@ describeStores("a record that has expired", (engine) => {
     expect(await there()).toEqual(["ever"]);
   });
 
-  it("is gone at once when its life is nothing", async () => {
+  it("expires at once when its lifetime is zero", async () => {
     const { records } = await openStore(engine);
     expect(await records.commit([put(pages, { key: "a", value: 1, ttlMs: 0 })])).toBe(true);
     expect(await records.get(pages, "a")).toBeUndefined();
   });
 
-  it("keeps its end when it is consumed or handed out", async () => {
+  it("preserves its expiry when it is consumed or claimed", async () => {
     const { records, clock } = await expiring();
     await records.commit([consume(pages, "a")]);
     await records.claimDue(pages, { limit: 9, leaseMs: 5000 });
@@ -140,7 +140,7 @@ describeStores("a record that has expired", (engine) => {
     expect(await records.get(pages, "a")).toBeUndefined();
   });
 
-  it("may have a life in fractions of a millisecond, as may whatever is due or leased", async () => {
+  it("may have a lifetime, due time or lease in fractions of a millisecond", async () => {
     const opened = await openStore(engine);
     const { clock } = opened;
     const placing = { ttlMs: 10.4, dueInMs: 2.5 };
@@ -157,7 +157,7 @@ describeStores("a record that has expired", (engine) => {
     expect(await records.get(jobs, "a")).toBeUndefined();
   });
 
-  it("outlives 30 days and 100 years", async () => {
+  it("may have a lifetime of 30 days or 100 years", async () => {
     const opened = await openStore(engine);
     const { clock } = opened;
     const [month, century] = [30 * 86_400_000, 36_525 * 86_400_000];
@@ -174,7 +174,7 @@ describeStores("a record that has expired", (engine) => {
 });
 
 describeStores("purging", (engine) => {
-  it("frees what has expired, at most as many as asked for, and nothing else", async () => {
+  it("deletes expired records only, up to the requested number", async () => {
     const { store, records, clock } = await openStore(engine);
     const at = (key: string, ttlMs: number) => put(pages, { key, value: 1, ttlMs });
     await records.commit([
@@ -196,7 +196,7 @@ describeStores("purging", (engine) => {
     expect(await store.counts()).toEqual({ records: 1, archive: 0 });
   });
 
-  it("leaves what took the place of an expired record", async () => {
+  it("does not delete the replacement of an expired record", async () => {
     const { store, records, clock } = await openStore(engine);
     const placing = { groups: ["g"], ttlMs: 10 };
     await records.commit([put(pages, { key: "a", value: 1, ...placing })]);
@@ -209,7 +209,7 @@ describeStores("purging", (engine) => {
     expect(await store.counts()).toEqual({ records: 0, archive: 0 });
   });
 
-  it("leaves what was given a longer life", async () => {
+  it("does not delete a record whose lifetime was extended", async () => {
     const { records, clock } = await openStore(engine);
     await records.commit([put(pages, { key: "a", value: 1, ttlMs: 10 })]);
     const stored = await records.get(pages, "a");
@@ -219,7 +219,7 @@ describeStores("purging", (engine) => {
     expect((await records.get(pages, "a"))?.value).toBe(1);
   });
 
-  it("still happens after a restart", async () => {
+  it("still works after a restart", async () => {
     const opened = await openStore(engine);
     await opened.records.commit([put(pages, { key: "a", value: 1, ttlMs: 10 })]);
     const { records, clock } = await opened.reopen();
@@ -229,8 +229,8 @@ describeStores("purging", (engine) => {
   });
 });
 
-describeStores("what is due", (engine) => {
-  it("is handed out from its instant on", async () => {
+describeStores("a due record", (engine) => {
+  it("can be claimed from its due time on", async () => {
     const { records, clock } = await openStore(engine);
     await records.commit([put(jobs, { key: "a", value: 7, groups: ["g"], dueInMs: 50 })]);
     const before = await records.get(jobs, "a");
@@ -244,7 +244,7 @@ describeStores("what is due", (engine) => {
     expect(await records.get(jobs, "a")).toEqual(handed);
   });
 
-  it("is only what was made due, in its own collection", async () => {
+  it("is claimed only in its own collection", async () => {
     const { records, clock } = await openStore(engine);
     await records.commit([
       put(jobs, { key: "never", value: 1 }),
@@ -255,7 +255,7 @@ describeStores("what is due", (engine) => {
     expect(await claimed(records)).toEqual(["now"]);
   });
 
-  it("comes the longest due first, then the longest unchanged, as many as asked for", async () => {
+  it("is claimed by earliest due time, then earliest change, up to the limit", async () => {
     const { records, clock } = await openStore(engine);
     const due = (key: string, dueInMs: number) => put(jobs, { key, value: 1, dueInMs });
     await records.commit([due("d", 30), due("b", 20), due("c", 20), due("a", 10), due("e", 40)]);
@@ -267,7 +267,7 @@ describeStores("what is due", (engine) => {
     expect(await claimed(records, 2)).toEqual([]);
   });
 
-  it("gets its new revisions in the order in which it is handed out", async () => {
+  it("gets its new revision in the order of the claims", async () => {
     const { records, clock } = await openStore(engine);
     const keys = Array.from({ length: 50 }, (_, at) => `k${at}`);
     await records.commit(keys.map((key, at) => put(jobs, { key, value: 1, dueInMs: 100 - at })));
@@ -277,7 +277,7 @@ describeStores("what is due", (engine) => {
     expect(keysOf(await records.list(jobs, { limit: 100 }))).toEqual(keysOf(handed));
   });
 
-  it("comes again after the lease, not before", async () => {
+  it("can be claimed again after the lease, not before", async () => {
     const { records, clock } = await openStore(engine);
     await records.commit([put(jobs, { key: "a", value: 1, dueInMs: 0 })]);
     expect(await claimed(records)).toEqual(["a"]);
@@ -287,7 +287,7 @@ describeStores("what is due", (engine) => {
     expect(await claimed(records)).toEqual(["a"]);
   });
 
-  it("is leased from when it is handed out, not from when it was due", async () => {
+  it("is leased from the claim, not from its due time", async () => {
     const { records, clock } = await openStore(engine);
     await records.commit([put(jobs, { key: "a", value: 1, dueInMs: -500 })]);
     clock.now += 2500;
@@ -297,7 +297,7 @@ describeStores("what is due", (engine) => {
     expect(await claimed(records)).toEqual([]);
   });
 
-  it("comes again after a restart, when the lease has run out", async () => {
+  it("can be claimed again after a restart, once the lease has expired", async () => {
     const opened = await openStore(engine);
     await opened.records.commit([put(jobs, { key: "a", value: 1, dueInMs: 0 })]);
     expect(await claimed(opened.records)).toEqual(["a"]);
@@ -307,7 +307,7 @@ describeStores("what is due", (engine) => {
     expect(await claimed(records)).toEqual(["a"]);
   });
 
-  it("does not come again once it was finished", async () => {
+  it("is not claimed again once it is finished", async () => {
     const { records, clock } = await openStore(engine);
     const due = (key: string) => put(jobs, { key, value: 1, dueInMs: 0 });
     await records.commit([due("a"), due("b"), due("c")]);
@@ -322,7 +322,7 @@ describeStores("what is due", (engine) => {
     expect(await claimed(records)).toEqual(["c"]);
   });
 
-  it("is lost to who finishes late", async () => {
+  it("cannot be finished late by a worker that lost the lease", async () => {
     const { records, clock } = await openStore(engine);
     await records.commit([put(jobs, { key: "a", value: 1, dueInMs: 0 })]);
     const [late] = await records.claimDue(jobs, { limit: 1, leaseMs: 1000 });
@@ -335,7 +335,7 @@ describeStores("what is due", (engine) => {
     expect((await records.get(jobs, "a"))?.value).toBe(3);
   });
 
-  it("can be finished after the lease as long as no other has it", async () => {
+  it("can be finished after the lease while no other worker holds it", async () => {
     const { records, clock } = await openStore(engine);
     await records.commit([put(jobs, { key: "a", value: 1, dueInMs: 0 })]);
     const [late] = await records.claimDue(jobs, { limit: 1, leaseMs: 1000 });
@@ -345,7 +345,7 @@ describeStores("what is due", (engine) => {
     expect(await claimed(records)).toEqual([]);
   });
 
-  it("is due still when it was consumed", async () => {
+  it("stays due when it is consumed", async () => {
     const { records, clock } = await openStore(engine);
     await records.commit([put(jobs, { key: "a", value: 1, dueInMs: 10 }), consume(jobs, "a")]);
     clock.now += 10;
@@ -353,7 +353,7 @@ describeStores("what is due", (engine) => {
     expect(handed).toMatchObject({ key: "a", consumedAt: clock.now - 10 });
   });
 
-  it("is not, once it was removed or put afresh", async () => {
+  it("is no longer due once it is removed or overwritten", async () => {
     const { records } = await openStore(engine);
     const due = (key: string) => put(jobs, { key, value: 1, groups: [key], dueInMs: 0 });
     await records.commit([due("a"), due("b"), due("c"), due("d")]);
@@ -362,7 +362,7 @@ describeStores("what is due", (engine) => {
   });
 });
 
-describeStores("what is due, apart from some groups", (engine) => {
+describeStores("a due record claimed with excluded groups", (engine) => {
   const due = (key: string, groups: readonly string[], dueInMs = 0) =>
     put(jobs, { key, value: 1, groups, dueInMs });
 
@@ -370,7 +370,7 @@ describeStores("what is due, apart from some groups", (engine) => {
     return keysOf(await records.claimDue(jobs, { limit, leaseMs: 1000, except }));
   }
 
-  it("is handed out in the same order, and what is passed over takes no place in it", async () => {
+  it("comes in the same order, and excluded ones do not count against the limit", async () => {
     const { records, clock } = await openStore(engine);
     await records.commit([
       ...[due("1", ["g"], 1), due("2", ["a"], 2), due("3", ["b", "g"], 3), due("4", [], 4)],
@@ -385,7 +385,7 @@ describeStores("what is due, apart from some groups", (engine) => {
     expect(await claimedWithout(records, [])).toEqual(["6"]);
   });
 
-  it("is what waits longest, whichever groups came last", async () => {
+  it("is the longest due, whichever groups were claimed last", async () => {
     const { records } = await openStore(engine);
     await records.commit([due("1", ["a"], -10), due("2", ["b"], -20)]);
     expect(await claimedWithout(records, ["a", "b"])).toEqual([]);
@@ -394,7 +394,7 @@ describeStores("what is due, apart from some groups", (engine) => {
       expect(await claimedWithout(records, ["g"], 1)).toEqual([key]);
   });
 
-  it("leaves what is passed over as it was", async () => {
+  it("leaves excluded records unchanged", async () => {
     const { records } = await openStore(engine);
     await records.commit([due("a", ["g"]), due("b", ["h"])]);
     const before = await records.get(jobs, "a");
@@ -402,14 +402,14 @@ describeStores("what is due, apart from some groups", (engine) => {
     expect(await records.get(jobs, "a")).toEqual(before);
   });
 
-  it("is everything when the groups are of nothing, or are no names", async () => {
+  it("is any record when the groups are empty, unknown or malformed", async () => {
     const { records } = await openStore(engine);
     await records.commit([due("a", ["g"]), due("b", [])]);
     const except = ["", "other", "g\0", "\ud800", "g".repeat(513), "__proto__"];
     expect(await claimedWithout(records, except)).toEqual(["a", "b"]);
   });
 
-  it("follows what becomes of the records", async () => {
+  it("follows later changes of the records", async () => {
     const { records, clock } = await openStore(engine);
     await records.commit([due("a", ["g"]), due("b", ["h"]), due("c", ["h"]), due("d", ["h"])]);
     expect(await claimedWithout(records, ["h"])).toEqual(["a"]);
@@ -430,7 +430,7 @@ describeStores("what is due, apart from some groups", (engine) => {
     expect(await claimedWithout(records, ["h"])).toEqual(["b"]);
   });
 
-  it("is nothing that has expired, and no less for that", async () => {
+  it("is never expired, and expired ones do not count against the limit", async () => {
     const { records, clock } = await openStore(engine);
     const placing = { groups: ["a"], dueInMs: 0, ttlMs: 10 };
     await records.commit([
@@ -442,7 +442,7 @@ describeStores("what is due, apart from some groups", (engine) => {
     expect(await claimedWithout(records, ["g"], 2)).toEqual(["4", "5"]);
   });
 
-  it("is the same after a restart, and only of its own collection", async () => {
+  it("is the same after a restart, and only from its own collection", async () => {
     const opened = await openStore(engine);
     await opened.records.commit([
       ...[due("a", ["g"]), due("b", ["h"])],
@@ -452,7 +452,7 @@ describeStores("what is due, apart from some groups", (engine) => {
     expect(await claimedWithout(records, ["g"])).toEqual(["b"]);
   });
 
-  it("is found behind very many that are passed over, however many groups are", async () => {
+  it("is found behind thousands of excluded records in hundreds of groups", async () => {
     const { records } = await openStore(engine);
     const numbers = Array.from({ length: 2_000 }, (_, at) => at);
     await records.commit(numbers.map((at) => due(`over ${at}`, [`g${at % 400}`], -100)));
