@@ -24,7 +24,7 @@ async function newFolder(): Promise<string> {
 }
 
 it(
-  "ends a back-fill that is killed three times with what an undisturbed one has",
+  "a backfill that is killed three times ends with the same data as an undisturbed one",
   async () => {
     const undisturbed = { plan, folder: await newFolder(), servers: await startServers(plan) };
     onTestFinished(undisturbed.servers.close);

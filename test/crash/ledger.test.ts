@@ -28,53 +28,56 @@ function found(
   return Object.fromEntries(wrong);
 }
 
-describe("the ledger of the crash harness", () => {
+describe("the write ledger of the crash harness", () => {
   const pair: readonly Standing[] = [
     ["slot/a", "m1"],
     ["slot/b", "m1"],
   ];
 
-  it("finds nothing wrong with a store that kept everything", () => {
+  it("reports nothing for a complete store", () => {
     expect(found([trying(pair), ended("held")], pair)).toEqual({});
   });
 
-  it("finds an acknowledged write that is not there", () => {
+  it("reports a lost acknowledged write", () => {
     expect(found([trying(pair), ended("held")], [["slot/a", "m1"]])).toEqual({ lost: 1 });
   });
 
-  it("finds an older value in the place of the acknowledged one", () => {
+  it("reports an older value in place of the acknowledged one", () => {
     const writes = [trying([["slot/a", "m1"]]), ended("held"), trying([["slot/a", "m2"]])];
     expect(found([...writes, ended("held")], [["slot/a", "m1"]])).toEqual({ lost: 1 });
   });
 
-  it("finds a removed record that is there again", () => {
+  it("reports a removed record that reappears", () => {
     const removal = [trying(pair), ended("held"), trying([["slot/a", null]]), ended("held")];
     expect(found(removal, pair)).toEqual({ lost: 1 });
   });
 
-  it("finds a torn value", () => {
+  it("reports a torn value", () => {
     expect(found([trying([["slot/a", "m1"]]), ended("held")], [["slot/a", "torn {}"]])).toEqual({
       lost: 1,
     });
   });
 
-  it.each([[emptied], [pair]])("lets a commit without an ending be done or not: %j", (contents) => {
-    expect(found([trying(pair)], contents)).toEqual({});
-  });
+  it.each([[emptied], [pair]])(
+    "allows a commit without an acknowledgment to be applied or not: %j",
+    (contents) => {
+      expect(found([trying(pair)], contents)).toEqual({});
+    },
+  );
 
-  it("finds one half of a commit without an ending", () => {
+  it("reports half of a commit without an acknowledgment", () => {
     expect(found([trying(pair)], [["slot/b", "m1"]])).toEqual({ half: 1 });
   });
 
-  it("finds a number that was taken without its place", () => {
+  it("reports a number that was taken without its record", () => {
     expect(found([], [[COUNTER, "1"]])).toEqual({ half: 1 });
   });
 
-  it("finds a refused write in the store", () => {
+  it("reports a rejected write in the store", () => {
     expect(found([trying(pair), ended("refused")], pair)).toEqual({ refusedVisible: 2 });
   });
 
-  it("only counts a refused write whose answer may have been on its way", () => {
+  it("only counts a rejected write whose answer may have been in flight", () => {
     const ledger = createLedger();
     ledger.note(trying(pair, { at: 7 }));
     ledger.silence(8);
@@ -83,7 +86,7 @@ describe("the ledger of the crash harness", () => {
     expect(ledger.tally).toMatchObject({ refusedVisible: 0, uncertain: 2 });
   });
 
-  it("finds a refused write that was begun after the last answer", () => {
+  it("reports a rejected write that began after the last answer", () => {
     const ledger = createLedger();
     ledger.note(trying(pair, { at: 8 }));
     ledger.silence(8);
@@ -92,28 +95,28 @@ describe("the ledger of the crash harness", () => {
     expect(ledger.tally).toMatchObject({ refusedVisible: 2, uncertain: 0 });
   });
 
-  it("finds a write of a commit that did not hold", () => {
+  it("reports a write of a commit that was rejected", () => {
     const reports = [trying(pair, { expects: "not held" }), ended("not held")];
     expect(found(reports, [["slot/a", "m1"]])).toEqual({ refusedVisible: 1 });
   });
 
-  it("finds a refused write in what the lane reads next", () => {
+  it("reports a rejected write in what the writer reads next", () => {
     const next = trying([["slot/a", null]], { found: [["slot/a", "m1"]] });
     const reports = [trying([["slot/a", "m1"]]), ended("refused"), next, ended("held")];
     expect(found(reports, emptied)).toEqual({ refusedVisible: 1 });
   });
 
-  it("finds a condition that held though it could not", () => {
+  it("reports a condition that held although it could not", () => {
     expect(found([trying([], { expects: "not held" }), ended("held")], emptied)).toEqual({
       wrong: 1,
     });
   });
 
-  it("finds a condition that did not hold though it had to", () => {
+  it("reports a condition that failed although it held", () => {
     expect(found([trying([]), ended("not held")], emptied)).toEqual({ wrong: 1 });
   });
 
-  it("finds a place that two lanes were given", () => {
+  it("reports a place that two writers were given", () => {
     const [first, second] = ["0.0", "0.1"].map((lane) =>
       trying([["won/0", lane]], { lane, expects: "either" }),
     ) as [Attempt, Attempt];
@@ -125,7 +128,7 @@ describe("the ledger of the crash harness", () => {
     expect(found(reports, contents)).toEqual({ wrong: 1 });
   });
 
-  it("finds a refusal that is no store_unavailable", () => {
+  it("reports a rejection other than store_unavailable", () => {
     const reports = [trying([]), { is: "refused", lane: "0.0", code: "Error: disk" } as const];
     expect(found(reports, emptied)).toEqual({ strange: 1 });
   });

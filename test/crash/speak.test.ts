@@ -18,7 +18,7 @@ const SCRIPT = `
   speak({ is: "complete" });
 `;
 
-it("a report arrives whole when its reader is slower than its writer", async () => {
+it("a report arrives complete when its reader is slower than its writer", async () => {
   const child = spawn(process.execPath, ["--input-type=module", "-e", SCRIPT], {
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -140,8 +140,8 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
     return end;
   }
 
-  describe.skipIf(isMissing)(`the operator, ${engine}, ${way}${note}`, () => {
-    it("makes a key, which works, and is shown once", async () => {
+  describe.skipIf(isMissing)(`the operator's commands, ${engine}, ${way}${note}`, () => {
+    it("create an API key, which works and is shown once", async () => {
       const place = await newPlace();
       await using(place, async () => undefined);
       const end = await begin(place);
@@ -168,7 +168,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       });
     });
 
-    it("says the key on one line of its own", async () => {
+    it("print the key on a line of its own", async () => {
       const place = await newPlace();
       await using(place, async () => undefined);
       await begin(place);
@@ -179,7 +179,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       expect(out).toContain("only now");
     });
 
-    it("revokes a key, and says when there is none", async () => {
+    it("revoke a key, and report an unknown one", async () => {
       const place = await newPlace();
       await using(place, async () => undefined);
       const end = await begin(place);
@@ -196,7 +196,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       });
     });
 
-    it("lists applications in the order of the queue", async () => {
+    it("list applications in queue order", async () => {
       const place = await newPlace();
       await apply(place);
       await begin(place);
@@ -214,7 +214,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       expect(out).not.toContain("Eve");
     });
 
-    it("accepts an applicant with a key and a message, once", async () => {
+    it("accept an applicant with a key and an e-mail, once", async () => {
       const place = await newPlace();
       await apply(place);
       const end = await begin(place);
@@ -238,7 +238,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       });
     });
 
-    it("finds an application by each queue token that was given for it", async () => {
+    it("find an application by any of its queue tokens", async () => {
       const place = await newPlace();
       const [first = "", other] = await apply(place);
       const [again = ""] = await apply(place);
@@ -268,7 +268,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       expect(await listOf(none, place, "applications")).toEqual([]);
     });
 
-    it("accepts without a key unless one is asked for, and rejects", async () => {
+    it("accept without a key by default, and reject", async () => {
       const place = await newPlace();
       const [, queueToken] = await apply(place);
       const end = await begin(place);
@@ -288,7 +288,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       });
     });
 
-    it("shows inquiries", async () => {
+    it("show inquiries", async () => {
       const place = await newPlace();
       const message = "Two\nlines";
       const { reference } = await using(place, ({ intake }) =>
@@ -301,7 +301,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       expect(out).toContain("ada@host.example\n  Two\n  lines\n");
     });
 
-    it("refuses a command line that is wrong, and changes nothing", async () => {
+    it("reject an invalid command line, and change nothing", async () => {
       const place = await newPlace();
       await apply(place);
       await begin(place);
@@ -342,7 +342,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
 }
 
 describe("a running service", () => {
-  it("says where accounts are, and tells whoever is accepted", async () => {
+  it("shows where accounts are, and notifies accepted applicants", async () => {
     const DATA_DIR = temporaryFolder();
     const { baseUrl, child } = await startProcess({ DATA_DIR });
     const told = createInterface({ input: child.stderr ?? process.stdin });
@@ -359,8 +359,8 @@ describe("a running service", () => {
   });
 });
 
-describe("a key of the operator", () => {
-  it("says that it is for the real market when the store is", async () => {
+describe("an API key that the operator creates", () => {
+  it("is labeled for the real market when the store is", async () => {
     const place = embeddedPlace();
     await (await place.open("live")).close();
     const argv = ["key", "create", "--name", "Desk", "--scopes", "signals:read"];

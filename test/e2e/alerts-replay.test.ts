@@ -140,7 +140,7 @@ async function expectAllDelivered(played: Play, atLeast: number) {
 describe("a replay of history with an alert", () => {
   verifies(
     ["1/alerts", "6/signal-shift", "6/volatility"],
-    "tells a receiver of every event, verified and numbered without a gap",
+    "delivers every event to a receiver, verified and numbered without gaps",
     async () => {
       const sent = await expectAllDelivered(
         {
@@ -155,7 +155,7 @@ describe("a replay of history with an alert", () => {
     },
   );
 
-  it.skipIf(real.isMissing)("does so on real history", async () => {
+  it.skipIf(real.isMissing)("works on real history", async () => {
     expectBothTypes(
       await expectAllDelivered(
         {

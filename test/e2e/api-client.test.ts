@@ -135,8 +135,8 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo()));
 }
 
-describe("a client that goes by the OpenAPI document", () => {
-  it("registers, gets a token, reads everything, and ends what it was given", async () => {
+describe("a client generated from the OpenAPI document", () => {
+  it("registers, gets a token, reads everything, and deletes its registration", async () => {
     const agent = await registered();
     const { access_token: token = "" } = await tokenFor(agent);
     const reads = [...places.values()].filter(
@@ -160,7 +160,7 @@ describe("a client that goes by the OpenAPI document", () => {
     await call("delete_client", own as never, 204);
   });
 
-  it("asks how the service is, and for what anyone may know", async () => {
+  it("reads health and the public resources", async () => {
     for (const id of ["get_health", "get_readiness", "get_webhook_keys", "get_jwks"])
       await call(id);
     await call("apply");
@@ -168,7 +168,7 @@ describe("a client that goes by the OpenAPI document", () => {
     await call("get_signal", {}, 401);
   });
 
-  it("makes an alert, proves its webhook, looks after it, and deletes it", async () => {
+  it("creates an alert, verifies its webhook, manages it, and deletes it", async () => {
     const receiver = await startReceiver();
     onTestFinished(receiver.close);
     const agent = await registered();

@@ -122,7 +122,7 @@ async function settled(page: Page, colorScheme: "light" | "dark"): Promise<void>
 describe("the API reference in a browser", () => {
   verifies(
     "4.10/reference",
-    "can be read on a phone and a desktop, by day and by night",
+    "is readable on a phone and a desktop, in light and dark mode",
     async () => {
       const { page, complaints } = await openReference();
       await unfold(page, "Market-get_signal");
@@ -132,7 +132,7 @@ describe("the API reference in a browser", () => {
     },
   );
 
-  it("can be read and worked while a credential is given, and after a call", async () => {
+  it("stays usable in the authorization dialog, and after a call", async () => {
     const { page, complaints } = await openReference();
     const token = await newToken(base);
     await page.locator(".auth-wrapper .authorize").click();
@@ -150,7 +150,7 @@ describe("the API reference in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
-  it("is opened by the home page at an operation", async () => {
+  it("opens at an operation linked from the home page", async () => {
     const { page, complaints } = await openReference({}, "/");
     await page.getByRole("link", { name: "work every number out again" }).click();
     const open = page.locator(".opblock.is-open");
@@ -160,7 +160,7 @@ describe("the API reference in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
-  it("is opened at a group, and again at what is open", async () => {
+  it("opens at a group, and again at the section that was open", async () => {
     const { page, complaints } = await openReference({}, "/docs/api#/Alerts");
     await expect
       .poll(() => topOf(page.locator("#operations-tag-Alerts")), PATIENT)
@@ -172,7 +172,7 @@ describe("the API reference in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
-  it("tries calls also for who came by another address", async () => {
+  it("sends calls from a browser at another host name too", async () => {
     const elsewhere = base.replace("127.0.0.1", "localhost");
     const page = await (await browser.newContext()).newPage();
     await page.goto(`${elsewhere}/docs/api#/Service`);
@@ -180,14 +180,14 @@ describe("the API reference in a browser", () => {
     expect(await tried(page, "Service-get_health")).toContain('"simulated": true');
   });
 
-  it("tries a call with a token", async () => {
+  it("sends a call with a token", async () => {
     const { page, complaints } = await openReference();
     await authorize(page, "bearer (http", await newToken(base));
     expect(await tried(page, "Market-get_signal")).toContain('"symbol": "ALDER.SIM"');
     expect(complaints).toEqual([]);
   });
 
-  it("lets a person sign in for an application of theirs, and calls for them", async () => {
+  it("lets a person authorize an application, and sends calls for them", async () => {
     const { client_id } = await registerPublic(base, {
       redirect_uris: [`${base}/docs/api/oauth2-redirect.html`],
     });
@@ -207,7 +207,7 @@ describe("the API reference in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
-  it("names what there is and leads to the Markdown without JavaScript", async () => {
+  it("lists the operations and links to the Markdown without JavaScript", async () => {
     const { page } = await openReference({ javaScriptEnabled: false });
     await page.getByText("GET /api/signals", { exact: true }).waitFor();
     await page.getByRole("link", { name: "The reference in short" }).click();

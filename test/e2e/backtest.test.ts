@@ -69,7 +69,7 @@ describe("market-signal backtest", () => {
     market = writeMarket();
   });
 
-  it("grades a market, says so, and leaves report, figures and the log of variants", async () => {
+  it("evaluates a market, prints the result, and writes report, figures and the log of variants", async () => {
     const { code, stdout, stderr } = await backtest("--market", market, ...PERIOD);
     expect(stderr).toBe("");
     expect(code).toBe(0);
@@ -88,14 +88,14 @@ describe("market-signal backtest", () => {
     expect(log().length).toBe(3);
   });
 
-  it("has colors where they are wanted", async () => {
+  it("prints colors when they are enabled", async () => {
     const settings = { FORCE_COLOR: "1" };
     const { stdout } = await runWith(settings, "backtest", "--market", market, ...PERIOD);
     // ECMA-48 SGR: bold.
     expect(stdout).toContain("\u001b[1mBacktest of the composite score");
   });
 
-  it("reads well on a phone and on a desk, in light and in dark", async () => {
+  it("writes a report that is readable on a phone and a desktop, in light and dark mode", async () => {
     const browser = await startBrowser();
     const file = readdirSync(join(root, "backtest")).find((name) => name.endsWith(".html"));
     for (const [width, colorScheme, ...colours] of [
@@ -131,7 +131,7 @@ describe("market-signal backtest", () => {
     expect(stdout).toMatch(/score {2}= 100 Phi\(Z\) = \d+\.\d{6}/);
   });
 
-  it("says what is wrong, with the code for it", async () => {
+  it("explains an error, with its exit code", async () => {
     const usage = await backtest("--market", market, "--from", "2013-06-01");
     expect(usage).toMatchObject({ code: 2, stdout: "" });
     expect(usage.stderr).toContain("--to: is missing");
@@ -149,7 +149,7 @@ describe("market-signal backtest", () => {
 });
 
 describe.skipIf(isMissing)("on real history", () => {
-  it("understands what messages say about the same day", async () => {
+  it("finds the correlation of messages with the same day's return", async () => {
     const spoken = readdirSync(join(FOLDER, "mentions")).map((name) => name.slice(0, -6));
     const folder = await reduced({ symbols: spoken, lastDate: "2015-12-31" });
     const period = ["--from", "2014-01-02", "--to", "2015-12-31", "--factor", "social"];
@@ -160,7 +160,7 @@ describe.skipIf(isMissing)("on real history", () => {
     expect(verdict).toBe("no_evidence");
   });
 
-  it("finds for the composite what an independent backtest of the method finds", async () => {
+  it("agrees with an independent backtest on the composite", async () => {
     const period = ["--from", "2014-07-01", "--to", "2024-12-06"];
     const { stdout } = await backtest("--market", FOLDER, ...period, "--json");
     const [stock] = (JSON.parse(stdout) as BacktestResult).classes;

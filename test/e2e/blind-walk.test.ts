@@ -62,8 +62,8 @@ say([
 const successful = (calls: readonly WalkedCall[]) =>
   new Set(calls.filter(({ outcome }) => outcome === "ok").map(({ tool }) => tool));
 
-describe("a script that knows standards and a base address alone", () => {
-  verifies("1/discovery", "calls every tool, and all that are not forbidden succeed", () => {
+describe("a script that knows only the standards and the base URL", () => {
+  verifies("1/discovery", "calls every tool, and all that its scopes allow succeed", () => {
     const names = walked.tools.map(({ name }) => name);
     expect(names.toSorted()).toEqual(tools.map(({ name }) => name).toSorted());
     expect(new Set(walked.alone.map(({ tool }) => tool))).toEqual(new Set(names));
@@ -72,14 +72,14 @@ describe("a script that knows standards and a base address alone", () => {
     expect([...successful(walked.alone)].toSorted()).toEqual(open.toSorted());
   });
 
-  it("calls all of them once a person has answered for it", () => {
+  it("calls every tool successfully once a person has claimed it", () => {
     expect([...successful(walked.claimed)].toSorted()).toEqual(
       walked.tools.map(({ name }) => name).toSorted(),
     );
     expect(walked.claimed.filter(({ outcome }) => outcome === "forbidden")).toEqual([]);
   });
 
-  it("is told which scope it lacks, and finds out how to get it", () => {
+  it("reads the missing scope from the error, and how to get it", () => {
     expect(forbidden.length).toBeGreaterThan(0);
     for (const { tool, scopes: named, words } of forbidden) {
       const needed = tools.find(({ name }) => name === tool)?.scopes ?? [];
@@ -91,7 +91,7 @@ describe("a script that knows standards and a base address alone", () => {
     expect(walked.advice).toMatch(/^## .*claimed$/m);
   });
 
-  it("is refused in words alone that are documented, and that say what to do", () => {
+  it("gets only documented errors, each with a next step", () => {
     expect(refused.length).toBeGreaterThan(0);
     for (const { tool, sent, words } of refused) {
       const told = `${tool} ${JSON.stringify(sent)}: ${words}`;
@@ -102,7 +102,7 @@ describe("a script that knows standards and a base address alone", () => {
     }
   });
 
-  it("can act on a refusal that names what is missing", () => {
+  it("can act on an error that names the missing part", () => {
     const led = successful(walked.claimed.filter(({ isAdvised }) => isAdvised));
     const bare = refused.filter(({ tool, sent, isAdvised }) => !isAdvised && isLeast(tool, sent));
     expect(bare.length).toBeGreaterThan(0);
@@ -128,7 +128,7 @@ describe("the script", () => {
     ...walked.said("symbol"),
   ].map((word) => word.toLowerCase());
 
-  it.each(sources)("$file knows nothing of this service", ({ text }) => {
+  it.each(sources)("$file contains no knowledge of this service", ({ text }) => {
     expect(words.length).toBeGreaterThan(30);
     const known = words.filter((word) => text.toLowerCase().includes(word));
     const addressed = own.filter((path) => new RegExp(`["'\`}]${path}["'\`/?]`).test(text));

@@ -210,8 +210,8 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
   const note = isMissing ? " (SKIPPED: PostgreSQL does not run here)" : "";
   const begin = (place: Place) => (isServed ? startServer(place) : noServer);
 
-  describe.skipIf(isMissing)(`the command line, ${engine}, ${way}${note}`, () => {
-    it("says what the store is", async () => {
+  describe.skipIf(isMissing)(`the store commands, ${engine}, ${way}${note}`, () => {
+    it("show the content of the store", async () => {
       const place = await newPlace();
       await fill(place);
       await begin(place);
@@ -220,7 +220,7 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       expect(result.archive).toBeGreaterThanOrEqual(3);
     });
 
-    it("backs up, and restores elsewhere what was there", async () => {
+    it("back up a store, and restore it elsewhere", async () => {
       const from = await newPlace();
       await fill(from);
       const server = await begin(from);
@@ -238,7 +238,7 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       expect((await run("store", ["verify"], to)).code).toBe(0);
     });
 
-    it("restores with the row that says so, and makes no store for a damaged backup", async () => {
+    it("restore with an audit row, and create no store from a damaged backup", async () => {
       const from = await newPlace();
       await fill(from);
       const file = join(root, `${places}.audited.gz`);
@@ -259,7 +259,7 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       });
     });
 
-    it("restores only when it was agreed to, and says so", async () => {
+    it("restore only after a confirmation, and report it", async () => {
       const place = await newPlace();
       await fill(place);
       await begin(place);
@@ -270,7 +270,7 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       expect(err).toMatch(/^The restore replaces .* records? and .* archive rows?. Say --yes/);
     });
 
-    it("exports, and imports what was changed in the document", async () => {
+    it("export, and import the edited document", async () => {
       const place = await newPlace();
       await fill(place);
       await begin(place);
@@ -290,7 +290,7 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       expect(notes).toEqual({ one: { value: { text: "changed" } } });
     });
 
-    it("verifies", async () => {
+    it("verify", async () => {
       const place = await newPlace();
       await fill(place);
       await begin(place);
@@ -301,7 +301,7 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       });
     });
 
-    it("lists and rotates keys", async () => {
+    it("list and rotate keys", async () => {
       const place = await newPlace();
       await fill(place);
       await begin(place);
@@ -316,7 +316,7 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       expect(out).not.toContain("sealed");
     });
 
-    it("refuses damaged copies 4 of 4, by name, and changes nothing", async () => {
+    it("reject damaged copies 4 of 4 by name, and change nothing", async () => {
       const place = await newPlace();
       await fill(place);
       const before = lasting(await contents(place));
@@ -345,7 +345,7 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       expect(lasting(await contents(place))).toEqual(before);
     });
 
-    it("never writes over a file", async () => {
+    it("never overwrite a file", async () => {
       const place = await newPlace();
       await fill(place);
       await begin(place);
@@ -365,7 +365,7 @@ describe.skipIf(!postgresAvailable)(
   `moving to PostgreSQL${postgresAvailable ? "" : " (SKIPPED: it does not run here)"}`,
   () => {
     it.each([false, true])(
-      "copies everything and then bars the store (server: %s)",
+      "copies everything and then locks the old store (server: %s)",
       async (isServed) => {
         const place = embeddedPlace();
         await fill(place);
@@ -389,7 +389,7 @@ describe.skipIf(!postgresAvailable)(
 
 describe("a backup under load", () => {
   it.each(engines.filter(({ isMissing }) => !isMissing))(
-    "holds every record that was acknowledged before it began ($engine)",
+    "contains every record acknowledged before it began ($engine)",
     async ({ newPlace }) => {
       const place = await newPlace();
       const server = await startProcess(place, { LOAD: "1" });
@@ -447,7 +447,7 @@ describe("a damaged or missing store", () => {
     expect((await run("store", ["verify"], place)).code).toBe(0);
   });
 
-  it("takes none of its own files for a copy", async () => {
+  it("does not accept its own files as a backup", async () => {
     const { place } = await backedUp();
     for (const name of ["store.sqlite", "store.lock"]) {
       const file = join(place.folder, name);
@@ -456,7 +456,7 @@ describe("a damaged or missing store", () => {
     }
   });
 
-  it("is left as it is when the backup is damaged too", async () => {
+  it("stays unchanged when the backup is damaged too", async () => {
     const { place, file } = await backedUp();
     zero(join(place.folder, "store.sqlite"));
     truncateSync(file, 200);
@@ -466,7 +466,7 @@ describe("a damaged or missing store", () => {
     expect(after).toEqual(before);
   });
 
-  it("is made where there was none, and every other command says that there is none", async () => {
+  it("is created by a restore, while every other command reports that it is missing", async () => {
     const { file, before } = await backedUp();
     const place = embeddedPlace();
     const { code, err } = await run("store", ["verify"], place);
@@ -478,7 +478,7 @@ describe("a damaged or missing store", () => {
     expect(lasting(await contents(place))).toEqual(lasting(before));
   });
 
-  it("says when the keys in a backup need another master key", async () => {
+  it("is reported when the keys in a backup need another master key", async () => {
     const from = embeddedPlace();
     await (await startServer(from)).stop();
     const file = join(root, `${places}.backup.gz`);
@@ -492,8 +492,8 @@ describe("a damaged or missing store", () => {
   });
 });
 
-describe("a server that is in the way", () => {
-  it("that takes no commands is named, and nothing is changed", async () => {
+describe("a command while a server uses the store", () => {
+  it("names a server that does not answer, and changes nothing", async () => {
     const place = embeddedPlace();
     await fill(place);
     const file = join(root, `${places}.backup.gz`);
@@ -507,7 +507,7 @@ describe("a server that is in the way", () => {
     }
   });
 
-  it("that was killed leaves nothing in the way", async () => {
+  it("works after the server was killed", async () => {
     const place = embeddedPlace();
     const { child } = await startProcess(place);
     child.kill("SIGKILL");
@@ -518,7 +518,7 @@ describe("a server that is in the way", () => {
     expect(await done("admin", ["status"], place)).toMatchObject({ answeredBy: "server" });
   });
 
-  it("on another database is not asked", async () => {
+  it("does not contact a server on another database", async () => {
     if (!postgresAvailable) return;
     const embedded = embeddedPlace();
     await fill(embedded);
@@ -533,7 +533,7 @@ describe("a server that is in the way", () => {
 });
 
 describe("the command line", () => {
-  it("says what it does, and what it does not understand with exit code 2", async () => {
+  it("prints its usage, and exits with code 2 for an unknown argument", async () => {
     const place = embeddedPlace();
     const help = await runProcess("store", ["--help"], place);
     expect(help).toMatchObject({ code: 0, err: "" });
@@ -544,14 +544,14 @@ describe("the command line", () => {
     expect((await runProcess("admin", ["status", "--verbose"], place)).code).toBe(2);
   });
 
-  it("finds relative files from the folder where it was called", async () => {
+  it("resolves relative paths from the working directory", async () => {
     const place = embeddedPlace();
     await fill(place);
     const { file } = await done("store", ["backup", "from-here.gz"], place);
     expect(file).toBe(join(root, "from-here.gz"));
   });
 
-  it("never says a password", async () => {
+  it("never prints a password", async () => {
     const DATABASE_URL = "postgres://me:secret@localhost:1/none";
     const { code, out, err } = await runProcess("admin", ["status"], {
       env: { DATA_DIR: root, DATABASE_URL },
@@ -597,8 +597,8 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
     return place;
   }
 
-  describe.skipIf(isMissing)(`people, ${engine}, ${way}${note}`, () => {
-    it("are read their messages, the newest last, with what is left of their time", async () => {
+  describe.skipIf(isMissing)(`the people commands, ${engine}, ${way}${note}`, () => {
+    it("show a person's e-mails, newest last, with the remaining validity", async () => {
       const place = await lived("ada@people.example");
       await begin(place);
       const { code, out } = await run("admin", ["mail"], place);
@@ -621,7 +621,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       ]);
     });
 
-    it("are forgotten by their address, however it is written, and nobody else is", async () => {
+    it("delete a person by e-mail address in any spelling, and nobody else", async () => {
       const place = await lived("ada@people.example");
       const server = await begin(place);
       const first = await run("admin", ["forget", " Ada@People.example"], place);
@@ -638,7 +638,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       expect((await run("store", ["verify"], place)).code).toBe(0);
     });
 
-    it("are not there when nobody has come, which is no error", async () => {
+    it("succeed when there are no people", async () => {
       const place = await newPlace();
       await fill(place);
       await begin(place);
@@ -647,7 +647,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       expect((await run("admin", ["mail"], place)).out).toBe("No message waits.\n");
     });
 
-    it("are named by one address", async () => {
+    it("reject anything but exactly one e-mail address", async () => {
       const place = await newPlace();
       await fill(place);
       await begin(place);

@@ -28,7 +28,7 @@ describe.skipIf(!postgresAvailable)(title, () => {
   const signals = async (base: string, token: string) =>
     (await getWith(token, `${base}/api/signals?symbol=ALDER.SIM`)).status;
 
-  it("answer alike, byte for byte, whenever they were started", async () => {
+  it("give byte-identical answers, whenever they were started", async () => {
     const env = {
       DATABASE_URL: await createDatabase(),
       MASTER_KEY: randomBytes(32).toString("base64"),
@@ -45,7 +45,7 @@ describe.skipIf(!postgresAvailable)(title, () => {
     }, 40_000);
   });
 
-  it("share a port with each other and with nobody else", async () => {
+  it("share a port with each other and with no other process", async () => {
     const env = {
       DATABASE_URL: await createDatabase(),
       MASTER_KEY: randomBytes(32).toString("base64"),
@@ -68,7 +68,7 @@ describe.skipIf(!postgresAvailable)(title, () => {
     expect((await fetch(`${first.baseUrl}/readyz`)).status).toBe(200);
   });
 
-  it("serve each other's agents, and what one revokes the others refuse within a second", async () => {
+  it("serve each other's agents, and reject within a second what one of them revokes", async () => {
     const cluster = await startPostgres();
     const env = {
       DATABASE_URL: await cluster.createDatabase(),

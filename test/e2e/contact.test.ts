@@ -54,8 +54,8 @@ async function expectGood(page: Page, name: string): Promise<void> {
 
 const focusedId = (page: Page) => page.evaluate("document.activeElement.id");
 
-describe("a person at a browser", () => {
-  it("writes a message, corrects it, and is told when it is enough", async () => {
+describe("a person in a browser", () => {
+  it("writes a message, corrects it, and sees when the limit is reached", async () => {
     const page = await openPage();
     await page.goto(`${base}/contact`);
     await expectGood(page, "contact");
@@ -90,7 +90,7 @@ describe("a person at a browser", () => {
     expect(await readInquiries(records)).toHaveLength(2);
   });
 
-  it("applies, and gets a token that opens the interface", async () => {
+  it("applies, and gets a token that the API accepts", async () => {
     const page = await openPage();
     await page.goto(`${base}/apply`);
     await expectGood(page, "apply");
@@ -122,7 +122,7 @@ describe("a person at a browser", () => {
     expect((await readApplications(records)).at(-1)).toMatchObject({ name: "Eve" });
   });
 
-  it("has no complaint of the browser, and asks nobody else", () => {
+  it("sees no browser errors, and loads nothing from other origins", () => {
     expect(complaints).toEqual([]);
   });
 });

@@ -70,7 +70,7 @@ interface Told {
   readonly sequence: number;
 }
 
-it("a process that is stopped ends its streams at once, and who comes back misses none", async () => {
+it("a stopping process ends its streams at once, and reconnecting clients miss no event", async () => {
   const env = { DATA_DIR: temporaryFolder(), SANDBOX_SESSION_SECONDS: "1" };
   const first = await startProcess(env);
   const headers = await keyFor(env.DATA_DIR);
@@ -96,7 +96,7 @@ const title = postgresAvailable
   : "two processes on one database SKIPPED: no PostgreSQL binaries for this platform";
 
 describe.skipIf(!postgresAvailable)(title, () => {
-  it("both stream what the one that leads decides, in one order", async () => {
+  it("both stream the events of the leader in one order", async () => {
     const shared = {
       DATABASE_URL: await createDatabase(),
       MASTER_KEY: randomBytes(32).toString("base64"),

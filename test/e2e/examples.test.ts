@@ -8,8 +8,8 @@ import { startTown } from "../support/town.ts";
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "../..");
 
-describe("the example of an agent", () => {
-  it("needs the base address alone to name the strongest signals and what is behind one", async () => {
+describe("the example agent", () => {
+  it("needs only the base URL to name the strongest signals and the factors behind one", async () => {
     const { base } = await startTown();
     const { stdout } = await run(process.execPath, [join(ROOT, "examples/agent.ts"), base]);
     expect(stdout).toMatch(/^([A-Z-]+\.SIM {2}\d+\n){1,5}/);

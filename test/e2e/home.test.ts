@@ -148,13 +148,13 @@ const figures = (page: Page): Promise<readonly (readonly (string | null | undefi
     );
 
 describe("the home page in a browser", () => {
-  it("can be read on a phone and a desktop, by day and by night", async () => {
+  it("is readable on a phone and a desktop, in light and dark mode", async () => {
     const { page, complaints } = await open(base);
     await expectGood(page, "home");
     expect(complaints).toEqual([]);
   });
 
-  it("can be read with a client unfolded, and when nothing fits", async () => {
+  it("is readable with a client section expanded, and without matches", async () => {
     const { page, complaints } = await open(`${base}/?q=nothing+like+this`);
     await page.getByText("No instrument fits.").waitFor();
     await expectGood(page, "home-empty", ["light"]);
@@ -163,12 +163,12 @@ describe("the home page in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
-  it("has the figures of the API", async () => {
+  it("has the same figures as the API", async () => {
     const { page } = await open(base);
     expect(await shown(page)).toEqual(await answered());
   });
 
-  it("is filtered, sorted and left for an instrument by the keyboard, without JavaScript", async () => {
+  it("can be filtered, sorted and followed to an instrument by keyboard, without JavaScript", async () => {
     const { page, complaints } = await open(base, { javaScriptEnabled: false });
     await page.getByLabel("Symbol or name").fill("aldermoor");
     await page.keyboard.press("Enter");
@@ -189,7 +189,7 @@ describe("the home page in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
-  it("is still a table on a phone, to who cannot see it", async () => {
+  it("is still a table to assistive technology on a phone", async () => {
     const { page } = await open(base, { viewport: { width: 390, height: 844 } });
     const table = page.getByRole("table");
     expect(await table.getByRole("columnheader").count()).toBe(9);
@@ -200,7 +200,7 @@ describe("the home page in a browser", () => {
     expect(await row.getByRole("cell").count()).toBeGreaterThanOrEqual(6);
   });
 
-  it("copies what is to be copied, and says so", async () => {
+  it("copies a snippet to the clipboard, and confirms it", async () => {
     const { page, complaints } = await open(base, {
       permissions: ["clipboard-read", "clipboard-write"],
     });
@@ -218,19 +218,19 @@ describe("the home page in a browser", () => {
 });
 
 describe("the page of an instrument in a browser", () => {
-  it("can be read on a phone and a desktop, by day and by night", async () => {
+  it("is readable on a phone and a desktop, in light and dark mode", async () => {
     const { page, complaints } = await open(`${base}/market/ALDER.SIM`);
     await expectGood(page, "instrument");
     expect(complaints).toEqual([]);
   });
 
-  it("can be read with its factors unfolded", async () => {
+  it("is readable with its factors expanded", async () => {
     const { page } = await open(`${base}/market/ALDER.SIM`);
     for (const summary of await page.locator("article summary").all()) await summary.click();
     await expectGood(page, "instrument-factors", ["light"]);
   });
 
-  it("can be read when feeds are missing, with its history unfolded", async () => {
+  it("is readable when feeds are missing, with its history expanded", async () => {
     const { items } = await ask<{ items: readonly Item[] }>("/api/signals?assetClass=crypto");
     const { page } = await open(`${base}/market/${items[0]?.symbol}`);
     await page.getByText("No feed.").waitFor();
@@ -238,7 +238,7 @@ describe("the page of an instrument in a browser", () => {
     await expectGood(page, "coin", ["dark"]);
   });
 
-  it("draws the history of the API, in one drawing for each width, and has it in figures", async () => {
+  it("shows the API's history as one chart for each width, and as a table", async () => {
     const { page } = await open(`${base}/market/ALDER.SIM`);
     const { history, thresholds } = await pastOf("ALDER.SIM");
     const raw = history.map(({ scoreRaw }) => scoreRaw);
@@ -271,8 +271,8 @@ describe("the page of an instrument in a browser", () => {
   });
 });
 
-describe("a page that is open while the market goes on", () => {
-  it("follows it, and leaves the focus, what is unfolded and the place alone", async () => {
+describe("an open page while the market moves", () => {
+  it("updates, and preserves focus, expanded sections and scroll position", async () => {
     const { page, complaints } = await open(`${base}/#market`);
     await page.getByText("Cursor", { exact: true }).click();
     const link = page.getByRole("link", { name: "BRIKT.SIM" });
@@ -289,7 +289,7 @@ describe("a page that is open while the market goes on", () => {
     expect(complaints).toEqual([]);
   });
 
-  it("asks for nothing twice that stays the same", async () => {
+  it("requests nothing again that is unchanged", async () => {
     const { page } = await open(`${base}/market/ALDER.SIM`);
     const next = () =>
       page.waitForResponse((response) => response.request().resourceType() === "fetch", PATIENT);
@@ -297,7 +297,7 @@ describe("a page that is open while the market goes on", () => {
     expect((await next()).status()).toBe(304);
   });
 
-  it("keeps rows together with what they are about when others come and go", async () => {
+  it("keeps each row's identity when rows are added or removed", async () => {
     const { page } = await open(`${base}/?sort=score`);
     const link = page.getByRole("link", { name: "ALDER.SIM" });
     await link.focus();
@@ -311,7 +311,7 @@ describe("a page that is open while the market goes on", () => {
     expect(new Set(await order()).size).toBe(before.length);
   });
 
-  it("says since when it is not up to date, and when it is again", async () => {
+  it("shows since when it is out of date, and when it is current again", async () => {
     const { page } = await open(base);
     await page.route(/127\.0\.0\.1/, (route) => route.abort());
     await page.getByText(/^Not up to date since \d\d:\d\d UTC\.$/).waitFor(PATIENT);
@@ -319,7 +319,7 @@ describe("a page that is open while the market goes on", () => {
     await page.getByText("Up to date again.").waitFor(PATIENT);
   });
 
-  it("rests while nobody looks", async () => {
+  it("pauses while the page is hidden", async () => {
     const { page } = await open(base);
     await page.evaluate(
       "Object.defineProperty(document, 'hidden', { get: () => window.isAway ?? false })",

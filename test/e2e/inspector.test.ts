@@ -54,7 +54,7 @@ async function inspect(...command: readonly string[]) {
 describe.each(["modern", "legacy"])("the MCP Inspector in the %s era", (era) => {
   const ask = (...command: readonly string[]) => inspect("--protocol-era", era, ...command);
 
-  it("finds no error in the tools, and no input that is not portable", async () => {
+  it("finds no error in the tools, and no unportable input schema", async () => {
     const { answer, warned } = await ask("--method", "tools/list", "--strict");
     const listed = answer.tools as readonly { readonly name: string }[];
     expect(listed.map(({ name }) => name)).toEqual(tools.map(({ name }) => name));

@@ -159,12 +159,12 @@ async function expectJourney(
 }
 
 describe.each(generations)("the MCP client $name with a person", (generation) => {
-  it("gets from a 401 to a tool after it registered", async () => {
+  it("gets from a 401 to a tool call after registration", async () => {
     const { client_id } = await expectJourney(generation, { endpoint, person });
     expect(client_id).not.toContain("https://");
   });
 
-  it("gets from a 401 to a tool with a metadata document instead of a registration", async () => {
+  it("gets from a 401 to a tool call with a client ID metadata document", async () => {
     const at = new URL(`${town.base}/mcp`);
     const journey = { endpoint: at, person: () => town.person(), document };
     const { request, client_id } = await expectJourney(generation, journey);

@@ -94,7 +94,7 @@ describe("oauth4webapi", () => {
       "5.3/factor-read-user",
       "5.3/alerts-write-user",
     ],
-    "gets from discovery to a signal by code, PKCE and iss, whatever the client authenticates with",
+    "gets from discovery to a signal with code, PKCE and iss, by every client authentication method",
     async () => {
       for (const [name, authentication] of methods) {
         const { tokens } = await codeFlow(name, authentication);
@@ -105,7 +105,7 @@ describe("oauth4webapi", () => {
     },
   );
 
-  it("refreshes, and loses everything when a used refresh token comes again", async () => {
+  it("refreshes, and loses the whole grant when it reuses a refresh token", async () => {
     const { server, client, authenticate, tokens } = await codeFlow("none", () => oauth.None());
     const refresh = (token: string) =>
       oauth.refreshTokenGrantRequest(server, client, authenticate, token, insecure);
@@ -125,7 +125,7 @@ describe("oauth4webapi", () => {
     await expect(last).rejects.toMatchObject({ error: "invalid_grant" });
   });
 
-  it("loses everything when a used code comes again", async () => {
+  it("loses the whole grant when it reuses a code", async () => {
     const { server, client, exchange, tokens } = await codeFlow("none", () => oauth.None());
     expect(await statusWith(tokens.access_token)).toBe(200);
     const replayed = oauth.processAuthorizationCodeResponse(server, client, await exchange());
@@ -174,7 +174,7 @@ describe("oauth4webapi", () => {
 describe("openid-client", () => {
   const execute = [openid.allowInsecureRequests];
 
-  it("signs a person in with an ID token and acts for them until it revokes", async () => {
+  it("signs a person in with an ID token and acts for them until it revokes the grant", async () => {
     const config = await openid.dynamicClientRegistration(
       issuer,
       {
@@ -215,7 +215,7 @@ describe("openid-client", () => {
     expect(await statusWith(next.access_token)).toBe(401);
   });
 
-  it("is told when the person refuses", async () => {
+  it("gets access_denied when the person declines", async () => {
     const config = await openid.dynamicClientRegistration(
       issuer,
       { redirect_uris: [redirect_uri], token_endpoint_auth_method: "none", scope },
@@ -234,7 +234,7 @@ describe("openid-client", () => {
     await expect(grant).rejects.toMatchObject({ error: "access_denied" });
   });
 
-  it("gets tokens by client credentials, secret or key", async () => {
+  it("gets tokens by client credentials, with a secret or a key", async () => {
     const { key, jwks } = await clientKeys();
     const metadata = { grant_types: ["client_credentials"], response_types: [] };
     const bySecret = await openid.dynamicClientRegistration(issuer, metadata, undefined, {

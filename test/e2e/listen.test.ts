@@ -113,7 +113,7 @@ const line = (status: number, rest: string) =>
   new RegExp(`^\\d\\d:\\d\\d:\\d\\d {2}${status} {2}${rest.replaceAll(/ +/g, " +")}$`, "m");
 
 describe("market-signal listen", () => {
-  it("answers the challenge, then verifies with the secret that is typed in", async () => {
+  it("answers the challenge, then verifies with the secret that is entered", async () => {
     const { url, says, child } = await listen();
     expect(await says("whsec_")).toContain(`"url": "${url}"`);
     const challenge = { alertId: "alert_1", challenge: "sing" };
@@ -135,7 +135,7 @@ describe("market-signal listen", () => {
     expect(await once(child, "exit")).toEqual([0, null]);
   });
 
-  it("refuses what is not signed, changed or old, and does not read it", async () => {
+  it("rejects unsigned, modified and old deliveries unread", async () => {
     const { url, says, said } = await listen("--secret", secret);
     expect(said()).not.toContain("There is no secret yet");
     const forged = await deliver(url, { secrets: [other] });
@@ -152,7 +152,7 @@ describe("market-signal listen", () => {
     await says(line(204, "verified v1 new signal\\.shift .*"));
   });
 
-  it("verifies with the published keys, too", async () => {
+  it("verifies with the published keys too", async () => {
     const service = createServer((req, res) => {
       const isThere = req.url === "/.well-known/webhook-keys.json";
       res.writeHead(isThere ? 200 : 404).end(JSON.stringify(webhookKeySet([key])));
@@ -169,7 +169,7 @@ describe("market-signal listen", () => {
     expect((await deliver(url, { keys: [newKey()], secrets: [other] })).status).toBe(401);
   });
 
-  it("fails as it is told to, save for the challenge", async () => {
+  it("fails on request, except for the challenge", async () => {
     const { url, says } = await listen("--secret", secret, "--fail", "503");
     expect((await deliver(url)).status).toBe(503);
     await says(line(503, "verified v1 new .*"));
@@ -179,7 +179,7 @@ describe("market-signal listen", () => {
     expect((await deliver(url, challenge)).status).toBe(200);
   });
 
-  it("shows volatility, and what is no event", async () => {
+  it("shows volatility events, and bodies that are not events", async () => {
     const { url, says } = await listen("--secret", secret);
     const data = {
       symbol: "BTC-USD",
@@ -197,7 +197,7 @@ describe("market-signal listen", () => {
     await says(line(204, "verified v1 new webhook\\.test"));
   });
 
-  it("says so when there is no message to read", async () => {
+  it("rejects a body that is not a delivery", async () => {
     const { url, says } = await listen();
     for (const body of [
       "{",
@@ -213,7 +213,7 @@ describe("market-signal listen", () => {
     await expect(large).rejects.toThrow();
   });
 
-  it("lets nobody write to the terminal", async () => {
+  it("escapes control characters for the terminal", async () => {
     const { url, says } = await listen();
     const evil = "\u001b]0;owned\u0007\u001b[2J\r\n12:00:00  204  verified v1\u009b31m\u202e";
     await deliver(url, {
@@ -235,7 +235,7 @@ describe("market-signal listen", () => {
     [["--keys", "signals.example"], "--keys: is not an address such as https://signals.example."],
     [["--loud"], "Unknown option '--loud'"],
     [["now"], "There is nothing to do with now."],
-  ])("does not understand %j", async (args, why) => {
+  ])("rejects the argument %j", async (args, why) => {
     const { child, said } = start(["src/cli/market-signal.js", "listen", ...args], { cwd: ROOT });
     expect(await once(child, "close")).toEqual([2, null]);
     expect(said()).toContain(why);
@@ -243,7 +243,7 @@ describe("market-signal listen", () => {
     expect(said()).not.toContain("hunter2");
   });
 
-  it("says what it can do, and what is in its way", async () => {
+  it("prints its usage, and explains startup errors", async () => {
     const help = start(["src/cli/market-signal.js", "listen", "--help"], { cwd: ROOT });
     expect(await once(help.child, "close")).toEqual([0, null]);
     expect(help.said()).toContain("market-signal listen [options]");
@@ -276,7 +276,7 @@ describe("the receiver in docs/alerts.md", () => {
     return { ...running, code, url };
   }
 
-  it("is 15 lines that take a real delivery, once, and repeat the challenge", async () => {
+  it("is 15 lines that accept a real delivery once, and answer the challenge", async () => {
     const { code, url, said, says } = await startReceiver();
     expect(code.trim().split("\n")).toHaveLength(15);
     const data = { challenge: "sing" };

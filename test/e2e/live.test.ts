@@ -68,7 +68,7 @@ afterEach(async () => {
 describe("live markets", () => {
   verifies(
     "1/live-markets",
-    "go from nothing to scores with the terms of those who gave the data, and over a restart",
+    "get from an empty store to scores with the providers' terms, and across a restart",
     async () => {
       const stream = await serveJetstream();
       ended.push(stream.close);
@@ -132,7 +132,7 @@ describe("live markets", () => {
     },
   );
 
-  it("give nothing to agents that nobody answers for, unless the operator allows it", async () => {
+  it("are closed to unclaimed agents, unless the operator opens them", async () => {
     const served = await serveProviders({ ids: ["coinbase"], now: Date.now, symbols: ["BTC-USD"] });
     const { baseUrl } = await startProcess(served.env);
     await expect(newToken(baseUrl)).rejects.toThrow(/invalid_scope.*no scope/);
@@ -144,7 +144,7 @@ describe("live markets", () => {
     });
   });
 
-  it("stay up without any network, and say what is missing", async () => {
+  it("stay up without any network, and report what is missing", async () => {
     const DATA_DIR = temporaryFolder();
     const { baseUrl } = await startProcess({ ...unreachable(await freePort()), DATA_DIR });
     const key = await newKey({ DATA_DIR }, SCOPES);

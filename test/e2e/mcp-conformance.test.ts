@@ -60,7 +60,7 @@ describe.each(paths)("the MCP endpoint $name", async ({ name: path, env }) => {
     expect(code).toBe(0);
   });
 
-  it("meets every requirement of MCP 2025-11-25 but the six that need a session", async () => {
+  it("meets every requirement of MCP 2025-11-25 except the six that need a session", async () => {
     const { scenarios } = await run("2025-11-25", (name) =>
       needingSessions.includes(name) ? "needs a session" : undefined,
     );
@@ -73,7 +73,7 @@ describe.each(paths)("the MCP endpoint $name", async ({ name: path, env }) => {
     );
   });
 
-  it("refuses the kit without a token", async () => {
+  it("rejects the kit without a token", async () => {
     const { ended } = startKit(
       ...["server", "--url", `${town.base}/mcp`, "--scenario", "tools-list"],
       ...["--spec-version", "2026-07-28"],
@@ -81,7 +81,7 @@ describe.each(paths)("the MCP endpoint $name", async ({ name: path, env }) => {
     expect(failed((await ended).scenarios)).toEqual(["tools-list"]);
   });
 
-  it("logged no failure of its own meanwhile", () => {
+  it("logs no internal failure during the tests", () => {
     expect(town.logged).toEqual([]);
   });
 });

@@ -66,8 +66,8 @@ async function expectEnd({ closed }: McpSubscription, end: () => unknown): Promi
 
 const anonymous = async () => bearer(await newToken(base));
 
-describe("a client of MCP that listens to signals", () => {
-  it("is told of each change of those that it named, and of no others", async () => {
+describe("an MCP client with subscriptions to signals", () => {
+  it("is notified of each change of its instruments, and of no others", async () => {
     const { client, told } = await connect(await anonymous());
     const { client: another, told: toldAnother } = await connect(await anonymous());
     const { honoredFilter } = await client.listen(to(ONE, TWO));
@@ -94,7 +94,7 @@ describe("a client of MCP that listens to signals", () => {
     expect((await read(client, ONE)).asOf > before.asOf).toBe(true);
   });
 
-  it("is told under the name that it used", async () => {
+  it("is notified under the URI that it used", async () => {
     const { client, told } = await connect(await anonymous());
     await client.listen({ resourceSubscriptions: ["market://signals/alder.sim"] });
     for (let day = 0; day < 10; day++) await nextDay();
@@ -102,7 +102,7 @@ describe("a client of MCP that listens to signals", () => {
     expect(new Set(told)).toEqual(new Set(["market://signals/alder.sim"]));
   });
 
-  it("is told no more once it has left", async () => {
+  it("is not notified after it disconnects", async () => {
     const { client, told } = await connect(await anonymous());
     const { client: other, told: toldOther } = await connect(await anonymous());
     const subscription = await client.listen(to("ALDER.SIM"));
@@ -113,7 +113,7 @@ describe("a client of MCP that listens to signals", () => {
     expect(told).toEqual([]);
   });
 
-  it("can listen five times, and again when it has left", async () => {
+  it("can have five subscriptions, and five again after it disconnects", async () => {
     const { client } = await connect(await anonymous());
     const open = await Promise.all(Array.from({ length: 5 }, () => client.listen(to("ALDER.SIM"))));
     await expect(client.listen(to(TWO))).rejects.toThrow(/5 streams/);
@@ -126,12 +126,12 @@ describe("a client of MCP that listens to signals", () => {
     await expect.poll(again).toBe(true);
   });
 
-  it("is refused what there is not, with what to do", async () => {
+  it("gets an error with a next step for an unknown instrument", async () => {
     const { client } = await connect(await anonymous());
     await expect(client.listen(to("ALDER.SIM", "ALDE.SIM"))).rejects.toThrow(/ALDER\.SIM/);
   });
 
-  it("is not let in without the scope", async () => {
+  it("is rejected without the scope", async () => {
     const token = await tokenOf(base, await register(base), { scope: "factor:read" });
     const { client } = await connect(bearer(token));
     await expect(client.listen(to("ALDER.SIM"))).rejects.toThrow(/signals:read/);
@@ -153,7 +153,7 @@ async function read(client: Client, symbol: string): Promise<{ readonly asOf: st
   return JSON.parse(first?.text ?? "");
 }
 
-describe("what listens ends in good order within a second", () => {
+describe("a subscription ends cleanly within a second", () => {
   it("when its token is revoked", async () => {
     const token = await newToken(base);
     const { client } = await connect(bearer(token));
@@ -183,7 +183,7 @@ describe("what listens ends in good order within a second", () => {
     );
   });
 
-  it("when an API key is revoked, and a person's agent goes on", async () => {
+  it("when an API key is revoked, while a person's agent continues", async () => {
     const person = town.person();
     const { client } = await connect({ "x-api-key": await person.createKey(["signals:read"]) });
     const { client: agent, told } = await connect(bearer((await claimedAgent(town, person)).token));
@@ -205,7 +205,7 @@ describe("what listens ends in good order within a second", () => {
     });
   });
 
-  it("when the process is stopped, which ends in time", async () => {
+  it("when the process is stopped, which exits in time", async () => {
     const { baseUrl, child } = await startProcess();
     const { client } = await connect(bearer(await newToken(baseUrl)), baseUrl);
     const subscription = await client.listen(to("ALDER.SIM"));
@@ -217,8 +217,8 @@ describe("what listens ends in good order within a second", () => {
   });
 });
 
-describe("a client of MCP before 2026-07-28", () => {
-  it("reads signals, and is not told that it could listen", async () => {
+describe("an MCP client before 2026-07-28", () => {
+  it("reads signals, and is offered no subscriptions", async () => {
     const client = new OldClient({ name: "old", version: "1" });
     const requestInit = { headers: await anonymous() };
     const transport = new OldTransport(new URL(`${base}/mcp`), { requestInit });
@@ -237,7 +237,7 @@ describe("a client of MCP before 2026-07-28", () => {
 });
 
 describe("the service", () => {
-  it("logs no failure because of any of that", () => {
+  it("logs no internal failure during these tests", () => {
     expect(town.logged).toEqual([]);
   });
 });

@@ -112,8 +112,8 @@ async function expectGood(page: Page, name: string): Promise<void> {
   }
 }
 
-describe("a person at a browser", () => {
-  it("signs in, makes a key, and signs out, by the keyboard alone", async () => {
+describe("a person in a browser", () => {
+  it("signs in, creates an API key, and signs out, by keyboard only", async () => {
     const page = await openPage();
     const email = newAddress();
     await page.goto(`${base}/account`);
@@ -181,7 +181,7 @@ describe("a person at a browser", () => {
     expect((await getWith(token, `${base}/api/signals?limit=1`)).status).toBe(401);
   });
 
-  it("claims an agent by its link, and reads it a code", async () => {
+  it("claims an agent by its link, and gives it the shown code", async () => {
     const page = await openPage();
     const agent = await newAgent("Day shift");
     const token = await tokenOf(base, agent);
@@ -204,7 +204,7 @@ describe("a person at a browser", () => {
   });
 
   it.each(["127.0.0.1", "::1"])(
-    "consents to an application at %s, and comes back to it",
+    "consents to an application at %s, and returns to it",
     async (host) => {
       const redirect_uri = new URL("callback", await startSite(host)).href;
       const page = await openPage();
@@ -225,7 +225,7 @@ describe("a person at a browser", () => {
   );
 
   it.each(["Allow what is ticked", "Refuse"])(
-    "is sent on by the application to another site after %j",
+    "is redirected by the application to another site after %j",
     async (button) => {
       const elsewhere = await startSite("localhost", "<h1>Another site of the application</h1>");
       const callback = createServer((_req, res) =>
@@ -244,7 +244,7 @@ describe("a person at a browser", () => {
     },
   );
 
-  it("sees the end of the host that an answer goes to, however long it is", async () => {
+  it("sees the end of a long host name in the redirect URI", async () => {
     const label = "login".repeat(12);
     const host = `accounts.google.com.${label}.${label}.${label}.evil.example`;
     const redirect_uri = `https://${host}/callback`;
@@ -258,7 +258,7 @@ describe("a person at a browser", () => {
     await expectGood(page, "consent-long-host");
   });
 
-  it("comes back to an application right from the sign-in when it knows it already", async () => {
+  it("returns to a known application directly from the sign-in", async () => {
     const redirect_uri = new URL("callback", await startSecureSite()).href;
     const page = await openPage({ ignoreHTTPSErrors: true });
     const changes = { redirect_uris: [redirect_uri], application_type: "web" };
@@ -277,7 +277,7 @@ describe("a person at a browser", () => {
     expect(page.url()).toMatch(redirect_uri);
   });
 
-  it("signs in at another provider", async () => {
+  it("signs in with an external provider", async () => {
     const port = await freePort();
     const own = await startTown({
       OIDC_ISSUER: `http://127.0.0.1:${port}`,
@@ -294,7 +294,7 @@ describe("a person at a browser", () => {
     await page.getByText("ada@people.example").waitFor();
   });
 
-  it("refuses an application, which is told so", async () => {
+  it("declines an application, which gets the error", async () => {
     const application = await startSite("127.0.0.1");
     const redirect_uri = new URL("callback", application).href;
     const page = await openPage();
@@ -320,7 +320,7 @@ describe("a person at a browser", () => {
     await page.getByText("An agent that you claim may do more").waitFor();
   });
 
-  it("sees what alerts there are, and deletes one without JavaScript", async () => {
+  it("sees the alerts, and deletes one without JavaScript", async () => {
     const page = await openPage({ javaScriptEnabled: false });
     const agent = await newAgent();
     await page.goto(`${base}/claim?agent=${agent.client_id}`);
@@ -353,7 +353,7 @@ describe("a person at a browser", () => {
     await expectGood(looked, "account-alerts");
   });
 
-  it("sees what a stranger wrote as text, whatever it is", async () => {
+  it("sees names chosen by others as escaped text", async () => {
     const page = await openPage();
     const name = `<img src=x onerror=alert(1)> ${"W".repeat(70)}`;
     const agent = await newAgent("An agent");
@@ -365,13 +365,13 @@ describe("a person at a browser", () => {
     await expectGood(page, "claim-look-long");
   });
 
-  it("has no complaint of the browser about any of these pages", () => {
+  it("gets no browser errors on any of these pages", () => {
     expect(complaints).toEqual([]);
   });
 });
 
 describe("another site", () => {
-  it("cannot frame a page", async () => {
+  it("cannot embed a page in a frame", async () => {
     const evil = await startSite("localhost", `<iframe src="${base}/sign-in"></iframe>`);
     const page = await openPage();
     await page.goto(evil.href);
@@ -379,7 +379,7 @@ describe("another site", () => {
     await expect.poll(() => frame?.url()).toMatch(/^chrome-error:/);
   });
 
-  it("cannot send a form in the name of a person", async () => {
+  it("cannot submit a form on behalf of a person", async () => {
     const page = await openPage();
     await page.goto(`${base}/sign-in`);
     await signIn(page);

@@ -69,8 +69,8 @@ function expectExact(all: readonly Recomputed[]): void {
 const measured = (all: readonly Recomputed[], name: string) =>
   all.filter(({ answer }) => answer.factors[name]?.z !== null).length;
 
-describe("a stranger with an access token, the answers of get_factors and the published tables", () => {
-  verifies("1/verification", "works out every score of simulated markets, exactly", async () => {
+describe("an independent client with an access token, the answers of get_factors and the published tables", () => {
+  verifies("1/verification", "recomputes every score of simulated markets exactly", async () => {
     const all = [
       ...(await recomputeAll({ SEED: "1" })),
       ...(await recomputeAll({ SEED: "2" })),
@@ -82,7 +82,7 @@ describe("a stranger with an access token, the answers of get_factors and the pu
     }
   });
 
-  it.skipIf(isMissing)("works out every score of real history", async () => {
+  it.skipIf(isMissing)("recomputes every score of real history", async () => {
     const all = await recomputeAll({
       MARKET: `files:${FOLDER}`,
       AS_OF: "2015-06-30T21:00:00Z",

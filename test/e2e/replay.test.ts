@@ -34,7 +34,7 @@ async function stop({ child }: Awaited<ReturnType<typeof start>>) {
 }
 
 describe("the process with REPLAY", () => {
-  it("plays history to its end, says so, and records each session once over restarts", async () => {
+  it("plays history to its end, reports it, and records each session once across restarts", async () => {
     const MARKET = `files:${await smallMarket()}`;
     const DATA_DIR = temporaryFolder();
     const first = await start({ MARKET, DATA_DIR });
@@ -60,7 +60,7 @@ describe("the process with REPLAY", () => {
     expect(recorded(DATA_DIR)).toEqual(dates);
   });
 
-  it("keeps its store apart from that of history that stands still", async () => {
+  it("keeps its store separate from that of stopped history", async () => {
     const MARKET = `files:${await smallMarket()}`;
     const DATA_DIR = temporaryFolder();
     await stop(await start({ MARKET, DATA_DIR }));
@@ -78,7 +78,7 @@ describe("the process with REPLAY", () => {
       { REPLAY: "2014-01-02/2014-12-31@2", AS_OF: "2014-06-30T00:00:00Z", MARKET: "files:/x" },
       "AS_OF",
     ],
-  ])("refuses %o and says what is allowed", async (env, allowed) => {
+  ])("rejects %o with the allowed values", async (env, allowed) => {
     const { code, said } = await runToEnd({ PORT: "0", ...env });
     expect(code).toBe(1);
     expect(said).toMatch(/^Cannot start: REPLAY: /);
@@ -86,7 +86,7 @@ describe("the process with REPLAY", () => {
     expect(said).not.toContain("    at ");
   });
 
-  it("refuses a range without data and says where they begin and end", async () => {
+  it("rejects a range without data with the range that has data", async () => {
     const MARKET = `files:${await smallMarket()}`;
     const early = await runToEnd({ PORT: "0", MARKET, REPLAY: "2012-01-02/2013-06-28@2" });
     expect(early.said).toContain("the first bar became known at 2012-10-01T20:15:00.000Z");

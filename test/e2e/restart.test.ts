@@ -18,7 +18,7 @@ async function stop({ child }: Awaited<ReturnType<typeof startProcess>>, signal:
 
 verifies(
   ["8/secret-life-restart"],
-  "a secret and a token outlive a stop and a crash, and a revoked token stays revoked",
+  "a secret and a token survive a stop and a crash, and a revoked token stays revoked",
   async () => {
     const DATA_DIR = temporaryFolder();
     const first = await startProcess({ DATA_DIR });
@@ -44,7 +44,7 @@ verifies(
   },
 );
 
-it("keeps what it stores to its owner", async () => {
+it("the data directory is readable by its owner only", async () => {
   const DATA_DIR = join(temporaryFolder(), "made", "at", "start");
   await startProcess({ DATA_DIR });
   expect(statSync(DATA_DIR).mode & 0o777).toBe(0o700);
@@ -53,7 +53,7 @@ it("keeps what it stores to its owner", async () => {
   }
 });
 
-it("refuses a second process on the same data, and the first goes on", async () => {
+it("a second process on the same data is rejected, and the first continues", async () => {
   const DATA_DIR = temporaryFolder();
   const { baseUrl } = await startProcess({ DATA_DIR });
   const { code, said } = await runToEnd({ DATA_DIR, PORT: "0" });
@@ -63,7 +63,7 @@ it("refuses a second process on the same data, and the first goes on", async () 
   expect((await fetch(`${baseUrl}/readyz`)).status).toBe(200);
 });
 
-it("refuses data of another kind of market", async () => {
+it("the data of another kind of market are rejected", async () => {
   const DATA_DIR = temporaryFolder();
   await stop(await startProcess({ DATA_DIR }), "SIGTERM");
   const { code, said } = await runToEnd({ DATA_DIR, PORT: "0", MARKET: "files:/nowhere" });
@@ -75,7 +75,7 @@ it("refuses data of another kind of market", async () => {
 it.each([
   [{ MASTER_KEY: "c2hvcnQ=" }, "MASTER_KEY: its value is not 32 bytes as base64"],
   [{ DATABASE_URL: "mysql://root:hunter2@db/x" }, "DATABASE_URL: its value is not"],
-])("refuses a wrong secret setting without repeating it", async (env, message) => {
+])("an invalid secret setting is rejected without being printed", async (env, message) => {
   const DATA_DIR = join(temporaryFolder(), "untouched");
   const { code, said } = await runToEnd({ DATA_DIR, PORT: "0", ...env });
   expect(code).toBe(1);
@@ -84,7 +84,7 @@ it.each([
   expect(existsSync(DATA_DIR)).toBe(false);
 });
 
-it("refuses keys that were sealed under another master key", async () => {
+it("keys sealed under another master key are rejected", async () => {
   const DATA_DIR = temporaryFolder();
   await stop(await startProcess({ DATA_DIR }), "SIGTERM");
   const MASTER_KEY = Buffer.alloc(32, 7).toString("base64");

@@ -101,15 +101,15 @@ const mcp = (authorization: string, method: string, params: { readonly name?: st
   );
 
 describe("a service behind a reverse proxy", () => {
-  it("says its public address when it starts", () => {
+  it("prints its public URL at startup", () => {
     expect(ready.baseUrl).toBe(PUBLIC);
   });
 
-  it("answers at every address as it does without", async () => {
+  it("answers every path as it does without the proxy", async () => {
     expect(await addressFaults(PUBLIC, proxy.get)).toEqual([]);
   });
 
-  verifies("4/base-url", "never says where it really is, wherever its links lead", async () => {
+  verifies("4/base-url", "never discloses its internal address in links", async () => {
     const told = new Map<string, readonly string[]>();
     const { visited, elsewhere } = await crawl(PUBLIC, addressPaths, async (address, init) => {
       const response = await proxy.get(address, init);
@@ -127,16 +127,19 @@ describe("a service behind a reverse proxy", () => {
   it.each([
     ["/mcp", "POST", "/mcp"],
     ["/api/signals", "GET", ""],
-  ])("challenges at %s with the public metadata", async (path, method, resource) => {
-    const response = await get(path, { method });
-    expect(response.status).toBe(401);
-    expect(response.headers.get("www-authenticate")).toContain(
-      `resource_metadata="${PUBLIC}/.well-known/oauth-protected-resource${resource}"`,
-    );
-    expect(leaksIn(await toldBy(response))).toEqual([]);
-  });
+  ])(
+    "answers %s with a challenge that has the public metadata URL",
+    async (path, method, resource) => {
+      const response = await get(path, { method });
+      expect(response.status).toBe(401);
+      expect(response.headers.get("www-authenticate")).toContain(
+        `resource_metadata="${PUBLIC}/.well-known/oauth-protected-resource${resource}"`,
+      );
+      expect(leaksIn(await toldBy(response))).toEqual([]);
+    },
+  );
 
-  it("registers an agent, and manages it at the address that it names", async () => {
+  it("registers an agent, and serves its registration_client_uri", async () => {
     const { client, told } = await agent();
     expect(leaksIn(told)).toEqual([]);
     const { registration_client_uri = "", registration_access_token = "" } = client;
@@ -147,7 +150,7 @@ describe("a service behind a reverse proxy", () => {
     expect(leaksIn(await toldBy(read))).toEqual([]);
   });
 
-  it("serves MCP and REST to it", async () => {
+  it("serves MCP and REST to the agent", async () => {
     const { authorization } = await agent();
     const answers = await Promise.all([
       mcp(authorization, "server/discover"),
@@ -162,7 +165,7 @@ describe("a service behind a reverse proxy", () => {
     }
   });
 
-  it("refuses without a word of where it is", async () => {
+  it("does not disclose its internal address in errors", async () => {
     const { authorization } = await agent();
     const authorize = `/oauth/authorize?${new URLSearchParams({
       response_type: "code",
@@ -188,7 +191,7 @@ describe("a service behind a reverse proxy", () => {
   });
 
   it.each(["/", "/sign-in", "/account", "/claim", "/docs/api", "/docs/api.md"])(
-    "shows the page %s, or the way to it, at the public address alone",
+    "serves the page %s, or the redirect to it, at the public URL only",
     async (path) => {
       const cookies: string[] = [];
       for (const _visit of ["first", "once more"]) {

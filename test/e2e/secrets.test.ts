@@ -50,7 +50,7 @@ function foundIn(text: string, planted: Planted): readonly string[] {
   return Object.keys(planted).filter((name) => formsOf(planted[name] as string).some(holds));
 }
 
-describe("the search", () => {
+describe("the search for secrets", () => {
   const planted = { secret: "s3cret+of/mine?", code: "48151623" };
 
   it.each([
@@ -66,13 +66,13 @@ describe("the search", () => {
     ["in base64, second", (text: string) => Buffer.from(`a${text}:x`).toString("base64")],
     ["in base64, third", (text: string) => Buffer.from(`ab${text}:x`).toString("base64")],
     ["in base64url", (text: string) => Buffer.from(`user:${text}`).toString("base64url")],
-  ])("would find a secret %s", (_how, written) => {
+  ])("finds a secret %s", (_how, written) => {
     for (const [name, text] of Object.entries(planted)) {
       expect(foundIn(`before ${written(text)} after`, planted)).toEqual([name]);
     }
   });
 
-  it("finds nothing where there is nothing", () => {
+  it("finds nothing in text without secrets", () => {
     expect(foundIn("148151623 0.48151623 s3cret", planted)).toEqual([]);
   });
 });
@@ -105,7 +105,7 @@ async function ask(env: Readonly<Record<string, string>>, ...argv: readonly stri
 
 const PROGRAM = new URL("../../src/cli/market-signal.js", import.meta.url).pathname;
 
-describe("a whole journey with failures at every turn", async () => {
+describe("a complete journey with every kind of failure", async () => {
   const DATA_DIR = temporaryFolder();
   const [mailPort, proxyPort, loginPort] = [await freePort(), await freePort(), await freePort()];
   const METRICS_PORT = await freePort();
@@ -224,31 +224,31 @@ describe("a whole journey with failures at every turn", async () => {
     await person.web.submit((await person.web.get("/account")).form("/sign-out"));
   });
 
-  it("plants every kind of secret", () => {
+  it("uses every kind of secret", () => {
     expect(Object.entries(seen).filter(([, text]) => text.length < 8)).toEqual([]);
     expect(Object.keys(seen).length).toBeGreaterThanOrEqual(18);
   });
 
-  it("leaves no secret, and nobody's address, in the log", () => {
+  it("leaves no secret and no e-mail address in the log", () => {
     expect(foundIn(server.said(), { ...seen, email })).toEqual([]);
     // The log was looked at, at its fullest.
     expect(server.said()).toContain(agentId);
     expect(server.said().split("\n").length).toBeGreaterThan(100);
   });
 
-  it("leaves none in the metrics", async () => {
+  it("leaves no secret in the metrics", async () => {
     const text = await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text();
     expect(foundIn(text, { ...seen, email })).toEqual([]);
     expect(text).toContain("market_signal_http_request_duration_seconds_count");
   });
 
-  it("leaves none in what the operator is told", async () => {
+  it("leaves no secret in the output of operator commands", async () => {
     const told = [await ask({ DATA_DIR }, "status"), await ask({ DATA_DIR }, "status", "--json")];
     expect(foundIn(told.join(), { ...seen, email })).toEqual([]);
     expect(told[0]).toContain("Error");
   });
 
-  it("leaves none in backups and exports, which hold who the people are and where events go", async () => {
+  it("leaves no secret in backups and exports, except e-mail addresses and webhook URLs", async () => {
     const { "path of the webhook": path = "", ...secrets } = seen;
     const backup = join(DATA_DIR, "..", `${random()}.gz`);
     const exported = join(DATA_DIR, "..", `${random()}.json`);

@@ -34,7 +34,7 @@ const statusesOf = (hostile: readonly Hostile[]): ReadonlySet<string> =>
   new Set(hostile.map((one) => one.said().slice(9, 12)));
 
 describe("the service, as a process", () => {
-  it("ends who says nothing, or says it slowly, and answers all others meanwhile", async () => {
+  it("disconnects silent and slow clients, and answers all others in the meantime", async () => {
     const filesBefore = service.usage().files;
     const token = await newToken(service.baseUrl, { resource: `${service.baseUrl}/mcp` });
     const body = post("/mcp", " ".repeat(9_000), {
@@ -52,7 +52,7 @@ describe("the service, as a process", () => {
       .toBeLessThan(filesBefore + 20);
   });
 
-  it("gives up on a megabyte of headers long before its end", async () => {
+  it("rejects a megabyte of headers long before the end", async () => {
     const line = `X-A: ${"a".repeat(1_000)}\r\n`;
     const rude = await survive(50, ({ socket }) => {
       socket.write(`GET / HTTP/1.1\r\n${line.repeat(1_000)}\r\n`);

@@ -59,7 +59,7 @@ async function read(env: Readonly<Record<string, string>>) {
 }
 
 describe("the process with SOCIAL_MODEL", () => {
-  it("reads messages with the model too, and every answer says so", async () => {
+  it("scores messages with the model too, and every answer says so", async () => {
     const SOCIAL_MODEL = await trained();
     const market = { MARKET: `files:${await smallMarket()}`, AS_OF: "2014-03-28T21:00:00Z" };
     const plain = await read(market);
@@ -89,7 +89,7 @@ describe("the process with SOCIAL_MODEL", () => {
     ["/nowhere/model.json", "ENOENT"],
     [path("test"), "it is no file"],
     [path("package.json"), "The model is not valid"],
-  ])("refuses %s and says why", async (SOCIAL_MODEL, reason) => {
+  ])("rejects %s and states the reason", async (SOCIAL_MODEL, reason) => {
     const { code, said } = await runToEnd({ SOCIAL_MODEL, PORT: "0" });
     expect(code).toBe(1);
     expect(said).toContain(`Cannot start: SOCIAL_MODEL: ${SOCIAL_MODEL} cannot be used: `);
@@ -97,7 +97,7 @@ describe("the process with SOCIAL_MODEL", () => {
     expect(said).not.toContain("    at ");
   });
 
-  it("refuses a damaged model", async () => {
+  it("rejects a damaged model", async () => {
     const SOCIAL_MODEL = join(temporaryFolder(), "model.json");
     const text = readFileSync(await trained(), "utf8");
     writeFileSync(SOCIAL_MODEL, text.replace(/"scales":\[/, '"scales":[1'));

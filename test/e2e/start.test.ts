@@ -11,7 +11,7 @@ describe("the process", () => {
     [{ HOST: "0", PORT: "0" }, "HOST", "BASE_URL"],
     [{ MARKET: "files:/nowhere", PORT: "0" }, "/nowhere", "instruments.csv"],
     [{ MARKET: "live", UNIVERSE: "/nowhere.csv", PORT: "0" }, "/nowhere.csv", "AAPL,BTC-USD"],
-  ])("refuses %o and says what is allowed", async (env, name, allowed) => {
+  ])("rejects %o with the allowed values", async (env, name, allowed) => {
     const { code, said } = await runToEnd(env);
     expect(code).toBe(1);
     expect(said).toContain(name);
@@ -19,7 +19,7 @@ describe("the process", () => {
     expect(said).not.toContain("    at ");
   });
 
-  it("says when its port is taken", async () => {
+  it("reports that its port is in use", async () => {
     const { baseUrl } = await startProcess();
     const { code, said } = await runToEnd({ PORT: new URL(baseUrl).port });
     expect(code).toBe(1);
@@ -40,7 +40,7 @@ describe("the process", () => {
     return { baseUrl, child, said: () => said };
   }
 
-  it("shows the home page first, and the reference, and sign-in codes where only this machine reaches it", async () => {
+  it("prints the home page first, then the reference, and sign-in codes when it listens on loopback only", async () => {
     const { baseUrl, said } = await saidBy({});
     await expect.poll(said).toMatch(/To: ada@host\.example[\s\S]*Your code: \w+/);
     const lines = said()
@@ -49,7 +49,7 @@ describe("the process", () => {
     expect(lines.slice(0, 2)).toEqual([`  Home    ${baseUrl}/`, `  API     ${baseUrl}/docs/api`]);
   });
 
-  it("shows no code where others may reach it", async () => {
+  it("prints no code when other hosts can connect", async () => {
     const { child, said } = await saidBy({ TRUST_PROXY: "1" });
     child.kill("SIGTERM");
     await once(child, "close");
@@ -59,7 +59,7 @@ describe("the process", () => {
   it.each([
     [0o755, "(mode 755), which holds keys and personal data: chmod 700"],
     [0o700, undefined],
-  ])("says when others can read its data: mode %o", async (mode, warning) => {
+  ])("warns that other users can read its data: mode %o", async (mode, warning) => {
     const DATA_DIR = temporaryFolder();
     chmodSync(DATA_DIR, mode);
     const child = spawnMain({ DATA_DIR, PORT: "0" });
@@ -73,7 +73,7 @@ describe("the process", () => {
     else expect(said).toContain(`Other users of this machine can open ${DATA_DIR} ${warning}`);
   });
 
-  it("publishes BASE_URL and nothing else, and stops on SIGTERM", async () => {
+  it("publishes only BASE_URL, and stops on SIGTERM", async () => {
     const { ready, child } = await startProcess({ BASE_URL: "https://signals.example" });
     expect(ready.baseUrl).toBe("https://signals.example");
     child.kill("SIGTERM");

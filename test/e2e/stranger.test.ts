@@ -50,15 +50,15 @@ async function credentials() {
   };
 }
 
-describe("a stranger with the base address alone", () => {
-  it("is told where by one JSON line", () => {
+describe("a client that knows only the base URL", () => {
+  it("reads the base URL from one JSON log line", () => {
     expect(ready).toMatchObject({ event: "ready", market: "sandbox", simulated: true });
     expect(baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   });
 
   verifies(
     ["5.2/issuer", "4.10/oauth-authorization-server", "4.10/oauth-protected-resource"],
-    "gets from a 401 to a signal and back out with oauth4webapi",
+    "gets from a 401 to a signal and revokes its token with oauth4webapi",
     async () => {
       const signals = new URL(`${baseUrl}/api/signals?limit=1`);
       const refused = await fetch(signals);

@@ -89,8 +89,8 @@ const places: readonly Place[] = [
 ];
 
 for (const { name, isMissing, env: envOf } of places) {
-  describe.skipIf(isMissing)(`a wall clock that is set, ${name}`, () => {
-    const title = "harms no token, brings no delivery early or twice, and makes nobody wait";
+  describe.skipIf(isMissing)(`a change of the wall clock, ${name}`, () => {
+    const title = "leaves tokens valid, sends no delivery early or twice, and delays no request";
     it(title, { timeout: 120_000 }, async () => {
       const own = await envOf();
       const DATA_DIR = temporaryFolder();
