@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { grants, underGrant } from "../../src/auth/accounts/grants.ts";
 import { belongingTo, issuedTo } from "../../src/auth/agents/agent.ts";
+import { type AuditEntry, unsealedAudit } from "../../src/store/audit/entry.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
 import { getWith } from "../support/agent.ts";
@@ -106,6 +107,66 @@ describeStores("refresh tokens of one person", (engine) => {
     expect(late).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
     expect(await probe(latest.access_token)).toBe(401);
     expect(await keptIn(records)).toBe(0);
+  });
+});
+
+/** Entries of the audit by action. */
+async function audited(records: Records): Promise<Readonly<Record<string, number>>> {
+  const rows = await records.list(unsealedAudit, { limit: 10_000 });
+  const counts: Record<string, number> = {};
+  for (const { action } of rows.map(({ value }) => value.body as AuditEntry)) {
+    counts[action] = (counts[action] ?? 0) + 1;
+  }
+  return counts;
+}
+
+describeStores("audit rows of replays", (engine) => {
+  const sent = 20;
+  const often = async (send: () => Promise<{ readonly status: number }>) => {
+    const answers: number[] = [];
+    for (let at = 0; at < sent; at += 1) answers.push((await send()).status);
+    return answers;
+  };
+
+  it("are none for a used refresh token in the hands of another client, which ends nothing", async () => {
+    const { records, server, rotate, probe } = await build(engine);
+    const [first, second] = await rotate(1);
+    const { client_id } = await registerPublic(server.local);
+    const { refresh_token = "" } = first ?? {};
+    const form = { grant_type: "refresh_token", client_id, refresh_token };
+    expect(new Set(await often(() => exchange(server, form)))).toEqual(new Set([400]));
+    expect(await audited(records)).not.toHaveProperty(["grant.replayed"]);
+    expect(await probe(second?.access_token)).toBe(200);
+  });
+
+  it("are one for a used refresh token of the client's own, which ends all whatever else is wrong", async () => {
+    const { records, server, client, rotate, probe } = await build(engine);
+    const [first, second] = await rotate(1);
+    const { client_id } = client;
+    const { refresh_token = "" } = first ?? {};
+    const form = { grant_type: "refresh_token", client_id, refresh_token, scope: "openid" };
+    expect(await exchange(server, form)).toMatchObject({
+      status: 400,
+      body: { error: "invalid_grant" },
+    });
+    expect(await probe(second?.access_token)).toBe(401);
+    expect(new Set(await often(() => exchange(server, form)))).toEqual(new Set([400]));
+    expect(await audited(records)).toMatchObject({ "grant.replayed": 1 });
+  });
+
+  it("are none for a used code without its verifier, which ends nothing, and one with it", async () => {
+    const { records, server, person, probe } = await build(engine);
+    const { form } = await consented(server, person);
+    const { body } = await exchange(server, form);
+    const stolen = { ...form, code_verifier: "another-verifier".padEnd(43, "0") };
+    expect(new Set(await often(() => exchange(server, stolen)))).toEqual(new Set([400]));
+    expect(await audited(records)).not.toHaveProperty(["grant.replayed"]);
+    expect(await probe(body.access_token)).toBe(200);
+
+    const answers = await Promise.all(Array.from({ length: sent }, () => exchange(server, form)));
+    expect(answers.every(({ status }) => status === 400)).toBe(true);
+    expect(await audited(records)).toMatchObject({ "grant.replayed": 1 });
+    expect(await probe(body.access_token)).toBe(401);
   });
 });
 

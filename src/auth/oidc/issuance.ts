@@ -1,9 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
 import { type AdapterPayload, errors, type Provider } from "oidc-provider";
-import { consume, insert, replace, unchanged } from "../../store/port/operations.ts";
+import type { AuditEntry } from "../../store/audit/entry.ts";
+import { consume, insert, replace, unchanged, update } from "../../store/port/operations.ts";
 import type { Operation, Stored } from "../../store/port/records.ts";
 import { storeUnavailable } from "../../store/port/unavailable.ts";
-import { type GrantRecord, grantRevocationById, grants } from "../accounts/grants.ts";
+import {
+  type GrantRecord,
+  grantRevocation,
+  grantRevocationById,
+  grants,
+} from "../accounts/grants.ts";
 import { type ClientRecord, clients } from "../agents/agent.ts";
 import type { AdapterContext, NewRecord, RecordRef } from "./adapter-context.ts";
 import { type Beneficiary, whileUnchanged } from "./client-lifetime.ts";
@@ -190,15 +196,30 @@ async function checkReplays({ consumed }: Issuance, context: AdapterContext): Pr
   }
 }
 
+/** Ends a grant with every code and token that came of it, in one step.
+ *  @param entry Recorded once, by whichever of several concurrent requests ends the grant; its actor
+ *    is the client. */
+export async function endGrant(
+  grantId: string,
+  entry: Pick<AuditEntry, "action" | "target">,
+  { records, audit }: AdapterContext,
+): Promise<void> {
+  await update(records, { collection: grants, key: grantId }, async (grant) => {
+    if (grant === undefined) return grantRevocationById(records, grantId);
+    const actor = String(grant.value.clientId);
+    return [...(await grantRevocation(records, grant)), ...audit({ ...entry, actor })];
+  });
+}
+
 /** Revokes everything that came of a code or refresh token that was presented again: one of the two
  *  who have it is a thief (RFC 6749 sections 4.1.2 and 10.4). */
 export async function endReplayed(
   { model, key }: RecordRef,
-  { grantId, clientId }: AdapterPayload,
-  { records, audit }: AdapterContext,
+  { grantId }: AdapterPayload,
+  context: AdapterContext,
 ): Promise<void> {
-  const entry = { action: "grant.replayed", actor: String(clientId), target: `${model}:${key}` };
-  await records.commit([...(await grantRevocationById(records, grantId)), ...audit(entry)]);
+  if (grantId === undefined) return;
+  await endGrant(grantId, { action: "grant.replayed", target: `${model}:${key}` }, context);
 }
 
 /** What was decided on other facts must not be stored; a longer life or another registration access

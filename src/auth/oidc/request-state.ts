@@ -22,6 +22,8 @@ export interface RequestState {
   registration?: RegistrationContext;
   /** Set in a token request as soon as it uses up or issues something. */
   issuance?: PendingIssuance;
+  /** The used code that the client presented again. */
+  replayed?: { readonly ref: RecordRef; readonly value: AdapterPayload };
   /** The identity assertion that the token rests on. */
   assertion?: Assertion;
   /** The problem that made oidc-provider fail. */

@@ -13,13 +13,7 @@ import {
   type Operation,
   type Stored,
 } from "../../store/port/records.ts";
-import {
-  grantRevocation,
-  grantRevocationById,
-  grants,
-  roomForGrant,
-  underGrant,
-} from "../accounts/grants.ts";
+import { grantRevocationById, roomForGrant, underGrant } from "../accounts/grants.ts";
 import { askedBy, belongingTo, clients, isAudited, issuedTo } from "../agents/agent.ts";
 import {
   type AdapterContext,
@@ -30,7 +24,7 @@ import {
   type RecordRef,
 } from "./adapter-context.ts";
 import { clientAdapter, registrationTokenAdapter } from "./client-adapter.ts";
-import { endReplayed, issue } from "./issuance.ts";
+import { endGrant, endReplayed, issue } from "./issuance.ts";
 import { familyOf, survivorOf } from "./refresh-token-families.ts";
 import { hooksOf, pendingIssuance, type RequestState, stateOf } from "./request-state.ts";
 
@@ -92,7 +86,7 @@ class StoreAdapter implements Adapter {
     if (stored === undefined) return undefined;
     // A used code or refresh token at the token endpoint is a replay.
     if (stored.consumedAt !== undefined && Provider.ctx?.oidc.route === "token") {
-      await this.#recordReplay(stored);
+      await this.#noteReplay(ref, stored.value);
     }
     if (this.#model === "Grant") {
       stateOf(Provider.ctx).grants.set(ref.key, stored as Stored<object>);
@@ -136,15 +130,10 @@ class StoreAdapter implements Adapter {
 
   /** Ends a grant with every code and token that came of it, in one step. */
   async #revokeGrant(grantId: string): Promise<void> {
-    const { records, audit } = this.#context;
-    await update(records, { collection: grants, key: grantId }, async (grant) => {
-      if (grant === undefined) return grantRevocationById(records, grantId);
-      const actor = String(grant.value.clientId);
-      return [
-        ...(await grantRevocation(records, grant)),
-        ...audit({ action: "grant.revoked", actor, target: grantId }),
-      ];
-    });
+    const { replayed } = stateOf(Provider.ctx);
+    if (replayed !== undefined) return endReplayed(replayed.ref, replayed.value, this.#context);
+    const entry = { action: "grant.revoked", target: grantId };
+    await endGrant(grantId, entry, this.#context);
   }
 
   #refOf(id: string): RecordRef {
@@ -215,11 +204,18 @@ class StoreAdapter implements Adapter {
     });
   }
 
-  async #recordReplay({ key, value }: Stored<AdapterPayload>): Promise<void> {
-    const { records, audit } = this.#context;
-    const actor = Provider.ctx?.oidc.client?.clientId ?? String(value.clientId);
-    const target = `${this.#model}:${key}`;
-    await records.commit(audit({ action: "grant.replayed", actor, target }));
+  /** A used refresh token of the client's own ends its grant at once, before oidc-provider looks at the
+   *  scope (RFC 9700 section 4.14.2). A used code ends it only with the right verifier and redirect URI,
+   *  so that whoever finds a code in a history ends nothing (`#revokeGrant`). Any other replay is
+   *  refused, and recorded only as far as refusals are.
+   *  @throws `invalid_grant` */
+  async #noteReplay(ref: RecordRef, value: AdapterPayload): Promise<void> {
+    const { ctx } = Provider;
+    if (ctx?.oidc.client?.clientId !== value.clientId) return;
+    if (this.#model === "AuthorizationCode") stateOf(ctx).replayed = { ref, value };
+    if (this.#model !== "RefreshToken") return;
+    await endReplayed(ref, value, this.#context);
+    throw new errors.InvalidGrant("used before");
   }
 
   /** The stored record. A refresh token that was replaced long ago is found as a used one. */
