@@ -1,11 +1,15 @@
 import type { RequestHandler, Router } from "express";
 import { Problem } from "../problem.ts";
 
-/** Value of the header `Allow` for some methods; GET includes HEAD. */
+/** The `Allow` header value for a list of methods; GET implies HEAD. */
 export const allowOf = (methods: readonly string[]): string =>
   methods.join(", ").toUpperCase().replace("GET", "GET, HEAD");
 
-/** The problem of a method that a path does not have. @param allow Value of the header `Allow`. */
+/**
+ * The problem for a method that a path does not support.
+ *
+ * @param allow Value of the `Allow` header.
+ */
 export function methodNotAllowed(method: string | undefined, allow: string): Problem {
   return new Problem("method_not_allowed", {
     detail: `${method} is not possible here.`,
@@ -15,9 +19,9 @@ export function methodNotAllowed(method: string | undefined, allow: string): Pro
 }
 
 /**
- * Refuses every method that a route of Express does not have.
+ * Rejects every method that an Express route does not support.
  *
- * @param methods Those it has, in lower case.
+ * @param methods The supported methods, in lower case.
  * @throws {Problem} `method_not_allowed` with `Allow`.
  */
 export function onlyMethods(methods: readonly string[]): RequestHandler {
@@ -27,7 +31,7 @@ export function onlyMethods(methods: readonly string[]): RequestHandler {
   };
 }
 
-/** Serves a path with GET and HEAD alone. */
+/** Serves a path with GET and HEAD only. */
 export function serveReading(router: Router, path: string, handler: RequestHandler): void {
   router
     .route(path)

@@ -41,60 +41,60 @@ import { observed } from "./request-telemetry.ts";
 import { type Route, RouteTable } from "./route-table.ts";
 import { routesOf, type ServedRoute } from "./served-routes.ts";
 import { faultOf } from "./server.ts";
-/** What the HTTP surface is made from. */
+/** Dependencies of the HTTP application. */
 export interface AppOptions {
   readonly name: string;
   readonly version: string;
-  /** Public origin, without a trailing slash; the only source of addresses in answers. */
+  /** Public origin without a trailing slash; the only source of URLs in responses. */
   readonly baseUrl: string;
   readonly context: ToolContext;
-  /** What scores were compared with; see `MethodOptions`. */
+  /** Peer tables of the scores; see `MethodOptions`. */
   readonly tables: () => readonly PeerTables[];
   /** The events of alerts. */
   readonly eventLog: EventLog;
-  /** Answers that stay open. */
+  /** Open streaming responses. */
   readonly streams: Streams;
   readonly repeat: Repeat;
-  /** Listens for signals that have changed. @returns Stops listening. */
+  /** Subscribes to signal changes. @returns Unsubscribes. */
   readonly onSignal: (listener: (symbol: string) => void) => () => void;
   readonly authenticate: Authenticate;
-  /** Who is at a browser. */
+  /** Browser sessions. */
   readonly sessions: HomeOptions["sessions"];
   readonly accounts: HomeOptions["accounts"];
   readonly limits: Limits;
   readonly anonymousScopes: readonly Scope[];
-  /** Reverse proxies whose word on the caller's address counts. */
+  /** Number of trusted reverse proxies that set the client address. */
   readonly proxyHops: number;
-  /** Routers of Express with paths of their own; they read bodies themselves and so come first. */
+  /** Express routers with paths of their own; they read bodies themselves and so are mounted first. */
   readonly routers: readonly Router[];
   readonly tokenRoute: Route;
-  /** Whether usual MCP requests are answered without the SDK's own handler, which is slow. */
+  /** Whether ordinary MCP requests bypass the SDK's slower handler. */
   readonly mcpFastPath: boolean;
-  /** Only a test sets it. */
+  /** Set only by tests. */
   readonly mcpAddition?: McpAddition | undefined;
   readonly readiness: Readiness;
   readonly now: () => Date;
   readonly log: Logger;
   readonly meters: Pick<Meters, "request" | "toolCall">;
-  /** Told about every failure that is not the caller's. */
+  /** Called for every failure that the caller did not cause. */
   readonly onError: (error: unknown) => void;
-  /** Told what the MCP SDK reports, mostly why it refused a message; for debugging. */
+  /** Called with what the MCP SDK reports, mostly why it rejected a message; for debugging. */
   readonly onReport: (error: unknown) => void;
 }
 
-/** A year of https alone (RFC 6797), for this host: those below it may belong to others. */
+/** HTTPS only for a year (RFC 6797). Subdomains are excluded because they may belong to others. */
 const HSTS = "max-age=31536000";
 
 /** The HTTP surface. */
 export interface App {
   readonly handle: RequestListener;
-  /** Everything that it serves. */
+  /** Every route that the application serves. */
   readonly routes: readonly ServedRoute[];
 }
 
 /**
- * Builds the application: the table of routes for programs, and Express behind it for pages, OAuth
- * pages and documents. A request of a form that nobody sends by mistake reaches neither.
+ * Builds the application: the route table for programs, then Express for pages, OAuth pages and
+ * documents. Malformed requests are rejected before both.
  */
 export function createApp(options: AppOptions): App {
   const { name, baseUrl, now, onError } = options;
@@ -124,7 +124,7 @@ export function createApp(options: AppOptions): App {
   };
 }
 
-/** Sets the security headers. One by one: V8 is slow at names that come from a list. */
+/** Sets the security headers one by one, because V8 is slow with header names from a list. */
 function secure(res: ServerResponse): void {
   res.setHeader("x-content-type-options", SECURITY_HEADERS["x-content-type-options"]);
   res.setHeader("content-security-policy", SECURITY_HEADERS["content-security-policy"]);
@@ -132,7 +132,7 @@ function secure(res: ServerResponse): void {
   res.setHeader("cache-control", SECURITY_HEADERS["cache-control"]);
 }
 
-/** The routes that programs call: tools by REST and by MCP, tokens, and probes. */
+/** The routes that programs call: tools over REST and MCP, tokens, and health probes. */
 function programRoutes(options: AppOptions): readonly Route[] {
   const { context, name, version, now, readiness, streams, repeat } = options;
   const answers = measuredAnswers(createAnswers(context), options.meters);
@@ -154,7 +154,7 @@ function createExpress(options: AppOptions, writeError: WriteError): Express {
   app.disable("x-powered-by");
   app.disable("etag");
   app.set("trust proxy", options.proxyHops);
-  // Everything here is open to everyone.
+  // Everything below is public.
   app.use(async (_req, res, next) => {
     await countVisit(limits, contextOf(res));
     next();

@@ -9,22 +9,24 @@ import { type Credential, challenge, credentialOf } from "./credential.ts";
 import { admit, countVisit } from "./rate-limits.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** What authorization needs to know about the service. */
+/** Dependencies of authorization. */
 export interface AuthorizationOptions {
   readonly authenticate: Authenticate;
-  /** Public origin, without a trailing slash. */
+  /** Public origin without a trailing slash. */
   readonly baseUrl: string;
-  /** Scopes of agents without an owner; a challenge names them (RFC 6750 section 3). */
+  /** Scopes of agents without an owner; challenges list them (RFC 6750 section 3). */
   readonly anonymousScopes: readonly Scope[];
-  /** `credential-address` counts wrong credentials, `calls` the calls of a caller, `calls-anonymous`
-   *  those of an agent without an owner, `visits` requests without a credential. */
+  /**
+   * Quotas: `credential-address` counts invalid credentials, `calls` the calls of a caller, `calls-
+   * anonymous` those of an agent without an owner, `visits` requests without a credential.
+   */
   readonly limits: Limits;
 }
 
-/** One of the two resources: "" is the base address, "/mcp" the MCP endpoint. */
+/** One of the two protected resources: "" is the base URL, "/mcp" the MCP endpoint. */
 export type ResourcePath = "" | "/mcp";
 
-/** Why a credential was refused: whoever guesses learns nothing more. */
+/** One message for every invalid credential, so that guessing reveals nothing. */
 const UNKNOWN = "The credential is unknown, expired or revoked.";
 
 /** The next step without a valid credential. */
@@ -62,13 +64,13 @@ function getScopes(
   return `A person must claim this agent first: let them enter its claim code at ${page}. The registration gave the code, POST ${start_url} gives a new one. Then ${getToken}.`;
 }
 
-/** Address of the metadata of a protected resource (RFC 9728). */
+/** URL of the protected resource metadata (RFC 9728). */
 const metadataUrlOf = ({ baseUrl }: AuthorizationOptions, path: ResourcePath): string =>
   `${baseUrl}/.well-known/oauth-protected-resource${path}`;
 
 /**
  * Authorizes requests to one of the two protected resources (RFC 6750, RFC 9728). Every bearer token
- * and API key becomes a yes or a no here, and nowhere else.
+ * and API key is accepted or rejected here, and nowhere else.
  */
 export class ProtectedResource {
   readonly #options: AuthorizationOptions;
@@ -84,7 +86,7 @@ export class ProtectedResource {
   /**
    * Authenticates a request, counts it as a call, and checks its scopes.
    *
-   * @param scopes All are needed; none where they depend on the body, see `requireScopes`.
+   * @param scopes All are required; empty where they depend on the body, see `requireScopes`.
    * @throws {Problem} `unauthenticated`, `rate_limited`, `insufficient_scope`, or `invalid_request` for
    *   several credentials.
    */
@@ -115,7 +117,7 @@ export class ProtectedResource {
     return caller;
   }
 
-  /** @throws {Problem} `insufficient_scope` with a challenge that names every scope needed. */
+  /** @throws {Problem} `insufficient_scope` with a challenge that lists every required scope. */
   requireScopes(caller: Caller, needed: readonly Scope[]): void {
     const missing = needed.filter((scope) => !caller.scopes.has(scope));
     if (missing.length === 0) return;
@@ -134,15 +136,22 @@ export class ProtectedResource {
     });
   }
 
-  /** Authenticates again: the credential may have ended while the body arrived.
-   *  @throws {Problem} `unauthenticated` */
+  /**
+   * Authenticates again, because the credential may have been revoked while the body arrived.
+   *
+   * @throws {Problem} `unauthenticated`
+   */
   async requireStillValid(context: RequestContext): Promise<void> {
     if (!(await context.isStillValid())) {
       throw this.#unauthenticated(UNKNOWN, { error: "invalid_token" });
     }
   }
 
-  /** Counts the calls of a batch after its first. @throws {Problem} `rate_limited` */
+  /**
+   * Counts the calls of a batch after the first.
+   *
+   * @throws {Problem} `rate_limited`
+   */
   async countFurther({ res }: RequestContext, caller: Caller, calls: number): Promise<void> {
     if (calls === 0) return;
     const counted = await Promise.all(
@@ -165,7 +174,7 @@ export class ProtectedResource {
     }
   }
 
-  /** RFC 6750 section 3: the challenge names no error when no credential was looked at. */
+  /** RFC 6750 section 3: the challenge has no error code if no credential was sent. */
   #unauthenticated(detail: string, { error, next }: Challenged = {}): Problem {
     const scope = this.#options.anonymousScopes.join(" ");
     return new Problem("unauthenticated", {
@@ -182,7 +191,7 @@ export class ProtectedResource {
   }
 }
 
-/** What a challenge says beside its detail. */
+/** Further parts of a challenge. */
 interface Challenged {
   readonly error?: "invalid_token";
   readonly next?: string;
@@ -191,17 +200,17 @@ interface Challenged {
 const severalCredentials = (detail: string) =>
   new Problem("invalid_request", { detail, next: "Send one credential." });
 
-/** Whether a credential is known and came in a header that it may come in. */
+/** Whether a credential is known and came in a header that allows its kind. */
 const isHolder = (caller: Caller | undefined, { way }: Credential): caller is Caller =>
   caller !== undefined && (way === "bearer" || caller.kind === "service");
 
-/** Whether the caller behind a credential is still the same, with all the rights that it had. */
+/** Whether a credential still identifies the same caller with all of its earlier rights. */
 function isUnchanged({ kind, id, accountId, scopes }: Caller, now: Caller | undefined): boolean {
   const isSame = now?.kind === kind && now.id === id && now.accountId === accountId;
   return isSame && [...scopes].every((scope) => now.scopes.has(scope));
 }
 
-/** Counts a call; an agent without an owner has fewer. */
+/** Counts a call; agents without an owner have a smaller quota. */
 function countCall(limits: Limits, { kind, id, accountId }: Caller): Promise<Remaining> {
   const isUnclaimed = kind === "agent" && accountId === undefined;
   return limits.count(isUnclaimed ? "calls-anonymous" : "calls", `${kind}:${id}`);

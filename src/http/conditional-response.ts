@@ -2,21 +2,21 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { matchesEtag } from "../lib/etag.ts";
 import type { Answer } from "./api/answers.ts";
 
-/** A cache keeps the answer to one caller for that caller alone. */
+/** Caches must not share a response between callers. */
 const VARY = "Authorization, X-Api-Key";
 
-/** Validated whenever it is used: the next session, or print, may change it. */
+/** Responses are revalidated on each use: the next session or print may change them. */
 const REVALIDATE = "private, no-cache";
 
 /** JSON for an authorized caller. */
 interface Validated {
   readonly json: string;
-  /** Absent: it is sent as it is, and not to be stored. */
+  /** Absent for responses that must not be stored. */
   readonly etag: string | undefined;
   readonly cacheControl: string;
 }
 
-/** Sends JSON with its validator, or 304 when the caller has it already. */
+/** Sends JSON with its validator, or 304 if the caller already has it. */
 export function sendValidated(
   req: IncomingMessage,
   res: ServerResponse,
@@ -30,7 +30,7 @@ export function sendValidated(
   else res.writeHead(304).end();
 }
 
-/** Sends the answer of a tool. */
+/** Sends the result of a tool. */
 export function sendAnswer(
   req: IncomingMessage,
   res: ServerResponse,
@@ -39,7 +39,7 @@ export function sendAnswer(
   sendValidated(req, res, { json, etag, cacheControl: REVALIDATE });
 }
 
-/** Sends JSON as Express sends an object, without asking what it is. */
+/** Sends JSON with the headers Express would set, without its content negotiation. */
 export function sendJson(res: ServerResponse, json: string): void {
   res.setHeader("Content-Type", "application/json; charset=utf-8");
   res.setHeader("Content-Length", Buffer.byteLength(json));

@@ -2,21 +2,21 @@ import { documents } from "../../wellknown/index.ts";
 import { paths } from "../../wellknown/paths.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** Documents that the authorization server publishes. */
+/** Metadata documents of the authorization server. */
 const metadata: readonly string[] = [
   paths.authorizationServer,
   paths.openidConfiguration,
   paths.jwks,
 ];
 
-/** What pages of any origin may only read. */
+/** Paths that pages of any origin may only read. */
 const readable: ReadonlySet<string> = new Set([
   ...documents.map(({ path }) => path),
   ...metadata,
   paths.userInfo,
 ]);
 
-/** What pages of any origin may send to. */
+/** Paths to which pages of any origin may send requests. */
 const sendable: ReadonlySet<string> = new Set([
   paths.register,
   paths.token,
@@ -29,14 +29,14 @@ const sendable: ReadonlySet<string> = new Set([
 const openTo = (methods: string) => ({
   "access-control-allow-origin": "*",
   "access-control-allow-methods": methods,
-  // MCP clients in a browser name their protocol version wherever they ask.
+  // Browser-based MCP clients send their protocol version with every request.
   "access-control-allow-headers":
     "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, X-Api-Key",
   "access-control-expose-headers":
     "ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate",
 });
 
-/** Headers of what is open to pages of any origin, by what can be done there. */
+/** CORS headers by what a path allows. */
 const CORS_HEADERS = {
   GET: openTo("GET"),
   POST: openTo("POST"),
@@ -44,10 +44,10 @@ const CORS_HEADERS = {
   RECORD: openTo("GET, PUT, DELETE"),
 } as const;
 
-/** What people send from the pages of this site, and the page of another must not send for them. */
+/** Forms of this site, which pages of other sites must not submit. */
 const personal: ReadonlySet<string> = new Set(["/api/apply", paths.contact]);
 
-/** What pages of any origin may do at a path; nothing where a cookie counts. */
+/** What pages of any origin may do at a path; nothing where cookies authenticate. */
 function policyFor(path: string): keyof typeof CORS_HEADERS | undefined {
   if (readable.has(path)) return "GET";
   if (sendable.has(path)) return "POST";
@@ -56,16 +56,16 @@ function policyFor(path: string): keyof typeof CORS_HEADERS | undefined {
 }
 
 /**
- * Opens the documents, the API and what programs need for a token to web pages of any origin, and
- * answers preflight requests (CORS). No cookie counts there, and none is let through.
+ * Opens the documents, the API and the token endpoints to web pages of any origin, and answers
+ * preflight requests (CORS). These paths ignore cookies, and credentials mode is not allowed.
  *
- * @returns Whether the request was a preflight request, and is answered.
+ * @returns Whether the request was a preflight request and has been answered.
  */
 export function applyCors({ req, res, path }: RequestContext): boolean {
   const { method, headers } = req;
   const policy = policyFor(path);
   if (policy === undefined) return false;
-  // A request without an Origin comes from no page.
+  // A request without `Origin` does not come from a page.
   if (policy === "GET" || headers.origin !== undefined) {
     for (const [name, value] of Object.entries(CORS_HEADERS[policy])) res.setHeader(name, value);
   }

@@ -1,19 +1,22 @@
 import type { IncomingMessage } from "node:http";
 import { queryOf } from "./request-context.ts";
-/** Says why nobody is let in. @param error Of RFC 6750 section 3.1; absent when no credential was
- *  looked at. */
+/**
+ * Creates the error for a missing or invalid credential.
+ *
+ * @param error Code of RFC 6750 section 3.1; absent if no credential was sent.
+ */
 export type Refuse = (detail: string, error?: "invalid_token") => Error;
 
-/** How an endpoint words its refusals. */
+/** How an endpoint reports bad credentials. */
 interface Refusals {
   readonly refuse: Refuse;
   /** For more than one credential (RFC 6750 section 2). */
   readonly several: (detail: string) => Error;
 }
 
-/** What a caller sent to say who they are. */
+/** The credential that a caller sent. */
 export interface Credential {
-  /** The header for keys is good for nothing else. */
+  /** `x-api-key` accepts API keys only. */
   readonly way: "bearer" | "key";
   readonly text: string;
 }
@@ -21,17 +24,17 @@ export interface Credential {
 /** Credentials of RFC 6750 section 2.1. */
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
-/** What a token or key in an address is called: by RFC 6750 section 2.3, and by habit. */
+/** Query parameters that carry credentials: RFC 6750 section 2.3, and common custom names. */
 const inAddress = ["access_token", "api_key", "x-api-key"];
 
-/** A part of each of these names, or what spells a letter otherwise. */
+/** Matches any of those names, or a percent escape that could hide one. */
 const MAY_NAME_ONE = /token|key|%/;
 
 /**
- * The one credential of a request: a token or an API key in the header `Authorization`, or an API key
- * in the header `x-api-key` (spec 5.1).
+ * The single credential of a request: a token or an API key in `Authorization`, or an API key in
+ * `x-api-key` (spec 5.1).
  *
- * @throws What the endpoint makes of it.
+ * @throws The endpoint's own error.
  */
 export function credentialOf(req: IncomingMessage, { refuse, several }: Refusals): Credential {
   if (isInAddress(req)) {
@@ -48,14 +51,14 @@ export function credentialOf(req: IncomingMessage, { refuse, several }: Refusals
   return { way: "key", text: keyIn(key, refuse) };
 }
 
-/** A query is only taken apart when it may have such a name, in whatever spelling. */
+/** Parses the query only if it may contain such a name, in any encoding. */
 function isInAddress(req: IncomingMessage & { readonly originalUrl?: string }): boolean {
   if (!MAY_NAME_ONE.test(req.originalUrl ?? req.url ?? "")) return false;
   const query = queryOf(req);
   return inAddress.some((name) => query.has(name));
 }
 
-/** All values of a field; of some, `headers` has only the first. */
+/** All values of a field; `headers` keeps only the first of some fields. */
 function valuesOf({ rawHeaders }: IncomingMessage, name: string): readonly string[] {
   const values: string[] = [];
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -65,7 +68,7 @@ function valuesOf({ rawHeaders }: IncomingMessage, name: string): readonly strin
   return values;
 }
 
-/** A WWW-Authenticate value (RFC 6750 section 3); no parameter holds quotes or backslashes. */
+/** A WWW-Authenticate value (RFC 6750 section 3); no parameter contains quotes or backslashes. */
 export function challenge(parameters: Readonly<Record<string, string>>): string {
   const list = Object.entries(parameters).map(([name, value]) => `${name}="${value}"`);
   return `Bearer ${list.join(", ")}`;

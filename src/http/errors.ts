@@ -3,7 +3,7 @@ import type { ErrorRequestHandler, RequestHandler } from "express";
 import { Problem } from "../problem.ts";
 import { pathOf, requestIdOn, setRequestId } from "./request-context.ts";
 
-/** Headers of every answer that is data: it may not be sniffed, framed, cached by chance or run. */
+/** Headers of every data response: no sniffing, framing, default caching or script execution. */
 export const SECURITY_HEADERS = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -14,18 +14,18 @@ export const SECURITY_HEADERS = {
 /** Media type of a problem (RFC 9457). */
 export const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
 
-/** What an `OAuthError` consists of besides its code. */
+/** Members of an `OAuthError` besides its code. */
 interface OAuthErrorDetail {
   /** HTTP status code. */
   readonly status: number;
-  /** As RFC 6749 section 5.2 has it; printable ASCII without quotes and backslashes. */
+  /** Defined by RFC 6749 section 5.2; printable ASCII without quotes and backslashes. */
   readonly description: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Further addresses in the body, by the names that the answer to a registration has for them. */
+  /** Further URLs in the body, named as in the registration response. */
   readonly links?: Readonly<Record<string, string>>;
 }
 
-/** An error of the OAuth protocol, where `Problem` is one of the service. */
+/** An error of the OAuth protocol; `Problem` is the service's own. */
 export class OAuthError extends Error {
   override readonly name = "OAuthError";
   /** Error code of the protocol. */
@@ -39,19 +39,19 @@ export class OAuthError extends Error {
   }
 }
 
-/** Answers a request with an error, whatever was thrown. */
+/** Writes the response for a thrown value. */
 export type WriteError = (req: IncomingMessage, res: ServerResponse, error: unknown) => void;
 
-/** Answers with an error page. */
+/** Responds with an error page. */
 export type ShowErrorPage = (res: ServerResponse, error: unknown) => void;
 
 /**
- * The one place that turns an error into an answer, for the routes of programs and for Express: the
- * body of RFC 6749 for an error of OAuth, a page for a browser that opened an address, RFC 9457 for
- * every other problem, and an opaque 500 for what is no error of the caller.
+ * The single place that turns errors into responses, for the route table and for Express: the body of
+ * RFC 6749 for OAuth errors, a page for a browser navigation, RFC 9457 for every other problem, and an
+ * opaque 500 for unexpected errors.
  *
- * @param onError Told about every failure that is not the caller's.
- * @param showPage Absent: there are no pages.
+ * @param onError Called for every failure that the caller did not cause.
+ * @param showPage Absent if there are no pages.
  */
 export function createErrorWriter(
   onError: (error: unknown) => void,
@@ -60,7 +60,7 @@ export function createErrorWriter(
   return (req, res, error) => {
     if (error instanceof OAuthError && !res.headersSent) return sendOAuthError(res, error);
     const problem = asProblem(error);
-    // A failure that is a problem already was reported where it happened.
+    // A failure that is already a problem was reported where it occurred.
     if (problem.status === 500 && problem !== error) onError(error);
     if (res.headersSent) return void res.destroy();
     const path = pathOf(req.url ?? "");
@@ -72,7 +72,7 @@ export function createErrorWriter(
   };
 }
 
-/** The same writer as the last handler of an Express application. */
+/** The error writer as the last handler of an Express application. */
 export const errorHandler =
   (writeError: WriteError): ErrorRequestHandler =>
   (error, req, res, _next) =>
@@ -81,7 +81,7 @@ export const errorHandler =
 /**
  * Sends a problem.
  *
- * @param instance Path of the request; absent where a request is refused before it is routed.
+ * @param instance Path of the request; absent if the request is rejected before routing.
  */
 export function sendProblem(res: ServerResponse, problem: Problem, instance?: string): void {
   const requestId = requestIdOn(res) ?? setRequestId(res.req, res);
@@ -115,7 +115,7 @@ function sendJsonAs(res: ServerResponse, type: string, { status, headers, body }
   res.end(json);
 }
 
-/** Everything that no route took. */
+/** Handles requests that match no route. */
 export const notFound: RequestHandler = (req) => {
   throw new Problem("not_found", {
     detail: `There is nothing at ${req.method} ${req.path}.`,
@@ -123,15 +123,16 @@ export const notFound: RequestHandler = (req) => {
   });
 };
 
-/** Whether a person opened an address in a browser. Programs say that they accept anything, and
- *  browsers name HTML. */
+/**
+ * Whether a person opened the URL in a browser: browsers accept HTML by name, programs accept anything.
+ */
 export const isOpenedInBrowser = ({
   method,
   headers,
 }: Pick<IncomingMessage, "method" | "headers">): boolean =>
   method === "GET" && headers.accept?.includes("text/html") === true;
 
-/** Clients of OAuth endpoints read the members of RFC 6749 section 5.2, so these stand beside. */
+/** Clients of OAuth endpoints read the members of RFC 6749 section 5.2, so a problem there has both. */
 function membersFor(path: string, problem: Problem): object {
   if (!path.startsWith("/oauth/")) return problem.toJSON();
   const { status, detail } = problem;
@@ -144,7 +145,7 @@ function membersFor(path: string, problem: Problem): object {
   };
 }
 
-/** Failures that Express and its body reader find themselves, in the service's own words. */
+/** Rewords the errors of Express and its body parser. */
 function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   const { type, status, limit } = error as { type?: string; status?: number; limit?: number };
@@ -175,7 +176,7 @@ function asProblem(error: unknown): Problem {
   }
 }
 
-/** What a caller is told of a failure that is not theirs. */
+/** The problem for unexpected errors. */
 export const internalError = (): Problem =>
   new Problem("internal_error", {
     detail: "The failure was logged.",

@@ -4,42 +4,49 @@ import { Problem } from "../problem.ts";
 import { sendProblem } from "./errors.ts";
 import { createRequestQueue, type RequestQueue } from "./request-queue.ts";
 
-/** What a request asks for: a word on how the process is, an answer that is at hand, or work that
- *  costs several times as much. */
+/**
+ * Cost of a request: `vital` for health checks, `quick` for results that are in memory, `slow` for work
+ * that costs several times as much.
+ */
 export type Effort = "vital" | "quick" | "slow";
 
-/** Quick requests that are begun for each slow one while both wait: at worst a slow one takes about as
- *  long (measured: a token as long as 2 to 9 signals), so that quick ones get half of the time. */
+/**
+ * Quick requests started per slow one while both wait. A slow one takes as long as 2 to 9 quick ones
+ * (measured with tokens and signals), so quick ones get about half of the time.
+ */
 const QUICK_PER_SLOW = 8;
 
-/** What comes in a turn of the event loop is begun at once until the turn has lasted so long, in
- *  milliseconds: writes of many requests then reach the disk together, and nobody waits for long to be
- *  seen. */
+/**
+ * In each turn of the event loop, requests start immediately for this many milliseconds: writes of
+ * several requests then share a group commit, and new connections are still accepted soon.
+ */
 const TURN_MS = 5;
 
-/** Of those that wait, so many are begun in a turn. */
+/** Queued requests started per turn. */
 const BEGUN_TOGETHER = 8;
 
-/** Turns in which it is only listened to who comes, at most, between two in which what waits is begun.
- *  To let somebody in takes 0.1 to 0.2 ms (measured): so a flood of connections leaves time for work. */
+/**
+ * Maximum consecutive turns that only accept connections while requests wait. Accepting one takes 0.1
+ * to 0.2 ms (measured), so a flood of connections leaves time for work.
+ */
 const MAX_LISTENING = 4;
 
-/** Pause before it is looked again whether something under way has ended, in milliseconds. */
+/** Delay before checking again whether a request has finished, in milliseconds. */
 const LOOK_AGAIN_MS = 5;
 
-/** These tell operators and load balancers how the process is. Nothing is begun before them; and only
- *  where hundreds of them wait is one refused. */
+/** Health checks start before everything else, and are rejected only when hundreds of them wait. */
 const VITAL: ReadonlySet<string> = new Set(["/api/health", "/livez", "/readyz"]);
 
-/** Maybe a page of a hundred items or more, however it is spelled. */
+/** A page of a hundred items or more, in any encoding. */
 const WIDE_PAGE = /[?&]limit=(?!\d{1,2}(?:&|$))|%/;
 
-/** What is not plainly a path is worth no haste. */
+/** OAuth paths and unusually written paths have no priority. */
 const PLAIN_PATH = /^\/(?!oauth\/)/i;
 
-/** Whoever is refused is told to wait so long, in seconds, and not listened to before. To refuse takes
- *  a third of the time of an answer (measured): who asks again at once would in the end leave no time
- *  for anything else. */
+/**
+ * `Retry-After` of rejected requests, in seconds; the connection is not read before. A rejection costs
+ * a third of a response (measured), so immediate retries would consume all capacity.
+ */
 const REST_SECONDS = 3;
 
 const OVERLOADED = new Problem("overloaded", {
@@ -48,32 +55,33 @@ const OVERLOADED = new Problem("overloaded", {
   headers: { "Retry-After": String(REST_SECONDS) },
 });
 
-/** What requests are let in to. */
+/** Dependencies of the load shedder. */
 export interface LoadSheddingOptions {
   readonly handle: (req: IncomingMessage, res: ServerResponse) => void;
-  /** Reverse proxies in front: their connections bring requests of everybody. */
+  /** Number of reverse proxies in front; behind one, a connection carries requests of many clients. */
   readonly proxyHops: number;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
-  /** Told of each request that was refused. */
+  /** Called for each rejected request. */
   readonly onShed?: (effort: Effort) => void;
 }
 
 /**
- * Lets requests in as fast as they can be answered, and refuses at once what would wait too long.
+ * Admits requests as fast as they can be answered, and immediately rejects those that would wait too
+ * long.
  *
- * Most answers wait for nothing but the processor. Left alone, the process would work off whatever
- * has arrived before it looks at its sockets again, and the queue would stand in the system, where
- * nobody sees it. So in each turn of the event loop requests are begun for some milliseconds; those
- * that came beside them wait here, where they can be counted.
+ * Most responses are limited by CPU time only. Without admission control, the process would work
+ * through everything that has arrived before reading its sockets again, and the queue would grow in the
+ * kernel, where it cannot be measured. So each turn of the event loop starts requests for a few
+ * milliseconds; requests that arrive meanwhile wait in a queue here.
  */
 export function createLoadShedder(options: LoadSheddingOptions): RequestListener {
   const { handle, now, onShed, proxyHops } = options;
-  // What a proxy brings next is somebody else's.
+  // A connection from a proxy carries requests of other clients, so it is not paused.
   const rest = proxyHops === 0 ? createRest() : () => {};
   const shed = (effort: Effort, res: ServerResponse): void => {
     onShed?.(effort);
-    // In this turn, Node.js reads the rest of the request, and would go on.
+    // Node.js reads the rest of the request in this turn, and would resume the socket.
     res.once("close", () => setImmediate(rest, res.req.socket));
     sendProblem(res, OVERLOADED);
   };
@@ -99,8 +107,10 @@ export function createLoadShedder(options: LoadSheddingOptions): RequestListener
   };
 }
 
-/** Leaves what comes on a connection in the hands of the system for a while. Node.js would listen again
- *  as soon as the answers to what came before are sent. */
+/**
+ * Pauses a socket for a while, so that data waits in the kernel. Node.js resumes reading as soon as the
+ * pending responses are sent.
+ */
 function createRest(): (socket: Socket) => void {
   const resting = new WeakSet<Socket>();
   return (socket) => {
@@ -116,7 +126,11 @@ function createRest(): (socket: Socket) => void {
   };
 }
 
-/** Begins the next quick or slow request. @returns Whether there was one to begin. */
+/**
+ * Starts the next quick or slow request.
+ *
+ * @returns Whether one was waiting.
+ */
 function alternating({
   quick,
   slow,
@@ -131,22 +145,22 @@ function alternating({
 }
 
 interface Turns {
-  /** Begins something, if there is something, whatever else is under way. */
+  /** Starts a request if one waits, regardless of how many are in flight. */
   readonly first: () => boolean;
-  /** The same while there is time for it. */
+  /** Starts a request while there is time. */
   readonly next: () => boolean;
-  /** Whether there is something that cannot be begun yet. */
+  /** Whether a request waits that cannot start yet. */
   readonly isWaited: () => boolean;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
 }
 
 /**
- * Begins at once what comes alone while the turn of the event loop is young, and goes on from turn to
- * turn as long as something waits. Of those who connect, one is let in by Node.js in a turn: so while
- * they come, turns with nothing else follow.
+ * Starts requests immediately early in a turn of the event loop, and continues from turn to turn while
+ * requests wait. Node.js accepts one connection per turn, so while clients connect, turns without other
+ * work follow.
  *
- * @returns Takes what is new.
+ * @returns A function that enqueues a request.
  */
 function eachTurn({ first, next, isWaited, now }: Turns): (add: () => void) => void {
   let isTurnTaken = false;
@@ -156,7 +170,7 @@ function eachTurn({ first, next, isWaited, now }: Turns): (add: () => void) => v
   let looking: NodeJS.Timeout | undefined;
 
   const hasTime = (): boolean => now() - startedAt < TURN_MS;
-  /** @returns Whether there was something to begin. */
+  /** @returns Whether a request was waiting. */
   const beginSome = (): boolean => {
     let times = 0;
     while (times < BEGUN_TOGETHER && [first(), next()].includes(true)) {
@@ -197,7 +211,7 @@ function pathOf(url: string): string {
   return query < 0 ? url : url.slice(0, query);
 }
 
-/** Signing, hashing and writing are slow, and so are wide pages; all else is read from memory. */
+/** Signing, hashing, writes and large pages are slow; everything else is read from memory. */
 function effortOf({ method, url = "" }: IncomingMessage): Effort {
   if (VITAL.has(pathOf(url))) return "vital";
   const isRead =

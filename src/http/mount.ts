@@ -7,14 +7,14 @@ import { onlyMethods } from "./allowed-methods.ts";
 import { admit, limitBy } from "./rate-limits.ts";
 import type { Handler, Route } from "./route-table.ts";
 
-/** The handlers of operations, by id, in the order in which they run. */
+/** The handlers of each operation, by id, in order. */
 type HandlersOf<O extends Operation> = Readonly<Record<O["id"], readonly RequestHandler[]>>;
 
 /**
- * Serves operations with Express at the methods and paths that the table of operations has; every
- * other method of such a path is refused.
+ * Serves operations with Express at the methods and paths of the table of operations; other methods of
+ * these paths are rejected.
  *
- * @param limits Count requests as the table says, before any handler; absent where the handlers do.
+ * @param limits Count requests as the table says, before any handler; absent if the handlers count.
  * @throws {Problem} `method_not_allowed`, `rate_limited`
  */
 export function mount<const O extends Operation>(
@@ -33,7 +33,7 @@ export function mount<const O extends Operation>(
   }
 }
 
-/** Serves an operation by the table of routes of programs. */
+/** A route of the route table that serves an operation. */
 export const routeOf = ({ method, path }: Operation, handle: Handler): Route => ({
   method: method.toUpperCase() as Route["method"],
   path,
@@ -47,7 +47,11 @@ const pathInExpress = ({ path }: Operation): string =>
 const camelCase = (name: string): string =>
   name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** Counts a request as the table of operations says. @throws {Problem} `rate_limited` */
+/**
+ * Counts a request as the table of operations says.
+ *
+ * @throws {Problem} `rate_limited`
+ */
 export function rateLimit(limits: Limits, limit: RateLimit): RequestHandler {
   if (limit.per === "network") {
     return async ({ ip }, res, next) => {
@@ -56,8 +60,8 @@ export function rateLimit(limits: Limits, limit: RateLimit): RequestHandler {
     };
   }
   const { per, quotas } = limit;
-  // A client id is only what a request says: counted without the address, anybody could use up the
-  // limit of the client.
+  // Unauthenticated requests can name any client id. Counting it together with the address prevents
+  // strangers from using up the client's quota.
   return limitBy(limits, quotas, ({ params, ip }) =>
     per === "client" ? `${params.clientId} ${addressKey(ip)}` : addressKey(ip),
   );

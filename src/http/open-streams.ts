@@ -6,71 +6,78 @@ import { shareOf } from "../limits/share.ts";
 import { Problem } from "../problem.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** Pause between two looks whether a caller may still listen, in milliseconds: half a second after a
- *  credential has ended its streams are closed; after a second and a half where the word of it was
- *  lost. Most looks find what another request has looked up a moment before. */
+/**
+ * Interval between checks of a caller's credential, in milliseconds. After a credential ends, its
+ * streams close within half a second, or within a second and a half if the change notice was lost. Most
+ * checks hit the cache.
+ */
 const LOOK_EVERY_MS = 500;
 
-/** Looks in a row that find a caller who takes nothing of what is there; then the stream is cut. Half
- *  a minute, so that a slow network is none. */
+/**
+ * Consecutive checks without progress after which a stream is cut. Half a minute tolerates slow
+ * networks.
+ */
 const MAX_STUCK_LOOKS = 60;
 
-/** Streams that one caller can have open, a person with all their clients, agents and keys, and all
- *  callers together, in one process; and all agents that nobody answers for, who must not keep others
- *  out. */
+/**
+ * Maximum open streams in one process: per caller, per person with all clients, agents and keys, in
+ * total, and for all unclaimed agents together, so that these cannot block others.
+ */
 const MAX_OF_ONE = 5;
 const MAX_OF_ACCOUNT = 50;
 const MAX_OF_ALL = 500;
 const MAX_OF_STRANGERS = 100;
 
-/** Of those of all, and of those of strangers, the part that can be open from one network (/32 of IPv6,
- *  /24 of IPv4) while no other has any: whoever has one may have many addresses and credentials. The
- *  share of each network shrinks as the streams of others leave less. */
+/**
+ * Maximum fraction of the total, and of the unclaimed agents' part, open from one network (/32 of IPv6,
+ * /24 of IPv4) while no other network has streams, because one network can hold many addresses and
+ * credentials. The share of each network shrinks as the streams of others leave less.
+ */
 const NETWORK_PART = 1 / 2;
 
-/** Seconds after which a caller may try again: to find room, or another process. */
+/** `Retry-After` in seconds: until a stream may have closed, or another process is reached. */
 const RETRY_SECONDS = { tooMany: "10", stopping: "1" };
 
-/** Answers that stay open. */
+/** Open streaming responses. */
 export interface Streams {
   /**
-   * Lets an answer stay open while its caller reads it and the caller's credential is good.
+   * Keeps a response open while its caller reads it and the caller's credential is valid.
    *
-   * @param end Ends the answer in good order; one that is open at the next look is cut.
-   * @throws {Problem} `rate_limited` when the caller, their person, their network or everybody together has
-   *   too many;
-   *   `not_ready` when there are to be no more.
+   * @param end Ends the response normally; one that is still open at the next check is cut.
+   * @throws {Problem} `rate_limited` if the caller, their person, their network or all callers together
+   *   have too many; `not_ready` during shutdown.
    */
   hold(context: RequestContext, caller: Caller, end: () => void): void;
-  /** How many are open. */
+  /** Number of open streams. */
   readonly size: number;
-  /** Ends all of them, each with its connection, so that whoever comes back comes to another process;
-   *  there are to be no more. */
+  /**
+   * Ends all streams with their connections, so that clients reconnect to another process; no more are
+   * accepted.
+   */
   close(): void;
 }
 
-/** An answer that is open. */
+/** An open stream. */
 interface Open {
   readonly caller: string;
-  /** Who answers for the caller; `undefined`: nobody does. */
+  /** The account that owns the caller; `undefined` for unclaimed agents. */
   readonly accountId: string | undefined;
-  /** The widest network that the caller's address is in. */
+  /** The widest network of the caller's address. */
   readonly network: string;
-  /** An agent that nobody answers for. */
+  /** Whether the caller is an unclaimed agent. */
   readonly isStranger: boolean;
-  /** Ends it; the second time it is cut. */
+  /** Ends the stream; the second call cuts it. */
   end(): void;
 }
 
-/** Keeps the answers that stay open. When a credential cannot be looked up, its stream stays open
- *  until it can. */
+/** Manages the open streams. If a credential cannot be looked up, its stream stays open until it can. */
 export function createStreams(repeat: Repeat): Streams {
   const open = new Map<ServerResponse, Open>();
   let isClosed = false;
   return {
     hold(context, caller, end) {
       const { res } = context;
-      // Whoever left while the answer was prepared is never heard to leave.
+      // `close` was already emitted if the client left while the response was prepared.
       if (res.destroyed) return;
       if (isClosed) throw stopping();
       const stream = { ...listenerOf(context, caller), end: endOrCut(res, end) };
@@ -109,7 +116,7 @@ function listenerOf({ ip }: RequestContext, { kind, id, accountId }: Caller): Li
   return { caller: `${kind}:${id}`, accountId, network, isStranger };
 }
 
-/** A caller who does not read would keep an answer open that has long been ended. */
+/** The first call ends the response, the second destroys it if the caller does not read. */
 function endOrCut(res: ServerResponse, end: () => void): () => void {
   let isEnding = false;
   return () => {
@@ -119,7 +126,7 @@ function endOrCut(res: ServerResponse, end: () => void): () => void {
   };
 }
 
-/** Tells, look by look, whether a caller has taken nothing for too long. */
+/** Creates a check that reports whether a caller has read nothing for too long. */
 function stuckness(res: ServerResponse): () => boolean {
   let looks = 0;
   return () => {
@@ -128,7 +135,7 @@ function stuckness(res: ServerResponse): () => boolean {
   };
 }
 
-/** @throws {Problem} `rate_limited`. */
+/** @throws {Problem} `rate_limited` */
 function refuseTooMany(open: readonly Open[], listener: Listener): void {
   const { caller, accountId, isStranger } = listener;
   const ofOne = open.filter((stream) => stream.caller === caller);
@@ -144,13 +151,13 @@ function refuseTooMany(open: readonly Open[], listener: Listener): void {
   refuseBeyond(bound, ofStrangers, listener);
 }
 
-/** How many streams can be open, and whose. */
+/** A limit on a group of streams. */
 interface Bound {
   readonly most: number;
   readonly of: string;
 }
 
-/** @throws {Problem} `rate_limited` when so many are open, or of one network its share of them. */
+/** @throws {Problem} `rate_limited` if the group, or one network's share of it, is full. */
 function refuseBeyond({ most, of }: Bound, open: readonly Open[], { network }: Listener): void {
   if (open.length >= most) throw tooMany(`${most} streams are open, of ${of}.`);
   const ofNetwork = open.filter((stream) => stream.network === network).length;

@@ -7,11 +7,11 @@ import { refusalOf, secondsLeft } from "../limits/refusal.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /**
- * Counts each request against one or more quotas, in their order up to the first that is exceeded.
- * Several of these on one route make one list of all quotas.
+ * Counts each request against one or more quotas, in order, up to the first that is exceeded. Several
+ * of these on one route report all of their quotas.
  *
- * @param keyOf Who or what is counted; an address as `addressKey` gives it.
- * @throws {Problem} `rate_limited` when a quota is exceeded.
+ * @param keyOf The key to count by; an address must come from `addressKey`.
+ * @throws {Problem} `rate_limited` if a quota is exceeded.
  */
 export function limitBy(
   limits: Limits,
@@ -32,12 +32,20 @@ export function limitBy(
   };
 }
 
-/** Counts a request for what is open to everyone. @throws {Problem} `rate_limited`. */
+/**
+ * Counts a request to a public resource.
+ *
+ * @throws {Problem} `rate_limited`
+ */
 export async function countVisit(limits: Limits, { res, ip }: RequestContext): Promise<void> {
   admit(res, [await limits.count("visits", addressKey(ip))]);
 }
 
-/** Tells a caller what is left. @throws {Problem} `rate_limited` when a quota is exceeded. */
+/**
+ * Sets the rate limit headers.
+ *
+ * @throws {Problem} `rate_limited` if a quota is exceeded.
+ */
 export function admit(res: ServerResponse, counted: readonly Remaining[]): void {
   for (const remaining of counted) {
     res.appendHeader("RateLimit-Policy", policyItem(remaining));

@@ -3,21 +3,25 @@ import type { Response } from "express";
 import type { Caller } from "../auth/caller.ts";
 import { requestIdFrom } from "../telemetry/request-id.ts";
 
-/** Header field with which a client can name its request; the answer repeats the name. */
+/** Header with which a client can set the id of its request; the response repeats it. */
 const REQUEST_ID = "x-request-id";
 
-/** Sets the id of a request on its answer. @returns The id. */
+/**
+ * Sets the id of a request on its response.
+ *
+ * @returns The id.
+ */
 export function setRequestId(req: IncomingMessage, res: ServerResponse): string {
   const requestId = requestIdFrom(req.headers[REQUEST_ID]);
   res.setHeader(REQUEST_ID, requestId);
   return requestId;
 }
 
-/** The id that an answer carries; `undefined` before `setRequestId`. */
+/** The request id of a response; `undefined` before `setRequestId`. */
 export const requestIdOn = (res: ServerResponse): string | undefined =>
   res.getHeader(REQUEST_ID)?.toString();
 
-/** The path of a request target, as it was sent: nothing is decoded. */
+/** The path of a request target, still percent-encoded. */
 export function pathOf(url: string): string {
   if (!url.startsWith("/")) return URL.parse(url)?.pathname ?? url;
   const end = url.search(/[?#]/);
@@ -26,10 +30,10 @@ export function pathOf(url: string): string {
 
 /**
  * The network address of the client, as Express computes `req.ip`: the peer of the connection or,
- * behind reverse proxies, the address that the outermost trusted proxy names.
+ * behind reverse proxies, the address that the outermost trusted proxy reports.
  *
- * @param proxyHops Trusted reverse proxies. Addresses left of theirs in `X-Forwarded-For` are written
- *   by clients and do not count.
+ * @param proxyHops Number of trusted reverse proxies. Addresses further left in `X-Forwarded-For` are
+ *   written by clients and are ignored.
  * @returns `undefined` after the connection has closed.
  */
 export function clientAddress(req: IncomingMessage, proxyHops: number): string | undefined {
@@ -40,22 +44,26 @@ export function clientAddress(req: IncomingMessage, proxyHops: number): string |
 }
 
 /**
- * The state of one request until its answer has ended. The application creates it first of all;
- * Express passes the same object on as `res.locals`.
+ * State of one request until its response has ended. The application creates it first; Express gets the
+ * same object as `res.locals`.
  */
 export class RequestContext {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
-  /** Path of the request target, as it was sent. */
+  /** Path of the request target, still percent-encoded. */
   readonly path: string;
   readonly #proxyHops: number;
-  /** Template of the route that answers, such as `/api/alerts/:id`; logs and metrics name it. */
+  /** Template of the matching route, such as `/api/alerts/:id`, for logs and metrics. */
   route: string | undefined;
   /** Decoded values of the variable segments of the route. */
   params: Readonly<Record<string, string>> = {};
   /** Set by authorization, as is `isStillValid`. */
   caller: Caller | undefined;
-  /** Looks the credential up again. @returns Whether the caller still has the rights it came with. */
+  /**
+   * Looks the credential up again.
+   *
+   * @returns Whether the caller still has its original rights.
+   */
   isStillValid: () => Promise<boolean> = async () => false;
 
   constructor(req: IncomingMessage, res: ServerResponse, proxyHops: number) {
@@ -72,14 +80,14 @@ export class RequestContext {
   }
 }
 
-/** The context of a request, within Express. */
+/** The context of a request within Express. */
 export const contextOf = (res: ServerResponse): RequestContext =>
   (res as Response).locals as unknown as RequestContext;
 
-/** A request; a router of Express may have cut something off its address. */
+/** A request; an Express router may have removed a prefix from its URL. */
 type Asked = Pick<IncomingMessage, "url"> & { readonly originalUrl?: string };
 
-/** The whole query of a request, whatever its size; only text, no objects or lists. */
+/** The query of a request, of any size; text values only. */
 export function queryOf({ url = "", originalUrl = url }: Asked): URLSearchParams {
   const start = originalUrl.indexOf("?");
   return new URLSearchParams(start < 0 ? "" : originalUrl.slice(start + 1));

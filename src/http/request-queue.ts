@@ -1,60 +1,73 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** A request is refused when it would have to wait longer than this, in milliseconds: a thousand
- *  agents that ask in the same instant are all answered (measured: 0.2 to 0.6 ms each). */
+/**
+ * A request is rejected if its expected wait is longer than this, in milliseconds: a thousand agents
+ * that call at the same instant are all answered (measured: 0.2 to 0.6 ms each).
+ */
 const MAX_EXPECTED_MS = 1_500;
 
-/** What was let in on a wrong guess is refused when it has waited this long, in milliseconds. */
+/**
+ * A request that was admitted on a wrong estimate is rejected after waiting this long, in milliseconds.
+ */
 const MAX_WAITED_MS = 2 * MAX_EXPECTED_MS;
 
-/** Requests that may wait in any case: a guess about few is not worth much. */
+/** Requests that may always wait, because an estimate from few is unreliable. */
 const ALWAYS_ROOM_FOR = 100;
 
-/** Requests that wait at most, whatever they cost: one connection can bring thousands. */
+/** Maximum waiting requests, whatever they cost: one connection can carry thousands. */
 const MAX_WAITING = 5_000;
 
-/** Requests that are under way at most, so that a silent database does not collect them without
- *  end. What only computes is answered before the next is begun. */
+/**
+ * Maximum requests in flight, so that an unresponsive database does not accumulate them. CPU-bound
+ * requests finish before the next starts.
+ */
 const MAX_UNDER_WAY = 200;
 
-/** Weight of the newest interval in the mean interval between two beginnings; and the longest that
- *  counts, in milliseconds, so that one pause of the whole machine does not refuse hundreds. */
+/**
+ * Weight of the newest interval in the moving average of intervals between starts; and the longest
+ * interval that counts, in milliseconds, so that one pause of the machine does not cause hundreds of
+ * rejections.
+ */
 const NEWEST = 1 / 64;
 const LONGEST_MS = 50;
 
-/** A request with its answer. */
+/** A request with its response. */
 interface Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
 }
 
-/** What a queue is made from. */
+/** Dependencies of a request queue. */
 interface RequestQueueOptions {
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
   readonly begin: (exchange: Exchange) => void;
-  /** Told of each that has waited too long. */
+  /** Called for each request that has waited too long. */
   readonly onExpired: (exchange: Exchange) => void;
 }
 
-/** Requests of one kind, in the order in which they came. */
+/** A first-in, first-out queue of requests of one kind. */
 export interface RequestQueue {
   /** Whether one more would have to wait too long. */
   isFull(): boolean;
   add(exchange: Exchange): void;
-  /** Whether any waits; whoever has gone or waited too long does not. */
+  /** Whether a live request waits; disconnected and expired ones do not count. */
   hasWaiting(): boolean;
-  /** Begins the oldest. @returns Whether there was one, and few enough are under way. */
+  /**
+   * Starts the oldest request.
+   *
+   * @returns Whether one was started.
+   */
   beginNext(): boolean;
 }
 
-/** Makes an empty queue. */
+/** Creates an empty queue. */
 export function createRequestQueue({ now, begin, onExpired }: RequestQueueOptions): RequestQueue {
   const waiting: (Exchange & { readonly since: number })[] = [];
   const underWay = createUnderWay();
-  /** Mean time between two beginnings while others waited, in milliseconds. */
+  /** Mean time between two starts while others waited, in milliseconds. */
   let meanMs = 0;
-  /** When the last was begun, if others waited then. */
+  /** Time of the last start, if others waited then. */
   let begunAt: number | undefined;
 
   const dropStale = (): void => {
@@ -95,12 +108,13 @@ export function createRequestQueue({ now, begin, onExpired }: RequestQueueOption
   };
 }
 
-/** Counts the requests that are under way. One is until its answer begins, so that nobody counts who
- *  reads slowly or listens to a stream; and from when its body is there, so that nobody counts who
- *  sends slowly. */
+/**
+ * Counts requests in flight: from when the body has arrived until the response begins, so that slow
+ * senders, slow readers and streams do not count.
+ */
 function createUnderWay() {
-  // A Set that shrinks and grows leaves tables that hold on to each other, and so to every answer in
-  // them, until the next full collection of garbage.
+  // An array, because the tables of a growing and shrinking Set reference each other, and so keep every
+  // response in them alive until the next full garbage collection.
   const answers: ServerResponse[] = [];
   return {
     add({ req, res }: Exchange): void {

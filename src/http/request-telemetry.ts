@@ -6,13 +6,13 @@ import { underRequestId } from "../telemetry/request-id.ts";
 import { fail, startRequest, within } from "../telemetry/traces.ts";
 import { RequestContext, setRequestId } from "./request-context.ts";
 
-/** Requests that last so long, in milliseconds, are worth a line in the log. */
+/** Requests that take at least this long, in milliseconds, are logged as slow. */
 const SLOW_MS = 1_000;
 
-/** Such lines in a second at most, so that a bad hour does not fill the disk. */
+/** Maximum such lines per second, so that an incident does not fill the disk. */
 const MAX_LINES = 10;
 
-/** Methods that are counted by name; any other counts as `_OTHER`. */
+/** Methods counted by name; others count as `_OTHER`. */
 const METHODS: ReadonlySet<string | undefined> = new Set([
   "GET",
   "HEAD",
@@ -23,17 +23,17 @@ const METHODS: ReadonlySet<string | undefined> = new Set([
   "OPTIONS",
 ]);
 
-/** Where requests are reported to. */
+/** Dependencies of request telemetry. */
 export interface ObservedOptions {
-  /** Reverse proxies whose word on the client's address counts. */
+  /** Number of trusted reverse proxies that set the client address. */
   readonly proxyHops: number;
   readonly log: Logger;
   readonly meters: Pick<Meters, "request">;
 }
 
 /**
- * Names, measures, traces and logs each request. What is written of it is what the service itself
- * has words for: neither the address that was asked for nor anything that was sent.
+ * Adds a request id, metrics, a trace and a log line to each request. They contain only route templates
+ * and the service's own words, never the URL or the body.
  */
 export function observed(
   handle: (context: RequestContext) => void,
@@ -59,7 +59,7 @@ export function observed(
   };
 }
 
-/** The route of the table that answered, or that of Express. */
+/** The matching route of the route table, or of Express. */
 function routeOf({ route, req }: RequestContext): string {
   if (route !== undefined) return route;
   const { baseUrl = "", route: inExpress } = req as Partial<Request>;
@@ -69,7 +69,7 @@ function routeOf({ route, req }: RequestContext): string {
 const statusOf = (res: ServerResponse): string =>
   res.headersSent ? statusClass(res.statusCode) : "aborted";
 
-/** A request that has ended. */
+/** A finished request. */
 interface Ended {
   readonly context: RequestContext;
   readonly requestId: string;
@@ -78,7 +78,7 @@ interface Ended {
 
 type Report = (answered: AnsweredRequest, ended: Ended) => void;
 
-/** Failures and slow requests are logged at the level `info`, all others at `debug`. */
+/** Logs failures and slow requests at level `info`, all others at `debug`. */
 function createReporter({ log, meters }: ObservedOptions): Report {
   const ration = createRateCap(MAX_LINES);
   return (answered, ended) => {
@@ -108,24 +108,27 @@ function lineOf({ method, route }: AnsweredRequest, { context, requestId, durati
   };
 }
 
-/** The caller by an id that is no secret. */
+/** The caller's id, which is not secret. */
 function idOfCaller({ caller }: RequestContext): Readonly<Record<string, string>> {
   if (caller === undefined) return {};
   if (caller.kind === "service") return { keyId: caller.id };
   return caller.clientId === undefined ? {} : { clientId: caller.clientId };
 }
 
-/** Lets so much through in each second and no more. */
+/** Limits events per second. */
 export interface Ration {
-  /** @param nowMs By a clock that is never set. @returns How many were held back before this one;
-   *  `undefined` when this one is held back too. */
+  /**
+   * @param nowMs Monotonic time.
+   * @returns How many events were suppressed before this one; `undefined` if this one is suppressed
+   *   too.
+   */
   take(nowMs: number): number | undefined;
 }
 
 /** A second, in milliseconds. */
 const WINDOW_MS = 1_000;
 
-/** Creates a ration of so many in a second. */
+/** Creates a limit of this many events per second. */
 export function createRateCap(most: number): Ration {
   let endsAt = Number.NEGATIVE_INFINITY;
   let taken = 0;

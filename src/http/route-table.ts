@@ -3,33 +3,33 @@ import { allowOf, methodNotAllowed } from "./allowed-methods.ts";
 import type { WriteError } from "./errors.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** Answers a request. What it throws is answered by the writer of errors. */
+/** Handles a request. The error writer handles what it throws. */
 export type Handler = (context: RequestContext) => void | Promise<void>;
 
-/** A method and a path with what answers them. */
+/** A method and a path with their handler. */
 export interface Route {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** With `{name}` for a segment that varies. */
+  /** With `{name}` for a variable segment. */
   readonly path: string;
   readonly handle: Handler;
-  /** Whether a slash at the end names another resource; absent: it makes no difference. */
+  /** Whether a trailing slash makes a different path; absent: it is ignored. */
   readonly isStrict?: true;
-  /** What is answered to other methods; absent: `methodNotAllowed`. */
+  /** Handles other methods; absent: `methodNotAllowed`. */
   readonly otherMethods?: Handler;
 }
 
 /** A path with its methods. */
 interface Resource {
-  /** As logs and metrics name it, with `:name` for a segment that varies. */
+  /** For logs and metrics, with `:name` for a variable segment. */
   readonly template: string;
-  /** In lower case, of a template only: paths are matched without regard to case. */
+  /** In lower case, since paths match case-insensitively; for templates only. */
   readonly segments: readonly string[];
   readonly handlers: Map<string, Handler>;
   readonly isStrict: boolean;
   readonly otherMethods: Handler;
 }
 
-/** A route of the table as lists name it. */
+/** A route in listings. */
 interface ListedRoute {
   readonly method: string;
   readonly path: string;
@@ -37,19 +37,19 @@ interface ListedRoute {
 
 interface Match {
   readonly resource: Resource;
-  /** Values of the variable segments, still encoded. */
+  /** Values of the variable segments, still percent-encoded. */
   readonly values: readonly (readonly [name: string, value: string])[];
 }
 
 /**
- * The routes of programs: tools, MCP, tokens and what else needs no page. Each request is answered
- * here to its end, whether it succeeds or fails; Express takes only what has no route here.
+ * The routes of programs: tools, MCP, tokens and health probes. A request that matches is handled here
+ * entirely, including its errors; Express gets all others.
  */
 export class RouteTable {
   readonly routes: readonly ListedRoute[];
   readonly #writeError: WriteError;
   readonly #literal = new Map<string, Resource>();
-  /** Those with the fewest variable segments first. */
+  /** Templates with the fewest variable segments first. */
   readonly #templates: readonly Resource[];
 
   constructor(routes: readonly Route[], writeError: WriteError) {
@@ -64,7 +64,11 @@ export class RouteTable {
     this.routes = routes.map(({ method, path }) => ({ method, path: templateOf(path) }));
   }
 
-  /** Answers a request. @returns Whether there is a route with its path. */
+  /**
+   * Handles a request.
+   *
+   * @returns Whether a route matches its path.
+   */
   handle(context: RequestContext): boolean {
     const match = this.#find(context.path);
     if (match === undefined) return false;
@@ -72,8 +76,7 @@ export class RouteTable {
     return true;
   }
 
-  /** Paths are matched as Express does it: without regard to case, and with an optional slash at the
-   *  end. */
+  /** Matches paths as Express does: case-insensitively, with an optional trailing slash. */
   #find(path: string): Match | undefined {
     const exact = this.#literal.get(path);
     if (exact !== undefined) return { resource: exact, values: [] };
@@ -101,7 +104,7 @@ async function answer({ resource, values }: Match, context: RequestContext): Pro
   await (resource.handlers.get(method) ?? resource.otherMethods)(context);
 }
 
-/** Refuses every method but those that are allowed. */
+/** Rejects every method but those allowed. */
 const refuseMethod =
   (allow: string): Handler =>
   ({ req }) => {
@@ -130,7 +133,7 @@ const isTemplate = ({ template }: Resource): boolean => template.includes(":");
 const variables = ({ segments }: Resource): number =>
   segments.filter((segment) => segment.startsWith(":")).length;
 
-/** The values of a template's variable segments in a path; `undefined` when the path is another. */
+/** The values of a template's variable segments; `undefined` if the path does not match. */
 function valuesOf({ segments }: Resource, path: readonly string[]): Match["values"] | undefined {
   if (segments.length !== path.length) return undefined;
   const values: [string, string][] = [];
@@ -142,7 +145,7 @@ function valuesOf({ segments }: Resource, path: readonly string[]): Match["value
   return values;
 }
 
-/** @throws {Problem} `invalid_request` when the percent encoding is broken. */
+/** @throws {Problem} `invalid_request` if the percent encoding is malformed. */
 function decoded(value: string): string {
   try {
     return decodeURIComponent(value);

@@ -1,21 +1,21 @@
 import type { Express, Router } from "express";
 
-/** A method that the application answers at a path. */
+/** A method that the application serves at a path. */
 export interface ServedRoute {
-  /** In upper case; `*` where a path takes whatever comes. */
+  /** In upper case; `*` for any method. */
   readonly method: string;
-  /** As Express writes it, with `:name` for a part that varies. */
+  /** As Express writes it, with `:name` for a variable segment. */
   readonly path: string;
 }
 
-/** What Express 5.3 tells of a router; its published types do not know it yet. */
+/** What Express 5.3 reports about a router; its published types lack it. */
 interface Listing {
   readonly path: string | RegExp;
   readonly methods: readonly string[] | undefined;
   readonly router: Router | undefined;
 }
 
-/** Everything that an application serves, also below nested routers, in the order it is matched. */
+/** Everything that an application serves, including nested routers, in matching order. */
 export function routesOf(app: Express): readonly ServedRoute[] {
   return routesBelow(app.router, "");
 }
@@ -29,8 +29,10 @@ function routesBelow(router: Router, prefix: string): readonly ServedRoute[] {
   });
 }
 
-/** Without what says nothing: Express adds HEAD to every GET, and `*` beside others is what refuses
- *  the rest. */
+/**
+ * Omits HEAD, which Express adds to every GET, and `*` beside other methods, which is the handler that
+ * rejects the rest.
+ */
 function named(methods: readonly string[]): readonly string[] {
   const own = methods.filter(
     (method) => method !== "*" && !(method === "HEAD" && methods.includes("GET")),
@@ -38,7 +40,7 @@ function named(methods: readonly string[]): readonly string[] {
   return own.length > 0 ? own : ["*"];
 }
 
-/** A router mounted at the root adds nothing to its paths. */
+/** A router mounted at the root adds no prefix to its paths. */
 function joined(prefix: string, path: string): string {
   if (prefix === "" || prefix === "/") return path;
   return path === "/" ? prefix : prefix + path;

@@ -10,30 +10,33 @@ import type { Duplex } from "node:stream";
 import { Problem } from "../problem.ts";
 import { PROBLEM_TYPE, SECURITY_HEADERS } from "./errors.ts";
 
-/** Bounds of what a stranger can make the server keep, before it knows who that is. */
+/** Limits on what an unauthenticated client can make the server hold. */
 const BOUNDS = {
-  /** A header that takes longer to arrive ends its connection, in milliseconds; and so does a
-   *  connection on which nothing is said. */
+  /** Time for a header to arrive, in milliseconds; also closes idle new connections. */
   headersTimeout: 10_000,
-  /** The same for the whole request: 100 kB at the pace of a slow telephone. */
+  /** Time for a whole request to arrive, in milliseconds: 100 kB over a slow mobile connection. */
   requestTimeout: 30_000,
-  /** A connection that is not used ends after this, in milliseconds: what Node.js does by itself, and
-   *  clients are told. */
+  /**
+   * Time after which an unused connection closes, in milliseconds: the default of Node.js, which
+   * clients are told.
+   */
   keepAliveTimeout: 5_000,
-  /** How often it is looked whether time is up, in milliseconds: so that not too many end at once. */
+  /** Interval of timeout checks, in milliseconds; short, so that few connections expire at once. */
   connectionsCheckingInterval: 250,
-  /** Largest header with its request line, in bytes; tokens and cookies of this service take 2 kB. */
+  /** Maximum header with its request line, in bytes; tokens and cookies of this service take 2 kB. */
   maxHeaderSize: 16 * 1024,
 } as const;
 
-/** Most connections. An idle one takes 6 to 10 kB (measured), so that all together take 150 MB at most;
- *  and a process can have 20,000 files on many systems. */
+/**
+ * Maximum connections. An idle one takes 6 to 10 kB (measured), so all together take at most 150 MB;
+ * many systems allow a process 20,000 open files.
+ */
 const MAX_CONNECTIONS = 15_000;
 
-/** An answer that refuses what could not be read has so long to arrive, in milliseconds. */
+/** Time for the rejection of an unreadable request to be sent, in milliseconds. */
 const LAST_WORDS_MS = 1_000;
 
-/** What is wrong with what could not be read, by the code of the error. */
+/** Problems of unreadable requests, by Node.js error code. */
 const reasons: Readonly<Record<string, Problem>> = {
   HPE_HEADER_OVERFLOW: new Problem("headers_too_large", {
     detail: `A header has at most ${BOUNDS.maxHeaderSize} bytes, with the address.`,
@@ -54,32 +57,32 @@ const UNREADABLE = new Problem("invalid_request", {
   next: "Send a request as RFC 9112 has it.",
 });
 
-/** Makes a server that nobody can keep busy by sending little, slowly, or nothing at all. */
+/** Creates a server that slow, silent or trickling clients cannot exhaust. */
 export function createBoundedServer(listener: RequestListener): Server {
   const server = createServer({ ...BOUNDS, requireHostHeader: false }, listener);
-  // One more is read, to be seen; the rest is passed over.
+  // One field more than the maximum is read, to detect an excess; the rest is dropped.
   server.maxHeadersCount = MAX_FIELDS + 1;
   server.maxConnections = MAX_CONNECTIONS;
   server.on("clientError", refuseUnreadable);
-  // RFC 9110 section 10.1.1 lets a server pass over what it does not expect.
+  // RFC 9110 section 10.1.1 lets a server ignore an unknown expectation.
   server.on("checkExpectation", (req, res) => server.emit("request", req, res));
   return server;
 }
 
-/** Answers what is no HTTP, in the form of every other failure. */
+/** Responds to what is not HTTP, in the format of every other error. */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (socket.writableEnded) return;
   if (!socket.writable || isAnswering(socket)) {
     socket.destroy();
     return;
   }
-  // Whoever is still sending is not listened to; cut at once, the answer would be lost to them.
+  // Stops reading but does not destroy the socket yet, since a reset could discard the response.
   socket.pause();
   socket.end(wholeAnswer(reasons[error.code ?? ""] ?? UNREADABLE));
   setTimeout(() => socket.destroy(), LAST_WORDS_MS).unref();
 }
 
-/** Whether a part of an answer is on its way already, which another must not come into. */
+/** Whether part of a response has been sent, so that another one would corrupt it. */
 const isAnswering = (socket: Duplex & { readonly _httpMessage?: ServerResponse | null }): boolean =>
   socket._httpMessage?.headersSent === true;
 
@@ -96,7 +99,7 @@ function wholeAnswer(problem: Problem): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`;
 }
 
-/** Most fields of a header; browsers send twenty. */
+/** Maximum header fields; browsers send about twenty. */
 const MAX_FIELDS = 100;
 
 const NO_ADDRESS = new Problem("invalid_request", {
@@ -114,7 +117,7 @@ const NOT_ONE_HOST = new Problem("invalid_request", {
   next: "Send one Host field.",
 });
 
-/** What is wrong with the form of a request, whatever it asks for; `undefined` when nothing is. */
+/** What is wrong with the form of a request, regardless of its target; `undefined` if nothing is. */
 export function faultOf({
   url = "",
   rawHeaders,
@@ -123,12 +126,12 @@ export function faultOf({
   if (!URL.canParse(url, "http://localhost")) return NO_ADDRESS;
   if (rawHeaders.length > 2 * MAX_FIELDS) return TOO_MANY_FIELDS;
   const hosts = countHosts(rawHeaders);
-  // RFC 9112 section 3.2; before HTTP/1.1 there was no such field.
+  // RFC 9112 section 3.2; HTTP/1.0 has no Host field.
   const isOne = hosts === 1 || (hosts === 0 && httpVersion === "1.0");
   return isOne ? undefined : NOT_ONE_HOST;
 }
 
-/** Names and values take turns in what came. */
+/** Names and values alternate in `rawHeaders`. */
 function countHosts(rawHeaders: readonly string[]): number {
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {

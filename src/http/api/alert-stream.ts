@@ -13,25 +13,28 @@ import type { Route } from "../route-table.ts";
 
 const [streamAlertEvents] = alertOperations;
 
-/** News may be lost on the way: so often is looked anyway, in milliseconds. */
+/** Interval of the fallback poll in milliseconds, because a change notice can be lost. */
 const LOOK_EVERY_MS = 5_000;
 
-/** Proxies close what is silent for a minute: so often something is said, in milliseconds. */
+/**
+ * Interval of keep-alive comments in milliseconds; proxies close connections that are silent for a
+ * minute.
+ */
 const BEAT_EVERY_MS = 15_000;
 
-/** After this long a caller whose stream has ended comes back, in milliseconds. */
+/** Reconnection time sent to clients (`retry`), in milliseconds. */
 const COME_BACK_MS = 1_000;
 
-/** Events that are read at once, and so wait at most for a caller who does not read. */
+/** Events read per query. It bounds what is buffered for a client that does not read. */
 const PAGE = 100;
 
 /** Media type of server-sent events. */
 const EVENT_STREAM = "text/event-stream; charset=utf-8";
 
-/** Longest cursor, in characters. */
+/** Maximum length of a cursor, in characters. */
 const MAX_CURSOR = 200;
 
-/** What the stream is made from. */
+/** Dependencies of the alert stream. */
 export interface AlertStreamOptions {
   readonly api: ProtectedResource;
   readonly log: EventLog;
@@ -40,8 +43,8 @@ export interface AlertStreamOptions {
 }
 
 /**
- * GET /api/alerts/stream: the events of the caller's alerts as server-sent events (WHATWG HTML,
- * section 9.2). It begins after `Last-Event-ID`, or after the cursor in the query, or now.
+ * GET /api/alerts/stream: the events of the caller's alerts as server-sent events (WHATWG HTML, section
+ * 9.2). The stream starts after `Last-Event-ID`, else after the cursor in the query, else now.
  */
 export function alertStreamRoute(options: AlertStreamOptions): Route {
   const { api, log } = options;
@@ -50,7 +53,7 @@ export function alertStreamRoute(options: AlertStreamOptions): Route {
     const caller = await api.authorize(context, alertScopes);
     const asked = cursorOf(req);
     const cursor = asked ?? (await log.end(caller));
-    // An invalid cursor is refused before the stream begins.
+    // Validates the cursor before the response starts.
     const first = await log.after(caller, cursor, PAGE);
     if (req.method === "HEAD") {
       res.setHeader("Content-Type", EVENT_STREAM);
@@ -71,22 +74,22 @@ function cursorOf(req: IncomingMessage): string | undefined {
   });
 }
 
-/** A caller who is about to listen. */
+/** A caller whose stream is about to start. */
 interface Listener {
   readonly context: RequestContext;
   readonly caller: Caller;
-  /** Where the stream begins, with the events that are there already. */
+  /** Where the stream starts, with the events that are already available. */
   readonly cursor: string;
   readonly first: LoggedPage;
 }
 
-/** Sends what there is, and then whatever comes, no faster than the caller reads. */
+/** Sends the available events, then new ones as they arrive, no faster than the caller reads. */
 function follow(
   { context, caller, cursor: start, first }: Listener,
   { log, streams, repeat }: AlertStreamOptions,
 ): void {
   const { res } = context;
-  // A response that was destroyed while the first events were read emits no further close.
+  // The response emits no further `close` if it was destroyed while the first events were read.
   if (res.destroyed) return;
   streams.hold(context, caller, () => res.end());
   res.setHeader("Content-Type", EVENT_STREAM);
@@ -99,7 +102,8 @@ function follow(
     cursor = page.cursor;
     return page.hasMore ? 1 : events.length;
   };
-  // Names the place where it begins, so that whoever comes back before the first event misses none.
+  // Sends the starting cursor as an id, so that a client that reconnects before the first event misses
+  // none.
   res.write(`retry: ${COME_BACK_MS}\nid: ${start}\n\n`);
   send(first);
   const reading = repeat(

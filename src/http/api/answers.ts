@@ -7,35 +7,37 @@ import { traced } from "../../telemetry/traces.ts";
 import type { Call, Tool, ToolContext } from "../../tool.ts";
 import { parse } from "./parse.ts";
 
-/** What a tool answered. */
+/** The result of a tool call. */
 export interface Answer {
-  /** Shared by all who ask the same: not to be changed. */
+  /** Shared by all callers with the same query; must not be modified. */
   readonly value: object;
   /** `value` as JSON. */
   readonly json: string;
-  /** A strong validator of `json` (RFC 9110 section 8.8.3); absent where each caller has an answer of
-   *  their own. */
+  /**
+   * A strong validator of `json` (RFC 9110 section 8.8.3); absent where the result depends on the
+   * caller.
+   */
   readonly etag: string | undefined;
 }
 
-/** Answers tools on every surface. */
+/** Runs tools for REST and MCP. */
 export interface Answers {
   /**
-   * @param input As the caller gave it. One that is frozen, with all that is in it, is looked at once.
+   * @param input As the caller sent it. A deeply frozen input is validated once.
    * @throws {Problem} `invalid_request`, and what the tool throws.
    */
   of(tool: Tool, input: unknown, call: Call): Promise<Answer>;
 }
 
-/** What a tool that many share is asked. */
+/** A validated query of a cacheable tool. */
 interface Question {
   readonly tool: Tool;
   readonly query: z.output<Tool["input"]>;
-  /** The same for all that mean the same. */
+  /** Equal for equivalent queries. */
   readonly name: string;
 }
 
-/** Runs tools and renders what they say; what many share, once as long as it stays the same. */
+/** Runs tools and renders their results; a shared result is computed once for as long as it is valid. */
 export function createAnswers(context: ToolContext): Answers {
   const cache = createAnswerCache(context);
   const questionOf = createQuestions();
@@ -52,50 +54,51 @@ export function createAnswers(context: ToolContext): Answers {
   };
 }
 
-/** Finds out what is asked, and remembers it for inputs that cannot change. */
+/** Validates inputs, and remembers the result for inputs that cannot change. */
 function createQuestions(): (tool: Tool, input: object) => Question {
   const known = new WeakMap<object, Question>();
   return (tool, input) => {
     const before = known.get(input);
     if (before?.tool === tool) return before;
     const query = parse(tool.input, input);
-    // Members stand in the order of the schema then, with defaults in their places.
+    // The schema orders the members and fills in defaults, so equivalent inputs give the same name.
     const question = { tool, query, name: `${tool.name} ${JSON.stringify(query)}` };
     if (Object.isFrozen(input)) known.set(input, question);
     return question;
   };
 }
 
-/** The answer that many share. */
+/** A result that callers share. */
 export function answerOf(value: object): Answer {
   const json = JSON.stringify(value);
   return { value, json, etag: strongEtag(json) };
 }
 
-/** What remembered answers take in memory at most, in bytes. */
+/** Maximum memory of cached results, in bytes. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
-/** An answer takes so many bytes for each character of its JSON, as a text and as an object: measured
- *  are 1.9 to 2.7, and a text beyond Latin-1 takes one more. */
+/**
+ * Estimated bytes per character of JSON, held both as text and as an object. Measured: 1.9 to 2.7, plus
+ * 1 for text beyond Latin-1.
+ */
 const BYTES_PER_CHARACTER = 6;
 
-/** What an entry takes besides, in bytes. */
+/** Overhead of a cache entry, in bytes. */
 const BYTES_PER_ENTRY = 400;
 
-/** Keeps answers that depend on their question and the market alone. */
+/** Caches results that depend only on the query and the market. */
 export interface AnswerCache {
-  /** What was answered to a question as long as the same would be answered again. */
+  /** The cached result of a query, if a new run would return the same. */
   find(question: string): Answer | undefined;
-  /** Answers a question and remembers that. When it is refused, nothing is remembered. */
+  /** Runs a query and caches its result; errors are not cached. */
   keep(question: string, answer: () => Answer | Promise<Answer>): Promise<Answer>;
 }
 
 /**
- * Creates a cache that never answers anything but what a new run would. Between two editions of
- * the snapshots only the passing of time can change an answer, and it does so in two ways: a
- * snapshot that is of a later instant comes into view, or a time that was asked for is no longer yet
- * to come. So what is answered while no snapshot is of a later instant stays true until the next
- * edition, or until the clock is set back.
+ * Creates a cache that never returns anything but what a new run would. Between two editions of the
+ * snapshots only time can change a result: a snapshot of a later instant becomes visible, or a
+ * requested time is no longer in the future. A result computed while no snapshot lies in the future
+ * therefore stays valid until the next edition, or until the clock is set back.
  */
 export function createAnswerCache({ market, snapshots }: ToolContext): AnswerCache {
   const answers = new LRUCache<string, Answer>({
@@ -103,7 +106,7 @@ export function createAnswerCache({ market, snapshots }: ToolContext): AnswerCac
     sizeCalculation: ({ json }, question) =>
       BYTES_PER_ENTRY + BYTES_PER_CHARACTER * (question.length + json.length),
   });
-  /** Of the edition that the answers are from, and the latest instant at which one was given. */
+  /** Edition of the cached results, and the latest instant at which one was computed. */
   let known = { edition: snapshots.edition(), at: Number.NEGATIVE_INFINITY };
   const keepUp = (edition: number, at: number): void => {
     if (known.edition === edition && known.at <= at) return;
@@ -128,7 +131,7 @@ export function createAnswerCache({ market, snapshots }: ToolContext): AnswerCac
   };
 }
 
-/** Answers that are measured and traced, by tool and outcome. */
+/** Wraps `Answers` with metrics and traces, by tool and outcome. */
 export function measuredAnswers(answers: Answers, meters: Pick<Meters, "toolCall">): Answers {
   return {
     ...answers,

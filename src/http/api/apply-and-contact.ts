@@ -10,7 +10,7 @@ import { mount, rateLimit } from "../mount.ts";
 import { bytesOf } from "../oauth/oauth-request.ts";
 import { parse } from "./parse.ts";
 
-/** What applications and inquiries are taken in with. */
+/** Dependencies of the intake routes. */
 export interface IntakeRouterOptions {
   readonly intake: Pick<Intake, "apply" | "contact">;
   readonly limits: Limits;
@@ -25,13 +25,13 @@ const IS_KEY =
   "It is an API key as well: credential says how to send it, what it opens and until when.";
 
 /**
- * POST /api/apply and POST /api/contact, which need no credential (spec 5.4). What is not valid is
- * refused before it is counted against a quota: a typing mistake costs nobody their turn.
+ * POST /api/apply and POST /api/contact, which need no credential (spec 5.4). Input is validated before
+ * it counts against a quota, so a typing mistake costs nothing.
  *
- * A retried application is harmless, see `Intake.apply`; a retried inquiry is another inquiry.
+ * A retried application is idempotent, see `Intake.apply`; a retried inquiry is another inquiry.
  *
- * @throws {Problem} `invalid_request`, `content_too_large`, `unsupported_media_type`,
- *   `rate_limited`, `method_not_allowed`.
+ * @throws {Problem} `invalid_request`, `content_too_large`, `unsupported_media_type`, `rate_limited`,
+ *   `method_not_allowed`.
  */
 export function intakeRouter({ intake, limits }: IntakeRouterOptions): Router {
   const [{ limit: perApplicant }, { limit: perSender }] = applicationOperations;
@@ -43,7 +43,7 @@ export function intakeRouter({ intake, limits }: IntakeRouterOptions): Router {
   return router;
 }
 
-/** A body as it was sent, and what came of it. */
+/** A body as sent, and its validated form. */
 interface Checked<S extends z.ZodType> {
   readonly sent: { readonly email: string };
   readonly fields: z.output<S>;
@@ -62,7 +62,7 @@ function apply(intake: IntakeRouterOptions["intake"]): RequestHandler {
       data: {
         queueToken,
         name,
-        // Spec 2.2: an echo. The normalised address is what counts inside.
+        // Spec 2.2 requires an echo; internally the normalized address is the key.
         email: sent.email,
         focus,
         registeredAt: iso(registeredAt),
@@ -76,7 +76,7 @@ function contact(intake: IntakeRouterOptions["intake"]): RequestHandler {
   return async ({ ip, body }, res) => {
     const { fields } = body as Checked<typeof InquiryFields>;
     const { reference, receivedAt } = await calledFrom(ip, () => intake.contact(fields));
-    // Spec 4.3 does not show the body; it has the form of that of 4.2.
+    // Spec 4.3 does not show the body; it follows 4.2.
     res.json({
       success: true,
       message: "Your inquiry was recorded.",
@@ -85,7 +85,7 @@ function contact(intake: IntakeRouterOptions["intake"]): RequestHandler {
   };
 }
 
-/** How a queue token is used that is an API key, too (spec 5.1). */
+/** How to use a queue token that is also an API key (spec 5.1). */
 const credentialOf = ({ scopes, expiresAt }: QueueKey) => ({
   type: "api_key",
   header: "x-api-key",
@@ -93,7 +93,7 @@ const credentialOf = ({ scopes, expiresAt }: QueueKey) => ({
   expiresAt: iso(expiresAt),
 });
 
-/** Reads a JSON body and checks it against a schema: `req.body` is then a `Checked`. */
+/** Reads a JSON body and validates it: `req.body` is then a `Checked`. */
 function fields(schema: z.ZodType): readonly RequestHandler[] {
   return [
     onlyJson,
@@ -106,7 +106,7 @@ function fields(schema: z.ZodType): readonly RequestHandler[] {
   ];
 }
 
-/** No body at all is a wrong payload, not one of a wrong type. */
+/** A missing body is an invalid request, not an unsupported media type. */
 const onlyJson: RequestHandler = (req, _res, next) => {
   const isEmpty = req.headers["content-length"] === "0";
   if (isEmpty || req.is("application/json") !== false) return next();
@@ -116,7 +116,7 @@ const onlyJson: RequestHandler = (req, _res, next) => {
   });
 };
 
-/** JSON is UTF-8, whatever else the type says (RFC 8259 sections 8.1 and 11). */
+/** JSON is UTF-8 regardless of the charset parameter (RFC 8259 sections 8.1 and 11). */
 function jsonIn(bytes: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));

@@ -9,25 +9,25 @@ import type { Route } from "../route-table.ts";
 
 const [, getHealth, getReadiness, getLiveness] = serviceOperations;
 
-/** What one part says about itself. */
+/** The state of one component. */
 export interface Check {
   readonly ok: boolean;
-  /** For the operator; holds nothing a stranger must not know. */
+  /** For the operator; public, so it holds no secrets. */
   readonly detail: string;
 }
 
-/** What parts say, by name. */
+/** Checks by component name. */
 type Checks = Readonly<Record<string, Check>>;
 
-/** Asks every part whether it can do its work now. */
+/** Checks every component. */
 export type Readiness = () => Promise<{
-  /** Without these, requests are to go elsewhere. */
+  /** If one of these fails, load balancers should send requests elsewhere. */
   readonly needed: Checks;
-  /** Without these, requests are answered and something else is not done. */
+  /** If one of these fails, requests are still served, with reduced function. */
   readonly wanted: Checks;
 }>;
 
-/** What the health answer says about the process. */
+/** Dependencies of the health routes. */
 export interface HealthOptions {
   readonly context: ToolContext;
   readonly name: string;
@@ -36,19 +36,19 @@ export interface HealthOptions {
   readonly now: () => Date;
 }
 
-/** Spec 2.1 leaves the words of `security` open: they say what is active. */
+/** Spec 2.1 does not define the text of `security`; it states which protections are active. */
 const SECURITY =
   "Sanitization is active: input is validated and bounded, markup and control characters in text are refused, output is encoded. Rate limiting is active. Protected routes need a token or an API key.";
 
-/** Health is told after this many milliseconds, whether or not every part has answered by then. */
+/** The health response is sent after this many milliseconds even if a check has not finished. */
 const WAIT_MS = 700;
 
-/** Where a part does not answer in time. */
+/** Reported when a check does not finish in time. */
 const UNANSWERED = [`checks: not finished within ${WAIT_MS} ms`];
 
 /**
- * GET /api/health (spec 4.1), open to everyone. It answers 200 whatever happens to the parts:
- * `status` is `ok`, or `degraded` with what is wrong in `reasons`.
+ * GET /api/health (spec 4.1), public. It always returns 200: `status` is `ok`, or `degraded` with
+ * `reasons`.
  */
 export function healthRoute({ context, name, version, readiness, now }: HealthOptions): Route {
   const { market } = context;
@@ -73,9 +73,8 @@ export function healthRoute({ context, name, version, readiness, now }: HealthOp
 }
 
 /**
- * GET /readyz and GET /livez, open to everyone. /readyz: 200 when requests can be served, 503 when a
- * load balancer should send them elsewhere. /livez: 200 whenever the process can answer at all.
- * GET /api/health answers whatever happens to the parts.
+ * GET /readyz and GET /livez, public. /readyz returns 200 when requests can be served, and 503 when a
+ * load balancer should send them elsewhere. /livez returns 200 whenever the process can respond.
  */
 export function probeRoutes(readiness: Readiness): readonly Route[] {
   return [
@@ -94,7 +93,7 @@ export function probeRoutes(readiness: Readiness): readonly Route[] {
 
 const areWell = (checks: Checks): boolean => Object.values(checks).every(({ ok }) => ok);
 
-/** One clause for each part that is not well, as `/readyz` says it; none where all are. */
+/** One line for each failing component, as `/readyz` reports it; empty when all are healthy. */
 async function reasonsToWorry(readiness: Readiness): Promise<readonly string[]> {
   const told = readiness().then(({ needed, wanted }) =>
     Object.entries({ ...needed, ...wanted })

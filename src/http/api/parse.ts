@@ -2,14 +2,14 @@ import { distance } from "fastest-levenshtein";
 import { z } from "zod";
 import { Problem } from "../../problem.ts";
 
-/** Most issues that a refusal lists, and characters of each: the text may go to a model. */
+/** Limits on the number of issues listed and the length of each: the text may be passed to a model. */
 const MAX_ISSUES = 5;
 const MAX_ISSUE_CHARACTERS = 200;
 
 /**
- * Checks untrusted input against a schema.
+ * Validates untrusted input against a schema.
  *
- * @throws {Problem} `invalid_request` that names every member that is wrong.
+ * @throws {Problem} `invalid_request` that names each invalid member.
  */
 export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const result = schema.safeParse(value, { error: inputWords });
@@ -26,7 +26,7 @@ export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<
   });
 }
 
-/** What a member has to be, by the validator's name of the type. */
+/** Expected types, by the validator's name. */
 const TYPES: Readonly<Record<string, string>> = {
   string: "a text",
   number: "a number",
@@ -37,7 +37,7 @@ const TYPES: Readonly<Record<string, string>> = {
   record: "an object",
 };
 
-/** What texts of a known format look like. */
+/** Descriptions of known string formats. */
 const FORMATS: Readonly<Record<string, string>> = {
   datetime: "an ISO 8601 instant such as 2026-11-21T05:00:00Z",
   date: "an ISO 8601 date such as 2026-11-21",
@@ -45,20 +45,20 @@ const FORMATS: Readonly<Record<string, string>> = {
   url: "an address such as https://host.example/path",
 };
 
-/** Most members that are named where none is near. */
+/** Maximum number of known members listed when none is similar. */
 const MOST_NAMED = 20;
 
-/** Letters that may be wrong in a name which is taken for a typing mistake. */
+/** Edit distance up to which an unknown name is treated as a typo. */
 const TYPING_MISTAKES = 2;
 
-/** What counts, by what is bounded. */
+/** Units, by what is bounded. */
 const COUNTED: Readonly<Record<string, string>> = { string: " characters", array: " entries" };
 
 /**
- * What is wrong with an input, in the words of the service instead of the validator's. A message that a
- * schema has of its own goes before these.
+ * Describes an invalid input in the service's wording instead of the validator's. A schema's own
+ * message takes precedence.
  *
- * @returns `undefined` where the validator's own words do.
+ * @returns `undefined` to use the validator's message.
  */
 function inputWords(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
@@ -87,7 +87,7 @@ const typeWords = ({ input, expected }: { input?: unknown; expected: string }): 
 const valueWords = ({ values }: { values: readonly unknown[] }): string =>
   `must be ${values.length > 1 ? "one of " : ""}${values.join(", ")}`;
 
-/** @param inclusiveWord What is said where the bound itself is allowed. */
+/** @param inclusiveWord Wording for an inclusive bound. */
 function bound(
   { origin, inclusive = true }: { origin: string; inclusive?: boolean | undefined },
   value: number | bigint,
@@ -109,7 +109,7 @@ function unknownMember(key: string, schema: unknown): string {
   return `${key} is not known${names.length > 0 ? `; known are ${names.join(", ")}` : ""}`;
 }
 
-/** A member that begins like the name or is it with a typing mistake, or that has it inside. */
+/** Similarity of a name: it shares a prefix, is a typo away, or is contained. */
 function meant(key: string, name: string, member: unknown): readonly string[] {
   if (name.startsWith(key)) return [name];
   const isTyped = key.length > TYPING_MISTAKES && distance(key, name) <= TYPING_MISTAKES;
@@ -117,7 +117,7 @@ function meant(key: string, name: string, member: unknown): readonly string[] {
   return membersOf(member).some(([inner]) => inner === key) ? [`${name}.${key}`] : [];
 }
 
-/** The members of an object, also of one that may be left out or is one of several kinds. */
+/** The members of an object schema, also if it is optional or one of a union. */
 function membersOf(schema: unknown): readonly (readonly [string, unknown])[] {
   if (schema instanceof z.ZodObject) return Object.entries(schema.shape);
   if (schema instanceof z.ZodUnion) return schema.options.flatMap(membersOf);

@@ -13,19 +13,19 @@ import { queryOf, type RequestContext } from "../request-context.ts";
 import type { Handler, Route } from "../route-table.ts";
 import type { Answer, Answers } from "./answers.ts";
 
-/** Characters of the addresses that are remembered with the input that they mean. */
+/** Total characters of the URLs cached with their parsed inputs. */
 const MAX_CHARACTERS = 1_000_000;
 
-/** Longest address that is remembered, in characters: one symbol or fifty, with every filter. */
+/** Longest URL that is cached, in characters: fifty symbols with every filter. */
 const MAX_REMEMBERED_ADDRESS = 1_000;
 
-/** An address counts as longer by this, in characters, for its input. */
+/** Estimated size of a parsed input, added to the length of its URL. */
 const INPUT_CHARACTERS = 300;
 
-/** The inputs of addresses, which agents ask for again and again. */
+/** Parsed inputs by URL, because agents repeat the same requests. */
 type KnownInputs = LRUCache<string, JsonObject>;
 
-/** Offers every tool at its routes. */
+/** Creates the REST routes of every tool. */
 export function restRoutes(answers: Answers, api: ProtectedResource): readonly Route[] {
   const known: KnownInputs = new LRUCache({
     maxSize: MAX_CHARACTERS,
@@ -52,7 +52,7 @@ interface Operation {
   readonly api: ProtectedResource;
 }
 
-/** Reads the input of a tool from the query of a request. */
+/** Reads the input of a tool from the query string. */
 type ReadQuery = (context: RequestContext) => JsonObject;
 
 function withQuery({ tool, route, answers, api }: Operation, read: ReadQuery): Handler {
@@ -82,7 +82,7 @@ function withBody({ tool, route, answers, api }: Operation): Handler {
   };
 }
 
-/** Runs a tool. The audit records the address of whoever changes something. */
+/** Runs a tool. Calls that change something run with the client's address for the audit log. */
 function runFrom(
   { ip }: RequestContext,
   { effect }: Tool,
@@ -91,11 +91,11 @@ function runFrom(
   return effect === undefined ? run() : calledFrom(ip, run);
 }
 
-/** Address of what was created. */
+/** URL of the created resource. */
 const locationOf = ({ value }: Answer, { path }: ToolRoute): string =>
   `${path}/${(value as { readonly id: string }).id}`;
 
-/** @throws {Problem} `invalid_request` when the rest of a request contradicts its path. */
+/** @throws {Problem} `invalid_request` when a body or query contradicts the path. */
 function inputOf({ params }: RequestContext, route: ToolRoute, given: JsonObject): JsonObject {
   const said: JsonObject = { ...route.with, ...params };
   const names = Object.keys(said);
@@ -110,7 +110,7 @@ function inputOf({ params }: RequestContext, route: ToolRoute, given: JsonObject
   });
 }
 
-/** Remembers the input of an address. It is frozen, so that `Answers` validates it once. */
+/** Caches the input parsed from a URL. It is frozen, so `Answers` validates it once. */
 function remembered(read: ReadQuery, known: KnownInputs): ReadQuery {
   return (context) => {
     const { url = "" } = context.req;
@@ -123,8 +123,8 @@ function remembered(read: ReadQuery, known: KnownInputs): ReadQuery {
 }
 
 /**
- * Turns a query string into the input of a tool: numbers for number members, lists from commas or
- * repetition for list members, and text otherwise. What does not fit is left for the schema.
+ * Converts a query string to the input of a tool: numbers for number members, lists from commas or
+ * repetition for list members, otherwise text. The schema rejects what does not fit.
  */
 function queryReader({ input }: Tool): ReadQuery {
   const { properties = {} } = z.toJSONSchema(input, { io: "input" });
@@ -147,17 +147,17 @@ function queryReader({ input }: Tool): ReadQuery {
   };
 }
 
-/** A string of RFC 9651 section 3.3.3, as draft-ietf-httpapi-idempotency-key-header-07 has it. */
+/** A string of RFC 9651 section 3.3.3, as draft-ietf-httpapi-idempotency-key-header-07 requires. */
 const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/;
 
-/** What many clients send in its place: the key alone. */
+/** The unquoted key, which many clients send instead. */
 const BARE = /^[!-~]{1,255}$/;
 
 /**
- * The key that a request is repeated under.
+ * The idempotency key of a request.
  *
- * @returns `undefined` when it has none.
- * @throws {Problem} `invalid_request` when it is no text of 1 to 255 visible ASCII characters.
+ * @returns `undefined` without one.
+ * @throws {Problem} `invalid_request` unless it has 1 to 255 visible ASCII characters.
  */
 function idempotencyKeyOf({
   headersDistinct,
@@ -175,10 +175,10 @@ function idempotencyKeyOf({
 const unquoted = (header: string): string | undefined =>
   QUOTED.exec(header)?.[1]?.replace(/\\(.)/g, "$1");
 
-/** Largest body of a tool's route, in bytes (reliability section 5). */
+/** Maximum body size of a tool route, in bytes (reliability section 5). */
 const MAX_BODY_BYTES = 16 * 1024;
 
-/** Deepest nesting of a body; inputs of tools need two levels. */
+/** Maximum nesting depth of a body; tool inputs need two levels. */
 const MAX_BODY_DEPTH = 8;
 
 const json = express.json({ limit: MAX_BODY_BYTES, inflate: false });
@@ -187,10 +187,10 @@ const json = express.json({ limit: MAX_BODY_BYTES, inflate: false });
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * Reads a JSON body of modest size; no body at all is like an empty object.
+ * Reads a small JSON body; a missing body counts as an empty object.
  *
- * @throws {Problem} `unsupported_media_type`; other errors of the parser are worded by the writer of
- *   errors. `asObject` checks the value.
+ * @throws {Problem} `unsupported_media_type`; the error writer words other errors of the parser.
+ *   `asObject` checks the value.
  */
 async function readJson(context: RequestContext): Promise<unknown> {
   const { req } = context;
@@ -204,7 +204,7 @@ async function readJson(context: RequestContext): Promise<unknown> {
   return parseBody(json, context);
 }
 
-/** @throws {Problem} `invalid_request` when a body is no object, or too deep. */
+/** @throws {Problem} `invalid_request` when a body is not an object, or nested too deeply. */
 function asObject(body: unknown = {}): JsonObject {
   if (Array.isArray(body)) {
     throw new Problem("invalid_request", {

@@ -12,21 +12,21 @@ import { parse } from "./parse.ts";
 
 const [getMethod] = serviceOperations;
 
-/** What the published method is made from. */
+/** Dependencies of the method route. */
 export interface MethodOptions {
   readonly context: ToolContext;
   readonly api: ProtectedResource;
-  /** Every table that a kept snapshot was made with, newest first. */
+  /** All peer tables that a retained snapshot was scored with, newest first. */
   readonly tables: () => readonly PeerTables[];
 }
 
-/** A named table never changes; the newest one is asked for again after every session. */
+/** A versioned table is immutable; the current one must be revalidated after each session. */
 const CACHE = {
   named: "private, max-age=31536000, immutable",
   newest: "private, no-cache",
 } as const;
 
-/** GET /api/method/{version}: weights, thresholds and tables, for whoever may read factors. */
+/** GET /api/method/{version}: weights, thresholds and peer tables, for callers who may read factors. */
 export function methodRoute({ context, api, tables }: MethodOptions): Route {
   const cache = createAnswerCache(context);
   return routeOf(getMethod, async (request) => {
@@ -42,7 +42,7 @@ export function methodRoute({ context, api, tables }: MethodOptions): Route {
   });
 }
 
-/** Members of a query; one that comes several times is a list, which no schema here takes. */
+/** Query parameters; a repeated one becomes a list, which every schema here rejects. */
 const single = (query: URLSearchParams) =>
   Object.fromEntries(
     [...new Set(query.keys())].map((name) => {

@@ -14,11 +14,11 @@ const DAY_MS = 86_400_000;
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /**
- * Serves the discovery documents, as bytes that are made once a day, when somebody asks: only the end
- * of security.txt depends on the day.
+ * Serves the discovery documents. They are rendered on first request and once a day, because the expiry
+ * date of security.txt depends on the day.
  */
 export function discoveryRouter(site: Site, now: () => Date): Router {
-  // An address with a slash at its end is another one, that nobody was told.
+  // A path with a trailing slash is a different path, which is published nowhere.
   const router = Router({ strict: true });
   const today = () => Math.floor(now().getTime() / DAY_MS);
   for (const document of documents) {
@@ -31,7 +31,7 @@ export function discoveryRouter(site: Site, now: () => Date): Router {
         const etag = etags.get(type) ?? "";
         res.set("etag", etag);
         if (matchesEtag(req, etag)) return void res.status(304).end();
-        // Express would add a charset, which JSON and a profile do not have.
+        // Express would add a charset, which JSON and Markdown profiles do not define.
         res.setHeader("content-type", type);
         res.send(bytes);
       })
@@ -40,7 +40,7 @@ export function discoveryRouter(site: Site, now: () => Date): Router {
   return router;
 }
 
-/** A document as it is sent, with its validator by media type. */
+/** A rendered document, with an ETag per media type. */
 interface Rendering {
   readonly bytes: Buffer;
   readonly etags: ReadonlyMap<string, string>;
@@ -49,7 +49,7 @@ interface Rendering {
 function renderingOf(document: DiscoveryDocument, site: Site, today: Date): Rendering {
   const content = document.render(site, { today, sha256 });
   const text = typeof content === "string" ? content : JSON.stringify(content);
-  // Two types of one document are two representations (RFC 9110 section 8.8.1).
+  // Two media types of one document are two representations (RFC 9110 section 8.8.1).
   const etags = document.mediaTypes.map(
     (type) => [type, `"${sha256(`${type}\n${text}`)}"`] as const,
   );
@@ -69,17 +69,17 @@ function headersOf(document: DiscoveryDocument, site: Site): RequestHandler {
   };
 }
 
-/** Whoever accepts none of them gets the first: a document is better than a refusal. */
+/** Clients that accept none of the types get the first: a document is more useful than a 406. */
 function typeFor(req: Request, { mediaTypes }: DiscoveryDocument): string {
   const [usual, ...others] = mediaTypes;
   return (others.length > 0 && req.accepts([...mediaTypes])) || usual;
 }
 
 /**
- * GET /.well-known/webhook-keys.json: what the `v1a` signatures of deliveries are verified with;
- * readable from any web page, cacheable for five minutes.
+ * GET /.well-known/webhook-keys.json: the public keys of the `v1a` webhook signatures; open to any
+ * origin, cacheable for five minutes.
  *
- * @param keys The set of the moment; keys are rotated while the service runs.
+ * @param keys Returns the current set; keys are rotated while the service runs.
  */
 export function webhookKeysRouter(keys: () => WebhookKeySet): Router {
   const router = Router();

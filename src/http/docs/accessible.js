@@ -1,4 +1,4 @@
-// What the markup of the reference leaves out for people who hear it, or use no mouse.
+// Adds what Swagger UI's markup lacks for screen reader and keyboard users.
 const names = {
   "#servers": () => "Server",
   ".examples-select-element": () => "Example",
@@ -15,7 +15,7 @@ function nameControls() {
   }
 }
 
-// Who speaks to a computer says what they see (WCAG 2.2, 2.5.3).
+// Speech input users speak the visible label (WCAG 2.2, 2.5.3).
 function nameAsShown() {
   for (const button of document.querySelectorAll("button[aria-label]")) {
     const name = button.getAttribute("aria-label");
@@ -28,7 +28,7 @@ function reachLongTexts() {
   for (const text of document.querySelectorAll("pre.microlight:not([tabindex])")) text.tabIndex = 0;
 }
 
-// The summary makes room for what it stands in for: a page has one main part.
+// Removes the summary once the reference has loaded: a page has one main element.
 function endSummary() {
   if (document.querySelector(".opblock") !== null) document.querySelector("#summary")?.remove();
 }

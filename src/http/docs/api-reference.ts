@@ -20,8 +20,8 @@ import { MARKDOWN_PATH, REDIRECT_PATH, redirectPage, referencePage } from "./ref
 const ASSETS = `${paths.reference}/assets`;
 
 /**
- * What a page of the reference may do. Swagger UI needs no inline style: what it sets, it sets by
- * script, which a policy does not count.
+ * Content security policy of the reference page. Swagger UI needs no inline styles: it sets styles
+ * through the CSSOM, which the policy does not restrict.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -41,12 +41,12 @@ const PAGE_HEADERS = {
   "cross-origin-resource-policy": "same-origin",
 } as const;
 
-/** Texts may be kept for as long as the other documents. */
+/** Cache lifetime of the texts, equal to that of the other documents. */
 const TEXT_HEADERS = { "cache-control": "public, max-age=300", vary: "Accept" } as const;
 
 /**
- * GET /docs/api: the API reference, as a page or as Markdown, with the files that the page loads. All
- * of it is made when it is first asked for.
+ * GET /docs/api: the API reference as a page or as Markdown, with its assets. Everything is rendered on
+ * first request.
  */
 export function apiDocsRouter(site: Site): Router {
   const assets = memo(readAssets);
@@ -82,11 +82,13 @@ function redirectText(site: Site, assets: ReadonlyMap<string, Asset>): string {
   return redirectPage(site, { styles: [styleAddress], scripts }).toString();
 }
 
-/** Programs that take anything only read, which they can anywhere, and keep no cookie that would end
- *  their being sent to where they are. */
+/**
+ * Whether a client is a browser. Programs that accept anything only read, and keep no cookie that would
+ * end the redirect to the public address.
+ */
 const isBrowser = ({ headers }: Request): boolean => headers.accept?.includes("text/html") === true;
 
-/** A text as it is sent, with its validator. */
+/** A text with its validator. */
 interface Text {
   readonly type: string;
   readonly text: string;
@@ -99,7 +101,7 @@ const textOf = (type: string, text: string): Text => ({
   etag: strongEtag(text),
 });
 
-/** Sends a text under a strong validator (RFC 9110 sections 8.8.3 and 13.1.2). */
+/** Sends a text with a strong validator (RFC 9110 sections 8.8.3 and 13.1.2). */
 function send(req: Request, res: Response, { type, text, etag }: Text): void {
   res.set(type === "html" ? PAGE_HEADERS : {}).set({ ...TEXT_HEADERS, etag });
   if (matchesEtag(req, etag)) res.status(304).end();
@@ -119,13 +121,13 @@ function serveAsset(assets: () => ReadonlyMap<string, Asset>): RequestHandler {
   };
 }
 
-/** A file never changes under an address with its digest. */
+/** A URL that contains the digest always returns the same content. */
 const headersOf = ({ digest }: Asset, { query }: Request) => ({
   "cache-control": query.v === digest ? "public, max-age=31536000, immutable" : "no-cache",
   "cross-origin-resource-policy": "same-origin",
 });
 
-/** Every operation in a line, by group: what there is to read until the reference is there. */
+/** One line per operation, by group: shown until the reference has loaded. */
 function operationSummary(documents: readonly DocumentPlace[]): Html {
   const groups = Object.groupBy(operationsWith(documents), ({ tag }) => tag);
   return html`${Object.keys(tags).map((tag) => section(tag as Tag, groups[tag as Tag] ?? []))}`;

@@ -11,7 +11,7 @@ const HERE = dirname(fileURLToPath(import.meta.url));
 const require = createRequire(import.meta.url);
 const SWAGGER_UI = dirname(require.resolve("swagger-ui-dist/package.json"));
 
-/** Folder of each file that the page loads, or that says who made it. */
+/** Folder of each asset and license notice. */
 const folders = {
   "swagger-ui.css": SWAGGER_UI,
   "swagger-ui-bundle.js": SWAGGER_UI,
@@ -22,23 +22,27 @@ const folders = {
   "signed-in.js": HERE,
 } as const;
 
-/** Name of such a file. */
+/** Name of an asset. */
 type AssetName = keyof typeof folders;
 
-/** A file as it is sent. */
+/** A file to serve. */
 export interface Asset {
-  /** Ending that tells its type. */
+  /** File extension, which determines the media type. */
   readonly type: "css" | "js" | "txt";
   readonly bytes: Buffer;
   /** Changes with every change of the file. */
   readonly digest: string;
-  /** The same, compressed; made when it is first asked for. */
+  /** The compressed file; created on first request. */
   readonly gzipped: () => Promise<Buffer>;
 }
 
 const compress = promisify(gzip);
 
-/** Reads the files. @returns What finds one by its name. */
+/**
+ * Reads the assets.
+ *
+ * @returns Assets by name.
+ */
 export function readAssets(): ReadonlyMap<string, Asset> {
   return new Map(Object.entries(folders).map(([name, folder]) => [name, read(name, folder)]));
 }
@@ -57,7 +61,7 @@ function read(name: string, folder: string): Asset {
   };
 }
 
-/** Address of a file for the page: another one for other contents. */
+/** URL of an asset; it contains the digest, so new contents get a new URL. */
 export const assetAddress =
   (assets: ReadonlyMap<string, Asset>, folder: string) =>
   (name: AssetName): string =>

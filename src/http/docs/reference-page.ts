@@ -2,21 +2,21 @@ import { OPENAPI_TYPE, paths } from "../../../wellknown/paths.ts";
 import type { Site } from "../../../wellknown/site.ts";
 import { type Html, html } from "../pages/html.ts";
 
-/** Addresses of what the page loads. */
+/** URLs of the page's assets. */
 export interface ReferenceAssets {
   readonly styles: readonly string[];
   readonly scripts: readonly string[];
 }
 
-/** Where the reference is as Markdown, for whoever cannot say what they accept. */
+/** Path of the Markdown version, for clients that cannot set `Accept`. */
 export const MARKDOWN_PATH = `${paths.reference}.md`;
 
-/** Where a browser comes back to from the authorization server. */
+/** Redirect URI of the page's OAuth client. */
 export const REDIRECT_PATH = `${paths.reference}/oauth2-redirect.html`;
 
 /**
- * The API reference. A summary stands there until its script has made the rest, and for good where
- * none runs.
+ * The API reference page. A summary is shown until the script has loaded the reference, and permanently
+ * without JavaScript.
  */
 export function referencePage(site: Site, assets: ReferenceAssets, summary: Html): Html {
   const { name } = site;
@@ -37,7 +37,10 @@ ${summary}</main>
 `;
 }
 
-/** Where a browser comes back to: it hands on what it was told, and closes if it can. */
+/**
+ * The redirect target of the OAuth flow: it passes the response to the reference and closes its window
+ * if it can.
+ */
 export function redirectPage(site: Site, assets: ReferenceAssets): Html {
   return html`${start("Signed in", site, assets)}
 <main>

@@ -1,4 +1,4 @@
-// Tells the reference what the authorization server answered.
+// Passes the authorization response to the reference page.
 new BroadcastChannel("api-reference").postMessage(location.search);
 history.replaceState(null, "", location.pathname);
 close();

@@ -1,4 +1,4 @@
-// Starts the reference. Everything that it needs to know of the service stands in the page.
+// Starts Swagger UI with the settings embedded in the page.
 const root = document.querySelector("#reference");
 const { document: address, redirect } = root.dataset;
 
@@ -7,7 +7,7 @@ const followScheme = () => document.documentElement.classList.toggle("dark-mode"
 dark.addEventListener("change", followScheme);
 followScheme();
 
-// Underscores are part of the names of operations, not spaces as in addresses of earlier versions.
+// Treats underscores as part of operation ids, not as spaces as earlier versions did.
 const parseDeepLinkHash =
   (_, { layoutActions }) =>
   (hash) => {
@@ -19,7 +19,7 @@ const parseDeepLinkHash =
     layoutActions.scrollTo(target);
   };
 
-// The path stands in the button that unfolds the operation, where no link can be.
+// Renders the path as plain text, because it is inside a button, which cannot contain a link.
 const OperationSummaryPath =
   (_, { React }) =>
   ({ operationProps }) => {
@@ -49,14 +49,14 @@ const reference = SwaggerUIBundle({
   defaultModelsExpandDepth: 0,
   displayRequestDuration: true,
   syntaxHighlight: { theme: "tomorrow-night" },
-  // It would send the address of this service to another site.
+  // The validator would send the URL of this service to another site.
   validatorUrl: null,
   oauth2RedirectUrl: new URL(redirect, location.href).href,
 });
 reference.initOAuth({ usePkceWithAuthorizationCodeGrant: true });
 
-// The window in which a person signs in does not know this one: the pages there are kept apart from
-// whatever opened them. What it was told comes over a channel of this site.
+// The sign-in window has no opener, because the pages there use cross-origin isolation. It passes its
+// result over a broadcast channel of this site.
 new BroadcastChannel("api-reference").onmessage = ({ data }) => {
   const { auth, redirectUrl, state, callback, errCb } = window.swaggerUIRedirectOauth2 ?? {};
   const answer = new URLSearchParams(data);

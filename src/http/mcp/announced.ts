@@ -1,9 +1,9 @@
-/** The newest revision of the protocol, which has no sessions. */
+/** The latest protocol revision, which has no sessions. */
 export const MODERN = "2026-07-28";
 
-/** What the endpoint announces to clients of the newest revision and in discovery documents. */
+/** Capabilities announced to clients of the latest revision and in discovery documents. */
 export const announced = {
-  /** Revisions of the protocol, the newest first. */
+  /** Supported protocol revisions, newest first. */
   versions: [MODERN, "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"],
   capabilities: {
     tools: { listChanged: false },
@@ -12,7 +12,7 @@ export const announced = {
     completions: {},
     extensions: {
       "io.modelcontextprotocol/oauth-client-credentials": {},
-      // Grants on identity assertions (ID-JAG), which the authorization server announces as well.
+      // Identity assertion grants (ID-JAG), which the authorization server announces as well.
       "io.modelcontextprotocol/enterprise-managed-authorization": {},
     },
   },

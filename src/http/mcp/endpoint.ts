@@ -23,25 +23,25 @@ import {
   ownNames,
 } from "./server-factory.ts";
 
-/** A credential may have ended while a body took longer than this to arrive, in milliseconds. */
+/** A credential is checked again if the body took longer than this to arrive, in milliseconds. */
 const SLOW_BODY_MS = 500;
 
-/** What the MCP endpoint is made from. */
+/** Dependencies of the MCP endpoint. */
 export interface McpOptions extends McpServerOptions {
   readonly mcp: ProtectedResource;
-  /** Answers that stay open. */
+  /** Open streaming responses. */
   readonly streams: Streams;
-  /** Listens for signals that have changed. @returns Stops listening. */
+  /** Subscribes to signal changes. @returns Unsubscribes. */
   readonly onSignal: (listener: (symbol: string) => void) => () => void;
-  /** Told what the SDK reports, mostly why it refused a message; for debugging. */
+  /** Called with what the SDK reports, mostly why it rejected a message; for debugging. */
   readonly onReport: (error: unknown) => void;
-  /** Whether usual requests are answered without the SDK's own handler, which is slow. */
+  /** Whether ordinary requests bypass the SDK's slower handler. */
   readonly mcpFastPath: boolean;
 }
 
 type NewServer = ReturnType<typeof createServerFactory>;
 
-/** A message of a caller who may send it. */
+/** A message from an authorized caller. */
 interface Received {
   readonly caller: Caller;
   readonly message: unknown;
@@ -49,8 +49,10 @@ interface Received {
 
 type Answer = (context: RequestContext, received: Received) => Promise<void>;
 
-/** The MCP endpoint: every protocol revision from 2024-11-05 to 2026-07-28, without sessions. Usual
- *  requests are answered by two servers that stay, unless that is turned off. */
+/**
+ * The MCP endpoint: every protocol revision from 2024-11-05 to 2026-07-28, without sessions. Two long-
+ * lived servers answer ordinary requests, unless the fast path is disabled.
+ */
 export function createEndpoint(options: McpOptions): Handler {
   const { baseUrl, mcp, mcpFastPath, onReport } = options;
   const newServer = createServerFactory(options);
@@ -72,7 +74,7 @@ export function createEndpoint(options: McpOptions): Handler {
     mcp.requireScopes(caller, scopesOf(message));
     await withinTraceOf(message, async () => {
       const answer = () => usual && answerUsual?.(usual, authInfoOf(caller));
-      // The audit records the address of whoever changes something.
+      // The audit log records the client address of changes.
       const answering = isRead ? answer() : calledFrom(context.ip, answer);
       if (answering === undefined) await answerBySdk(context, { caller, message });
       else (await answering)(res);
@@ -83,7 +85,10 @@ export function createEndpoint(options: McpOptions): Handler {
 /** Whether a request calls a tool that changes something. */
 const isChange = ({ params }: JSONRPCRequest): boolean => changing.has(params?.name);
 
-/** Hands messages to the SDK, which reports refusals and failures alike: the status tells. */
+/**
+ * Passes messages to the SDK. It reports rejections and failures through one callback; the status tells
+ * them apart.
+ */
 function sdkAnswerer(newServer: NewServer, options: McpOptions): Answer {
   const { onError, onReport } = options;
   const reports = new AsyncLocalStorage<unknown[]>();
@@ -95,7 +100,7 @@ function sdkAnswerer(newServer: NewServer, options: McpOptions): Answer {
   const common = newHandler();
   return async (context, { caller, message }) => {
     const { req, res, ip } = context;
-    // The SDK accepts nothing but both names.
+    // The SDK requires both media types by name.
     if (acceptsBoth(req.headers)) req.headers.accept = BOTH_FORMS;
     const reported: unknown[] = [];
     res.once("finish", () => {
@@ -111,13 +116,13 @@ function sdkAnswerer(newServer: NewServer, options: McpOptions): Answer {
   };
 }
 
-/** A message that subscribes to changes, and the handler of the SDK that answers it. */
+/** A message that subscribes to changes, and the SDK handler that answers it. */
 interface Subscription extends Received {
-  /** For this answer alone, so that it can be ended in good order when the others go on. */
+  /** One handler per response, so that it can be closed without affecting others. */
   readonly handler: ReturnType<typeof createMcpHandler>;
 }
 
-/** Keeps an answer open, and notifies it of the signals that the message names. */
+/** Keeps a response open, and notifies it of changes of the signals that the message lists. */
 function stayOpen(
   request: RequestContext,
   { handler, caller, message }: Subscription,
@@ -135,11 +140,11 @@ function stayOpen(
 }
 
 /**
- * A browser names the page that calls. While the service is on this machine, only pages from this
- * machine may call it: the host name of another site could resolve to here (DNS rebinding, MCP
- * 2026-07-28). Elsewhere any page may, since no cookie counts.
+ * Checks `Origin`. While the service runs on localhost, only pages of localhost may call it, because
+ * the host name of another site could resolve to it (DNS rebinding, MCP 2026-07-28). On other hosts any
+ * page may, since cookies do not authenticate here.
  *
- * @returns Throws the problem `forbidden_origin`.
+ * @returns A check that throws the problem `forbidden_origin`.
  */
 function ownOriginGuard(baseUrl: string): (origin: string | undefined) => void {
   const isLocal = isLoopbackHost(new URL(baseUrl).hostname);
@@ -154,11 +159,11 @@ function ownOriginGuard(baseUrl: string): (origin: string | undefined) => void {
   };
 }
 
-/** Whether a message asks for an answer that stays open (MCP 2026-07-28, subscriptions). */
+/** Whether a message opens a subscription stream (MCP 2026-07-28, subscriptions). */
 const isListening = (message: unknown): boolean =>
   (message as { readonly method?: unknown } | null | undefined)?.method === "subscriptions/listen";
 
-/** Operations on resources and prompts: all of them are about signals. */
+/** Methods of resources and prompts: all of them concern signals. */
 const ON_SIGNALS: ReadonlySet<unknown> = new Set([
   "resources/read",
   "prompts/get",
@@ -173,12 +178,12 @@ const scopesOfTools: ReadonlyMap<unknown, readonly Scope[]> = new Map(
   tools.map(({ name, scopes }) => [name, scopes]),
 );
 
-/** The scopes that a message of MCP, or the messages of a batch, need together. */
+/** The scopes that a message, or the messages of a batch, require together. */
 function scopesOf(body: unknown): readonly Scope[] {
   return Array.isArray(body) ? [...new Set(body.flatMap(scopesOfOne))] : scopesOfOne(body);
 }
 
-/** Nothing but the method and the name decides; whatever else is wrong may not make it need less. */
+/** Only the method and the name decide; other errors in the message must not lower the requirement. */
 function scopesOfOne(message: unknown): readonly Scope[] {
   const { method, params } = membersOf(message);
   if (ON_SIGNALS.has(method)) return OF_SIGNALS;
@@ -186,5 +191,5 @@ function scopesOfOne(message: unknown): readonly Scope[] {
   return scopesOfTools.get(membersOf(params).name) ?? NONE;
 }
 
-/** Of what is no object, none. */
+/** Empty for anything but an object. */
 const membersOf = (value: unknown): Readonly<Record<string, unknown>> => Object(value);

@@ -16,24 +16,24 @@ import { isUsualJson } from "./message-body.ts";
 import { MuxTransport } from "./mux-transport.ts";
 import { jsonOf } from "./tool-result-json.ts";
 
-/** What the fast path is made from. */
+/** Dependencies of the fast path. */
 interface FastOptions {
   readonly newServer: (about: { readonly era: ProtocolEra }) => McpServer;
-  /** Told what the SDK reports. */
+  /** Called with what the SDK reports. */
   readonly onReport: (error: unknown) => void;
 }
 
 /** Writes an answer. */
 type Write = (res: ServerResponse) => void;
 
-/** @returns `undefined` when the request is for the SDK's handler after all. */
+/** @returns `undefined` if the request must go to the SDK's handler. */
 export type AnswerUsual = (usual: Usual, authInfo: AuthInfo) => Promise<Write> | undefined;
 
 /**
- * Answers usual requests with servers that live as long as the service. The SDK's own handler, which
- * knows the whole protocol, builds one for each request; that takes far longer than to answer.
+ * Answers ordinary requests with servers that live as long as the service. The SDK's own handler covers
+ * the whole protocol but builds a server per request, which takes far longer than the answer.
  *
- * @returns Answers a request of a caller who may make it.
+ * @returns Answers a request of an authorized caller.
  */
 export function createFastPath({ newServer, onReport }: FastOptions): AnswerUsual {
   const start = (era: ProtocolEra): MuxTransport => {
@@ -51,7 +51,7 @@ export function createFastPath({ newServer, onReport }: FastOptions): AnswerUsua
 
 type WriteResponse = (res: ServerResponse, response: JSONRPCResponse) => void;
 
-/** As the SDK's handler writes answers. Before 2026-07-28 each is an event. */
+/** Writes responses as the SDK's handler does. Before 2026-07-28 each is a server-sent event. */
 const writers: Readonly<Record<ProtocolEra, WriteResponse>> = {
   modern(res, response) {
     res.statusCode = statusOf(response);
@@ -66,19 +66,19 @@ const writers: Readonly<Record<ProtocolEra, WriteResponse>> = {
   },
 };
 
-/** One failure of a handler has a status of its own, as MCP 2026-07-28 demands. */
+/** MCP 2026-07-28 requires a distinct HTTP status for one error of a handler. */
 function statusOf(response: JSONRPCResponse): number {
   const code = "error" in response ? response.error.code : undefined;
   return code === ProtocolErrorCode.MissingRequiredClientCapability ? 400 : 200;
 }
 
-/** How a message came. */
+/** A message as received. */
 export interface Received {
   readonly headers: IncomingHttpHeaders;
   readonly body: unknown;
 }
 
-/** A request that has nothing unusual about it. */
+/** A request that the fast path can answer. */
 export interface Usual {
   readonly era: ProtocolEra;
   readonly message: JSONRPCRequest;
@@ -86,11 +86,10 @@ export interface Usual {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** By method, the names that are usual to ask for; of a method that is not here, all are. */
+/** Names that the fast path accepts, by method; all names for a method that is not listed. */
 export type UsualNames = Readonly<Record<string, ReadonlySet<unknown>>>;
 
-/** Methods that are answered at once and in one piece, each with the parameter that names what is
- *  asked for, if it has one. */
+/** Methods with a single immediate response, each with the parameter that names its target, if any. */
 const methods: ReadonlyMap<unknown, "name" | "uri" | undefined> = new Map([
   ["tools/call", "name"],
   ["tools/list", undefined],
@@ -102,20 +101,20 @@ const methods: ReadonlyMap<unknown, "name" | "uri" | undefined> = new Map([
   ["completion/complete", undefined],
 ]);
 
-/** Parameters of requests that belong to others. */
+/** Parameters that continue an earlier request. */
 const CONTINUING = ["inputResponses", "requestState", "task"];
 
-/** What is said about requests that are told of meanwhile, or belong to a task. */
+/** Metadata of requests with progress notifications or logging, or of tasks. */
 const ACCOMPANIED = ["progressToken", LOG_LEVEL_META_KEY, RELATED_TASK_META_KEY];
 
-/** What the name of a thing looks like in a header as it is: not encoded, and kept by every proxy. */
+/** A name that appears unencoded in a header and passes every proxy unchanged. */
 const PLAIN_NAME = /^(?!=\?)[!-~]+$/;
 
 /**
- * Finds out whether a message is a usual request: a single one, for one answer, and with headers that
- * agree with it. What is not right in another way, the server that gets it refuses.
+ * Finds out whether a message is an ordinary request: a single one, with a single response, and headers
+ * that agree with it. The server rejects other errors.
  *
- * @returns `undefined` when there is anything unusual.
+ * @returns `undefined` for anything unusual.
  */
 export function usualRequest({ headers, body }: Received, names: UsualNames): Usual | undefined {
   if (!isUsualJson(headers) || !isKnown(body)) return undefined;
@@ -128,11 +127,10 @@ export function usualRequest({ headers, body }: Received, names: UsualNames): Us
   return fits ? { era, message: body } : undefined;
 }
 
-/** Members of a request of JSON-RPC. */
+/** Members of a JSON-RPC request. */
 const MEMBERS: ReadonlySet<string> = new Set(["jsonrpc", "id", "method", "params"]);
 
-/** Whether a message is a request with a method that there is, in the form of JSON-RPC. The SDK
- *  checks the form again, at length. */
+/** Whether a message is a JSON-RPC request with a known method. The SDK's own check is slow. */
 function isKnown(body: unknown): body is JSONRPCRequest {
   if (!isObject(body) || !methods.has(body.method) || body.jsonrpc !== "2.0") return false;
   const isNamed = typeof body.id === "string" || Number.isSafeInteger(body.id);
@@ -143,13 +141,13 @@ function isKnown(body: unknown): body is JSONRPCRequest {
   return isObject(_meta);
 }
 
-/** What a request asks for. */
+/** The target of a request. */
 interface Asked {
   readonly method: string;
   readonly name: unknown;
 }
 
-/** Whether the three headers of the newest revision say what the message says. */
+/** Whether the three headers of the latest revision agree with the message. */
 function fitsModern(headers: IncomingHttpHeaders, meta: Values, { method, name }: Asked): boolean {
   const versions = [headers["mcp-protocol-version"], meta[PROTOCOL_VERSION_META_KEY]];
   if (versions.some((version) => version !== MODERN)) return false;
@@ -158,24 +156,28 @@ function fitsModern(headers: IncomingHttpHeaders, meta: Values, { method, name }
   return typeof name === "string" && PLAIN_NAME.test(name) && headers["mcp-name"] === name;
 }
 
-/** Whether an older client takes an answer in either form, as its revision demands, and speaks one
- *  that there is. */
+/**
+ * Whether an older client accepts both media types, as its revision requires, and speaks a supported
+ * revision.
+ */
 function fitsLegacy(headers: IncomingHttpHeaders): boolean {
   const version = headers["mcp-protocol-version"];
   const isKnown = version === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(String(version));
   return isKnown && acceptsBoth(headers);
 }
 
-/** Both forms of an answer, as older revisions demand that a client accepts them. */
+/** Both media types, which older revisions require a client to accept. */
 export const BOTH_FORMS = "application/json, text/event-stream";
 
-/** Whether a client accepts both: it names them, or says that it accepts anything, or says nothing
- *  (RFC 9110 section 12.5.1). */
+/**
+ * Whether a client accepts both media types: by name, by a wildcard, or by sending no `Accept` (RFC
+ * 9110 section 12.5.1).
+ */
 export const acceptsBoth = ({ accept = "*/*" }: IncomingHttpHeaders): boolean =>
   accept.includes("*/*") ||
   (accept.includes("application/json") && accept.includes("text/event-stream"));
 
-/** What a request asks for by name. */
+/** The name that a request refers to. */
 function nameIn(method: string, params: Values): unknown {
   const member = methods.get(method);
   return member === undefined ? undefined : params[member];

@@ -10,17 +10,17 @@ const MAX_MESSAGE_BYTES = 100 * 1024;
 /** Deepest nesting of a message; the protocol's own envelope needs about six. */
 const MAX_MESSAGE_DEPTH = 32;
 
-/** Most messages in a batch, which protocol 2025-03-26 allows: each may ask for a full page. */
+/** Maximum messages in a batch, which protocol 2025-03-26 allows: each may request a full page. */
 const MAX_BATCH = 10;
 
-/** The content type of JSON as it is usually written. */
+/** The common spellings of the JSON content type. */
 const USUAL_TYPE = /^application\/json(; ?charset=utf-8)?$/i;
 
-/** Whether a body is said to be JSON, and nothing unusual about it. */
+/** Whether a body has a JSON content type in a common spelling. */
 export const isUsualJson = (headers: IncomingHttpHeaders): boolean =>
   USUAL_TYPE.test(headers["content-type"] ?? "");
 
-/** Whether a body comes as it is, with a length that is known and allowed. */
+/** Whether a body is not encoded and has an acceptable `Content-Length`. */
 const isUsualBody = (headers: IncomingHttpHeaders): boolean =>
   isUsualJson(headers) && isPlainBody(headers, MAX_MESSAGE_BYTES);
 
@@ -28,11 +28,11 @@ const isUsualBody = (headers: IncomingHttpHeaders): boolean =>
 const utf8 = new TextDecoder();
 
 /**
- * Reads a message. The parser of Express, which knows encodings and character sets, gets the body that
- * is not in the usual form; for any other it takes longer than the answer.
+ * Reads a message. The Express parser, which handles encodings and character sets, is used only for
+ * unusual bodies, because it takes longer than the answer.
  *
- * @throws {Problem} `unsupported_media_type` for what is no JSON, `invalid_request` for malformed JSON;
- *   other errors of the parser are worded by the writer of errors.
+ * @throws {Problem} `unsupported_media_type` for a type other than JSON, `invalid_request` for
+ *   malformed JSON; the error writer words other errors of the parser.
  */
 export async function readMessage(context: RequestContext): Promise<unknown> {
   const { req } = context;
@@ -57,7 +57,11 @@ function parsed(bytes: Buffer): unknown {
   }
 }
 
-/** Bounds what a small body can still ask for. @throws {Problem} `invalid_request`. */
+/**
+ * Bounds the work that a small body can request.
+ *
+ * @throws {Problem} `invalid_request`
+ */
 export function requireModest(body: unknown): void {
   if (Array.isArray(body) && body.length > MAX_BATCH) {
     throw new Problem("invalid_request", {

@@ -10,23 +10,23 @@ import {
 } from "@modelcontextprotocol/server";
 import { MODERN } from "./announced.ts";
 
-/** Older messages have none: the SDK takes what is not classified for them. */
+/** Older messages have no classification; the SDK treats unclassified messages as legacy. */
 const classifications: Readonly<Record<ProtocolEra, MessageClassification | undefined>> = {
   modern: { era: "modern", revision: MODERN },
   legacy: undefined,
 };
 
-/** Who waits for an answer, and by which id it is known to them. */
+/** A pending request, with its original id. */
 interface Waiting extends Pick<PromiseWithResolvers<JSONRPCResponse>, "resolve" | "reject"> {
   readonly id: JSONRPCRequest["id"];
 }
 
 /**
- * Lets one server answer requests of many callers at once. Each request gets an id of its own, so
- * that equal ids of two callers never meet.
+ * Lets one server answer requests of many callers concurrently. Each request gets a unique id, so equal
+ * ids of two callers do not collide.
  *
- * The SDK binds a server to the newest revision only over a transport of its class for one exchange;
- * of that class nothing else is used.
+ * The SDK binds a server to the latest revision only over its per-request transport; nothing else of
+ * that class is used.
  */
 export class MuxTransport extends PerRequestHTTPServerTransport {
   readonly #extra: Pick<MessageExtraInfo, "classification">;
@@ -39,17 +39,17 @@ export class MuxTransport extends PerRequestHTTPServerTransport {
     this.#extra = classification === undefined ? {} : { classification };
   }
 
-  /** Requests that are being answered. */
+  /** Number of requests in flight. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
   /**
-   * Has a request answered.
+   * Dispatches a request to the server.
    *
-   * @param message A well-formed request: another one would never be answered.
-   * @returns `undefined` when the server refused it before any handler saw it. Whoever else answers
-   *   it then says why.
+   * @param message A well-formed request; a malformed one would never be answered.
+   * @returns `undefined` if the server rejected it before a handler ran; the fallback handler then
+   *   reports why.
    */
   dispatch(message: JSONRPCRequest, authInfo: AuthInfo): Promise<JSONRPCResponse> | undefined {
     if (this.onmessage === undefined) return undefined;
@@ -57,11 +57,11 @@ export class MuxTransport extends PerRequestHTTPServerTransport {
     const { promise, ...settle } = Promise.withResolvers<JSONRPCResponse>();
     this.#waiting.set(id, { ...settle, id: message.id });
     this.onmessage({ ...message, id }, { ...this.#extra, authInfo });
-    // Handlers run later; what has been answered by now was refused.
+    // Handlers run asynchronously, so a request that is no longer pending was rejected.
     return this.#waiting.has(id) ? promise : undefined;
   }
 
-  /** Answers the one who asked. What else a server says, such as a notification, nobody hears. */
+  /** Resolves the pending request. Notifications and requests from the server are discarded. */
   override async send(message: JSONRPCMessage): Promise<void> {
     if ("method" in message || message.id === undefined) return;
     const waiting = this.#waiting.get(message.id);
@@ -69,7 +69,7 @@ export class MuxTransport extends PerRequestHTTPServerTransport {
     waiting?.resolve({ ...message, id: waiting.id });
   }
 
-  /** Refuses everyone who still waits: a closed server answers nobody. */
+  /** Rejects all pending requests, because a closed server answers none. */
   override async close(): Promise<void> {
     for (const { reject } of this.#waiting.values()) reject(new Error("The MCP server closed."));
     this.#waiting.clear();

@@ -12,10 +12,14 @@ import { Problem } from "../../problem.ts";
 import type { ToolContext } from "../../tool.ts";
 import { symbolsLike } from "./resources.ts";
 
-/** The name of the only prompt. */
+/** Name of the only prompt. */
 export const PROMPT = "verify_signal";
 
-/** What a person can have a model do. @returns Offers it to the clients of a server. */
+/**
+ * Creates the prompts.
+ *
+ * @returns Registers them on a server.
+ */
 export function createPrompts(context: ToolContext): (server: McpServer) => void {
   const symbol = completable(SymbolInput.describe("Ticker of the instrument."), (begun) =>
     symbolsLike(begun, context),
@@ -33,7 +37,7 @@ export function createPrompts(context: ToolContext): (server: McpServer) => void
     });
 }
 
-/** @throws {ProtocolError} When there is no such instrument; it says which may be meant. */
+/** @throws {ProtocolError} If the instrument does not exist; the message suggests similar ones. */
 function instrumentOf(symbol: string, context: ToolContext): Instrument {
   try {
     return resolve(symbol, context);
@@ -46,7 +50,7 @@ function instrumentOf(symbol: string, context: ToolContext): Instrument {
 const DARKPOOL =
   "get_darkpool: does off-exchange trading agree with the darkpool factor? Such prints mix dark pools with brokers' own and over-the-counter trades, and their side is an estimate.";
 
-/** What a model is asked to do. The name of an instrument is from elsewhere, and so not in it. */
+/** The prompt text. The instrument's name comes from a third party, so it is left out. */
 function verification({ symbol, assetClass }: Instrument): string {
   const steps = [
     "get_signal: note signal, score, confidence, coverage, status, asOf and missingFactors, and check by the name that it is the instrument that was meant.",

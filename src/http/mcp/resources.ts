@@ -13,40 +13,42 @@ import { Problem } from "../../problem.ts";
 import type { ToolContext } from "../../tool.ts";
 import { parse } from "../api/parse.ts";
 
-/** Where the signal of an instrument is read. */
+/** URI template of an instrument's signal. */
 const SIGNAL_URI = "market://signals/{symbol}";
 
-/** How long a reader may keep a signal: it changes with prints and messages, at the latest with the
- *  session, and whoever listens is told. */
+/**
+ * How long clients may cache a signal. It changes with prints and messages, and at the latest with the
+ * session; subscribers are notified.
+ */
 const SIGNAL_TTL_MS = 5_000;
 
-/** Where the instruments are listed. */
+/** URI of the instrument list. */
 const INSTRUMENTS_URI = "market://instruments";
 
-/** How long a reader may keep the list: instruments come and go with sessions. */
+/** How long clients may cache the list; it changes with sessions. */
 const INSTRUMENTS_TTL_MS = 60_000;
 
-/** Instruments that are listed at most; as many as a page of `find_instruments` can have. */
+/** Maximum number of instruments listed, equal to the largest page of `find_instruments`. */
 const MAX_LISTED = 500;
 
 const JSON_TYPE = "application/json";
 
-/** What an address of a signal begins with. */
+/** Prefix of every signal URI. */
 const [SIGNALS = ""] = SIGNAL_URI.split("{");
 
-/** Signals that one caller can listen to with one request; as many as an alert can name. */
+/** Maximum number of signals in one subscription, equal to the symbols of an alert. */
 const MAX_LISTENED_TO = 100;
 
-/** What of a message says which resources are listened to (MCP 2026-07-28, subscriptions). */
+/** The part of a message that lists subscribed resources (MCP 2026-07-28, subscriptions). */
 const Listening = z.object({
   params: z.object({ notifications: z.object({ resourceSubscriptions: z.array(z.string()) }) }),
 });
 
 /**
- * The symbols whose signals a message wants to hear of, each with the addresses that it has there.
+ * The symbols that a message subscribes to, each with the URIs used for it.
  *
- * @throws {Problem} `invalid_request` when there are too many, or one that there is not: who waits
- *   for that would wait for ever.
+ * @throws {Problem} `invalid_request` if there are too many, or one does not exist: such a subscription
+ *   would never notify.
  */
 export function signalsListenedTo(
   message: unknown,
@@ -63,7 +65,11 @@ export function signalsListenedTo(
   return Map.groupBy(uris, (uri) => symbolAt(uri, context));
 }
 
-/** The symbol of the instrument that an address names. @throws {Problem} `invalid_request`. */
+/**
+ * The symbol of the instrument that a URI names.
+ *
+ * @throws {Problem} `invalid_request`
+ */
 function symbolAt(uri: string, context: ToolContext): string {
   try {
     const symbol = uri.startsWith(SIGNALS) ? decoded(uri.slice(SIGNALS.length)) : "";
@@ -77,7 +83,7 @@ function symbolAt(uri: string, context: ToolContext): string {
   }
 }
 
-/** A part of an address as a text; one that is none stays as it is, and names nothing. */
+/** Decodes a segment of a URI; a malformed one is returned as it is, and matches nothing. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -86,14 +92,14 @@ function decoded(part: string): string {
   }
 }
 
-/** What resources are read with. */
+/** Dependencies of the resources. */
 interface ResourceOptions {
   readonly context: ToolContext;
-  /** Told about every failure that is not the caller's. */
+  /** Called for every failure that the caller did not cause. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Offers what there is, and the signal of each. */
+/** Registers the instrument list and the signal of each instrument. */
 export function registerResources(server: McpServer, options: ResourceOptions): void {
   registerInstruments(server, options);
   registerSignals(server, options);
@@ -105,7 +111,7 @@ function registerInstruments(server: McpServer, options: ResourceOptions): void 
     INSTRUMENTS_URI,
     {
       title: "Instruments",
-      description: `The instruments that are covered: symbol, name, class and exchange. At most ${MAX_LISTED}; find_instruments goes on at nextCursor.`,
+      description: `The instruments that are covered: symbol, name, class and exchange. At most ${MAX_LISTED}; find_instruments continues at nextCursor.`,
       mimeType: JSON_TYPE,
       cacheHint: { ttlMs: INSTRUMENTS_TTL_MS, cacheScope: "private" },
     },
@@ -113,18 +119,18 @@ function registerInstruments(server: McpServer, options: ResourceOptions): void 
   );
 }
 
-/** The first page of `find_instruments`, of each instrument only who it is. */
+/** The first page of `find_instruments`, with only what identifies each instrument. */
 function instrumentList(context: ToolContext) {
   const query = parse(findInstruments.input, { limit: MAX_LISTED });
   const page = findInstruments.run(query, context);
   return { ...page, items: page.items.map((item) => Identity.parse(item)) };
 }
 
-/** The symbols that may be meant by a beginning of a symbol or a part of a name. */
+/** Symbols that match the beginning of a symbol or part of a name. */
 export const symbolsLike = (begun: string, { market }: ToolContext): string[] =>
   searchInstruments(market.instruments(), begun).map(({ symbol }) => symbol);
 
-/** Offers the signal of every instrument as a resource, the answer of `get_signal`. */
+/** Registers the signal of every instrument as a resource, equal to the result of `get_signal`. */
 function registerSignals(server: McpServer, options: ResourceOptions): void {
   const { context } = options;
   const template = new ResourceTemplate(SIGNAL_URI, {
@@ -136,7 +142,7 @@ function registerSignals(server: McpServer, options: ResourceOptions): void {
     template,
     {
       title: "Signal",
-      description: "The answer of get_signal for one instrument; can be listened to.",
+      description: "The answer of get_signal for one instrument; supports subscriptions.",
       mimeType: JSON_TYPE,
       cacheHint: { ttlMs: SIGNAL_TTL_MS, cacheScope: "private" },
     },
@@ -148,7 +154,11 @@ function registerSignals(server: McpServer, options: ResourceOptions): void {
   );
 }
 
-/** What a resource is read as. @throws {ResourceNotFoundError} When there is no such instrument. */
+/**
+ * Reads a resource.
+ *
+ * @throws {ResourceNotFoundError} If the instrument does not exist.
+ */
 function contentsOf(uri: string, { onError }: ResourceOptions, read: () => object) {
   try {
     return { contents: [{ uri, mimeType: JSON_TYPE, text: JSON.stringify(read()) }] };

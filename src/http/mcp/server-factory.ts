@@ -20,35 +20,37 @@ import { createPrompts, PROMPT } from "./prompts.ts";
 import { registerResources } from "./resources.ts";
 import { toolResult } from "./tool-result-json.ts";
 
-/** How long clients may keep the lists, which change with the version only. */
+/** How long clients may cache the lists, which change only with the version. */
 const LIST_TTL_MS = 300_000;
 const DISCOVER_TTL_MS = 3_600_000;
 
 const INSTRUCTIONS =
   "Scores run from 0 (bearish) over 50 (no view) to 100 (bullish); signals are LONG, SHORT or WAIT. Start with get_signal; get_factors gives the reasons, get_darkpool the off-exchange trades, find_instruments the symbols. register_alert tells of changes. Read status, asOf and missingFactors before you rely on an answer; market sandbox means simulated data. A score is a percentile of evidence, not a probability, and not investment advice.";
 
-/** What a server has beside what the product has; for the conformance kits of MCP. */
+/** Additional capabilities of a server; for the MCP conformance kits. */
 export interface McpAddition {
   readonly options: Pick<ServerOptions, "requestState">;
   readonly register: (server: McpServer) => void;
 }
 
-/** What an MCP server is made from. */
+/** Dependencies of an MCP server. */
 export interface McpServerOptions {
   readonly context: ToolContext;
   readonly answers: Answers;
   readonly name: string;
   readonly version: string;
-  /** Public origin, without a trailing slash. */
+  /** Public origin without a trailing slash. */
   readonly baseUrl: string;
-  /** Only a test sets it. */
+  /** Set only by tests. */
   readonly mcpAddition?: McpAddition | undefined;
-  /** Told about every failure that is not the caller's. */
+  /** Called for every failure that the caller did not cause. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Makes servers, which offer tools, resources and prompts. One is made for every unusual request, so
- *  what can be made once is. Who calls is known of each request alone. */
+/**
+ * Creates the function that builds servers with tools, resources and prompts. The SDK path builds one
+ * per request, so shared parts are built once. The caller comes with each request.
+ */
 export function createServerFactory(options: McpServerOptions) {
   const { context, onError, mcpAddition } = options;
   const info = serverInfo(options);
@@ -67,8 +69,10 @@ export function createServerFactory(options: McpServerOptions) {
   };
 }
 
-/** @param era Of the protocol: before 2026-07-28 a subscription would outlive its request, which
- *    there are no sessions for. */
+/**
+ * @param era Protocol era: before 2026-07-28 a subscription would outlive its request, which needs
+ *   sessions.
+ */
 const settingsOf = (era: McpRequestContext["era"]): ServerOptions => ({
   instructions: INSTRUCTIONS,
   supportedProtocolVersions: era === "modern" ? [MODERN] : SUPPORTED_PROTOCOL_VERSIONS,
@@ -85,7 +89,7 @@ const settingsOf = (era: McpRequestContext["era"]): ServerOptions => ({
   },
 });
 
-/** What changes something here may make this service call an address of the caller's. */
+/** Tools that change something may cause this service to call a URL of the caller's. */
 const annotationsOf = ({ title, effect }: Tool) => ({
   title,
   readOnlyHint: effect === undefined,
@@ -94,7 +98,7 @@ const annotationsOf = ({ title, effect }: Tool) => ({
   openWorldHint: effect !== undefined,
 });
 
-/** The caller as the SDK passes it on to the tools, without the token. */
+/** The caller as the SDK passes it to tools, without the token. */
 export const authInfoOf = (caller: Caller): AuthInfo => ({
   token: "",
   clientId: caller.clientId ?? caller.id,
@@ -104,7 +108,7 @@ export const authInfoOf = (caller: Caller): AuthInfo => ({
 
 const callerIn = (authInfo: AuthInfo | undefined): Caller => authInfo?.extra?.caller as Caller;
 
-/** The tools with what is published of them, made once. */
+/** The tools with their published schemas, created once. */
 const published = tools.map((tool) => ({
   tool,
   definition: {
@@ -116,18 +120,18 @@ const published = tools.map((tool) => ({
   },
 }));
 
-/** The names of tools that change something. */
+/** Names of the tools that change something. */
 export const changing: ReadonlySet<unknown> = new Set(
   tools.filter(({ effect }) => effect !== undefined).map(({ name }) => name),
 );
 
-/** By method, what there is by name and is offered by the service itself. */
+/** Names of the service's own tools, prompts and resources, by method. */
 export const ownNames: UsualNames = {
   "tools/call": new Set(tools.map(({ name }) => name)),
   "prompts/get": new Set([PROMPT]),
 };
 
-/** Publishes a JSON Schema and checks nothing: `call` does, and words the refusal as REST does. */
+/** A schema that is published but does not validate: `call` validates, and words errors as REST does. */
 function schema(json: Record<string, unknown>): StandardSchemaWithJSON<object, object> {
   return {
     "~standard": {
@@ -144,7 +148,7 @@ interface Surroundings extends Pick<McpServerOptions, "answers" | "onError"> {
   readonly caller: Caller;
 }
 
-/** The SDK would send any thrown message to the model; only a Problem is written for it. */
+/** Returns only a `Problem` to the caller; the SDK would send the message of any error to the model. */
 async function call(
   tool: Tool,
   input: unknown,

@@ -1,6 +1,6 @@
 import type { CallToolResult, JSONRPCResponse } from "@modelcontextprotocol/server";
 
-/** What an object is as JSON, and what that is as a text within JSON. */
+/** An object as JSON, and that JSON as a JSON string. */
 interface Rendered {
   readonly json: string;
   readonly quoted: string;
@@ -9,10 +9,10 @@ interface Rendered {
 const known = new WeakMap<object, Rendered>();
 
 /**
- * The result of a tool: an object, and the same as a text for clients that read only that. Its JSON is
- * kept as long as the object is, since many callers may get the same one.
+ * The result of a tool: an object, and the same as text for clients that read only text. The JSON is
+ * cached with the object, since many callers may get the same one.
  *
- * @param json Of the object, which nobody changes any more.
+ * @param json JSON of the object, which must no longer change.
  */
 export function toolResult(value: object, json: string): CallToolResult {
   if (!known.has(value)) known.set(value, { json, quoted: JSON.stringify(json) });
@@ -20,7 +20,7 @@ export function toolResult(value: object, json: string): CallToolResult {
   return { structuredContent, content: [{ type: "text", text: json }] };
 }
 
-/** JSON of a response. What is known of a tool's result is put in as it is. */
+/** JSON of a response; a cached tool result is inserted verbatim. */
 export function jsonOf(response: JSONRPCResponse): string {
   if (!("result" in response)) return JSON.stringify(response);
   const { structuredContent, content, ...rest } = response.result;
@@ -36,7 +36,7 @@ export function jsonOf(response: JSONRPCResponse): string {
   return `{"result":{${members.join()}},${membersOf({ jsonrpc, id }).join()}}`;
 }
 
-/** The members of an object as JSON, if there are any. */
+/** The members of an object as JSON. */
 function membersOf(value: object): readonly string[] {
   const json = JSON.stringify(value);
   return json === "{}" ? [] : [json.slice(1, -1)];

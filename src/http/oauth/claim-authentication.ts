@@ -11,35 +11,38 @@ import { refusalOf } from "../../limits/refusal.ts";
 import { challenge, credentialOf, type Refuse } from "../credential.ts";
 import { OAuthError } from "../errors.ts";
 
-/** Who takes part in a claim. */
+/** The authenticated participant of a claim: an agent, or a person who acts through an application. */
 export type Claimant =
   | { readonly kind: "agent"; readonly agentId: string }
   | {
       readonly kind: "person";
       readonly accountId: string;
-      /** Those of the token. */
+      /** Scopes of the token. */
       readonly scopes: readonly Scope[];
-      /** The application that has the token. */
+      /** The application that holds the token. */
       readonly through: ActingApplication;
     };
 
-/** What it takes to find out who takes part. */
+/** Dependencies of the authentication of claims. */
 export interface ClaimantOptions {
   readonly authenticate: Authenticate;
-  /** An agent that gets no access token before it is claimed has its registration access token. */
+  /**
+   * Agents that get no access token before they are claimed authenticate with their registration access
+   * token.
+   */
   readonly agentOf: AgentOf;
   readonly limits: Limits;
-  /** Public origin, without a trailing slash. */
+  /** Public origin without a trailing slash. */
   readonly baseUrl: string;
   readonly now: () => Date;
 }
 
 /**
- * Finds who takes part in a claim.
+ * Creates the function that authenticates requests to the claim endpoints.
  *
- * @throws {OAuthError} 400 `invalid_request` for two credentials; 401 `invalid_token` for none,
- *   or one that does not count here; 403 `access_denied` for one that cannot claim.
- * @throws {Problem} `rate_limited` for too many that do not count.
+ * @throws {OAuthError} 400 `invalid_request` for two credentials; 401 `invalid_token` for none or an
+ *   invalid one; 403 `access_denied` for one that cannot claim.
+ * @throws {Problem} `rate_limited` after too many invalid ones.
  */
 export function createClaimantOf(options: ClaimantOptions): (req: Request) => Promise<Claimant> {
   const { authenticate, agentOf, limits, baseUrl, now } = options;
@@ -73,20 +76,22 @@ export function createClaimantOf(options: ClaimantOptions): (req: Request) => Pr
   };
 }
 
-/** The refusal of a credential that is good, but not for a claim. */
+/** The error for a valid credential that cannot be used for a claim. */
 export function notEligible(description: string): OAuthError {
   return new OAuthError("access_denied", { status: 403, description });
 }
 
-/** A token gives an agent no more than it can do itself, for no longer than it is allowed, and only with
- *  the person at hand. */
+/**
+ * A token gives an agent no more scopes than the token has, for no longer than it is valid, and only
+ * within minutes of the person's sign-in.
+ */
 function personOf(caller: Caller, now: number): Claimant {
   const { accountId, signedInAt, clientId, grantId } = caller;
   if (clientId === undefined || grantId === undefined) {
-    throw notEligible("The token was not allowed by a person.");
+    throw notEligible("No person authorized the token.");
   }
   if (accountId === undefined || signedInAt === undefined || !isFreshSignIn(signedInAt, now)) {
-    throw notEligible("The person signed in more than 5 minutes ago: let them sign in again.");
+    throw notEligible("The person signed in more than 5 minutes ago and must sign in again.");
   }
   if (caller.scopes.size === 0) throw notEligible("The token has no scope that an agent can get.");
   const through = { clientId, grantId };
@@ -96,8 +101,10 @@ function personOf(caller: Caller, now: number): Claimant {
 const several = (description: string) =>
   new OAuthError("invalid_request", { status: 400, description });
 
-/** RFC 6750 section 3: the challenge names no error when there was no token; RFC 9728 section 5.1
- *  says where to read on. */
+/**
+ * RFC 6750 section 3: the challenge has no error code without a token; RFC 9728 section 5.1: it names
+ * the metadata.
+ */
 function unauthenticatedAt(baseUrl: string): Refuse {
   const resource_metadata = `${baseUrl}/.well-known/oauth-protected-resource`;
   return (description, error) => {

@@ -20,7 +20,7 @@ import {
 import { toOAuthError } from "./oauth-errors.ts";
 import { body, bytesOf } from "./oauth-request.ts";
 
-/** What the claim endpoints are made from. */
+/** Dependencies of the claim endpoints. */
 export interface ClaimRouterOptions extends ClaimantOptions {
   readonly claims: Claims;
 }
@@ -28,15 +28,15 @@ export interface ClaimRouterOptions extends ClaimantOptions {
 /** Largest body, in bytes. */
 const MAX_BYTES = 4096;
 
-/** Longest id of an agent; those of this service are much shorter. */
+/** Maximum length of an agent id; those of this service are much shorter. */
 const MAX_ID_CHARACTERS = 200;
 
-/** Longest code, with whatever a person puts between its 8 characters. */
+/** Maximum length of a code, with any separators between its 8 characters. */
 const MAX_CODE_CHARACTERS = 64;
 
 const AgentId = z.string().regex(new RegExp(`^[!-~]{1,${MAX_ID_CHARACTERS}}$`));
 
-/** Bodies by path; what else a body says is passed over. */
+/** Body schemas by path; unknown members are ignored. */
 const bodies = {
   /** Interface section 2.6. */
   "/oauth/claim": z.object({
@@ -46,7 +46,7 @@ const bodies = {
   "/oauth/claim/start": z.object({ agent_id: AgentId, login_hint: EmailAddress.optional() }),
 };
 
-/** How the bodies have to be. */
+/** Descriptions of the bodies, for error messages. */
 const forms = {
   "/oauth/claim": `agent_id (at most ${MAX_ID_CHARACTERS} characters) and claim_code (at most ${MAX_CODE_CHARACTERS})`,
   "/oauth/claim/start": `agent_id (at most ${MAX_ID_CHARACTERS} characters) and, if need be, login_hint (an e-mail address)`,
@@ -54,16 +54,16 @@ const forms = {
 
 type Path = keyof typeof bodies;
 
-/** A request, once it is known who sent it; stands in the place of the body. */
+/** An authenticated request, in place of the body. */
 interface Asked<P extends Path> {
   readonly claimant: Claimant;
   readonly data: z.output<(typeof bodies)[P]>;
 }
 
 /**
- * The claim of an agent (interface section 4.7, architecture section 7): POST /oauth/claim
- * completes one, POST /oauth/claim/start gives the agent a new code. To be mounted at the root and
- * before any body parser. Failures of the protocol have the body of RFC 6749 section 5.2.
+ * Claiming agents (interface section 4.7, architecture section 7): POST /oauth/claim completes a claim,
+ * POST /oauth/claim/start gives the agent a new code. Mount at the root and before any body parser.
+ * Protocol errors have the body of RFC 6749 section 5.2.
  *
  * @throws {Problem} `method_not_allowed`, `unsupported_media_type`, `content_too_large`.
  */
@@ -100,7 +100,7 @@ const noStore: RequestHandler = (_req, res, next) => {
   next();
 };
 
-/** Finds out who asks for what. A caller that is not known learns nothing of the body's form. */
+/** Authenticates, then validates the body, so that an unknown caller learns nothing about it. */
 function asked(claimantOf: ReturnType<typeof createClaimantOf>, path: Path): RequestHandler {
   return async (req, _res, next) => {
     const claimant = await claimantOf(req);
@@ -123,8 +123,10 @@ function jsonOf(bytes: Buffer): unknown {
   }
 }
 
-/** An agent speaks for itself alone; and a person's word for it does not come from itself, with a
- *  token that the person let it have. */
+/**
+ * An agent can act only for itself, and cannot confirm its own claim with a token that its person
+ * granted it.
+ */
 function checkEligible(claimant: Claimant, agentId: string): void {
   if (claimant.kind === "agent" && claimant.agentId !== agentId) {
     throw notEligible("The token belongs to another agent.");
@@ -139,8 +141,10 @@ const onlyAgents: RequestHandler = ({ body }, _res, next) => {
   throw notEligible("Only the agent itself can get a claim code.");
 };
 
-/** Limits by what the caller says, so that they tell nothing of which agents there are. An agent's
- *  own attempts are counted apart: strangers cannot use them up. */
+/**
+ * Limits by what the caller names, whether it exists or not, so that limits do not reveal which agents
+ * exist. An agent's own attempts are counted separately, so strangers cannot use them up.
+ */
 function attemptLimits(limits: Limits, guard: CodeGuard): readonly RequestHandler[] {
   const byPerson = limitBy(limits, "claim-user", ({ body }) => body.claimant.accountId);
   return [
@@ -170,7 +174,7 @@ function complete(
   };
 }
 
-/** @param agentId The agent that was to be claimed, as the caller named it. */
+/** @param agentId The agent to claim, as the caller named it. */
 function claimedBody(
   outcome: ClaimOutcome,
   { agentId, baseUrl }: { readonly agentId: string; readonly baseUrl: string },

@@ -8,24 +8,26 @@ import { refusalOf } from "../../limits/refusal.ts";
 import { admit } from "../rate-limits.ts";
 import type { FormRequest, OAuthRequest } from "./oauth-request.ts";
 
-/** Hands a request on to the authorization server. */
+/** Forwards a request to the authorization server. */
 export type HandOn<R = OAuthRequest> = (request: R) => Promise<void>;
 
-/** Who a client says it is; nothing of it is proven. */
+/** The client that a request names, not yet authenticated. */
 interface Named {
-  /** Empty when it does not say, or not so that it can be read. */
+  /** Empty if missing or unreadable. */
   readonly clientId: string;
-  /** What it came with to prove it. */
+  /** Kind of client authentication. */
   readonly proof: "secret" | "assertion" | undefined;
   /** Key of the network address. */
   readonly address: string;
 }
 
-/** A request of who may be a client. */
+/** A request with the client that it names. */
 type ClientRequest = FormRequest & { readonly named: Named };
 
-/** The client that a request names, in one of the ways of RFC 6749 section 2.3 and RFC 7523 section
- *  2.2. A request that names none, or more than one, is refused later. */
+/**
+ * The client that a request names by a method of RFC 6749 section 2.3 or RFC 7523 section 2.2. A
+ * request that names none, or more than one, is rejected later.
+ */
 function namedBy({ req, form }: FormRequest): Omit<Named, "address"> {
   const basic = /^basic +(\S+)$/i.exec(req.headers.authorization ?? "")?.[1];
   if (basic !== undefined) return { clientId: userOf(basic), proof: "secret" };
@@ -55,9 +57,9 @@ function subjectOf(assertion: string): string {
 }
 
 /**
- * Limits how often a client asks for tokens. Anybody can name any client, so that requests count for
- * each address by itself, and for the client as a whole only what it was given once it had proven who
- * it is. A client that proves nothing is many people's and is counted by address alone.
+ * Limits token requests per client. Anybody can name any client, so requests are counted per address
+ * and client, and for the client as a whole only issued tokens count, after authentication. A public
+ * client is shared by many people and is counted by address only.
  *
  * @throws {Problem} `rate_limited`
  */
@@ -76,10 +78,10 @@ export function limitTokens(limits: Limits, handOn: HandOn<FormRequest>): HandOn
 }
 
 /**
- * Limits how many tokens are given in the hour that each lives, and so how many live. What an agent
- * gets that nobody has claimed counts for the agent and for the networks that it asks from; whatever
- * else, for the client and the person, and for the person with all their clients. The client stands
- * first: it has proven who it is, and one that goes on takes nothing from its neighbors.
+ * Limits the tokens issued within the hour that each one lives, and so the number of live tokens.
+ * Tokens of an unclaimed agent count for the agent and for its networks; all others count for the
+ * client with the person, and for the person across clients. The client is counted first: it is
+ * authenticated, and one over its own limit takes nothing from the shared ones.
  *
  * @returns Throws the problem `rate_limited`.
  */
@@ -95,9 +97,9 @@ export function admitTokens(limits: Limits, { res, ip }: OAuthRequest): AdmitTok
 }
 
 /**
- * Hands a request on at which clients prove who they are, unless too many proofs from this address were
- * wrong of late: then not even the right one is looked at. Wrong secrets from elsewhere never lock
- * the right one out, which nobody can guess; there are only so many answers to them.
+ * Forwards a request with client authentication, unless too many recent attempts from this address
+ * failed; then even a correct secret is not checked. Wrong secrets from other addresses never lock the
+ * client out: secrets cannot be guessed, so only the number of checks is bounded.
  *
  * @throws {Problem} `rate_limited`
  */
@@ -109,7 +111,7 @@ export function guardProofs(limits: Limits, handOn: HandOn<ClientRequest>): Hand
 
     const named = { ...namedBy(asked), address };
     const { clientId, proof } = named;
-    // Who names nobody has nothing to prove.
+    // A request that names no client has nothing to authenticate.
     if (proof !== undefined || clientId !== "") {
       hooksOf(asked.res).onFailedClientAuthentication = async () => {
         await limits.count("secret-address", address);

@@ -39,26 +39,28 @@ import {
 } from "./oauth-request.ts";
 
 interface OAuthOptions {
-  /** Gives the authorization server of the moment; it changes with its keys. */
+  /** Returns the current authorization server; it changes when keys are rotated. */
   readonly provider: () => Provider;
-  /** Public address of the service; every address in an answer starts with it. */
+  /** Public origin of the service; every URL in a response starts with it. */
   readonly baseUrl: string;
   readonly plainTokens: IssueClientCredentials;
   readonly keys: ApiKeys;
   readonly limits: Limits;
 }
 
-/** Largest body of a registration or update, in bytes. */
+/** Maximum body of a registration or update, in bytes. */
 const MAX_REGISTRATION_BYTES = 8 * 1024;
 
-/** Largest body of a form, in bytes. */
+/** Maximum body of a form, in bytes. */
 const MAX_FORM_BYTES = 16 * 1024;
 
-/** Form members that say the caller authenticates as a client (RFC 6749 section 2.3). */
+/** Form members of client authentication (RFC 6749 section 2.3). */
 const clientMembers = ["client_id", "client_secret", "client_assertion"];
 
-/** Revocation without client credentials, as spec 4.8 shows it; others are handed on. An access
- *  token in the header is no client authentication. */
+/**
+ * Revocation without client credentials, as spec 4.8 shows it; other requests are forwarded. An access
+ * token in the header is not client authentication.
+ */
 function possession({ provider, keys }: OAuthOptions): RequestHandler {
   return async (req, res, next) => {
     const { form } = withForm(oauthRequestOf(req, res));
@@ -82,7 +84,7 @@ function possession({ provider, keys }: OAuthOptions): RequestHandler {
 
 type Callback = ReturnType<Provider["callback"]>;
 
-/** Builds what handles the requests of a server once for each. */
+/** Creates the request handler of each authorization server once. */
 function callbacks(): (provider: Provider) => Callback {
   const built = new WeakMap<Provider, Callback>();
   return (provider) => {
@@ -92,7 +94,7 @@ function callbacks(): (provider: Provider) => Callback {
   };
 }
 
-/** Has the error handlers answer a person whose authorization request is refused. */
+/** Passes a rejected authorization request to the error handlers, which show a page. */
 const takeRefusals: RequestHandler = (req, res, next) => {
   if (isOpenedInBrowser(req)) {
     hooksOf(res).onAuthorizationRefused = (refusal) => {
@@ -105,7 +107,11 @@ const takeRefusals: RequestHandler = (req, res, next) => {
   next();
 };
 
-/** Tells a client who the person is (OpenID Connect Core 1.0 section 5.3). @throws {OAuthError} */
+/**
+ * Returns the claims about the person (OpenID Connect Core 1.0 section 5.3).
+ *
+ * @throws {OAuthError}
+ */
 function userInfo({ provider, baseUrl }: OAuthOptions): RequestHandler {
   return async (req, res) => {
     const [, token] = /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? "") ?? [];
@@ -127,11 +133,13 @@ const userInfoRefusals = {
   },
 } as const;
 
-/** Headers with which a token request means more than its form says: another proof, a proof of
- *  possession (RFC 9449), a web page. */
+/**
+ * Headers that change the meaning of a token request: client authentication, proof of possession (RFC
+ * 9449), a web page's origin.
+ */
 const meaningful = ["authorization", "dpop", "oauth-client-attestation", "origin"];
 
-/** Tries the short way for the plainest token requests. */
+/** Uses the fast path for plain token requests. */
 function plainFirst({ plainTokens, limits }: OAuthOptions, handOn: HandOn): HandOn<FormRequest> {
   return async (asked) => {
     const { req, res, form } = asked;
@@ -147,15 +155,17 @@ function plainFirst({ plainTokens, limits }: OAuthOptions, handOn: HandOn): Hand
   };
 }
 
-/** Hands requests on to the authorization server of the moment. */
+/** Forwards requests to the current authorization server. */
 function handingOn({ provider, baseUrl }: OAuthOptions): HandOn {
   const callbackOf = callbacks();
   return (asked) =>
     calledFrom(asked.ip, () => callbackOf(provider())(pinned(asked, baseUrl), asked.res));
 }
 
-/** Counts an authorization request in the networks that it comes from, once it is about to be kept:
- *  what is refused takes nothing from anybody. */
+/**
+ * Counts an authorization request against its networks just before it is stored, so that rejected
+ * requests do not count.
+ */
 function countKept(limits: Limits): RequestHandler {
   return (req, res, next) => {
     hooksOf(res).beforeAuthorizationStored = async () =>
@@ -164,7 +174,7 @@ function countKept(limits: Limits): RequestHandler {
   };
 }
 
-/** The documents of the authorization server. */
+/** Metadata documents of the authorization server. */
 const metadata = [paths.authorizationServer, paths.openidConfiguration, paths.jwks];
 
 function mountEndpoints(router: Router, options: OAuthOptions, handOn: HandOn): void {
@@ -190,7 +200,7 @@ function mountEndpoints(router: Router, options: OAuthOptions, handOn: HandOn): 
     },
     limits,
   );
-  // Keeps no more than it ends, so that nobody is stopped half way by what others begin.
+  // Resuming is not rate limited: it stores nothing new, and other requests must not block it midway.
   router
     .route(`${paths.authorize}/:uid`)
     .get(takeRefusals, plainly)
@@ -208,10 +218,10 @@ function mountEndpoints(router: Router, options: OAuthOptions, handOn: HandOn): 
   );
 }
 
-/** Errors of the body parser, in the words of the service. */
+/** Converts body parser errors to the service's wording. */
 const translate: ErrorRequestHandler = (error, _req, _res, next) => next(asBodyProblem(error));
 
-/** The token endpoint. Most requests of agents after those of tools are for tokens. */
+/** The token endpoint, which receives the most requests after the tools. */
 function tokenRoute(options: OAuthOptions, handOn: HandOn): Route {
   const { limits } = options;
   const issue = guardProofs(limits, limitTokens(limits, plainFirst(options, handOn)));
@@ -233,7 +243,7 @@ function tokenRoute(options: OAuthOptions, handOn: HandOn): Route {
   };
 }
 
-/** The authorization server as it is served. */
+/** The OAuth endpoints. */
 export interface OAuth {
   readonly tokenRoute: Route;
   readonly router: Router;
@@ -241,12 +251,12 @@ export interface OAuth {
 
 /**
  * The OAuth endpoints and metadata documents. Only the paths of this list reach the authorization
- * server, which would end every request it gets; any other falls through. To be mounted at the
- * root and before any body parser, since it reads bodies itself.
+ * server, which would respond to any request; other paths fall through. Mount at the root and before
+ * any body parser, since it reads bodies itself.
  *
- * Errors of the protocol have the body of RFC 6749 section 5.2; a person who opened an authorization
- * request gets them as a problem, for the error pages. A store that cannot answer is 503, and an
- * exceeded limit 429, both with `Retry-After` and the error `temporarily_unavailable`.
+ * Protocol errors have the body of RFC 6749 section 5.2; for a browser's authorization request they
+ * become a problem, for the error pages. An unavailable store is 503, and an exceeded limit 429, both
+ * with `Retry-After` and the error `temporarily_unavailable`.
  *
  * @throws {Problem} `method_not_allowed`, `unsupported_media_type`, `content_too_large`.
  */
@@ -259,19 +269,24 @@ export function createOAuth(options: OAuthOptions): OAuth {
   return { tokenRoute: tokenRoute(options, handOn), router };
 }
 
-/** Longest query of an authorization request, in characters: it is kept while a person is asked. */
+/** Maximum query of an authorization request, in characters: it is stored while the person decides. */
 const MAX_QUERY_CHARACTERS = 4096;
 
-/** Longest value that means something to the client alone, in characters. */
+/** Maximum length of a parameter that only the client interprets, in characters. */
 const MAX_OPAQUE_CHARACTERS = 1024;
 
-/** Parameters that mean something to the client alone (RFC 6749 section 4.1.1, OpenID Connect Core
- *  section 3.1.2.1). */
+/**
+ * Parameters that only the client interprets (RFC 6749 section 4.1.1, OpenID Connect Core section
+ * 3.1.2.1).
+ */
 const opaque = ["state", "nonce"];
 
-/** Refuses an authorization request that is too long to be kept, or wants its answer in a way that is
- *  not announced. Never as a redirect: where it would
- *  lead has not been checked (RFC 6749 section 4.1.2.1). @throws {OAuthError} `invalid_request` */
+/**
+ * Rejects an authorization request that is too long to store, or has an unsupported response mode. It
+ * never redirects, because the redirect URI has not been verified (RFC 6749 section 4.1.2.1).
+ *
+ * @throws {OAuthError} `invalid_request`
+ */
 const boundAuthorization: RequestHandler = (req, _res, next) => {
   const query = queryOf(req);
   if (req.originalUrl.length - req.path.length > MAX_QUERY_CHARACTERS) {

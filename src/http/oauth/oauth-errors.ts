@@ -4,12 +4,12 @@ import { Problem } from "../../problem.ts";
 import { isOpenedInBrowser, OAuthError } from "../errors.ts";
 
 /**
- * Words a limit that was reached, or a store that cannot answer, as an error of OAuth: 429 or 503 with
- * `Retry-After` and `temporarily_unavailable`. No code of RFC 6749 section 5.2 fits; this one of
- * section 4.1.2.1 says what is true, that the same request will do later. `slow_down` (RFC 8628)
- * means the polling of the device flow alone.
+ * Converts an exceeded limit, or an unavailable store, to an OAuth error: 429 or 503 with `Retry-After`
+ * and `temporarily_unavailable`. No code of RFC 6749 section 5.2 fits; this one of section 4.1.2.1
+ * correctly says to repeat the request later. `slow_down` (RFC 8628) is reserved for polling in the
+ * device flow.
  *
- * @returns Every other error as it is.
+ * @returns Other errors unchanged.
  */
 export function asOAuthError(error: unknown): unknown {
   const isPassing =
@@ -20,11 +20,11 @@ export function asOAuthError(error: unknown): unknown {
   return new OAuthError(code, { status: error.status, description, headers: error.headers });
 }
 
-/** The same for routes of Express. A person at a browser gets the error page of the problem. */
+/** The same for Express routes. A browser gets the error page of the problem. */
 export const toOAuthError: ErrorRequestHandler = (error, req, _res, next) =>
   next(isOpenedInBrowser(req) ? error : asOAuthError(error));
 
-/** Words an error of an authorization request that a person opened as a problem, for the error page. */
+/** Converts an error of an authorization request in a browser to a problem, for the error page. */
 export const toPageProblem: ErrorRequestHandler = (error, req, _res, next) => {
   if (!(error instanceof OAuthError) || !isOpenedInBrowser(req)) return next(error);
   next(

@@ -6,11 +6,15 @@ import { Problem } from "../../problem.ts";
 import { hasType, isPlainBody, parseBody, readPlainBody } from "../request-body.ts";
 import type { RequestContext } from "../request-context.ts";
 
-/** What a form is sent as (RFC 6749 appendix B). */
+/** Media type of a form (RFC 6749 appendix B). */
 export const FORM = "application/x-www-form-urlencoded";
 
-/** Reads a body of one content type, as bytes. @param limit Largest body, in bytes.
- *  @throws {Problem} `unsupported_media_type` */
+/**
+ * Reads a body of one content type as bytes.
+ *
+ * @param limit Maximum body, in bytes.
+ * @throws {Problem} `unsupported_media_type`
+ */
 export function body(type: string, limit: number): readonly RequestHandler[] {
   return [
     (req, _res, next) => {
@@ -30,7 +34,7 @@ const wrongType = (type: string): Problem =>
     next: "Send it with that content type.",
   });
 
-/** Errors of the body parser, in the words of the service; others as they are. */
+/** Converts body parser errors to the service's wording; other errors are unchanged. */
 export function asBodyProblem(error: {
   readonly type?: unknown;
   readonly limit?: unknown;
@@ -50,13 +54,13 @@ export function asBodyProblem(error: {
   return error;
 }
 
-/** The content type of a form as it is usually written. */
+/** The common spellings of the form content type. */
 const USUAL_FORM = /^application\/x-www-form-urlencoded(; ?charset=utf-8)?$/i;
 
 /**
- * Reads a form outside of Express, whose parser gets only what is not in the usual form.
+ * Reads a form outside of Express; the Express parser is used only for unusual bodies.
  *
- * @param limit Largest body, in bytes.
+ * @param limit Maximum body, in bytes.
  * @throws {Problem} `unsupported_media_type`, `content_too_large`
  */
 export async function readForm(context: RequestContext, limit: number): Promise<FormRequest> {
@@ -72,7 +76,7 @@ export async function readForm(context: RequestContext, limit: number): Promise<
   return withForm({ req, res, ip, path, bytes: Buffer.isBuffer(bytes) ? bytes : Buffer.alloc(0) });
 }
 
-/** The body that was read; empty when there is none. */
+/** The body that was read; empty if there is none. */
 export function bytesOf(req: express.Request): Buffer {
   return Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
 }
@@ -85,9 +89,9 @@ export interface OAuthRequest {
   readonly ip: string | undefined;
   /** Path of the request target. */
   readonly path: string;
-  /** The body as it was read; empty when there is none. */
+  /** The body as it was read; empty if there is none. */
   readonly bytes: Buffer;
-  /** The same, where it is a form. */
+  /** The parsed body, if it is a form. */
   readonly form?: URLSearchParams;
 }
 
@@ -96,12 +100,12 @@ export interface FormRequest extends OAuthRequest {
   readonly form: URLSearchParams;
 }
 
-/** A request as Express knows it. */
+/** Converts an Express request. */
 export function oauthRequestOf(req: express.Request, res: ServerResponse): OAuthRequest {
   return { req, res, ip: req.ip, path: req.path, bytes: bytesOf(req) };
 }
 
-/** The same with the form that was read. */
+/** Adds the parsed form. */
 export function withForm(request: OAuthRequest): FormRequest {
   return { ...request, form: new URLSearchParams(request.bytes.toString()) };
 }
@@ -113,12 +117,12 @@ export const hashSecret: RequestHandler = (req, _res, next) => {
 };
 
 /**
- * The request as the authorization server may see it. It builds addresses from the request target
- * and takes them and the caller's from the forwarded headers, which a stranger can write, so all of
- * those are replaced; it compares resources as text, so those are written as they are known here; and
- * it reads the body as a stream, which here has been read already.
+ * The request as the authorization server may see it. The server builds URLs from the request target
+ * and from forwarded headers, which clients can forge, so all of those are replaced. It compares
+ * resources as text, so they are normalized. It reads the body as a stream, which has already been
+ * consumed, so the body is replayed.
  *
- * @param baseUrl Public origin, without a trailing slash.
+ * @param baseUrl Public origin without a trailing slash.
  */
 export function pinned(request: OAuthRequest, baseUrl: string): IncomingMessage {
   const { req, ip, path } = request;
@@ -149,7 +153,7 @@ function withKnownResources({ bytes, form }: OAuthRequest, baseUrl: string): Buf
   return Buffer.from(knownResources(bytes.toString(), baseUrl));
 }
 
-/** A query or form in which each resource that is known here has the name that it has here. */
+/** A query or form in which each known resource has its canonical spelling. */
 function knownResources(text: string, baseUrl: string): string {
   const named = new URLSearchParams(text).getAll("resource");
   const known = named.map((indicator) => resourceMeant(indicator, baseUrl) ?? indicator);
