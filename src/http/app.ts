@@ -40,7 +40,7 @@ import { contextOf, type RequestContext } from "./request-context.ts";
 import { observed } from "./request-telemetry.ts";
 import { type Route, RouteTable } from "./route-table.ts";
 import { routesOf, type ServedRoute } from "./served-routes.ts";
-import { faultOf } from "./server.ts";
+import { requestFormProblem } from "./server.ts";
 /** Dependencies of the HTTP application. */
 export interface AppOptions {
   readonly name: string;
@@ -107,7 +107,7 @@ export function createApp(options: AppOptions): App {
   const handle = (context: RequestContext): void => {
     const { req, res, path } = context;
     if (isSecure) res.setHeader("strict-transport-security", HSTS);
-    const problem = faultOf(req);
+    const problem = requestFormProblem(req);
     if (problem !== undefined) {
       sendProblem(res, problem);
       return;

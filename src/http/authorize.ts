@@ -30,19 +30,19 @@ export type ResourcePath = "" | "/mcp";
 const UNKNOWN = "The credential is unknown, expired or revoked.";
 
 /** The next step without a valid credential. */
-const getCredential = ({ anonymousScopes, baseUrl }: AuthorizationOptions): string =>
+const nextWithoutCredential = ({ anonymousScopes, baseUrl }: AuthorizationOptions): string =>
   anonymousScopes.length > 0
     ? `Register at ${baseUrl}/oauth/register, then get a token at ${baseUrl}/oauth/token.`
     : `Agents need a person here: ${baseUrl}/auth.md says what to do.`;
 
 /** The next step with a token of another audience. */
-const getTokenForBoth = ({ kind, resource }: Caller, { baseUrl }: AuthorizationOptions): string =>
+const nextForAudience = ({ kind, resource }: Caller, { baseUrl }: AuthorizationOptions): string =>
   kind === "agent"
     ? `Get a token at ${baseUrl}/oauth/token without the parameter resource: it is good here and at ${resource}.`
     : `Send the person to ${baseUrl}/oauth/authorize again, without the parameter resource: the token is then good here and at ${resource}.`;
 
 /** The next step with a credential that lacks scopes. */
-function getScopes(
+function nextForScopes(
   { kind, id, accountId }: Caller,
   missing: readonly Scope[],
   { anonymousScopes, baseUrl }: AuthorizationOptions,
@@ -110,7 +110,7 @@ export class ProtectedResource {
     if (!covers(caller.resource, this.#resource)) {
       throw this.#unauthenticated(`The token was issued for ${caller.resource}.`, {
         error: "invalid_token",
-        next: getTokenForBoth(caller, this.#options),
+        next: nextForAudience(caller, this.#options),
       });
     }
     this.requireScopes(caller, scopes);
@@ -124,7 +124,7 @@ export class ProtectedResource {
     const detail = `This operation needs the scope ${missing.join(" ")}.`;
     throw new Problem("insufficient_scope", {
       detail,
-      next: getScopes(caller, missing, this.#options),
+      next: nextForScopes(caller, missing, this.#options),
       headers: {
         "WWW-Authenticate": challenge({
           error: "insufficient_scope",
@@ -179,7 +179,7 @@ export class ProtectedResource {
     const scope = this.#options.anonymousScopes.join(" ");
     return new Problem("unauthenticated", {
       detail,
-      next: next ?? getCredential(this.#options),
+      next: next ?? nextWithoutCredential(this.#options),
       headers: {
         "WWW-Authenticate": challenge({
           ...(error && { error, error_description: detail }),

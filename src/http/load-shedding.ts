@@ -23,16 +23,16 @@ const QUICK_PER_SLOW = 8;
 const TURN_MS = 5;
 
 /** Queued requests started per turn. */
-const BEGUN_TOGETHER = 8;
+const STARTS_PER_TURN = 8;
 
 /**
  * Maximum consecutive turns that only accept connections while requests wait. Accepting one takes 0.1
  * to 0.2 ms (measured), so a flood of connections leaves time for work.
  */
-const MAX_LISTENING = 4;
+const MAX_ACCEPT_TURNS = 4;
 
 /** Delay before checking again whether a request has finished, in milliseconds. */
-const LOOK_AGAIN_MS = 5;
+const RECHECK_MS = 5;
 
 /** Health checks start before everything else, and are rejected only when hundreds of them wait. */
 const VITAL: ReadonlySet<string> = new Set(["/api/health", "/livez", "/readyz"]);
@@ -47,12 +47,12 @@ const PLAIN_PATH = /^\/(?!oauth\/)/i;
  * `Retry-After` of rejected requests, in seconds; the connection is not read before. A rejection costs
  * a third of a response (measured), so immediate retries would consume all capacity.
  */
-const REST_SECONDS = 3;
+const RETRY_AFTER_SECONDS = 3;
 
 const OVERLOADED = new Problem("overloaded", {
   detail: "More requests wait than can be answered in time.",
   next: "Send the same request again after the time in Retry-After.",
-  headers: { "Retry-After": String(REST_SECONDS) },
+  headers: { "Retry-After": String(RETRY_AFTER_SECONDS) },
 });
 
 /** Dependencies of the load shedder. */
@@ -78,7 +78,7 @@ export interface LoadSheddingOptions {
 export function createLoadShedder(options: LoadSheddingOptions): RequestListener {
   const { handle, now, onShed, proxyHops } = options;
   // A connection from a proxy carries requests of other clients, so it is not paused.
-  const rest = proxyHops === 0 ? createRest() : () => {};
+  const rest = proxyHops === 0 ? createSocketPause() : () => {};
   const shed = (effort: Effort, res: ServerResponse): void => {
     onShed?.(effort);
     // Node.js reads the rest of the request in this turn, and would resume the socket.
@@ -92,11 +92,11 @@ export function createLoadShedder(options: LoadSheddingOptions): RequestListener
       onExpired: ({ res }) => shed(effort, res),
     });
   const queues = { vital: queueOf("vital"), quick: queueOf("quick"), slow: queueOf("slow") };
-  const isWaited = () => Object.values(queues).some((queue) => queue.hasWaiting());
+  const hasBlocked = () => Object.values(queues).some((queue) => queue.hasWaiting());
   const come = eachTurn({
     first: queues.vital.beginNext,
-    next: alternating(queues),
-    isWaited,
+    next: createScheduler(queues),
+    hasBlocked,
     now,
   });
   return (req, res) => {
@@ -111,7 +111,7 @@ export function createLoadShedder(options: LoadSheddingOptions): RequestListener
  * Pauses a socket for a while, so that data waits in the kernel. Node.js resumes reading as soon as the
  * pending responses are sent.
  */
-function createRest(): (socket: Socket) => void {
+function createSocketPause(): (socket: Socket) => void {
   const resting = new WeakSet<Socket>();
   return (socket) => {
     if (resting.has(socket)) return;
@@ -122,7 +122,7 @@ function createRest(): (socket: Socket) => void {
       socket.off("resume", pause).resume();
     };
     socket.on("resume", pause).pause();
-    setTimeout(goOn, REST_SECONDS * 1000).unref();
+    setTimeout(goOn, RETRY_AFTER_SECONDS * 1000).unref();
   };
 }
 
@@ -131,7 +131,7 @@ function createRest(): (socket: Socket) => void {
  *
  * @returns Whether one was waiting.
  */
-function alternating({
+function createScheduler({
   quick,
   slow,
 }: Readonly<Record<"quick" | "slow", RequestQueue>>): () => boolean {
@@ -150,7 +150,7 @@ interface Turns {
   /** Starts a request while there is time. */
   readonly next: () => boolean;
   /** Whether a request waits that cannot start yet. */
-  readonly isWaited: () => boolean;
+  readonly hasBlocked: () => boolean;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
 }
@@ -162,7 +162,7 @@ interface Turns {
  *
  * @returns A function that enqueues a request.
  */
-function eachTurn({ first, next, isWaited, now }: Turns): (add: () => void) => void {
+function eachTurn({ first, next, hasBlocked, now }: Turns): (add: () => void) => void {
   let isTurnTaken = false;
   let startedAt = 0;
   let isHeard = false;
@@ -173,7 +173,7 @@ function eachTurn({ first, next, isWaited, now }: Turns): (add: () => void) => v
   /** @returns Whether a request was waiting. */
   const beginSome = (): boolean => {
     let times = 0;
-    while (times < BEGUN_TOGETHER && [first(), next()].includes(true)) {
+    while (times < STARTS_PER_TURN && [first(), next()].includes(true)) {
       times += 1;
       if (!hasTime()) break;
     }
@@ -183,7 +183,7 @@ function eachTurn({ first, next, isWaited, now }: Turns): (add: () => void) => v
     startedAt = now();
     listening = isHeard ? listening + 1 : 0;
     isHeard = false;
-    if (listening > 0 && listening <= MAX_LISTENING) {
+    if (listening > 0 && listening <= MAX_ACCEPT_TURNS) {
       first();
       isTurnTaken = true;
     } else {
@@ -191,14 +191,14 @@ function eachTurn({ first, next, isWaited, now }: Turns): (add: () => void) => v
       isTurnTaken = beginSome();
     }
     if (isTurnTaken) setImmediate(turn);
-    else if (looking === undefined && isWaited()) looking = setTimeout(lookAgain, LOOK_AGAIN_MS);
+    else if (looking === undefined && hasBlocked()) looking = setTimeout(lookAgain, RECHECK_MS);
   };
   const lookAgain = (): void => {
     looking = undefined;
     if (!isTurnTaken) turn();
   };
   return (add) => {
-    const isAlone = !isWaited();
+    const isAlone = !hasBlocked();
     add();
     if (!isTurnTaken) return turn();
     if (isAlone && hasTime() && (first() || next())) return;

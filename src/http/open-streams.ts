@@ -11,29 +11,29 @@ import type { RequestContext } from "./request-context.ts";
  * streams close within half a second, or within a second and a half if the change notice was lost. Most
  * checks hit the cache.
  */
-const LOOK_EVERY_MS = 500;
+const CHECK_INTERVAL_MS = 500;
 
 /**
  * Consecutive checks without progress after which a stream is cut. Half a minute tolerates slow
  * networks.
  */
-const MAX_STUCK_LOOKS = 60;
+const MAX_STUCK_CHECKS = 60;
 
 /**
  * Maximum open streams in one process: per caller, per person with all clients, agents and keys, in
  * total, and for all unclaimed agents together, so that these cannot block others.
  */
-const MAX_OF_ONE = 5;
-const MAX_OF_ACCOUNT = 50;
-const MAX_OF_ALL = 500;
-const MAX_OF_STRANGERS = 100;
+const MAX_PER_CALLER = 5;
+const MAX_PER_ACCOUNT = 50;
+const MAX_TOTAL = 500;
+const MAX_UNCLAIMED = 100;
 
 /**
  * Maximum fraction of the total, and of the unclaimed agents' part, open from one network (/32 of IPv6,
  * /24 of IPv4) while no other network has streams, because one network can hold many addresses and
  * credentials. The share of each network shrinks as the streams of others leave less.
  */
-const NETWORK_PART = 1 / 2;
+const NETWORK_SHARE = 1 / 2;
 
 /** `Retry-After` in seconds: until a stream may have closed, or another process is reached. */
 const RETRY_SECONDS = { tooMany: "10", stopping: "1" };
@@ -65,7 +65,7 @@ interface Open {
   /** The widest network of the caller's address. */
   readonly network: string;
   /** Whether the caller is an unclaimed agent. */
-  readonly isStranger: boolean;
+  readonly isUnclaimed: boolean;
   /** Ends the stream; the second call cuts it. */
   end(): void;
 }
@@ -83,12 +83,12 @@ export function createStreams(repeat: Repeat): Streams {
       const stream = { ...listenerOf(context, caller), end: endOrCut(res, end) };
       refuseTooMany([...open.values()], stream);
       open.set(res, stream);
-      const isStuck = stuckness(res);
+      const isStuck = createStuckCheck(res);
       const looking = repeat(async () => {
         if (isStuck()) res.destroy();
         else if (isClosed || !(await context.isStillValid())) stream.end();
         return 0;
-      }, LOOK_EVERY_MS);
+      }, CHECK_INTERVAL_MS);
       res.once("close", () => {
         open.delete(res);
         void looking.stop();
@@ -108,12 +108,12 @@ export function createStreams(repeat: Repeat): Streams {
   };
 }
 
-type Listener = Pick<Open, "caller" | "accountId" | "network" | "isStranger">;
+type Listener = Pick<Open, "caller" | "accountId" | "network" | "isUnclaimed">;
 
 function listenerOf({ ip }: RequestContext, { kind, id, accountId }: Caller): Listener {
-  const isStranger = kind === "agent" && accountId === undefined;
+  const isUnclaimed = kind === "agent" && accountId === undefined;
   const network = widestNetwork(ip);
-  return { caller: `${kind}:${id}`, accountId, network, isStranger };
+  return { caller: `${kind}:${id}`, accountId, network, isUnclaimed };
 }
 
 /** The first call ends the response, the second destroys it if the caller does not read. */
@@ -127,28 +127,31 @@ function endOrCut(res: ServerResponse, end: () => void): () => void {
 }
 
 /** Creates a check that reports whether a caller has read nothing for too long. */
-function stuckness(res: ServerResponse): () => boolean {
+function createStuckCheck(res: ServerResponse): () => boolean {
   let looks = 0;
   return () => {
     looks = res.writableNeedDrain ? looks + 1 : 0;
-    return looks > MAX_STUCK_LOOKS;
+    return looks > MAX_STUCK_CHECKS;
   };
 }
 
 /** @throws {Problem} `rate_limited` */
 function refuseTooMany(open: readonly Open[], listener: Listener): void {
-  const { caller, accountId, isStranger } = listener;
+  const { caller, accountId, isUnclaimed } = listener;
   const ofOne = open.filter((stream) => stream.caller === caller);
-  if (ofOne.length >= MAX_OF_ONE) throw tooMany(`You have ${MAX_OF_ONE} streams open already.`);
+  if (ofOne.length >= MAX_PER_CALLER)
+    throw tooMany(`You have ${MAX_PER_CALLER} streams open already.`);
   const ofAccount = open.filter((stream) => stream.accountId === accountId);
-  if (accountId !== undefined && ofAccount.length >= MAX_OF_ACCOUNT) {
-    throw tooMany(`Your account has ${MAX_OF_ACCOUNT} streams open, with all its agents and keys.`);
+  if (accountId !== undefined && ofAccount.length >= MAX_PER_ACCOUNT) {
+    throw tooMany(
+      `Your account has ${MAX_PER_ACCOUNT} streams open, with all its agents and keys.`,
+    );
   }
-  refuseBeyond({ most: MAX_OF_ALL, of: "all callers" }, open, listener);
-  if (!isStranger) return;
-  const ofStrangers = open.filter((stream) => stream.isStranger);
-  const bound = { most: MAX_OF_STRANGERS, of: "agents that nobody has claimed" };
-  refuseBeyond(bound, ofStrangers, listener);
+  refuseBeyond({ most: MAX_TOTAL, of: "all callers" }, open, listener);
+  if (!isUnclaimed) return;
+  const ofUnclaimed = open.filter((stream) => stream.isUnclaimed);
+  const bound = { most: MAX_UNCLAIMED, of: "agents that nobody has claimed" };
+  refuseBeyond(bound, ofUnclaimed, listener);
 }
 
 /** A limit on a group of streams. */
@@ -161,7 +164,7 @@ interface Bound {
 function refuseBeyond({ most, of }: Bound, open: readonly Open[], { network }: Listener): void {
   if (open.length >= most) throw tooMany(`${most} streams are open, of ${of}.`);
   const ofNetwork = open.filter((stream) => stream.network === network).length;
-  const share = shareOf({ total: most, most: most * NETWORK_PART }, most - open.length);
+  const share = shareOf({ total: most, most: most * NETWORK_SHARE }, most - open.length);
   if (ofNetwork >= share)
     throw tooMany(`${ofNetwork} streams of ${of} are open from your network.`);
 }

@@ -12,7 +12,7 @@ const MAX_EXPECTED_MS = 1_500;
 const MAX_WAITED_MS = 2 * MAX_EXPECTED_MS;
 
 /** Requests that may always wait, because an estimate from few is unreliable. */
-const ALWAYS_ROOM_FOR = 100;
+const MIN_QUEUE_LENGTH = 100;
 
 /** Maximum waiting requests, whatever they cost: one connection can carry thousands. */
 const MAX_WAITING = 5_000;
@@ -21,14 +21,14 @@ const MAX_WAITING = 5_000;
  * Maximum requests in flight, so that an unresponsive database does not accumulate them. CPU-bound
  * requests finish before the next starts.
  */
-const MAX_UNDER_WAY = 200;
+const MAX_IN_FLIGHT = 200;
 
 /**
  * Weight of the newest interval in the moving average of intervals between starts; and the longest
  * interval that counts, in milliseconds, so that one pause of the machine does not cause hundreds of
  * rejections.
  */
-const NEWEST = 1 / 64;
+const EWMA_WEIGHT = 1 / 64;
 const LONGEST_MS = 50;
 
 /** A request with its response. */
@@ -64,11 +64,11 @@ export interface RequestQueue {
 /** Creates an empty queue. */
 export function createRequestQueue({ now, begin, onExpired }: RequestQueueOptions): RequestQueue {
   const waiting: (Exchange & { readonly since: number })[] = [];
-  const underWay = createUnderWay();
+  const inFlight = createInFlight();
   /** Mean time between two starts while others waited, in milliseconds. */
   let meanMs = 0;
   /** Time of the last start, if others waited then. */
-  let begunAt: number | undefined;
+  let lastStartAt: number | undefined;
 
   const dropStale = (): void => {
     for (let oldest = waiting[0]; oldest !== undefined; oldest = waiting[0]) {
@@ -80,15 +80,15 @@ export function createRequestQueue({ now, begin, onExpired }: RequestQueueOption
   };
   const observe = (): void => {
     const at = now();
-    if (begunAt !== undefined) {
-      meanMs += (Math.min(at - begunAt, LONGEST_MS) - meanMs) * NEWEST;
+    if (lastStartAt !== undefined) {
+      meanMs += (Math.min(at - lastStartAt, LONGEST_MS) - meanMs) * EWMA_WEIGHT;
     }
-    begunAt = waiting.length > 0 ? at : undefined;
+    lastStartAt = waiting.length > 0 ? at : undefined;
   };
   return {
     isFull() {
       const count = waiting.length;
-      if (count < ALWAYS_ROOM_FOR) return false;
+      if (count < MIN_QUEUE_LENGTH) return false;
       return count >= MAX_WAITING || count * meanMs > MAX_EXPECTED_MS;
     },
     add: ({ req, res }) => void waiting.push({ req, res, since: now() }),
@@ -98,11 +98,11 @@ export function createRequestQueue({ now, begin, onExpired }: RequestQueueOption
     },
     beginNext() {
       dropStale();
-      const next = underWay.hasRoom() ? waiting.shift() : undefined;
+      const next = inFlight.hasRoom() ? waiting.shift() : undefined;
       if (next === undefined) return false;
       observe();
       begin(next);
-      underWay.add(next);
+      inFlight.add(next);
       return true;
     },
   };
@@ -112,7 +112,7 @@ export function createRequestQueue({ now, begin, onExpired }: RequestQueueOption
  * Counts requests in flight: from when the body has arrived until the response begins, so that slow
  * senders, slow readers and streams do not count.
  */
-function createUnderWay() {
+function createInFlight() {
   // An array, because the tables of a growing and shrinking Set reference each other, and so keep every
   // response in them alive until the next full garbage collection.
   const answers: ServerResponse[] = [];
@@ -125,7 +125,7 @@ function createUnderWay() {
       let count = 0;
       for (const res of answers) if (!res.headersSent && !res.destroyed) answers[count++] = res;
       answers.length = count;
-      return count < MAX_UNDER_WAY;
+      return count < MAX_IN_FLIGHT;
     },
   };
 }

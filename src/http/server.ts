@@ -34,7 +34,7 @@ const BOUNDS = {
 const MAX_CONNECTIONS = 15_000;
 
 /** Time for the rejection of an unreadable request to be sent, in milliseconds. */
-const LAST_WORDS_MS = 1_000;
+const ERROR_RESPONSE_MS = 1_000;
 
 /** Problems of unreadable requests, by Node.js error code. */
 const reasons: Readonly<Record<string, Problem>> = {
@@ -79,7 +79,7 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   // Stops reading but does not destroy the socket yet, since a reset could discard the response.
   socket.pause();
   socket.end(wholeAnswer(reasons[error.code ?? ""] ?? UNREADABLE));
-  setTimeout(() => socket.destroy(), LAST_WORDS_MS).unref();
+  setTimeout(() => socket.destroy(), ERROR_RESPONSE_MS).unref();
 }
 
 /** Whether part of a response has been sent, so that another one would corrupt it. */
@@ -118,7 +118,7 @@ const NOT_ONE_HOST = new Problem("invalid_request", {
 });
 
 /** What is wrong with the form of a request, regardless of its target; `undefined` if nothing is. */
-export function faultOf({
+export function requestFormProblem({
   url = "",
   rawHeaders,
   httpVersion,

@@ -52,7 +52,9 @@ describe("the account page", () => {
     const account = await town.person().signIn();
     const said = textOf(account.html);
     expect(said).toMatch(/Agents you answer for An agent that you claim may do more/);
-    expect(said).toMatch(/Alerts you answer for What your agents, your applications and programs/);
+    expect(said).toMatch(
+      /Alerts you answer for Alerts of your agents, your applications and programs/,
+    );
     expect(said).toMatch(/Connected applications An application that you let act for you/);
     expect(said).toMatch(/Your keys A key lets a program of yours read signals/);
     expect(account.html).toContain('<a class="second" href="/claim">Claim an agent</a>');

@@ -228,7 +228,7 @@ describe("claiming by the agent's link", () => {
     const { link } = await linkOf(agent, named.email);
     const refused = await person.web.get(link);
     expect(refused.status).toBe(403);
-    expect(textOf(refused.html)).toContain("The agent waits for somebody else");
+    expect(textOf(refused.html)).toContain("This agent is waiting for another person");
     for (const secret of [named.email, "Night shift", agent.client_id]) {
       expect(refused.html).not.toContain(secret);
     }

@@ -14,19 +14,19 @@ import type { Route } from "../route-table.ts";
 const [streamAlertEvents] = alertOperations;
 
 /** Interval of the fallback poll in milliseconds, because a change notice can be lost. */
-const LOOK_EVERY_MS = 5_000;
+const POLL_INTERVAL_MS = 5_000;
 
 /**
  * Interval of keep-alive comments in milliseconds; proxies close connections that are silent for a
  * minute.
  */
-const BEAT_EVERY_MS = 15_000;
+const KEEP_ALIVE_INTERVAL_MS = 15_000;
 
 /** Reconnection time sent to clients (`retry`), in milliseconds. */
-const COME_BACK_MS = 1_000;
+const RECONNECT_MS = 1_000;
 
 /** Events read per query. It bounds what is buffered for a client that does not read. */
-const PAGE = 100;
+const BATCH_EVENTS = 100;
 
 /** Media type of server-sent events. */
 const EVENT_STREAM = "text/event-stream; charset=utf-8";
@@ -54,12 +54,12 @@ export function alertStreamRoute(options: AlertStreamOptions): Route {
     const asked = cursorOf(req);
     const cursor = asked ?? (await log.end(caller));
     // Validates the cursor before the response starts.
-    const first = await log.after(caller, cursor, PAGE);
+    const first = await log.after(caller, cursor, BATCH_EVENTS);
     if (req.method === "HEAD") {
       res.setHeader("Content-Type", EVENT_STREAM);
       res.end();
     } else {
-      follow({ context, caller, cursor, first }, options);
+      streamEvents({ context, caller, cursor, first }, options);
     }
   });
 }
@@ -84,7 +84,7 @@ interface Listener {
 }
 
 /** Sends the available events, then new ones as they arrive, no faster than the caller reads. */
-function follow(
+function streamEvents(
   { context, caller, cursor: start, first }: Listener,
   { log, streams, repeat }: AlertStreamOptions,
 ): void {
@@ -104,16 +104,16 @@ function follow(
   };
   // Sends the starting cursor as an id, so that a client that reconnects before the first event misses
   // none.
-  res.write(`retry: ${COME_BACK_MS}\nid: ${start}\n\n`);
+  res.write(`retry: ${RECONNECT_MS}\nid: ${start}\n\n`);
   send(first);
   const reading = repeat(
-    async () => (res.writableNeedDrain ? 0 : send(await log.after(caller, cursor, PAGE))),
-    LOOK_EVERY_MS,
+    async () => (res.writableNeedDrain ? 0 : send(await log.after(caller, cursor, BATCH_EVENTS))),
+    POLL_INTERVAL_MS,
   );
   const beating = repeat(async () => {
     if (!res.writableEnded && !res.writableNeedDrain) res.write(": still here\n\n");
     return 0;
-  }, BEAT_EVERY_MS);
+  }, KEEP_ALIVE_INTERVAL_MS);
   const stopListening = log.onNews(reading.wake);
   res.on("drain", reading.wake);
   res.once("close", () => {

@@ -44,7 +44,7 @@ const SECURITY =
 const WAIT_MS = 700;
 
 /** Reported when a check does not finish in time. */
-const UNANSWERED = [`checks: not finished within ${WAIT_MS} ms`];
+const TIMED_OUT = [`checks: not finished within ${WAIT_MS} ms`];
 
 /**
  * GET /api/health (spec 4.1), public. It always returns 200: `status` is `ok`, or `degraded` with
@@ -55,7 +55,7 @@ export function healthRoute({ context, name, version, readiness, now }: HealthOp
   const simulated = market.source.simulated;
   const engine = `${name} ${version}, market ${market.mode}${simulated ? " (simulated data)" : ""}`;
   return routeOf(getHealth, async ({ res }) => {
-    const reasons = await reasonsToWorry(readiness);
+    const reasons = await failureReasons(readiness);
     const health = {
       status: reasons.length === 0 ? "ok" : "degraded",
       ...(reasons.length > 0 && { reasons }),
@@ -94,11 +94,11 @@ export function probeRoutes(readiness: Readiness): readonly Route[] {
 const areWell = (checks: Checks): boolean => Object.values(checks).every(({ ok }) => ok);
 
 /** One line for each failing component, as `/readyz` reports it; empty when all are healthy. */
-async function reasonsToWorry(readiness: Readiness): Promise<readonly string[]> {
+async function failureReasons(readiness: Readiness): Promise<readonly string[]> {
   const told = readiness().then(({ needed, wanted }) =>
     Object.entries({ ...needed, ...wanted })
       .filter(([, { ok }]) => !ok)
       .map(([part, { detail }]) => `${part}: ${detail}`),
   );
-  return Promise.race([told, delay(WAIT_MS, UNANSWERED, { ref: false })]);
+  return Promise.race([told, delay(WAIT_MS, TIMED_OUT, { ref: false })]);
 }

@@ -12,7 +12,7 @@ import { challenge, credentialOf, type Refuse } from "../credential.ts";
 import { OAuthError } from "../errors.ts";
 
 /** The authenticated participant of a claim: an agent, or a person who acts through an application. */
-export type Claimant =
+export type ClaimPrincipal =
   | { readonly kind: "agent"; readonly agentId: string }
   | {
       readonly kind: "person";
@@ -24,7 +24,7 @@ export type Claimant =
     };
 
 /** Dependencies of the authentication of claims. */
-export interface ClaimantOptions {
+export interface ClaimAuthenticationOptions {
   readonly authenticate: Authenticate;
   /**
    * Agents that get no access token before they are claimed authenticate with their registration access
@@ -44,11 +44,13 @@ export interface ClaimantOptions {
  *   invalid one; 403 `access_denied` for one that cannot claim.
  * @throws {Problem} `rate_limited` after too many invalid ones.
  */
-export function createClaimantOf(options: ClaimantOptions): (req: Request) => Promise<Claimant> {
+export function createClaimAuthenticator(
+  options: ClaimAuthenticationOptions,
+): (req: Request) => Promise<ClaimPrincipal> {
   const { authenticate, agentOf, limits, baseUrl, now } = options;
   const unauthenticated = unauthenticatedAt(baseUrl);
 
-  const callerClaims = (caller: Caller): Claimant => {
+  const callerClaims = (caller: Caller): ClaimPrincipal => {
     if (caller.kind === "service") throw notEligible("An API key cannot claim an agent.");
     if (!covers(caller.resource, baseUrl)) {
       throw unauthenticated(
@@ -85,7 +87,7 @@ export function notEligible(description: string): OAuthError {
  * A token gives an agent no more scopes than the token has, for no longer than it is valid, and only
  * within minutes of the person's sign-in.
  */
-function personOf(caller: Caller, now: number): Claimant {
+function personOf(caller: Caller, now: number): ClaimPrincipal {
   const { accountId, signedInAt, clientId, grantId } = caller;
   if (clientId === undefined || grantId === undefined) {
     throw notEligible("No person authorized the token.");

@@ -12,16 +12,16 @@ import { OAuthError } from "../errors.ts";
 import { mount } from "../mount.ts";
 import { limitBy } from "../rate-limits.ts";
 import {
-  type Claimant,
-  type ClaimantOptions,
-  createClaimantOf,
+  type ClaimAuthenticationOptions,
+  type ClaimPrincipal,
+  createClaimAuthenticator,
   notEligible,
 } from "./claim-authentication.ts";
 import { toOAuthError } from "./oauth-errors.ts";
 import { body, bytesOf } from "./oauth-request.ts";
 
 /** Dependencies of the claim endpoints. */
-export interface ClaimRouterOptions extends ClaimantOptions {
+export interface ClaimRouterOptions extends ClaimAuthenticationOptions {
   readonly claims: Claims;
 }
 
@@ -55,8 +55,8 @@ const forms = {
 type Path = keyof typeof bodies;
 
 /** An authenticated request, in place of the body. */
-interface Asked<P extends Path> {
-  readonly claimant: Claimant;
+interface AuthenticatedRequest<P extends Path> {
+  readonly principal: ClaimPrincipal;
   readonly data: z.output<(typeof bodies)[P]>;
 }
 
@@ -69,12 +69,12 @@ interface Asked<P extends Path> {
  */
 export function claimRouter(options: ClaimRouterOptions): Router {
   const { claims, limits, baseUrl } = options;
-  const claimantOf = createClaimantOf(options);
+  const authenticateClaim = createClaimAuthenticator(options);
   const router = Router();
   const read = (path: Path) => [
     noStore,
     ...body("application/json", MAX_BYTES),
-    asked(claimantOf, path),
+    authenticated(authenticateClaim, path),
   ];
   const guard = createCodeGuard(limits);
   const startLimit = limitBy(limits, "claim-start", ({ body }) => body.data.agent_id);
@@ -101,16 +101,19 @@ const noStore: RequestHandler = (_req, res, next) => {
 };
 
 /** Authenticates, then validates the body, so that an unknown caller learns nothing about it. */
-function asked(claimantOf: ReturnType<typeof createClaimantOf>, path: Path): RequestHandler {
+function authenticated(
+  authenticateClaim: ReturnType<typeof createClaimAuthenticator>,
+  path: Path,
+): RequestHandler {
   return async (req, _res, next) => {
-    const claimant = await claimantOf(req);
+    const principal = await authenticateClaim(req);
     const { data } = bodies[path].safeParse(jsonOf(bytesOf(req)));
     if (data === undefined) {
       const description = `The body must be a JSON object with the strings ${forms[path]}.`;
       throw new OAuthError("invalid_request", { status: 400, description });
     }
-    checkEligible(claimant, data.agent_id);
-    req.body = { claimant, data };
+    checkEligible(principal, data.agent_id);
+    req.body = { principal, data };
     next();
   };
 }
@@ -127,17 +130,17 @@ function jsonOf(bytes: Buffer): unknown {
  * An agent can act only for itself, and cannot confirm its own claim with a token that its person
  * granted it.
  */
-function checkEligible(claimant: Claimant, agentId: string): void {
-  if (claimant.kind === "agent" && claimant.agentId !== agentId) {
+function checkEligible(principal: ClaimPrincipal, agentId: string): void {
+  if (principal.kind === "agent" && principal.agentId !== agentId) {
     throw notEligible("The token belongs to another agent.");
   }
-  if (claimant.kind === "person" && claimant.through.clientId === agentId) {
+  if (principal.kind === "person" && principal.through.clientId === agentId) {
     throw notEligible("The token was issued to the agent itself.");
   }
 }
 
 const onlyAgents: RequestHandler = ({ body }, _res, next) => {
-  if (body.claimant.kind === "agent") return next();
+  if (body.principal.kind === "agent") return next();
   throw notEligible("Only the agent itself can get a claim code.");
 };
 
@@ -146,28 +149,28 @@ const onlyAgents: RequestHandler = ({ body }, _res, next) => {
  * exist. An agent's own attempts are counted separately, so strangers cannot use them up.
  */
 function attemptLimits(limits: Limits, guard: CodeGuard): readonly RequestHandler[] {
-  const byPerson = limitBy(limits, "claim-user", ({ body }) => body.claimant.accountId);
+  const byPerson = limitBy(limits, "claim-user", ({ body }) => body.principal.accountId);
   return [
     async ({ ip }, _res, next) => {
       await guard.enter(ip);
       next();
     },
     limitBy(limits, "claim-address", ({ ip }) => addressKey(ip)),
-    (req, res, next) => (req.body.claimant.kind === "person" ? byPerson(req, res, next) : next()),
-    limitBy(limits, "claim-agent", ({ body }) => `${body.claimant.kind}:${body.data.agent_id}`),
+    (req, res, next) => (req.body.principal.kind === "person" ? byPerson(req, res, next) : next()),
+    limitBy(limits, "claim-agent", ({ body }) => `${body.principal.kind}:${body.data.agent_id}`),
   ];
 }
 
 function complete(
   { claims, baseUrl }: ClaimRouterOptions,
   guard: CodeGuard,
-): RequestHandler<object, unknown, Asked<"/oauth/claim">> {
-  return async ({ body: { claimant, data }, ip }, res) => {
+): RequestHandler<object, unknown, AuthenticatedRequest<"/oauth/claim">> {
+  return async ({ body: { principal, data }, ip }, res) => {
     const claim = { agentId: data.agent_id, code: data.claim_code };
     const outcome = await calledFrom(ip, () =>
-      claimant.kind === "agent"
+      principal.kind === "agent"
         ? claims.completeByAgent(claim)
-        : claims.completeByPerson(claim, claimant),
+        : claims.completeByPerson(claim, principal),
     );
     if (outcome.status === "invalid_claim_code") await guard.miss(ip);
     res.json(claimedBody(outcome, { agentId: data.agent_id, baseUrl }));
@@ -215,7 +218,7 @@ function claimedBody(
 function start(
   claims: Claims,
   baseUrl: string,
-): RequestHandler<object, unknown, Asked<"/oauth/claim/start">> {
+): RequestHandler<object, unknown, AuthenticatedRequest<"/oauth/claim/start">> {
   return async ({ body: { data }, ip }, res) => {
     const { agent_id, login_hint } = data;
     const begun = await calledFrom(ip, () => claims.begin(agent_id, login_hint));

@@ -9,10 +9,10 @@ import { admit } from "../rate-limits.ts";
 import type { FormRequest, OAuthRequest } from "./oauth-request.ts";
 
 /** Forwards a request to the authorization server. */
-export type HandOn<R = OAuthRequest> = (request: R) => Promise<void>;
+export type ForwardRequest<R = OAuthRequest> = (request: R) => Promise<void>;
 
 /** The client that a request names, not yet authenticated. */
-interface Named {
+interface NamedClient {
   /** Empty if missing or unreadable. */
   readonly clientId: string;
   /** Kind of client authentication. */
@@ -22,13 +22,13 @@ interface Named {
 }
 
 /** A request with the client that it names. */
-type ClientRequest = FormRequest & { readonly named: Named };
+type ClientRequest = FormRequest & { readonly named: NamedClient };
 
 /**
  * The client that a request names by a method of RFC 6749 section 2.3 or RFC 7523 section 2.2. A
  * request that names none, or more than one, is rejected later.
  */
-function namedBy({ req, form }: FormRequest): Omit<Named, "address"> {
+function namedBy({ req, form }: FormRequest): Omit<NamedClient, "address"> {
   const basic = /^basic +(\S+)$/i.exec(req.headers.authorization ?? "")?.[1];
   if (basic !== undefined) return { clientId: userOf(basic), proof: "secret" };
   const clientId = form.get("client_id");
@@ -63,16 +63,19 @@ function subjectOf(assertion: string): string {
  *
  * @throws {Problem} `rate_limited`
  */
-export function limitTokens(limits: Limits, handOn: HandOn<FormRequest>): HandOn<ClientRequest> {
-  return async (asked) => {
-    const { res, named } = asked;
+export function limitTokens(
+  limits: Limits,
+  forward: ForwardRequest<FormRequest>,
+): ForwardRequest<ClientRequest> {
+  return async (request) => {
+    const { res, named } = request;
     const { clientId, proof, address } = named;
     const client = fingerprint(clientId);
     const given = proof && (await limits.look("token", client));
     if (given?.isExceeded) return admit(res, [given]);
     admit(res, [await limits.count("token", `${client} ${address}`)]);
 
-    await handOn(asked);
+    await forward(request);
     if (proof && res.statusCode === 200) await limits.count("token", client);
   };
 }
@@ -103,22 +106,25 @@ export function admitTokens(limits: Limits, { res, ip }: OAuthRequest): AdmitTok
  *
  * @throws {Problem} `rate_limited`
  */
-export function guardProofs(limits: Limits, handOn: HandOn<ClientRequest>): HandOn<FormRequest> {
-  return async (asked) => {
-    const address = addressKey(asked.ip);
+export function limitClientAuthentication(
+  limits: Limits,
+  forward: ForwardRequest<ClientRequest>,
+): ForwardRequest<FormRequest> {
+  return async (request) => {
+    const address = addressKey(request.ip);
     const refusal = refusalOf([await limits.look("secret-address", address)]);
     if (refusal !== undefined) throw refusal;
 
-    const named = { ...namedBy(asked), address };
+    const named = { ...namedBy(request), address };
     const { clientId, proof } = named;
     // A request that names no client has nothing to authenticate.
     if (proof !== undefined || clientId !== "") {
-      hooksOf(asked.res).onFailedClientAuthentication = async () => {
+      hooksOf(request.res).onFailedClientAuthentication = async () => {
         await limits.count("secret-address", address);
         if (proof !== "secret") return undefined;
         return refusalOf([await limits.count("secret-client", fingerprint(clientId))]);
       };
     }
-    await handOn({ ...asked, named });
+    await forward({ ...request, named });
   };
 }

@@ -24,7 +24,12 @@ import { mount, routeOf } from "../mount.ts";
 import { admit, countVisit } from "../rate-limits.ts";
 import { queryOf } from "../request-context.ts";
 import type { Handler, Route } from "../route-table.ts";
-import { admitTokens, guardProofs, type HandOn, limitTokens } from "./client-limits.ts";
+import {
+  admitTokens,
+  type ForwardRequest,
+  limitClientAuthentication,
+  limitTokens,
+} from "./client-limits.ts";
 import { asOAuthError, toOAuthError, toPageProblem } from "./oauth-errors.ts";
 import {
   asBodyProblem,
@@ -61,7 +66,7 @@ const clientMembers = ["client_id", "client_secret", "client_assertion"];
  * Revocation without client credentials, as spec 4.8 shows it; other requests are forwarded. An access
  * token in the header is not client authentication.
  */
-function possession({ provider, keys }: OAuthOptions): RequestHandler {
+function possessionRevocation({ provider, keys }: OAuthOptions): RequestHandler {
   return async (req, res, next) => {
     const { form } = withForm(oauthRequestOf(req, res));
     const { authorization } = req.headers;
@@ -85,7 +90,7 @@ function possession({ provider, keys }: OAuthOptions): RequestHandler {
 type Callback = ReturnType<Provider["callback"]>;
 
 /** Creates the request handler of each authorization server once. */
-function callbacks(): (provider: Provider) => Callback {
+function callbackCache(): (provider: Provider) => Callback {
   const built = new WeakMap<Provider, Callback>();
   return (provider) => {
     const callback = built.get(provider) ?? provider.callback();
@@ -95,7 +100,7 @@ function callbacks(): (provider: Provider) => Callback {
 }
 
 /** Passes a rejected authorization request to the error handlers, which show a page. */
-const takeRefusals: RequestHandler = (req, res, next) => {
+const showRejections: RequestHandler = (req, res, next) => {
   if (isOpenedInBrowser(req)) {
     hooksOf(res).onAuthorizationRefused = (refusal) => {
       if (refusal instanceof Problem) return next(refusal);
@@ -137,18 +142,21 @@ const userInfoRefusals = {
  * Headers that change the meaning of a token request: client authentication, proof of possession (RFC
  * 9449), a web page's origin.
  */
-const meaningful = ["authorization", "dpop", "oauth-client-attestation", "origin"];
+const unusualHeaders = ["authorization", "dpop", "oauth-client-attestation", "origin"];
 
 /** Uses the fast path for plain token requests. */
-function plainFirst({ plainTokens, limits }: OAuthOptions, handOn: HandOn): HandOn<FormRequest> {
-  return async (asked) => {
-    const { req, res, form } = asked;
-    const isPlain = meaningful.every((name) => req.headers[name] === undefined);
-    const admitToken = admitTokens(limits, asked);
+function tryFastPath(
+  { plainTokens, limits }: OAuthOptions,
+  forward: ForwardRequest,
+): ForwardRequest<FormRequest> {
+  return async (request) => {
+    const { req, res, form } = request;
+    const isPlain = unusualHeaders.every((name) => req.headers[name] === undefined);
+    const admitToken = admitTokens(limits, request);
     const token = isPlain ? await plainTokens(form, admitToken) : undefined;
     if (token === undefined) {
       hooksOf(res).admitToken = admitToken;
-      return handOn(asked);
+      return forward(request);
     }
     res.setHeader("Cache-Control", "no-store");
     sendJson(res, JSON.stringify(token));
@@ -156,17 +164,17 @@ function plainFirst({ plainTokens, limits }: OAuthOptions, handOn: HandOn): Hand
 }
 
 /** Forwards requests to the current authorization server. */
-function handingOn({ provider, baseUrl }: OAuthOptions): HandOn {
-  const callbackOf = callbacks();
-  return (asked) =>
-    calledFrom(asked.ip, () => callbackOf(provider())(pinned(asked, baseUrl), asked.res));
+function createForwarder({ provider, baseUrl }: OAuthOptions): ForwardRequest {
+  const callbackOf = callbackCache();
+  return (request) =>
+    calledFrom(request.ip, () => callbackOf(provider())(pinned(request, baseUrl), request.res));
 }
 
 /**
  * Counts an authorization request against its networks just before it is stored, so that rejected
  * requests do not count.
  */
-function countKept(limits: Limits): RequestHandler {
+function countStoredRequest(limits: Limits): RequestHandler {
   return (req, res, next) => {
     hooksOf(res).beforeAuthorizationStored = async () =>
       admit(res, await countInNetworks(limits, "authorize", req.ip));
@@ -177,12 +185,12 @@ function countKept(limits: Limits): RequestHandler {
 /** Metadata documents of the authorization server. */
 const metadata = [paths.authorizationServer, paths.openidConfiguration, paths.jwks];
 
-function mountEndpoints(router: Router, options: OAuthOptions, handOn: HandOn): void {
+function mountEndpoints(router: Router, options: OAuthOptions, forward: ForwardRequest): void {
   const { limits } = options;
   const registration = body("application/json", MAX_REGISTRATION_BYTES);
-  const plainly: RequestHandler = (req, res) => handOn(oauthRequestOf(req, res));
-  const revokeAsClient = guardProofs(limits, handOn);
-  for (const path of metadata) serveReading(router, path, plainly);
+  const forwardFromExpress: RequestHandler = (req, res) => forward(oauthRequestOf(req, res));
+  const revokeAsClient = limitClientAuthentication(limits, forward);
+  for (const path of metadata) serveReading(router, path, forwardFromExpress);
   mount(router, userInfoOperations, {
     get_user_info: [userInfo(options)],
     post_user_info: [userInfo(options)],
@@ -193,26 +201,31 @@ function mountEndpoints(router: Router, options: OAuthOptions, handOn: HandOn): 
     {
       revoke_token: [
         ...body(FORM, MAX_FORM_BYTES),
-        possession(options),
+        possessionRevocation(options),
         (req, res) => revokeAsClient(withForm(oauthRequestOf(req, res))),
       ],
-      authorize: [boundAuthorization, countKept(limits), takeRefusals, plainly],
+      authorize: [
+        boundAuthorization,
+        countStoredRequest(limits),
+        showRejections,
+        forwardFromExpress,
+      ],
     },
     limits,
   );
   // Resuming is not rate limited: it stores nothing new, and other requests must not block it midway.
   router
     .route(`${paths.authorize}/:uid`)
-    .get(takeRefusals, plainly)
+    .get(showRejections, forwardFromExpress)
     .all(onlyMethods(["get"]));
   mount(
     router,
     registrationOperations,
     {
-      register_client: [...registration, plainly],
-      get_client: [plainly],
-      update_client: [...registration, hashSecret, plainly],
-      delete_client: [plainly],
+      register_client: [...registration, forwardFromExpress],
+      get_client: [forwardFromExpress],
+      update_client: [...registration, hashSecret, forwardFromExpress],
+      delete_client: [forwardFromExpress],
     },
     limits,
   );
@@ -222,9 +235,12 @@ function mountEndpoints(router: Router, options: OAuthOptions, handOn: HandOn): 
 const translate: ErrorRequestHandler = (error, _req, _res, next) => next(asBodyProblem(error));
 
 /** The token endpoint, which receives the most requests after the tools. */
-function tokenRoute(options: OAuthOptions, handOn: HandOn): Route {
+function tokenRoute(options: OAuthOptions, forward: ForwardRequest): Route {
   const { limits } = options;
-  const issue = guardProofs(limits, limitTokens(limits, plainFirst(options, handOn)));
+  const issue = limitClientAuthentication(
+    limits,
+    limitTokens(limits, tryFastPath(options, forward)),
+  );
   const handle: Handler = async (context) => {
     await countVisit(limits, context);
     try {
@@ -261,12 +277,12 @@ export interface OAuth {
  * @throws {Problem} `method_not_allowed`, `unsupported_media_type`, `content_too_large`.
  */
 export function createOAuth(options: OAuthOptions): OAuth {
-  const handOn = handingOn(options);
+  const forward = createForwarder(options);
   const router = Router({ strict: true });
-  mountEndpoints(router, options, handOn);
+  mountEndpoints(router, options, forward);
   router.use("/oauth/authorize", toPageProblem);
   router.use(toOAuthError, translate);
-  return { tokenRoute: tokenRoute(options, handOn), router };
+  return { tokenRoute: tokenRoute(options, forward), router };
 }
 
 /** Maximum query of an authorization request, in characters: it is stored while the person decides. */
@@ -279,7 +295,7 @@ const MAX_OPAQUE_CHARACTERS = 1024;
  * Parameters that only the client interprets (RFC 6749 section 4.1.1, OpenID Connect Core section
  * 3.1.2.1).
  */
-const opaque = ["state", "nonce"];
+const opaqueParameters = ["state", "nonce"];
 
 /**
  * Rejects an authorization request that is too long to store, or has an unsupported response mode. It
@@ -292,7 +308,7 @@ const boundAuthorization: RequestHandler = (req, _res, next) => {
   if (req.originalUrl.length - req.path.length > MAX_QUERY_CHARACTERS) {
     throw tooLong("the request", MAX_QUERY_CHARACTERS);
   }
-  const long = opaque.find((name) =>
+  const long = opaqueParameters.find((name) =>
     query.getAll(name).some((value) => value.length > MAX_OPAQUE_CHARACTERS),
   );
   if (long !== undefined) throw tooLong(long, MAX_OPAQUE_CHARACTERS);

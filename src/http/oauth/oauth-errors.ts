@@ -30,7 +30,7 @@ export const toPageProblem: ErrorRequestHandler = (error, req, _res, next) => {
   next(
     new Problem("invalid_request", {
       detail: `The application sent you here with a request that cannot be answered (${error.error}: ${error.detail.description}).`,
-      next: "Go back to the application and start again from there. If that does not help, tell whoever made it what this page says.",
+      next: "Go back to the application and start again from there. If that does not help, report what this page says to its developer.",
     }),
   );
 };

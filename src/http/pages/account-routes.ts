@@ -15,7 +15,7 @@ import { MAX_KEY_NAME, newKeyPage } from "./keys.ts";
 import { ACCOUNT_PATH, withReturn } from "./return-to.ts";
 import type { Throttle } from "./throttle.ts";
 
-/** What the account page needs. */
+/** Dependencies of the account page. */
 export interface AccountRoutesOptions {
   readonly csrf: CsrfGuard;
   readonly show: ShowPage;
@@ -25,8 +25,10 @@ export interface AccountRoutesOptions {
   readonly throttle: Throttle;
 }
 
-/** Control characters, halves of surrogate pairs, what is invisible or turns the direction of text
- *  (reliability section 5). */
+/**
+ * Control characters, lone surrogates, invisible characters and bidirectional controls (reliability
+ * section 5).
+ */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
 
 const KeyForm = z.object({
@@ -41,12 +43,12 @@ const KeyForm = z.object({
   scope: Scopes,
 });
 
-/** The form is not shown then, but another window can have it open. */
+/** The form is hidden in this case, but another window may still show it. */
 const FULL: FieldErrors = [
   { id: "keys", text: `You have ${KEYS_PER_ACCOUNT} keys already. Revoke one to make another.` },
 ];
 
-/** A signed-in person at the account page. */
+/** A signed-in person on the account page. */
 interface Visit {
   readonly req: Request;
   readonly res: Response;
@@ -54,7 +56,7 @@ interface Visit {
   readonly account: Account;
 }
 
-/** The page where a person sees and ends what acts for them. */
+/** The page where a person reviews and revokes what acts on their behalf. */
 export function accountRoutes(options: AccountRoutesOptions): Router {
   const { accounts, keys, alerts, throttle } = options;
   const router = Router();

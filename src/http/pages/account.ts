@@ -25,7 +25,7 @@ export interface AccountView extends KeysView, AlertsView {
   readonly applications: readonly ConnectedApplication[];
 }
 
-/** Page of a signed-in person: who acts for them, what is sent because of it, and how to end it. */
+/** Page of a signed-in person: agents, applications, keys and alerts, and how to end each. */
 export function accountPage(view: AccountView): PageAnswer {
   const { formToken, account, agents, applications, errors = [] } = view;
   return {
@@ -50,7 +50,7 @@ const section = (id: string, heading: string, inside: Html): Html =>
 function agentsList(agents: readonly OwnAgent[], formToken: string): Html {
   if (agents.length === 0) {
     return html`<div class="empty">
-<p>An agent that you claim may do more than one that nobody answers for, and it stays registered when it rests.</p>
+<p>An agent that you claim may do more than an unclaimed one, and it stays registered while it is inactive.</p>
 <p>Tell your agent to ask for a claim. It gives you a link, or its id and a code.</p>
 <p class="buttons"><a class="second" href="/claim">Claim an agent</a></p>
 </div>`;
@@ -81,7 +81,7 @@ ${ending({
 </li>`;
 }
 
-/** An agent that an application claimed. */
+/** The application that claimed an agent. */
 const claimedBy = (clientId: string): readonly [string, Html] => [
   "Claimed by",
   html`application <code>${strangerSite(clientId)}</code>; ends with its access`,
@@ -89,7 +89,7 @@ const claimedBy = (clientId: string): readonly [string, Html] => [
 
 function applicationsList(applications: readonly ConnectedApplication[], formToken: string): Html {
   if (applications.length === 0) {
-    return html`<div class="empty"><p>An application that you let act for you, such as a chat program with access to signals, stands here. When one asks, you see first what it wants.</p></div>`;
+    return html`<div class="empty"><p>Applications that act for you appear here, for example a chat program with access to signals. You see what an application asks for before you allow it.</p></div>`;
   }
   return html`<ul class="cards">${applications.map((one) => applicationCard(one, formToken))}</ul>`;
 }

@@ -4,30 +4,30 @@ import type { ApiKey } from "../../auth/keys/api-keys.ts";
 import { ending, facts, moment, stranger, strangerSite } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 
-/** Alerts that the page shows. */
+/** Maximum number of alerts shown. */
 export const MOST_ALERTS_SHOWN = 100;
 
-/** Symbols of an alert that are shown. */
+/** Maximum number of symbols shown per alert. */
 const MOST_SYMBOLS_SHOWN = 12;
 
-/** An alert that a person answers for. */
+/** An alert that a person owns. */
 interface AnsweredAlert extends AlertView {
-  /** When its webhook last took something, milliseconds since the epoch; `undefined`: not lately. */
+  /** Time of the last successful delivery, milliseconds since the epoch; `undefined`: none recently. */
   readonly lastSuccessAt: number | undefined;
 }
 
-/** What the alerts on the account page are shown from. */
+/** What the alerts section shows. */
 export interface AlertsView {
   readonly formToken: string;
   /** Oldest first. */
   readonly alerts: readonly AnsweredAlert[];
-  /** How many more there are. */
+  /** Number of alerts that are not shown. */
   readonly moreAlerts: number;
-  /** The keys that some of the alerts were made with. */
+  /** Keys that some of the alerts were created with. */
   readonly keys: readonly ApiKey[];
 }
 
-/** The alerts that a person answers for. */
+/** The alerts that a person owns. */
 export function alertsSection(view: AlertsView): Html {
   const { alerts, moreAlerts } = view;
   if (alerts.length === 0) return empty;
@@ -35,7 +35,7 @@ export function alertsSection(view: AlertsView): Html {
 ${moreAlerts > 0 && html`<p class="note">${moreAlerts} more are not shown. They move up when you delete some of these.</p>`}`;
 }
 
-const empty = html`<div class="empty"><p>What your agents, your applications and programs with your keys want to be told of stands here: which instruments they watch, and where the news goes. They make alerts with <code>register_alert</code>; you can end any of them.</p></div>`;
+const empty = html`<div class="empty"><p>Alerts of your agents, your applications and programs with your keys appear here: which instruments they watch, and where events are sent. They make alerts with <code>register_alert</code>; you can delete any of them.</p></div>`;
 
 function alertCard(seen: AnsweredAlert, { formToken, keys }: AlertsView): Html {
   const { id, alert } = seen;
@@ -64,7 +64,7 @@ ${ending({
 </li>`;
 }
 
-/** What an alert is doing, in words. */
+/** The state of an alert, in words. */
 function statusWords({ status, alert }: AnsweredAlert): Html {
   switch (status) {
     case "active":
@@ -117,7 +117,7 @@ function kindWords({ kinds }: Alert): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
-/** The path of an address can hold a secret, so that the host alone is shown. */
+/** Shows only the host, because the path of a webhook URL can contain a secret. */
 const webhookHost = (url: string): Html => strangerSite(new URL(url).host);
 
 function lastSuccessWords(at: number | undefined): Html {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { type Frame, layout, type Page } from "./layout.ts";
 
-/** A page and how it is sent. */
+/** A page with its HTTP status. */
 export interface PageAnswer extends Page {
   /** 200 when absent. */
   readonly status?: number;
@@ -11,10 +11,10 @@ export interface PageAnswer extends Page {
 /** Sends a page. */
 export type ShowPage = (res: ServerResponse, answer: PageAnswer) => void;
 
-/** With `no-referrer` a browser would send `Origin: null` with the forms of the site itself. */
+/** With `no-referrer`, browsers would send `Origin: null` with this site's own forms. */
 const REFERRER_POLICY = "same-origin";
 
-/** A page with a script says so beside it. */
+/** Pages with a script extend this policy. */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "style-src 'self'",
@@ -24,7 +24,7 @@ export const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** Nothing of a page runs, is framed, cached, or reaches another site. */
+/** No scripts, framing, caching, or referrers to other sites. */
 export const PAGE_HEADERS = {
   "content-security-policy": CONTENT_SECURITY_POLICY,
   "x-frame-options": "DENY",
@@ -36,7 +36,7 @@ export const PAGE_HEADERS = {
   "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 } as const;
 
-/** Creates what sends pages. */
+/** Creates the function that sends pages. */
 export function createShowPage(frame: Frame): ShowPage {
   return (res, { status = 200, headers = {}, ...page }) => {
     const text = layout(page, frame).toString();

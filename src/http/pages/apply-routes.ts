@@ -10,7 +10,7 @@ import { type CsrfGuard, filled, readForm, typed } from "./form.ts";
 import { inSentences } from "./intake-errors.ts";
 import type { Throttle } from "./throttle.ts";
 
-/** What the page for applications needs. */
+/** Dependencies of the application page. */
 export interface ApplyRoutesOptions {
   readonly csrf: CsrfGuard;
   readonly show: ShowPage;
@@ -18,13 +18,14 @@ export interface ApplyRoutesOptions {
   readonly intake: Pick<Intake, "apply">;
 }
 
-/** A form sends an empty text for what was not chosen. */
+/** A form sends an empty string for an unselected option. */
 const ApplyForm = ApplicationFields.extend({
   focus: z.preprocess((chosen) => chosen || undefined, ApplicationFields.shape.focus),
 });
 
-/** The page where anybody applies for early access, with the limits of POST /api/apply: what is not
- *  valid is not counted. */
+/**
+ * The page to apply for early access, with the limits of POST /api/apply; invalid input does not count.
+ */
 export function applyRoutes(options: ApplyRoutesOptions): Router {
   const { csrf, show } = options;
   const router = Router();

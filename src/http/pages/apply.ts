@@ -13,12 +13,12 @@ import {
 } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 
-/** Where people apply for early access. */
+/** Path of the application form. */
 export const APPLY_PATH = "/apply";
 
 const DAY_MS = 86_400_000;
 
-/** What applicants call themselves. */
+/** Labels of the options of `focus`. */
 const focusNames: Readonly<Record<(typeof focuses)[number], string>> = {
   retail: "A private investor",
   quant: "A quantitative researcher or developer",
@@ -26,14 +26,14 @@ const focusNames: Readonly<Record<(typeof focuses)[number], string>> = {
   general: "Somebody else",
 };
 
-/** What the page for an application shows. */
+/** What the application page shows. */
 export interface ApplyView {
   readonly formToken: string;
   readonly isSignedIn: boolean;
-  /** What was typed. */
+  /** The value entered. */
   readonly name?: string | undefined;
   readonly email?: string | undefined;
-  /** What was chosen. */
+  /** The option selected. */
   readonly focus?: string | undefined;
   readonly errors?: FieldErrors;
 }
@@ -47,7 +47,7 @@ export function applyPage(view: ApplyView): PageAnswer {
     hasErrors: errors.length > 0,
     isSignedIn,
     body: html`${errorSummary(errors)}
-<p class="lead">An application reserves a seat in the queue. Whoever runs this service decides who gets in.</p>
+<p class="lead">An application reserves a seat in the queue. The operator of this service decides who gets in.</p>
 <div class="card">${form({ action: APPLY_PATH, formToken }, applicationFields(view))}</div>
 <p class="quiet">An application that is not accepted is deleted after ${APPLICATION_KEPT_MS / DAY_MS} days.</p>`,
   };
@@ -77,7 +77,7 @@ ${[...focuses, ""].map((one, at) => choice(one, { at, isChosen: one === focus })
 <button>Apply</button>`;
 }
 
-/** The first box has the name of the field as its id, which errors lead to. */
+/** The first option has the field name as its id, so that the error summary can link to it. */
 function choice(focus: string, { at, isChosen }: { at: number; isChosen: boolean }): Html {
   const id = at === 0 ? "focus" : `focus-${at}`;
   const label =
@@ -88,7 +88,7 @@ function choice(focus: string, { at, isChosen }: { at: number; isChosen: boolean
 </div>`;
 }
 
-/** What is said of an application that was kept. */
+/** What the confirmation of an application shows. */
 export interface SeatView {
   readonly isSignedIn: boolean;
   readonly queueToken: string;
@@ -97,11 +97,11 @@ export interface SeatView {
   readonly focus: (typeof focuses)[number] | undefined;
   /** Milliseconds since the epoch. */
   readonly registeredAt: number;
-  /** `undefined` where the token is no key. */
+  /** `undefined` if the token is not an API key. */
   readonly key: QueueKey | undefined;
 }
 
-/** Page that shows the queue token; no other ever does. */
+/** Page that shows the queue token, once. */
 export function seatPage(view: SeatView): PageAnswer {
   const { isSignedIn, queueToken, name, email, focus, registeredAt, key } = view;
   return {
@@ -109,7 +109,7 @@ export function seatPage(view: SeatView): PageAnswer {
     isSignedIn,
     body: html`<p class="lead">This is your queue token. Copy it now: it is shown this once and never again.</p>
 <p class="secret"><code>${queueToken}</code></p>
-<p>It names your application to whoever runs this service: give it when you ask about it.</p>
+<p>It identifies your application to the operator of this service: give it when you ask about it.</p>
 ${key && keyText(key)}
 <div class="card">${facts([
       ["Name", stranger(name)],

@@ -2,24 +2,23 @@ import { hash } from "node:crypto";
 import { Router } from "express";
 import { onlyMethods } from "../allowed-methods.ts";
 
-/** A text that pages load. */
+/** A static text that pages load. */
 interface AssetText {
-  /** Where it is. */
+  /** Path of the file. */
   readonly path: string;
-  /** Ending that tells its type. */
+  /** File extension, which determines the media type. */
   readonly type: "css" | "js";
   readonly text: string;
 }
 
-/** How such a text is found and served. */
+/** A static text with its route. */
 export interface Asset {
-  /** For links: another one for other contents, so that no page ever loads what belongs to another
-   *  version. */
+  /** URL for links, with a digest of the contents, so that a page never loads another version's file. */
   readonly address: string;
   readonly route: () => Router;
 }
 
-/** Gives a text an address of its own. */
+/** Creates an asset whose URL contains its digest. */
 export function createAsset({ path, type, text }: AssetText): Asset {
   const digest = hash("sha256", text, "base64url").slice(0, 16);
   const headers = {

@@ -11,12 +11,15 @@ const AgentId = z
   .trim()
   .regex(/^[!-~]{1,200}$/);
 
-/** An agent and its code, with whatever a person puts between its 8 characters. */
+/** An agent id and its code, with any separators between its 8 characters. */
 const CodeForm = z.object({ agent_id: AgentId, code: z.string().min(1).max(64) });
 
 const ConfirmForm = CodeForm.extend({ scope: TickedScopes });
 
-/** The same for an unknown agent, a wrong code and one that is too old: a stranger learns nothing. */
+/**
+ * The same message for an unknown agent, a wrong code and an expired one, so that guessing reveals
+ * nothing.
+ */
 const invalid: FieldErrors = [
   {
     id: "code",
@@ -24,13 +27,13 @@ const invalid: FieldErrors = [
   },
 ];
 
-/** Asks for an agent and its code. The code is never filled in, so that no link can bring it. */
+/** Asks for an agent id and its code. The code is never prefilled, so that no link can supply it. */
 export async function askForCode(visit: ClaimVisit, { show }: ClaimRoutesOptions): Promise<void> {
   const { data: agentId } = AgentId.safeParse(queryOf(visit.req).get("agent"));
   show(visit.res, claimFormPage({ formToken: visit.browser.formToken, agentId }));
 }
 
-/** Shows the agent behind a code. */
+/** Shows the agent that a code belongs to. */
 export async function showAgent(visit: ClaimVisit, options: ClaimRoutesOptions): Promise<void> {
   await countTry(visit, options);
   return showBehind(visit, options);
@@ -56,8 +59,10 @@ export async function answerForAgent(
   options.show(visit.res, claimedPage(outcome));
 }
 
-/** Both steps are tries of a code. The keys are those of POST /oauth/claim: one way to claim is no
- *  way around the limits of the other. What can be no agent is counted for none. */
+/**
+ * Both steps check the code, so both count. They use the quotas of POST /oauth/claim, so that one way
+ * to claim does not bypass the limits of the other. An impossible agent id has no quota of its own.
+ */
 async function countTry(
   { req, session }: ClaimVisit,
   { throttle, guard }: ClaimRoutesOptions,

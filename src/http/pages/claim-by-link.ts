@@ -32,7 +32,7 @@ export async function showAttempt(
   options.show(res, approvePage({ formToken, agent, attempt, chosen, errors }));
 }
 
-/** Notes that the person agrees, and shows the code for the agent. */
+/** Records the person's consent, and shows the code for the agent. */
 export async function agreeToAgent(visit: ClaimVisit, options: ClaimRoutesOptions): Promise<void> {
   const { req, res, session } = visit;
   const { accountId } = session;

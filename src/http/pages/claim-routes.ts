@@ -10,7 +10,7 @@ import {
   forFreshSignIn,
 } from "./claim-visit.ts";
 import { readForm, typed } from "./form.ts";
-/** The pages where a person takes responsibility for an agent (architecture section 7). */
+/** The pages where a person claims an agent (architecture section 7). */
 export function claimRoutes(options: ClaimRoutesOptions): Router {
   const router = Router();
   const posted = (name: Name, handle: FreshHandler) => [
@@ -33,7 +33,7 @@ export function claimRoutes(options: ClaimRoutesOptions): Router {
   return router;
 }
 
-/** What stands in the address of the page: an agent, or what an agent put into a link. */
+/** Query parameter of the page: an agent id, or the attempt id of an agent's link. */
 type Name = "agent" | "attempt";
 
 const fields = { agent: "agent_id", attempt: "attempt" } as const;

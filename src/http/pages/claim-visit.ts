@@ -8,7 +8,7 @@ import type { CsrfGuard } from "./form.ts";
 import { withReturn } from "./return-to.ts";
 import type { Throttle } from "./throttle.ts";
 
-/** What the claim pages need. */
+/** Dependencies of the claim pages. */
 export interface ClaimRoutesOptions {
   readonly csrf: CsrfGuard;
   readonly show: ShowPage;
@@ -19,7 +19,7 @@ export interface ClaimRoutesOptions {
   readonly now: () => Date;
 }
 
-/** A person at the claim page who proved who they are just now. */
+/** A person on a claim page with a recent sign-in. */
 export interface ClaimVisit {
   readonly req: Request;
   readonly res: Response;
@@ -27,20 +27,20 @@ export interface ClaimVisit {
   readonly session: Session;
 }
 
-/** Serves a person who signed in just now. */
+/** Handles a request of a person with a recent sign-in. */
 export type FreshHandler = (visit: ClaimVisit, options: ClaimRoutesOptions) => Promise<void>;
 
-/** How a person comes to a claim page. */
+/** How a request reaches a claim page. */
 export interface ClaimEntrance {
-  /** `enterByForm` for a form. */
+  /** The CSRF check: `requireOwnForm` for a form. */
   readonly by: keyof CsrfGuard;
-  /** Where to go on after a sign-in. */
+  /** Where to return after a sign-in. */
   readonly place: (req: Request) => string;
 }
 
 /**
- * Lets people pass who signed in just now, and sends all others to sign in: an agent that drives the
- * browser of its person must not be able to claim itself (discovery section 2, item 4).
+ * Requires a recent sign-in and redirects everyone else to sign in, so that an agent that controls its
+ * person's browser cannot claim itself (discovery section 2, item 4).
  */
 export function forFreshSignIn(
   options: ClaimRoutesOptions,

@@ -17,8 +17,7 @@ import {
 } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 
-/** What somebody who lays a trap says: a person must know it before the code is typed (RFC 8628
- *  section 5.4). */
+/** Warns of phishing before the code is entered (RFC 8628 section 5.4). */
 const warning = (bait: string): Html => html`<div class="note warning">
 <h2>Only go on if you started this agent yourself</h2>
 <p>Whoever sends you ${bait} wants you to answer for an agent of theirs. What it does is then done in your name.</p>
@@ -26,14 +25,14 @@ const warning = (bait: string): Html => html`<div class="note warning">
 
 const ID_AND_CODE = "an agent’s id and code";
 
-/** What the page asks for. */
+/** What the claim form shows. */
 export interface ClaimFormView {
   readonly formToken: string;
   readonly agentId: string | undefined;
   readonly errors?: FieldErrors;
 }
 
-/** Page to type the id of an agent and its code. */
+/** Page to enter the id of an agent and its code. */
 export function claimFormPage({ formToken, agentId, errors = [] }: ClaimFormView): PageAnswer {
   const machine = html`type="text" autocomplete="off" autocapitalize="none" spellcheck="false" required`;
   const code = html`class="code" type="text" autocomplete="off" autocapitalize="characters" spellcheck="false" required maxlength="64"`;
@@ -59,7 +58,7 @@ ${field({
     hasErrors: errors.length > 0,
     isSignedIn: true,
     body: html`${errorSummary(errors)}
-<p class="lead">Whoever claims an agent answers for it. The agent may then do what you allow, until you end it.</p>
+<p class="lead">When you claim an agent, you become responsible for it. The agent may then do what you allow, until you end it.</p>
 ${warning(ID_AND_CODE)}
 <div class="card">
 ${form({ action: "/claim", formToken }, fields)}
@@ -71,12 +70,12 @@ ${form({ action: "/claim", formToken }, fields)}
 export interface AgentView {
   readonly formToken: string;
   readonly agent: ClaimableAgent;
-  /** Boxes that are ticked. */
+  /** Selected checkboxes. */
   readonly chosen: readonly string[];
   readonly errors?: FieldErrors;
 }
 
-/** Page to look at the agent behind a code before answering for it. */
+/** Page to review the agent that a code belongs to before claiming it. */
 export function confirmPage(view: AgentView & { readonly code: string }): PageAnswer {
   const { formToken, agent, code } = view;
   const hidden = { agent_id: agent.agentId, code };
@@ -87,7 +86,7 @@ export function confirmPage(view: AgentView & { readonly code: string }): PageAn
   });
 }
 
-/** Page to look at the agent that sent a person here, before they are shown the code for it. */
+/** Page to review the agent that sent a person here, before the code for it is shown. */
 export function approvePage(view: AgentView & { readonly attempt: string }): PageAnswer {
   const { formToken, attempt } = view;
   return agentPage(view, {
@@ -98,17 +97,17 @@ export function approvePage(view: AgentView & { readonly attempt: string }): Pag
 }
 
 interface Step {
-  /** What brings somebody here who was tricked. */
+  /** How a phishing victim would have been lured here. */
   readonly bait: string;
   readonly form: Parameters<typeof form>[0];
   readonly button: string;
 }
 
-/** What an agent gets only from who claims it; what it has now, it keeps. */
+/** Scopes that an agent gains by the claim; it keeps its present ones in any case. */
 const givenByClaim = ({ scopesNow, scopesAfter }: ClaimableAgent): readonly Scope[] =>
   scopesAfter.filter((scope) => !scopesNow.includes(scope));
 
-/** Whether an agent would be claimed for nothing. */
+/** Whether a claim would give the agent nothing. */
 export const isForNothing = ({ scopesNow }: ClaimableAgent, chosen: readonly Scope[]): boolean =>
   scopesNow.length === 0 && chosen.length === 0;
 
@@ -172,18 +171,18 @@ ${howToEnd}
   );
 }
 
-/** Page with the code that a person reads to the agent. */
+/** Page with the code that a person gives to the agent. */
 export function shownCodePage(code: string): PageAnswer {
   return donePage(
     "Give this code to your agent",
     html`<p class="lead">The claim is complete as soon as the agent has used it.</p>
 <p class="secret code-shown"><code>${code}</code></p>
-<p>It works once, for this agent only, and as long as the link that brought you here. Give it to nobody else, and close this page when the agent has it.</p>
+<p>It works once, for this agent only, and as long as the link that brought you here. Do not give it to anybody else, and close this page when the agent has it.</p>
 ${howToEnd}`,
   );
 }
 
-/** Page for a link that leads to nothing any more, or never did. */
+/** Page for a link that is invalid or expired. */
 export const noAttemptPage: PageAnswer = {
   status: 400,
   heading: "This link does not work any more",
@@ -192,13 +191,13 @@ export const noAttemptPage: PageAnswer = {
 <p>Ask your agent for a new one.</p>`,
 };
 
-/** Page for somebody whom the agent did not name. */
+/** Page for a person whom the agent did not name. */
 export const wrongAccountPage = (person: string): PageAnswer => ({
   status: 403,
-  heading: "The agent waits for somebody else",
+  heading: "This agent is waiting for another person",
   isSignedIn: true,
   body: html`<p class="lead">It named another e-mail address than that of <strong>${stranger(person)}</strong>.</p>
-<p>If that address is yours too, sign out on <a href="/account">your account page</a> and sign in with it. Else there is nothing for you to do here.</p>`,
+<p>If that address is yours too, sign out on <a href="/account">your account page</a> and sign in with it. Otherwise, there is nothing for you to do here.</p>`,
 });
 
 function donePage(heading: string, body: Html): PageAnswer {

@@ -6,19 +6,19 @@ import { type Html, html } from "./html.ts";
 import { withReturn } from "./return-to.ts";
 import { codeLimits } from "./sign-in.ts";
 
-/** What the page for the code shows. */
+/** What the code page shows. */
 export interface CodeView {
   readonly formToken: string;
   readonly place: string;
-  /** Address that a code was asked for. */
+  /** Address that the code was requested for. */
   readonly email: string;
   readonly errors?: FieldErrors;
-  /** Whether messages wait for the operator of this service instead of being sent. */
+  /** Whether messages are left for the operator instead of being sent. */
   readonly mailHint: boolean;
   readonly signUp: SignUp;
 }
 
-/** What is said of the way that a code takes. */
+/** Texts about how the code is delivered. */
 interface Way {
   readonly sent: string;
   readonly hint?: Html;
@@ -29,7 +29,7 @@ interface Way {
 const byMail: Way = {
   sent: "a code is on its way",
   label: "Code from the e-mail",
-  missing: "No message? Look into the spam folder, or",
+  missing: "No message? Check the spam folder, or",
 };
 
 const byOperator: Way = {
@@ -39,7 +39,7 @@ const byOperator: Way = {
   missing: "No code? You can",
 };
 
-/** Page to type the code. The words are the same whether the address can sign in or not. */
+/** Page to enter the code. Its text does not reveal whether the address can sign in. */
 export function codePage({
   formToken,
   place,

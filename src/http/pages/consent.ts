@@ -18,21 +18,21 @@ export interface ConsentView {
   readonly formToken: string;
   readonly uid: string;
   readonly client: AskingClient;
-  /** What the person decides on; nothing when it only wants to know them again. */
+  /** Scopes to decide on; empty if the application only asks for the person's identity. */
   readonly asked: readonly Scope[];
-  /** Names of what goes with every consent. */
+  /** Names of the scopes that every consent includes. */
   readonly personal: readonly string[];
-  /** Whether the application may go on without the person. */
+  /** Whether the application may act while the person is away. */
   readonly isLasting: boolean;
-  /** How the signed-in person is called. */
+  /** Label of the signed-in person. */
   readonly person: string;
   readonly errors?: FieldErrors;
 }
 
-/** Loopback hosts as RFC 8252 section 7.3 has them, and the name that also leads there. */
+/** Loopback hosts (RFC 8252 section 7.3), and `localhost`. */
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 
-/** Where the answer goes, as far as a person can judge it: what they approve with their consent. */
+/** The redirect target in words, which is what a person can judge and approves. */
 function destination(redirectUri: string): Html {
   const { protocol, host: site, hostname } = new URL(redirectUri);
   if (!/^https?:$/.test(protocol)) {
@@ -65,10 +65,10 @@ const accessChoice = ({ asked, errors = [] }: ConsentView): Html =>
 
 const identity = html`<li>It learns who you are: an id that stands for you, never your e-mail address. <code>openid</code></li>`;
 
-/** What a token with access can do beside the calls themselves (POST /oauth/claim). */
+/** What a token enables beyond API calls (POST /oauth/claim). */
 const claiming = html`<li>For five minutes after you signed in, it can claim agents in your name. You give them no more than you allow here, and they end when its access ends.</li>`;
 
-/** What a person allows together with whatever is ticked; named as on the account page. */
+/** What a person grants in addition to the selected scopes, named as on the account page. */
 function alongside({ asked, personal, isLasting }: ConsentView): Html | undefined {
   const isIdentity = personal.includes("openid");
   const isAccess = asked.length > 0;
@@ -78,7 +78,7 @@ function alongside({ asked, personal, isLasting }: ConsentView): Html | undefine
   return html`<ul class="scopes">${isIdentity && identity}${isLasting && lasting}${isAccess && claiming}</ul>`;
 }
 
-/** Page where a person decides what an application may do for them. */
+/** Page where a person decides what an application may do on their behalf. */
 export function consentPage(view: ConsentView): PageAnswer {
   const { formToken, uid, client, asked, person, errors = [] } = view;
   return {
@@ -91,7 +91,7 @@ export function consentPage(view: ConsentView): PageAnswer {
 <div class="card">
 ${application(client)}
 </div>
-<p class="note">Only allow what you started yourself. Anybody can register an application under any name; what tells you more is where you are sent back to.</p>
+<p class="note">Only allow what you started yourself. Anybody can register an application under any name; the address you are sent back to tells you more.</p>
 <div class="card">
 ${form(
   { action: `/oauth/interaction/${uid}`, formToken },
@@ -107,18 +107,22 @@ ${alongside(view)}
   };
 }
 
-/** Page after a person refused an application whose address they have never approved: nothing sends them
- *  there but their own click (RFC 9700 section 4.11.2). @param onward Address that tells the application. */
+/**
+ * Page after a person refused an application whose redirect URI they have never approved. Only a click
+ * of their own leads there (RFC 9700 section 4.11.2).
+ *
+ * @param onward URL that reports the refusal to the application.
+ */
 export function refusedPage({ redirectUri }: AskingClient, onward: string): PageAnswer {
   return {
     heading: "You refused",
     isSignedIn: true,
-    body: html`<p class="lead">The application may do nothing for you. It does not know yet that you refused.</p>
+    body: html`<p class="lead">The application cannot act for you. It does not know yet that you refused.</p>
 <p><a href="${onward}">Tell it</a>, which takes you to ${destination(redirectUri)}; or close this page.</p>`,
   };
 }
 
-/** Page before a person who has let as many applications act for them as there may be. */
+/** Page for a person who has reached the maximum number of applications. */
 export function fullPage(most: number): PageAnswer {
   return {
     status: 409,

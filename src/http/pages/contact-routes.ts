@@ -12,9 +12,9 @@ import { type CsrfGuard, filled, formReader, typed } from "./form.ts";
 import { inSentences } from "./intake-errors.ts";
 import type { Throttle } from "./throttle.ts";
 
-/** What the contact page needs. */
+/** Dependencies of the contact page. */
 export interface ContactRoutesOptions {
-  /** Public origin, without a trailing slash. */
+  /** Public origin without a trailing slash. */
   readonly baseUrl: string;
   readonly csrf: CsrfGuard;
   readonly show: ShowPage;
@@ -22,11 +22,12 @@ export interface ContactRoutesOptions {
   readonly intake: Pick<Intake, "contact">;
 }
 
-/** A message of 5,000 characters, of which a form makes up to twelve bytes each. */
+/** A message of 5,000 characters, each up to twelve bytes in a form. */
 const MAX_FORM_BYTES = 64 * 1024;
 
-/** The page where anybody writes to whoever runs the service, with the limits of POST /api/contact:
- *  what is not valid is not counted. */
+/**
+ * The page to contact the operator, with the limits of POST /api/contact; invalid input does not count.
+ */
 export function contactRoutes(options: ContactRoutesOptions): Router {
   const { baseUrl, csrf, show } = options;
   const markdown = contactMarkdown(baseUrl);

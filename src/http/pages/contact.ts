@@ -18,13 +18,13 @@ const DAY_MS = 86_400_000;
 export interface ContactView {
   readonly formToken: string;
   readonly isSignedIn: boolean;
-  /** What was typed. */
+  /** The value entered. */
   readonly email?: string | undefined;
   readonly message?: string | undefined;
   readonly errors?: FieldErrors;
 }
 
-/** Page to write to whoever runs the service. */
+/** Page to contact the operator of the service. */
 export function contactPage(view: ContactView): PageAnswer {
   const { formToken, isSignedIn, email, message, errors = [] } = view;
   const fields = html`${field({
@@ -49,16 +49,20 @@ ${textArea({
     hasErrors: errors.length > 0,
     isSignedIn,
     body: html`${errorSummary(errors)}
-<p class="lead">Write to whoever runs this service: a question, a wish, or a weakness that you found.</p>
+<p class="lead">Write to the operator of this service: a question, a request, or a vulnerability that you found.</p>
 <div class="card">${form({ action: paths.contactPage, formToken }, fields)}</div>
 <p class="quiet">What you send is kept for ${INQUIRY_KEPT_MS / DAY_MS} days and then deleted.</p>`,
   };
 }
 
-/** The same page for agents. @param baseUrl Public origin, without a trailing slash. */
+/**
+ * The same page for agents.
+ *
+ * @param baseUrl Public origin without a trailing slash.
+ */
 export const contactMarkdown = (baseUrl: string): string => `# Contact
 
-Write to whoever runs this service: a question, a wish, or a weakness that you found.
+Write to the operator of this service: a question, a request, or a vulnerability that you found.
 
 - A program sends \`POST ${baseUrl}${paths.contact}\` with \`{"email": "name@host.example", "message": "..."}\`: the address where an answer reaches you, and the message. It needs no credential.
 - A person opens ${baseUrl}${paths.contactPage} in a browser.
@@ -66,7 +70,7 @@ Write to whoever runs this service: a question, a wish, or a weakness that you f
 What you send is kept for ${INQUIRY_KEPT_MS / DAY_MS} days and then deleted.
 `;
 
-/** What is said of an inquiry that was kept. */
+/** What the confirmation of an inquiry shows. */
 export interface SentView {
   readonly isSignedIn: boolean;
   readonly reference: string;
@@ -79,7 +83,7 @@ export function sentPage({ isSignedIn, reference, receivedAt }: SentView): PageA
   return {
     heading: "Your message was recorded",
     isSignedIn,
-    body: html`<p class="lead">Whoever runs this service can read it now.</p>
+    body: html`<p class="lead">The operator of this service can read it now.</p>
 <div class="card">${facts([
       ["Reference", html`<code>${reference}</code>`],
       ["Received", moment(receivedAt)],

@@ -2,19 +2,19 @@ import { type Scope, scopes } from "../../auth/scopes.ts";
 import { memo } from "../../lib/memo.ts";
 import { type Content, type Html, html } from "./html.ts";
 
-/** Most characters of a stranger's text that are shown. */
+/** Maximum characters of untrusted text shown. */
 const MAX_STRANGER_CHARACTERS = 100;
 
-/** Most characters of the name of a host (RFC 1035 section 2.3.4, less what is not shown). */
+/** Maximum characters of a host name (RFC 1035 section 2.3.4, without the encoding overhead). */
 const MAX_HOST_CHARACTERS = 253;
 
-/** Most characters of an address up to the end of its host. */
+/** Maximum characters of a URL up to the end of its host. */
 const MAX_ORIGIN_CHARACTERS = "https://".length + MAX_HOST_CHARACTERS;
 
-/** Characters that make a text read as something else. */
+/** Characters that make text appear as something else. */
 const DECEPTIVE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
-/** Something in a form that must be corrected. */
+/** A validation error of a form. */
 interface FieldError {
   /** Id of the field in the page. */
   readonly id: string;
@@ -24,7 +24,7 @@ interface FieldError {
 /** The errors of a form by field. */
 export type FieldErrors = readonly FieldError[];
 
-/** A text that a stranger chose: bounded, kept apart from what surrounds it, its tricks visible. */
+/** Untrusted text: bounded, isolated from its surroundings, with deceptive characters made visible. */
 export function stranger(text: string): Html {
   const characters = harmless(text);
   const isLong = characters.length > MAX_STRANGER_CHARACTERS;
@@ -33,8 +33,8 @@ export function stranger(text: string): Html {
 }
 
 /**
- * A host or a web address that a stranger chose. Whose it is stands at the end of the host, so that this
- * is never cut off: what is longer than any that works loses its middle.
+ * A host or URL chosen by a third party. The registrable domain is at the end of the host, so the end
+ * is never cut off: an overlong host loses its middle.
  */
 export function strangerSite(text: string): Html {
   const characters = harmless(text);
@@ -52,7 +52,7 @@ const notVerified = html`<span class="tag">not verified</span>`;
 
 const noName = html`<span class="quiet">no name given</span>`;
 
-/** What an agent or an application calls itself, and that nobody checked it. */
+/** The name that an agent or an application gave itself, marked as unverified. */
 export function unverifiedName(name: string | undefined): Html {
   return isBlank(name) ? noName : html`calls itself “${stranger(name)}” ${notVerified}`;
 }
@@ -85,26 +85,26 @@ export function moment(ms: number): Html {
 }
 
 /**
- * When something was last used, which is noted by the hour.
+ * Time of the last use, which is recorded by the hour.
  *
  * @param at Beginning of that hour.
- * @param madeAt Nothing is used before: in the first hour this is nearer.
+ * @param madeAt Creation time; more precise within the first hour.
  */
 export function lastUse(at: number | undefined, madeAt: number): Html {
   if (at === undefined) return html`<span class="quiet">never</span>`;
   return html`about ${moment(Math.max(at, madeAt))}`;
 }
 
-/** A fact: its name and what it is. */
+/** A fact: a name and a value. */
 export type Fact = readonly [name: string, value: Content];
 
-/** A list of facts, without those that are not there. */
+/** A description list of facts; `false` entries are omitted. */
 export function facts(entries: readonly (Fact | false)[]): Html {
   const there = entries.filter((entry) => entry !== false);
   return html`<dl>${there.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
-/** Scopes with what each one allows. */
+/** Scopes with a description of each. */
 export function scopeList(names: readonly Scope[]): Html {
   if (names.length === 0) return html`<p class="quiet">Nothing.</p>`;
   return html`<ul class="scopes">${names.map(
@@ -112,12 +112,12 @@ export function scopeList(names: readonly Scope[]): Html {
   )}</ul>`;
 }
 
-/** The names of scopes, where there is no room for words. */
+/** Names of scopes, without descriptions. */
 export function scopeNames(names: readonly string[]): Html {
   return html`<ul class="chips">${names.map((name) => html`<li><code>${name}</code></li>`)}</ul>`;
 }
 
-/** Boxes to choose scopes by. */
+/** Checkboxes to select scopes. */
 export interface ScopeChoice {
   readonly legend: string;
   readonly offered: readonly Scope[];
@@ -125,10 +125,10 @@ export interface ScopeChoice {
   readonly errors?: FieldErrors;
 }
 
-/** Id of the first box of `scopeChoice`, for errors. */
+/** Id of the first checkbox of `scopeChoice`, for error links. */
 export const SCOPES_ID = "scope-0";
 
-/** A group of boxes named `scope`. */
+/** A group of checkboxes named `scope`. */
 export function scopeChoice({ legend, offered, chosen, errors = [] }: ScopeChoice): Html {
   const error = errorOf(errors, SCOPES_ID);
   return html`<fieldset${error && html` aria-describedby="${SCOPES_ID}-error"`}>
@@ -143,32 +143,34 @@ ${offered.map(
 </fieldset>`;
 }
 
-/** A field of a form; its name is its id. */
+/** A form field; its name is its id. */
 export interface Field {
   readonly id: string;
   readonly label: string;
   readonly hint?: Content;
   readonly value?: string | undefined;
-  /** Attributes of its own kind, such as `autocomplete`. */
+  /** Additional attributes, such as `autocomplete`. */
   readonly attributes: Html;
   readonly errors?: FieldErrors;
 }
 
-/** A line of input. */
+/** A single-line input. */
 export function field(of: Field): Html {
   const { value, attributes } = of;
   const own = html`${value && html` value="${value}"`} ${attributes}`;
   return labelled(of, (common) => html`<input ${common}${own}>`);
 }
 
-/** Several lines of input. A line break right after the tag is none of the text (HTML section
- *  13.1.2.5). */
+/**
+ * A multi-line input. HTML drops a line break right after the opening tag, so one is added (HTML
+ * section 13.1.2.5).
+ */
 export function textArea(of: Field): Html {
   const { value, attributes } = of;
   return labelled(of, (common) => html`<textarea ${common} ${attributes}>\n${value}</textarea>`);
 }
 
-/** Puts a field under its label, so that its hint and its error are read with it. */
+/** Associates a field with its label, hint and error, so that screen readers read them together. */
 function labelled({ id, label, hint, errors = [] }: Field, control: (common: Html) => Html): Html {
   const hasError = errorOf(errors, id) !== undefined;
   const described = [hint && `${id}-hint`, hasError && `${id}-error`].filter(Boolean).join(" ");
@@ -189,7 +191,7 @@ function errorText(errors: FieldErrors, id: string): Html | undefined {
   return error && html`<p class="error" id="${id}-error">${error.text}</p>`;
 }
 
-/** What is wrong with a form, before the form, with links to the fields. */
+/** Summary of a form's errors, shown before the form, with links to the fields. */
 export function errorSummary(errors: FieldErrors): Html | undefined {
   if (errors.length === 0) return undefined;
   return html`<div class="note wrong" role="alert" tabindex="-1" autofocus>
@@ -198,15 +200,15 @@ export function errorSummary(errors: FieldErrors): Html | undefined {
 </div>`;
 }
 
-/** A form whose sender can be told from another site. */
+/** A form protected against CSRF. */
 export interface Form {
   readonly action: string;
   readonly formToken: string;
-  /** Values that the person does not see. */
+  /** Hidden fields. */
   readonly hidden?: Readonly<Record<string, string>>;
 }
 
-/** A form around its fields and buttons. */
+/** Wraps fields and buttons in a form. */
 export function form({ action, formToken, hidden = {} }: Form, inside: Html): Html {
   const values = Object.entries({ form_token: formToken, ...hidden });
   return html`<form method="post" action="${action}">
@@ -215,16 +217,16 @@ ${values.map(([name, value]) => html`<input type="hidden" name="${name}" value="
 </form>`;
 }
 
-/** A step that cannot be undone. */
+/** An action that cannot be undone. */
 export interface Ending extends Form {
-  /** What the person wants to do. */
+  /** What the action does, as a label. */
   readonly summary: string;
-  /** What it leads to, in a sentence or two. */
+  /** Its consequence, in a sentence or two. */
   readonly consequence: string;
   readonly button: string;
 }
 
-/** A button that first has to be brought to light, since without a script nothing asks again. */
+/** A button inside a disclosure element, which serves as the confirmation step without a script. */
 export function ending({ summary, consequence, button, ...where }: Ending): Html {
   return html`<details>
 <summary>${summary}</summary>

@@ -5,7 +5,7 @@ import type { PageAnswer, ShowPage } from "./answer.ts";
 import { moment } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 
-/** Headings for people, where the title of the problem is for programs. */
+/** Headings for people; the titles of problems are for programs. */
 const headings: Partial<Readonly<Record<ProblemCode, string>>> = {
   invalid_request: "This did not work",
   forbidden_origin: "Open the page again",
@@ -19,33 +19,35 @@ const headings: Partial<Readonly<Record<ProblemCode, string>>> = {
   store_unavailable: "Not possible just now",
 };
 
-/** What the error pages need. */
+/** Dependencies of the error pages. */
 export interface ErrorPageOptions {
   readonly show: ShowPage;
   readonly now: () => Date;
-  /** Told about every failure that is not the person's. */
+  /** Called for every failure that the person did not cause. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Turns every failure on a page into a page with the words of the problem; nothing else of an error
- *  is ever shown. */
+/**
+ * Turns every failure on a page into a page with the text of the problem; nothing else of an error is
+ * shown.
+ */
 export function errorPages({ show, now, onError }: ErrorPageOptions): ErrorRequestHandler {
   const showError = createShowErrorPage(show, now);
   return (error, _req, res, next) => {
     const problem = asProblem(error);
-    // A failure that is a problem already was reported where it happened.
+    // A failure that is already a problem was reported where it occurred.
     if (problem.status === 500 && problem !== error) onError(error);
     if (res.headersSent) return next(error);
     showError(res, error);
   };
 }
 
-/** Creates what answers with the page of an error. */
+/** Creates the function that responds with an error page. */
 export function createShowErrorPage(show: ShowPage, now: () => Date): ShowErrorPage {
   return (res, error) => show(res, errorPage(asProblem(error), now().getTime()));
 }
 
-/** Failures that are no problem come from the reader of forms, or are bugs. */
+/** Other errors come from the form parser, or are bugs. */
 function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   const { status = 500 } = error as { status?: number };
@@ -63,7 +65,7 @@ function asProblem(error: unknown): Problem {
     : new Problem("internal_error", { detail: "The failure was logged.", next: "Try it again." });
 }
 
-/** A problem that knows where to go instead leads there. */
+/** A problem with a `location` redirects there. */
 function errorPage(problem: Problem, now: number): PageAnswer {
   const { code, status, detail, next, headers } = problem;
   return {
@@ -80,7 +82,7 @@ function errorPage(problem: Problem, now: number): PageAnswer {
 
 const MINUTE_MS = 60_000;
 
-/** When to come again, as a time and as a wait. */
+/** When to try again, as a time and as a duration. */
 function comeAgain(seconds: number, now: number): Html {
   const at = Math.ceil((now + seconds * 1000) / MINUTE_MS) * MINUTE_MS;
   const minutes = Math.ceil(seconds / 60);

@@ -6,16 +6,19 @@ import { Problem } from "../../problem.ts";
 import { type FieldErrors, SCOPES_ID } from "./elements.ts";
 import { wrongAddress } from "./right-address.ts";
 
-/** Largest form without a long text, in bytes. */
+/** Maximum size of a form without a long text, in bytes. */
 const MAX_FORM_BYTES = 8 * 1024;
 
-/** Most fields of a form; none of ours has half as many. */
+/** Maximum number of fields; this site's forms have fewer than half as many. */
 const MAX_FIELDS = 20;
 
 const FORM = "application/x-www-form-urlencoded";
 
-/** Reads the fields of a form, all of them text or lists of text. @param limit Largest form, in
- *  bytes. */
+/**
+ * Reads the fields of a form, each a string or a list of strings.
+ *
+ * @param limit Maximum size, in bytes.
+ */
 export const formReader = (limit: number): readonly RequestHandler[] => [
   (req, _res, next) => {
     if (req.is(FORM)) return next();
@@ -30,28 +33,28 @@ export const formReader = (limit: number): readonly RequestHandler[] => [
 /** Reads a form without a long text. */
 export const readForm = formReader(MAX_FORM_BYTES);
 
-/** Boxes of one name that are ticked: none, one, or several. */
+/** Checkboxes of one name that are selected: none, one, or several. */
 export const Ticked = z
   .union([z.string().transform((one) => [one]), z.array(z.string())])
   .default([]);
 
-/** Scopes of this service that are ticked. */
+/** Known scopes that are selected. */
 export const TickedScopes = Ticked.transform((names) => names.filter(isScope));
 
 const NOTHING_CHOSEN = "Choose at least one thing that it may do.";
 
-/** Scopes of this service that are ticked, at least one. */
+/** Known scopes that are selected, at least one. */
 export const Scopes = TickedScopes.refine((names) => names.length > 0, NOTHING_CHOSEN);
 
-/** The error of `Scopes`, where what else there is decides whether one is needed. */
+/** The error of `Scopes`, for forms where other input decides whether one is required. */
 export const nothingChosen: FieldErrors = [{ id: SCOPES_ID, text: NOTHING_CHOSEN }];
 
-/** What a checked form holds, or what is wrong with it. */
+/** The values of a validated form, or its errors. */
 export type Filled<S extends z.ZodType> =
   | { readonly data: z.output<S>; readonly errors?: undefined }
   | { readonly data?: undefined; readonly errors: FieldErrors };
 
-/** Checks a form. An error names a field by its id, which is its name save for boxes. */
+/** Validates a form. An error refers to a field by its id, which is its name except for checkboxes. */
 export function filled<S extends z.ZodType>(schema: S, req: Request): Filled<S> {
   const { success, data, error } = schema.safeParse(req.body);
   if (success) return { data };
@@ -62,32 +65,36 @@ export function filled<S extends z.ZodType>(schema: S, req: Request): Filled<S> 
   return { errors: [...new Map(errors.map((one) => [one.id, one])).values()] };
 }
 
-/** A text of a form as it was sent, to be shown again. */
+/** A field as it was sent, to fill the form again. */
 export function typed(req: Request, name: string): string | undefined {
   const value: unknown = req.body?.[name];
   return typeof value === "string" ? value : undefined;
 }
 
-/** Finds the browser behind a request, and refuses forms of other sites (CSRF). */
+/** Identifies the browser of a request, and rejects forms of other sites (CSRF). */
 export interface CsrfGuard {
   /**
    * For a page that changes nothing.
    *
-   * @throws {Problem} `forbidden_origin` with the public address when the page was opened under
-   *   another one.
+   * @throws {Problem} `forbidden_origin` with the public URL if the page was opened under another
+   *   origin.
    */
   openPage(req: Request, res: Response): Promise<Browser>;
 
   /**
-   * For a form. `Origin` and `Sec-Fetch-Site` must name this site, and the form must hold the token
-   * that its page had in this browser.
+   * For a form. `Origin` and `Sec-Fetch-Site` must name this site, and the form must contain the token
+   * issued with its page to this browser.
    *
    * @throws {Problem} `forbidden_origin`
    */
   requireOwnForm(req: Request): Promise<Browser>;
 }
 
-/** Creates the guard. @param baseUrl Public origin of the service. */
+/**
+ * Creates the guard.
+ *
+ * @param baseUrl Public origin of the service.
+ */
 export function createCsrfGuard(sessions: Sessions, baseUrl: string): CsrfGuard {
   return {
     async openPage(req, res) {
@@ -109,8 +116,10 @@ export function createCsrfGuard(sessions: Sessions, baseUrl: string): CsrfGuard 
   };
 }
 
-/** A browser sends both fields by itself, and no page can change them (Fetch, sections 3.2 and
- *  4.1 of Fetch Metadata); older ones leave them out. */
+/**
+ * Browsers set both headers themselves, and no page can change them (Fetch, section 3.2; Fetch
+ * Metadata, section 4.1); older browsers omit them.
+ */
 function isFromSite({ headers }: Request, baseUrl: string): boolean {
   const { origin = baseUrl, "sec-fetch-site": site = "same-origin" } = headers;
   return origin === baseUrl && site === "same-origin";

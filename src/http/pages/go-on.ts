@@ -3,17 +3,17 @@ import type { PageAnswer } from "./answer.ts";
 import { html } from "./html.ts";
 
 /**
- * Whether a request may be the end of a form. Chromium holds every redirect that follows a form to the
- * `form-action` of the form's page, so that a person who is sent on to another site would be stuck.
- * Where a browser does not say where it comes from, as on http in a network of one's own, it still says
- * that it wants a page.
+ * Whether a request may result from a form submission. Chromium applies the page's `form-action` to
+ * every redirect that follows the form, which would block a redirect to another site. A browser that
+ * does not send `Sec-Fetch-Dest` or an origin, as over http in a private network, still says that it
+ * accepts HTML.
  */
 export function followsForm({ headers }: Request): boolean {
   const { "sec-fetch-site": site, accept = "" } = headers;
   return site === undefined ? accept.includes("text/html") : site === "same-origin";
 }
 
-/** A page that goes on by itself: what follows it is no longer the end of a form. */
+/** A page that navigates on its own, so that the next request no longer results from the form. */
 export function goOnPage(goesOnTo: string): PageAnswer {
   return {
     heading: "One moment",

@@ -10,10 +10,10 @@ class Markup {
   }
 }
 
-/** Markup that is safe to send. Only `html` makes it. */
+/** Markup that is safe to send. Only `html` creates it. */
 export type Html = Markup;
 
-/** What may stand in a template. Lists are joined; `undefined`, `null` and `false` are nothing. */
+/** Contents of a template. Lists are joined; `undefined`, `null` and `false` are omitted. */
 export type Content = string | number | Html | false | null | undefined | readonly Content[];
 
 const entities: Readonly<Record<string, string>> = {
@@ -25,9 +25,9 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 /**
- * Writes HTML. Everything that is put in is text and comes out as text, between tags as well as in
- * an attribute in quotes; only what another `html` made is markup. Nothing may be put where text is
- * code: into a script, a style, the name of a tag or an attribute, or an attribute without quotes.
+ * Builds HTML. Every inserted value is escaped, in text and in quoted attributes, unless another `html`
+ * built it. Do not insert where text is code: in a script, a style, a tag or attribute name, or an
+ * unquoted attribute.
  */
 export function html(template: TemplateStringsArray, ...contents: readonly Content[]): Html {
   return new Markup(String.raw({ raw: template }, ...contents.map(markupOf)));

@@ -1,6 +1,6 @@
 import type { FieldErrors } from "./elements.ts";
 
-/** What the fields of the intake are called, by their names. */
+/** Labels of the intake fields, by name. */
 const subjects: Readonly<Record<string, string>> = {
   name: "The name",
   email: "The e-mail address",
@@ -8,6 +8,6 @@ const subjects: Readonly<Record<string, string>> = {
   message: "The message",
 };
 
-/** The errors of the interface, which say what a member must be, as sentences for people. */
+/** Converts the API's validation messages to sentences for people. */
 export const inSentences = (errors: FieldErrors): FieldErrors =>
   errors.map(({ id, text }) => ({ id, text: `${subjects[id]} ${text}.` }));

@@ -14,7 +14,7 @@ import { followsForm, goOnPage } from "./go-on.ts";
 import { html } from "./html.ts";
 import { withReturn } from "./return-to.ts";
 
-/** What the pages of an authorization request need. */
+/** Dependencies of the pages of an authorization request. */
 export interface InteractionRoutesOptions {
   readonly csrf: CsrfGuard;
   readonly show: ShowPage;
@@ -33,7 +33,7 @@ const NOTHING_CHOSEN: FieldErrors = [
 const overPage: PageAnswer = {
   status: 400,
   heading: "This request is over",
-  body: html`<p class="lead">It took too long, was answered already, began in another browser, or was for somebody else who was signed in here.</p>
+  body: html`<p class="lead">It took too long, was answered already, began in another browser, or belonged to another person who was signed in here.</p>
 <p>Go back to the application and start again from there.</p>`,
 };
 
@@ -71,7 +71,10 @@ async function decide(req: UidRequest, res: Response, options: InteractionRoutes
   goOn(visit, await interactions.consent(req, res, allowed), options);
 }
 
-/** Whether the person can let the application act for them: what it may do already can always change. */
+/**
+ * Whether the person can authorize the application: there is a maximum, but an existing consent can
+ * always change.
+ */
 const hasRoom = (
   { interaction: { client, isKnown }, session }: Visit,
   { accounts }: InteractionRoutesOptions,
@@ -82,7 +85,7 @@ async function askWithin(visit: Visit, options: InteractionRoutesOptions): Promi
   options.show(visit.res, fullPage(MAX_GRANTS));
 }
 
-/** Tells the application at once only where the person has let it send them before. */
+/** Redirects to the application immediately only if the person has approved its redirect URI before. */
 async function refuse(visit: Visit, options: InteractionRoutesOptions): Promise<void> {
   const { req, res, interaction } = visit;
   const address = await options.interactions.deny(req, res);
@@ -92,21 +95,23 @@ async function refuse(visit: Visit, options: InteractionRoutesOptions): Promise<
   options.show(res, refusedPage(interaction.client, address));
 }
 
-/** A browser at the address of a request. */
+/** A browser at the URL of an authorization request. */
 interface Call {
   readonly req: UidRequest;
   readonly res: Response;
 }
 
-/** A person before a request that is theirs to answer. */
+/** A person with an authorization request to answer. */
 interface Visit extends Call {
   readonly interaction: Interaction;
   readonly session: Session;
   readonly formToken: string;
 }
 
-/** @returns `undefined` when the request is not, or not yet, to be answered here, which the browser has
- *  been told then. */
+/**
+ * @returns `undefined` if the request cannot be answered here, or not yet; a response has then been
+ *   sent.
+ */
 async function visitOf(
   call: Call,
   { session, formToken }: Browser,
@@ -123,8 +128,10 @@ async function visitOf(
   }
 }
 
-/** Whether a person is asked, and somebody else has signed in since. A request that waits for a sign-in
- *  is for whoever comes. */
+/**
+ * Whether the request was shown to one person and another has signed in since. A request that waits for
+ * a sign-in belongs to whoever signs in.
+ */
 function isOfOther({ prompt, accountId }: Interaction, session: Session | undefined): boolean {
   return prompt === "consent" && session !== undefined && session.accountId !== accountId;
 }
@@ -140,7 +147,11 @@ async function ask(
   show(res, consentPage({ uid, client, asked, personal, isLasting, formToken, person, errors }));
 }
 
-/** Lets the browser go on with its request. @param address `undefined`: it came too late. */
+/**
+ * Continues the authorization request in the browser.
+ *
+ * @param address `undefined` if the request has expired.
+ */
 function goOn(
   { req, res }: Visit,
   address: string | undefined,
@@ -151,7 +162,7 @@ function goOn(
   else res.redirect(303, address);
 }
 
-/** The request that an address is about, if it began in this browser. */
+/** The authorization request of a URL, if it began in this browser. */
 async function interactionOf(
   req: UidRequest,
   res: Response,

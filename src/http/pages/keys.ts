@@ -15,16 +15,16 @@ import {
 } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 
-/** Most characters of the name of a key. */
+/** Maximum length of a key's name, in characters. */
 export const MAX_KEY_NAME = 60;
 
-/** What the keys on the account page are shown from. */
+/** What the keys section shows. */
 export interface KeysView {
   readonly formToken: string;
   readonly keys: readonly ApiKey[];
-  /** What is wrong with the form for a new key. */
+  /** Errors of the form for a new key. */
   readonly errors?: FieldErrors;
-  /** The name that was typed for it. */
+  /** The name entered. */
   readonly keyName?: string | undefined;
 }
 
@@ -78,7 +78,7 @@ ${form({ action: "/account/keys", formToken }, html`${name}${choice}<button>Make
 </div>`;
 }
 
-/** Page that shows a new key; no other ever does. */
+/** Page that shows a new key, once. */
 export function newKeyPage({
   name,
   key,
@@ -91,7 +91,7 @@ export function newKeyPage({
     isSignedIn: true,
     body: html`<p class="lead">This is the key for <strong>${stranger(name)}</strong>. Copy it now: it is shown this once and never again.</p>
 <p class="secret"><code>${key}</code></p>
-<p>Send it in the header <code>x-api-key</code>. Keep it like a password: whoever has it can do what it may.</p>
-<p class="buttons"><a class="main" href="/account">I have kept it</a></p>`,
+<p>Send it in the header <code>x-api-key</code>. Keep it like a password: anybody who has it can use it.</p>
+<p class="buttons"><a class="main" href="/account">I have saved it</a></p>`,
   };
 }

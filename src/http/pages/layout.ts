@@ -1,24 +1,24 @@
 import { type Html, html } from "./html.ts";
 
-/** A page without what all pages share. */
+/** A page without the common frame. */
 export interface Page {
-  /** What the page is about, in a few words; its only `h1`. */
+  /** The topic of the page in a few words; its only `h1`. */
   readonly heading: string;
   /** What follows the heading. */
   readonly body: Html;
-  /** A form was not as it must be: screen readers hear of it first. */
+  /** Whether a form has errors: the title says so first, for screen readers. */
   readonly hasErrors?: boolean;
-  /** Whether the link to the account is there. */
+  /** Whether to show the account link. */
   readonly isSignedIn?: boolean;
-  /** Address that the browser goes on to by itself. */
+  /** URL that the browser navigates to automatically. */
   readonly goesOnTo?: string;
-  /** What search engines say of the page, in a sentence or two; without it they are to pass it over. */
+  /** Description for search engines; without it the page asks not to be indexed. */
   readonly description?: string;
-  /** Links at the top, in place of the one to the account. */
+  /** Links at the top, instead of the account link. */
   readonly links?: readonly PageLink[];
-  /** Whether there are tables that need room. */
+  /** Whether the page has wide tables. */
   readonly isWide?: boolean;
-  /** Path of a script of ours. */
+  /** Path of the page's script. */
   readonly scriptPath?: string;
 }
 
@@ -28,7 +28,7 @@ export interface PageLink {
   readonly text: string;
 }
 
-/** What is the same on every page. */
+/** What all pages share. */
 export interface Frame {
   /** Name of the service. */
   readonly name: string;
@@ -36,7 +36,7 @@ export interface Frame {
   readonly stylePath: string;
 }
 
-/** Three bars that rise, in the accent colour of the style. */
+/** Three rising bars in the accent color of the style. */
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16' fill='%230b6e69'%3E%3Crect x='1' y='9' width='3.5' height='6' rx='1'/%3E%3Crect x='6.25' y='5' width='3.5' height='10' rx='1'/%3E%3Crect x='11.5' y='1' width='3.5' height='14' rx='1'/%3E%3C/svg%3E";
 

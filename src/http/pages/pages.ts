@@ -25,37 +25,37 @@ import { signInRoutes } from "./sign-in-routes.ts";
 import { styleAddress, styleRoute } from "./style-route.ts";
 import { createThrottle } from "./throttle.ts";
 
-/** What the pages are made from. */
+/** Dependencies of the pages. */
 export interface PagesOptions {
-  /** Human name of the service. */
+  /** Human-readable name of the service. */
   readonly name: string;
-  /** Public origin, without a trailing slash. */
+  /** Public origin without a trailing slash. */
   readonly baseUrl: string;
   readonly sessions: Sessions;
   readonly signIn: SignIn;
-  /** Another OpenID provider, when there is one. */
+  /** Another OpenID provider, if configured. */
   readonly upstream: Upstream | undefined;
   readonly accounts: Accounts;
   readonly claims: Claims;
   readonly interactions: Interactions;
   readonly keys: ApiKeys;
   readonly intake: Pick<Intake, "apply" | "contact">;
-  /** The alerts that people answer for. */
+  /** Reads the alerts that people own. */
   readonly alerts: AccountRoutesOptions["alerts"];
   readonly limits: Limits;
-  /** Whether messages wait for the operator of this service instead of being sent. */
+  /** Whether messages are left for the operator instead of being sent. */
   readonly mailHint: boolean;
-  /** Who can make an account. */
+  /** Who can create an account. */
   readonly signUp: SignUp;
   readonly now: () => Date;
-  /** Told about every failure that is not the person's. */
+  /** Called for every failure that the person did not cause. */
   readonly onError: (error: unknown) => void;
 }
 
-/** What the audit says of where a person was. */
+/** Sets the client address for the audit log. */
 const nameCaller: RequestHandler = (req, _res, next) => calledFrom(req.ip, next);
 
-/** Where pages are that somebody acts on. */
+/** Paths of the pages with actions. */
 const PLACES = [
   "/sign-in",
   "/sign-out",
@@ -68,8 +68,8 @@ const PLACES = [
 
 /**
  * The pages for people: sign-in, consent, claim, account, contact and application. They work without
- * JavaScript. To be mounted at the root, before whatever else answers `/oauth/interaction/:uid` and
- * before any body parser. What fails on a page is a page too; other paths fall through.
+ * JavaScript. Mount at the root, before any other handler of `/oauth/interaction/:uid` and before any
+ * body parser. Errors on a page are shown as pages; other paths fall through.
  */
 export function pagesRouter(options: PagesOptions): Router {
   const { name, baseUrl, sessions, limits, now, onError } = options;

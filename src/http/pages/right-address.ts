@@ -3,19 +3,19 @@ import type { Request } from "express";
 import { Problem } from "../../problem.ts";
 import { queryOf } from "../request-context.ts";
 
-/** Cookie of a browser that was sent to the right address just now, and its life in seconds. */
+/** Cookie of a browser that was just redirected to the public address, and its lifetime in seconds. */
 const COOKIE = "market-signal-sent";
 const SENT_SECONDS = 10;
 
 /**
- * Finds whether a page was opened under another address than that of the service, such as localhost:
- * no form that is sent from there would be taken.
+ * Detects a page opened under another origin than the public one, such as localhost: forms sent from
+ * there would be rejected.
  *
- * A browser that was sent to the right address and still comes under another one is behind a proxy that
- * writes a Host of its own. It is where it should be.
+ * A browser that still arrives under another host after the redirect is behind a proxy that rewrites
+ * Host, so it is in the right place.
  *
- * @returns The problem `forbidden_origin` with a `location`, in which nothing but path and query is the
- *   caller's; `undefined` when the browser can stay.
+ * @returns The problem `forbidden_origin` with a `location`, of which only the path and the query come
+ *   from the caller; `undefined` if the browser can stay.
  */
 export function wrongAddress(req: Request, baseUrl: string): Problem | undefined {
   const { protocol, host } = new URL(baseUrl);
@@ -34,7 +34,10 @@ export function wrongAddress(req: Request, baseUrl: string): Problem | undefined
   });
 }
 
-/** The target can name another site as well (RFC 9112 section 3.2.2): only its path and query count. */
+/**
+ * An absolute-form target can name another site (RFC 9112 section 3.2.2), so only its path and query
+ * are used.
+ */
 function rightAddress(req: Request, baseUrl: string): string {
   const address = new URL(baseUrl + req.path);
   address.search = String(queryOf(req));

@@ -19,7 +19,7 @@ import { followsForm, goOnPage } from "./go-on.ts";
 import { returnTo, withReturn } from "./return-to.ts";
 import { signInPage } from "./sign-in.ts";
 import type { Throttle } from "./throttle.ts";
-/** What the sign-in pages need. */
+/** Dependencies of the sign-in pages. */
 export interface SignInRoutesOptions {
   readonly csrf: CsrfGuard;
   readonly show: ShowPage;
@@ -30,15 +30,15 @@ export interface SignInRoutesOptions {
   readonly upstream: Upstream | undefined;
   readonly accounts: Accounts;
   readonly baseUrl: string;
-  /** Whether messages wait for the operator of this service instead of being sent. */
+  /** Whether messages are left for the operator instead of being sent. */
   readonly mailHint: boolean;
-  /** Who can make an account. */
+  /** Who can create an account. */
   readonly signUp: SignUp;
 }
 
 const SendForm = z.object({ email: EmailAddress });
 
-/** People copy a code with spaces or dashes in it. */
+/** Ignores spaces and hyphens, which people copy with a code. */
 const CodeForm = z.object({
   code: z
     .string()
@@ -88,8 +88,10 @@ function sendRoute(router: Router, options: SignInRoutesOptions): void {
     .all(onlyMethods(["get", "post"]));
 }
 
-/** What a request for a code is counted by. Strangers can ask for codes in anybody's name, so that they
- *  use up what is counted for them, and never what is counted for a browser that the person knows. */
+/**
+ * Quotas of a code request. Anybody can request codes for any address, so strangers can use up their
+ * shared quota but never the separate quota of a browser that the person has used.
+ */
 async function countsOf(req: Request, email: string, { sessions }: SignInRoutesOptions) {
   const browser = await sessions.knownBrowser(req.headers.cookie, email);
   if (browser !== undefined) return { "code-browser": browser };
@@ -102,11 +104,11 @@ async function countsOf(req: Request, email: string, { sessions }: SignInRoutesO
   };
 }
 
-/** What one sign-in page differs by from another. */
+/** Parameters of a sign-in page. */
 interface Asked {
   readonly place: string;
   readonly email: string | undefined;
-  /** What has to be corrected. */
+  /** An error to correct. */
   readonly wrong?: string;
 }
 
@@ -146,7 +148,7 @@ function codeRoute(router: Router, options: SignInRoutesOptions): void {
       const place = returnTo(typed(req, "return_to"));
       const asked = await signIn.pending(browser.secret);
       const { cookie } = req.headers;
-      // How often a known browser can try is bounded by the codes that it can ask for.
+      // A known browser's attempts are limited by the number of codes it can request.
       if (asked === undefined || !(await sessions.knownBrowser(cookie, asked.email))) {
         await guard.enter(req.ip);
         await throttle({ "code-tries": addressKey(req.ip) });
@@ -161,7 +163,7 @@ function codeRoute(router: Router, options: SignInRoutesOptions): void {
     .all(onlyMethods(["get", "post"]));
 }
 
-/** A code that was not taken. */
+/** A rejected code. */
 interface Refused extends Pick<Asked, "place" | "email"> {
   readonly req: Request;
   readonly res: Response;
@@ -198,7 +200,7 @@ function providerRoutes(router: Router, options: SignInRoutesOptions): void {
 
 const notSignedIn = ({ name }: Upstream): Problem =>
   new Problem("invalid_request", {
-    detail: `You are not signed in: the answer of ${name} was refused, came too late, or is for somebody who cannot sign in here.`,
+    detail: `You are not signed in: the answer of ${name} was refused, came too late, or is for a person who cannot sign in here.`,
     next: "Open the sign-in page and try again.",
   });
 

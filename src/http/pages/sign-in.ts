@@ -10,27 +10,27 @@ import { type Html, html } from "./html.ts";
 export interface SignInView {
   readonly formToken: string;
   readonly place: string;
-  /** Stands in the field already. */
+  /** Initial value of the field. */
   readonly email: string | undefined;
   readonly errors?: FieldErrors;
-  /** Host of the other way in. */
+  /** Host of the other identity provider. */
   readonly upstream: string | undefined;
-  /** Whether messages wait for the operator of this service instead of being sent. */
+  /** Whether messages are left for the operator instead of being sent. */
   readonly mailHint: boolean;
   readonly signUp: SignUp;
 }
 
-/** Who gets a code, where not everyone does, and what the others can do. */
+/** Who gets a code if not everyone does, and what others can do. */
 export const codeLimits: Readonly<Record<SignUp, Html | undefined>> = {
   open: undefined,
-  applications: html`<p class="note">Only people who have an account, or whose application was accepted, get a code here. If you have neither, <a href="${APPLY_PATH}">apply for early access</a>. Whoever runs this service accepts by <code>market-signal admin applications accept</code>, or lets everyone in with <code>SIGN_UP=open</code>.</p>`,
-  closed: html`<p class="note">Only people who have an account get a code here: no new accounts are made. If you need one, <a href="${paths.contactPage}">ask whoever runs this service</a>.</p>`,
+  applications: html`<p class="note">Only people who have an account, or whose application was accepted, get a code here. If you have neither, <a href="${APPLY_PATH}">apply for early access</a>. The operator of this service accepts applications with <code>market-signal admin applications accept</code>, or lets everyone in with <code>SIGN_UP=open</code>.</p>`,
+  closed: html`<p class="note">Only people who have an account get a code here: no new accounts are made. If you need one, <a href="${paths.contactPage}">ask the operator of this service</a>.</p>`,
 };
 
-/** Why a person is asked to sign in, by where they want to go. */
+/** Why a person must sign in, by where they want to go. */
 function reason(place: string): Html | undefined {
   if (place.startsWith("/claim")) {
-    return html`<p class="note">To claim an agent, sign in now, even if you did today: so that nobody else who uses this browser can do it in your name.</p>`;
+    return html`<p class="note">To claim an agent, sign in now, even if you did today, so that nobody else who uses this browser can do it in your name.</p>`;
   }
   if (place.startsWith("/oauth/")) {
     return html`<p class="note">An application wants to act for you. Sign in first; then you see what it asks for, and decide.</p>`;
@@ -38,7 +38,7 @@ function reason(place: string): Html | undefined {
   return undefined;
 }
 
-/** Page to ask for a code. */
+/** Page to request a code. */
 export function signInPage({
   formToken,
   place,

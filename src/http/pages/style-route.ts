@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createAsset } from "./asset.ts";
 
-/** In the order in which later rules win. */
+/** In cascade order: later files win. */
 const files = ["base", "parts", "forms", "home", "market", "instrument", "connect"];
 
 const style = createAsset({
@@ -12,8 +12,8 @@ const style = createAsset({
     .join("\n"),
 });
 
-/** Address of the style sheet of the pages. */
+/** URL of the style sheet of the pages. */
 export const styleAddress = style.address;
 
-/** Serves it. */
+/** Serves the style sheet. */
 export const styleRoute = style.route;

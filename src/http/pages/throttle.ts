@@ -2,11 +2,14 @@ import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
 import type { Limits, QuotaName } from "../../limits/limits.ts";
 import { refusalOf } from "../../limits/refusal.ts";
 
-/** What is counted, and for whom, in this order. */
+/** Quotas with their keys, in order. */
 type Counts = Readonly<Partial<Record<QuotaName, string>>>;
 
-/** Counts one thing that a person does, no further than to the first quota that is exceeded.
- *  @throws {Problem} `rate_limited` with `Retry-After`. */
+/**
+ * Counts an action against quotas in order, up to the first that is exceeded.
+ *
+ * @throws {Problem} `rate_limited` with `Retry-After`.
+ */
 export type Throttle = (counts: Counts) => Promise<void>;
 
 /** Creates the throttle of the pages. */

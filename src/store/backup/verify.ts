@@ -87,8 +87,8 @@ async function readInto(read: RowsRead, store: Store, onProgress: OnProgress): P
   let revision = 0;
   for await (const batch of store.dump()) {
     for (const row of batch) {
-      const fault = faultOf(row, revision);
-      if (fault !== undefined && read.problems.length < MAX_PROBLEMS) read.problems.push(fault);
+      const problem = rowProblem(row, revision);
+      if (problem !== undefined && read.problems.length < MAX_PROBLEMS) read.problems.push(problem);
       revision = row.table === "record" ? row.revision : revision;
       count(read, row);
     }
@@ -98,7 +98,7 @@ async function readInto(read: RowsRead, store: Store, onProgress: OnProgress): P
 }
 
 /** @param after Revision of the record before, which is lower. */
-function faultOf(row: DumpRow, after: number): string | undefined {
+function rowProblem(row: DumpRow, after: number): string | undefined {
   const name =
     row.table === "record"
       ? `Record ${JSON.stringify(row.key)} of ${row.collection}`

@@ -5,28 +5,28 @@ import type { Site } from "../../../../wellknown/site.ts";
 import type { Scope } from "../../../auth/scopes.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
 
-/** How a program is connected to the MCP endpoint. */
+/** How to connect a client to the MCP endpoint. */
 export interface Client {
   readonly name: string;
-  /** Where the code goes, and how the program gets its token; plain text. */
+  /** Where the configuration goes, and how the client gets its token; plain text. */
   readonly intro: string;
-  /** To be copied as it is. */
+  /** Configuration to copy. */
   readonly code: string;
   readonly language: "json" | "shell" | "text" | "toml";
 }
 
-/** Environment variable that our examples take an API key from. */
+/** Environment variable that the examples read an API key from. */
 const KEY_VARIABLE = "MARKET_SIGNAL_KEY";
 
-/** Stands where a person puts their key. */
+/** Placeholder for an API key. */
 const KEY_PLACEHOLDER = "YOUR_API_KEY";
 
 /**
- * Configurations of common clients, for streamable HTTP. Most find the authorization server through
- * the refusal of the endpoint, register themselves and send their person to it; those that do so
- * may pass over a header that was set, so that theirs have none.
+ * Configurations of common clients, for streamable HTTP. Most discover the authorization server from
+ * the endpoint's 401, register themselves and send the person there. Such a client may ignore a
+ * configured header, so its configuration has none.
  *
- * @param site Its public origin, and what agents get by themselves.
+ * @param site Public origin, and the scopes of agents without an owner.
  */
 export function connect(site: Pick<Site, "baseUrl" | "anonymousScopes">): readonly Client[] {
   const { baseUrl, anonymousScopes } = site;
@@ -60,14 +60,14 @@ export function connect(site: Pick<Site, "baseUrl" | "anonymousScopes">): readon
         }
       : {
           name: "curl",
-          intro: `Set ${KEY_VARIABLE} to an API key first, which you make at ${baseUrl}${ACCOUNT_PATH}: here nothing is given to agents that nobody answers for.`,
+          intro: `Set ${KEY_VARIABLE} to an API key first, which you make at ${baseUrl}${ACCOUNT_PATH}: this service gives no access to agents without an owner.`,
           code: askScript({ endpoint, token: `$${KEY_VARIABLE}`, message }),
           language: "shell",
         },
   ];
 }
 
-/** Clients that are told once per project. */
+/** Clients that are configured per project. */
 const editors = (endpoint: string): readonly Client[] => [
   {
     name: "Cursor",
@@ -85,7 +85,7 @@ const editors = (endpoint: string): readonly Client[] => [
   },
 ];
 
-/** Clients that are told once per person. */
+/** Clients that are configured per user. */
 const terminals = (endpoint: string): readonly Client[] => [
   {
     name: "OpenAI Codex",
@@ -118,8 +118,7 @@ const keyed = (baseUrl: string): Client => ({
 
 const json = (value: object): string => JSON.stringify(value, undefined, 2);
 
-/** A message that whoever calls may send: agents with other scopes than those of a tool see the list
- *  of the tools. */
+/** An MCP message that any caller may send: with other scopes than a tool requires, the list of tools. */
 function messageFor(anonymousScopes: readonly Scope[]): object {
   const { name, scopes } = findInstruments;
   const isAllowed = scopes.every((scope) => anonymousScopes.includes(scope));
@@ -134,8 +133,10 @@ function messageFor(anonymousScopes: readonly Scope[]): object {
       };
 }
 
-/** Commands that need no more than curl and sed: an answer is JSON in one line, without quotes in the
- *  members that are read. A failure does not end the shell that they are pasted into. */
+/**
+ * A script that needs only curl and sed: responses are one line of JSON, and the members read contain
+ * no quotes. A failure does not exit the shell that it is pasted into.
+ */
 const tokenScript = (baseUrl: string): string => String.raw`base="${baseUrl}"
 member() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"; }
 new_token() {
@@ -150,7 +151,7 @@ new_token() {
 }
 token=${"${"}${KEY_VARIABLE}:-$(new_token)}`;
 
-/** What a command asks: texts in double quotes of a shell, and the message. */
+/** What a script requests: double-quoted shell strings, and the message. */
 interface Asked {
   readonly endpoint: string;
   readonly token: string;

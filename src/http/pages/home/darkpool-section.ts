@@ -8,7 +8,7 @@ const CURRENCY = "USD";
 
 const usd = (value: number | null): Html => (value === null ? whole(null) : price(value, CURRENCY));
 
-/** The dark pool view of an instrument. */
+/** The dark pool section of an instrument. */
 export function darkpoolSection(darkpool: Darkpool): Html {
   const { feeds } = darkpool;
   const isObserved = feeds.prints !== "not_observed" || feeds.shortVolume !== "not_observed";

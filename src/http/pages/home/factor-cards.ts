@@ -7,7 +7,7 @@ import { factorNames, pointsBar, statusWords } from "./marks.ts";
 type Factor = FactorsAnswer["factors"][FactorName];
 type Input = Factor["inputs"][number];
 
-/** The four factors, each with the numbers that it was made from. */
+/** The four factors, each with its inputs. */
 export function factorsSection({ factors, sources }: FactorsAnswer): Html {
   const sourceNames = new Map(sources.map(({ id, name }) => [id, name]));
   return html`<section aria-labelledby="factors">
@@ -56,7 +56,7 @@ function inputTable(
 </table>`;
 }
 
-/** What people call the figures of `get_factors`. */
+/** Labels of the figures of `get_factors`. */
 const names: Readonly<Record<string, string>> = {
   ram: "Return per unit of risk",
   res: "The same without the market's part",
@@ -99,6 +99,6 @@ const names: Readonly<Record<string, string>> = {
   blockVwapOverVwap: "Price of blocks over that of all prints",
 };
 
-/** What people call a figure; what has no other name keeps its own. */
+/** The label of a figure; a figure without one keeps its own name. */
 const inputName = (name: string): string =>
   Object.hasOwn(names, name) ? (names[name] as string) : name;

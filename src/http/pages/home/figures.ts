@@ -1,10 +1,10 @@
 import { memo } from "../../../lib/memo.ts";
 import { type Html, html } from "../html.ts";
 
-/** What stands where a figure is missing. */
+/** Shown in place of a missing figure. */
 const NONE = html`<span class="quiet" title="not known">–</span>`;
 
-/** A figure in the form that people read, with the one of the answer beside it. */
+/** A formatted figure, with the exact value in `<data>`. */
 const figure = (value: number, text: string): Html => html`<data value="${value}">${text}</data>`;
 
 /** A figure that may be missing. */
@@ -13,17 +13,17 @@ const orNone =
   (value: number | null): Html =>
     value === null ? NONE : figure(value, withMinus(format(value)));
 
-/** A minus as wide as a plus, in place of each hyphen that stands for one. */
+/** Replaces a hyphen before a number by a minus sign, which is as wide as a plus. */
 export const withMinus = (text: string): string => text.replaceAll(/(?<![\w.])-(?=[\d.$])/g, "−");
 
-/** With a fixed count of decimals. */
+/** With a fixed number of decimals. */
 export const fixed = (decimals: number): ((value: number | null) => Html) =>
   orNone((value) => value.toFixed(decimals));
 
-/** With its sign and one decimal: points of score. */
+/** Points of score, signed, with one decimal. */
 export const points = orNone((value) => {
   const text = value.toFixed(1);
-  // What rounds to nothing has no sign.
+  // A value that rounds to zero has no sign.
   if (Number(text) === 0) return text.replace("-", "");
   return value > 0 ? `+${text}` : text;
 });
@@ -34,7 +34,7 @@ export const percent = (decimals: number): ((value: number | null) => Html) =>
 
 const wholes = memo(() => new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 }));
 
-/** A whole number with thousands. */
+/** An integer with thousands separators. */
 export const whole = orNone((value) => wholes().format(value));
 
 const compacts = memo(
@@ -46,20 +46,20 @@ const compacts = memo(
     }),
 );
 
-/** US dollars, in short. */
+/** US dollars in compact notation. */
 export const shortUsd = orNone((value) => `$${compacts().format(value)}`);
 
 const significant = memo(() => new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 }));
 
-/** From where on a number is shown in millions or billions. */
+/** Numbers from here on are shown in millions or billions. */
 const LARGE = 1e6;
 
-/** Any number, with four digits that count. */
+/** Any number, with four significant digits. */
 export const plain = orNone((value) =>
   (Math.abs(value) >= LARGE ? compacts() : significant()).format(value),
 );
 
-/** A price with the code of its currency; small ones keep four digits that count. */
+/** A price with its currency code; small prices keep four significant digits. */
 export function price(value: number, currency: string): Html {
   const digits = new Intl.NumberFormat("en-US", {
     style: "currency",
@@ -81,7 +81,7 @@ const seconds = memo(
   () => new Intl.DateTimeFormat("en-GB", { ...date, ...toMinutes, second: "2-digit" }),
 );
 
-/** An instant of an answer, or the date of a session, as short as a table needs it. */
+/** An instant, or the date of a session, as short as a table needs it. */
 export function when(iso: string | null): Html {
   if (iso === null) return NONE;
   const isDate = iso.length === "2026-11-21".length;

@@ -4,13 +4,13 @@ import { Direction } from "../../../answers/common.ts";
 import { AssetClass } from "../../../market/instrument.ts";
 import type { FieldErrors } from "../elements.ts";
 
-/** Most characters of what is searched for, as in `find_instruments`. */
+/** Maximum length of a search text, as in `find_instruments`. */
 export const MAX_SEARCH = 100;
 
-/** Highest number of a page that is understood. */
+/** Maximum page number accepted. */
 const MAX_PAGE = 100_000;
 
-/** An empty field of a form says nothing. */
+/** Treats an empty form field as absent. */
 const orNothing = <S extends z.ZodType>(schema: S) =>
   z.preprocess((value) => (String(value).trim() === "" ? undefined : value), schema.optional());
 
@@ -30,19 +30,19 @@ const Filter = z.object({
   ),
 });
 
-/** Which instruments are shown, in the words of the address. */
+/** The filter of the instrument list, with the names of the query parameters. */
 export type Filter = z.output<typeof Filter>;
 
-/** What the address says, and what of it is wrong. */
+/** A parsed query, and its errors. */
 export interface Asked {
-  /** Without what is wrong. */
+  /** Without the invalid members. */
   readonly filter: Filter;
   readonly errors: FieldErrors;
-  /** As it was typed, to be shown again. */
+  /** As entered, to be shown again. */
   readonly search: string;
 }
 
-/** Reads the filter of an address. What it does not know is left alone: links carry marks of others. */
+/** Parses the filter of a query. Unknown parameters are ignored: links carry tracking parameters. */
 export function filterOf(query: URLSearchParams): Asked {
   const given: Record<string, string> = {};
   for (const name of Filter.keyof().options) given[name] = query.get(name) ?? "";
@@ -50,14 +50,14 @@ export function filterOf(query: URLSearchParams): Asked {
   const { data, error } = Filter.safeParse(given);
   if (data !== undefined) return { filter: data, errors: [], search };
   const errors = error.issues.map(({ path: [name], message }) => ({
-    // No field has the number of the page.
+    // The page number has no form field.
     id: name === "page" ? "market" : String(name),
     text: message,
   }));
   return { filter: {}, errors, search };
 }
 
-/** Address of the same list with another page. */
+/** URL of the same list with another page. */
 export function addressOf({ page, ...filter }: Filter): string {
   const given = Object.entries(filter).filter(([, value]) => value !== undefined);
   const query = new URLSearchParams(given as [string, string][]);

@@ -9,12 +9,12 @@ import type { PageLink } from "../layout.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
 import type { Viewer, ViewerOf } from "./viewer.ts";
 
-/** What the pages about the market are shown with. */
+/** Dependencies of the pages about the market. */
 export interface Surroundings {
   readonly site: Site;
   readonly context: ToolContext;
   readonly viewerOf: ViewerOf;
-  /** Sends a page, or the Markdown that stands for it to whoever prefers that. */
+  /** Sends a page, or its Markdown version to clients that prefer Markdown. */
   readonly send: (req: Request, res: Response, page: PageAnswer, markdown?: string) => void;
 }
 
@@ -31,7 +31,9 @@ export const homeLinks = ({ isSignedIn }: Viewer): readonly PageLink[] => [
 export const live = (id: string, inside: Html): Html =>
   html`<div id="${id}" data-live>${inside}</div>`;
 
-/** Where the script says what a person would not notice. It asks for news only where there can be some:
- *  recorded history stands still, and a refused form stays refused. */
+/**
+ * Status region of the script. It polls only where data can change: not for recorded history, and not
+ * for a rejected form.
+ */
 export const news = ({ status = 200 }: Pick<PageAnswer, "status">, market: MarketMode): Html =>
   html`<p class="news" role="status" id="news"${status === 200 && market !== "files" && html` data-refresh`}></p>`;

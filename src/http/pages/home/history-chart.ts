@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { Signal, SignalHistory } from "../../../answers/signal.ts";
-// Each part from its own file: the lists of all of them load all of them, which takes four times as long.
+// Imports each part from its own file: the index files load everything, which takes four times as long.
 import "echarts/lib/chart/line";
 import "echarts/lib/component/gridSimple";
 import "echarts/lib/component/markLine";
@@ -8,15 +8,15 @@ import { type EChartsCoreOption, init, use } from "echarts/core";
 import { SVGRenderer } from "echarts/renderers";
 import { type Html, html } from "../html.ts";
 
-/** The signal of an instrument, as `get_signal` answers. */
+/** The result of `get_signal` for one instrument. */
 export type SignalAnswer = z.infer<typeof Signal>;
 
-/** Scores over time, as `get_signal` answers. */
+/** Scores over time, from `get_signal`. */
 export type History = z.infer<typeof SignalHistory>["history"];
 
 use(SVGRenderer);
 
-/** Colours by meaning; the style sheet gives them values for light and for dark. */
+/** Colors by meaning; the style sheet assigns them for light and dark mode. */
 const COLOURS = {
   quiet: "var(--quiet)",
   line: "var(--line)",
@@ -29,7 +29,7 @@ const COLOURS = {
 /** Sizes in CSS pixels: text keeps its size on a phone and on a desktop. */
 const sizes = { narrow: [340, 220], wide: [1040, 280] } as const;
 
-/** What a chart of scores is drawn from. */
+/** Data of a chart of scores. */
 export interface ChartData {
   readonly history: History;
   readonly thresholds: SignalAnswer["thresholds"];
@@ -37,7 +37,7 @@ export interface ChartData {
   readonly dayMs: number;
 }
 
-/** Scores and smoothed scores over time, with where signals begin, in a drawing for each width. */
+/** Scores, smoothed scores and signal changes over time, as one drawing per width. */
 export function historyDrawings(data: ChartData): Html {
   const drawings = Object.entries(sizes).map(
     ([name, size]) =>
@@ -54,14 +54,17 @@ function draw(option: EChartsCoreOption, [width, height]: readonly [number, numb
   return plain(svg);
 }
 
-/** The page decides on size and type, and its policy lets no element have a style of its own. */
+/**
+ * Removes sizes, type and inline styles: the page's style sheet sets the first two, and its policy
+ * forbids the last.
+ */
 const plain = (svg: string): string =>
   svg
     .replace(/^<svg width="\d+" height="\d+"/, "<svg")
     .replaceAll(/ (?:ecmeta_[a-z_]+|class|style|xml:space)="[^"]*"/g, "")
     .replaceAll(/<style ?>[\s\S]*?<\/style>/g, "");
 
-/** The chart library writes markup and escapes every text that it is given. */
+/** The chart library generates the markup and escapes all text. */
 const markup = (svg: string): Html => html(Object.assign([svg], { raw: [svg] }));
 
 function optionOf({ history, thresholds, dayMs }: ChartData): EChartsCoreOption {
@@ -135,13 +138,13 @@ const times = new Intl.DateTimeFormat("en-GB", {
   timeZone: "UTC",
 });
 
-/** A month is marked where it begins, so that none stands there twice. */
+/** Labels a month at its beginning, so that no month appears twice. */
 function labelling(history: History, dayMs: number) {
   if (dayMs < DAY_MS) return {};
   const labels = history.map(({ asOf }) => labelOf(asOf, dayMs));
   return { interval: (index: number) => labels[index] !== labels[index - 1] };
 }
 
-/** Short market days are told apart by the time. */
+/** Short market days are labeled with the time. */
 const labelOf = (iso: string, dayMs: number): string =>
   (dayMs < DAY_MS ? times : dates).format(Date.parse(iso));

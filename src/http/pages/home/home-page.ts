@@ -15,26 +15,26 @@ import { marketTable } from "./market-table.ts";
 import { classNames } from "./marks.ts";
 import type { Viewer } from "./viewer.ts";
 
-/** How the running service stands, as everyone may know. */
+/** Public state of the running service. */
 interface Standing {
-  /** Instant up to which everything is known, in milliseconds since the epoch. */
+  /** Instant up to which data are complete, in milliseconds since the epoch. */
   readonly asOf: number;
   readonly instruments: number;
   readonly source: { readonly name: string };
 }
 
-/** What the home page is made from. */
+/** What the home page shows. */
 export interface HomeView {
   readonly site: Site;
   readonly viewer: Viewer;
   readonly standing: Standing;
   readonly asked: Asked;
-  /** Absent for viewers who may not see the market, and where the form is wrong. */
+  /** Absent for viewers without access to the market, and if the filter is invalid. */
   readonly list: MarketList | undefined;
   readonly scriptPath: string;
 }
 
-/** The home page: what this is, what it is worth, what it serves, and how to connect. */
+/** The home page: what the service is, what a score is worth, the market, and how to connect. */
 export function homePage(view: HomeView): PageAnswer {
   const { site, viewer, asked, scriptPath } = view;
   const isWrong = viewer.scopes.has("signals:read") && asked.errors.length > 0;
@@ -63,13 +63,13 @@ ${news({ status }, site.market)}`,
   };
 }
 
-/** As docs/method-and-backtest.md says, with its figures. */
+/** From docs/method-and-backtest.md, with its figures. */
 const worth = html`<aside class="note warning" aria-label="What a score is worth">
 <p><strong>Not investment advice.</strong> A score is a percentile of evidence, not a probability.</p>
-<p>In the published backtest, ten years of 369 large US stocks and five of 13 coins, it could not be told from chance: no power to predict returns. What it is good for is to see openly how the evidence stands, and to <a href="${paths.reference}#/Market/${getFactors.name}">work every number out again</a>.</p>
+<p>In the published backtest, ten years of 369 large US stocks and five of 13 coins, it could not be told from chance: no power to predict returns. Its use is to show the evidence openly, and to let you <a href="${paths.reference}#/Market/${getFactors.name}">work every number out again</a>.</p>
 </aside>`;
 
-/** What markets are called. */
+/** Labels of the market modes. */
 const marketKinds: Readonly<Record<MarketMode, string>> = {
   sandbox: "Simulated",
   files: "Recorded history",
@@ -92,7 +92,7 @@ ${live("standing", entries)}
 </section>`;
 }
 
-/** What a document in Markdown puts into backticks is code here too. */
+/** Renders backticks of Markdown as code elements. */
 const withCode = (text: string): readonly (string | Html)[] =>
   text.split("`").map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
 
@@ -107,7 +107,11 @@ ${
 </section>`;
 }
 
-/** In place of what a viewer may not see. @param place Where they come back to. */
+/**
+ * Shown in place of what a viewer may not see.
+ *
+ * @param place Where to return after signing in.
+ */
 export const forMembers = (place: string): Html => html`<div class="empty">
 <p>Scores and signals of this service are for people who have an account, and for their agents.</p>
 <p><a href="${withReturn("/sign-in", place)}">Sign in to see them</a></p>
@@ -135,7 +139,7 @@ const documentsSection = html`<section aria-labelledby="documents">
 )}</ul>
 </section>`;
 
-/** How agents and their programs are connected. */
+/** How to connect agents and other clients. */
 function connectSection(site: Site): Html {
   const { baseUrl } = site;
   return html`<section aria-labelledby="connect" class="connect">
@@ -156,7 +160,7 @@ function clientPart({ name, intro, code }: Client, index: number): Html {
 `;
 }
 
-/** Brought to light by the script, where the browser lets it copy. */
+/** Shown by the script if the browser allows copying. */
 const copyButton = (id: string, what: string): Html =>
   html`<button type="button" class="second copy" data-copy="${id}" aria-label="Copy ${what}" hidden>Copy</button>`;
 
@@ -176,7 +180,7 @@ const orders: readonly Option[] = [
 
 const classes: readonly Option[] = [["", "All classes"], ...Object.entries(classNames)];
 
-/** The form that chooses among the instruments. */
+/** The filter form of the instrument list. */
 function filterForm({ filter, errors, search }: Asked): Html {
   const isChosen = addressOf(filter) !== "/" || errors.length > 0;
   return html`<form class="filters" method="get" action="/#market" role="search" aria-label="Instruments">

@@ -21,7 +21,7 @@ import { showInstrument } from "./instrument-route.ts";
 import { createListMarket } from "./market-list.ts";
 import { scriptAddress, scriptRoute } from "./script-route.ts";
 import { createViewerOf, type ViewerOptions } from "./viewer.ts";
-/** What the pages about the market are made from. */
+/** Dependencies of the pages about the market. */
 export interface HomeOptions
   extends Omit<ViewerOptions, "anonymousScopes">,
     Pick<ErrorPageOptions, "now" | "onError"> {
@@ -29,17 +29,17 @@ export interface HomeOptions
   readonly context: ToolContext;
 }
 
-/** What depends on who asks is for no shared cache, and browsers ask whether it is still so. */
+/** Responses depend on the viewer, so shared caches must not store them and browsers must revalidate. */
 const MARKDOWN_HEADERS = { "cache-control": "private, no-cache", vary: "Accept, Cookie" };
 
-/** The script asks for the page that it is on; nothing else runs. */
+/** The script may fetch its own page; nothing else runs. */
 const HEADERS = {
   ...PAGE_HEADERS,
   ...MARKDOWN_HEADERS,
   "content-security-policy": `${CONTENT_SECURITY_POLICY}; script-src 'self'; connect-src 'self'`,
 };
 
-/** The home page and the pages of instruments, for people; agents get them as Markdown. */
+/** The home page and the pages of instruments, for people; agents get Markdown. */
 export function homeRouter(options: HomeOptions): Router {
   const { site, context, now, onError } = options;
   const frame = { name: site.name, stylePath: styleAddress };
@@ -88,10 +88,10 @@ function showHome({ site, context, viewerOf, send }: Surroundings): RequestHandl
 }
 
 /**
- * Sends a text with its strong validator, or only that it has not changed (RFC 9110 sections 8.8.3,
- * 13.1.2 and 15.4.5). To be called with all other header fields set.
+ * Sends a text with its strong validator, or 304 (RFC 9110 sections 8.8.3, 13.1.2 and 15.4.5). Call it
+ * after setting all other headers.
  *
- * @param type As Express names media types.
+ * @param type Media type, as Express names it.
  */
 function sendUnlessKnown(
   req: Request,
@@ -107,8 +107,10 @@ function sendUnlessKnown(
   }
 }
 
-/** The home page for agents: llms.txt, with how to start before its lists, and how common clients are
- *  connected after them. There are no market data in it. */
+/**
+ * The home page for agents: llms.txt with a quick start before its lists, and client configurations
+ * after them. It contains no market data.
+ */
 export function homeMarkdown(site: Site): string {
   const { baseUrl } = site;
   const about = llmsTxt(site).replace(/^## /m, (heading) => `${start(site)}\n\n${heading}`);
@@ -119,7 +121,7 @@ ${connect(site).map(clientText).join("\n\n")}
 
 ## People
 
-Whoever runs this service is reached at ${baseUrl}${paths.contactPage}
+The operator of this service can be reached at ${baseUrl}${paths.contactPage}
 `;
 }
 
@@ -135,7 +137,7 @@ const stepsAlone = ({ baseUrl, anonymousScopes }: Site): readonly string[] => [
 ];
 
 const stepsForPeople = ({ baseUrl }: Site): readonly string[] => [
-  `Ask the person you work for: this instance gives nothing to agents that nobody answers for. They sign in at ${baseUrl}${ACCOUNT_PATH}`,
+  `Ask the person you work for: this instance gives no access to agents without an owner. They sign in at ${baseUrl}${ACCOUNT_PATH}`,
   `They connect their client to ${baseUrl}${paths.mcp}, which gets its token by OAuth, or give you an API key from that page.`,
   `Call with \`Authorization: Bearer\` and the token or the key. Details and errors: ${baseUrl}${paths.authMd}`,
 ];

@@ -13,7 +13,10 @@ import type { FactorName } from "./market-list.ts";
 import { instrumentPath } from "./market-table.ts";
 import { factorNames, statusWords } from "./marks.ts";
 
-/** The page of an instrument for agents: figures as the tools answer them, and where to ask for more. */
+/**
+ * The page of an instrument for agents: figures as the tools return them, and the calls that return
+ * more.
+ */
 export function instrumentMarkdown(view: InstrumentView, site: Site): string {
   const { signal, factors, darkpool } = view;
   const parts = [
@@ -28,7 +31,7 @@ export function instrumentMarkdown(view: InstrumentView, site: Site): string {
   return textOf(parts);
 }
 
-/** In place of an instrument, for viewers who may not see it: the same for every symbol. */
+/** Shown to viewers without access; the same for every symbol. */
 export const closedMarkdown = ({ baseUrl }: Site): string =>
   textOf([
     "# For people who have an account",
@@ -36,7 +39,11 @@ export const closedMarkdown = ({ baseUrl }: Site): string =>
     `A person signs in at ${baseUrl}${ACCOUNT_PATH}. How their agents get access: ${baseUrl}${paths.authMd}`,
   ]);
 
-/** In place of an instrument that is not covered. @param why Follows the words "is covered". */
+/**
+ * Shown for an unknown symbol.
+ *
+ * @param why Follows the words "is covered".
+ */
 export const unknownMarkdown = (
   { symbol, why }: { readonly symbol: string; readonly why: string },
   candidates: readonly Instrument[],
@@ -59,7 +66,7 @@ const textOf = (parts: readonly (string | false | undefined)[]): string =>
 
 type Figure = string | number | null;
 
-/** A table of what is known. */
+/** A table of the known figures. */
 const figures = (rows: readonly (readonly [name: string, value: Figure])[]): string =>
   table(
     ["Figure", "Value"],
@@ -115,7 +122,7 @@ const darkpoolRows = ({ feeds, summary }: Darkpool): readonly (readonly [string,
   ["Share marked short, 0 to 1", summary.shortVolumeRatio],
 ];
 
-/** The calls that answer with what is shown. */
+/** The calls that return what is shown. */
 function calls({ signal, factors, darkpool }: InstrumentView): string {
   const tools = [getSignal, ...(factors ? [getFactors] : []), ...(darkpool ? [getDarkpool] : [])];
   const query = new URLSearchParams({ symbol: signal.symbol });

@@ -10,14 +10,14 @@ import type { SignalAnswer } from "./history-chart.ts";
 import type { InstrumentView } from "./instrument.ts";
 import { answerWords, classNames, scoreBar, signalMark } from "./marks.ts";
 import type { Viewer } from "./viewer.ts";
-/** What the page of an instrument is shown with. */
+/** What the page of an instrument shows. */
 export interface InstrumentPageOptions {
   readonly site: Site;
   readonly viewer: Viewer;
   readonly scriptPath: string;
 }
 
-/** The page of one instrument: its signal, why, since when, and its off-exchange trades. */
+/** The page of one instrument: its signal with reasons and start, and its off-exchange trades. */
 export function instrumentPage(
   view: InstrumentView,
   { site, viewer, scriptPath }: InstrumentPageOptions,
@@ -102,7 +102,7 @@ function reasonWords({ thresholds, scoreSmoothed, forcedWait, frozen }: SignalAn
   return html`${forcedWait !== null && `${forcedWords[forcedWait]} `}The signal follows the score smoothed over sessions, ${fixed(2)(scoreSmoothed)} now: LONG begins at ${enterLong} and ends below ${exitLong}, SHORT begins at ${enterShort} and ends above ${exitShort}. To begin, each needs a confidence of ${percent(0)(enterConfidence)}.${frozen && " While trading pauses, it stays what it was."}`;
 }
 
-/** Scores over the last year of the market, drawn and in figures. */
+/** Scores over the last year of the market, as a chart and as a table. */
 function historySection({ history, drawings, signal }: InstrumentView): Html {
   const { symbol, thresholds } = signal;
   const [first, last] = [history[0], history.at(-1)];

@@ -17,7 +17,7 @@ import { remembered } from "./remember.ts";
 import { scriptAddress } from "./script-route.ts";
 import type { Viewer } from "./viewer.ts";
 
-/** Shows one instrument, under one spelling of its symbol. */
+/** Shows one instrument, under the canonical spelling of its symbol. */
 export function showInstrument({ site, context, viewerOf, send }: Surroundings): RequestHandler {
   const viewOf = remembered(context, (symbol) => viewInstrument(symbol, context));
   return async (req, res) => {
@@ -44,13 +44,13 @@ export function showInstrument({ site, context, viewerOf, send }: Surroundings):
   };
 }
 
-/** What no symbol can be is not compared with those that are there. */
+/** A text that cannot be a symbol is not looked up. */
 const find = (asked: string, { market }: Surroundings["context"]): Resolution =>
   SymbolInput.safeParse(asked).success
     ? resolveSymbol(market.instruments(), asked)
     : { kind: "unknown", candidates: [] };
 
-/** The same for every symbol: whether there is such an instrument is not said. */
+/** The same for every symbol, so that it does not reveal which instruments exist. */
 const closedPage = (asked: string, viewer: Viewer): PageAnswer => ({
   status: 403,
   heading: "For people who have an account",

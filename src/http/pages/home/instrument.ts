@@ -8,22 +8,22 @@ import type { ToolContext } from "../../../tool.ts";
 import type { Html } from "../html.ts";
 import type { ChartData, History, SignalAnswer } from "./history-chart.ts";
 
-/** Market days that the history goes back: the sessions of a year. */
+/** Length of the history in market days: the sessions of a year. */
 const HISTORY_DAYS = 366;
 
-/** The most that `get_signal` answers with. */
+/** Maximum points that `get_signal` returns. */
 const MOST_POINTS = 500;
 
-/** Fewer make no line. */
+/** A line needs at least this many points. */
 const MIN_POINTS = 2;
 
-/** Sessions and prints of the dark pool view. */
+/** Number of sessions and prints in the dark pool section. */
 const DARKPOOL_ROWS = 20;
 
-/** The factors of an instrument, as `get_factors` answers. */
+/** The factors of an instrument, from `get_factors`. */
 export type FactorsAnswer = ReturnType<typeof getFactors.run>;
 
-/** Off-exchange trading of an instrument, as `get_darkpool` answers. */
+/** Off-exchange trading of an instrument, from `get_darkpool`. */
 export interface Darkpool {
   readonly feeds: DarkpoolAnswer["feeds"];
   readonly note: string;
@@ -34,19 +34,19 @@ export interface Darkpool {
 
 type DarkpoolAnswer = z.infer<typeof getDarkpool.output>;
 
-/** All that there is to see of an instrument. */
+/** All data of an instrument's page. */
 export interface InstrumentView {
   readonly signal: SignalAnswer;
   /** Oldest first. */
   readonly history: History;
-  /** The same, drawn; nothing where it is too short. */
+  /** The same as a chart; absent if the history is too short. */
   readonly drawings: Html | undefined;
-  /** Absent for viewers who may not see it, like the next. */
+  /** Absent for viewers without access, as is `darkpool`. */
   readonly factors: FactorsAnswer | undefined;
   readonly darkpool: Darkpool | undefined;
 }
 
-/** Looks a listed instrument up, in the words of the tools. */
+/** Reads the data of a listed instrument through the tools. */
 export async function viewInstrument(
   symbol: string,
   context: ToolContext,
@@ -65,13 +65,15 @@ export async function viewInstrument(
   };
 }
 
-/** The chart library is loaded for the first drawing: a service that nobody looks at starts without. */
+/**
+ * The chart library is loaded for the first chart, so that a service without page views starts faster.
+ */
 async function draw(data: ChartData): Promise<Html> {
   const { historyDrawings } = await import("./history-chart.ts");
   return historyDrawings(data);
 }
 
-/** The parts of it that a viewer may see. */
+/** The parts that a viewer may see. */
 export const permitted = (view: InstrumentView, scopes: ReadonlySet<Scope>): InstrumentView => ({
   ...view,
   factors: scopes.has("factor:read") ? view.factors : undefined,

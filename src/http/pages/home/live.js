@@ -1,10 +1,9 @@
-// Keeps the parts of a page that are live up to date, and copies what is to be copied. The page is whole
-// without it.
+// Keeps the live parts of a page up to date, and copies code blocks. The page is complete without it.
 const EVERY_MS = 5_000;
 const SLOWEST_MS = 60_000;
 const news = document.getElementById("news");
 
-/** Makes a node what another one is and leaves alone what is the same, with its focus and selection. */
+/** Updates a node to match another one, leaving equal parts alone to keep focus and selection. */
 function renew(old, fresh) {
   if (old.isEqualNode(fresh)) return;
   if (old.nodeName !== fresh.nodeName) return old.replaceWith(fresh);
@@ -16,7 +15,7 @@ function renew(old, fresh) {
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
   for (const name of old.getAttributeNames()) {
-    // A person has opened it.
+    // Keeps what the person opened.
     if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);
   }
   renewChildren(old, fresh);
@@ -35,7 +34,7 @@ function renewChildren(old, fresh) {
   }
 }
 
-/** What there was for what there is to be: what has an id stays the same, the rest goes by its order. */
+/** Pairs old nodes with new ones: by id, otherwise by position. */
 function matchesOf(old, fresh) {
   const named = new Map([...old.children].filter(({ id }) => id).map((one) => [one.id, one]));
   const others = [...old.childNodes].filter(({ id }) => !id);
@@ -51,7 +50,7 @@ function show(text) {
   const focused = document.activeElement;
   for (const part of document.querySelectorAll("[data-live]")) {
     const next = fresh.getElementById(part.id);
-    // Whoever may not see it any more sees the page that says so.
+    // Reloads to show the refusal if access was lost.
     if (!next) return location.reload();
     renew(part, next);
   }
@@ -95,7 +94,7 @@ if ("refresh" in news.dataset) {
 }
 
 for (const button of document.querySelectorAll("[data-copy]")) {
-  // Browsers let only pages copy that come by https or from this machine.
+  // Browsers allow copying only on https pages and on localhost.
   if (!navigator.clipboard) break;
   button.hidden = false;
   button.addEventListener("click", async () => {

@@ -8,10 +8,10 @@ import type { ToolContext } from "../../../tool.ts";
 import type { Filter } from "./filter.ts";
 import { remembered } from "./remember.ts";
 
-/** Rows of a page; `get_signal` takes as many symbols at once. */
+/** Rows per page, equal to the maximum symbols of `get_signal`. */
 const ROWS = 50;
 
-/** The four factors of an instrument, as `get_factors` answers. */
+/** The four factors of an instrument, from `get_factors`. */
 export type Factors = ReturnType<typeof getFactors.run>["factors"];
 
 /** Name of a factor. */
@@ -19,30 +19,30 @@ export type FactorName = keyof Factors;
 
 /** One instrument of the list. */
 export interface Row {
-  /** As `get_signal` answers. */
+  /** From `get_signal`. */
   readonly signal: z.infer<typeof SignalPage>["items"][number];
-  /** Absent for viewers who may not see them. */
+  /** Absent for viewers without access. */
   readonly factors: Factors | undefined;
 }
 
 /** A page of instruments. */
 export interface MarketList {
-  /** What fits the filter, on all pages. */
+  /** Number of matching instruments on all pages. */
   readonly found: number;
-  /** All that is covered. */
+  /** Number of covered instruments. */
   readonly total: number;
-  /** Number of this page, from 1 on, and of the last one. */
+  /** Number of this page, from 1, and of the last page. */
   readonly page: number;
   readonly pages: number;
   readonly rows: readonly Row[];
 }
 
-/** Finds the instruments that fit a filter. */
+/** Lists the instruments that match a filter. */
 export type ListMarket = (filter: Filter, scopes: ReadonlySet<Scope>) => MarketList;
 
-/** Creates what lists the market in the words of the tools. */
+/** Creates the function that lists the market through the tools. */
 export function createListMarket(context: ToolContext): ListMarket {
-  // Their indicators make them slow.
+  // Cached, because computing the indicators is slow.
   const factorsOf = remembered(context, (symbol) => getFactors.run({ symbol }, context).factors);
   return (filter, scopes) => {
     const all = context.market.instruments();
@@ -63,7 +63,7 @@ export function createListMarket(context: ToolContext): ListMarket {
   };
 }
 
-/** Symbols in the order of `find_instruments`, or the highest score first. */
+/** Matching symbols in the order of `find_instruments`, or by descending score. */
 function select(filter: Filter, { market, snapshots }: ToolContext): readonly string[] {
   const found = searchInstruments(market.instruments(), filter.q ?? "")
     .filter(({ assetClass }) => filter.class === undefined || assetClass === filter.class)
@@ -73,7 +73,7 @@ function select(filter: Filter, { market, snapshots }: ToolContext): readonly st
   return sorted.map(({ instrument }) => instrument.symbol);
 }
 
-/** `get_signal` answers in alphabetical order. */
+/** Restores the order, because `get_signal` answers in alphabetical order. */
 function signalsOf(symbols: readonly string[], context: ToolContext): readonly Row["signal"][] {
   if (symbols.length === 0) return [];
   const answer = getSignal.run({ symbols: [...symbols], limit: ROWS }, context);

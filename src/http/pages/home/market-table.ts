@@ -13,17 +13,17 @@ import {
   statusWords,
 } from "./marks.ts";
 
-/** Address of the page of an instrument. */
+/** Path of an instrument's page. */
 export const instrumentPath = (symbol: string): string => `/market/${encodeURIComponent(symbol)}`;
 
-/** A page of the market as a table, with the way to the other pages. */
+/** A page of the market as a table, with links to the other pages. */
 export function marketTable(list: MarketList, filter: Filter): Html {
   const { rows, found } = list;
   if (rows.length === 0) return emptyState(list, filter);
   const [first] = rows;
   const names = Object.keys(first?.factors ?? {}) as FactorName[];
   const note = names.length > 0 && " Factors are in points: they add up to the score less 50.";
-  // Where rows are stacked, browsers forget that this is a table, unless they are told.
+  // Stacked rows lose their table semantics in browsers without an explicit role.
   return html`<table class="market" role="table">
 <caption>${found === 1 ? "One instrument" : html`${found} instruments`}. A score of 50 is no view.${note}</caption>
 <thead role="rowgroup"><tr role="row">

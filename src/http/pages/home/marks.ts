@@ -7,29 +7,31 @@ import type { FactorName, Factors } from "./market-list.ts";
 
 type Signal = z.infer<typeof Direction>;
 
-/** Shapes by signal in a square of 10, so that colour alone tells nothing. */
+/** Shapes by signal in a 10 by 10 square, so that color is not the only cue. */
 const shapes: Readonly<Record<Signal, string>> = {
   LONG: "M5 1.5 9.5 8.5H.5Z",
   SHORT: "M5 8.5.5 1.5h9Z",
   WAIT: "M1 4h8v2H1Z",
 };
 
-/** A signal as word and shape. */
+/** A signal as a word and a shape. */
 export function signalMark(signal: Signal): Html {
   return html`<span class="signal ${signal.toLowerCase()}"><svg viewBox="0 0 10 10" aria-hidden="true"><path d="${shapes[signal]}"/></svg>${signal}</span>`;
 }
 
-/** Where a score of 0 to 100 points lies to either side of 50, which is no view. */
+/** A score of 0 to 100 as a deviation from 50, which is no view. */
 export const scoreBar = (score: number): Html => bar(score - 50, 50);
 
-/** Points of a factor that fill half a bar: as many as part a score from 50 at most. A factor can have
- *  more where others pull the other way. */
+/**
+ * Points of a factor that fill half a bar, equal to the maximum distance of a score from 50. A factor
+ * can exceed it if others offset it.
+ */
 const MOST_POINTS = 50;
 
-/** What a factor adds to the score or takes from it. */
+/** The contribution of a factor to the score. */
 export const pointsBar = (points: number): Html => bar(points, MOST_POINTS);
 
-/** A bar from the middle to the right or left. One for which there is no room has a gap near its end. */
+/** A bar from the middle to the right or left. A truncated one has a gap near its end. */
 function bar(value: number, most: number): Html {
   const length = Math.min(Math.abs(value), most) / (2 * most);
   const width = Number((100 * length).toFixed(1));
@@ -40,7 +42,7 @@ function bar(value: number, most: number): Html {
   return html`<svg class="bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="rail" width="100" height="6"/><rect class="${value < 0 ? "down" : "up"}" x="${x}" width="${width}" height="6"/>${gap}<rect class="middle" x="49.5" width="1" height="6"/></svg>`;
 }
 
-/** What factors are called, in their order. */
+/** Labels of the factors, in order. */
 export const factorNames: Readonly<Record<FactorName, string>> = {
   momentum: "Momentum",
   valuation: "Valuation",
@@ -48,7 +50,7 @@ export const factorNames: Readonly<Record<FactorName, string>> = {
   darkpool: "Dark pool",
 };
 
-/** Why a factor has no value, or one that is to be taken with care. */
+/** Labels of the statuses of a factor. */
 export const statusWords: Readonly<Record<Factors[FactorName]["status"], string>> = {
   ok: "measured",
   stale: "old data",
@@ -57,14 +59,14 @@ export const statusWords: Readonly<Record<Factors[FactorName]["status"], string>
   insufficient_data: "too little data",
 };
 
-/** What classes are called. */
+/** Labels of the asset classes. */
 export const classNames: Readonly<Record<AssetClass, string>> = {
   stock: "Stock",
   etf: "Fund",
   crypto: "Coin",
 };
 
-/** Of answers that are less than they could be, what a viewer must know. */
+/** Notes on incomplete answers. */
 export const answerWords: Readonly<Partial<Record<z.infer<typeof AnswerStatus>, string>>> = {
   stale: "old price",
   insufficient_data: "short history",

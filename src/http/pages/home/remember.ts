@@ -2,8 +2,8 @@ import type { Snapshot } from "../../../score/snapshot.ts";
 import type { ToolContext } from "../../../tool.ts";
 
 /**
- * Remembers what is slow to make of an instrument for as long as its newest snapshot is the newest:
- * until then every tool answers the same. The symbol must be a listed one.
+ * Caches a slow computation per instrument for as long as its newest snapshot is current; until then
+ * every tool returns the same. The symbol must be a listed one.
  */
 export function remembered<T>(
   { snapshots }: ToolContext,

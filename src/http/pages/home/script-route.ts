@@ -7,8 +7,8 @@ const script = createAsset({
   text: readFileSync(new URL("./live.js", import.meta.url), "utf8"),
 });
 
-/** Address of the script of the pages about the market. */
+/** URL of the script of the pages about the market. */
 export const scriptAddress = script.address;
 
-/** Serves it. */
+/** Serves the script. */
 export const scriptRoute = script.route;

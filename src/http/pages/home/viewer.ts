@@ -6,30 +6,34 @@ import { addressKey } from "../../../limits/address-key.ts";
 import type { Limits } from "../../../limits/limits.ts";
 import { createThrottle } from "../throttle.ts";
 
-/** Who looks at a page. */
+/** The viewer of a page. */
 export interface Viewer {
   readonly isSignedIn: boolean;
-  /** What of the market they may see: nothing, where the public may see nothing. */
+  /** Scopes that the viewer may see; empty if nothing is public. */
   readonly scopes: ReadonlySet<Scope>;
 }
 
-/** Finds out who is at a browser, and counts the visit. @throws {Problem} `rate_limited` */
+/**
+ * Identifies the viewer, and counts the visit.
+ *
+ * @throws {Problem} `rate_limited`
+ */
 export type ViewerOf = (req: Pick<Request, "headers" | "ip">) => Promise<Viewer>;
 
-/** What viewers are told apart with. */
+/** Dependencies of the identification of viewers. */
 export interface ViewerOptions {
   readonly sessions: Pick<Sessions, "browserOf">;
   readonly accounts: Pick<Accounts, "find">;
-  /** `calls` counts visits: of a person together with what they call, else by address. */
+  /** `calls` counts visits: of a signed-in person together with their calls, otherwise by address. */
   readonly limits: Limits;
-  /** What an agent may see that nobody answers for: a person without an account may, too. */
+  /** Scopes of agents without an owner, which people without an account have too. */
   readonly anonymousScopes: readonly Scope[];
 }
 
 /**
- * Creates what tells viewers apart. Whoever has an account may see all that they could let a program
- * of theirs have. Whoever has none may see what a program may have that nobody answers for. No cookie
- * is set: a page that only shows needs none.
+ * Creates the function that identifies viewers. A signed-in person may see everything that they could
+ * grant to a program. Everybody else may see what an agent without an owner may see. No cookie is set,
+ * since the pages only display data.
  */
 export function createViewerOf({
   sessions,
