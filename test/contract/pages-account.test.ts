@@ -55,7 +55,7 @@ describe("the account page", () => {
     expect(said).toMatch(
       /Alerts you answer for Alerts of your agents, your applications and programs/,
     );
-    expect(said).toMatch(/Connected applications An application that you let act for you/);
+    expect(said).toMatch(/Connected applications Applications that act for you appear here/);
     expect(said).toMatch(/Your keys A key lets a program of yours read signals/);
     expect(account.html).toContain('<a class="second" href="/claim">Claim an agent</a>');
   });
@@ -95,7 +95,7 @@ describe("the account page", () => {
     const [form] = account.forms.filter(({ action }) => /\/applications\//.test(action));
     if (form === undefined) throw new Error("no application is shown");
     const ended = await person.web.submit(form);
-    expect(textOf(ended.html)).toContain("An application that you let act for you");
+    expect(textOf(ended.html)).toContain("Applications that act for you appear here");
     expect((await probe()).status).toBe(401);
   });
 

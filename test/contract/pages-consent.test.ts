@@ -275,7 +275,7 @@ describe("a consent decision", () => {
     const refused = await person.web.submit(formIn(page), filled);
     expect(refused.url.pathname).toBe("/sign-in");
     const account = await person.web.get("/account");
-    expect(textOf(account.html)).toContain("An application that you let act for you");
+    expect(textOf(account.html)).toContain("Applications that act for you appear here");
   });
 });
 
