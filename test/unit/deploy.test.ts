@@ -19,7 +19,7 @@ function settingsIn(text: string): Readonly<Record<string, string>> {
 }
 
 describe("the files for deployment", () => {
-  it("have a Dockerfile without a fault, and a compose file that its linter takes", async () => {
+  it("have a valid Dockerfile, and a compose file that passes its linter", async () => {
     expect(validate(textOf("Dockerfile"), {})).toEqual([]);
     const lint = promisify(execFile)(
       process.execPath,
@@ -37,7 +37,7 @@ describe("the files for deployment", () => {
     expect(textOf("market-signal.service")).toContain(`/node ${words.join(" ")}\n`);
   });
 
-  it("copy everything into the image that the process is made of", () => {
+  it("copy every part of the program into the image", () => {
     const listed = [...textOf("Dockerfile.dockerignore").matchAll(/^!(.+)$/gm)].map(
       ([, path]) => path,
     );
@@ -47,7 +47,7 @@ describe("the files for deployment", () => {
     expect(copied.sort()).toEqual(listed.sort());
   });
 
-  it("name only settings that there are, with values that are taken once secrets are filled in", () => {
+  it("name only existing settings, with valid values once secrets are filled in", () => {
     const { POSTGRES_PASSWORD, TLS_FOLDER, ...settings } = settingsIn(textOf("example.env"));
     expect([POSTGRES_PASSWORD, TLS_FOLDER]).toEqual(["", expect.stringMatching(/^\//)]);
     expect(Object.keys(settings).filter((name) => !(name in variables))).toEqual([]);
@@ -61,7 +61,7 @@ describe("the files for deployment", () => {
     expect(config).toMatchObject({ host: "0.0.0.0", port: 3000, proxyHops: 1 });
   });
 
-  it("have a proxy that passes on what streams need, and bodies as large as the service takes", () => {
+  it("have a proxy that supports streaming, and bodies as large as the service accepts", () => {
     const nginx = textOf("nginx.conf");
     expect(nginx).toContain("client_max_body_size 128k;");
     expect(nginx).toContain("proxy_buffering off;");

@@ -50,7 +50,7 @@ function cacheOf(good: Map<string, Caller>) {
   };
 }
 
-describe("the memory of credentials", () => {
+describe("the credential cache", () => {
   it("looks a credential up once in a second", async () => {
     const cache = cacheOf(new Map([["token", caller("agent")]]));
     for (let ms = 0; ms < 1_000; ms += 100) {
@@ -62,7 +62,7 @@ describe("the memory of credentials", () => {
     expect(cache.looks()).toBe(2);
   });
 
-  it("refuses within a second what was revoked without a word of it", async () => {
+  it("rejects a revoked credential within a second, without a notification", async () => {
     const good = new Map([["token", caller("agent")]]);
     const cache = cacheOf(good);
     await cache.idOf("token");
@@ -73,7 +73,7 @@ describe("the memory of credentials", () => {
     expect(await cache.idOf("token")).toBeUndefined();
   });
 
-  it("counts the second from when a look began, however long it took", async () => {
+  it("measures the second from the start of a lookup, however long it takes", async () => {
     const good = new Map([["token", caller("agent")]]);
     const cache = cacheOf(good);
     const go = cache.slow();
@@ -97,7 +97,7 @@ describe("the memory of credentials", () => {
     expect(await cache.idOf("token")).toBeUndefined();
   });
 
-  it("does not remember a look that began before a revocation and ended after it", async () => {
+  it("does not cache a lookup that started before a revocation and ended after it", async () => {
     const good = new Map([["token", caller("agent")]]);
     const cache = cacheOf(good);
     const go = cache.slow();
@@ -123,7 +123,7 @@ describe("the memory of credentials", () => {
     expect(cache.looks()).toBe(2);
   });
 
-  it("never goes past the end of a credential", async () => {
+  it("never outlives the expiry of a credential", async () => {
     const cache = cacheOf(new Map([["token", caller("agent", START + 300)]]));
     await cache.idOf("token");
     cache.wait(299);
@@ -135,7 +135,7 @@ describe("the memory of credentials", () => {
   });
 
   it.each([-1, 1_000, 3_600_000, -3_600_000])(
-    "looks again when the clock was set by %d ms",
+    "looks up again when the clock was set by %d ms",
     async (ms) => {
       const cache = cacheOf(new Map([["token", caller("agent")]]));
       await cache.idOf("token");
@@ -145,7 +145,7 @@ describe("the memory of credentials", () => {
     },
   );
 
-  it("does not remember what is good for nothing", async () => {
+  it("does not cache an invalid credential", async () => {
     const good = new Map<string, Caller>();
     const cache = cacheOf(good);
     expect(await cache.idOf("token")).toBeUndefined();
@@ -170,7 +170,7 @@ describe("the memory of credentials", () => {
     expect((await authenticate("token"))?.id).toBe("agent");
   });
 
-  it("tells credentials apart", async () => {
+  it("distinguishes credentials", async () => {
     const cache = cacheOf(new Map(["a", "b"].map((id) => [id, caller(id)])));
     expect([await cache.idOf("a"), await cache.idOf("b"), await cache.idOf("a")]).toEqual([
       "a",

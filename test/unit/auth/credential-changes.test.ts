@@ -88,7 +88,7 @@ describeStores("changes of credentials", (engine) => {
     expect(told()).toBe(before);
   });
 
-  it.skipIf(!engine.isShared)("are told in other processes", async () => {
+  it.skipIf(!engine.isShared)("are announced in other processes", async () => {
     const { records, openBeside } = await open(engine);
     const other = watched((await openBeside()).store);
     const heard = other.next();
@@ -97,7 +97,7 @@ describeStores("changes of credentials", (engine) => {
     expect(await other.records.get(tokens, "a")).toBeUndefined();
   });
 
-  it("leave the store what it was", async () => {
+  it("leave the store unchanged", async () => {
     const opened = await openStore(engine);
     const { store } = watched(opened.store);
     expect(Object.keys({ ...store }).sort()).toEqual(Object.keys(opened.store).sort());

@@ -144,7 +144,7 @@ describe("owners of alerts", () => {
     },
   );
 
-  it("not a key that has expired", async () => {
+  it("lose it when a key has expired", async () => {
     const { records, clock } = await openStore(embedded);
     const value = key(alertScopes);
     await records.commit([insert(apiKeys, { ...placed, value, ttlMs: 1_000 })]);

@@ -27,7 +27,7 @@ function lastUseOf(store: TestStore) {
 }
 
 describeStores("last uses", (engine) => {
-  it("are known to the hour, for what was used", async () => {
+  it("are accurate to the hour", async () => {
     const store = await openStore(engine);
     store.clock.now += 59 * MINUTE;
     const { lastUse, writes } = lastUseOf(store);
@@ -61,7 +61,7 @@ describeStores("last uses", (engine) => {
     expect((await lastUse.of(["agent"])).size).toBe(1);
   });
 
-  it("remember no more than ten thousand ids, the newest ones", async () => {
+  it("cache the newest ten thousand ids", async () => {
     const store = await openStore(engine);
     const records: Records = { ...store.records, commit: async () => true };
     let writes = 0;
@@ -83,7 +83,7 @@ describeStores("last uses", (engine) => {
     expect(writes).toBe(10_002);
   });
 
-  it("go with what was used", async () => {
+  it("are deleted with what was used", async () => {
     const store = await openStore(engine);
     const { lastUse, writes } = lastUseOf(store);
     lastUse.note("agent");

@@ -24,7 +24,7 @@ describe("a stored client secret", () => {
     for (const other of ["abc", "", undefined, null, 7]) expect(isHashed(other)).toBe(false);
   });
 
-  it("fits its secret and nothing else", () => {
+  it("matches its secret and nothing else", () => {
     const kept = hashClientSecret("abc");
     expect(isSecretOf(kept, "abc")).toBe(true);
     for (const guess of ["", "ab", "abcd", kept, ABC]) expect(isSecretOf(kept, guess)).toBe(false);
@@ -36,18 +36,18 @@ describe("a stored client secret", () => {
 describe("the body of an update", () => {
   const hashed = (text: string) => withHashedSecret(Buffer.from(text)).toString();
 
-  it("has its secret hashed and everything else as it was", () => {
+  it("has its secret hashed and is otherwise unchanged", () => {
     const body = '{"a":{"client_secret":"abc"},"client_secret":"abc","__proto__":{"b":1}}';
     expect(hashed(body)).toBe(body.replace(':"abc",', `:"sha256:${ABC}",`));
   });
 
-  it("is hashed with the last secret when there are two, as it is read", () => {
+  it("has the last of two secrets hashed, since parsers read that one", () => {
     const body = '{"client_secret":"x","client_secret":"abc"}';
     expect(JSON.parse(hashed(body))).toEqual({ client_secret: `sha256:${ABC}` });
   });
 
   it.each(["", "{oops", "null", "7", "[]", "{}", '{ "client_secret": 7 }', '"client_secret"'])(
-    "is left alone when it is %j",
+    "is unchanged when it is %j",
     (body) => {
       expect(hashed(body)).toBe(body);
     },

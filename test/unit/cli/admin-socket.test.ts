@@ -78,7 +78,7 @@ const ask = (name: string, { folder, args = {}, onProgress = () => {}, ...rest }
   );
 
 describe("the admin socket", () => {
-  it("is for its owner only, in a folder for its owner only, and goes away", async () => {
+  it("is accessible to its owner only, in a private directory, and is removed at the end", async () => {
     const { folder, admin } = await served(newFolder());
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     expect(statSync(join(folder, "admin.sock")).mode & 0o777).toBe(0o600);
@@ -86,7 +86,7 @@ describe("the admin socket", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it("has commands done on the store of the server", async () => {
+  it("runs commands on the store of the server", async () => {
     const { folder, store } = await served(newFolder());
     const outcome = await ask("admin status", { folder });
     expect(outcome?.result).toMatchObject({
@@ -96,7 +96,7 @@ describe("the admin socket", () => {
     expect(outcome?.isGood).toBe(true);
   });
 
-  it("tells progress on the way", async () => {
+  it("reports progress", async () => {
     const { folder } = await served(newFolder());
     const told: Progress[] = [];
     await ask("store backup", {
@@ -106,7 +106,7 @@ describe("the admin socket", () => {
     expect(told[0]).toEqual({ doing: "writing the backup", rows: 1, fraction: 1 });
   });
 
-  it("hands on what went wrong, and that the operator has to agree", async () => {
+  it("passes on errors and the need for a confirmation", async () => {
     const { folder, store } = await served(newFolder());
     const file = join(folder, "b.gz");
     await expect(ask("store restore", { folder, args: { file, yes: true } })).rejects.toThrow(
@@ -117,7 +117,7 @@ describe("the admin socket", () => {
     expect(await dumped(store)).toHaveLength(1);
   });
 
-  it("knows no other commands, methods, arguments or long bodies", async () => {
+  it("rejects unknown commands, methods and arguments, and long bodies", async () => {
     const { folder } = await served(newFolder());
     await expect(ask("shutdown", { folder })).rejects.toThrow('knows no command "shutdown"');
     await expect(ask("store backup", { folder, args: { file: "relative" } })).rejects.toThrow(
@@ -132,11 +132,11 @@ describe("the admin socket", () => {
     expect(await text(response)).toContain("knows no command");
   });
 
-  it("is not there when no server runs", async () => {
+  it("does not exist when no server runs", async () => {
     expect(await ask("admin status", { folder: newFolder() })).toBeUndefined();
   });
 
-  it("that a crash left is nobody's, and the next server takes its place", async () => {
+  it("left by a crash is replaced by the next server", async () => {
     const folder = newFolder();
     mkdirSync(folder);
     const path = join(folder, "admin.sock");
@@ -151,7 +151,7 @@ describe("the admin socket", () => {
     expect(await ask("admin status", { folder })).toBeDefined();
   });
 
-  it("is taken by one of many that start at once, over what a crash left", async () => {
+  it("is taken by one of many concurrent starts, over one left by a crash", async () => {
     const folder = newFolder();
     mkdirSync(folder);
     const path = join(folder, "admin.sock");
@@ -169,7 +169,7 @@ describe("the admin socket", () => {
     }
   });
 
-  it("is for its owner only from the first moment", async () => {
+  it("is accessible to its owner only from the first moment", async () => {
     const folder = newFolder();
     mkdirSync(folder);
     const path = join(folder, "admin.sock");
@@ -183,7 +183,7 @@ describe("the admin socket", () => {
     expect(process.umask()).toBe(0);
   });
 
-  it("closes while somebody is connected who says nothing, or half a command", async () => {
+  it("closes while a client is connected that sends nothing, or half a command", async () => {
     const { folder, admin } = await served(newFolder());
     const path = join(folder, "admin.sock");
     const silent = connect(path);
@@ -195,7 +195,7 @@ describe("the admin socket", () => {
     await Promise.all([silent, half].map((each) => each.closed || once(each, "close")));
   });
 
-  it("does not let the files of the store be read as copies", async () => {
+  it("does not accept the files of the store as backups", async () => {
     const { folder } = await served(newFolder());
     writeFileSync(join(folder, "store.sqlite"), "");
     linkSync(join(folder, "store.sqlite"), join(folder, "other.gz"));
@@ -210,7 +210,7 @@ describe("the admin socket", () => {
     }
   });
 
-  it("tells the operator what the engine said", async () => {
+  it("passes on the engine's error message to the operator", async () => {
     const { store } = await openStore(model);
     const counts = () =>
       Promise.reject(storeUnavailable("It did not answer.", new Error("the disk is malformed")));
@@ -221,7 +221,7 @@ describe("the admin socket", () => {
     );
   });
 
-  it("of a running server is left to it", async () => {
+  it("of a running server is not taken over", async () => {
     const first = await served(newFolder());
     const second = await served(first.folder);
     await second.admin.close();
@@ -229,14 +229,14 @@ describe("the admin socket", () => {
     expect(outcome?.result.storeId).toBe(first.store.identity.id);
   });
 
-  it("works in a folder with a name too long for a socket", async () => {
+  it("works in a directory with a path too long for a socket", async () => {
     const folder = join(newFolder(), "long".repeat(40));
     await served(folder);
     expect((await ask("admin status", { folder }))?.isGood).toBe(true);
     expect(readdirSync(folder)).toEqual(["admin.sock"]);
   });
 
-  it("does not answer for a database that it does not hold", async () => {
+  it("does not answer for a database of another server", async () => {
     const embedded = await served(newFolder());
     const { folder } = await served(newFolder(), { databaseUrl: "postgres://me:secret@h/one" });
     const askFor = (databaseUrl: string | undefined, at = folder) =>
@@ -270,7 +270,7 @@ describe("the admin socket", () => {
     return { ...opened, state, args: { file: join(opened.folder, "b.gz") } };
   }
 
-  it("stops a command whose operator has gone, and goes on", async () => {
+  it("aborts a command whose client has disconnected, and continues", async () => {
     const { folder, args, state } = await servedEndless();
     const stopping = new AbortController();
     const { signal } = stopping;
@@ -281,7 +281,7 @@ describe("the admin socket", () => {
     expect(await ask("admin status", { folder })).toBeDefined();
   });
 
-  it("ends commands under way in good order when it closes", async () => {
+  it("completes running commands when it closes", async () => {
     const { folder, args, state, admin } = await servedEndless();
     let closing: Promise<void> | undefined;
     const onProgress = () => {

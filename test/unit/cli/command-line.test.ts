@@ -7,7 +7,7 @@ const store = (...argv: string[]) => readCommandLine(["store", ...argv], command
 const admin = (...argv: string[]) => readCommandLine(["admin", ...argv], commands, here);
 
 describe("a command line", () => {
-  it("is a command with its file, found from where it was called", () => {
+  it("is a command with its file, relative to the working directory", () => {
     expect(store("backup", "b.gz")).toMatchObject({
       ...{ kind: "run", name: "store backup", isJson: false },
       args: { file: "/here/b.gz" },
@@ -21,11 +21,11 @@ describe("a command line", () => {
     });
   });
 
-  it("has no agreement unless it says so", () => {
+  it("confirms nothing by default", () => {
     expect(store("restore", "b.gz")).toMatchObject({ args: { yes: false } });
   });
 
-  it("knows commands of two words and options with values", () => {
+  it("supports commands of two words and options with values", () => {
     expect(admin("keys", "rotate", "--use", "token-signing")).toMatchObject({
       ...{ name: "admin keys rotate", args: { use: "token-signing" } },
     });
@@ -35,7 +35,7 @@ describe("a command line", () => {
     });
   });
 
-  it("takes an address out of the environment, since a command line can be seen", () => {
+  it("reads a database URL from the environment, since arguments are visible to other users", () => {
     expect(store("migrate", "--to", "env:TARGET")).toMatchObject({
       args: { to: "postgres://u:secret@h/d" },
     });
@@ -45,7 +45,7 @@ describe("a command line", () => {
     });
   });
 
-  it("asks for help on all commands, on a group or on one", () => {
+  it("can ask for help on all commands, on a group or on one", () => {
     for (const word of ["--help", "help"]) {
       expect(readCommandLine([word], commands, here)).toEqual({ kind: "help" });
     }
@@ -64,12 +64,12 @@ describe("a command line", () => {
     [["migrate", "--to"], "Option '--to <value>' argument missing"],
     [["migrate", "--to", "mysql://h/d"], "--to: must be a PostgreSQL address."],
     [["restore", "x", "--yes=no"], "Option '--yes' does not take an argument"],
-  ])("%j is not understood, and says why", (argv, said) => {
+  ])("%j is rejected with the reason", (argv, said) => {
     expect(() => store(...argv)).toThrow(UsageError);
     expect(() => store(...argv)).toThrow(said);
   });
 
-  it("names the uses of keys when one is unknown", () => {
+  it("lists the key uses when one is unknown", () => {
     expect(() => admin("keys", "rotate", "--use", "x")).toThrow(
       "--use: must be one of token-signing",
     );
@@ -98,7 +98,7 @@ describe("the help", () => {
     expect(help).not.toContain("  admin");
   });
 
-  it("says what an export leaves out, and that no copy has the master key", () => {
+  it("states what an export omits, and that no backup contains the master key", () => {
     expect(helpText(commands, "store export")).toMatch(
       /archive.*is not in it.*unsealed-audit.*leases, probes/s,
     );

@@ -21,7 +21,7 @@ const examined = ({ store }: TestStore) =>
   );
 
 describe("the doctor", () => {
-  it("says so where no live market was ever followed", async () => {
+  it("reports that no live market was ever polled", async () => {
     const { isGood, text, result } = await examined(await openStore(model));
     expect([isGood, result]).toEqual([true, { providers: [] }]);
     expect(text).toContain("MARKET=live");
@@ -69,7 +69,7 @@ describe("the doctor", () => {
     expect([isGood, notes]).toEqual([false, []]);
   });
 
-  it("finds silent what stands still: a stream in minutes, everybody else in a week", async () => {
+  it("reports silence: after minutes for a stream, after a week for other providers", async () => {
     const providers = ["heard", "unheard", "fresh"].map((id) => provider(id, { budget: null }));
     const since = (ms: number) => ({ ...answering, lastSuccessAt: START - ms });
     const week = 7 * 86_400_000;
@@ -88,20 +88,20 @@ describe("the doctor", () => {
     ]);
   });
 
-  it("finds all well where everybody answers, or is not asked", async () => {
+  it("reports no fault where every provider answers, or is not in use", async () => {
     const providers = [provider("one"), provider("two", { feeds: [], missing: ["KEY"] })];
     const { isGood } = await examined(await followedStore(providers, { one: answering }));
     expect(isGood).toBe(true);
   });
 
-  it("finds a fault where what came last could not be read, though the provider answers", async () => {
+  it("reports a fault when the last answer could not be parsed, although the provider answers", async () => {
     const progress = { one: { ...answering, ...faultOf(10) } };
     const { isGood, result } = await examined(await followedStore([provider("one")], progress));
     expect(isGood).toBe(false);
     expect(result.providers).toMatchObject([{ id: "one", state: "fault", failures: 0 }]);
   });
 
-  it("says which series cannot be read while the others are well", async () => {
+  it("names the series that cannot be parsed while others are healthy", async () => {
     const store = await followedStore([provider("one"), provider("two")], {
       one: answering,
       two: answering,
@@ -130,7 +130,7 @@ describe("the doctor", () => {
     ]);
   });
 
-  it("names what a provider does not have, which is no fault", async () => {
+  it("lists what a provider lacks, which is not a fault", async () => {
     const store = await followedStore([provider("one")], { one: answering });
     const symbols = Array.from({ length: 12 }, (_, index) => `S${String(index).padStart(2, "0")}`);
     await notedSeries(store, "one", { A: { unknown: symbols.slice(6) }, B: { unknown: symbols } });
@@ -142,7 +142,7 @@ describe("the doctor", () => {
     expect(result.providers).toMatchObject([{ state: "well", unknown: symbols }]);
   });
 
-  it("tells programs the same in ISO instants", async () => {
+  it("prints the same for programs with ISO instants", async () => {
     const progress = { one: { ...answering, ...faultOf(30), failures: 1, openUntil: START + 1 } };
     const store = await followedStore([provider("one"), provider("two")], progress);
     await setApart(store, { id: "one", days: 1, reason: "too high" });

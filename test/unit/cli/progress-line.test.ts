@@ -11,7 +11,7 @@ function terminal(isTTY: boolean) {
 }
 
 describe("the progress line", () => {
-  it("says nothing about what takes less than a second", () => {
+  it("prints nothing within the first second", () => {
     const { line, written, clock, show } = terminal(true);
     show(0.1);
     clock.now += 999;
@@ -20,7 +20,7 @@ describe("the progress line", () => {
     expect(written).toEqual([]);
   });
 
-  it("is one line with percent, rows and elapsed time, and is taken away", () => {
+  it("is one line with percent, rows and elapsed time, which is erased at the end", () => {
     const { line, written, clock, show } = terminal(true);
     clock.now += 1_000;
     show(0.256);
@@ -37,7 +37,7 @@ describe("the progress line", () => {
     ]);
   });
 
-  it("is never written to anything but a terminal", () => {
+  it("is written only to a terminal", () => {
     const { line, written, clock, show } = terminal(false);
     clock.now += 60_000;
     show(0.5);

@@ -50,7 +50,7 @@ function runOn(...lines: readonly string[]) {
 const good = readFileSync(FIXTURE, "utf8").trim().split("\n");
 
 describe("market-signal train", () => {
-  it("says how well each reader reads, and writes a model that the service can read", async () => {
+  it("prints the quality of each classifier, and writes a model that the service can load", async () => {
     const { exitCode, out, err } = await run("--in", FIXTURE, "--out", "mine.json");
     expect({ exitCode, err }).toEqual({ exitCode: 0, err: "" });
     expect(out).toMatch(/^\d+ messages: \d+ bearish, \d+ neutral, \d+ bullish\n/u);
@@ -90,19 +90,19 @@ describe("market-signal train", () => {
       '{"text":"up","label":"BUY\\u001b[31m"}',
       'labelled.jsonl:3: "label" has to be bullish, bearish or neutral.',
     ],
-  ])("names the line that is wrong: %s", async (line, fault) => {
+  ])("names the invalid line: %s", async (line, fault) => {
     const result = await runOn(...good.slice(0, 2), line, ...good);
     expect(result).toEqual({ exitCode: 1, out: "", err: `${fault}\n` });
     expect(readdirSync(folder)).toEqual(["labelled.jsonl"]);
   });
 
-  it("wants both sides", async () => {
+  it("requires bullish and bearish messages", async () => {
     const { exitCode, err } = await runOn(...good.filter((line) => !line.includes("bearish")));
     expect(exitCode).toBe(1);
     expect(err).toBe("labelled.jsonl: 0 bearish messages are too few; at least 5 are needed.\n");
   });
 
-  it("says when there is no such file, and leaves a model that it cannot replace", async () => {
+  it("reports a missing file, and preserves a model that it cannot replace", async () => {
     expect(await run("--in", "missing.jsonl")).toMatchObject({ exitCode: 1, out: "" });
     const { exitCode, err } = await run("--in", FIXTURE, "--out", "no/such/folder.json");
     expect(exitCode).toBe(1);
@@ -113,22 +113,22 @@ describe("market-signal train", () => {
     [[], "--in: is missing: name the labelled messages."],
     [["--inn", "x"], "Unknown option '--inn'"],
     [["x"], "There is nothing to do with x."],
-  ])("is misused as %j", async (argv, fault) => {
+  ])("rejects the arguments %j", async (argv, fault) => {
     const { exitCode, err } = await run(...argv);
     expect(exitCode).toBe(2);
     expect(err.startsWith(fault), err).toBe(true);
     expect(err).toMatch(/market-signal --help says more\.\n$/u);
   });
 
-  it("helps", async () => {
+  it("prints its usage", async () => {
     const { exitCode, out } = await run("--help");
     expect(exitCode).toBe(0);
     expect(out).toMatch(/^market-signal train --in <file> \[options\]\n/u);
   });
 });
 
-describe("reading the unseen", () => {
-  it("keeps copies of a message together, so that none is read by who was trained on it", () => {
+describe("cross-validation", () => {
+  it("puts copies of a message in one fold, so that none is scored by a model trained on it", () => {
     const copies = Array.from({ length: 40 }, (_, at) => ({
       text: `RT @user${at} zorbing ${at} https://example.com/${at}`,
       label: "bullish" as const,
@@ -145,7 +145,7 @@ describe("reading the unseen", () => {
   });
 });
 
-describe("quality", () => {
+describe("model quality", () => {
   const readings = [
     { polarity: 0.9, label: "bullish" },
     { polarity: 0.1, label: "bullish" },
@@ -154,12 +154,12 @@ describe("quality", () => {
     { polarity: 1, label: "neutral" },
   ] as const;
 
-  it("ranks bullish over bearish, ties half, neutral left out", () => {
+  it("is the AUC of bullish over bearish, with ties counted half and neutral left out", () => {
     expect(areaUnderCurve(readings)).toBe(0.875);
     expect(areaUnderCurve(readings.slice(0, 2))).toBeNaN();
   });
 
-  it("counts what the social factor would count", () => {
+  it("counts like the social factor", () => {
     expect(accuracy(readings)).toBe(0.4);
     expect(accuracy([])).toBeNaN();
   });

@@ -41,7 +41,7 @@ async function changed(store: Store, change: (row: DumpRow) => DumpRow): Promise
 }
 
 describe("verify", () => {
-  it("counts what is there, and says ok", async () => {
+  it("counts the content, and prints ok", async () => {
     const { isGood, text, result } = await verified(await filledStore());
     expect(isGood).toBe(true);
     expect(result).toMatchObject({
@@ -51,7 +51,7 @@ describe("verify", () => {
     expect(text).toMatch(/ {2}notes: 2\n.* {2}audit: 3\n.*3; not chained yet: 1\n.*\nok$/s);
   });
 
-  it("finds an audit row that was changed", async () => {
+  it("reports a changed audit row", async () => {
     const store = await changed(await filledStore(), (row) =>
       row.table === "archive" ? { ...row, text: row.text.replace('"c"', '"x"') } : row,
     );
@@ -61,7 +61,7 @@ describe("verify", () => {
     expect(text).not.toMatch(/ok$/);
   });
 
-  it("finds rows that are not JSON and revisions out of order", async () => {
+  it("reports rows that are not JSON and revisions out of order", async () => {
     const store = await filledStore();
     const rows = await dumped(store);
     const [first, second, ...others] = rows as [DumpRow, DumpRow, ...DumpRow[]];
@@ -74,7 +74,7 @@ describe("verify", () => {
     ]);
   });
 
-  it("goes on behind what cannot be read, and says what the engine said", async () => {
+  it("continues after an unreadable row, with the engine's message", async () => {
     const store = await filledStore();
     const fault = storeUnavailable("It did not answer.", new Error("database disk is malformed"));
     async function* dump() {
@@ -91,7 +91,7 @@ describe("verify", () => {
     ]);
   });
 
-  it("ends when it is stopped, which is no problem of the store", async () => {
+  it("can be aborted, which is not reported as a problem of the store", async () => {
     const store = await filledStore();
     async function* dump(): AsyncGenerator<readonly DumpRow[]> {
       yield [];
@@ -102,7 +102,7 @@ describe("verify", () => {
     );
   });
 
-  it("says what is wrong with the files of a store", async () => {
+  it("reports faults in the files of a store", async () => {
     const store = await filledStore();
     const check = async () => ["store.sqlite: row 2 does not fit its checksum"];
     const checked = { ...store, identity: store.identity, check };

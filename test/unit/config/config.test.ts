@@ -6,7 +6,7 @@ const mail = { MAIL_FROM: "signals@mail.example" };
 
 describe("a mail server", () => {
   it.each(["smtp://", "smtps://", "smtp:///path", "smtp://user:password@", "smtp://?x=1"])(
-    "is refused without a host: %s",
+    "is rejected without a host: %s",
     (SMTP_URL) => {
       const read = () => readConfig({ ...mail, SMTP_URL });
       expect(read).toThrow(/^SMTP_URL: its value is not an address with a host, such as smtps:/);
@@ -14,14 +14,14 @@ describe("a mail server", () => {
   );
 
   it.each(["smtp://127.0.0.1", "smtp://[::1]:25", "smtps://user:password@mail.example:465"])(
-    "is taken with one: %s",
+    "is accepted with one: %s",
     (SMTP_URL) => {
       expect(readConfig({ ...mail, SMTP_URL }).mail?.smtpUrl).toBe(SMTP_URL);
     },
   );
 });
 
-describe("another OpenID provider", () => {
+describe("an external OpenID provider", () => {
   it.each([
     "http://login.example",
     "http://localhost.evil.example",
@@ -29,7 +29,7 @@ describe("another OpenID provider", () => {
     "ftp://login.example",
     "login.example",
     "https://",
-  ])("is refused where nothing would believe it: %s", (OIDC_ISSUER) => {
+  ])("is rejected where its answers could not be trusted: %s", (OIDC_ISSUER) => {
     const read = () => readConfig({ ...upstream, OIDC_ISSUER });
     expect(read).toThrow(/^OIDC_ISSUER: ".*" is not an issuer such as .* http:\/\/ only on this/);
   });
@@ -39,12 +39,12 @@ describe("another OpenID provider", () => {
     "http://127.0.0.1:9000",
     "http://localhost:9000",
     "http://[::1]:9000",
-  ])("is taken with TLS, or on this machine: %s", (OIDC_ISSUER) => {
+  ])("is accepted with TLS, or on this machine: %s", (OIDC_ISSUER) => {
     expect(readConfig({ ...upstream, OIDC_ISSUER }).upstream?.issuer).toBe(OIDC_ISSUER);
   });
 });
 
-describe("a setting that cannot be used", () => {
+describe("an invalid setting", () => {
   it.each([
     [{ PORT: "99999" }, "PORT", "from 0 to 65535"],
     [{ MARKET: "paper" }, "MARKET", "sandbox, live, or files:<folder>"],
@@ -56,7 +56,7 @@ describe("a setting that cannot be used", () => {
     [{ SEED: "-1" }, "SEED", "4294967295"],
     [{ LOG_LEVEL: "loud" }, "LOG_LEVEL", "info"],
     [{ MARKET: "live", PROVIDERS: "bitfinex" }, "PROVIDERS", "coinbase, kraken"],
-  ])("is refused with what is allowed: %o", (env, name, allowed) => {
+  ])("is rejected with the allowed values: %o", (env, name, allowed) => {
     const read = () => readConfig(env);
     expect(read).toThrow(name);
     expect(read).toThrow(allowed);

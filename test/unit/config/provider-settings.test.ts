@@ -8,12 +8,12 @@ const LIVE = { MARKET: "live" };
 const chosen = (env: Readonly<Record<string, string>>) =>
   readConfig({ ...LIVE, ...env }).market as { readonly kind: string } & LiveChoice;
 
-it("calls every provider as it calls itself", () => {
+it("the settings name each provider by its own name", () => {
   expect(providers.map(({ id }) => id)).toEqual(providerIds);
 });
 
 describe("a live market", () => {
-  it("needs no other setting", () => {
+  it("requires no other setting", () => {
     expect(readConfig(LIVE)).toMatchObject({
       market: { kind: "live", settings: {}, origins: {} },
       anonymousScopes: [],
@@ -22,13 +22,13 @@ describe("a live market", () => {
     expect([chosen({}).universe, chosen({}).providers]).toEqual([undefined, undefined]);
   });
 
-  it("is open to agents that nobody answers for as far as the operator says", () => {
+  it("is open to unclaimed agents as far as the operator allows", () => {
     const { anonymousScopes } = readConfig({ ...LIVE, ANONYMOUS_SCOPES: "signals:read" });
     expect(anonymousScopes).toEqual(["signals:read"]);
     expect(readConfig({}).anonymousScopes.length).toBeGreaterThan(1);
   });
 
-  it("is what the operator says", () => {
+  it("follows the operator's settings", () => {
     const choice = chosen({
       UNIVERSE: "AAPL BTC-USD",
       PROVIDERS: "coinbase, alpaca",
@@ -53,14 +53,14 @@ describe("a live market", () => {
     });
   });
 
-  it("has no other time", () => {
+  it("has no AS_OF or REPLAY", () => {
     const history = (name: string) => `${name}: only history `;
     expect(() => chosen({ AS_OF: "2015-06-30T21:00:00Z" })).toThrow(history("AS_OF"));
     expect(() => chosen({ REPLAY: "2014-01-02/2014-12-31@2" })).toThrow(history("REPLAY"));
   });
 });
 
-describe("a setting that is wrong is refused with what is allowed", () => {
+describe("an invalid setting is rejected with the allowed values:", () => {
   it.each(["coinbase,bitfinex", "Coinbase", "coinbase=1"])("PROVIDERS %s", (PROVIDERS) => {
     expect(() => chosen({ PROVIDERS })).toThrow(
       `PROVIDERS: ${JSON.stringify(PROVIDERS)} is not names of providers, separated by spaces, of ${providerIds.join(", ")}.`,

@@ -16,7 +16,7 @@ describe("the setting REPLAY", () => {
     });
   });
 
-  it("takes instants with any offset and parts of a day", () => {
+  it("accepts instants with any offset and fractions of a day", () => {
     expect(replay("2014-06-02T16:00:00-04:00/2014-06-03T00:00:00.500Z@0.25")).toMatchObject({
       from: Date.parse("2014-06-02T20:00:00Z"),
       to: Date.parse("2014-06-03T00:00:00.500Z"),
@@ -24,7 +24,7 @@ describe("the setting REPLAY", () => {
     });
   });
 
-  it.each(["0.00001", "100", "100.0"])("takes the speed %s", (speed) => {
+  it.each(["0.00001", "100", "100.0"])("accepts the speed %s", (speed) => {
     expect(replay(`2014-01-02/2014-12-31@${speed}`)).toMatchObject({
       daysPerSecond: Number(speed),
     });
@@ -46,11 +46,11 @@ describe("the setting REPLAY", () => {
     "2014-02-30/2014-12-31@2",
     "2014-01-02T21:00/2014-12-31@2",
     "01/02/2014/2014-12-31@2",
-  ])("refuses %s and says what is allowed", (text) => {
+  ])("rejects %s with the allowed values", (text) => {
     expect(() => replay(text)).toThrow(/^REPLAY: .*the earlier first.*from 0\.00001 to 100/);
   });
 
-  it("needs history, and no AS_OF beside it", () => {
+  it("requires recorded history, without AS_OF", () => {
     const REPLAY = "2014-01-02/2014-12-31@2";
     expect(() => readConfig({ REPLAY })).toThrow(/REPLAY: .*MARKET=files:<folder>/);
     expect(() => readConfig({ ...HISTORY, REPLAY, AS_OF: "2014-06-30T00:00:00Z" })).toThrow(
@@ -58,7 +58,7 @@ describe("the setting REPLAY", () => {
     );
   });
 
-  it("is open to people like recorded history: by their applications", () => {
+  it("opens the market to people by application, like recorded history", () => {
     const REPLAY = "2014-01-02/2014-12-31@2";
     expect(readConfig({ ...HISTORY, REPLAY }).signUp).toBe("applications");
     expect(readConfig({}).signUp).toBe("open");
@@ -66,11 +66,11 @@ describe("the setting REPLAY", () => {
 });
 
 describe("the settings of a market", () => {
-  it("are the sandbox without any", () => {
+  it("default to the sandbox", () => {
     expect(readConfig({}).market).toEqual({ kind: "sandbox", sessionSeconds: 60, seed: 1 });
   });
 
-  it("are a folder whose time stands still", () => {
+  it("can be a directory with a stopped clock", () => {
     const asOf = new Date("2015-06-30T21:00:00Z");
     expect(readConfig({ ...HISTORY, AS_OF: "2015-06-30T21:00:00Z" }).market).toEqual({
       kind: "files",
@@ -82,7 +82,7 @@ describe("the settings of a market", () => {
 });
 
 describe("the setting SOCIAL_MODEL", () => {
-  it("is a file, or none", () => {
+  it("is a file, or absent", () => {
     expect(readConfig({ SOCIAL_MODEL: "model.bin" }).socialModelFile).toBe(resolve("model.bin"));
     expect(readConfig({ SOCIAL_MODEL: "" }).socialModelFile).toBeUndefined();
   });

@@ -20,7 +20,7 @@ async function refusal(sent: Promise<{ response: Response; text(): string; ended
 }
 
 describe("the stream of events", () => {
-  it("begins now, and says where that is", async () => {
+  it("starts at the present, and sends its cursor", async () => {
     const { open, log } = await startStreams();
     log.write(3, "told");
     const stream = await open("reader");
@@ -37,7 +37,7 @@ describe("the stream of events", () => {
     });
   });
 
-  it("goes on after a cursor, page by page, in order", async () => {
+  it("continues after a cursor, page by page, in order", async () => {
     const { open, log } = await startStreams();
     log.write(350, "told");
     const stream = await open("reader", "?cursor=17");
@@ -45,7 +45,7 @@ describe("the stream of events", () => {
     expect(stream.ids()).toEqual(upTo(350, 18));
   });
 
-  it("goes on after Last-Event-ID, whatever cursor the address still has", async () => {
+  it("continues after Last-Event-ID, whatever cursor the URL has", async () => {
     const { open, log } = await startStreams();
     log.write(10, "told");
     const stream = await open("reader", "?cursor=1", { "last-event-id": "8" });
@@ -53,7 +53,7 @@ describe("the stream of events", () => {
     expect(stream.ids()).toEqual(["9", "10"]);
   });
 
-  it("misses none for a reader of another's that is cut off before the first", async () => {
+  it("loses none for a reader that disconnects before its first event", async () => {
     const { base, log, cutOff } = await startStreams();
     const seen: string[] = [];
     const source = new EventSource(`${base}/api/alerts/stream`, { node: { dispatcher } });
@@ -73,7 +73,7 @@ describe("the stream of events", () => {
     expect(seen).toEqual(upTo(6).map((id) => `${id} xxxxxxxxxx`));
   });
 
-  it("finds by itself what nobody told of", async () => {
+  it("finds events without a notification", async () => {
     const { open, log, timers } = await startStreams();
     const stream = await open("reader");
     log.write(2, "lost");
@@ -82,7 +82,7 @@ describe("the stream of events", () => {
     expect(stream.ids()).toEqual(["1", "2"]);
   });
 
-  it("shows what comes while it reads", async () => {
+  it("includes events that are written while it reads", async () => {
     const { open, log } = await startStreams();
     const stream = await open("reader", "?cursor=0");
     for (let round = 0; round < 50; round++) {
@@ -93,7 +93,7 @@ describe("the stream of events", () => {
     expect(stream.ids()).toEqual(upTo(350));
   });
 
-  it("goes on after the log could not be read", async () => {
+  it("continues after a failed read of the log", async () => {
     const { open, log, timers, failures } = await startStreams();
     const stream = await open("reader");
     log.failure = new Error("the store is away");
@@ -106,7 +106,7 @@ describe("the stream of events", () => {
     expect(stream.ids()).toEqual(["1", "2"]);
   });
 
-  it("says something every fifteen seconds", async () => {
+  it("sends a comment every fifteen seconds", async () => {
     const { open, timers } = await startStreams();
     const stream = await open("reader");
     const beats = () => stream.blocks.filter(({ comment }) => comment === "still here").length;
@@ -119,7 +119,7 @@ describe("the stream of events", () => {
     expect(stream.ids()).toEqual([]);
   });
 
-  it("asks little when nothing happens, and nothing when the caller has left", async () => {
+  it("reads rarely when nothing happens, and never after the caller has disconnected", async () => {
     const { open, log, timers } = await startStreams();
     const stream = await open("reader");
     await timers.advance(1);
@@ -138,9 +138,9 @@ describe("the stream of events", () => {
   });
 });
 
-describe("before the stream begins", () => {
+describe("before the stream starts", () => {
   it.each(["nonsense", "-1", "1.5", "", "%00", `1${"0".repeat(200)}`])(
-    "the cursor %j is refused",
+    "the cursor %j is rejected",
     async (cursor) => {
       const { open } = await startStreams();
       expect(await refusal(open("reader", `?cursor=${cursor}`))).toMatchObject({
@@ -149,13 +149,13 @@ describe("before the stream begins", () => {
     },
   );
 
-  it("a bad Last-Event-ID is refused", async () => {
+  it("a malformed Last-Event-ID is rejected", async () => {
     const { open } = await startStreams();
     const headers = { "last-event-id": "nonsense" };
     expect(await refusal(open("reader", "?cursor=1", headers))).toMatchObject({ status: 400 });
   });
 
-  it("who is not known or lacks the scope is refused", async () => {
+  it("a caller without a valid credential or the scope is rejected", async () => {
     const app = await startStreams();
     app.callers.set("other", reader("other", { scopes: new Set(["signals:read"]) }));
     expect(await refusal(app.open("nobody"))).toMatchObject({ status: 401 });
@@ -166,7 +166,7 @@ describe("before the stream begins", () => {
     expect(response.headers.get("www-authenticate")).toContain('scope="alerts:write signals:read"');
   });
 
-  it("HEAD is answered as GET is, and ends", async () => {
+  it("HEAD is answered like GET, and ends", async () => {
     const { base, callers, open } = await startStreams();
     const ask = (token: string) =>
       fetch(`${base}/api/alerts/stream`, {
@@ -184,7 +184,7 @@ describe("before the stream begins", () => {
     expect((await open("reader")).response.status).toBe(200);
   });
 
-  it.each(["POST", "PUT", "PATCH", "DELETE"])("%s is refused", async (method) => {
+  it.each(["POST", "PUT", "PATCH", "DELETE"])("%s is rejected", async (method) => {
     const { base } = await startStreams();
     const response = await fetch(`${base}/api/alerts/stream`, { method });
     expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);

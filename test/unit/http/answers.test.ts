@@ -228,12 +228,12 @@ async function walk(world: World, steps: readonly Step[]): Promise<number> {
   return remembered;
 }
 
-describe("remembered answers", () => {
+describe("the answer cache", () => {
   it.each([
     { name: "the sandbox", newWorld: sandbox, seed: 11, numRuns: 2 },
     { name: "a replay", newWorld: replay, seed: 12, numRuns: 20 },
     { name: "live markets", newWorld: live, seed: 13, numRuns: 40 },
-  ])("never differ from fresh ones in $name", async ({ newWorld, seed, numRuns }) => {
+  ])("never differs from fresh answers in $name", async ({ newWorld, seed, numRuns }) => {
     const world = await newWorld();
     let remembered = 0;
     const property = fc.asyncProperty(
@@ -246,7 +246,7 @@ describe("remembered answers", () => {
     expect(remembered).toBeGreaterThan(50);
   });
 
-  it("are not told of an instant that is yet to come again", async () => {
+  it("is not used for a future instant", async () => {
     const { scoring, clock } = await live();
     const compare = comparison(contextOf(scoring));
     const input = { symbol: "BTC-USD", asOf: new Date(clock.now).toISOString() };
@@ -260,7 +260,7 @@ describe("remembered answers", () => {
     expect(await compare(question)).toBe(true);
   });
 
-  it("are those of the same question, however it is put", async () => {
+  it("is shared by equal questions, however they are written", async () => {
     const { scoring } = await live();
     const answers = createAnswers(contextOf(scoring));
     const ask = (input: object) => answers.of(getSignal, input, NOBODY);
@@ -277,7 +277,7 @@ describe("remembered answers", () => {
     expect(other.json).toBe(page.json);
   });
 
-  it("are of the tools that only read the market, and of no others", () => {
+  it("covers the tools that only read the market, and no others", () => {
     expect(shared.map(({ name }) => name)).toEqual([
       "get_signal",
       "get_factors",

@@ -77,14 +77,14 @@ async function settle(isDone: () => boolean): Promise<void> {
   while (!isDone()) await turn();
 }
 
-describe("admission", () => {
-  it("begins at once what comes alone", async () => {
+describe("admission control", () => {
+  it("starts a single request at once", async () => {
     const { send, begun } = await startAdmission((res) => res.end());
     await send(get("/api/signals"));
     expect(begun.map(({ path }) => path)).toEqual(["/api/signals"]);
   });
 
-  it("begins together what has time in one turn of the event loop", async () => {
+  it("starts requests together that fit into one turn of the event loop", async () => {
     const { send, begun } = await startAdmission((res) => res.end(), { tookMs: 1 });
     await send(...some(20, get("/a")));
     expect(begun).toHaveLength(WHOLE_TURN_MS);
@@ -93,7 +93,7 @@ describe("admission", () => {
     await settle(() => begun.length === 20);
   });
 
-  it("begins no more than eight of those that wait in a turn, however short they are", async () => {
+  it("starts at most eight queued requests in a turn, however short they are", async () => {
     const started = await startAdmission(
       (res) => {
         if (started.begun.length === 1) started.clock.now += WHOLE_TURN_MS;
@@ -109,7 +109,7 @@ describe("admission", () => {
     }
   });
 
-  it("begins one request in a turn when it takes so long, in the order in which they came", async () => {
+  it("starts one slow request per turn, in order of arrival", async () => {
     const { send, begun } = await startAdmission((res) => res.end());
     const paths = Array.from({ length: 20 }, (_, at) => `/${at}`);
     await send(...paths.map(get));
@@ -119,7 +119,7 @@ describe("admission", () => {
     expect(begun.map(({ path }) => path)).toEqual(paths);
   });
 
-  it("lets a turn pass between two, in which others are heard", async () => {
+  it("leaves a turn between two slow requests for I/O", async () => {
     const { send, begun } = await startAdmission((res) => res.end());
     await send(...some(5, get("/a")));
     for (let seen = begun.length; begun.length < 5; seen = begun.length) {
@@ -128,7 +128,7 @@ describe("admission", () => {
     }
   });
 
-  it("lets in who connects before it begins the next", async () => {
+  it("accepts new connections before it starts the next request", async () => {
     const { send, begun, arrived, port } = await startAdmission((res) => res.end());
     await send(...some(90, get("/waiting")));
     const sockets = Array.from({ length: 12 }, () => connect(port, "127.0.0.1"));
@@ -141,7 +141,7 @@ describe("admission", () => {
   });
 
   it.each(["/api/health", "/livez", "/readyz", "/api/health?a=b"])(
-    "begins nothing else before %s",
+    "starts nothing else before %s",
     async (path) => {
       const { send, begun } = await startAdmission();
       await send(...some(300, get("/a")), get(path));
@@ -150,14 +150,14 @@ describe("admission", () => {
     },
   );
 
-  it("lets others through where many ask how the process is", async () => {
+  it("lets health checks through a queue", async () => {
     const { send, begun } = await startAdmission((res) => res.end());
     await send(...some(100, get("/api/health")), ...some(10, get("/a")));
     await settle(() => begun.filter(({ path }) => path === "/a").length === 10);
     expect(begun.length).toBeLessThan(25);
   });
 
-  it("begins quick ones before slow ones, but eight at most", async () => {
+  it("starts fast requests before slow ones, at most eight", async () => {
     const { send, begun } = await startAdmission((res) => res.end());
     const slow = [post("/oauth/token"), get("/api/signals?limit=500"), post("/api/apply")];
     await send(get("/first"), ...slow, ...some(20, get("/quick")), ...some(2, post("/mcp?x")));
@@ -176,7 +176,7 @@ describe("admission", () => {
     return started;
   }
 
-  it("refuses at once what would wait too long, but for a hundred", async () => {
+  it("rejects at once what would wait too long, beyond a hundred", async () => {
     const { send, shed } = await startBusy(get("/a"));
     const late = await send(...some(300, get("/b")));
     // In 1,500 ms it begins 75 or a few more.
@@ -185,7 +185,7 @@ describe("admission", () => {
     expect(late.statuses().filter((status) => status === "503")).toHaveLength(shed.length);
   });
 
-  it("keeps room for one kind when the other has none", async () => {
+  it("reserves capacity for one class when the other has none left", async () => {
     const { send, begun, shed } = await startBusy(post("/oauth/token"));
     await send(...some(300, post("/oauth/token")), get("/a"));
     expect(new Set(shed)).toEqual(new Set(["slow"]));
@@ -193,7 +193,7 @@ describe("admission", () => {
     expect(begun.length).toBeLessThan(205);
   });
 
-  it("refuses less of what is done sooner", async () => {
+  it("rejects fewer requests of a faster class", async () => {
     const { send, shed } = await startBusy(get("/a"), { tookMs: 10 });
     await send(...some(300, get("/b")));
     // In 1,500 ms it begins 150 or a few more.
@@ -201,7 +201,7 @@ describe("admission", () => {
     expect(shed.length).toBeLessThan(150);
   });
 
-  it("is not misled by one long pause", async () => {
+  it("is not distorted by one long pause", async () => {
     const { send, begun, shed, clock } = await startAdmission((res) => {
       clock.now += begun.length === 3 ? 2_000 : 1;
       res.end();
@@ -212,7 +212,7 @@ describe("admission", () => {
     expect(shed).toEqual([]);
   });
 
-  it("refuses what has waited too long", async () => {
+  it("rejects requests that have waited too long", async () => {
     const { send, begun, shed, clock } = await startAdmission();
     // Nobody is answered, as when the database is silent.
     const sent = await send(...some(300, get("/a")));
@@ -224,7 +224,7 @@ describe("admission", () => {
     expect(sent.statuses().slice(200)).toEqual(some(100, "503"));
   });
 
-  it("begins no more than 200 that are not answered", async () => {
+  it("runs at most 200 unanswered requests", async () => {
     const { send, begun } = await startAdmission();
     await send(...some(250, get("/a")));
     await settle(() => begun.length === 200);
@@ -234,7 +234,7 @@ describe("admission", () => {
     await settle(() => begun.length === 230);
   });
 
-  it("does not count streams, nor bodies that are still on their way", async () => {
+  it("does not count streams or bodies still being received", async () => {
     const { send, begun } = await startAdmission((res) => {
       if (res.req.method === "GET") res.flushHeaders();
       else res.req.resume();
@@ -245,7 +245,7 @@ describe("admission", () => {
     await settle(() => begun.length === 500);
   });
 
-  it("counts a body once it is there", async () => {
+  it("counts a request once its body is complete", async () => {
     const { send, begun } = await startAdmission((res) => res.req.resume());
     await send(...some(250, post("/mcp", "hello")));
     await settle(() => begun.length === 200);
@@ -253,7 +253,7 @@ describe("admission", () => {
     expect(begun.length).toBeLessThan(210);
   });
 
-  it("does not begin what nobody waits for any more", async () => {
+  it("does not start a request whose client has disconnected", async () => {
     const { send, begun } = await startAdmission();
     const gone = await send(...some(260, get("/gone")));
     await settle(() => begun.length === 200);
@@ -264,13 +264,13 @@ describe("admission", () => {
     expect(there.socket.destroyed).toBe(false);
   });
 
-  it("keeps no more than 5,000 of a kind", async () => {
+  it("queues at most 5,000 requests of a class", async () => {
     const { send, shed } = await startAdmission();
     await send(...some(5_300, get("/a")));
     expect(shed.length).toBeGreaterThanOrEqual(50);
   });
 
-  it("does not listen to whom it refused until they may come again", async () => {
+  it("stops reading from a rejected connection until its retry time", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const { send, shed, arrived } = await startBusy(get("/a"));
@@ -285,7 +285,7 @@ describe("admission", () => {
     await settle(() => arrived.includes("/again"));
   });
 
-  it("goes on listening to a proxy, which brings others' requests", async () => {
+  it("continues to read from a proxy, which carries others' requests", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const { send, shed, arrived } = await startBusy(get("/a"), { proxyHops: 1 });
@@ -299,21 +299,21 @@ describe("admission", () => {
   it.each([
     ...["/api/signals?limit=100", "/api/signals?limit=0000000500", "/api/signals?a=b&limit=1e3"],
     ...["/api/signals?%6cimit=500", "/api/signals?limit=%35%30%30", "/api/signals?limit="],
-  ])("takes %s for a wide page", async (path) => {
+  ])("classifies %s as a large page", async (path) => {
     const { send, begun } = await startAdmission((res) => res.end());
     await send(get("/first"), get(path), ...some(7, get("/quick")));
     await settle(() => begun.length === 9);
     expect(begun.at(-1)?.path).toBe(path);
   });
 
-  it("takes a page of less than a hundred for a quick one", async () => {
+  it("classifies a page of less than a hundred items as fast", async () => {
     const { send, begun } = await startAdmission((res) => res.end());
     await send(get("/first"), get("/api/signals?limit=99&a=b"), ...some(7, get("/quick")));
     await settle(() => begun.length === 9);
     expect(begun[1]?.path).toBe("/api/signals?limit=99&a=b");
   });
 
-  it("answers in the words of OAuth where its clients ask", async () => {
+  it("answers OAuth clients with OAuth error codes", async () => {
     const { send, begun, clock } = await startAdmission();
     await send(...some(200, post("/oauth/token")));
     await settle(() => begun.length === 200);

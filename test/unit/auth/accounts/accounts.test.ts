@@ -11,7 +11,7 @@ const BOB = "bob@people.example";
 const subject = { issuer: "https://login.example", subject: "248289", label: ADA };
 
 describeStores("accounts", (engine) => {
-  it("are made when a person first comes, and found again", async () => {
+  it("are created at the first sign-in, and found again", async () => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);
     expect(await accounts.hasEmail(ADA)).toBe(false);
@@ -30,7 +30,7 @@ describeStores("accounts", (engine) => {
     });
   });
 
-  it("are one each for a hundred first sign-ins at once, by address and by provider", async () => {
+  it("are created once for a hundred concurrent first sign-ins, by e-mail and by provider", async () => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, slowed(store.records));
     const hundred = Array.from({ length: 100 });
@@ -42,7 +42,7 @@ describeStores("accounts", (engine) => {
     expect(await auditOf(store)).toHaveLength(2);
   });
 
-  it("of a provider are identified by issuer and subject, and never joined by the address", async () => {
+  it("of a provider are identified by issuer and subject, and never linked by e-mail address", async () => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);
     const ids = await Promise.all([
@@ -59,7 +59,7 @@ describeStores("accounts", (engine) => {
     expect(await accounts.hasSubject({ ...subject, subject: "none" })).toBe(false);
   });
 
-  it("show what a provider said on one line of bounded length", async () => {
+  it("show the provider's name for a person on one line of bounded length", async () => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);
     const label = ` A\u0308da\r\n\0\u202E<b>${"x".repeat(1_000)}`;
@@ -68,7 +68,7 @@ describeStores("accounts", (engine) => {
     expect(shown).toHaveLength(254);
   });
 
-  it("list the agents that they answer for, with their last use", async () => {
+  it("list the claimed agents, with their last use", async () => {
     const store = await openStore(engine);
     const { accounts, lastUse } = peopleOf(store, store.records);
     const { id } = await accounts.ofEmail(ADA);
@@ -88,7 +88,7 @@ describeStores("accounts", (engine) => {
     ]);
   });
 
-  it("remove only agents of their own, with everything that was issued to them", async () => {
+  it("remove only their own agents, with every token issued to them", async () => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);
     const [ada, bob] = [await accounts.ofEmail(ADA), await accounts.ofEmail(BOB)];
@@ -111,7 +111,7 @@ describeStores("accounts", (engine) => {
     ]);
   });
 
-  it("list the applications that act for them, with the scopes that they were left", async () => {
+  it("list the authorized applications, with their remaining scopes", async () => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);
     const { id } = await accounts.ofEmail(ADA);
@@ -143,7 +143,7 @@ describeStores("accounts", (engine) => {
     ]);
   });
 
-  it("end only what their own applications were allowed, with the tokens of it", async () => {
+  it("revoke only grants of their own, with the tokens of each", async () => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);
     const [ada, bob] = [await accounts.ofEmail(ADA), await accounts.ofEmail(BOB)];

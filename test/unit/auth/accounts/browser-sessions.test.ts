@@ -29,7 +29,7 @@ const sessionsIn = (store: TestStore) => async () => JSON.stringify(await dumped
 const sent = (setCookie: string | undefined): string => setCookie?.split(";")[0] ?? expect.fail();
 
 describeStores("sessions", (engine) => {
-  it("begin with an unknown browser, which gets a secret of its own", async () => {
+  it("start with a random secret for an unknown browser", async () => {
     const { sessions } = await begin(engine);
     const [one, other] = [await sessions.browserOf(undefined), await sessions.browserOf("")];
     expect(one).toMatchObject({ secret: expect.stringMatching(/^[\w-]{43}$/), session: undefined });
@@ -41,7 +41,7 @@ describeStores("sessions", (engine) => {
     expect(again).toEqual({ ...one, setCookie: undefined });
   });
 
-  it("work without https, by another cookie that says so", async () => {
+  it("work without https, with another cookie name", async () => {
     const { sessions, id } = await begin(engine, false);
     const browser = await sessions.browserOf(undefined);
     expect(browser.setCookie).toBe(
@@ -52,7 +52,7 @@ describeStores("sessions", (engine) => {
     expect((await sessions.browserOf(`__Host-${cookie}`)).session).toBeUndefined();
   });
 
-  it("say who signed in and when, for fourteen days", async () => {
+  it("store who signed in and when, for fourteen days", async () => {
     const { store, sessions, id } = await begin(engine);
     const setCookie = await sessions.open(await sessions.browserOf(undefined), id);
     expect(setCookie).toContain("; Max-Age=1209600;");
@@ -81,7 +81,7 @@ describeStores("sessions", (engine) => {
     }
   });
 
-  it("replace the secret at sign-in, so that a planted one is worth nothing", async () => {
+  it("replace the secret at sign-in, so that a planted cookie is worthless", async () => {
     const { sessions, id } = await begin(engine);
     const planted = `__Host-market-signal=${"A".repeat(43)}`;
     const victim = await sessions.browserOf(planted);
@@ -92,7 +92,7 @@ describeStores("sessions", (engine) => {
     expect((await sessions.browserOf(planted)).session).toBeUndefined();
   });
 
-  it("end the one before when a person signs in again in the same browser", async () => {
+  it("replace the previous session when a person signs in again in the same browser", async () => {
     const { sessions, id } = await begin(engine);
     const before = sent(await sessions.open(await sessions.browserOf(undefined), id));
     await sessions.open(await sessions.browserOf(before), id);
@@ -111,14 +111,14 @@ describeStores("sessions", (engine) => {
     `__Host-market-signal=${"A".repeat(43)};__Host-market-signal=${"A".repeat(43)}`,
     "x".repeat(100_000),
     ";;;=;",
-  ])("take %s for no cookie at all", async (cookie) => {
+  ])("treat %s as a missing cookie", async (cookie) => {
     const { sessions } = await begin(engine);
     const browser = await sessions.browserOf(cookie);
     expect(browser.setCookie).toContain(browser.secret);
     expect(browser.secret).not.toMatch(/^(A|B)+$/);
   });
 
-  it("keep no secret", async () => {
+  it("store no secret in plain text", async () => {
     const { sessions, id, secretsOf } = await begin(engine);
     const cookie = sent(await sessions.open(await sessions.browserOf(undefined), id));
     const { secret } = await sessions.browserOf(cookie);
@@ -140,7 +140,7 @@ describeStores("sessions", (engine) => {
     });
   });
 
-  it("end with the account, and are not opened for a removed one", async () => {
+  it("end with the account, and cannot start for a deleted one", async () => {
     const { store, sessions, id } = await begin(engine);
     const cookie = sent(await sessions.open(await sessions.browserOf(undefined), id));
     await store.records.commit([removeGroup(belongingTo(id))]);
@@ -149,7 +149,7 @@ describeStores("sessions", (engine) => {
     expect((await sessions.browserOf(sent(late))).session).toBeUndefined();
   });
 
-  it("are not opened for an account that goes at that moment", async () => {
+  it("cannot start for an account that is deleted concurrently", async () => {
     const { store, id } = await begin(engine);
     const { now, audit } = peopleOf(store, store.records);
     const records: typeof store.records = {
@@ -165,7 +165,7 @@ describeStores("sessions", (engine) => {
     expect((await sessions.browserOf(cookie)).session).toBeUndefined();
   });
 
-  it("know the forms of their own pages only", async () => {
+  it("accept only forms of their own pages", async () => {
     const { sessions } = await begin(engine);
     const [own, other] = [await sessions.browserOf(undefined), await sessions.browserOf(undefined)];
     expect(sessions.isFormTokenOf(own, own.formToken)).toBe(true);

@@ -51,7 +51,7 @@ const codeIn = (letter: Email | undefined): string =>
 
 const another = (code: string): string => String((Number(code) + 1) % 1e8).padStart(8, "0");
 
-describeStores("the sign-in by a code", (engine) => {
+describeStores("sign-in by e-mail code", (engine) => {
   it("signs in the person who enters the code in the browser that requested it", async () => {
     const { signIn, accounts, letters, lastCode } = await begin(engine);
     expect(await signIn.pending(BROWSER)).toBeUndefined();
@@ -65,7 +65,7 @@ describeStores("the sign-in by a code", (engine) => {
     expect(await signIn.pending(BROWSER)).toBeUndefined();
   });
 
-  it("sends a plain message without a link, which says what to do", async () => {
+  it("sends a plain text e-mail without a link, with instructions", async () => {
     const { signIn, letters } = await begin(engine);
     await signIn.sendCode(BROWSER, ADA);
     const [letter] = await letters();
@@ -78,7 +78,7 @@ describeStores("the sign-in by a code", (engine) => {
     expect(Math.max(...lengths)).toBeLessThan(100);
   });
 
-  it("takes a code with the spaces that people type", async () => {
+  it("accepts a code with spaces", async () => {
     const { signIn, lastCode } = await begin(engine);
     await signIn.sendCode(BROWSER, ADA);
     const code = await lastCode();
@@ -96,7 +96,7 @@ describeStores("the sign-in by a code", (engine) => {
     expect(await signIn.complete(BROWSER, code)).toBeDefined();
   });
 
-  it("ends a code after ten minutes, and when it was used", async () => {
+  it("expires a code after ten minutes, and when it is used", async () => {
     const { store, signIn, lastCode } = await begin(engine);
     await signIn.sendCode(BROWSER, ADA);
     const first = await lastCode();
@@ -120,7 +120,7 @@ describeStores("the sign-in by a code", (engine) => {
     expect(await auditOf(store)).toEqual([burnt]);
   });
 
-  it("counts tries that come at once", async () => {
+  it("counts concurrent attempts", async () => {
     const { signIn, lastCode } = await begin(engine, { through: slowed });
     await signIn.sendCode(BROWSER, ADA);
     const code = await lastCode();
@@ -135,7 +135,7 @@ describeStores("the sign-in by a code", (engine) => {
     expect(await signIn.complete(BROWSER, code)).toBeUndefined();
   });
 
-  it("keeps the remaining tries after a wrong one", async () => {
+  it("preserves the remaining attempts after a wrong one", async () => {
     const { signIn, lastCode } = await begin(engine);
     await signIn.sendCode(BROWSER, ADA);
     const code = await lastCode();
@@ -152,7 +152,7 @@ describeStores("the sign-in by a code", (engine) => {
     expect(ids).toHaveLength(1);
   });
 
-  it("takes a new code for the old one, with tries of its own", async () => {
+  it("replaces the old code by a new one, with attempts of its own", async () => {
     const { signIn, lastCode } = await begin(engine);
     await signIn.sendCode(BROWSER, ADA);
     const first = await lastCode();
@@ -164,7 +164,7 @@ describeStores("the sign-in by a code", (engine) => {
     expect(await signIn.complete(BROWSER, second)).toBeDefined();
   });
 
-  it("keeps nothing from which a code could be found out", async () => {
+  it("stores nothing from which a code could be derived", async () => {
     const { store, signIn, lastCode } = await begin(engine);
     await signIn.sendCode(BROWSER, ADA);
     const code = await lastCode();
@@ -233,7 +233,7 @@ describeStores("the sign-in by a code", (engine) => {
     expect(other).toEqual(one);
   });
 
-  it("announces nothing, and sends the message at an unpredictable moment", async () => {
+  it("discloses nothing by its timing: the e-mail is sent at a random moment", async () => {
     const { store, signIn } = await begin(engine);
     const woken: string[] = [];
     onTestFinished(store.records.onAnnounce(MAIL_TOPIC, (text) => void woken.push(text)));

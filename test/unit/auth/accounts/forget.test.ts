@@ -81,7 +81,7 @@ const keptOf = async (engine: Engine, whom: readonly string[]) => {
 };
 
 describeStores("forgetting a person", (engine) => {
-  it("removes everything stored under the address, and counts it", async () => {
+  it("deletes everything stored under the e-mail address, and counts it", async () => {
     const store = await keptOf(engine, [ADA]);
     expect(await forgetting(store)).toEqual({
       ...{ accounts: 2, sessions: 1, grants: 1, inquiries: 1, keys: 2, messages: 1, agents: 2 },
@@ -93,7 +93,7 @@ describeStores("forgetting a person", (engine) => {
     for (const name of [ADA, ofEmail(ADA)]) expect(text).not.toContain(name);
   });
 
-  it("leaves everybody else alone", async () => {
+  it("leaves other people's data unchanged", async () => {
     const store = await keptOf(engine, [BOB]);
     const before = (await dumped(store.store)).map((row) => JSON.stringify(row));
     await live(store, ADA);
@@ -102,7 +102,7 @@ describeStores("forgetting a person", (engine) => {
     expect(after).toEqual(expect.arrayContaining(before));
   });
 
-  it("is in the audit by the ids of accounts and agents", async () => {
+  it("is audited with the ids of accounts and agents", async () => {
     const store = await keptOf(engine, [ADA]);
     const accounts = await ids(store);
     await forgetting(store);
@@ -135,7 +135,7 @@ describeStores("forgetting a person", (engine) => {
     expect(await store.records.get(tokens, "token")).toBeUndefined();
   });
 
-  it("goes on where it was cut off", async () => {
+  it("resumes after an interruption", async () => {
     const store = await keptOf(engine, [ADA]);
     let left = 1;
     const dying: Records = {
@@ -153,7 +153,7 @@ describeStores("forgetting a person", (engine) => {
     expect(await forgetting(store)).toMatchObject({ accounts: 0, keys: 0, agents: 0 });
   });
 
-  it("removes an agent that was claimed while the others went", async () => {
+  it("removes an agent that is claimed during the deletion", async () => {
     const store = await keptOf(engine, [ADA]);
     const [accountId = ""] = await ids(store);
     let isClaimed = false;
@@ -172,7 +172,7 @@ describeStores("forgetting a person", (engine) => {
     expect(await store.records.get(clients, "late")).toBeUndefined();
   });
 
-  it("ends a code that was sent to the address", async () => {
+  it("invalidates a code that was sent to the address", async () => {
     const store = await keptOf(engine, [ADA]);
     expect(await store.records.list(signInCodes, { limit: 10 })).toHaveLength(1);
     await forgetting(store);

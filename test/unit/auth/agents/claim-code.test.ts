@@ -10,7 +10,7 @@ const kept = storedCode({ agentId: AGENT, code: "A0B1C2D3" });
 const isIt = (code: string, agentId = AGENT) => isValidClaimCode(kept, { agentId, code });
 
 describe("a claim code", () => {
-  it("is 8 characters of Crockford base32, each as likely as every other", () => {
+  it("has 8 characters of Crockford base32, each equally likely", () => {
     const codes = Array.from({ length: 20_000 }, newClaimCode);
     const counts = new Map<string, number>();
     for (const code of codes) {
@@ -29,11 +29,11 @@ describe("a claim code", () => {
   );
 
   it.each(["", "A0B1C2D", "A0B1C2D33", "A0B1C2D4", "A0B1C2D3\0", "Ａ0B1C2D3"])(
-    "is not %j",
+    "is not recognized as %j",
     (code) => expect(isIt(code)).toBe(false),
   );
 
-  it("is good for no other agent, and none when there is none", () => {
+  it("is valid for no other agent, and never for an unknown one", () => {
     expect(isIt("A0B1C2D3", "agt_2")).toBe(false);
     expect(isValidClaimCode(undefined, { agentId: "", code: "" })).toBe(false);
   });
@@ -43,7 +43,7 @@ describe("a claim code", () => {
     expect(kept.hash).toHaveLength(43);
   });
 
-  it("is good until the fifth wrong try", () => {
+  it("is valid until the fifth wrong attempt", () => {
     expect(isValidClaimCode({ ...kept, tries: 4 }, { agentId: AGENT, code: "A0B1C2D3" })).toBe(
       true,
     );

@@ -132,7 +132,7 @@ function beforeRead(name: string) {
 }
 
 describeStores("a claim by a person", (engine) => {
-  it("binds the agent for good, with the wider scopes", async () => {
+  it("binds the agent permanently, with the wider scopes", async () => {
     const { claims, clock, records, register, person, agentNow } = await build(engine);
     const { agentId, code } = await register();
     const ann = await person("acc_ann");
@@ -155,7 +155,7 @@ describeStores("a claim by a person", (engine) => {
     expect(await records.list(claimRecords, { limit: 9 })).toEqual([]);
   });
 
-  it("gives no more than the person's token has, and takes nothing that the agent had", async () => {
+  it("grants no more than the person's token, and preserves the agent's scopes", async () => {
     const { claims, register, person, agentNow } = await build(engine);
     const ann = await person("acc_ann", ["alerts:write", "signals:read"]);
     const cases = [
@@ -173,7 +173,7 @@ describeStores("a claim by a person", (engine) => {
     }
   });
 
-  it("leaves a client that people let act for them what it may ask them for", async () => {
+  it("leaves the scopes that an application may request from people", async () => {
     const { claims, register, person, agentNow } = await build(engine);
     const grant_types = ["authorization_code", "client_credentials"];
     const { agentId, code } = await register({}, { grant_types, scope: "factor:read" });
@@ -185,7 +185,7 @@ describeStores("a claim by a person", (engine) => {
     });
   });
 
-  it("ends everything that was issued to the agent, and nothing else", async () => {
+  it("revokes everything issued to the agent, and nothing else", async () => {
     const { claims, records, register, person } = await build(engine);
     const { agentId, code } = await register();
     const grants = collection<object>("oidc:Grant");
@@ -201,7 +201,7 @@ describeStores("a claim by a person", (engine) => {
     expect(await records.get(tokens, "other")).toBeDefined();
   });
 
-  it("is confirmed again to its owner, and to nobody else", async () => {
+  it("is confirmed again to its owner, and to no other caller", async () => {
     const { claims, clock, register, person } = await build(engine);
     const { agentId, code } = await register();
     const ann = await person("acc_ann");
@@ -214,7 +214,7 @@ describeStores("a claim by a person", (engine) => {
     );
   });
 
-  it("is one for all that come at once", async () => {
+  it("succeeds once under concurrent requests", async () => {
     const { claims, register, person, agentNow, audit, letters } = await build(engine, slowed);
     const { agentId, code } = await register();
     const people = await hundred((index) => person(`acc_${index}`));
@@ -229,7 +229,7 @@ describeStores("a claim by a person", (engine) => {
     expect(await letters()).toHaveLength(1);
   });
 
-  it("has one outcome for concurrent requests of one person", async () => {
+  it("has one result for concurrent requests of one person", async () => {
     const { claims, register, person, letters } = await build(engine, slowed);
     const { agentId, code } = await register();
     const ann = await person("acc_ann");
@@ -253,7 +253,7 @@ describeStores("a claim by a person", (engine) => {
     }
   });
 
-  it("is over after ten minutes", async () => {
+  it("expires after ten minutes", async () => {
     const { claims, clock, register, person } = await build(engine);
     const late = await register({}, {}, "agt_late");
     const early = await register({}, {}, "agt_early");
@@ -266,7 +266,7 @@ describeStores("a claim by a person", (engine) => {
     expect(await claims.completeByPerson(late, ann)).toEqual(WRONG);
   });
 
-  it("does not live longer for being tried", async () => {
+  it("is not extended by attempts", async () => {
     const { claims, clock, register, person } = await build(engine);
     const { agentId, code } = await register();
     const ann = await person("acc_ann");
@@ -277,7 +277,7 @@ describeStores("a claim by a person", (engine) => {
     expect(await claims.completeByPerson({ agentId, code }, ann)).toEqual(WRONG);
   });
 
-  it("survives four failed tries and not five, from any party and either way", async () => {
+  it("survives four failed attempts and not five, of any caller by either way", async () => {
     const { claims, register, person } = await build(engine);
     const [four, five] = [await register(), await register({}, {}, "agt_2")];
     const [ann, bob] = [await person("acc_ann"), await person("acc_bob")];
@@ -295,7 +295,7 @@ describeStores("a claim by a person", (engine) => {
     expect(await claims.completeByPerson(four, ann)).toMatchObject({ status: "claimed" });
   });
 
-  it("counts every one of a hundred wrong tries at once, and then refuses the right code", async () => {
+  it("counts each of a hundred concurrent wrong attempts, and then rejects the correct code", async () => {
     const { claims, records, register, person } = await build(engine, slowed);
     const { agentId, code } = await register();
     const ann = await person("acc_ann");
@@ -310,7 +310,7 @@ describeStores("a claim by a person", (engine) => {
     expect(await claims.completeByPerson({ agentId, code }, ann)).toEqual(WRONG);
   });
 
-  it("is refused when the fifth wrong try comes while the right code is looked at", async () => {
+  it("is rejected when the fifth wrong attempt arrives while the correct code is checked", async () => {
     const interrupted = interruptible();
     const { claims, register, person } = await build(engine, interrupted.records);
     const ann = await person("acc_ann");
@@ -330,7 +330,7 @@ describeStores("a claim by a person", (engine) => {
     }
   });
 
-  it("needs the newest code", async () => {
+  it("requires the newest code", async () => {
     const { claims, register, person } = await build(engine);
     const { agentId, code, attempt } = await register();
     const ann = await person("acc_ann");
@@ -343,7 +343,7 @@ describeStores("a claim by a person", (engine) => {
     ).toMatchObject({ status: "claimed" });
   });
 
-  it("is refused for agents that are unknown, gone, changed or claimed", async () => {
+  it("is rejected for agents that are unknown, deleted, changed or claimed", async () => {
     const { claims, records, clock, register, person } = await build(engine);
     const ann = await person("acc_ann");
     const gone = await register({}, {}, "agt_gone");
@@ -360,7 +360,7 @@ describeStores("a claim by a person", (engine) => {
     }
   });
 
-  it("needs the person that the agent named, also against a later choice of its own", async () => {
+  it("requires the person the agent named, also after a later choice of the agent", async () => {
     const { claims, register, person } = await build(engine);
     const [ann, bob] = [await person("acc_ann"), await person("acc_bob")];
     const named = await register({
@@ -382,7 +382,7 @@ describeStores("a claim by a person", (engine) => {
     });
   });
 
-  it("needs the person that the agent named when it began anew", async () => {
+  it("requires the person the agent named when it restarted the claim", async () => {
     const { claims, register, person } = await build(engine);
     const { agentId } = await register();
     const [ann, bob] = [await person("acc_ann"), await person("acc_bob")];
@@ -396,7 +396,7 @@ describeStores("a claim by a person", (engine) => {
     });
   });
 
-  it("is nothing for an account that is gone, even at the last moment", async () => {
+  it("fails for an account that is deleted, even at the last moment", async () => {
     const interrupted = interruptible();
     const { claims, records, register, person, agentNow } = await build(
       engine,
@@ -412,7 +412,7 @@ describeStores("a claim by a person", (engine) => {
     expect((await agentNow())?.agent.owner).toBeUndefined();
   });
 
-  it("survives an update of the client at the same time", async () => {
+  it("survives a concurrent update of the client", async () => {
     const { claims, records, register, person, agentNow } = await build(engine, slowed);
     const { agentId, code } = await register();
     const claiming = claims.completeByPerson({ agentId, code }, await person("acc_ann"));
@@ -428,7 +428,7 @@ describeStores("a claim by a person", (engine) => {
     });
   });
 
-  it("shows the agent before, without using the code up", async () => {
+  it("shows the agent first, without using up the code", async () => {
     const { claims, clock, register, person } = await build(engine);
     const claim = await register({}, { scope: "signals:read" });
     await person("acc_ann");
@@ -446,7 +446,7 @@ describeStores("a claim by a person", (engine) => {
     expect(await claims.preview(waiting, "acc_ann")).toMatchObject({ scopesNow: [] });
   });
 
-  it("is in the audit with the address and tells the person, without a stranger's words", async () => {
+  it("is audited with the address and notifies the person, without text from the agent", async () => {
     const { claims, register, person, audit, letters, clock } = await build(engine);
     const detail = { registeredAt: clock.now, identityType: "anonymous" };
     const { agentId, code } = await register({}, { client_name: "Visit evil.example" });
@@ -473,7 +473,7 @@ describeStores("a claim by a person", (engine) => {
 });
 
 describeStores("a claim by the agent", (engine) => {
-  it("needs a person's word first, and then the code they were shown", async () => {
+  it("requires a person's confirmation first, and then the code shown to them", async () => {
     const { claims, clock, records, register, person, agentNow } = await build(engine);
     const { agentId, attempt } = await register();
     await records.commit([put(tokens, { key: "t", value: {}, groups: [issuedTo(agentId)] })]);
@@ -497,7 +497,7 @@ describeStores("a claim by the agent", (engine) => {
     expect(await records.get(tokens, "t")).toBeUndefined();
   });
 
-  it("is never made with the agent's own code, and a person's never with the shown one", async () => {
+  it("never completes with the agent's own code, nor a person's with the shown one", async () => {
     const { claims, register, person, agentNow } = await build(engine);
     const own = await register();
     expect((await claims.completeByAgent(own)).status).toBe("claim_not_confirmed");
@@ -510,7 +510,7 @@ describeStores("a claim by the agent", (engine) => {
     expect((await agentNow())?.agent.owner).toBeUndefined();
   });
 
-  it("is answered again with the code that made it, and with no other", async () => {
+  it("is confirmed again for the code that completed it, and for no other", async () => {
     const { claims, clock, register, person } = await build(engine);
     const { agentId, attempt, code: own } = await register();
     const { code = "" } = (await claims.confirm(attempt, await person("acc_ann"))) ?? {};
@@ -527,7 +527,7 @@ describeStores("a claim by the agent", (engine) => {
     expect(await claims.confirm(attempt, bob)).toBeUndefined();
   });
 
-  it("is one for all that come at once", async () => {
+  it("succeeds once under concurrent requests", async () => {
     const { claims, register, person, letters } = await build(engine, slowed);
     const { agentId, attempt } = await register();
     const { code = "" } = (await claims.confirm(attempt, await person("acc_ann"))) ?? {};
@@ -538,7 +538,7 @@ describeStores("a claim by the agent", (engine) => {
     expect(await letters()).toHaveLength(1);
   });
 
-  it("is one when people and the agent complete it at once", async () => {
+  it("succeeds once when people and the agent complete it concurrently", async () => {
     const { claims, register, person, agentNow, letters } = await build(engine, slowed);
     const { agentId, attempt, code: own } = await register();
     const ann = await person("acc_ann");
@@ -555,7 +555,7 @@ describeStores("a claim by the agent", (engine) => {
     expect(await letters()).toHaveLength(1);
   });
 
-  it("counts a hundred wrong tries at once, and then refuses the right code", async () => {
+  it("counts a hundred concurrent wrong attempts, and then rejects the correct code", async () => {
     const { claims, records, register, person } = await build(engine, slowed);
     const { agentId, attempt } = await register();
     const { code = "" } = (await claims.confirm(attempt, await person("acc_ann"))) ?? {};
@@ -565,7 +565,7 @@ describeStores("a claim by the agent", (engine) => {
     expect(await claims.completeByAgent({ agentId, code })).toEqual(WRONG);
   });
 
-  it("takes the newest word, and forgets it when the agent begins anew", async () => {
+  it("uses the newest confirmation, and drops it when the agent restarts the claim", async () => {
     const { claims, register, person } = await build(engine);
     const { agentId, attempt } = await register();
     const ann = await person("acc_ann");
@@ -579,7 +579,7 @@ describeStores("a claim by the agent", (engine) => {
     });
   });
 
-  it("is over with the account, the agent and the ten minutes", async () => {
+  it("ends with the account, the agent or after ten minutes", async () => {
     const { claims, clock, records, register, person } = await build(engine);
     const ann = await person("acc_ann");
     const late = await register({}, {}, "agt_late");
@@ -597,7 +597,7 @@ describeStores("a claim by the agent", (engine) => {
     expect(await claims.completeByAgent({ agentId: "agt_none", code: lateCode })).toEqual(WRONG);
   });
 
-  it("takes no confirmation of an account that is removed meanwhile, and keeps an earlier one", async () => {
+  it("rejects the confirmation of an account that is deleted concurrently, and preserves an earlier one", async () => {
     const interrupted = interruptible();
     const { claims, records, register, person, audit } = await build(engine, interrupted.records);
     const { agentId, attempt } = await register();
@@ -615,7 +615,7 @@ describeStores("a claim by the agent", (engine) => {
     ]);
   });
 
-  it("is forgotten with the address that the agent named", async () => {
+  it("is deleted with the e-mail address that the agent named", async () => {
     const { claims, records, register } = await build(engine);
     await register();
     await claims.begin("agt_1", "acc_ann@people.example");
@@ -624,7 +624,7 @@ describeStores("a claim by the agent", (engine) => {
     expect(await records.list(claimRecords, { limit: 9 })).toEqual([]);
   });
 
-  it("begins for agents that wait alone", async () => {
+  it("starts only for pending agents", async () => {
     const { claims, records, clock, register, audit } = await build(engine);
     const owner = { accountId: "acc_bob", scopes: ALL, claimedAt: clock.now };
     await register({ owner }, {}, "agt_claimed");
@@ -643,7 +643,7 @@ describeStores("a claim by the agent", (engine) => {
 });
 
 describeStores("a registration access token", (engine) => {
-  it("leads to its client until another takes its place", async () => {
+  it("identifies its client until it is replaced", async () => {
     const { records, register } = await build(engine);
     await register();
     const client = await records.get(clients, "agt_1");

@@ -24,8 +24,8 @@ function indexWith(...agents: readonly Described[]) {
 const idsOf = (index: UnclaimedIndex, spared = 0) =>
   index.evictionOrder({ now: NOW, spared }).map(({ agent }) => agent.id);
 
-describe("agents that nobody has claimed", () => {
-  it("are evicted from the site that has most, the newest first", () => {
+describe("unclaimed agents", () => {
+  it("are evicted from the site with the most agents, newest first", () => {
     const index = indexWith(
       ...[{ site: "a" }, { site: "b" }, { site: "b" }, { site: "b" }, { site: "a" }],
     );
@@ -38,7 +38,7 @@ describe("agents that nobody has claimed", () => {
     expect([index.size, index.sizeOf("a"), index.sizeOf("b")]).toEqual([7, 5, 2]);
   });
 
-  it("stay while they are in use and their site has few", () => {
+  it("stay while they are in use and their site has few agents", () => {
     const busyUntil = NOW + 1;
     const index = indexWith(
       ...[
@@ -55,7 +55,7 @@ describe("agents that nobody has claimed", () => {
     expect(idsOf(index, 4)).toEqual(["b3"]);
   });
 
-  it("are evicted from the provider that has most, though each of its sites has few", () => {
+  it("are evicted from the provider with the most agents, even if each of its sites has few", () => {
     const busyUntil = NOW + 1;
     const provider = "p";
     const index = indexWith(
@@ -73,7 +73,7 @@ describe("agents that nobody has claimed", () => {
     expect(index.sizeOf(provider)).toBe(3);
   });
 
-  it("are counted once, and no more when they go or end", () => {
+  it("are counted once, and not after they are deleted or expire", () => {
     const index = indexWith({ site: "a" }, { site: "b" });
     const known = index.find("a0");
     if (known !== undefined) index.add({ ...known, size: 3, endsAt: NOW });

@@ -52,7 +52,7 @@ async function outcome(changes: Claims, header = {}): Promise<unknown> {
   return verifier.forClient(token, CLIENT);
 }
 
-it("accepts an assertion that a trusted issuer made for the client", async () => {
+it("accepts an assertion from a trusted issuer for the client", async () => {
   const { idp, verifier } = await setting();
   const claims = { ...claimsFor(BASE, CLIENT, START), scope: "signals:read admin alerts:write" };
   expect(await verifier.forClient(await idp.sign(claims), CLIENT)).toMatchObject({
@@ -73,14 +73,14 @@ it.each<[string, Claims, object]>([
   expect(await outcome(changes, header)).toMatchObject({ use: { key: expect.any(String) } });
 });
 
-it("has no scopes or resources that the assertion does not say", async () => {
+it("grants only the scopes and resources in the assertion", async () => {
   expect(await outcome({ scope: "admin", resource: [BASE] })).toMatchObject({
     scopes: [],
     resources: [BASE],
   });
 });
 
-it("names a person by their identifier when the address is none", async () => {
+it("identifies a person by subject when the e-mail address is unusable", async () => {
   expect(await outcome({ email: "<b>@x\u202e" })).toMatchObject({
     subject: { label: "person-1 (Corp)" },
   });
@@ -122,14 +122,14 @@ it.each<[string, Claims, object]>([
   expect(await outcome(changes, header)).toBe(reason);
 });
 
-it("refuses what is no assertion at all", async () => {
+it("rejects a text that is not a JWT", async () => {
   const { verifier } = await setting();
   for (const text of ["", "a", "a.b.c", "e30.e30.", "{}", "e30.W10.AA"]) {
     expect(await verifier.forClient(text, CLIENT)).toBe("invalid_request");
   }
 });
 
-it("refuses another key, a changed body, no signature, and an HMAC with the public key", async () => {
+it("rejects another key, a changed body, no signature, and an HMAC with the public key", async () => {
   const { idp, verifier } = await setting();
   const claims = { iss: idp.issuer, ...claimsFor(BASE, CLIENT, START) };
   const header = { typ: "oauth-id-jag+jwt", kid: String(idp.keys[0]?.kid) };
@@ -151,7 +151,7 @@ it("refuses another key, a changed body, no signature, and an HMAC with the publ
   }
 });
 
-it("refuses an algorithm that is not on its list, with whatever key", async () => {
+it("rejects an algorithm that is not allowed, with any key", async () => {
   const { idp, verifier } = await setting();
   const { privateKey, publicKey } = await generateKeyPair("PS384");
   idp.publish({ ...(await exportJWK(publicKey)), kid: "rsa" });
@@ -161,7 +161,7 @@ it("refuses an algorithm that is not on its list, with whatever key", async () =
   expect(await verifier.forClient(token, CLIENT)).toBe("invalid_signature");
 });
 
-it("never believes this server itself, even when the operator lists it", async () => {
+it("never trusts this server itself, even when the operator lists it", async () => {
   const idp = await startIdentityProvider();
   const store = await openStore(model);
   const verifier = createAssertionVerifier({
@@ -175,7 +175,7 @@ it("never believes this server itself, even when the operator lists it", async (
   expect(await verifier.forClient(token, CLIENT)).toBe("issuer_not_enabled");
 });
 
-it("fetches the keys once, and once more for a key it does not know", async () => {
+it("fetches the keys once, and once more for an unknown key", async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: START });
   try {
     const { idp, verifier } = await setting();
@@ -198,7 +198,7 @@ it("fetches the keys once, and once more for a key it does not know", async () =
   }
 });
 
-it("says when the keys cannot be had", async () => {
+it("reports that the keys are unavailable", async () => {
   const { idp, verifier } = await setting();
   const token = await idp.sign(claimsFor(BASE, CLIENT, START));
   await idp.stop();
@@ -221,8 +221,8 @@ it.each<[string, Claims]>([
   expect(typeof result === "string" ? result : "accepted").toBe(expected);
 });
 
-describeStores("one use of an assertion", (engine) => {
-  it("is made by one of a hundred at a time, and refused afterwards for as long as it is good", async () => {
+describeStores("single use of an assertion", (engine) => {
+  it("succeeds once under a hundred concurrent uses, and is rejected until the assertion expires", async () => {
     const { idp, verifier, records, clock } = await setting(engine);
     const token = await idp.sign(claimsFor(BASE, CLIENT, START));
     const results = await Promise.all(
@@ -242,7 +242,7 @@ describeStores("one use of an assertion", (engine) => {
     expect(await verifier.forClient(token, CLIENT)).toBe("expired");
   });
 
-  it("is not made by the same identifier of another issuer", async () => {
+  it("does not affect the same jti of another issuer", async () => {
     const first = await setting(engine);
     const second = await startIdentityProvider();
     const both = createAssertionVerifier({

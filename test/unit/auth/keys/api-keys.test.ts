@@ -46,7 +46,7 @@ const account = (id: string) =>
   insert(accounts, { key: id, value: { label: id, createdAt: 0 }, groups: [belongingTo(id)] });
 
 describeStores("API keys", (engine) => {
-  it("finds the key behind what was presented", async () => {
+  it("finds the key for the presented text", async () => {
     const { keys, clock } = await open(engine);
     const { key, id } = await keys.create(wanted);
     expect(await keys.find(key)).toEqual({
@@ -56,7 +56,7 @@ describeStores("API keys", (engine) => {
     expect(id).toMatch(/^key_\w{16}$/);
   });
 
-  it("keeps no key, only its hash, and puts neither into the audit", async () => {
+  it("stores only the hash of a key, and audits neither", async () => {
     const { keys, store, records } = await open(engine);
     const { key, id } = await keys.create(wanted);
     await keys.revoke(id, "operator");
@@ -67,7 +67,7 @@ describeStores("API keys", (engine) => {
     expect(JSON.stringify(await auditOf(records))).not.toContain("msv_");
   });
 
-  it("knows no other key, however well it looks", async () => {
+  it("rejects an unknown key, however well formed", async () => {
     const { keys } = await open(engine);
     const { key } = await keys.create(wanted);
     for (const text of ["", "x", newKeyText("sandbox"), newKeyText("live"), `${key} `]) {
@@ -75,7 +75,7 @@ describeStores("API keys", (engine) => {
     }
   });
 
-  it("refuses what cannot be a key without asking the store", async () => {
+  it("rejects a malformed key without a store access", async () => {
     const kept = await openStore(engine);
     const { key } = await keysOn(kept, kept.records).create(wanted);
     let asked = 0;
@@ -96,7 +96,7 @@ describeStores("API keys", (engine) => {
     expect(asked).toBe(1);
   });
 
-  it("ends a key when its time is over", async () => {
+  it("expires a key at its end", async () => {
     const { keys, clock } = await open(engine);
     const { key } = await keys.create({ ...wanted, ttlMs: 7 * DAY_MS });
     const [listed] = await keys.list();
@@ -108,7 +108,7 @@ describeStores("API keys", (engine) => {
     expect(await keys.list()).toEqual([]);
   });
 
-  it("ends a key at once when it is revoked, once", async () => {
+  it("revokes a key at once, once", async () => {
     const { keys, records } = await open(engine);
     const { key, id } = await keys.create(wanted);
     const other = await keys.create(wanted);
@@ -162,14 +162,14 @@ describeStores("API keys", (engine) => {
     expect(all[0]?.lastUsedAt).toBeUndefined();
   });
 
-  it("lists more keys than are read at once", async () => {
+  it("lists more keys than one page holds", async () => {
     const { keys, records } = await open(engine);
     const made = Array.from({ length: 1_001 }, () => keys.created(wanted));
     await records.commit(made.flatMap(({ steps }) => steps.slice(0, 1)));
     expect((await keys.list()).map(({ id }) => id)).toEqual(made.map(({ id }) => id));
   });
 
-  it("is removed with its account, and a removed account gets none", async () => {
+  it("deletes a key with its account, and creates none for a deleted account", async () => {
     const { keys, records } = await open(engine);
     await records.commit([account("acc_a")]);
     const made = await keys.createFor("acc_a", wanted);
@@ -179,7 +179,7 @@ describeStores("API keys", (engine) => {
     expect(await keys.list()).toEqual([]);
   });
 
-  it("is not made for an account that goes at the same moment", async () => {
+  it("creates no key for an account that is deleted concurrently", async () => {
     const kept = await openStore(engine);
     await kept.records.commit([account("acc_a")]);
     const going: Records = {
@@ -213,7 +213,7 @@ describeStores("API keys", (engine) => {
     ["", (records) => records],
     [", with a store slowed by 3 ms", slowed],
   ];
-  it.each(ways)("makes 5 of 100 that are asked for at once%s", async (_, way) => {
+  it.each(ways)("creates 5 of 100 concurrently requested keys%s", async (_, way) => {
     const kept = await openStore(engine);
     const beside = engine.isShared ? await kept.openBeside() : kept;
     await kept.records.commit([account("acc_a")]);
@@ -229,7 +229,7 @@ describeStores("API keys", (engine) => {
   });
 });
 
-describe("a key that goes with something else", () => {
+describe("a key that is created with another record", () => {
   it("is committed with it, or not at all", async () => {
     const { keys, records } = await open(embedded);
     const { key, steps } = keys.created({ ...wanted, groups: ["email:x"] });

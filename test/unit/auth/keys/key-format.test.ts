@@ -12,26 +12,26 @@ const fromBase62 = (text: string): number =>
   );
 
 describe("the text of a key", () => {
-  it("says whether it is for the real market", () => {
+  it("states whether it is for the real market", () => {
     expect(newKeyText("live")).toMatch(/^msv_live_[0-9A-Za-z]{38}$/);
     for (const mode of ["sandbox", "files", "replay"] as const) {
       expect(newKeyText(mode)).toMatch(/^msv_test_[0-9A-Za-z]{38}$/);
     }
   });
 
-  it("ends with the CRC-32 of what stands before", () => {
+  it("ends with the CRC-32 of the preceding characters", () => {
     const key = newKeyText("live");
     expect(fromBase62(key.slice(-6))).toBe(crc32(key.slice(0, -6)));
   });
 
-  it("is no key of the other kind of market", () => {
+  it("is invalid in the other kind of market", () => {
     expect(isKeyText(newKeyText("live"), "live")).toBe(true);
     expect(isKeyText(newKeyText("live"), "sandbox")).toBe(false);
     expect(isKeyText(newKeyText("sandbox"), "live")).toBe(false);
     expect(isKeyText(newKeyText("sandbox"), "replay")).toBe(true);
   });
 
-  it("is no key any more when one character is another, or its case", () => {
+  it("is invalid when one character or its case is changed", () => {
     const key = newKeyText("sandbox");
     for (let at = 9; at < key.length; at += 1) {
       const other = key[at] === "x" ? "y" : "x";
@@ -42,7 +42,7 @@ describe("the text of a key", () => {
     expect(isKeyText(key.toUpperCase(), "sandbox")).toBe(false);
   });
 
-  it("is no key with something around it, nor empty, nor of another alphabet", () => {
+  it("is invalid with surrounding text, empty, or of another alphabet", () => {
     const key = newKeyText("sandbox");
     for (const text of ["", key.slice(1), `${key}\n`, ` ${key}`, `${key}0`, "msv_test_"]) {
       expect(isKeyText(text, "sandbox"), JSON.stringify(text)).toBe(false);
@@ -59,14 +59,14 @@ describe("the text of a key", () => {
 });
 
 describe("base 62", () => {
-  it("writes the highest digit first, to the length", () => {
+  it("writes the highest digit first, padded to the length", () => {
     expect(toBase62(0, 6)).toBe("000000");
     expect(toBase62(61, 2)).toBe("0z");
     expect(toBase62(62, 2)).toBe("10");
     expect(fromBase62(toBase62(0xffff_ffff, 6))).toBe(0xffff_ffff);
   });
 
-  it("draws every character about as often as another", () => {
+  it("draws every character about equally often", () => {
     const counts = new Map<string, number>();
     for (const digit of randomBase62(62_000)) counts.set(digit, (counts.get(digit) ?? 0) + 1);
     expect(counts.size).toBe(62);

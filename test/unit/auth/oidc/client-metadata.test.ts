@@ -22,7 +22,7 @@ function refusal(changes: object, anonymousScopes?: readonly Scope[]): unknown {
 }
 
 describe("the grants of a registration", () => {
-  it("accepts the example body and drops what the server does not offer", () => {
+  it("accept the example body without what the server does not offer", () => {
     expect(normalize({})).toMatchObject({
       client_name: "Example Agent",
       grant_types: ["client_credentials"],
@@ -72,7 +72,7 @@ describe("the grants of a registration", () => {
     },
   );
 
-  it("needs a secret or key for assertions", () => {
+  it("require a secret or key for assertions", () => {
     const changes = { grant_types: [JWT_BEARER], token_endpoint_auth_method: "none" };
     expect(refusal(changes)).toMatchObject({ error: "invalid_client_metadata" });
   });
@@ -101,19 +101,19 @@ describe("the scope of a registration", () => {
     });
   });
 
-  it("leaves an agent without a scope when the operator allows none, unless there is no such scope", () => {
+  it("is empty for an agent when the operator opens none, unless an unknown scope is requested", () => {
     expect(normalize({}, []).scope).toBeUndefined();
     expect(normalize({ scope: undefined }, []).scope).toBeUndefined();
     expect(refusal({ scope: "admin" }, [])).toMatchObject({ error: "invalid_scope" });
   });
 
-  it("leaves alerts:write to a client that asks a person", () => {
+  it("may include alerts:write for a client that asks a person", () => {
     expect(normalize({ ...codeClient, scope: "alerts:write" })).toMatchObject({
       scope: "alerts:write",
     });
   });
 
-  it("leaves openid and offline_access to a client that asks a person", () => {
+  it("may include openid and offline_access for a client that asks a person", () => {
     const scope = "openid offline_access signals:read";
     expect(normalize({ ...codeClient, scope })).toMatchObject({ scope });
     expect(normalize({ scope })).toMatchObject({ scope: "signals:read" });
@@ -122,18 +122,18 @@ describe("the scope of a registration", () => {
     });
   });
 
-  it("gives a client that asks a person, and names no scope, all of them to ask for", () => {
+  it("defaults to every scope for a client that asks a person", () => {
     expect(normalize({ ...codeClient, scope: undefined })).toMatchObject({
       scope: "signals:read factor:read darkpool:read alerts:write openid offline_access",
     });
   });
 
-  it("leaves alerts:write to a client that brings the word of a person's provider", () => {
+  it("may include alerts:write with an assertion from a person's provider", () => {
     const changes = { grant_types: [JWT_BEARER], scope: "alerts:write" };
     expect(normalize(changes)).toMatchObject({ scope: "alerts:write" });
   });
 
-  it("gives a claimed agent the scopes of its owner", () => {
+  it("includes the owner's scopes for a claimed agent", () => {
     const owners: Scope[] = ["alerts:write", "signals:read"];
     const scope = "darkpool:read alerts:write";
     expect(normalize({ scope }, owners)).toMatchObject({ scope: "alerts:write" });
@@ -172,7 +172,7 @@ describe("the redirects of a registration", () => {
     expect(refusal({ redirect_uris })).toMatchObject({ error: "invalid_redirect_uri" });
   });
 
-  it("needs one for the authorization code, and says when not", () => {
+  it("require one for the authorization code", () => {
     expect(refusal({ ...codeClient, redirect_uris: [] })).toMatchObject({
       error: "invalid_redirect_uri",
       error_description: expect.stringContaining("client_credentials alone"),
@@ -182,7 +182,7 @@ describe("the redirects of a registration", () => {
 });
 
 describe("the text of a registration", () => {
-  it("composes a name to normal form C and keeps every script of the world", () => {
+  it("normalizes a name to NFC and accepts every script", () => {
     expect(normalize({ client_name: "Cafe\u0301 <3 分析 👩‍🔬" })).toMatchObject({
       client_name: "Caf\u00e9 <3 分析 👩‍🔬",
     });
@@ -233,7 +233,7 @@ describe("the text of a registration", () => {
     expect(refusal(changes)).toMatchObject({ error: "invalid_client_metadata" });
   });
 
-  it("removes members that would make the server call out", () => {
+  it("drops members that would make the server send requests", () => {
     const uri = "https://169.254.169.254/latest";
     const changes = normalize({
       sector_identifier_uri: uri,
@@ -260,7 +260,7 @@ describe("the keys of a registration", () => {
     jwks: { keys },
   });
 
-  it("are stored without members that no key needs", () => {
+  it("are stored without unrelated members", () => {
     const named = { ...ec, kid: "a", use: "sig", alg: "ES256" };
     const junk = { x5c: ["a"], x5u: "https://agent.example/cert", key_ops: ["sign"], more: {} };
     const edwards = jwkOf("ed25519");
@@ -309,7 +309,7 @@ describe("the whole body of a registration", () => {
     return "accepted";
   };
 
-  it("is at most eight levels deep", () => {
+  it("nests at most eight levels deep", () => {
     const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
     expect(fault(nested(8))).toBe("accepted");
     expect(fault(nested(9))).toMatchObject({ error: "invalid_client_metadata" });
@@ -319,13 +319,13 @@ describe("the whole body of a registration", () => {
   });
 
   it.each(['{"__proto__":{}}', '{"a":[{"__proto__":1}]}'])(
-    "does not reach behind objects: %s",
+    "cannot pollute prototypes: %s",
     (text) => {
       expect(fault(text)).toMatchObject({ error: "invalid_client_metadata" });
     },
   );
 
-  it("refuses a software statement, whose signer nobody trusts", () => {
+  it("rejects a software statement, since no signer is trusted", () => {
     expect(fault('{"software_statement":"a.b.c"}')).toMatchObject({
       error: "unapproved_software_statement",
     });

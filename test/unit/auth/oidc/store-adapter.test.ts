@@ -43,7 +43,7 @@ const won = (attempts: readonly PromiseSettledResult<unknown>[]) =>
   attempts.filter(({ status }) => status === "fulfilled").length;
 
 describeStores("the store adapter", (engine) => {
-  it("hands out fresh objects and keeps none that was handed in", async () => {
+  it("returns fresh objects and stores copies", async () => {
     const { adapterFor } = await build(engine);
     for (const model of ["ClientCredentials", "Client", "Grant", "Session"]) {
       const adapter = adapterFor(model);
@@ -63,14 +63,14 @@ describeStores("the store adapter", (engine) => {
     }
   });
 
-  it("keeps models apart", async () => {
+  it("separates models", async () => {
     const { adapterFor } = await build(engine);
     await adapterFor("AccessToken").upsert("t", { clientId: "a" }, 60);
 
     expect(await adapterFor("ClientCredentials").find("t")).toBeUndefined();
   });
 
-  it("forgets a record at its expiry and keeps one that has none", async () => {
+  it("expires a record at its end and preserves one without an expiry", async () => {
     const { clock, started, adapterFor } = await build(engine);
     await adapterFor("ClientCredentials").upsert("t", { clientId: "a" }, 60);
     await adapterFor("InitialAccessToken").upsert("i", { clientId: "a" });
@@ -95,7 +95,7 @@ describeStores("the store adapter", (engine) => {
     expect(await sessions.find("s")).toBeUndefined();
   });
 
-  it("drops what belongs to a grant and leaves the rest", async () => {
+  it("deletes what belongs to a grant and leaves the rest", async () => {
     for (const end of [
       ({ adapterFor }: Built) => adapterFor("AccessToken").revokeByGrantId("g"),
       ({ adapterFor }: Built) => adapterFor("Grant").destroy("g"),
@@ -119,7 +119,7 @@ describeStores("the store adapter", (engine) => {
     }
   });
 
-  it("puts what a person let a client do in the group of the account", async () => {
+  it("stores a grant in the group of the account", async () => {
     const { adapterFor, records } = await build(engine);
     const given = { clientId: "a", grantId: "g", accountId: "acc_1" };
     await adapterFor("Grant").upsert("g", { clientId: "a", accountId: "acc_1" }, 60);
@@ -161,7 +161,7 @@ describeStores("the store adapter", (engine) => {
 });
 
 describeStores("single use in the store adapter", (engine) => {
-  it("lets one of a hundred concurrent uses win, in a slow store too", async () => {
+  it("lets one of a hundred concurrent uses succeed, in a slow store too", async () => {
     for (const seenAs of [(records: Records) => records, slowed]) {
       const { adapterFor, started } = await build(engine, seenAs);
       const codes = adapterFor("AuthorizationCode");
@@ -174,7 +174,7 @@ describeStores("single use in the store adapter", (engine) => {
     }
   });
 
-  it("lets one of a hundred concurrent replay records win, in a slow store too", async () => {
+  it("lets one of a hundred concurrent replay records succeed, in a slow store too", async () => {
     for (const seenAs of [(records: Records) => records, slowed]) {
       const { adapterFor, clock } = await build(engine, seenAs);
       const seen = adapterFor("ReplayDetection");
@@ -255,7 +255,7 @@ describeStores("secrets in the store adapter", (engine) => {
   });
 });
 
-describeStores("the life of a client in the store adapter", (engine) => {
+describeStores("the lifetime of a client in the store adapter", (engine) => {
   async function registered(seenAs?: (records: Records) => Records) {
     const built = await build(engine, seenAs);
     const { adapterFor, clock, started } = built;
@@ -310,7 +310,7 @@ describeStores("the life of a client in the store adapter", (engine) => {
     expect(await used.after(30 * DAY_MS)).toEqual([false, false]);
   });
 
-  it("is lengthened once when fifty first tokens come together, and none is lost", async () => {
+  it("is extended once when fifty first tokens are issued concurrently, and no token is lost", async () => {
     const { after, adapterFor } = await registered(slowed);
     const tokens = adapterFor("ClientCredentials");
     const ids = Array.from({ length: 50 }, (_, number) => `t${number}`);
@@ -344,7 +344,7 @@ describeStores("the life of a client in the store adapter", (engine) => {
     expect(calls).toEqual(["get", "commit", "get", "commit"]);
   });
 
-  it("takes everything along that was issued to the client when it is destroyed", async () => {
+  it("deletes everything issued to the client when it is deleted", async () => {
     const { adapterFor } = await registered();
     await adapterFor("ClientCredentials").upsert("mine", { clientId: "a" }, 60);
     await adapterFor("AuthorizationCode").upsert("code", { clientId: "a" }, 60);
@@ -358,7 +358,7 @@ describeStores("the life of a client in the store adapter", (engine) => {
     expect(await adapterFor("ClientCredentials").find("other")).toBeDefined();
   });
 
-  it("has one registration token at a time, and none without the client", async () => {
+  it("includes one registration access token at a time, and none without the client", async () => {
     const { adapterFor } = await registered();
     const tokens = adapterFor("RegistrationAccessToken");
     await tokens.upsert("next", { clientId: "a" });
@@ -376,8 +376,8 @@ describeStores("the life of a client in the store adapter", (engine) => {
   });
 });
 
-describeStores("the life of a client that people use", (engine) => {
-  it("goes on for thirty days from the last time, and is written once a day at most", async () => {
+describeStores("the lifetime of a client that people use", (engine) => {
+  it("lasts thirty days from the last use, and is written at most once a day", async () => {
     const { adapterFor, clock, started, records } = await build(engine);
     await adapterFor("Grant").upsert("g", { clientId: "a", accountId: "acc_1" }, 90 * 86_400);
     const use = (id: string) =>
@@ -401,7 +401,7 @@ describeStores("the life of a client that people use", (engine) => {
     expect(await adapterFor("Client").find("a")).toBeUndefined();
   });
 
-  it("has no end once it has an owner", async () => {
+  it("is unlimited once it has an owner", async () => {
     const { adapterFor, clock, records } = await build(engine);
     const client = await records.get(clients, "a");
     if (client === undefined) throw new Error("the client was not stored");
@@ -417,10 +417,10 @@ describeStores("the life of a client that people use", (engine) => {
   });
 });
 
-describeStores("what is issued", (engine) => {
+describeStores("a token", (engine) => {
   const tokens = ["AccessToken", "AuthorizationCode", "ClientCredentials", "RefreshToken"];
 
-  it.each(tokens)("of the kind %s is refused to a client that is gone", async (model) => {
+  it.each(tokens)("of the kind %s is not issued to a deleted client", async (model) => {
     const { adapterFor } = await build(engine);
     await expect(adapterFor(model).upsert("t", { clientId: "gone" }, 60)).rejects.toMatchObject({
       error: "invalid_client",
@@ -428,21 +428,21 @@ describeStores("what is issued", (engine) => {
     expect(await adapterFor(model).find("t")).toBeUndefined();
   });
 
-  it.each(tokens)("of the kind %s is refused under a grant that is gone", async (model) => {
+  it.each(tokens)("of the kind %s is not issued under a deleted grant", async (model) => {
     const { adapterFor } = await build(engine);
     const given = { clientId: "a", grantId: "gone" };
     await expect(adapterFor(model).upsert("t", given, 60)).rejects.toMatchObject(REFUSED);
     expect(await adapterFor(model).find("t")).toBeUndefined();
   });
 
-  it("needs no registration of a client that came by a document", async () => {
+  it("can be issued to a client with a metadata document, without a registration", async () => {
     const { adapterFor } = await build(engine);
     const clientId = "https://app.example/client.json";
     await adapterFor("AccessToken").upsert("t", { clientId }, 60);
     expect(await adapterFor("AccessToken").find("t")).toMatchObject({ clientId });
   });
 
-  it("never survives the end of its client or grant, whatever happens at the same time", async () => {
+  it("never survives the end of its client or grant, under any concurrency", async () => {
     const { adapterFor } = await build(engine, slowed);
     for (let round = 0; round < 20; round += 1) {
       await adapterFor("Client").upsert("x", { client_id: "x" });
@@ -462,7 +462,7 @@ describeStores("what is issued", (engine) => {
   });
 });
 
-describeStores("a grant that is written again", (engine) => {
+describeStores("a grant that is saved again", (engine) => {
   const grant = (scope: string) => ({ clientId: "a", accountId: "acc_1", openid: { scope } });
 
   /** A grant, and what extends it once it was read and something else was done. */
@@ -479,7 +479,7 @@ describeStores("a grant that is written again", (engine) => {
     return { ...built, grants, extend };
   }
 
-  it("is what was written last, for as long as that says", async () => {
+  it("has the last content and expiry", async () => {
     const { grants, extend, clock, started } = await given();
     await extend("one two");
     expect(await grants.find("g")).toEqual(grant("one two"));
@@ -489,14 +489,14 @@ describeStores("a grant that is written again", (engine) => {
     expect(await grants.find("g")).toBeUndefined();
   });
 
-  it("was read before, by the same request", async () => {
+  it("can be one that the same request has read", async () => {
     const { grants, extend } = await given();
     await expect(grants.upsert("g", grant("two"), 60)).rejects.toMatchObject(REFUSED);
     await expect(extend("two", () => extend("three"))).rejects.toMatchObject(REFUSED);
     expect(await grants.find("g")).toEqual(grant("three"));
   });
 
-  it("does not come back when it was ended in between", async () => {
+  it("is not restored when it was deleted in the meantime", async () => {
     const { grants, extend, audit } = await given();
     await expect(extend("two", () => grants.destroy("g"))).rejects.toMatchObject(REFUSED);
     expect(await grants.find("g")).toBeUndefined();
@@ -547,7 +547,7 @@ describeStores("the audit of the store adapter", (engine) => {
     expect(replays[0]).toEqual({ action: "grant.replayed", actor: "c", target: code });
   });
 
-  it("is not written when what it records is not", async () => {
+  it("is not written when the change is rejected", async () => {
     const { adapterFor, audit } = await build(engine, (kept) => ({
       ...kept,
       commit: async (operations) => {

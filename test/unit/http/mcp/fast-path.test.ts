@@ -50,7 +50,7 @@ const changed = (
 };
 
 describe("the fast path", () => {
-  it("is for requests of both eras", () => {
+  it("handles requests of both eras", () => {
     expect(usualRequest(modern, names)).toEqual({ era: "modern", message: modern.body });
     expect(usualRequest(legacy, names)).toEqual({ era: "legacy", message: legacy.body });
   });
@@ -125,7 +125,7 @@ describe("the fast path", () => {
   });
 
   it.each(["=?base64?Zm9v?=", "two words", "größe", ""])(
-    "leaves a name that a header does not hold as it is to the SDK's handler: %o",
+    "leaves a name that a header cannot hold to the SDK's handler: %o",
     (uri) => {
       const body = { method: "resources/read", params: { uri, _meta: META } };
       const headers = { "mcp-method": "resources/read", "mcp-name": uri };
@@ -151,7 +151,7 @@ describe("the fast path", () => {
 });
 
 /** The SDK's handler compares such arguments with headers; the fast path does not. */
-it("is right for every tool: none has arguments that are headers as well", () => {
+it("the fast path is correct for every tool: none has arguments that are also headers", () => {
   for (const { input } of tools)
     expect(JSON.stringify(jsonSchema(input, "input"))).not.toContain("x-mcp-header");
 });
@@ -189,7 +189,7 @@ async function serve() {
   return { server, url, begun, written, reported };
 }
 
-it("goes on when a caller leaves before the answer, and answers the next", async () => {
+it("the fast path survives a caller that disconnects before the answer, and answers the next", async () => {
   const { server, url, begun, written, reported } = await serve();
   const send = () => {
     const sent = request(url, { method: "POST", headers: legacy.headers });
@@ -215,7 +215,7 @@ it("goes on when a caller leaves before the answer, and answers the next", async
   expect(reported).toEqual([]);
 });
 
-it("is only for what the SDK takes for a request as well: another would never be answered", () => {
+it("the fast path handles only what the SDK treats as a request, since others get no answer", () => {
   const values = fc.jsonValue({ maxDepth: 2 });
   const some = (usual: unknown) => fc.oneof({ weight: 4, arbitrary: fc.constant(usual) }, values);
   const requests = fc.record(
@@ -247,7 +247,7 @@ it("is only for what the SDK takes for a request as well: another would never be
   expect(seen.odd).toBeGreaterThan(200);
 });
 
-describe("JSON of a response", () => {
+describe("the JSON of a response", () => {
   const value = { symbol: 'A"B', score: 1, text: "\u2028\n" };
   const result = toolResult(value, JSON.stringify(value));
   const response = (given: object) => ({
@@ -267,7 +267,7 @@ describe("JSON of a response", () => {
     expect(JSON.parse(jsonOf(response(given)))).toEqual(response(given));
   });
 
-  it("is that of the SDK for a failure", () => {
+  it("equals that of the SDK for an error", () => {
     const failure = { jsonrpc: "2.0" as const, id: 1, error: { code: -32602, message: "no" } };
     expect(JSON.parse(jsonOf(failure))).toEqual(failure);
   });

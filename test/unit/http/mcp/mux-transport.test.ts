@@ -54,7 +54,7 @@ async function start(era: "modern" | "legacy") {
 }
 
 describe.each(["modern", "legacy"] as const)("one %s server for many callers", (era) => {
-  it("answers each by its own id and in its own name, in whatever order it finishes", async () => {
+  it("answers each call by its own id and as its own caller, in any order", async () => {
     const { transport, call, begun, settled } = await start(era);
     const asked = ["ann", "bob", "cid"].map((who) => transport.dispatch(call("who", 1), by(who)));
     await settled();
@@ -67,14 +67,14 @@ describe.each(["modern", "legacy"] as const)("one %s server for many callers", (
     expect(transport.waiting).toBe(0);
   });
 
-  it("answers by a text as id as well, and by zero", async () => {
+  it("supports string ids, and zero", async () => {
     const { transport, call } = await start(era);
     const ids = ["1", 0, ""];
     const asked = ids.map((id) => transport.dispatch(call("broken", id), by("ann")));
     expect((await Promise.all(asked)).map((answer) => answer?.id)).toEqual(ids);
   });
 
-  it("lets nobody wait whose handler throws or says what its schema forbids", async () => {
+  it("answers calls whose handler throws or violates its output schema", async () => {
     const { transport, call, reported } = await start(era);
     const get = call("broken", 3, { method: "prompts/get" });
     const [thrown, wrong, prompt, unknown] = await Promise.all(
@@ -91,14 +91,14 @@ describe.each(["modern", "legacy"] as const)("one %s server for many callers", (
     expect(reported).toEqual([]);
   });
 
-  it("hands back what it refuses before a handler sees it", async () => {
+  it("returns the errors raised before a handler runs", async () => {
     const { transport, call } = await start(era);
     const unknown = call("who", 1, { method: "resources/read" });
     expect(transport.dispatch(unknown, by("ann"))).toBeUndefined();
     expect(transport.waiting).toBe(0);
   });
 
-  it("refuses those who wait when it closes, and hands back who comes later", async () => {
+  it("rejects pending calls when it closes, and returns later ones unhandled", async () => {
     const { server, transport, call, begun, settled } = await start(era);
     const asked = transport.dispatch(call("who", 1), by("ann"));
     await settled();
@@ -111,12 +111,12 @@ describe.each(["modern", "legacy"] as const)("one %s server for many callers", (
     expect(transport.waiting).toBe(0);
   });
 
-  it("hands back what comes before there is a server", () => {
+  it("returns messages unhandled before a server is connected", () => {
     const message = { jsonrpc: "2.0" as const, id: 1, method: "tools/list" };
     expect(new MuxTransport(era).dispatch(message, by("ann"))).toBeUndefined();
   });
 
-  it("ignores what a server says to nobody", async () => {
+  it("ignores server messages without a recipient", async () => {
     const { transport } = await start(era);
     await transport.send({ jsonrpc: "2.0", method: "notifications/message" });
     await transport.send({ jsonrpc: "2.0", id: 99, result: {} });
@@ -124,7 +124,7 @@ describe.each(["modern", "legacy"] as const)("one %s server for many callers", (
   });
 });
 
-it("hands back a message of the newest revision whose envelope is wrong", async () => {
+it("the transport returns a message of the newest revision with an invalid envelope unhandled", async () => {
   const { transport, call } = await start("modern");
   const wrong = [{}, { ...META, "io.modelcontextprotocol/clientCapabilities": 4 }];
   for (const _meta of wrong) {
@@ -134,6 +134,6 @@ it("hands back a message of the newest revision whose envelope is wrong", async 
   expect(transport.waiting).toBe(0);
 });
 
-it("announces every protocol revision that the SDK supports, the newest first", () => {
+it("the transport advertises every protocol revision that the SDK supports, newest first", () => {
   expect(announced.versions).toEqual([MODERN, ...SUPPORTED_PROTOCOL_VERSIONS]);
 });

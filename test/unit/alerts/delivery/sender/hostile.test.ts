@@ -13,7 +13,7 @@ const BLOCK = Buffer.alloc(1 << 20, "a");
 /** What a stranger's server could pour into the buffers of two kernels, in bytes. */
 const BUFFERED = 32 << 20;
 
-it("200 deliveries to hostile webhooks all come back, and leave nothing open", async () => {
+it("200 deliveries to hostile webhooks all end, and leave no connection open", async () => {
   const sockets = new Set<Socket>();
   const watched = (socket: Socket) => {
     sockets.add(socket.on("close", () => sockets.delete(socket)));

@@ -40,7 +40,7 @@ async function startProxy(behaviour: Behaviour = "tunnels") {
 const lookup = () => Promise.reject(new Error("a name was looked up"));
 
 describe("a sender with a proxy", () => {
-  it("sends everything through it by CONNECT, and looks no name up", async () => {
+  it("tunnels everything through the proxy by CONNECT, and resolves no host name itself", async () => {
     const { asked, credentials, proxy } = await startProxy();
     const plain = await receiver((_req, res) => void res.end("plain"));
     const ours = createCertificate(HOST);
@@ -53,7 +53,7 @@ describe("a sender with a proxy", () => {
     expect(credentials).toEqual([undefined, undefined]);
   });
 
-  it("shows it the credentials of its address, and the webhook none of them", async () => {
+  it("sends the proxy the credentials of its URL, and the webhook none", async () => {
     const { credentials, proxy } = await startProxy();
     const shown: unknown[] = [];
     const url = await receiver((req, res) => {
@@ -66,7 +66,7 @@ describe("a sender with a proxy", () => {
     expect(shown).toEqual([undefined, undefined]);
   });
 
-  it("still needs the certificate of the webhook", async () => {
+  it("still verifies the certificate of the webhook", async () => {
     const { proxy } = await startProxy();
     const ours = createCertificate("other.example.com");
     const server = createHttpsServer(ours, (_req, res) => void res.end("safe"));
@@ -83,7 +83,7 @@ describe("a sender with a proxy", () => {
     "https://user:password@hooks.example.com/",
     "https://hooks.example.com:22/",
     "ftp://hooks.example.com/",
-  ])("still asks for nothing that a URL may not be: %s", async (url) => {
+  ])("still connects to no URL that the policy forbids: %s", async (url) => {
     const { asked, proxy } = await startProxy();
     await expect(testSender({ proxy }).send(to(url))).rejects.toThrow(OutboundError);
     expect(asked).toEqual([]);
@@ -105,7 +105,7 @@ describe("a sender with a proxy", () => {
     expect(asked).toEqual([`CONNECT ${HOST}:8443`, `CONNECT ${HOST}:8443`]);
   });
 
-  it("fails like any webhook when the proxy is not there", async () => {
+  it("fails like an unreachable webhook when the proxy is down", async () => {
     const sender = testSender({ proxy: "http://127.0.0.1:1" });
     await expect(sender.send(to(`https://${HOST}/`))).rejects.toThrow(OutboundError);
   });

@@ -20,7 +20,7 @@ async function reasonOf(answer: Promise<unknown>): Promise<string> {
 }
 
 describe("a sender", () => {
-  it("posts the body as it is, with the headers that it is given and its own", async () => {
+  it("posts the body unchanged, with the given headers and its own", async () => {
     const came: { method?: string; headers?: IncomingHttpHeaders; body?: string } = {};
     const url = await receiver(async (req, res) => {
       const body = Buffer.concat(await req.toArray()).toString();
@@ -43,10 +43,13 @@ describe("a sender", () => {
     });
   });
 
-  it.each([200, 201, 299, 400, 404, 410, 429, 500, 503])("tells a status of %d", async (status) => {
-    const url = await receiver((_req, res) => void res.writeHead(status).end("why"));
-    expect(await testSender().send(to(url))).toMatchObject({ status, body: "why" });
-  });
+  it.each([200, 201, 299, 400, 404, 410, 429, 500, 503])(
+    "returns the status %d",
+    async (status) => {
+      const url = await receiver((_req, res) => void res.writeHead(status).end("why"));
+      expect(await testSender().send(to(url))).toMatchObject({ status, body: "why" });
+    },
+  );
 
   it.each([301, 302, 303, 307, 308])("does not follow a %d", async (status) => {
     const asked: string[] = [];
@@ -64,7 +67,7 @@ describe("a sender", () => {
     ["Sat, 21 Nov 2026 12:00:30 GMT", 30_000],
     ["Sat, 21 Nov 2026 11:00:00 GMT", 0],
     ["soon", undefined],
-  ])("tells how long it is asked to wait: %s", async (field, expected) => {
+  ])("returns the requested delay: %s", async (field, expected) => {
     const url = await receiver((_req, res) => {
       res.writeHead(503, { "retry-after": field }).end();
     });
