@@ -47,10 +47,11 @@ async function expectRefused(answer: Response, quota: string): Promise<void> {
 }
 
 const engines = [
-  { name: "the embedded store", isHere: true, env: async () => ({}) },
+  { name: "the embedded store", isHere: true, tags: [], env: async () => ({}) },
   {
     name: "PostgreSQL",
     isHere: postgresAvailable,
+    tags: ["full" as const],
     env: async () => ({
       DATABASE_URL: await createDatabase(),
       MASTER_KEY: Buffer.alloc(32, 7).toString("base64"),
@@ -58,7 +59,13 @@ const engines = [
   },
 ];
 
-describe.for(engines.filter(({ isHere }) => isHere))("live token limits, on $name", ({ env }) => {
+for (const { name, isHere, tags, env } of engines) {
+  describe.skipIf(!isHere)(`live token limits, on ${name}`, { tags: [...tags] }, () =>
+    provesLimits(env),
+  );
+}
+
+function provesLimits(env: () => Promise<Readonly<Record<string, string>>>) {
   /** A service that allows two in an hour of what is named, and 100,000 of all else. */
   const allowingTwo = async (...quotas: readonly string[]) =>
     startTown({
@@ -146,4 +153,4 @@ describe.for(engines.filter(({ isHere }) => isHere))("live token limits, on $nam
     await expectRefused(await refresh(refresh_token), "token-client");
     await town.person().tokens({ client: first.client });
   });
-});
+}

@@ -1,11 +1,11 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { type ClientRecord, clients } from "../../src/auth/agents/agent.ts";
 import { type AuditEntry, unsealedAudit } from "../../src/store/audit/entry.ts";
 import type { Records, Stored } from "../../src/store/port/records.ts";
 import { EXAMPLE_REGISTRATION, postJson, type Registered, tokenOf } from "../support/agent.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { ALL_SCOPES, authorizationRequest, CALLBACK } from "../support/person.ts";
-import { type Engine, engines } from "../support/stores.ts";
+import { describeEngines, type Engine } from "../support/stores.ts";
 import { consented, createVisitor, exchange } from "../support/visitor.ts";
 
 /** Room for agents that nobody answers for, in these tests. */
@@ -118,187 +118,181 @@ const PUBLIC = {
   scope: ALL_SCOPES,
 };
 
-describe.each(engines.filter(({ isMissing }) => !isMissing))(
-  "capacity for unclaimed agents: $name",
-  { timeout: 60_000 },
-  (engine) => {
-    beforeAll(() => engine.start(), 60_000);
+describeEngines("capacity for unclaimed agents", (engine) => {
+  it("is not exceeded by a flood from one site, which does not affect others", async () => {
+    const { server, records, clock } = await place(engine);
+    const before = await registered(server.local, "198.51.100.1");
+    clock.aheadMs = ELEVEN_MINUTES_MS;
+    const statuses = await flood(server.local, fromOneSite(4 * CAPACITY));
+    expect(new Set(statuses)).toEqual(new Set([201]));
+    const after = await registered(server.local, "203.0.113.1");
+    const kept = await keptOf(records);
+    expect(kept.size).toBeLessThanOrEqual(CAPACITY);
+    expect(kept).toContain(before.client_id);
+    expect(kept).toContain(after.client_id);
+  });
 
-    it("is not exceeded by a flood from one site, which does not affect others", async () => {
-      const { server, records, clock } = await place(engine);
-      const before = await registered(server.local, "198.51.100.1");
-      clock.aheadMs = ELEVEN_MINUTES_MS;
-      const statuses = await flood(server.local, fromOneSite(4 * CAPACITY));
-      expect(new Set(statuses)).toEqual(new Set([201]));
-      const after = await registered(server.local, "203.0.113.1");
-      const kept = await keptOf(records);
-      expect(kept.size).toBeLessThanOrEqual(CAPACITY);
-      expect(kept).toContain(before.client_id);
-      expect(kept).toContain(after.client_id);
+  it("is not exceeded by a flood from many sites, and leaves some for new networks", async () => {
+    const { server, records } = await place(engine);
+    await flood(server.local, fromSites(60, 5));
+    const newcomers: Registered[] = [];
+    for (let site = 0; site < 20; site += 1) {
+      newcomers.push(await registered(server.local, `203.0.${site}.1`));
+    }
+    const kept = await keptOf(records);
+    expect(kept.size).toBeLessThanOrEqual(2 * CAPACITY);
+    for (const { client_id } of newcomers) expect(kept).toContain(client_id);
+    for (const client of newcomers) await tokenOf(server.local, client);
+  });
+
+  it("is denied to a network that used its share while all agents are active, with the time to retry", async () => {
+    const { server } = await place(engine);
+    const statuses = await flood(server.local, fromSites(60, 5));
+    expect(statuses).toContain(429);
+    const refused = await ask(server.local, "10.0.1.1");
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "60"]);
+    expect(await refused.json()).toMatchObject({ error: "temporarily_unavailable" });
+  });
+
+  it("is regained from idle agents, not from active ones", async () => {
+    const { server, records, clock } = await place(engine);
+    const { local } = server;
+    const idle = await registered(local, "198.51.100.1");
+    const asking = await registered(local, "198.51.100.2", PUBLIC);
+    const working = await registered(local, "198.51.100.3");
+    clock.aheadMs = ELEVEN_MINUTES_MS;
+    await tokenOf(local, working);
+    const { url } = authorizationRequest(local, { client_id: asking.client_id });
+    expect((await fetch(url, { redirect: "manual" })).status).toBe(303);
+
+    await flood(local, fromSites(CAPACITY, 1));
+    const kept = await keptOf(records);
+    expect(kept).not.toContain(idle.client_id);
+    expect(kept).toContain(asking.client_id);
+    expect(kept).toContain(working.client_id);
+  });
+
+  it("is not used up by one provider with an active agent at each of its sites", async () => {
+    const { server } = await place(engine);
+    const ofProvider = times(3 * CAPACITY, (at) => `2001:db8:${at.toString(16)}::1`);
+    expect(await flood(server.local, ofProvider)).toContain(201);
+    const newcomers = await flood(server.local, fromSites(CAPACITY / 2, 1));
+    expect(new Set(newcomers)).toEqual(new Set([201]));
+  });
+
+  it("counts evictions and rejections", async () => {
+    const { server, records } = await place(engine);
+    const statuses = await flood(server.local, fromSites(60, 5));
+    const accepted = statuses.filter((status) => status === 201).length;
+    const kept = (await keptOf(records)).size;
+    const refused = statuses.filter((status) => status === 429).length;
+    expect(server.capacityTally()).toEqual({ evicted: accepted - kept, refused });
+    await flood(server.local, fromOneSite(10));
+    expect(server.capacityTally().evicted + server.capacityTally().refused).toBeGreaterThan(0);
+  });
+
+  it("counts large registrations by their size", async () => {
+    const { server, records } = await place(engine);
+    const redirect_uris = times(10, (at) => `https://agent.example/${at}${"a".repeat(450)}`);
+    for (const address of fromOneSite(CAPACITY)) {
+      await registered(server.local, address, { redirect_uris });
+    }
+    expect((await keptOf(records)).size).toBeLessThanOrEqual(CAPACITY / 3);
+  });
+
+  it("is taken by metadata that grow, of their own network", async () => {
+    const { server, records, clock } = await place(engine);
+    const others = await registeredAt(
+      server.local,
+      times(5, (at) => `198.51.${at}.1`),
+    );
+    clock.aheadMs = ELEVEN_MINUTES_MS;
+    for (const address of fromOneSite(CAPACITY - 5)) {
+      const client = await registered(server.local, address, PUBLIC);
+      expect([200, 401]).toContain((await grow(client, address)).status);
+    }
+    const kept = await records.list(clients, { limit: 10_000 });
+    expect(sizeOf(kept)).toBeLessThanOrEqual(CAPACITY);
+    for (const id of others) expect(kept.map(({ key }) => key)).toContain(id);
+  });
+
+  it("is not taken by agents that people let act for them, however many and large", async () => {
+    const { server, records, clock } = await place(engine);
+    const { local } = server;
+    const others = await registeredAt(
+      local,
+      times(5, (at) => `198.51.${at}.1`),
+    );
+    const person = createVisitor(server);
+    await person.signIn();
+    const used = await consented(server, person, {
+      client: await registered(local, "192.0.2.1", PUBLIC),
     });
+    expect((await exchange(server, used.form)).status).toBe(200);
+    clock.aheadMs = ELEVEN_MINUTES_MS;
+    const attacker = createVisitor(server);
+    await attacker.signIn("attacker@example.com");
+    const agents: Registered[] = [];
+    for (let at = 0; at < CAPACITY - 10; at += 1) {
+      const client = await registered(local, "203.0.113.1", PUBLIC);
+      const { form } = await consented(server, attacker, { client });
+      expect((await exchange(server, form)).status).toBe(200);
+      agents.push(client);
+    }
+    for (const client of agents) await grow(client, "203.0.113.1");
+    clock.aheadMs += A_MOMENT_MS;
 
-    it("is not exceeded by a flood from many sites, and leaves some for new networks", async () => {
-      const { server, records } = await place(engine);
-      await flood(server.local, fromSites(60, 5));
-      const newcomers: Registered[] = [];
-      for (let site = 0; site < 20; site += 1) {
-        newcomers.push(await registered(server.local, `203.0.${site}.1`));
-      }
-      const kept = await keptOf(records);
-      expect(kept.size).toBeLessThanOrEqual(2 * CAPACITY);
-      for (const { client_id } of newcomers) expect(kept).toContain(client_id);
-      for (const client of newcomers) await tokenOf(server.local, client);
-    });
+    const newcomers = await flood(
+      local,
+      times(20, (at) => `192.0.${at}.1`),
+    );
+    expect(new Set(newcomers)).toEqual(new Set([201]));
+    const kept = await records.list(clients, { limit: 10_000 });
+    const ids = kept.map(({ key }) => key);
+    for (const id of [...others, used.client.client_id]) expect(ids).toContain(id);
+    expect(sizeOf(kept)).toBeLessThanOrEqual(2 * CAPACITY);
+    expect(ids).toContain(agents[0]?.client_id);
+    expect(ids).not.toContain(agents.at(-1)?.client_id);
+    expect(await deletions(records)).toContain(agents.at(-1)?.client_id);
+    for (const days of [1, 10, 28]) {
+      clock.aheadMs = days * 86_400_000;
+      expect(await flood(local, [`192.1.${days}.1`])).toEqual([201]);
+    }
+  });
 
-    it("is denied to a network that used its share while all agents are active, with the time to retry", async () => {
-      const { server } = await place(engine);
-      const statuses = await flood(server.local, fromSites(60, 5));
-      expect(statuses).toContain(429);
-      const refused = await ask(server.local, "10.0.1.1");
-      expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "60"]);
-      expect(await refused.json()).toMatchObject({ error: "temporarily_unavailable" });
-    });
+  it("is open to a network that has none, though all of it is in use", async () => {
+    const { server, records } = await place(engine);
+    await flood(server.local, fromSites(3 * CAPACITY, 1));
+    const newcomers = await registeredAt(
+      server.local,
+      times(20, (at) => `203.0.${at}.1`),
+    );
+    const kept = await keptOf(records);
+    expect(kept.size).toBeLessThanOrEqual(2 * CAPACITY);
+    for (const id of newcomers) expect(kept).toContain(id);
+  });
 
-    it("is regained from idle agents, not from active ones", async () => {
-      const { server, records, clock } = await place(engine);
-      const { local } = server;
-      const idle = await registered(local, "198.51.100.1");
-      const asking = await registered(local, "198.51.100.2", PUBLIC);
-      const working = await registered(local, "198.51.100.3");
-      clock.aheadMs = ELEVEN_MINUTES_MS;
-      await tokenOf(local, working);
-      const { url } = authorizationRequest(local, { client_id: asking.client_id });
-      expect((await fetch(url, { redirect: "manual" })).status).toBe(303);
-
-      await flood(local, fromSites(CAPACITY, 1));
-      const kept = await keptOf(records);
-      expect(kept).not.toContain(idle.client_id);
-      expect(kept).toContain(asking.client_id);
-      expect(kept).toContain(working.client_id);
-    });
-
-    it("is not used up by one provider with an active agent at each of its sites", async () => {
-      const { server } = await place(engine);
-      const ofProvider = times(3 * CAPACITY, (at) => `2001:db8:${at.toString(16)}::1`);
-      expect(await flood(server.local, ofProvider)).toContain(201);
-      const newcomers = await flood(server.local, fromSites(CAPACITY / 2, 1));
-      expect(new Set(newcomers)).toEqual(new Set([201]));
-    });
-
-    it("counts evictions and rejections", async () => {
-      const { server, records } = await place(engine);
-      const statuses = await flood(server.local, fromSites(60, 5));
-      const accepted = statuses.filter((status) => status === 201).length;
-      const kept = (await keptOf(records)).size;
-      const refused = statuses.filter((status) => status === 429).length;
-      expect(server.capacityTally()).toEqual({ evicted: accepted - kept, refused });
-      await flood(server.local, fromOneSite(10));
-      expect(server.capacityTally().evicted + server.capacityTally().refused).toBeGreaterThan(0);
-    });
-
-    it("counts large registrations by their size", async () => {
-      const { server, records } = await place(engine);
-      const redirect_uris = times(10, (at) => `https://agent.example/${at}${"a".repeat(450)}`);
-      for (const address of fromOneSite(CAPACITY)) {
-        await registered(server.local, address, { redirect_uris });
-      }
-      expect((await keptOf(records)).size).toBeLessThanOrEqual(CAPACITY / 3);
-    });
-
-    it("is taken by metadata that grow, of their own network", async () => {
-      const { server, records, clock } = await place(engine);
-      const others = await registeredAt(
-        server.local,
-        times(5, (at) => `198.51.${at}.1`),
-      );
-      clock.aheadMs = ELEVEN_MINUTES_MS;
-      for (const address of fromOneSite(CAPACITY - 5)) {
-        const client = await registered(server.local, address, PUBLIC);
-        expect([200, 401]).toContain((await grow(client, address)).status);
-      }
-      const kept = await records.list(clients, { limit: 10_000 });
-      expect(sizeOf(kept)).toBeLessThanOrEqual(CAPACITY);
-      for (const id of others) expect(kept.map(({ key }) => key)).toContain(id);
-    });
-
-    it("is not taken by agents that people let act for them, however many and large", async () => {
-      const { server, records, clock } = await place(engine);
-      const { local } = server;
-      const others = await registeredAt(
-        local,
-        times(5, (at) => `198.51.${at}.1`),
-      );
-      const person = createVisitor(server);
-      await person.signIn();
-      const used = await consented(server, person, {
-        client: await registered(local, "192.0.2.1", PUBLIC),
+  it("is released when agents are deleted", async () => {
+    const { server } = await place(engine);
+    for (const address of fromSites(CAPACITY, 3)) {
+      const client = await registered(server.local, address);
+      const answer = await fetch(client.registration_client_uri, {
+        method: "DELETE",
+        headers: { authorization: `Bearer ${client.registration_access_token}` },
       });
-      expect((await exchange(server, used.form)).status).toBe(200);
-      clock.aheadMs = ELEVEN_MINUTES_MS;
-      const attacker = createVisitor(server);
-      await attacker.signIn("attacker@example.com");
-      const agents: Registered[] = [];
-      for (let at = 0; at < CAPACITY - 10; at += 1) {
-        const client = await registered(local, "203.0.113.1", PUBLIC);
-        const { form } = await consented(server, attacker, { client });
-        expect((await exchange(server, form)).status).toBe(200);
-        agents.push(client);
-      }
-      for (const client of agents) await grow(client, "203.0.113.1");
+      expect(answer.status).toBe(204);
+    }
+  });
+
+  it.skipIf(!engine.isShared)("is shared by all processes", async () => {
+    const { server, records, clock, beside } = await place(engine);
+    const other = await beside();
+    for (const address of fromOneSite(4 * CAPACITY)) {
       clock.aheadMs += A_MOMENT_MS;
-
-      const newcomers = await flood(
-        local,
-        times(20, (at) => `192.0.${at}.1`),
-      );
-      expect(new Set(newcomers)).toEqual(new Set([201]));
-      const kept = await records.list(clients, { limit: 10_000 });
-      const ids = kept.map(({ key }) => key);
-      for (const id of [...others, used.client.client_id]) expect(ids).toContain(id);
-      expect(sizeOf(kept)).toBeLessThanOrEqual(2 * CAPACITY);
-      expect(ids).toContain(agents[0]?.client_id);
-      expect(ids).not.toContain(agents.at(-1)?.client_id);
-      expect(await deletions(records)).toContain(agents.at(-1)?.client_id);
-      for (const days of [1, 10, 28]) {
-        clock.aheadMs = days * 86_400_000;
-        expect(await flood(local, [`192.1.${days}.1`])).toEqual([201]);
-      }
-    });
-
-    it("is open to a network that has none, though all of it is in use", async () => {
-      const { server, records } = await place(engine);
-      await flood(server.local, fromSites(3 * CAPACITY, 1));
-      const newcomers = await registeredAt(
-        server.local,
-        times(20, (at) => `203.0.${at}.1`),
-      );
-      const kept = await keptOf(records);
-      expect(kept.size).toBeLessThanOrEqual(2 * CAPACITY);
-      for (const id of newcomers) expect(kept).toContain(id);
-    });
-
-    it("is released when agents are deleted", async () => {
-      const { server } = await place(engine);
-      for (const address of fromSites(CAPACITY, 3)) {
-        const client = await registered(server.local, address);
-        const answer = await fetch(client.registration_client_uri, {
-          method: "DELETE",
-          headers: { authorization: `Bearer ${client.registration_access_token}` },
-        });
-        expect(answer.status).toBe(204);
-      }
-    });
-
-    it.skipIf(!engine.isShared)("is shared by all processes", async () => {
-      const { server, records, clock, beside } = await place(engine);
-      const other = await beside();
-      for (const address of fromOneSite(4 * CAPACITY)) {
-        clock.aheadMs += A_MOMENT_MS;
-        const [one, another] = [server.local, other.local];
-        const statuses = await Promise.all([flood(one, [address]), flood(another, [address])]);
-        for (const status of statuses.flat()) expect([201, 429]).toContain(status);
-      }
-      expect((await keptOf(records)).size).toBeLessThanOrEqual(CAPACITY + 2);
-    });
-  },
-);
+      const [one, another] = [server.local, other.local];
+      const statuses = await Promise.all([flood(one, [address]), flood(another, [address])]);
+      for (const status of statuses.flat()) expect([201, 429]).toContain(status);
+    }
+    expect((await keptOf(records)).size).toBeLessThanOrEqual(CAPACITY + 2);
+  });
+});
