@@ -49,7 +49,7 @@ it.each([
   ["of unknown length", { more: { "transfer-encoding": "chunked" } }, 200, "b"],
   ["that is said to be encoded as it is", { more: { "content-encoding": "identity" } }, 200, "b"],
   ["that is compressed", { more: { "content-encoding": "gzip" } }, 415, undefined],
-])("a form %s is read or refused", async (_what, changes, status, expected) => {
+])("the form body %s is parsed or rejected", async (_what, changes, status, expected) => {
   const { path, method, type, body, more } = { more: {}, ...usual, ...changes };
   const length = "transfer-encoding" in more ? {} : { "content-length": String(body.length) };
   const headers = { "content-type": type, ...length, ...more };

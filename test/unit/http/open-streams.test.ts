@@ -12,14 +12,14 @@ async function staysOpen({ timers }: StreamApp, ended: Promise<unknown>): Promis
   return Promise.race([ended.then(() => false), new Promise<true>((r) => setImmediate(r, true))]);
 }
 
-describe("a stream", () => {
+describe("an open stream", () => {
   it.each([
     ["the credential ends", undefined],
     ["a scope goes", reader("reader", { scopes: new Set(["alerts:write"]) })],
     ["somebody claims the agent", reader("reader", { accountId: "acc_2" })],
     ["nobody answers any more", reader("reader", { accountId: undefined })],
     ["the token is another's", reader("other")],
-  ])("ends at the next look when %s", async (_, changed) => {
+  ])("ends at the next check when %s", async (_, changed) => {
     const app = await startStreams();
     const { ended } = await app.open("reader");
     expect(await staysOpen(app, ended)).toBe(true);
@@ -29,7 +29,7 @@ describe("a stream", () => {
     expect(await ended).toBe("ended");
   });
 
-  it("stays when the credential gets more rights", async () => {
+  it("continues when the credential gains scopes", async () => {
     const app = await startStreams();
     const { ended } = await app.open("reader");
     const scopes = new Set(["alerts:write", "signals:read", "factor:read"] as const);
@@ -37,7 +37,7 @@ describe("a stream", () => {
     expect(await staysOpen(app, ended)).toBe(true);
   });
 
-  it("stays while nobody can be looked up, and ends when they can", async () => {
+  it("continues while credentials cannot be looked up, and ends once they can", async () => {
     const app = await startStreams();
     const { ended } = await app.open("reader");
     app.hindrance = () => Promise.reject(new Error("the store is away"));
@@ -49,7 +49,7 @@ describe("a stream", () => {
     expect(await ended).toBe("ended");
   });
 
-  it("is cut at the second look when its caller does not read", async () => {
+  it("is closed at the second check when its client does not read", async () => {
     const app = await startStreams(20_000);
     app.log.write(2_000, "told");
     const socket = await app.openUnread("reader", "?cursor=0");
@@ -59,7 +59,7 @@ describe("a stream", () => {
     expect(isWhole(await restOf(socket))).toBe(false);
   });
 
-  it("is cut when its caller takes nothing for half a minute, and never holds much", async () => {
+  it("is closed when its client reads nothing for half a minute, with a bounded buffer", async () => {
     const app = await startStreams(20_000);
     app.log.write(2_000, "told");
     const socket = await app.openUnread("reader", "?cursor=0");
@@ -75,7 +75,7 @@ describe("a stream", () => {
     expect(app.failures).toEqual([]);
   });
 
-  it("goes on where it was when its caller reads again in time", async () => {
+  it("continues where it was when its client reads again in time", async () => {
     const app = await startStreams(20_000);
     app.log.write(1_000, "told");
     const socket = await app.openUnread("reader", "?cursor=0");
@@ -118,8 +118,8 @@ async function untilStuck({ log }: StreamApp): Promise<void> {
   }
 }
 
-describe("streams", () => {
-  it("are five for a caller, and as many again when some have ended", async () => {
+describe("open streams", () => {
+  it("are limited to five per caller, and slots are freed when some end", async () => {
     const app = await startStreams();
     app.callers.set("another", reader("another"));
     const open = await Promise.all(Array.from({ length: 5 }, () => app.open("reader")));
@@ -132,7 +132,7 @@ describe("streams", () => {
     await expect.poll(async () => (await app.open("reader")).response.status).toBe(200);
   });
 
-  it("count a person, a key and an agent of one id apart", async () => {
+  it("are counted separately for a person, a key and an agent with the same id", async () => {
     const app = await startStreams();
     for (const kind of ["agent", "user", "service"] as const) {
       app.callers.set(kind, reader("same", { kind }));
@@ -173,7 +173,7 @@ describe("streams", () => {
     ["198.51.100.1", "198.51.100.2", "203.0.113.1"],
     ["2001:db8:1::1", "2001:db8:2::1", "2001:db9::1"],
   ])(
-    "are half of all for one network, whatever its addresses and credentials are (%s)",
+    "are limited to half of all per network, for any addresses and credentials (%s)",
     async (one, another, elsewhere) => {
       const app = await startStreams();
       await openFives(app, named("a").slice(25), one);
@@ -184,7 +184,7 @@ describe("streams", () => {
     },
   );
 
-  it("are fifty for one person, however many agents and addresses they have", async () => {
+  it("are limited to fifty per person, for any agents and addresses", async () => {
     const app = await startStreams();
     const ofOne = () => "acc_1";
     await openFives(app, named("a").slice(45), "198.51.100.1", ofOne);
@@ -194,7 +194,7 @@ describe("streams", () => {
     await openFives(app, ["elsewhere"], "192.0.2.1");
   });
 
-  it("of agents that nobody answers for are half for one network", async () => {
+  it("of unclaimed agents are limited to half per network", async () => {
     const app = await startStreams();
     const ofNobody = () => undefined;
     await openFives(app, named("a").slice(40), "198.51.100.1", ofNobody);
@@ -204,7 +204,7 @@ describe("streams", () => {
     await openFives(app, ["elsewhere"], "203.0.113.1", ofNobody);
   });
 
-  it("are five hundred of all callers", async () => {
+  it("are limited to five hundred in all", async () => {
     const app = await startStreams();
     for (let at = 0; at < 500; at++) {
       const caller = `a${at}`;
@@ -234,7 +234,7 @@ describe("streams", () => {
     await openFives(app, ["elsewhere"], "203.0.113.1");
   });
 
-  it("do not count a caller who left before the answer", async () => {
+  it("do not count a client that disconnects before the answer", async () => {
     const app = await startStreams();
     let go = () => {};
     for (let count = 0; count < 7; count++) {
@@ -259,7 +259,7 @@ describe("streams", () => {
     expect(app.failures).toEqual([]);
   });
 
-  it("all end when the service stops, and there are no more", async () => {
+  it("all end when the service stops, and no new ones start", async () => {
     const app = await startStreams(20_000);
     app.log.write(2_000, "told");
     const stuck = await app.openUnread("reader", "?cursor=0");

@@ -32,14 +32,14 @@ function saidOf(schema: z.ZodType, value: unknown): string {
   throw new Error("it was taken");
 }
 
-describe("a refusal of an input", () => {
-  it("is in sentences: what is wrong, then what to do", () => {
+describe("the error for an invalid input", () => {
+  it("consists of sentences: the fault, then the remedy", () => {
     expect(saidOf(Input, { symbol: 3, limit: 1 })).toBe(
       "invalid_request: symbol: must be a text. Correct what is named and ask again.",
     );
   });
 
-  it("has one full stop behind several faults, whoever worded them", () => {
+  it("has one full stop after several faults, whoever worded them", () => {
     expect(saidOf(Input, { symbol: "!", limit: 6 })).toBe(
       "invalid_request: symbol: Expected a ticker; limit: must be at most 5. Correct what is named and ask again.",
     );
@@ -55,13 +55,13 @@ describe("a refusal of an input", () => {
     [{ symbol: "A", limit: 1, kinds: ["x"] }, "kinds.0: must be one of a, b"],
     [{ symbol: "A", limit: 1, kinds: [] }, "kinds: must have at least 1 entries"],
     [{ symbol: "A", limit: 1, at: "x" }, "at: must be an ISO 8601 instant such as"],
-  ])("of %j says %j, in words of the service", (value, words) => {
+  ])("for %j is %j, in the service's own words", (value, words) => {
     const said = saidOf(Full, value);
     expect(said).toContain(words);
     expect(said).not.toMatch(/expected|received|Invalid|Unrecognized/);
   });
 
-  it("names five faults, and how many more there are", () => {
+  it("lists five faults, and the number of the others", () => {
     const many = z.array(z.string());
     const said = saidOf(many, [1, 2, 3, 4, 5, 6, 7]);
     expect(said).toMatch(/; 4: must be a text; and 2 more\. Correct/);

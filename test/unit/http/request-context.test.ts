@@ -21,8 +21,8 @@ function found(req: IncomingMessage, proxyHops: number): string | undefined {
 
 const part = fc.constantFrom("", " ", "192.0.2.1", "2001:db8::1", "unknown", " 192.0.2.2 ", "a b");
 
-describe("the address of a caller", () => {
-  it("is the one that Express finds, behind however many proxies", () => {
+describe("the client address", () => {
+  it("equals Express's, behind any number of proxies", () => {
     fc.assert(
       fc.property(fc.array(part, { maxLength: 5 }), fc.nat(4), (parts, proxyHops) => {
         const req = requestFrom("127.0.0.1", parts.length === 0 ? undefined : parts.join(","));

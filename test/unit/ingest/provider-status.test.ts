@@ -48,7 +48,7 @@ it("is not ready before the first observation, and ready afterwards whatever fai
   });
 });
 
-it("says which settings are missing where no provider is usable", async () => {
+it("reports missing settings where no provider is usable", async () => {
   const locked = provider("locked", { feeds: [], missing: ["ID", "SECRET"] });
   expect(await lacking([locked, provider("left-out", { feeds: [] })])).toEqual({
     ok: false,

@@ -11,7 +11,7 @@ const rowAt = (at: number) =>
     { provider: "one", observedAt: START },
   );
 
-it("what is set apart is filed when it was, as far as that can be", () => {
+it("a quarantined record is stored at its own instant where possible", () => {
   expect(rowAt(START - 400 * DAY_MS).at).toBe(START - 400 * DAY_MS);
   expect(rowAt(START).at).toBe(START);
 });
@@ -22,11 +22,11 @@ it.each([
   ["of the year 1000", Date.UTC(1000, 0)],
   ["of no time", Number.NaN],
   ["of no end", Number.POSITIVE_INFINITY],
-])("what is set apart is filed under the day it was seen, once a day: %s", (_, at) => {
+])("a quarantined record is stored under the day it was seen, once a day: %s", (_, at) => {
   expect(rowAt(at).at).toBe(TODAY);
 });
 
-it("what is set apart is found by its feed", () => {
+it("quarantined records can be read by feed", () => {
   expect(rowAt(START).subject).toBe(rejectedSubject({ feed: "mentions", symbol: "AAA" }));
   expect(rejectedSubject({ feed: "bars", symbol: "AAA" })).not.toBe(rowAt(START).subject);
 });

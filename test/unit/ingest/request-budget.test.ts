@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { isRecordedFirst, roomAt, withSent } from "../../../src/ingest/poller-state.ts";
 
-it("never lets a window hold more than the budget, and never waits without need", () => {
+it("never exceeds the budget in any window, and never waits longer than necessary", () => {
   const budgets = fc.record({
     requests: fc.integer({ min: 1, max: 8 }),
     perMs: fc.integer({ min: 1, max: 1_000 }),
@@ -29,7 +29,7 @@ it("never lets a window hold more than the budget, and never waits without need"
   );
 });
 
-it("is recorded before the request where a restart does not restore it", () => {
+it("is saved before the request where a restart does not restore it", () => {
   const notedFirst = (perMs: number) => isRecordedFirst({ requests: 100, perMs });
   expect([1_000, 6_000, 60_000, 3_600_000].map(notedFirst)).toEqual([false, false, true, true]);
 });

@@ -27,8 +27,8 @@ const model = train(
   { seed: 1, onEpoch: () => undefined },
 );
 
-describe("the reader of messages", () => {
-  it("is the lexicon without a file, and says so", async () => {
+describe("the sentiment model", () => {
+  it("defaults to the lexicon, and is labeled as such", async () => {
     const { analyser, polarityOf } = await openSentimentReader(undefined);
     expect(analyser).toEqual({ name: "lexicon", modelSha256: null });
     for (const text of ["profits soar", "shares crash", "the teapot is blue"]) {
@@ -36,7 +36,7 @@ describe("the reader of messages", () => {
     }
   });
 
-  it("is the mean of lexicon and model with one, and names the model's file", async () => {
+  it("is the mean of lexicon and model with a file, and is labeled with it", async () => {
     const text = modelText(model);
     const { analyser, polarityOf } = await openSentimentReader(fileOf(text));
     const modelSha256 = createHash("sha256").update(text).digest("hex");
@@ -54,10 +54,13 @@ describe("the reader of messages", () => {
     ["is no model", () => fileOf("{}"), "The model is not valid"],
     ["is damaged", () => fileOf(modelText(model).replace(/"A/, '"B')), "damaged"],
     ["is too large", () => fileOf("0".repeat(MAX_MODEL_BYTES + 1)), "400001 bytes"],
-  ])("stops the start when it %s, with setting, file and reason", async (_what, file, reason) => {
-    const path = file();
-    const opened = openSentimentReader(path);
-    await expect(opened).rejects.toThrow(`SOCIAL_MODEL: ${path} cannot be used: `);
-    await expect(opened).rejects.toThrow(reason);
-  });
+  ])(
+    "stops the start when the file %s, with setting, file and reason",
+    async (_what, file, reason) => {
+      const path = file();
+      const opened = openSentimentReader(path);
+      await expect(opened).rejects.toThrow(`SOCIAL_MODEL: ${path} cannot be used: `);
+      await expect(opened).rejects.toThrow(reason);
+    },
+  );
 });

@@ -34,7 +34,7 @@ const table = (...of: Parameters<typeof assignProviders>) =>
     [...feeds].join(" "),
   ]);
 
-it("asks the first that has a feed of a class, and leaves out who has nothing more", () => {
+it("the first provider of a feed for a class is polled, and providers without a role are not", () => {
   const first = polled("first", ["bars"], ["crypto"]);
   const second = polled("second", ["bars", "onChain"], ["crypto"]);
   const third = polled("third", ["bars"], ["crypto"]);
@@ -48,7 +48,7 @@ it("asks the first that has a feed of a class, and leaves out who has nothing mo
   ]);
 });
 
-it("asks one for stocks and another for coins", () => {
+it("stocks and coins can have different providers", () => {
   const coins = polled("coins", ["bars"], ["crypto"]);
   const listed = polled("listed", ["bars", "prints"], ["stock", "etf"]);
   expect(table([coins, listed], ALL)).toEqual([
@@ -57,7 +57,7 @@ it("asks one for stocks and another for coins", () => {
   ]);
 });
 
-it("asks everybody who has messages", () => {
+it("every provider of messages is polled", () => {
   const [one, other] = [
     polled("one", ["mentions", "bars"], ["stock", "crypto"]),
     streamed("other", ["mentions", "bars"], ["stock", "crypto"]),

@@ -14,7 +14,7 @@ describe("an application", () => {
     ["7"],
     ["A <3 B"],
     ["Ada>"],
-  ])("can be of %s", (name) => {
+  ])("can have %s", (name) => {
     expect(ApplicationFields.parse({ ...application, name })).toEqual({ ...application, name });
   });
 
@@ -27,11 +27,11 @@ describe("an application", () => {
     ["a script address", "javascript://%0aalert(1)"],
     ["a host that begins with www", "Ada WWW.evil.example"],
     ["a host with a path", "Ada evil.example/free"],
-  ])("cannot be of a name with %s", (_what, name) => {
+  ])("cannot have a name with %s", (_what, name) => {
     expect(ApplicationFields.safeParse({ ...application, name }).success).toBe(false);
   });
 
-  it("drops members that it does not know", () => {
+  it("drops unknown members", () => {
     const more = JSON.parse('{"isAdmin":true,"state":"accepted","__proto__":{"focus":"fund"}}');
     const parsed = ApplicationFields.parse({ ...more, ...application });
     expect(parsed).toEqual(application);
@@ -53,7 +53,7 @@ describe("an inquiry", () => {
     ["See https://host.example/?a=1&b=2", "See https://host.example/?a=1&b=2"],
     ["Ame\u0301lie", "Am\u00e9lie"],
     ["a".repeat(5000), "a".repeat(5000)],
-  ])("keeps %j as it was meant", (message, kept) => {
+  ])("normalizes %j", (message, kept) => {
     expect(InquiryFields.parse({ ...inquiry, message }).message).toBe(kept);
   });
 
@@ -70,7 +70,7 @@ describe("an inquiry", () => {
     ["an image that has no end", "Hello <img src=x onerror=alert(1) "],
     ["no text", 1],
     ["an object", {}],
-  ])("cannot be of %s", (_what, message) => {
+  ])("cannot have %s", (_what, message) => {
     expect(InquiryFields.safeParse({ ...inquiry, message }).success).toBe(false);
   });
 });

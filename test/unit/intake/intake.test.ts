@@ -55,8 +55,8 @@ async function fill({ records }: Pick<Awaited<ReturnType<typeof open>>, "records
   }
 }
 
-describeStores("the intake", (engine) => {
-  it("keeps an application and gives a token for its seat", async () => {
+describeStores("the intake of applications and inquiries", (engine) => {
+  it("stores an application and returns a queue token", async () => {
     const { intake, records, clock } = await open(engine, "files");
     const { queueToken, registeredAt } = await intake.apply(ada);
     expect(queueToken).toMatch(/^queue_[0-9A-Za-z]{32}$/);
@@ -67,7 +67,7 @@ describeStores("the intake", (engine) => {
     expect(application?.id).toMatch(/^app_\w{16}$/);
   });
 
-  it("keeps no token, and no address or name in the audit", async () => {
+  it("stores no token in plain text, and no address or name in the audit log", async () => {
     const { intake, store, audits } = await open(engine, "files");
     await intake.apply(ada);
     const { queueToken } = await calledFrom("192.0.2.7", () => intake.apply(ada));
@@ -83,7 +83,7 @@ describeStores("the intake", (engine) => {
     expect(JSON.stringify(entries)).not.toMatch(/ada|cost/i);
   });
 
-  it("gives a key with the read scopes for a week in the sandbox", async () => {
+  it("returns a key with the read scopes for a week in the sandbox", async () => {
     const { intake, keys, clock } = await open(engine);
     const { queueToken } = await intake.apply(ada);
     const key = await keys.find(queueToken);
@@ -94,7 +94,7 @@ describeStores("the intake", (engine) => {
     expect(await keys.find(queueToken)).toBeUndefined();
   });
 
-  it("gives no key where the market is a real one", async () => {
+  it("returns no key on a real market", async () => {
     for (const mode of ["files", "replay", "live"] as const) {
       const { intake, keys } = await open(engine, mode);
       const { queueToken } = await intake.apply(ada);
@@ -103,7 +103,7 @@ describeStores("the intake", (engine) => {
     }
   });
 
-  it("keeps one seat of an address and what it sent first; each answer is like the first", async () => {
+  it("stores the first application of an address; repeated ones get an equal answer", async () => {
     const { intake, records, keys, clock } = await open(engine);
     const first = await intake.apply(ada);
     clock.now += DAY_MS;
@@ -133,7 +133,7 @@ describeStores("the intake", (engine) => {
     },
   );
 
-  it("keeps one seat when 100 apply at once with one address, and all get a token", async () => {
+  it("stores one application for 100 concurrent ones with one address, and each gets a token", async () => {
     const { intake, records, keys, audits } = await open(engine);
     const answers = await Promise.all(Array.from({ length: 100 }, () => intake.apply(ada)));
     expect(await readApplications(records)).toHaveLength(1);
@@ -145,7 +145,7 @@ describeStores("the intake", (engine) => {
     expect(received).toHaveLength(1);
   });
 
-  it("begins anew when the address is forgotten at the same moment", async () => {
+  it("creates a new application when the address is deleted concurrently", async () => {
     const { intake, keys, records, again } = await open(engine);
     await intake.apply(ada);
     const { queueToken } = await again({
@@ -158,7 +158,7 @@ describeStores("the intake", (engine) => {
     expect((await keys.list()).map(({ id }) => id)).toEqual([(await keys.find(queueToken))?.id]);
   });
 
-  it("keeps an inquiry and gives a reference", async () => {
+  it("stores an inquiry and returns a reference", async () => {
     const { intake, records, clock } = await open(engine);
     const inquiry = { email: ada.email, message: "Two\nlines <3" };
     const { reference, receivedAt } = await intake.contact(inquiry);
@@ -167,7 +167,7 @@ describeStores("the intake", (engine) => {
     expect(await readInquiries(records)).toEqual([{ reference, receivedAt, ...inquiry }]);
   });
 
-  it("forgets inquiries after 180 days, and applications that were not accepted after 400", async () => {
+  it("deletes inquiries after 180 days, and applications not accepted after 400", async () => {
     const { intake, decisions, records, clock } = await open(engine);
     await intake.contact({ email: ada.email, message: "Hello" });
     await intake.apply(ada);
@@ -185,7 +185,7 @@ describeStores("the intake", (engine) => {
     expect(await records.list(slots, { limit: 10 })).toEqual([]);
   });
 
-  it("forgets everything of an address with its group", async () => {
+  it("deletes all data of an address with its group", async () => {
     const { intake, keys, decisions, records, store } = await open(engine);
     const { queueToken } = await intake.apply(ada);
     await intake.contact({ email: ada.email, message: "Hello" });
@@ -202,8 +202,8 @@ describeStores("the intake", (engine) => {
   });
 });
 
-describe("what strangers can have kept", () => {
-  it.each(["application", "queue-token"])("is no more than there are seats (%s)", async (kind) => {
+describe("the number of stored submissions", () => {
+  it.each(["application", "queue-token"])("is bounded (%s)", async (kind) => {
     const opened = await open(embedded);
     await fill(opened, kind);
     await expect(opened.intake.apply(ada)).rejects.toMatchObject({
@@ -217,7 +217,7 @@ describe("what strangers can have kept", () => {
     expect(await opened.intake.contact(inquiry)).toBeDefined();
   });
 
-  it("is no more than there are seats (inquiry)", async () => {
+  it("is bounded (inquiry)", async () => {
     const opened = await open(embedded);
     await fill(opened, "inquiry");
     const inquiry = { email: ada.email, message: "Hello" };
@@ -225,7 +225,7 @@ describe("what strangers can have kept", () => {
     expect(await readInquiries(opened.records)).toEqual([]);
   });
 
-  it("hardly ever hits a taken seat while there are many", async () => {
+  it("rarely collides with a used slot while many are free", async () => {
     const { intake, records } = await open(embedded);
     const messages = Array.from({ length: 300 }, (_, at) => `${at}`);
     await Promise.all(messages.map((message) => intake.contact({ email: ada.email, message })));
@@ -234,7 +234,7 @@ describe("what strangers can have kept", () => {
   });
 });
 
-describeStores("a decision", (engine) => {
+describeStores("a decision on an application", (engine) => {
   async function applied(mode: StoreMode = "live") {
     const opened = await open(engine, mode);
     await opened.intake.apply(ada);
@@ -242,7 +242,7 @@ describeStores("a decision", (engine) => {
     return { ...opened, id: application?.id ?? "" };
   }
 
-  it("lets the applicant in and tells them, once", async () => {
+  it("admits and notifies the applicant, once", async () => {
     const { decisions, intake, records, audits, id } = await applied();
     expect(await intake.isAccepted(ada.email)).toBe(false);
     const [one, ...others] = await Promise.all(
@@ -259,7 +259,7 @@ describeStores("a decision", (engine) => {
     expect(accepted).toEqual([{ action: "application.accepted", actor: "operator", target: id }]);
   });
 
-  it("is about the application that a queue token was given for", async () => {
+  it("finds the application by its queue token", async () => {
     const { decisions, intake, id } = await applied();
     const { queueToken } = await intake.apply(ada);
     expect(await decisions.reject(queueToken)).toMatchObject({ application: { id }, isNew: true });
@@ -267,7 +267,7 @@ describeStores("a decision", (engine) => {
     expect(await intake.isAccepted(ada.email)).toBe(true);
   });
 
-  it("says in its message what the applicant was let into, and where to sign in", async () => {
+  it("states in its e-mail what the applicant has access to, and where to sign in", async () => {
     const { records, clock, keys, id } = await applied();
     const now = () => new Date(clock.now);
     const audit = createAuditor({ hashAddress: (address) => address, now });
@@ -283,7 +283,7 @@ describeStores("a decision", (engine) => {
     expect(text).toMatch(/^https:\/\/signals\.example\/sign-in$/m);
   });
 
-  it("makes a key that is neither in the message nor in the audit", async () => {
+  it("creates a key that is neither in the e-mail nor in the audit log", async () => {
     const { decisions, keys, store, records, id } = await applied();
     const decision = await decisions.accept(id, ["signals:read", "alerts:write"]);
     const key = decision?.key ?? "";
@@ -298,7 +298,7 @@ describeStores("a decision", (engine) => {
     expect(JSON.stringify(await dumped(store))).not.toContain(key.slice(13));
   });
 
-  it("can be taken back, both ways", async () => {
+  it("can be reversed in either direction", async () => {
     const { decisions, intake, id } = await applied();
     await decisions.accept(id);
     expect(await decisions.reject(id)).toMatchObject({ isNew: true });
@@ -308,7 +308,7 @@ describeStores("a decision", (engine) => {
     expect(await intake.isAccepted(ada.email)).toBe(true);
   });
 
-  it("frees the seat, and not one that another took since", async () => {
+  it("frees the slot, unless another application has taken it", async () => {
     const { decisions, records, id } = await applied();
     const taken = async () =>
       (await records.list(slots, { limit: 9 })).filter(({ key }) => key.startsWith("application:"));
@@ -320,14 +320,14 @@ describeStores("a decision", (engine) => {
     expect(await taken()).toHaveLength(1);
   });
 
-  it("stays when the applicant applies again", async () => {
+  it("remains when the applicant applies again", async () => {
     const { decisions, intake, id } = await applied();
     await decisions.accept(id);
     await intake.apply({ ...ada, name: "Mallory" });
     expect(await intake.isAccepted(ada.email)).toBe(true);
   });
 
-  it("is of nobody when there is no such application", async () => {
+  it("fails for an unknown application", async () => {
     const { decisions, audits } = await applied();
     for (const id of ["", "app_", "app_0123456789abcdef", "x".repeat(600), "app_\0"]) {
       expect(await decisions.accept(id), id).toBeUndefined();

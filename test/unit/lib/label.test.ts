@@ -14,7 +14,7 @@ describe("a label", () => {
       "\u4e2d\u6587 \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
       "\u4e2d\u6587 \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
     ],
-  ])("%j becomes %j", (text, label) => {
+  ])("normalizes %j to %j", (text, label) => {
     expect(Label.parse(text)).toBe(label);
   });
 
@@ -33,16 +33,16 @@ describe("a label", () => {
     ["no text", 7],
     ["a list", ["a"]],
     ["null", null],
-  ])("is not %s", (_what, text) => {
+  ])("cannot contain %s", (_what, text) => {
     expect(isLabel(text)).toBe(false);
   });
 
-  it("counts characters, not their halves, after they were put together", () => {
+  it("is counted in characters after normalization, not in UTF-16 units", () => {
     expect(isLabel(`a${"\u{1f600}".repeat(99)}`)).toBe(true);
     expect(isLabel("e\u0301".repeat(100))).toBe(true);
   });
 
-  it("stays as it is when it is checked again", () => {
+  it("is unchanged when it is normalized again", () => {
     const once = Label.parse("  Ame\u0301lie \n 7 ");
     expect(Label.parse(once)).toBe(once);
   });

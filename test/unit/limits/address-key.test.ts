@@ -15,7 +15,7 @@ describe("the key of an address", () => {
     expect(addressKey(ip)).toBe(key);
   });
 
-  it("is one for a whole /56, however it is written, and another for the next", () => {
+  it("is the same for a whole /56 in any notation, and different for the next", () => {
     const site = [
       "2001:db8:0:100::1",
       "2001:DB8:0:1ff:ffff:ffff:ffff:ffff",
@@ -26,7 +26,7 @@ describe("the key of an address", () => {
     expect(addressKey("2001:db8:0:ff::1")).not.toBe(addressKey(site[0]));
   });
 
-  it("is one for everything that is no address", () => {
+  it("is the same for every text that is not an address", () => {
     const garbage = [undefined, "", "unknown", "_hidden", "1.2.3.4, 5.6.7.8", "<script>", "::1::"];
     expect(new Set(garbage.map(addressKey))).toEqual(new Set(["unknown"]));
   });

@@ -3,7 +3,7 @@ import { countInOrder } from "../../../src/limits/count-in-order.ts";
 import { createLimits } from "../../../src/limits/memory-limits.ts";
 
 describe("counting in order", () => {
-  it("goes no further than to the first quota that is exceeded", async () => {
+  it("stops at the first quota that is exceeded", async () => {
     const limits = createLimits({
       overrides: {
         "code-address": { points: 1, windowSeconds: 60 },

@@ -30,7 +30,7 @@ async function lockedFor(limits: Limits, quota: QuotaName, key = "192.0.2.1"): P
 }
 
 describeEngines("lockouts", (engine) => {
-  it.each(["secret-address", "wrong-code"] as const)("begin when %s is used up", async (quota) => {
+  it.each(["secret-address", "wrong-code"] as const)("start when %s is used up", async (quota) => {
     const limits = started(await openStore(engine));
     await guess(limits, quota, 2);
     expect(await lockedFor(limits, quota)).toBe(0);
@@ -38,7 +38,7 @@ describeEngines("lockouts", (engine) => {
     expect(await lockedFor(limits, quota)).toBe(15);
   });
 
-  it("last twice as long each time, at most a day", async () => {
+  it("double each time, up to a day", async () => {
     const store = await openStore(engine);
     const limits = started(store);
     const minutes = [];
@@ -52,7 +52,7 @@ describeEngines("lockouts", (engine) => {
     expect(minutes).toEqual([15, 30, 60, 120, 240, 480, 960, 1440, 1440]);
   });
 
-  it("outlast a restart, and so does how often they began", async () => {
+  it("survive a restart, with their count", async () => {
     const store = await openStore(engine);
     await guess(started(store), "wrong-code", 3);
     const again = await store.reopen();
@@ -63,7 +63,7 @@ describeEngines("lockouts", (engine) => {
     expect(await lockedFor(limits, "wrong-code")).toBe(30);
   });
 
-  it("are forgotten after a quiet day", async () => {
+  it("are deleted after a quiet day", async () => {
     const store = await openStore(engine);
     const limits = started(store);
     await guess(limits, "wrong-code", 3);
@@ -72,20 +72,20 @@ describeEngines("lockouts", (engine) => {
     expect(await lockedFor(limits, "wrong-code")).toBe(15);
   });
 
-  it("lock out nobody who comes from elsewhere, and from nothing else", async () => {
+  it("affect only the same address and the same operation", async () => {
     const limits = started(await openStore(engine));
     await guess(limits, "secret-address", 50);
     expect(await lockedFor(limits, "secret-address", "192.0.2.2")).toBe(0);
     expect(await lockedFor(limits, "wrong-code")).toBe(0);
   });
 
-  it("begin once for guesses that come at once", async () => {
+  it("start once for concurrent guesses", async () => {
     const limits = started(await openStore(engine));
     await Promise.all(Array.from({ length: 40 }, () => guess(limits, "secret-address", 1)));
     expect(await lockedFor(limits, "secret-address")).toBe(15);
   });
 
-  it("begin for no other limit, and keep no address", async () => {
+  it("start for no other limit, and store no address", async () => {
     const { store, ...rest } = await openStore(engine);
     const limits = started({ store, ...rest });
     await guess(limits, "apply", 9);
@@ -99,7 +99,7 @@ describeEngines("lockouts", (engine) => {
 });
 
 describe("limits without a lock", () => {
-  it("ask the store nothing", async () => {
+  it("do not access the store", async () => {
     const limits = createLimits();
     const records = { get: vi.fn(), commit: vi.fn() };
     const locking = withLockouts(limits, {

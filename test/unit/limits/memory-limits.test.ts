@@ -20,13 +20,13 @@ function heapUsed(): number {
   return process.memoryUsage().heapUsed;
 }
 
-describe("limits in memory", () => {
+describe("in-memory limits", () => {
   beforeEach(() => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
   });
 
-  it("allow as many as the quota has points, and no more", async () => {
+  it("allow exactly the points of the quota", async () => {
     const counted = await countTimes(createLimits(five), 7);
     expect(counted.map(({ points, isExceeded }) => [points, isExceeded])).toEqual([
       ...[4, 3, 2, 1, 0].map((points) => [points, false]),
@@ -35,7 +35,7 @@ describe("limits in memory", () => {
     ]);
   });
 
-  it("allow exactly as many of 2,000 at once, whatever else is counted", async () => {
+  it("allow exactly the quota of 2,000 concurrent calls, whatever else is counted", async () => {
     const limits = createLimits({ overrides: { calls: { points: 100, windowSeconds: 60 } } });
     const counted = await Promise.all(
       Array.from({ length: 4000 }, (_, at) => limits.count("calls", at % 2 === 0 ? "a" : `b${at}`)),
@@ -45,14 +45,14 @@ describe("limits in memory", () => {
     expect(counted.filter(({ isExceeded }) => isExceeded)).toHaveLength(1900);
   });
 
-  it("count keys and quotas apart", async () => {
+  it("count keys and quotas separately", async () => {
     const limits = createLimits(five);
     await countTimes(limits, 9, "a");
     expect(await limits.count("apply", "b")).toMatchObject({ points: 4, isExceeded: false });
     expect(await limits.count("apply-day", "a")).toMatchObject({ points: 19, isExceeded: false });
   });
 
-  it("tell when the window ends, which does not move by asking on", async () => {
+  it("report the end of the window, which further calls do not move", async () => {
     const limits = createLimits(five);
     expect(await limits.count("apply", "a")).toMatchObject({ resetMs: 60_000 });
     vi.advanceTimersByTime(59_000);
@@ -64,7 +64,7 @@ describe("limits in memory", () => {
     expect(await limits.count("apply", "a")).toMatchObject({ points: 4, isExceeded: false });
   });
 
-  it("say which quota is meant and how it is set", async () => {
+  it("report the quota and its policy", async () => {
     const limits = createLimits(five);
     expect(await limits.count("apply", "a")).toMatchObject({
       quota: "apply",
@@ -76,7 +76,7 @@ describe("limits in memory", () => {
     });
   });
 
-  it("can be looked at, which counts nothing", async () => {
+  it("can be read without counting", async () => {
     const limits = createLimits(five);
     const untouched = { points: 5, resetMs: 60_000, isExceeded: false };
     expect(await limits.look("apply", "a")).toMatchObject(untouched);
@@ -89,20 +89,20 @@ describe("limits in memory", () => {
     expect(await limits.look("apply", "a")).toMatchObject(untouched);
   });
 
-  it("never allow what has no points", async () => {
+  it("never allow anything with a quota of zero", async () => {
     const limits = createLimits({ overrides: { contact: { points: 0, windowSeconds: 60 } } });
     expect(await limits.look("contact", "a")).toMatchObject({ isExceeded: true });
     expect(await limits.count("contact", "a")).toMatchObject({ points: 0, isExceeded: true });
   });
 
-  it("have the defaults where nothing else is set", async () => {
+  it("have default quotas", async () => {
     const limits = createLimits();
     for (const name of Object.keys(quotas) as QuotaName[]) {
       expect(await limits.look(name, "a")).toMatchObject({ points: quotas[name].points });
     }
   });
 
-  it("forget keys when their window ends, and the oldest when there are too many", async () => {
+  it("drop keys when their window ends, and the oldest beyond the capacity", async () => {
     const limits = createLimits(five);
     await countTimes(limits, 4, "old");
     vi.advanceTimersByTime(1);
@@ -113,7 +113,7 @@ describe("limits in memory", () => {
     vi.advanceTimersByTime(60_000);
   });
 
-  it("set nobody free who has no points left, however many others come", async () => {
+  it("do not evict an exhausted key, however many new keys arrive", async () => {
     const limits = createLimits(five);
     await countTimes(limits, 5, "spent");
     for (let at = 0; at < 40_000; at += 1) await limits.count("apply", `k${at}`);
@@ -122,7 +122,7 @@ describe("limits in memory", () => {
     expect(await limits.look("apply", "spent")).toMatchObject({ points: 5 });
   });
 
-  it("count new keys also when all others have no points left", async () => {
+  it("count new keys even when all others are exhausted", async () => {
     const limits = createLimits({ overrides: { apply: { points: 2, windowSeconds: 60 } } });
     for (let at = 0; at < 20_000; at += 1) await countTimes(limits, 2, `k${at}`);
     await limits.count("apply", "new");
@@ -131,7 +131,7 @@ describe("limits in memory", () => {
     expect(await limits.look("apply", "k1")).toMatchObject({ isExceeded: true });
   });
 
-  it("keep no place for keys whose window has ended", async () => {
+  it("free keys whose window has ended", async () => {
     const limits = createLimits(five);
     for (let at = 0; at < 20_000; at += 1) await countTimes(limits, 5, `k${at}`);
     vi.advanceTimersByTime(60_000);
@@ -140,7 +140,7 @@ describe("limits in memory", () => {
     expect(await limits.look("apply", "a")).toMatchObject({ points: 4 });
   });
 
-  it("take no more room for a long key, and tell long keys apart", async () => {
+  it("hash long keys to a fixed size, and distinguish them", async () => {
     const limits = createLimits(five);
     const long = (end: string) => Buffer.from("x".repeat(8000) + end).toString();
     await countTimes(limits, 3, long("a"));
@@ -151,14 +151,14 @@ describe("limits in memory", () => {
     expect(heapUsed() - before).toBeLessThan(20_000_000);
   });
 
-  it("keep a bounded number of keys", async () => {
+  it("store a bounded number of keys", async () => {
     const limits = createLimits(five);
     const before = heapUsed();
     for (let at = 0; at < 100_000; at += 1) await limits.count("apply", `203.0.113.${at}`);
     expect(heapUsed() - before).toBeLessThan(8_000_000);
   });
 
-  it("take a key whose window begins again for a young one", async () => {
+  it("treat a key with a new window as recent", async () => {
     const limits = createLimits(five);
     await limits.count("apply", "back");
     vi.advanceTimersByTime(60_000);

@@ -59,7 +59,7 @@ const onPostgres = describe.skipIf(postgres.isMissing);
 onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => {
   beforeAll(() => postgres.start(), 3 * PATIENT.timeout);
 
-  it("allow exactly as many of 2,000 at once in three processes", async () => {
+  it("allow exactly the quota of 2,000 concurrent calls in three processes", async () => {
     const first = await openStore(postgres);
     const stores = [first, await first.openBeside(), await first.openBeside()];
     const overrides = { apply: { points: 100, windowSeconds: 60 } };
@@ -75,7 +75,7 @@ onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => 
     expect(told.reduce((sum, points) => sum + points, 0)).toBeLessThanOrEqual(300);
   });
 
-  it("allow exactly as many when counts come one after the other, to any process", async () => {
+  it("allow exactly the quota of sequential calls, in any process", async () => {
     const first = await openStore(postgres);
     const beside = await first.openBeside();
     const processes = [first, beside].map((store) =>
@@ -94,7 +94,7 @@ onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => 
     expect(await processes[0]?.look("apply", "b")).toMatchObject({ points: 5, resetMs: 60_000 });
   });
 
-  it("see in every process what was counted in another", async () => {
+  it("share counts between processes", async () => {
     const first = await openStore(postgres);
     const beside = await first.openBeside();
     const [one, other] = [first, beside].map((store) =>
@@ -108,7 +108,7 @@ onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => 
     expect(await one.look("apply", "a")).toMatchObject({ points: 4 });
   });
 
-  it("ask nothing about a key that is known to have no points left", async () => {
+  it("send no query for a key that is known to be exhausted", async () => {
     const store = await openStore(postgres);
     const counters = noted(countersOf(store));
     const limits = process(store, { counters, overrides: five });
@@ -118,7 +118,7 @@ onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => 
     expect(counters.asked.length).toBe(before);
   });
 
-  it("ask about everything that comes at once in one statement", async () => {
+  it("count concurrent calls in one statement", async () => {
     const store = await openStore(postgres);
     const counters = noted(countersOf(store));
     const limits = process(store, { counters });
@@ -130,7 +130,7 @@ onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => 
     expect(await limits.look("register", "k7")).toMatchObject({ points: 298 });
   });
 
-  it("keep any key, also what no database can hold", async () => {
+  it("accept any key, even one that a database cannot store", async () => {
     const store = await openStore(postgres);
     const counters = countersOf(store);
     const keys = ["nul \0", "half \ud800", "x".repeat(9000), "ünïcode", "", "' ; drop --", "$1"];
@@ -143,7 +143,7 @@ onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => 
     }
   });
 
-  it("are swept when their windows have ended, and not before", async () => {
+  it("are deleted after their windows have ended, and not before", async () => {
     const store = await openStore(postgres);
     const counters = countersOf(store);
     const limits = process(store, { counters, overrides: five });
@@ -214,8 +214,8 @@ function onFake(overrides: SharedLimitsOptions["overrides"]) {
   return { counters, timers, errors, limits };
 }
 
-describe("limits whose database is silent", () => {
-  it("go on in memory after 250 ms, from what was last heard", async () => {
+describe("limits whose database does not answer", () => {
+  it("continue in memory after 250 ms, from the last known counts", async () => {
     const { counters, timers, limits } = onFake(five);
     await countTimes(limits, "apply", 2);
     counters.windows.set("apply a", 3);
@@ -237,7 +237,7 @@ describe("limits whose database is silent", () => {
     expect(counters.asked).toHaveLength(3);
   });
 
-  it("answer at once while it lasts, also for keys that are new", async () => {
+  it("answer at once during the outage, also for new keys", async () => {
     const { counters, timers, limits } = onFake(five);
     counters.hold();
     const first = limits.count("apply", "a");
@@ -248,7 +248,7 @@ describe("limits whose database is silent", () => {
     expect(await limits.look("apply", "k999")).toMatchObject({ points: 4 });
   });
 
-  it("never allow more than the quota in one process, whenever the database falls silent", async () => {
+  it("never allow more than the quota in one process, whenever the outage starts", async () => {
     const { counters, timers, limits } = onFake(five);
     const counted = [];
     for (let at = 0; at < 12; at += 1) {
@@ -261,7 +261,7 @@ describe("limits whose database is silent", () => {
     expect(allowed(counted)).toBe(5);
   });
 
-  it("heal by themselves, and then count together again", async () => {
+  it("recover by themselves, and then share counts again", async () => {
     const { counters, timers, limits } = onFake(five);
     counters.hold();
     const first = limits.count("apply", "a");
@@ -274,7 +274,7 @@ describe("limits whose database is silent", () => {
     expect(counters.windows.get("apply a")).toBe(5);
   });
 
-  it("count once what was answered late", async () => {
+  it("count a late answer once", async () => {
     const { counters, timers, limits } = onFake(five);
     counters.hold();
     const late = limits.count("apply", "a");
@@ -285,7 +285,7 @@ describe("limits whose database is silent", () => {
     expect(await limits.look("apply", "a")).toMatchObject({ points: 4 });
   });
 
-  it("ask a database that refuses no more than once a second, and tell of it", async () => {
+  it("query a failing database at most once a second, and report it", async () => {
     const { counters, timers, errors, limits } = onFake(five);
     counters.fail(
       new Problem("store_unavailable", {
@@ -304,7 +304,7 @@ describe("limits whose database is silent", () => {
     expect(errors).toHaveLength(1);
   });
 
-  it("let nobody wait who asks while another question lasts too long", async () => {
+  it("do not delay callers while a query takes too long", async () => {
     const { counters, timers, limits } = onFake(five);
     counters.hold();
     const first = limits.count("apply", "a");
@@ -315,10 +315,10 @@ describe("limits whose database is silent", () => {
   });
 });
 
-describe("calls on several processes", () => {
+describe("calls counted across processes", () => {
   const calls = { calls: { points: 10, windowSeconds: 60 } };
 
-  it("are told at the first and then once a second, and no call waits", async () => {
+  it("are reported at the first call and then once a second, without delaying a call", async () => {
     const { counters, timers, limits } = onFake(calls);
     counters.hold();
     expect(await countTimes(limits, "calls", 4)).toMatchObject(
@@ -334,7 +334,7 @@ describe("calls on several processes", () => {
     expect(counters.asked).toHaveLength(2);
   });
 
-  it("are refused when all processes together have made too many", async () => {
+  it("are rejected when all processes together exceed the limit", async () => {
     const { counters, timers, limits } = onFake(calls);
     await limits.count("calls", "a");
     counters.windows.set("calls a", 9);
@@ -344,7 +344,7 @@ describe("calls on several processes", () => {
     expect(await limits.count("calls", "a")).toMatchObject({ isExceeded: true });
   });
 
-  it("learn at their first what others have used up already", async () => {
+  it("include at the first call what other processes counted", async () => {
     const { counters, timers, limits } = onFake(calls);
     counters.windows.set("calls a", 10);
     expect(await limits.count("calls", "a")).toMatchObject({ isExceeded: false });
@@ -352,7 +352,7 @@ describe("calls on several processes", () => {
     expect(await limits.count("calls", "a")).toMatchObject({ isExceeded: true });
   });
 
-  it("cost one statement a second however many call", async () => {
+  it("cost one statement a second for any number of calls", async () => {
     const { counters, timers, limits } = onFake({});
     const everybody = async () => {
       for (let at = 0; at < 300; at += 1) await limits.count("calls", `agent:${at}`);
@@ -368,14 +368,14 @@ describe("calls on several processes", () => {
     expect(counters.windows.get("calls agent:7")).toBe(16);
   });
 
-  it("are told when the process ends", async () => {
+  it("are reported when the process ends", async () => {
     const { counters, limits } = onFake(calls);
     await countTimes(limits, "calls", 4);
     await limits.sync();
     expect(counters.windows.get("calls a")).toBe(4);
   });
 
-  it("are limited here while the database is silent, and forgotten with their window", async () => {
+  it("are limited locally while the database does not answer, and dropped with their window", async () => {
     const { counters, timers, limits } = onFake(calls);
     counters.hold();
     expect(allowed(await countTimes(limits, "calls", 30))).toBe(10);

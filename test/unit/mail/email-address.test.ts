@@ -7,7 +7,7 @@ describe("an e-mail address", () => {
     ["  ada@people.example ", "ada@people.example"],
     ["a.d+a_x-1'2@a-b.people.example", "a.d+a_x-1'2@a-b.people.example"],
     [`${"a".repeat(64)}@people.example`, `${"a".repeat(64)}@people.example`],
-  ])("%j is %j", (text, address) => {
+  ])("%j is normalized to %j", (text, address) => {
     expect(EmailAddress.parse(text)).toBe(address);
   });
 
@@ -32,15 +32,15 @@ describe("an e-mail address", () => {
     `${"a".repeat(65)}@people.example`,
     `a@${"b".repeat(63)}.${"c".repeat(63)}.${"d".repeat(63)}.${"e".repeat(63)}.example`,
     "a".repeat(100_000),
-  ])("%j is none", (text) => {
+  ])("%j is invalid", (text) => {
     expect(EmailAddress.safeParse(text).success).toBe(false);
   });
 
-  it.each([undefined, null, 1, ["ada@people.example"], {}])("%j is none", (value) => {
+  it.each([undefined, null, 1, ["ada@people.example"], {}])("%j is invalid", (value) => {
     expect(EmailAddress.safeParse(value).success).toBe(false);
   });
 
-  it("has a group that does not say it", () => {
+  it("has a group name that does not disclose it", () => {
     expect(ofEmail("ada@people.example")).toMatch(/^email:[\w-]{43}$/);
     expect(ofEmail("ada@people.example")).not.toBe(ofEmail("bob@people.example"));
   });

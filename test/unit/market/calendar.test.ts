@@ -42,7 +42,7 @@ describe("the sessions of the New York exchanges", () => {
     ["a president's funeral", "2025-01-09"],
     ["a Saturday", "2014-06-07"],
     ["a Sunday", "2014-06-08"],
-  ])("miss %s (%s)", (_why, date) => {
+  ])("exclude %s (%s)", (_why, date) => {
     expect(isSession(date)).toBe(false);
   });
 
@@ -67,11 +67,11 @@ describe("the sessions of the New York exchanges", () => {
     [2024, 252],
     [2025, 250],
     [2030, 251],
-  ])("of %i are %i", (year, count) => {
+  ])("number in %i %i", (year, count) => {
     expect(sessionsBetween(`${year}-01-01`, `${year}-12-31`)).toHaveLength(count);
   });
 
-  it("follow each other over weekends, holidays and years, in both directions", () => {
+  it("are consecutive over weekends, holidays and years, in both directions", () => {
     expect(nextSession("2012-10-26")).toBe("2012-10-31");
     expect(previousSession("2012-10-31")).toBe("2012-10-26");
     expect(nextSession("2013-12-31")).toBe("2014-01-02");
@@ -85,7 +85,7 @@ describe("the sessions of the New York exchanges", () => {
     }
   });
 
-  it("lie between two dates with both ends, and nowhere when the ends are swapped", () => {
+  it("between two dates include both ends, and are empty when the ends are swapped", () => {
     const week = ["2014-07-01", "2014-07-02", "2014-07-03", "2014-07-07"];
     expect(sessionsBetween("2014-07-01", "2014-07-07")).toEqual(week);
     expect(sessionsBetween("2014-07-05", "2014-07-06")).toEqual([]);
@@ -149,7 +149,7 @@ describe("the session of an instant", () => {
     ["on a Saturday", "2014-06-07T15:00:00Z", "2014-06-09"],
     ["on a holiday before a weekend", "2014-07-04T15:00:00Z", "2014-07-07"],
     ["on New Year's Day", "2014-01-01T15:00:00Z", "2014-01-02"],
-  ])("%s is right", (_when, instant, session) => {
+  ])("%s is correct", (_when, instant, session) => {
     expect(sessionOf(utc(instant))).toBe(session);
   });
 });

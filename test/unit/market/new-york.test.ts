@@ -17,7 +17,7 @@ describe("the instant of a New York time", () => {
     expect(newYorkInstant(date, time)).toBe(utc(instant));
   });
 
-  it("is an hour later for a time that is skipped and the first of a time that comes twice", () => {
+  it("is an hour later for a skipped time, and the first instant of a repeated time", () => {
     expect(newYorkInstant("2015-03-08", "02:30")).toBe(utc("2015-03-08T07:30:00Z"));
     expect(newYorkInstant("2015-11-01", "01:30")).toBe(utc("2015-11-01T05:30:00Z"));
   });
@@ -38,7 +38,7 @@ describe("the New York date of an instant", () => {
     expect(newYorkDate(utc(instant))).toBe(date);
   });
 
-  it("is the same when it is read for many instants, in any order and over clock changes", () => {
+  it("is the same for many instants, in any order and across clock changes", () => {
     const dateOf = newYorkDates();
     const start = utc("2015-03-07T00:00:00Z");
     const instants = Array.from({ length: 300 * 24 }, (_, hour) => start + hour * HOUR_MS);

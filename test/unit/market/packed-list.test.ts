@@ -25,7 +25,7 @@ const pair = fc.record({ name: fc.constantFrom(...NAMES), value: fc.double() });
 const position = fc.integer({ min: -600, max: 600 });
 
 describe("a packed list", () => {
-  it("reads like an array, however it grew", () => {
+  it("reads like an array, however it was built", () => {
     const grown = fc.array(fc.array(pair, { maxLength: 150 }), { maxLength: 4 });
     fc.assert(
       fc.property(grown, position, position, (parts, one, other) => {
@@ -42,7 +42,7 @@ describe("a packed list", () => {
     );
   });
 
-  it("gives a record anew each time, so that nothing done to one reaches the list", () => {
+  it("returns a new record each time, so that changes do not reach the list", () => {
     const list = createPackedList(packing);
     list.push({ name: "one", value: 1 });
     (list.at(0) as { value: number }).value = 2;

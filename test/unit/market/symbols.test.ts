@@ -67,7 +67,7 @@ describe("a symbol", () => {
     ["BTC-EUR", ["BTC-USD"]],
     ["gartner", ["IT"]],
     ["hathaway", ["BRK-B"]],
-  ])("%j is never guessed, only suggested", (symbol, candidates) => {
+  ])("%j is never resolved, only suggested", (symbol, candidates) => {
     const resolution = resolveSymbol(instruments, symbol);
     expect([resolution.kind, candidatesOf(resolution)]).toEqual(["unknown", candidates]);
   });
@@ -78,7 +78,7 @@ describe("a symbol", () => {
     ["T", "IT", "Gartner"],
     ["MET", "META", "Meta Platforms"],
     ["ETC-USD", "ETH-USD", "Ethereum"],
-  ])("%s has no candidate: %s is another company", (symbol, other, name) => {
+  ])("%s has no candidate, since %s is another company", (symbol, other, name) => {
     const list = [instrument(other, name, other.endsWith("USD") ? "crypto" : "stock")];
     expect(candidatesOf(resolveSymbol(list, symbol))).toEqual([]);
   });
@@ -96,7 +96,7 @@ describe("a symbol", () => {
 });
 
 describe("a search", () => {
-  it("finds the beginning of a ticker first, then part of a name", () => {
+  it("ranks the start of a ticker before part of a name", () => {
     expect(symbolsOf(searchInstruments(instruments, "ap"))).toEqual(["APLE", "AAPL"]);
     expect(symbolsOf(searchInstruments(instruments, "hathaway"))).toEqual(["BRK-B"]);
   });
@@ -109,7 +109,7 @@ describe("a search", () => {
     ["mcdonalds", ["MCD"]],
     ["estee", ["EL"]],
     ["coin", ["BTC-USD"]],
-  ])("for %j finds words of a name by their beginnings", (query, found) => {
+  ])("for %j matches the starts of words of a name", (query, found) => {
     const list = [
       ...instruments,
       instrument("BAC", "Bank of America Corp."),

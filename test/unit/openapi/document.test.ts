@@ -23,18 +23,18 @@ const render = (changes: Partial<Site> = {}) =>
 
 const routes = tools.flatMap((tool) => tool.routes.map((route) => ({ tool, route })));
 
-describe("the document", () => {
+describe("the OpenAPI document", () => {
   it("is the same for the same site", () => {
     expect(render()).toBe(render());
   });
 
-  it("has no address but those of the site", () => {
+  it("contains only URLs of the site", () => {
     const [here, there] = [render(), render({ baseUrl: "http://127.0.0.1:1" })];
     expect(here.replaceAll(site.baseUrl, "http://127.0.0.1:1")).toBe(there);
     expect(here).not.toContain("{baseUrl}");
   });
 
-  it("has the version and the name of the site, and says which market it serves", () => {
+  it("has the version and name of the site, and states which market it serves", () => {
     expect(openApi({ ...site, name: "N", version: "1.2.3" }, documents)).toMatchObject({
       info: { title: "N", version: "1.2.3" },
     });
@@ -42,12 +42,12 @@ describe("the document", () => {
     expect(render({ market: "files" })).toContain("time stands still");
   });
 
-  it("promises nothing to agents where they get nothing by themselves", () => {
+  it("promises nothing to unclaimed agents without scopes", () => {
     expect(render()).toContain("An agent registers itself");
     expect(render({ anonymousScopes: [] })).not.toContain("An agent registers itself");
   });
 
-  it("refuses to be silent about a document", () => {
+  it("throws when a well-known document has no description", () => {
     const unknown = { path: "/unknown.json", mediaTypes: ["application/json"] } as const;
     expect(() => openApi(site, [...documents, unknown])).toThrow(/\/unknown\.json/);
   });
@@ -59,7 +59,7 @@ interface ObjectSchema {
   readonly required: readonly string[];
 }
 
-describe("what is said of all answers", () => {
+describe("a statement about all answers", () => {
   const OF_ALL = ["asOf", "market", "sources", "methodVersion"];
   const answers = tools
     .filter(({ scopes }) => !scopes.includes("alerts:write"))
@@ -71,7 +71,7 @@ describe("what is said of all answers", () => {
     });
   const text = JSON.stringify(openApi(site, documents).info);
 
-  it("is said", () => {
+  it("is in the document", () => {
     expect(text).toContain(
       "Every answer about one instrument says `asOf`, `market`, `status`, `sources` and `methodVersion`. Lists of instruments say the same, with a `status` for each item.",
     );
@@ -89,13 +89,13 @@ describe("what is said of all answers", () => {
 const publishedOf = (schema: z.ZodType) => jsonSchema(schema, "output") as unknown as ObjectSchema;
 
 describe("the operations", () => {
-  it("have names of their own", () => {
+  it("have unique ids", () => {
     const ids = operationsWith(documents).map(({ id }) => id);
     expect(ids).toEqual([...new Set(ids)]);
     expect(ids.filter((id) => !/^[a-z]+(_[a-z]+)*$/.test(id))).toEqual([]);
   });
 
-  it("of tools with several routes are told apart by notes, of routes that there are", () => {
+  it("of tools with several routes are distinguished by notes that name existing routes", () => {
     const names = routes.map(({ route: { method, path } }) => `${method} ${path}`);
     expect(notedRoutes.filter((name) => !names.includes(name))).toEqual([]);
     const several = routes.filter(({ tool }) => tool.routes.length > 1);
@@ -105,7 +105,7 @@ describe("the operations", () => {
   });
 
   it.each(routes.map(({ tool, route }) => [`${route.method} ${route.path}`, tool, route] as const))(
-    "at %s take what the tool takes",
+    "at %s have the tool's input",
     (_name, { input, output }, route) => {
       const { takes = [], answers = [] } = notesOf(route);
       expect(takes.filter((name) => !Object.hasOwn(input.shape, name))).toEqual([]);
@@ -117,10 +117,10 @@ describe("the operations", () => {
   );
 });
 
-describe("the reference in short", () => {
+describe("the Markdown reference", () => {
   const text = referenceMarkdown(site, documents);
 
-  it("has every operation, parameter and failure of its own in a few kilobytes", () => {
+  it("has every operation, parameter and specific error in a few kilobytes", () => {
     expect(text).toContain("`GET /api/signals`");
     expect(text).toContain("- Query: `symbol` (string), `symbols` (list of string)");
     expect(text).toContain("- Path: `id`* (string)");
@@ -129,13 +129,13 @@ describe("the reference in short", () => {
     expect(text.length).toBeLessThan(32 * 1024);
   });
 
-  it("names the schema that another extends instead of repeating its members", () => {
+  it("names an extended schema instead of repeating its members", () => {
     expect(text).toContain("- **AlertDetail**: as Alert, and `failures`*");
     expect(text).toContain("- **OAuthProblem**: as Problem, and `error`*");
     expect(text.match(/^- \*\*Alert\*\*: `id`\* \(string\)/gm)).toHaveLength(1);
   });
 
-  it("is Markdown whose code and lists are closed", () => {
+  it("has closed code blocks and lists", () => {
     expect((text.match(/`/g) ?? []).length % 2).toBe(0);
     expect(text.match(/^#{1,3} /gm)?.[0]).toBe("# ");
     expect(text).not.toMatch(/undefined|\[object/);

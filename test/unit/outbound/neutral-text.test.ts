@@ -13,11 +13,11 @@ describe("untrusted text", () => {
     ["\u202egnp.exe\u202c\u2066\u200f\u061c", "\ufffdgnp.exe\ufffd\ufffd\ufffd\ufffd"],
     ["lines\u2028and\u2029paragraphs", "lines\ufffdand\ufffdparagraphs"],
     ["half \ud800 pair", "half \ufffd pair"],
-  ])("is kept, save for what does something: %j", (text, expected) => {
+  ])("is unchanged except for control characters: %j", (text, expected) => {
     expect(neutralText(text)).toBe(expected);
   });
 
-  it("does not change when neutralized again", () => {
+  it("is unchanged when it is neutralized again", () => {
     const anything = fc.string({ unit: "binary" });
     fc.assert(
       fc.property(anything, (text) => {

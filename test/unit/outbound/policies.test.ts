@@ -44,7 +44,7 @@ describe("a URL", () => {
     "https://localhost.example.com/",
     "https://notlocalhost.com/",
     "https://internal.example.com/",
-  ])("of a public host is right: %s", (url) => {
+  ])("of a public host is valid: %s", (url) => {
     expect(urlFault(url, {})).toBeUndefined();
   });
 
@@ -75,7 +75,7 @@ describe("a URL", () => {
     ["not public", "https://127.0.0.1\\.example.com/"],
     ["not public", "https://127.0.0.1?.example.com/"],
     ["not public", "https://127.\t0.0.1/"],
-  ])("says what is wrong: %s in %j", (fault, url) => {
+  ])("reports the fault: %s in %j", (fault, url) => {
     expect(urlFault(url, {})).toContain(fault);
   });
 

@@ -35,7 +35,7 @@ describe("Retry-After", () => {
     "GMT",
     "Sun, 99 Nov 1994 08:49:37 GMT",
     ["1", "2"],
-  ])("is nothing when it cannot be read: %j", (field) => {
+  ])("is undefined when it cannot be parsed: %j", (field) => {
     expect(retryAfterMs(field, EXAMPLE)).toBeUndefined();
   });
 });

@@ -13,18 +13,18 @@ import {
 } from "../../../../src/http/pages/elements.ts";
 import { html } from "../../../../src/http/pages/html.ts";
 
-describe("a stranger's text", () => {
-  it("is kept apart from what surrounds it", () => {
+describe("untrusted text", () => {
+  it("is isolated from its surroundings", () => {
     expect(stranger("שלום").toString()).toBe('<bdi class="stranger">שלום</bdi>');
     expect(stranger("<b>").toString()).toBe('<bdi class="stranger">&lt;b&gt;</bdi>');
   });
 
-  it("ends after 100 characters, and says that it does", () => {
+  it("is truncated after 100 characters, with an ellipsis", () => {
     expect(stranger("x".repeat(100)).toString()).toContain(`>${"x".repeat(100)}<`);
     expect(stranger("😀".repeat(101)).toString()).toContain(`>${"😀".repeat(100)}…<`);
   });
 
-  it("is shown whole when it is a host or an address, to its end in any case", () => {
+  it("is shown in full when it is a host or a URL", () => {
     const host = `${"a.".repeat(120)}evil.example`;
     const address = `https://${host}/${"x".repeat(250)}`;
     for (const site of [host, address]) {
@@ -37,18 +37,18 @@ describe("a stranger's text", () => {
   });
 
   it.each(["\u202E", "\u2066", "\u200F", "\u0007", "\u2028", "\n", "\uD800", "\u061C"])(
-    "shows that it had %j in it",
+    "shows a replacement for %j",
     (trick) => {
       expect(stranger(`a${trick}b`).toString()).toContain(">a\uFFFDb<");
     },
   );
 
-  it.each([undefined, "", "  "])("is no name when it is %j", (name) => {
+  it.each([undefined, "", "  "])("is not a usable name when it is %j", (name) => {
     expect(unverifiedName(name).toString()).toContain("no name given");
     expect(unverifiedTitle("Agent", name).toString()).toBe("Agent without a name");
   });
 
-  it("is said to be what somebody calls themselves, and that nobody checked it", () => {
+  it("is labeled as a name that the client chose, and as unverified", () => {
     const shown = unverifiedName("Verified Bank").toString();
     expect(shown).toMatch(
       /^calls itself “<bdi[^>]*>Verified Bank<\/bdi>” <span[^>]*>not verified</,
@@ -57,8 +57,8 @@ describe("a stranger's text", () => {
   });
 });
 
-describe("a point in time", () => {
-  it("is read by people in UTC, and by programs", () => {
+describe("a timestamp", () => {
+  it("is shown in UTC, with a machine-readable time", () => {
     expect(moment(Date.UTC(2026, 0, 2, 3, 4, 5)).toString()).toBe(
       '<time datetime="2026-01-02T03:04:05.000Z">2 January 2026, 03:04 UTC</time>',
     );
@@ -66,7 +66,7 @@ describe("a point in time", () => {
 });
 
 describe("the last use", () => {
-  it("is never before the thing was made, though it is noted by the hour", () => {
+  it("is never before the creation, although it is recorded by the hour", () => {
     const [hour, madeAt] = [Date.UTC(2026, 10, 21, 5), Date.UTC(2026, 10, 21, 5, 40)];
     expect(String(lastUse(hour, madeAt))).toContain("05:40 UTC");
     expect(String(lastUse(hour + 3_600_000, madeAt))).toContain("06:00 UTC");
@@ -74,10 +74,10 @@ describe("the last use", () => {
   });
 });
 
-describe("a field", () => {
+describe("a form field", () => {
   const attributes = html`type="text"`;
 
-  it("has a label, and is read with its hint and its error", () => {
+  it("has a label, and its hint and error as description", () => {
     const errors = [{ id: "code", text: "Wrong." }];
     const shown = field({
       id: "code",
@@ -93,20 +93,20 @@ describe("a field", () => {
     expect(shown).toContain('aria-invalid="true"');
   });
 
-  it("points to nothing that is not there", () => {
+  it("references no missing element", () => {
     const shown = field({ id: "code", label: "Code", attributes }).toString();
     expect(shown).not.toMatch(/aria-/);
     expect(shown).not.toContain("value=");
   });
 
-  it("keeps what was typed as text", () => {
+  it("escapes its value", () => {
     const shown = field({ id: "name", label: "Name", value: '"><script>', attributes }).toString();
     expect(shown).toContain('value="&quot;&gt;&lt;script&gt;"');
   });
 });
 
 describe("a form", () => {
-  it("carries the token of the browser and what is hidden", () => {
+  it("has the CSRF token and the hidden fields", () => {
     const where = { action: "/claim", formToken: "t", hidden: { code: '"' } };
     const shown = form(where, html`<button>Go</button>`).toString();
     expect(shown).toContain('<form method="post" action="/claim">');
@@ -114,14 +114,14 @@ describe("a form", () => {
     expect(shown).toContain('<input type="hidden" name="code" value="&quot;">');
   });
 
-  it("names its errors first, each with a link to its field", () => {
+  it("lists its errors first, each with a link to its field", () => {
     expect(errorSummary([])).toBeUndefined();
     const shown = errorSummary([{ id: "scope-0", text: "Choose." }])?.toString();
     expect(shown).toContain('role="alert"');
     expect(shown).toContain('<a href="#scope-0">Choose.</a>');
   });
 
-  it("ticks the scopes that are chosen, and says what each allows", () => {
+  it("selects the chosen scopes, and explains each", () => {
     const chosen = new Set(["factor:read"]);
     const offered = ["signals:read", "factor:read"] as const;
     const shown = scopeChoice({ legend: "Access", offered, chosen }).toString();

@@ -4,8 +4,8 @@ import { type Content, html } from "../../../../src/http/pages/html.ts";
 
 const write = (content: Content) => html`<p title="${content}">${content}</p>`.toString();
 
-describe("html", () => {
-  it("writes what stands in the template as it is", () => {
+describe("the html template tag", () => {
+  it("writes the literal parts of the template unchanged", () => {
     expect(html`<b class="x">a &amp; b</b>`.toString()).toBe('<b class="x">a &amp; b</b>');
     expect(html`\u2014 \\ ${""}`.toString()).toBe("\u2014 \\ ");
   });
@@ -22,11 +22,11 @@ describe("html", () => {
     ["$& $1", "$&amp; $1"],
     ["\u0000 \u2028 \u{1F600} ä", "\u0000 \u2028 \u{1F600} ä"],
     ["", ""],
-  ])("takes text as text, between tags and in an attribute: %j", (text, written) => {
+  ])("escapes text between tags and in an attribute: %j", (text, written) => {
     expect(write(text)).toBe(`<p title="${written}">${written}</p>`);
   });
 
-  it("keeps an attribute together that another kind of quote surrounds", () => {
+  it("escapes either quote in an attribute", () => {
     expect(html`<a title='${"'>x"}'>`.toString()).toBe("<a title='&#39;&gt;x'>");
   });
 
@@ -38,26 +38,26 @@ describe("html", () => {
     expect(write(content)).toBe(`<p title="${content}">${content}</p>`);
   });
 
-  it("takes what another template made as markup, however deep, and escapes its text once", () => {
+  it("nests the result of other templates, and escapes text once", () => {
     const inner = html`<i>${"<&>"}</i>`;
     const middle = html`<b>${inner}</b>`;
     expect(html`<p>${middle}</p>`.toString()).toBe("<p><b><i>&lt;&amp;&gt;</i></b></p>");
   });
 
-  it("joins lists without anything between, and lists in lists", () => {
+  it("joins lists without separators, also nested ones", () => {
     const items: Content = ["<a>", html`<b>`, undefined, [1, ["'"], false]];
     expect(html`<p>${items}</p>`.toString()).toBe("<p>&lt;a&gt;<b>1&#39;</p>");
     expect(html`<p>${[]}</p>`.toString()).toBe("<p></p>");
   });
 
-  it("takes nothing for markup that only looks like what it makes", () => {
+  it("treats no object as markup that only resembles it", () => {
     const forged = { toString: () => "<script>" } as unknown as Content;
     expect(html`${forged}`.toString()).toBe("&lt;script&gt;");
     const copied = Object.assign(Object.create(null), { text: "<b>", toString: () => "<b>" });
     expect(html`${copied as Content}`.toString()).toBe("&lt;b&gt;");
   });
 
-  it("leaves no character of any text that could end it, and loses none", () => {
+  it("escapes every delimiter of any text, and loses no character", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
         const written = html`${text}`.toString();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { returnTo, withReturn } from "../../../../src/http/pages/return-to.ts";
 
-describe("the way back after a sign-in", () => {
+describe("the return path after a sign-in", () => {
   it.each([
     "/",
     "/market/BRK-B",
@@ -11,7 +11,7 @@ describe("the way back after a sign-in", () => {
     "/claim?agent=https%3A%2F%2Fagent.example%2Fid",
     "/claim?attempt=Zm9vYmFy_-",
     "/oauth/interaction/dXNZMvNzs_V7kzGxH4HPuvbRtUNwcYMAnrrGEkGqoqh",
-  ])("leads to %s", (place) => {
+  ])("is %s", (place) => {
     expect(returnTo(place)).toBe(place);
   });
 
@@ -47,11 +47,11 @@ describe("the way back after a sign-in", () => {
     7,
     ["/claim"],
     { toString: () => "/claim" },
-  ])("leads to the account and not to %j", (place) => {
+  ])("is the account page for %j", (place) => {
     expect(returnTo(place)).toBe("/account");
   });
 
-  it("stands in an address as one parameter", () => {
+  it("is encoded as one query parameter", () => {
     const address = new URL(withReturn("/sign-in", "/claim?agent=a%26b"), "http://localhost");
     expect([...address.searchParams]).toEqual([["return_to", "/claim?agent=a%26b"]]);
   });

@@ -39,14 +39,17 @@ function readToml(text: string): Readonly<Record<string, Readonly<Record<string,
 }
 
 describe("the configuration of a client", () => {
-  it.each(clients)("of $name is complete, and says how it gets its token", ({ intro, code }) => {
-    expect(intro).toMatch(/\b(?:token|key)\b/);
-    expect(intro).toMatch(/\.$/);
-    expect(code.trim()).toBe(code);
-    expect(code).toContain(base);
-  });
+  it.each(clients)(
+    "of $name is complete, and states how the client gets its token",
+    ({ intro, code }) => {
+      expect(intro).toMatch(/\b(?:token|key)\b/);
+      expect(intro).toMatch(/\.$/);
+      expect(code.trim()).toBe(code);
+      expect(code).toContain(base);
+    },
+  );
 
-  it("is of the form that each program reads", () => {
+  it("has the format of each program", () => {
     const url = `${base}/mcp`;
     const json = (name: string) => JSON.parse(client(name).code);
     expect(json("Cursor")).toEqual({ mcpServers: { "market-signal": { url } } });
@@ -62,7 +65,7 @@ describe("the configuration of a client", () => {
     );
   });
 
-  it("leads by OAuth to where a client registers itself", async () => {
+  it("starts OAuth for clients that register themselves", async () => {
     const { url } = JSON.parse(client("Cursor").code).mcpServers["market-signal"];
     const refused = await postJson(url, { jsonrpc: "2.0", id: 1, method: "tools/list" });
     const challenge = refused.headers.get("www-authenticate") ?? "";
@@ -77,7 +80,7 @@ describe("the configuration of a client", () => {
     });
   });
 
-  it("takes an API key where it says so", async () => {
+  it("uses an API key where it says so", async () => {
     const { code, intro } = client("Other clients, with an API key");
     const key = await town.person().createKey(["signals:read"]);
     const { url, headers } = JSON.parse(code.replace("YOUR_API_KEY", key)).mcpServers[
@@ -90,22 +93,25 @@ describe("the configuration of a client", () => {
   });
 });
 
-describe("the commands for a shell", () => {
-  it("register an agent, get a token and call a tool as they stand", async () => {
+describe("the shell commands", () => {
+  it("register an agent, get a token and call a tool, unchanged", async () => {
     const { stdout, stderr } = await sh(client("curl").code);
     expect(stderr).toBe("");
     expect(stdout).toMatch(/"symbol":"\w+\.SIM"/);
     expect(stdout).not.toContain('"isError":true');
   });
 
-  it.each(["factor:read", "darkpool:read"] as const)("ask what %s alone allows", async (scope) => {
-    const { base: baseUrl } = await startTown({ ANONYMOUS_SCOPES: scope });
-    const { code } = client("curl", connect({ baseUrl, anonymousScopes: [scope] }));
-    const { stdout, stderr } = await sh(code);
-    expect([stderr, stdout]).toEqual(["", expect.stringContaining('"name":"get_signal"')]);
-  });
+  it.each(["factor:read", "darkpool:read"] as const)(
+    "request what %s alone permits",
+    async (scope) => {
+      const { base: baseUrl } = await startTown({ ANONYMOUS_SCOPES: scope });
+      const { code } = client("curl", connect({ baseUrl, anonymousScopes: [scope] }));
+      const { stdout, stderr } = await sh(code);
+      expect([stderr, stdout]).toEqual(["", expect.stringContaining('"name":"get_signal"')]);
+    },
+  );
 
-  it("take an API key that is set, and register nobody then", async () => {
+  it("use an API key that is set, and then register no agent", async () => {
     const { code, intro } = client("curl");
     const [, variable = ""] = /set (\w+) to it first/.exec(intro) ?? [];
     const key = await town.person().createKey(["signals:read"]);
@@ -113,7 +119,7 @@ describe("the commands for a shell", () => {
     expect(stdout).toContain('"symbol"');
   });
 
-  it("need an API key where nothing is given to agents, and say so", async () => {
+  it("require an API key where unclaimed agents have no scopes, and say so", async () => {
     const closed = await startTown({ ANONYMOUS_SCOPES: " " });
     const { code, intro } = client("curl", connect({ baseUrl: closed.base, anonymousScopes: [] }));
     await expect(sh(code)).rejects.toMatchObject({ stderr: expect.stringContaining("401") });
@@ -122,7 +128,7 @@ describe("the commands for a shell", () => {
     expect((await sh(code, { [variable]: key })).stdout).toContain('"symbol"');
   });
 
-  it("name the variable that the configuration of Codex names", () => {
+  it("name the environment variable of the Codex configuration", () => {
     const [, variable] = /set (\w+) to it first/.exec(client("curl").intro) ?? [];
     expect(client("OpenAI Codex").intro).toContain(`bearer_token_env_var = "${variable}"`);
   });
@@ -132,7 +138,7 @@ describe("the home page in Markdown", () => {
   const { ordinary } = sites;
   const markdown = homeMarkdown({ ...ordinary, baseUrl: base });
 
-  it("says what this is, then how to start, then what there is", () => {
+  it("states what the service is, then how to start, then what it offers", () => {
     expect(markdown.match(/^#+ .*$/gm)).toEqual([
       ...[
         "# Market Signal and Verification Service",
@@ -151,7 +157,7 @@ describe("the home page in Markdown", () => {
     expect(markdown).not.toContain("\n\n\n");
   });
 
-  it("leads in three steps to a call", async () => {
+  it("leads to a call in three steps", async () => {
     const [, register = "", body = ""] =
       /^1\. .*`POST (\S+)` with `(\{.*\})`/m.exec(markdown) ?? [];
     const registered = await postJson(register, JSON.parse(body));
@@ -172,7 +178,7 @@ describe("the home page in Markdown", () => {
     expect(called.status).toBe(200);
   });
 
-  it("leads nowhere that is not there", async () => {
+  it("has no broken links", async () => {
     const prose = markdown.replace(/^```.*?^```$/gms, "");
     const links = Array.from(prose.matchAll(/https?:\/\/[^\s)`"]+/g), ([link]) => link);
     const addresses = [...new Set(links.map((link) => link.replace(/[.,]$/, "")))];
@@ -187,7 +193,7 @@ describe("the home page in Markdown", () => {
     );
   });
 
-  it("sends agents to a person where nothing is open to them", () => {
+  it("refers agents to a person where unclaimed agents have no scopes", () => {
     const closed = homeMarkdown(sites["for people only"]);
     expect(closed).toContain("1. Ask the person you work for");
     expect(closed).not.toMatch(/^\d\. Register/m);

@@ -20,16 +20,16 @@ const read = (figure: Html) => {
   return [textOf(String(figure).replace(/<\/?data[^>]*>/g, "")), exact];
 };
 
-describe("a text", () => {
-  it("has one kind of minus, and keeps its hyphens", () => {
+describe("formatted text", () => {
+  it("uses one minus sign, and preserves hyphens", () => {
     expect(withMinus("Off-exchange pressure (z -1.05), -$3, 2014-01-02.")).toBe(
       "Off-exchange pressure (z −1.05), −$3, 2014-01-02.",
     );
   });
 });
 
-describe("a figure", () => {
-  it("has the exact value beside the one that is shown", () => {
+describe("a formatted number", () => {
+  it("has the exact value next to the rounded one", () => {
     expect(read(points(23.94810786621061))).toEqual(["+23.9", "23.94810786621061"]);
     expect(read(points(-7.25))).toEqual(["−7.3", "-7.25"]);
     expect(read(fixed(2)(-1.0049))).toEqual(["−1.00", "-1.0049"]);
@@ -40,13 +40,13 @@ describe("a figure", () => {
     expect(read(plain(123_456_789))).toEqual(["123.5M", "123456789"]);
   });
 
-  it("has no sign when it rounds to nothing", () => {
+  it("has no sign when it rounds to zero", () => {
     expect(read(points(-0.04))).toEqual(["0.0", "-0.04"]);
     expect(read(points(0.04))).toEqual(["0.0", "0.04"]);
     expect(read(points(0))).toEqual(["0.0", "0"]);
   });
 
-  it("is a dash when it is missing, never nothing or 0", () => {
+  it("is a dash when it is missing, never empty or 0", () => {
     for (const format of [points, fixed(2), percent(0), whole, shortUsd, plain]) {
       expect(read(format(null))).toEqual(["–", undefined]);
     }
@@ -60,7 +60,7 @@ describe("a figure", () => {
   });
 });
 
-describe("a time", () => {
+describe("a formatted time", () => {
   it("is in UTC, to the minute, to the second, or a date", () => {
     expect(String(when("2026-11-21T05:00:30.000Z"))).toBe(
       '<time datetime="2026-11-21T05:00:30.000Z">21 Nov 2026, 05:00</time>',

@@ -3,8 +3,8 @@ import { addressOf, filterOf, MAX_SEARCH } from "../../../../../src/http/pages/h
 
 const asked = (query: string) => filterOf(new URLSearchParams(query));
 
-describe("the filter of an address", () => {
-  it("asks for everything when nothing is said, or fields are empty", () => {
+describe("the filter in a URL", () => {
+  it("selects everything when it is missing or its fields are empty", () => {
     for (const query of ["", "q=&class=&signal=&sort=&page=", "q=%20"]) {
       const { filter, errors } = asked(query);
       expect(errors).toEqual([]);
@@ -12,12 +12,12 @@ describe("the filter of an address", () => {
     }
   });
 
-  it("takes each field", () => {
+  it("reads each field", () => {
     const { filter } = asked("q=%20alder&class=stock&signal=LONG&sort=score&page=3");
     expect(filter).toEqual({ q: "alder", class: "stock", signal: "LONG", sort: "score", page: 3 });
   });
 
-  it("leaves alone what it does not know", () => {
+  it("ignores unknown fields", () => {
     expect(asked("utm_source=mail&__proto__=x&constructor=y").errors).toEqual([]);
   });
 
@@ -33,19 +33,19 @@ describe("the filter of an address", () => {
     ["page=1e3", "market"],
     ["page=999999999999", "market"],
     ["page=x", "market"],
-  ])("refuses %s and says where", (query, id) => {
+  ])("rejects %s and names the field", (query, id) => {
     const { filter, errors } = asked(query);
     expect(errors).toEqual([{ id, text: expect.stringMatching(/\.$/) }]);
     expect(filter).toEqual({});
   });
 
-  it("says all that is wrong, and shows again what was typed, within bounds", () => {
+  it("reports every error, and repeats the input in bounded length", () => {
     const { errors, search } = asked(`q=${"b".repeat(10_000)}&class=bond&page=0`);
     expect(errors.map(({ id }) => id)).toEqual(["q", "class", "market"]);
     expect(search).toHaveLength(2 * MAX_SEARCH);
   });
 
-  it("reads its own address", () => {
+  it("parses the URL that it writes", () => {
     const { filter } = asked("q=a%26b%3Dc+d&signal=WAIT&page=2");
     const address = addressOf(filter);
     expect(filterOf(new URL(address, "http://localhost").searchParams).filter).toEqual(filter);

@@ -28,8 +28,8 @@ const drawings = (svg: string) => svg.split("</svg>").slice(0, 2);
 
 const rounded = (heights: readonly number[]) => heights.map((height) => Math.round(height));
 
-describe("the drawing of a score history", () => {
-  it("has every score and every smoothed score at its height, on an axis from 0 to 100", () => {
+describe("the chart of a score history", () => {
+  it("places every score and smoothed score on an axis from 0 to 100", () => {
     const scores = [0, 100, 50, 75];
     const smoothed = [40, 55, 30, 90];
     for (const svg of drawings(drawn(scores, { smoothed }))) {
@@ -38,7 +38,7 @@ describe("the drawing of a score history", () => {
     }
   });
 
-  it("has a level where LONG begins, and one where SHORT begins", () => {
+  it("marks the entry levels of LONG and SHORT", () => {
     const thresholds = { ...THRESHOLDS, enterLong: 71, enterShort: 22 };
     for (const svg of drawings(drawn([40, 60], { thresholds }))) {
       expect(rounded(heightsOf(svg, "var(--up)"))).toEqual([71, 71]);
@@ -46,14 +46,14 @@ describe("the drawing of a score history", () => {
     }
   });
 
-  it("has no style of its own, which the policy of the pages forbids, and no size", () => {
+  it("has no inline style, which the content security policy forbids, and no fixed size", () => {
     const svg = drawn([40, 60]);
     expect(svg).not.toMatch(/style|class="zr|ecmeta|<svg[^>]* width=/);
     expect(svg.match(/<svg /g)).toHaveLength(2);
     expect(svg).toMatch(/viewBox="0 0 340 220"[\s\S]*viewBox="0 0 1040 280"/);
   });
 
-  it("names a month once", () => {
+  it("labels a month once", () => {
     const svg = drawn(Array.from({ length: 120 }, () => 50));
     for (const one of drawings(svg)) {
       const months = [...one.matchAll(/>(\w{3} 2014)</g)].map(([, month]) => month);
@@ -62,7 +62,7 @@ describe("the drawing of a score history", () => {
     }
   });
 
-  it("tells short market days apart by the time, and long ones by the month", () => {
+  it("labels short market days by time, and long ones by month", () => {
     expect(drawn([40, 60])).toContain("Jan 2014");
     expect(drawn([40, 60], { dayMs: 60_000 })).toContain("21:00");
   });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { pointsBar } from "../../../../../src/http/pages/home/marks.ts";
 
-it("a bar for which there is no room says so by a gap, on its side", () => {
+it("a bar without space is drawn as a gap on its side", () => {
   expect(String(pointsBar(41.4))).not.toContain("gap");
   expect(String(pointsBar(50))).not.toContain("gap");
   expect(String(pointsBar(51.6))).toContain('<rect class="gap" x="92"');
