@@ -258,7 +258,7 @@ it("no attack made the service log a failure of its own", () => {
 });
 
 describe("agents that one person gets by assertions", () => {
-  it("are a thousand, of which the oldest gives way", async () => {
+  it("are a thousand, also when many come at once; the oldest gives way", async () => {
     const { records } = town.service.state.store;
     const enter = async () => {
       const answer = await postJson(`${base}/oauth/register`, {
@@ -284,5 +284,8 @@ describe("agents that one person gets by assertions", () => {
     expect(ids).toHaveLength(1_000);
     expect(ids).not.toContain(first.key);
     expect(ids).toContain(latest);
+
+    await Promise.all(Array.from({ length: 10 }, enter));
+    expect(await records.list(clients, { group, limit: 2_000 })).toHaveLength(1_000);
   });
 });

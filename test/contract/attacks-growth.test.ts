@@ -7,9 +7,16 @@ import { collection, type Records } from "../../src/store/port/records.ts";
 import { getWith } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
-import { describeStores, type Engine, embedded, openStore } from "../support/stores.ts";
+import {
+  describeEngines,
+  describeStores,
+  type Engine,
+  embedded,
+  openStore,
+  slowed,
+} from "../support/stores.ts";
 import { startTown } from "../support/town.ts";
-import { consented, createVisitor, exchange } from "../support/visitor.ts";
+import { type Consented, consented, createVisitor, exchange } from "../support/visitor.ts";
 import { textOf } from "../support/web.ts";
 
 const refreshTokens = collection<object>("oidc:RefreshToken");
@@ -188,27 +195,66 @@ describe("refresh tokens that are in use", () => {
   });
 });
 
-describe("applications that a person lets act for them", () => {
-  const expiring = { ttlMs: 86_400_000 };
-
-  /** Lets so many others act for a person. @returns Their grants. */
-  async function letAct(records: Records, accountId: string, count: number) {
-    const keys = Array.from({ length: count }, (_, at) => `grant-${at}`);
-    const steps = keys.map((key) => {
-      const clientId = `client-${key}`;
-      const groups = [belongingTo(accountId), issuedTo(clientId), underGrant(key)];
-      const value = { accountId, clientId, redirectOrigins: ["https://app.example"], iat: 1 };
-      return put(grants, { key, value, groups, ...expiring });
+describeEngines("refresh tokens that begin at once", (engine) => {
+  it("are a hundred of an application at most", async () => {
+    const { records, server, person, client } = await build(engine, slowed);
+    const [grant] = await records.list(grants, { limit: 1 });
+    const copies = Array.from({ length: 97 }, (_, at) => {
+      const groups = [underGrant(grant?.key ?? ""), `refresh-chain:${at}`];
+      return put(refreshTokens, { key: `copy-${at}`, value: {}, groups });
     });
-    expect(await records.commit(steps)).toBe(true);
-    return keys;
-  }
+    expect(await records.commit(copies)).toBe(true);
+    const forms: Consented["form"][] = [];
+    for (let at = 0; at < 8; at += 1) {
+      forms.push((await consented(server, person, { client })).form);
+    }
+    const answers = await Promise.all(forms.map((form) => exchange(server, form)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(await keptIn(records)).toBe(100);
+  });
+});
 
-  const ofAccount = async (records: Records, accountId: string) =>
-    (await records.list(grants, { group: belongingTo(accountId), limit: 1_000 })).map(
-      ({ key }) => key,
-    );
+const expiring = { ttlMs: 86_400_000 };
 
+/** Lets so many others act for a person. @returns Their grants. */
+async function letAct(records: Records, accountId: string, count: number) {
+  const keys = Array.from({ length: count }, (_, at) => `grant-${at}`);
+  const steps = keys.map((key) => {
+    const clientId = `client-${key}`;
+    const groups = [belongingTo(accountId), issuedTo(clientId), underGrant(key)];
+    const value = { accountId, clientId, redirectOrigins: ["https://app.example"], iat: 1 };
+    return put(grants, { key, value, groups, ...expiring });
+  });
+  expect(await records.commit(steps)).toBe(true);
+  return keys;
+}
+
+const ofAccount = async (records: Records, accountId: string) =>
+  (await records.list(grants, { group: belongingTo(accountId), limit: 1_000 })).map(
+    ({ key }) => key,
+  );
+
+describeEngines("applications that a person lets act for them at once", (engine) => {
+  it("are a hundred at most", async () => {
+    const { records, clock } = await openStore(engine);
+    clock.now = Date.now();
+    const server = await startAuthServer({ records: slowed(records), now: () => new Date() });
+    const person = createVisitor(server);
+    const accountId = await person.signIn();
+    await letAct(records, accountId, 98);
+    const pages: URL[] = [];
+    for (let at = 0; at < 8; at += 1) {
+      const { client_id } = await registerPublic(server.local);
+      const { url } = authorizationRequest(server.local, { client_id });
+      pages.push((await person.open(url)).url);
+    }
+    const answers = await Promise.allSettled(pages.map((page) => person.authorize(page)));
+    expect(answers.filter(({ status }) => status === "fulfilled")).toHaveLength(2);
+    expect(await ofAccount(records, accountId)).toHaveLength(100);
+  });
+});
+
+describe("applications that a person lets act for them", () => {
   it("are a hundred; one of them that asks again takes its own place", async () => {
     const { records } = await openStore(embedded);
     const server = await startAuthServer({ records, now: () => new Date() });

@@ -2,13 +2,21 @@ import { type AdapterPayload, errors, Provider } from "oidc-provider";
 import { networksOf } from "../../limits/address-key.ts";
 import { insert, replace, update } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
-import type { Operation, Stored } from "../../store/port/records.ts";
+import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { accessRevocation, type GrantRecord, grants } from "../accounts/grants.ts";
 import { agentRemoval, dependentAgentsRemoval, roomForAsserted } from "../accounts/own-agents.ts";
-import { type Agent, type ClientRecord, clients, isAudited, issuedTo } from "../agents/agent.ts";
+import {
+  type Agent,
+  belongingTo,
+  type ClientRecord,
+  clients,
+  isAudited,
+  issuedTo,
+} from "../agents/agent.ts";
 import { heldWith, registeredBy } from "../agents/registration-access-token.ts";
 import { noCapacity } from "../agents/unclaimed-capacity.ts";
 import { hashClientSecret, isHashed } from "../secrets.ts";
+import { readTurn, takeTurn } from "../turns.ts";
 import {
   type AdapterContext,
   type ClientAdapterContext,
@@ -100,18 +108,37 @@ async function create(
   const placing = placingOf(agent);
   const { ttlMs: lifeMs } = placing;
   if (lifeMs !== undefined) await capacity.admit({ clientId: key, client: value, lifeMs });
-  // A client with an owner from the start was registered with an assertion.
-  const displaced = agent.owner && (await roomForAsserted(records, agent.owner.accountId));
-  const isKept = await records.commit([
-    ...(displaced ?? []),
+  const created = [
     insert(clients, { key, value, ...placing }),
     ...(isAudited(agent)
       ? audit({ action: "client.registered", actor: "anonymous", target: key })
       : []),
     ...steps,
-  ]);
-  // Client ids are random, so the conflict is the assertion, which was used meanwhile.
-  if (!isKept) refuseAssertion("replay_detected");
+  ];
+  // A client with an owner from the start was registered with an assertion. Client ids are random, so
+  // the only conflict left is the assertion, which was used meanwhile.
+  const isCreated =
+    agent.owner === undefined
+      ? await records.commit(created)
+      : await commitAsserted(records, agent.owner.accountId, created);
+  if (!isCreated) refuseAssertion("replay_detected");
+}
+
+/** Commits what creates an agent that came by an assertion, within the cap on those of its person.
+ *  @returns Whether every step held. */
+async function commitAsserted(
+  records: Records,
+  accountId: string,
+  created: readonly Operation[],
+): Promise<boolean> {
+  const scope = { key: `asserted-agents ${accountId}`, groups: [belongingTo(accountId)] };
+  for (;;) {
+    const turn = await readTurn(records, scope);
+    const room = await roomForAsserted(records, accountId);
+    if (await records.commit([takeTurn(scope, turn), ...room, ...created])) return true;
+    // Where somebody else took the turn, the next attempt counts again.
+    if ((await readTurn(records, scope))?.revision === turn?.revision) return false;
+  }
 }
 
 /** An update of a client that nobody owns takes capacity for what its metadata grow by. */

@@ -9,8 +9,10 @@ import {
   grantRevocation,
   grantRevocationById,
   grants,
+  underGrant,
 } from "../accounts/grants.ts";
 import { type ClientRecord, clients } from "../agents/agent.ts";
+import { type CapScope, readTurn, takeTurn } from "../turns.ts";
 import type { AdapterContext, NewRecord, RecordRef } from "./adapter-context.ts";
 import { type Beneficiary, whileUnchanged } from "./client-lifetime.ts";
 import { hasMetadataDocument } from "./metadata-documents.ts";
@@ -25,8 +27,17 @@ export interface Issuance {
   readonly issued: readonly NewRecord[];
   /** Committed together with them. */
   readonly steps?: readonly Operation[];
+  /** The cap on the grants that it adds to; absent: it adds to none. */
+  readonly cap?: Cap | undefined;
   /** Asked before an access token is written. */
   readonly admitToken?: AdmitToken | undefined;
+}
+
+/** A cap on what an issuance adds to. */
+export interface Cap {
+  readonly scope: CapScope;
+  /** The steps that make room for what is issued, from a new count. */
+  readonly makeRoom: () => Promise<readonly Operation[]>;
 }
 
 /** What an issuance depends on. */
@@ -34,6 +45,8 @@ interface Basis {
   /** `undefined` for clients with a metadata document, which are not registered. */
   readonly client: Stored<ClientRecord> | undefined;
   readonly grants: readonly Stored<GrantRecord>[];
+  /** The turn of the cap, read before anything is counted. */
+  readonly turn: Stored<object> | undefined;
 }
 
 /**
@@ -57,14 +70,19 @@ export async function issue(
   context: AdapterContext,
 ): Promise<void> {
   const { records, now } = context;
-  let basis = await basisOf(issuance, state, context);
+  const cap = issuance.cap ?? capOnFamilies(issuance, context);
+  let basis = await basisOf({ ...issuance, cap }, state, context);
   checkMayAct(issuance, basis);
   await admitToken(issuance, basis);
-  const bounds = await boundsOf(issuance, context);
-  const steps = () => [...stepsOf(issuance, basis, { state, now: now() }), ...bounds];
-  while (!(await records.commit(steps()))) {
+  const replaced = await replacedTokensRemoval(records, issuance.consumed);
+  const steps = async () => [
+    ...stepsOf(issuance, basis, { state, now: now() }),
+    ...replaced,
+    ...(cap === undefined ? [] : [takeTurn(cap.scope, basis.turn), ...(await cap.makeRoom())]),
+  ];
+  while (!(await records.commit(await steps()))) {
     await checkReplays(issuance, context);
-    const present = await basisOf(issuance, undefined, context);
+    const present = await basisOf({ ...issuance, cap }, undefined, context);
     checkChange(basis, present);
     basis = present;
   }
@@ -128,17 +146,20 @@ function stepsOf(
   ];
 }
 
-/** The steps that bound how many refresh tokens are stored. */
-async function boundsOf(
+/** The cap on refresh token families; `undefined` where none begins. */
+function capOnFamilies(
   { consumed, issued }: Issuance,
   { records }: AdapterContext,
-): Promise<readonly Operation[]> {
-  const replaced = await replacedTokensRemoval(records, consumed);
+): Cap | undefined {
   const isReplacing = consumed.some(({ family }) => family !== undefined);
   const begun = issued.find(({ model }) => model === "RefreshToken");
   const grantId = begun?.value.grantId;
-  if (begun === undefined || grantId === undefined || isReplacing) return replaced;
-  return roomForFamily(records, { collection: begun.collection, grantId });
+  if (begun === undefined || grantId === undefined || isReplacing) return undefined;
+  const { collection } = begun;
+  return {
+    scope: { key: `refresh-tokens ${grantId}`, groups: [underGrant(grantId)] },
+    makeRoom: () => roomForFamily(records, { collection, grantId }),
+  };
 }
 
 /** Only a grant that the request has read is written again, to be extended; to write anything else
@@ -158,7 +179,7 @@ function beneficiaryOf(issued: readonly NewRecord[]): Beneficiary | undefined {
 }
 
 async function basisOf(
-  { issued }: Issuance,
+  { issued, cap }: Issuance,
   state: RequestState | undefined,
   { records }: AdapterContext,
 ): Promise<Basis> {
@@ -174,8 +195,12 @@ async function basisOf(
     if (grant === undefined) throw new errors.InvalidGrant("grant gone");
     return grant;
   };
-  const [client, ...found] = await Promise.all([findClient(), ...grantsOf(issued).map(findGrant)]);
-  return { client, grants: found };
+  const [turn, client, ...found] = await Promise.all([
+    cap && readTurn(records, cap.scope),
+    findClient(),
+    ...grantsOf(issued).map(findGrant),
+  ]);
+  return { client, grants: found, turn };
 }
 
 /** The grants that records depend on and that are not written together with them. */
@@ -223,13 +248,15 @@ export async function endReplayed(
 }
 
 /** What was decided on other facts must not be stored; a longer life or another registration access
- *  token of the client changes nothing that was decided. */
+ *  token of the client changes nothing that was decided. Where only the turn of a cap was taken, the
+ *  next attempt counts again. */
 function checkChange(before: Basis, present: Basis): void {
   const facts = (basis: Basis) => [basis.client, ...basis.grants].map((each) => each?.value);
   if (!isDeepStrictEqual(facts(before), facts(present))) {
     throw storeUnavailable("The client, or what a person allowed it, changed at this moment.");
   }
-  const revisions = (basis: Basis) => [basis.client, ...basis.grants].map((each) => each?.revision);
+  const revisions = ({ client, grants: read, turn }: Basis) =>
+    [client, ...read, turn].map((each) => each?.revision);
   if (isDeepStrictEqual(revisions(before), revisions(present))) {
     throw new errors.InvalidGrant("issued before");
   }

@@ -24,7 +24,7 @@ import {
   type RecordRef,
 } from "./adapter-context.ts";
 import { clientAdapter, registrationTokenAdapter } from "./client-adapter.ts";
-import { endGrant, endReplayed, issue } from "./issuance.ts";
+import { endGrant, endReplayed, type Issuance, issue } from "./issuance.ts";
 import { familyOf, survivorOf } from "./refresh-token-families.ts";
 import { hooksOf, pendingIssuance, type RequestState, stateOf } from "./request-state.ts";
 
@@ -165,20 +165,25 @@ class StoreAdapter implements Adapter {
     const issuance = pendingIssuance();
     if (issuance !== undefined) return void issuance.issued.push(record);
     const state = stateOf(Provider.ctx);
-    const steps = this.#model === "Grant" ? await this.#grantSteps(record, state) : [];
-    await issue({ consumed: [], issued: [record], steps }, state, this.#context);
+    const issued = [record];
+    const ofModel = this.#model === "Grant" ? this.#grantIssuance(record, state) : {};
+    await issue({ consumed: [], issued, ...ofModel }, state, this.#context);
   }
 
-  /** The steps that go with a grant that a person gives or changes.
-   *  @throws `access_denied` when they have as many as there may be. */
-  async #grantSteps({ key, value }: NewRecord, state: RequestState): Promise<readonly Operation[]> {
-    const { records, audit } = this.#context;
-    const room = state.grants.has(key) ? [] : await roomForGrant(records, value);
-    if (room === undefined) {
-      throw new errors.AccessDenied("too many applications act for the person");
-    }
+  /** What goes with a grant that a person gives or changes. */
+  #grantIssuance({ key, value }: NewRecord, state: RequestState): Pick<Issuance, "steps" | "cap"> {
     const actor = String(value.accountId);
-    return [...room, ...audit({ action: "grant.given", actor, target: key })];
+    const steps = this.#context.audit({ action: "grant.given", actor, target: key });
+    if (state.grants.has(key)) return { steps };
+    const scope = { key: `grants ${actor}`, groups: [belongingTo(actor)] };
+    return { steps, cap: { scope, makeRoom: () => this.#makeRoomForGrant(value) } };
+  }
+
+  /** @throws `access_denied` when a person has as many grants as there may be. */
+  async #makeRoomForGrant(grant: AdapterPayload): Promise<readonly Operation[]> {
+    const room = await roomForGrant(this.#context.records, grant);
+    if (room !== undefined) return room;
+    throw new errors.AccessDenied("too many applications act for the person");
   }
 
   /** Stores a new authorization request, or what a person did with one that is stored. One that was
