@@ -1,20 +1,25 @@
 import { isIPv4 } from "node:net";
 import ipaddr, { type IPv4, type IPv6 } from "ipaddr.js";
 
-/** Bits of an IPv6 address that say who is meant: providers give a home a /56 (RFC 6177), in which
- *  it can choose any address for each request. */
+/**
+ * Prefix length that identifies an IPv6 subscriber: providers assign a home a /56 (RFC 6177), within
+ * which it can use any address for each request.
+ */
 const HOME_BITS = 56;
 
-/** Bits of what one party holds: a company is given a /48 of IPv6, and rents a /24 of IPv4. */
+/**
+ * Prefix lengths that one organization holds: a company is assigned a /48 of IPv6, and can rent a /24
+ * of IPv4.
+ */
 const SITE_BITS = { ipv6: 48, ipv4: 24 };
 
-/** Bits of what a provider of IPv6 is given. */
+/** Prefix length that an IPv6 provider is assigned. */
 const PROVIDER_BITS = 32;
 
-/** What cannot be told apart is counted together, so that garbage is no way around a limit. */
+/** Malformed addresses share one key, so that they do not bypass limits. */
 const UNKNOWN = "unknown";
 
-/** Keys of the networks that an address is in. */
+/** Keys of the networks that contain an address. */
 export interface Networks {
   /** The IPv4 address itself, or the /56 of an IPv6 address. */
   readonly address: string;
@@ -25,19 +30,23 @@ export interface Networks {
 }
 
 /**
- * Under which key an address is counted: an IPv4 address by itself, also when it is mapped into
- * IPv6; an IPv6 address as its /56.
+ * The key that an address is counted under: an IPv4 address itself, also if IPv6-mapped; for an IPv6
+ * address its /56.
  *
- * @param ip As Express tells it; `undefined` when the connection is gone already.
+ * @param ip As Express reports it; `undefined` after the connection has closed.
  */
 export function addressKey(ip: string | undefined): string {
-  // Asked of every request, nearly always of plain IPv4.
+  // Fast path: called for every request, mostly with plain IPv4.
   if (ip !== undefined && isIPv4(ip)) return ip;
   return networksOf(ip).address;
 }
 
-/** The networks that an address is in, so that nobody who holds many addresses is many callers.
- *  @param ip As Express tells it; `undefined` when the connection is gone already. */
+/**
+ * The networks that contain an address, so that a holder of many addresses does not count as many
+ * callers.
+ *
+ * @param ip As Express reports it; `undefined` after the connection has closed.
+ */
 export function networksOf(ip: string | undefined): Networks {
   if (ip === undefined || !ipaddr.isValid(ip)) {
     return { address: UNKNOWN, site: UNKNOWN, provider: undefined };
@@ -54,9 +63,12 @@ export function networksOf(ip: string | undefined): Networks {
   };
 }
 
-/** The widest network that an address is in, of those that are told apart: the /32 of an IPv6 address, the
- *  /24 of an IPv4 address. Who holds one has as many of the narrower ones as they want.
- *  @param ip As Express tells it; `undefined` when the connection is gone already. */
+/**
+ * The widest network counted for an address: its /32 of IPv6, or its /24 of IPv4. A holder of that
+ * network controls all narrower ones in it.
+ *
+ * @param ip As Express reports it; `undefined` after the connection has closed.
+ */
 export function widestNetwork(ip: string | undefined): string {
   const { provider, site } = networksOf(ip);
   return provider ?? site;

@@ -2,20 +2,20 @@ import { addressKey } from "./address-key.ts";
 import type { Limits } from "./limits.ts";
 import { refusalOf } from "./refusal.ts";
 
-/** Stops callers that guess claim or sign-in codes. */
+/** Blocks callers that guess claim or sign-in codes. */
 export interface CodeGuard {
   /**
-   * Call it before a code is checked: after too many wrong codes the right one is refused too.
+   * Call it before a code is checked: after too many wrong codes even the right one is rejected.
    *
    * @param ip Network address of the caller.
    * @throws {Problem} `rate_limited`
    */
   enter(ip: string | undefined): Promise<void>;
-  /** Notes that a code was wrong. */
+  /** Records a wrong code. */
   miss(ip: string | undefined): Promise<void>;
 }
 
-/** Creates the guard. It goes by the address alone, so that callers from other addresses are not stopped. */
+/** Creates the guard. It counts by address only, so that callers from other addresses are not blocked. */
 export function createCodeGuard(limits: Limits): CodeGuard {
   return {
     async enter(ip) {

@@ -2,26 +2,27 @@ import { networksOf } from "./address-key.ts";
 import { type Counter, countInOrder } from "./count-in-order.ts";
 import type { Limits, QuotaName, Remaining } from "./limits.ts";
 
-/** What is counted in each network that an address is in. */
+/** Quotas counted in each network of an address. */
 export type NestedQuota = "register" | "authorize" | "token-unclaimed";
 
-/** Quotas that everybody shares, where there are any. */
+/** Quotas that all callers share, by nested quota. */
 const shared: Partial<Record<NestedQuota, QuotaName>> = { authorize: "authorize-all" };
 
-/** A network that has had one gets at most this part of an unused quota for everybody. The share shrinks
- *  with the square of what is left: of 10,000 points, a network gets 1,000 at first, 10 when 1,000 are
- *  left, and some 600 networks are needed to use up all. So who is new still comes in (dynamic
- *  thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). */
+/**
+ * The largest share of an unused shared quota that one party can use, after its first point. The share shrinks with the square of what is left: of 10,000 points, a network gets 1,000 at first,
+ * 10 when 1,000 are left, and about 600 networks are needed to use up all. New networks therefore still
+ * get in (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998).
+ */
 const NETWORK_PART = 1 / 10;
 
-/** The name of the key that stands for everybody. */
+/** Key of the shared quota. */
 const EVERYBODY = "all";
 
 /**
- * Counts one in the networks of an address, from the narrowest to the widest, and no further than to
- * the first where it is too much; then, where there is a quota for everybody, in that.
+ * Counts one against the networks of an address, from the narrowest to the widest, stopping at the
+ * first exceeded quota; then against the shared quota, if there is one.
  *
- * @param ip Network address of the caller, as Express tells it.
+ * @param ip Network address of the caller, as Express reports it.
  * @returns What was counted; only the last can be exceeded.
  */
 export async function countInNetworks(
@@ -42,9 +43,9 @@ export async function countInNetworks(
 }
 
 /**
- * Counts one in a quota that many networks or accounts share, unless one of them has had its part.
+ * Counts one against a shared quota, unless one of the networks or accounts has used its share.
  *
- * @param ofEach What was counted for the networks, or the account, that want one of it.
+ * @param ofEach Counts of the networks, or of the account, that request one point.
  */
 export async function countForAll(
   limits: Limits,
@@ -57,7 +58,7 @@ export async function countForAll(
   return hasShare ? limits.count(quota, key) : { ...left, isExceeded: true };
 }
 
-/** How much of a quota was counted. */
+/** Points of a quota used so far. */
 function usedOf({ policy, points }: Remaining): number {
   return policy.points - points;
 }

@@ -1,12 +1,12 @@
 import type { Limits, QuotaName, Remaining } from "./limits.ts";
 
-/** What is counted, and for whom. */
+/** A quota and the key to count under. */
 export type Counter = readonly [quota: QuotaName, key: string];
 
 /**
- * Counts one against several quotas, one after the other, and no further than to the first that is
- * exceeded: a refused call uses up nothing of the quotas after it. So quotas by what a caller cannot
- * choose, such as its address, come first.
+ * Counts one against several quotas in order, stopping at the first that is exceeded, so that a
+ * rejected call uses up nothing of later quotas. Put quotas whose key the caller cannot choose, such as
+ * its address, first.
  *
  * @returns What was counted; only the last can be exceeded.
  */

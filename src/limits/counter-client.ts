@@ -7,28 +7,28 @@ const TIMEOUT_MS = 250;
 /** Pause after the database failed, in milliseconds. */
 const RETRY_PAUSE_MS = 1_000;
 
-/** Windows in one statement, so that no statement takes long. */
+/** Windows per statement, so that no statement takes long. */
 const MAX_BATCH = 500;
 
-/** What is counted in the database. */
+/** An addition to count in the database. */
 export interface CounterRequest extends Addition {
   /**
-   * Called with the answer, however late it comes; not called when the database failed.
+   * Called with the result, even after the caller's timeout; not called if the database failed.
    *
-   * @param sentAt When the statement was sent, by the clock of the client.
+   * @param sentAt When the statement was sent, by the client's clock.
    */
   readonly onCounted: (answer: CountedWindow, sentAt: number) => void;
 }
 
-/** What a counter client works with. */
+/** Dependencies of the counter client. */
 export interface CounterClientOptions {
   readonly counters: Pick<Counters, "add">;
-  /** Milliseconds of a clock that is never set. */
+  /** Monotonic milliseconds. */
   readonly now: () => number;
   readonly schedule: Schedule;
   /** How long a caller waits, in milliseconds. */
   readonly timeoutMs?: number | undefined;
-  /** Called when the database failed; it is asked again. */
+  /** Called when the database failed; the client retries. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -61,9 +61,10 @@ export class CounterClient {
   }
 
   /**
-   * Adds to a window. Each of several additions to one window gets the points up to its own.
+   * Adds to a window. Each of several additions to one window gets the points up to and including its
+   * own.
    *
-   * @returns `undefined` when the database does not answer in time.
+   * @returns `undefined` if the database does not answer in time.
    */
   add(request: CounterRequest): Promise<CountedWindow | undefined> {
     if (this.#hasTimedOut && (this.#isSending || this.#now() < this.#retryAt)) {
@@ -106,7 +107,7 @@ export class CounterClient {
   }
 }
 
-/** One addition for each window. */
+/** Merges the requests of a batch to one addition per window. */
 function merged(batch: readonly PendingRequest[]): readonly Addition[] {
   const byName = Map.groupBy(batch, ({ name }) => name);
   return [...byName].map(([name, [first, ...others]]) => ({
@@ -119,7 +120,11 @@ function merged(batch: readonly PendingRequest[]): readonly Addition[] {
 const sumOf = (batch: readonly PendingRequest[]): number =>
   batch.reduce((sum, { points }) => sum + points, 0);
 
-/** Gives each request the points up to its own. @param totals In the order of `merged`. */
+/**
+ * Gives each request the points up to and including its own.
+ *
+ * @param totals In the order of `merged`.
+ */
 function distribute(
   batch: readonly PendingRequest[],
   totals: readonly CountedWindow[],

@@ -1,14 +1,16 @@
-/** How often something may be done. */
+/** How many points are allowed per window. */
 export interface Quota {
   readonly points: number;
   /** Length of the window in seconds. */
   readonly windowSeconds: number;
 }
 
-/** Every limit with its default (reliability section 4). The name is what `RATE_LIMITS` and the
- *  `RateLimit` header field call it. */
+/**
+ * Every limit with its default (reliability section 4). `RATE_LIMITS` and the `RateLimit` header use
+ * these names.
+ */
 export const quotas = {
-  /** Registrations of clients, per address: agents of one host share few. */
+  /** Registrations of clients, per address: agents on one host share few addresses. */
   register: { points: 300, windowSeconds: 600 },
   /** Registrations of clients, per site (/24 of IPv4, /48 of IPv6). */
   "register-site": { points: 1000, windowSeconds: 600 },
@@ -18,18 +20,23 @@ export const quotas = {
   "manage-read": { points: 300, windowSeconds: 3600 },
   /** Updates and removals of registrations, per client and address. */
   manage: { points: 30, windowSeconds: 3600 },
-  /** Authorization requests that are kept while a person is asked, for ten minutes, per address. */
+  /** Pending authorization requests, which are stored for ten minutes, per address. */
   authorize: { points: 300, windowSeconds: 600 },
   /** The same, per site. */
   "authorize-site": { points: 1000, windowSeconds: 600 },
   /** The same, per provider. */
   "authorize-provider": { points: 3000, windowSeconds: 600 },
-  /** The same, all together, of which a site or provider has at most a tenth, and less the more is used (`countInNetworks`). */
+  /**
+   * The same, in total. A site or provider can use at most a tenth, and less as the quota fills
+   * (`countInNetworks`).
+   */
   "authorize-all": { points: 10_000, windowSeconds: 600 },
-  /** Token requests, per client and address, and tokens given, per client. */
+  /** Token requests, per client and address; and issued tokens, per client. */
   token: { points: 60, windowSeconds: 60 },
-  /** Tokens given to agents that nobody has claimed, per address. Tokens live for an hour, so that these
-   *  quotas bound the ones that are live. */
+  /**
+   * Tokens issued to unclaimed agents, per address. Tokens live for an hour, so these quotas bound the
+   * number of live tokens.
+   */
   "token-unclaimed": { points: 600, windowSeconds: 3600 },
   /** The same, per site. */
   "token-unclaimed-site": { points: 2000, windowSeconds: 3600 },
@@ -37,20 +44,22 @@ export const quotas = {
   "token-unclaimed-provider": { points: 10_000, windowSeconds: 3600 },
   /** The same, per agent. */
   "token-unclaimed-client": { points: 60, windowSeconds: 3600 },
-  /** Tokens given to any other client, and for a person, per client and person. */
+  /** Tokens issued to other clients, per client and person. */
   "token-client": { points: 1000, windowSeconds: 3600 },
-  /** Tokens given for a person and to the agents that they answer for, per person: no single client
-   *  uses it up. */
+  /**
+   * Tokens issued for a person, including those of their agents, per person, so that no single client
+   * uses up the quota.
+   */
   "token-account": { points: 5000, windowSeconds: 3600 },
-  /** Refused token requests that are recorded in the audit, per network (/32 of IPv6, /24 of IPv4). */
+  /** Rejected token requests recorded in the audit log, per network (/32 of IPv6, /24 of IPv4). */
   "token-refused": { points: 100, windowSeconds: 3600 },
   /** Revocations, per address. */
   revoke: { points: 300, windowSeconds: 60 },
   /** Wrong secrets, per client. */
   "secret-client": { points: 10, windowSeconds: 900 },
-  /** Wrong proofs of clients, of whatever kind, per address. The lock of who goes on grows. */
+  /** Failed client authentication of any kind, per address. Repeated lockouts grow. */
   "secret-address": { points: 10, windowSeconds: 900 },
-  /** Wrong claim and sign-in codes, per address. The lock of who goes on grows. */
+  /** Wrong claim and sign-in codes, per address. Repeated lockouts grow. */
   "wrong-code": { points: 20, windowSeconds: 3600 },
   /** Applications, per address. */
   apply: { points: 5, windowSeconds: 3600 },
@@ -68,27 +77,33 @@ export const quotas = {
   "claim-start": { points: 10, windowSeconds: 3600 },
   /** Sign-in codes sent, per e-mail address and network address together. */
   "code-email": { points: 5, windowSeconds: 3600 },
-  /** Sign-in codes sent, per e-mail address and network (/32 of IPv6, /24 of IPv4) together: nobody
-   *  uses up alone what reaches one mailbox. */
+  /**
+   * Sign-in codes sent, per e-mail address and network (/32 of IPv6, /24 of IPv4), so that no network
+   * alone uses up the quota of a mailbox.
+   */
   "code-email-network": { points: 15, windowSeconds: 3600 },
-  /** Sign-in codes sent, per e-mail address, whoever asks: what reaches one mailbox. */
+  /** Sign-in codes sent to one e-mail address, in total. */
   "code-email-all": { points: 60, windowSeconds: 3600 },
-  /** Sign-in codes sent to the person who signed in last at a browser, per browser: no other limit of
-   *  sign-in counts there. */
+  /**
+   * Sign-in codes sent to the last person who signed in at a browser, per browser; no other sign-in
+   * limit applies to these.
+   */
   "code-browser": { points: 10, windowSeconds: 3600 },
   /** Sign-in codes sent, per network address. */
   "code-address": { points: 20, windowSeconds: 3600 },
   /** Sign-in codes tried, per network address. */
   "code-tries": { points: 30, windowSeconds: 3600 },
-  /** API keys made and revoked, per account. */
+  /** API keys created and revoked, per account. */
   "key-change": { points: 20, windowSeconds: 3600 },
-  /** Documents and key sets of clients that could not be fetched, per host and address. */
+  /** Failed fetches of client documents and key sets, per host and address. */
   "fetch-host": { points: 10, windowSeconds: 3600 },
-  /** Documents and key sets of clients fetched, per host and site (/48, or /24 of IPv4) that asks. */
+  /**
+   * Fetches of client documents and key sets, per host and requesting site (/48 of IPv6, /24 of IPv4).
+   */
   "fetch-host-site": { points: 100, windowSeconds: 3600 },
-  /** The same, per host and provider (/32 of IPv6) that asks. */
+  /** The same, per host and requesting provider (/32 of IPv6). */
   "fetch-host-provider": { points: 1000, windowSeconds: 3600 },
-  /** The same, per host, whoever asks. */
+  /** The same, per host in total. */
   "fetch-host-all": { points: 10_000, windowSeconds: 3600 },
   /** Documents and key sets of clients fetched for requests from one address. */
   "fetch-address": { points: 30, windowSeconds: 3600 },
@@ -96,44 +111,52 @@ export const quotas = {
   "credential-address": { points: 300, windowSeconds: 60 },
   /** Calls of tools, REST and MCP together, per caller. */
   calls: { points: 600, windowSeconds: 60 },
-  /** The same, per agent that nobody answers for (architecture section 7). */
+  /** The same, per agent without an owner (architecture section 7). */
   "calls-anonymous": { points: 120, windowSeconds: 60 },
-  /** Requests for anything that needs no credential, per address. */
+  /** Requests to public resources, per address. */
   visits: { points: 3000, windowSeconds: 60 },
-  /** Alerts made, changed and removed, and events asked for again, per caller. */
+  /** Alert changes and event replays, per caller. */
   "alert-change": { points: 60, windowSeconds: 3600 },
-  /** Events that alerts record, per account with all its agents and keys: of some 3 kB each. Further
-   *  ones of the day are not recorded. */
+  /**
+   * Recorded alert events, per account with all its agents and keys, about 3 kB each. Further events of
+   * the day are not recorded.
+   */
   "alert-events": { points: 20_000, windowSeconds: 86_400 },
   /** Test events, per alert. */
   "alert-test": { points: 10, windowSeconds: 3600 },
-  /** Challenges sent to the host of a webhook, per person, or caller that no person answers for. */
+  /** Challenges sent to a webhook host, per person, or per caller without an owner. */
   "challenge-host": { points: 10, windowSeconds: 3600 },
-  /** The same, per host, whoever has webhooks there; of this each person or caller has a share, of one at
-   *  least, that shrinks as it is used (`countForAll`). */
+  /**
+   * The same, per host in total. Each person or caller can use a share of at least one, which shrinks as
+   * the quota fills (`countForAll`).
+   */
   "challenge-host-all": { points: 1000, windowSeconds: 3600 },
 } as const satisfies Readonly<Record<string, Quota>>;
 
 /** Name of a limit. */
 export type QuotaName = keyof typeof quotas;
 
-/** What is left of a quota. */
+/** The state of a quota. */
 export interface Remaining {
   readonly quota: QuotaName;
-  /** The quota as it is set here. */
+  /** The configured quota. */
   readonly policy: Quota;
   readonly points: number;
   /** Milliseconds until the window ends. */
   readonly resetMs: number;
-  /** What was counted was too much; where nothing was counted, one more would be. */
+  /** Whether the last count exceeded the quota; without a count, whether the next one would. */
   readonly isExceeded: boolean;
 }
 
-/** Counts what callers do. */
+/** Counts actions against quotas. */
 export interface Limits {
-  /** Counts one. @param key Who or what is counted; an address as `addressKey` gives it. */
+  /**
+   * Counts one.
+   *
+   * @param key What is counted; an address must come from `addressKey`.
+   */
   count(quota: QuotaName, key: string): Promise<Remaining>;
 
-  /** Looks without counting. */
+  /** Reads the state without counting. */
   look(quota: QuotaName, key: string): Promise<Remaining>;
 }

@@ -5,35 +5,37 @@ import type { Limits, QuotaName, Remaining } from "./limits.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Quotas of wrong guesses. Their keys are addresses, so that nobody locks out who comes from
- *  elsewhere. */
+/**
+ * Quotas of wrong guesses. Their keys are addresses, so that guessing does not lock out callers from
+ * other addresses.
+ */
 const LOCKING: ReadonlySet<QuotaName> = new Set(["secret-address", "wrong-code"]);
 
-/** The lock of an address after too many wrong guesses. */
+/** The lockout of an address after too many wrong guesses. */
 interface Lockout {
-  /** How often, without a quiet day in between. */
+  /** Consecutive lockouts without a day in between. */
   readonly times: number;
   /** Milliseconds since the epoch. */
   readonly until: number;
 }
 
-/** Addresses whose hash is remembered: to make one costs more than all else here. */
+/** Cached address hashes; hashing is the most expensive step here. */
 const MAX_HASHES = 10_000;
 
 const lockouts = collection<Lockout>("lockouts");
 
-/** What lockouts are kept with. */
+/** Dependencies of the lockouts. */
 export interface LockoutOptions {
   readonly records: Records;
-  /** Addresses are kept as hashes alone. */
+  /** Addresses are stored only as hashes. */
   readonly hashAddress: (address: string) => string;
   readonly now: () => Date;
 }
 
 /**
- * Limits that lock out an address that goes on guessing: each time the quota is used up, the lock lasts twice as
- * long as the last one, from the window of the quota to a day. A day after the last lock has ended
- * all is forgotten. Locks are kept in the store: a restart frees nobody.
+ * Adds lockouts to limits: each time the quota of wrong guesses is used up again, the lockout doubles,
+ * from the window of the quota up to a day. It resets a day after the last lockout ended. Lockouts are
+ * stored, so they survive a restart.
  */
 export function withLockouts(
   limits: Limits,
@@ -44,7 +46,7 @@ export function withLockouts(
   const leftMs = (lock: Stored<Lockout> | undefined): number =>
     lock === undefined ? 0 : lock.value.until - now().getTime();
 
-  /** @returns Milliseconds that the lock lasts. */
+  /** @returns Duration of the lockout in milliseconds. */
   const lock = async (key: string, windowMs: number): Promise<number> => {
     let lastsMs = 0;
     await update(records, { collection: lockouts, key }, (last) => {

@@ -9,15 +9,14 @@ import {
 } from "./remaining.ts";
 import { createWindows, shortened, type Window } from "./windows.ts";
 
-/** What may differ between two services. */
+/** Settings of limits. */
 export interface LimitsOptions {
   readonly overrides?: Overrides;
-  /** Milliseconds of a clock that is never set. */
+  /** Monotonic milliseconds. */
   readonly now?: () => number;
 }
 
-/** Limits that live in this process. A window begins with the first count of a key and does not
- *  move. */
+/** Limits within this process. A fixed window begins with the first count of a key. */
 export function createLimits({ overrides = {}, now = steadyNow }: LimitsOptions = {}): Limits {
   const counterOf = forEachQuota(overrides, (rule) => createCounter(rule, now));
   return {

@@ -1,18 +1,22 @@
 import { type Quota, type QuotaName, quotas, type Remaining } from "./limits.ts";
 
-/** Quotas in place of the defaults; 0 points: never allowed. */
+/** Quotas that replace defaults; 0 points: never allowed. */
 export type Overrides = Readonly<Partial<Record<QuotaName, Quota>>>;
 
-/** A quota as it is set here. */
+/** A configured quota. */
 export interface Rule {
   readonly quota: QuotaName;
   readonly policy: Quota;
 }
 
-/** Milliseconds of a clock that is never set, so that windows do not change when the time is set. */
+/** Monotonic milliseconds, so that setting the system time does not change windows. */
 export const steadyNow = (): number => Math.floor(performance.now());
 
-/** Makes something for each quota. @returns Finds it by name. */
+/**
+ * Creates a value for each quota.
+ *
+ * @returns Finds it by name.
+ */
 export function forEachQuota<T>(
   overrides: Overrides,
   make: (rule: Rule) => T,
@@ -24,21 +28,21 @@ export function forEachQuota<T>(
   return (quota) => made.get(quota) as T;
 }
 
-/** How far a key has come in its window. */
+/** Usage of a key's window. */
 interface Used {
-  /** What was counted, with what is just being counted. */
+  /** Points used, including the present count. */
   readonly used: number;
   /** Milliseconds until the window ends. */
   readonly leftMs: number;
 }
 
-/** What is left after something was counted. */
+/** The state after a count. */
 export function afterCount({ quota, policy }: Rule, { used, leftMs }: Used): Remaining {
   const points = Math.max(policy.points - used, 0);
   return { quota, policy, points, resetMs: leftMs, isExceeded: used > policy.points };
 }
 
-/** What is left where nothing was counted. */
+/** The state without a count. */
 export function asItIs(rule: Rule, used: Used): Remaining {
   return { ...afterCount(rule, used), isExceeded: used.used >= rule.policy.points };
 }

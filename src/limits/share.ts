@@ -1,17 +1,17 @@
-/** A whole that many parties use at the same time. */
+/** A capacity that several parties share. */
 export interface Whole {
-  /** How much there is. */
+  /** The capacity. */
   readonly total: number;
-  /** How much a party gets that is alone. */
+  /** What a single party can use while it is alone. */
   readonly most: number;
 }
 
 /**
- * How much one party may have of a whole, at least one. The share shrinks with the square of what is
- * left, so that few parties cannot use it up, and one that has nothing still gets something (dynamic
+ * How much of a shared capacity one party can use, at least one unit. The share shrinks with the square
+ * of what is unused, so that a few parties cannot use it up and new ones still get in (dynamic
  * thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998).
  *
- * @param left How much nobody has.
+ * @param left Unused capacity.
  */
 export function shareOf({ total, most }: Whole, left: number): number {
   return Math.max(1, Math.min(most, most * (left / (total - most)) ** 2));

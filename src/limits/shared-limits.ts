@@ -7,40 +7,40 @@ import type { LimitsOptions } from "./memory-limits.ts";
 import { afterCount, asItIs, forEachQuota, type Rule, steadyNow } from "./remaining.ts";
 import { createWindows, shortened, type Window, type Windows } from "./windows.ts";
 
-/** Quotas that are counted so often that no call may cost a query. */
+/** Quotas counted so often that a call must not cost a query. */
 const SYNCED: ReadonlySet<QuotaName> = new Set(["calls", "calls-anonymous", "visits"]);
 
-/** Pause between two syncs with the database, in milliseconds. */
+/** Interval between syncs with the database, in milliseconds. */
 const SYNC_EVERY_MS = 1_000;
 
-/** Keys that the database can hold as they are. */
+/** Keys that the database stores verbatim. */
 const PLAIN = /^[ -~]*$/;
 
-/** What limits of several processes are made from. */
+/** Dependencies of the shared limits. */
 export interface SharedLimitsOptions extends LimitsOptions {
   readonly counters: Pick<Counters, "add">;
   readonly schedule?: Schedule;
   /** How long a caller waits for the database, in milliseconds. */
   readonly timeoutMs?: number;
-  /** Called when the database failed; it is asked again. */
+  /** Called when the database failed; it is retried. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Limits that several processes keep together. */
+/** Limits shared by several processes. */
 export interface SharedLimits extends Limits {
-  /** Sends the counts that the database does not have yet. */
+  /** Sends pending counts to the database. */
   sync(): Promise<void>;
 }
 
-/** A window as this process knows it. */
+/** A window as known to this process. */
 interface SharedWindow extends Window {
   /** Name in the database. */
   readonly name: string;
-  /** Points in the database, by its last answer. */
+  /** Points in the database, as of its last answer. */
   total: number;
-  /** Points counted here that `total` does not include, as far as is known. */
+  /** Points counted here that `total` may not include yet. */
   unconfirmed: number;
-  /** Points of `unconfirmed` that were not sent yet. */
+  /** Points of `unconfirmed` that have not been sent. */
   unsent: number;
 }
 
@@ -53,13 +53,13 @@ interface Counter {
 /**
  * Limits over a database that several processes share.
  *
- * Each count is made there, so that all processes together allow exactly what the quota says; a key that
- * is known to have no points left is refused without a query. While the database does not answer, each
- * process goes on from its last answer: then each of them allows at most the quota.
+ * Each count is made there, so that all processes together allow exactly the quota; a key known to have
+ * no points left is rejected without a query. While the database does not answer, each process
+ * continues from its last answer, and then allows at most the quota on its own.
  *
- * `calls`, `calls-anonymous` and `visits` are counted here and synced with the database, at the first
- * call in a window and then once a second. So a caller of several processes at once is allowed, beyond
- * the quota, at most the calls of one second to all but one of them.
+ * `calls`, `calls-anonymous` and `visits` are counted locally and synced with the database, on the
+ * first call in a window and then once a second. A caller of several processes can therefore exceed the
+ * quota by at most one second of calls to each process but one.
  */
 export function createSharedLimits(options: SharedLimitsOptions): SharedLimits {
   const { overrides = {}, now = steadyNow, schedule = scheduleTimer } = options;
@@ -89,8 +89,10 @@ function windowsOf({ quota, policy }: Rule): Windows<SharedWindow> {
 
 const used = ({ total, unconfirmed }: SharedWindow): number => total + unconfirmed;
 
-/** Points for the database, whose answer updates the window. The window never ends later by that: points
- *  of it that the database lost are lost with it. */
+/**
+ * An addition whose answer updates the window. The answer never extends the window: if the database
+ * lost points of it, they stay lost.
+ */
 function requestFor(window: SharedWindow, points: number, windowMs: number): CounterRequest {
   return {
     name: window.name,
@@ -104,7 +106,7 @@ function requestFor(window: SharedWindow, points: number, windowMs: number): Cou
   };
 }
 
-/** Counts each time in the database. */
+/** Counts in the database on each call. */
 function exactCounter(rule: Rule, now: () => number, client: CounterClient): Counter {
   const { points: limit, windowSeconds } = rule.policy;
   const windows = windowsOf(rule);
@@ -129,7 +131,7 @@ function exactCounter(rule: Rule, now: () => number, client: CounterClient): Cou
   };
 }
 
-/** Counts here and syncs with the database. */
+/** Counts locally and syncs with the database. */
 function syncedCounter(rule: Rule, now: () => number, sync: Sync): Counter {
   const { points: limit, windowSeconds } = rule.policy;
   const windows = windowsOf(rule);
@@ -156,7 +158,7 @@ function syncedCounter(rule: Rule, now: () => number, sync: Sync): Counter {
   };
 }
 
-/** Sends the counts of windows to the database from time to time. */
+/** Sends the counts of windows to the database periodically. */
 class Sync {
   readonly #client: CounterClient;
   readonly #now: () => number;
@@ -171,7 +173,7 @@ class Sync {
     this.#schedule = schedule;
   }
 
-  /** Sends a window that the database does not know at once, others with the next sync. */
+  /** Sends a new window immediately, others with the next sync. */
   add(window: SharedWindow, windowMs: number): void {
     if (used(window) === 1) return void this.#send(window, windowMs);
     this.#unsent.set(window, windowMs);

@@ -1,42 +1,48 @@
 import { hash } from "node:crypto";
 
-/** Windows of one quota that are kept at the same time. One takes 200 to 400 bytes, so that a quota
- *  takes at most 8 MB, from however many addresses calls come. */
+/**
+ * Maximum windows per quota. One takes 200 to 400 bytes, so a quota takes at most 8 MB, from however
+ * many addresses calls come.
+ */
 const MAX_WINDOWS = 20_000;
 
-/** Longest key that is kept as it is, in characters; of a longer one, its hash. */
+/** Longest key stored verbatim, in characters; longer ones are hashed. */
 const MAX_KEY_CHARACTERS = 64;
 
-/** A span of time in which something is counted for one key. */
+/** A time window of one key. */
 export interface Window {
   /** Milliseconds by the clock of the windows. */
   endsAt: number;
 }
 
-/** Which windows are open. */
+/** The open windows of a quota. */
 export interface Windows<W extends Window> {
-  /** The open window of a key; opens one where there is none. @param at Now, in milliseconds. */
+  /**
+   * The open window of a key; opens one if there is none.
+   *
+   * @param at Now, in milliseconds.
+   */
   of(key: string, at: number): W;
-  /** Like `of`, but opens none. */
+  /** Like `of`, but does not open one. */
   find(key: string, at: number): W | undefined;
-  /** Says that a key has no points left: it is kept when others must go. */
+  /** Marks a key as having no points left, so that it is evicted last. */
   spend(key: string): void;
 }
 
-/** A key that takes no more room than a short one. */
+/** A key of bounded length. */
 export function shortened(key: string): string {
   return key.length > MAX_KEY_CHARACTERS ? hash("sha256", key, "base64url") : key;
 }
 
 /**
- * Keeps the windows of one quota. A window that has ended goes when another begins, and when there are
- * more than 20,000, the oldest with points left: new keys set nobody free who has none, unless 20,000
- * have none.
+ * Holds the windows of one quota. Ended windows are evicted when another opens; beyond 20,000, the
+ * oldest with points left is evicted. New keys therefore cannot reset an exhausted one, unless 20,000
+ * are exhausted.
  *
- * @param open Makes the window of a key.
+ * @param open Creates the window of a key.
  */
 export function createWindows<W extends Window>(open: (key: string, at: number) => W): Windows<W> {
-  /** In the order in which they began, and so end. */
+  /** In the order in which they opened, and so end. */
   const windows = new Map<string, W>();
   /** The keys with points left, in the same order. */
   const unspent = new Set<string>();
@@ -53,7 +59,7 @@ export function createWindows<W extends Window>(open: (key: string, at: number) 
   };
   const dropSurplus = (): void => {
     if (windows.size <= MAX_WINDOWS) return;
-    // The youngest is the one that has just begun.
+    // The newest one was just opened, so it is not evicted.
     const [oldest] = unspent.size > 1 ? unspent : windows.keys();
     if (oldest !== undefined) drop(oldest);
   };

@@ -2,49 +2,57 @@ import { type Schedule, startLoop } from "../lib/loop.ts";
 import { announce, insert, removeAt, replace } from "./port/operations.ts";
 import { collection, type Records } from "./port/records.ts";
 
-/** How long the lease holds unless it is renewed, in milliseconds by the store's clock. With one
- *  pause after it another process has it: 8.5 s after a holder's death at the latest. */
+/**
+ * Lease duration without renewal, in milliseconds by the store's clock. Another process takes over one
+ * attempt later: at most 8.5 s after a holder's death.
+ */
 const TTL_MS = 7_000;
 
-/** Pause between two renewals or attempts, in milliseconds: four fit into the lease. */
+/** Interval of renewals and attempts, in milliseconds: four fit into the lease. */
 const RENEW_MS = 1_500;
 
-/** The holder lets go so much earlier than others can take the lease, in milliseconds: for clocks
- *  that do not run equally fast. */
+/**
+ * The holder gives up this much earlier than others can take the lease, in milliseconds, to allow for
+ * clock drift.
+ */
 const MARGIN_MS = 1_000;
 
 /** The holder of each lease. */
 export const leases = collection<{ readonly holder: string }>("leases");
 
-/** What a lease is taken with. */
+/** Dependencies of a lease. */
 export interface LeaseOptions {
   readonly records: Records;
-  /** What is leased: at most one process holds it. */
+  /** Name of the lease; at most one process holds it. */
   readonly name: string;
-  /** Names this process; a process of the same name takes over at once. */
+  /** Id of this process; a process with the same id takes over immediately. */
   readonly holder: string;
-  /** Milliseconds by a clock that is never set, such as `performance.now`. */
+  /** Monotonic milliseconds, such as `performance.now`. */
   readonly monotonic: () => number;
   readonly schedule: Schedule;
-  /** Called when the store could not be asked; the attempts go on. */
+  /** Called when the store is unavailable; attempts continue. */
   readonly onError: (error: unknown) => void;
 }
 
-/** A part in being the one process of several that does something. */
+/** Participation of this process in a lease. */
 export interface Lease {
   /**
-   * Whether this process holds the lease. It stops before another can begin, as long as the clocks
-   * run; a machine that sleeps, or a store whose clock is set, can make two hold it for a moment,
-   * so what they do must bear that.
+   * Whether this process holds the lease. It stops before another can start, as long as clocks run;
+   * after a suspended machine resumes, or a store's clock is set, two processes may hold it briefly, so
+   * jobs must tolerate that.
    */
   isHeld(): boolean;
-  /** Listens to changes of `isHeld`. @returns Stops listening. */
+  /**
+   * Subscribes to changes of `isHeld`.
+   *
+   * @returns Unsubscribes.
+   */
   onChange(listener: () => void): () => void;
-  /** Stops trying, and lets another process have it at once. */
+  /** Stops trying, and lets another process take over immediately. */
   release(): Promise<void>;
 }
 
-/** Takes part in a lease: tries to get it, and renews it while it is held. */
+/** Takes part in a lease: acquires it when possible, and renews it while held. */
 export function createLease(options: LeaseOptions): Lease {
   const { records, name, holder, monotonic, schedule, onError } = options;
   const term = createTerm(options);
@@ -79,13 +87,14 @@ export function createLease(options: LeaseOptions): Lease {
 
 interface Term {
   isRunning(): boolean;
-  /** @param until When it ends, by the clock that is never set. */
+  /** @param until When it ends, in monotonic milliseconds. */
   set(until: number): void;
   onChange(listener: () => void): () => void;
 }
 
-/** A time that ends by itself, whether or not the store answers, and tells when it begins and
- *  ends. */
+/**
+ * A term that expires by itself, even if the store does not answer, and reports its beginning and end.
+ */
 function createTerm({ monotonic, schedule }: Pick<LeaseOptions, "monotonic" | "schedule">): Term {
   const listeners = new Set<() => void>();
   let until = Number.NEGATIVE_INFINITY;

@@ -8,39 +8,43 @@ import { createLease, type Lease } from "./lease.ts";
 import type { Store } from "./port/store.ts";
 import { applyRetention, type RetentionMs, type RetentionOptions } from "./retention.ts";
 
-/** Announcements may be lost: audit rows are sealed at least this often, in milliseconds. */
+/** Fallback interval of sealing audit rows, in milliseconds, since announcements may be lost. */
 const SEAL_EVERY_MS = 1_000;
 
-/** Pause between two cleanups, and between two looks for new keys, in milliseconds. */
+/** Interval of cleanups and of key reloads, in milliseconds. */
 const CLEANUP_EVERY_MS = 60_000;
 
-/** Expired records that are purged in one tick, so that no commit waits long. */
+/** Expired records purged per tick, so that no commit waits long. */
 const PURGE_LIMIT = 1_000;
 
 /** Name of the lease whose holder is the leader. */
 export const LEADER = "leader";
 
-/** A job that runs in one process at a time: the leader. */
+/** A job that only the leader runs. */
 export interface LeaderJob {
-  /** A bounded piece of work. @returns How much it found; 0 ends the round. */
+  /**
+   * Does a bounded piece of work.
+   *
+   * @returns How much it processed; 0 ends the round.
+   */
   readonly tick: () => Promise<number>;
-  /** Pause between two rounds, in milliseconds. */
+  /** Pause between rounds, in milliseconds. */
   readonly everyMs: number;
 }
 
-/** What the maintenance of a store works on. */
+/** Dependencies of the maintenance. */
 export interface MaintenanceOptions {
   readonly store: Pick<Store, "engine" | "records" | "archive">;
   readonly keyring: Keyring;
-  /** Retention of the archive's kinds that the store does not write itself; other kinds stay. */
+  /** Retention of archive kinds that the store does not write itself; other kinds are kept forever. */
   readonly retentionMs?: RetentionMs;
-  /** Retention of kinds that is counted back from their newest row. */
+  /** Retention of kinds, counted back from their newest row. */
   readonly retentionBeforeNewestMs?: RetentionMs;
-  /** What else runs while this process is the leader. */
+  /** Further jobs of the leader. */
   readonly leaderJobs?: readonly LeaderJob[];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Called when something failed; it is tried again. */
+  /** Called when something failed; it is retried. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -48,19 +52,21 @@ export interface MaintenanceOptions {
 export interface Maintenance {
   /** Whether this process is the leader. */
   readonly leadership: Pick<Lease, "isHeld" | "onChange">;
-  /** Ends the work under way, then lets another process lead. */
+  /** Finishes the work in progress, then lets another process lead. */
   stop(): Promise<void>;
 }
 
-/** Starts the loops of a process: each process reloads keys that others changed; the leader seals audit
- *  rows, cleans up, and runs the leader jobs. */
+/**
+ * Starts the loops of a process: each process reloads keys that others changed; the leader seals audit
+ * rows, cleans up, and runs the leader jobs.
+ */
 export function startMaintenance(options: MaintenanceOptions): Maintenance {
   const { store, keyring, retentionMs, retentionBeforeNewestMs, now, onError } = options;
   const { records, archive } = store;
   const lease = createLease({
     records,
     name: LEADER,
-    // One process at a time can open an embedded store, so a restart takes the lease at once.
+    // Only one process can open an embedded store, so after a restart it takes the lease immediately.
     holder: store.engine === "embedded" ? "embedded" : randomUUID(),
     monotonic: () => performance.now(),
     schedule,
@@ -93,7 +99,7 @@ export function startMaintenance(options: MaintenanceOptions): Maintenance {
   };
 }
 
-/** What a cleanup works on. */
+/** Dependencies of a cleanup. */
 interface Cleaned extends RetentionOptions {
   readonly keyring: Pick<Keyring, "removeEnded">;
 }
@@ -102,7 +108,7 @@ interface Cleaned extends RetentionOptions {
  * Removes expired records, then keys and archive rows past their retention.
  *
  * @param now Milliseconds since the epoch.
- * @returns How many records were purged when there are probably more, otherwise 0.
+ * @returns How many records were purged if there are probably more, otherwise 0.
  */
 export async function cleanUp(cleaned: Cleaned, now: number): Promise<number> {
   const purged = await cleaned.records.purgeExpired(PURGE_LIMIT);

@@ -2,26 +2,28 @@ import { put } from "./port/operations.ts";
 import { collection } from "./port/records.ts";
 import type { Store } from "./port/store.ts";
 
-/** One write answers every probe of this many milliseconds, so that probes cost the disk nothing however
- *  many come. */
+/**
+ * All probes within this many milliseconds share one write, so that frequent probes do not load the
+ * disk.
+ */
 const SHARED_MS = 1_000;
 
-/** Records that are written only to see whether a write reaches the disk. */
+/** Records written only to test whether writes reach the disk. */
 export const probes = collection<Record<string, never>>("probes");
 
-/** What a probe found. */
+/** Result of a probe. */
 export interface ProbeResult {
   readonly ok: boolean;
   readonly detail: string;
 }
 
-/** Writes to a store to see whether writes reach the disk. */
+/** Tests with a write whether writes reach the disk. */
 export class WriteProbe {
   readonly #store: Store;
   readonly #onError: (error: unknown) => void;
   #last: { readonly startedAt: number; readonly result: Promise<ProbeResult> } | undefined;
 
-  /** @param onError Called with the reason when the store cannot be written. */
+  /** @param onError Called with the reason if the store cannot be written. */
   constructor(store: Store, onError: (error: unknown) => void) {
     this.#store = store;
     this.#onError = onError;

@@ -6,28 +6,30 @@ import type { Records } from "./port/records.ts";
 
 const DAY_MS = 86_400_000;
 
-/** How long audit rows are kept, in milliseconds: a year and what a yearly review needs. */
+/** Retention of audit rows, in milliseconds: a year plus the time for a yearly review. */
 export const AUDIT_RETENTION_MS = 400 * DAY_MS;
 
-/** How long the rows of a kind stay in the archive, in milliseconds; other kinds stay for ever. */
+/** Retention of archive kinds, in milliseconds; other kinds are kept forever. */
 export type RetentionMs = Readonly<Record<string, number>>;
 
-/** What retention applies to. */
+/** Dependencies of the retention. */
 export interface RetentionOptions {
   readonly records: Records;
   readonly archive: Archive;
-  /** Of the kinds that the store does not write itself. */
+  /** For kinds that the store does not write itself. */
   readonly retentionMs?: RetentionMs | undefined;
-  /** Of kinds that cannot be had again: counted back from the newest row of the kind, so that a clock
-   *  that is ahead for a minute takes nothing with it. */
+  /**
+   * For irreplaceable kinds: counted back from the newest row of the kind, so that a clock that is
+   * briefly ahead deletes nothing.
+   */
   readonly retentionBeforeNewestMs?: RetentionMs | undefined;
 }
 
 /**
- * Removes what the archive need not keep any longer.
+ * Deletes archive rows past their retention.
  *
  * @param now Milliseconds since the epoch.
- * @throws {Error} When the oldest audit rows are not as the service writes them; they stay.
+ * @throws {Error} If the oldest audit rows were not written by the service; they are kept.
  */
 export async function applyRetention(
   { records, archive, retentionMs, retentionBeforeNewestMs = {} }: RetentionOptions,
@@ -44,8 +46,10 @@ export async function applyRetention(
   }
 }
 
-/** Notes the newest audit row that is going to be removed, so that what follows it can be verified
- *  and a removal by somebody else is not taken for this. */
+/**
+ * Records the newest audit row to be removed, so that its successors can be verified and a removal by
+ * others is distinguished from retention.
+ */
 async function noteEndOfPruned(records: Records, archive: Archive, before: number): Promise<void> {
   const selection = { to: before - 1, order: "newest", limit: 1 } as const;
   const [newest] = await archive.read(AUDIT_KIND, selection);

@@ -4,39 +4,41 @@ import type { MemoryArchive } from "../score/snapshot-archive.ts";
 import type { Archive, ArchiveRow } from "./port/archive.ts";
 
 /**
- * Kind of the rows. They are kept for ever, since they are the record that scores are judged by: a
- * row takes about 2.5 kB on disk, so 1,000 instruments about 630 MB a year.
+ * Kind of the rows. They are kept forever, since they are the record that scores are judged by: a row
+ * takes about 2.5 kB on disk, so 1,000 instruments take about 630 MB a year.
  */
 const SNAPSHOT_KIND = "snapshot";
 
-/** Rows of one step: some milliseconds of work, so that no request waits longer. */
+/** Rows per step: a few milliseconds of work, so that no request waits longer. */
 const ROWS_PER_STEP = 200;
 
-/** Sessions that closed while nothing recorded them are caught up this many market days back. */
+/** Sessions that closed while no process recorded them are caught up this many market days back. */
 const CATCH_UP_DAYS = 30;
 
-/** What is recorded, and where. */
+/** Dependencies of the session archive. */
 export interface SessionArchiveOptions {
   readonly archive: Pick<Archive, "append" | "read">;
   readonly snapshots: Pick<MemoryArchive, "allNewest" | "history">;
-  /** Instant up to which sessions have been scored, Unix milliseconds, never falling. */
+  /** Instant up to which sessions have been scored, Unix milliseconds; never decreases. */
   readonly knownUntil: () => number;
   /** Length of a market day in milliseconds. */
   readonly dayMs: number;
-  /** Whether history is whole from the start on; where it comes in by and by, what closed before the
-   *  first start is not recorded: nobody could have believed it. */
+  /**
+   * Whether history is complete from the start. If it arrives gradually, sessions that closed before
+   * the first start are not recorded, because their signals were never published.
+   */
   readonly hasWholeHistory: boolean;
-  /** Names a snapshot, the same one always alike. */
+  /** Deterministic id of a snapshot. */
   readonly idOf: (snapshot: SignalRecord) => string;
 }
 
 /**
- * Records the final snapshot of every session, by the order in which sessions closed. The newest
- * row tells how far the record reaches, so a restart or another process goes on where one stopped;
- * what is there already stays as it was first believed.
+ * Records the final snapshot of every session, in the order in which sessions closed. The newest row
+ * marks the progress, so a restart or another process continues where one stopped; existing rows keep
+ * what was first published.
  *
- * @returns A step of the work: records some snapshots and says how many, 0 when nothing is new.
- *   After an error the next call tries the same ones again.
+ * @returns A step of the work: records some snapshots and returns how many, 0 if there are no new ones.
+ *   After an error the next call retries the same ones.
  */
 export function createSessionArchive(options: SessionArchiveOptions): () => Promise<number> {
   const { archive, knownUntil, idOf } = options;
@@ -62,20 +64,21 @@ export function createSessionArchive(options: SessionArchiveOptions): () => Prom
     const some = waiting.slice(0, ROWS_PER_STEP);
     await archive.append(some.map(rowOf));
     waiting = waiting.slice(ROWS_PER_STEP);
-    // An embedded store writes at once: others must have their turn between two steps.
+    // An embedded store writes synchronously, so other work must run between two steps.
     await setImmediate();
     return some.length;
   };
 }
 
-/** The snapshot with the epoch of its peer tables in their place: a class shares them, and they are
- *  larger than all its snapshots together. */
+/**
+ * The snapshot with the epoch of its peer tables in place of the tables, which a class shares and which
+ * are larger than all its snapshots.
+ */
 function bodyOf({ tables, ...snapshot }: SignalRecord) {
   return { ...snapshot, tablesEpoch: tables?.epoch ?? null };
 }
 
-/** From when a process records: the session at which the record ends, since its rows may not all be
- *  there. */
+/** Where a process starts recording: at the last recorded session, since its rows may be incomplete. */
 async function beginning(
   { archive, dayMs, hasWholeHistory }: SessionArchiveOptions,
   until: number,

@@ -354,7 +354,7 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       for (const command of ["backup", "export"]) {
         const { code, err } = await run("store", [command, file], place);
         expect(code).toBe(1);
-        expect(err).toContain(`${file} is there already`);
+        expect(err).toContain(`${file} already exists`);
       }
       expect(readFileSync(file, "utf8")).toBe("mine");
     });

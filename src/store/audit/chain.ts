@@ -5,9 +5,9 @@ import { append, insert, removeAt, replace } from "../port/operations.ts";
 import type { Records } from "../port/records.ts";
 import { collection } from "../port/records.ts";
 import { AUDIT_KIND, type AuditEntry, unsealedAudit } from "./entry.ts";
-/** A place in the chain: how many rows it has up to there, and the hash of the last of them. */
+/** A position in the hash chain, with the hash of the row there. */
 export interface ChainPoint {
-  /** 1 for the first row that was ever sealed. */
+  /** 1 for the first row ever sealed. */
   readonly position: number;
   /** sha256, in hexadecimal. */
   readonly hash: string;
@@ -15,19 +15,19 @@ export interface ChainPoint {
   readonly sealedAt: number;
 }
 
-/** Where the chain ends, and where it begins since retention removed older rows. */
+/** The end of the chain, and where it begins after retention removed older rows. */
 export const chainPoints = collection<ChainPoint>("audit-chain");
 
-/** Key of the point that names the newest row. */
+/** Key of the newest row's point. */
 export const HEAD = "head";
 
-/** Key of the point that names the newest row that retention has removed. */
+/** Key of the newest row that retention removed. */
 export const PRUNED = "pruned";
 
 /** The point before the first row. */
 export const CHAIN_START: ChainPoint = { position: 0, hash: "0".repeat(64), sealedAt: 0 };
 
-/** What a sealed row holds. */
+/** A sealed row. */
 export interface SealedEntry extends AuditEntry {
   /** When it was done, in milliseconds since the epoch. */
   readonly doneAt: number;
@@ -37,7 +37,7 @@ export interface SealedEntry extends AuditEntry {
   readonly hash: string;
 }
 
-/** @returns What the row holds, or `undefined` when it has no place in the chain. */
+/** @returns The entry, or `undefined` if the row is not in the chain. */
 export function sealedEntry({ kind, body }: ArchiveRow): SealedEntry | undefined {
   if (kind !== AUDIT_KIND) return undefined;
   const { position, previousHash, hash } = (body ?? {}) as Partial<SealedEntry>;
@@ -51,8 +51,8 @@ export function isUnsealed(row: ArchiveRow): boolean {
 }
 
 /**
- * Chains an audit row to the ones before it. Its instant becomes that of the sealing, which never
- * goes back, and its id its position: so the archive gives the rows in the order of the chain.
+ * Chains an audit row to its predecessors. Its instant becomes that of the sealing, which never
+ * decreases, and its id its position, so that the archive returns rows in chain order.
  *
  * @param after The end of the chain.
  * @param now Milliseconds since the epoch.
@@ -69,39 +69,38 @@ export function sealed(row: ArchiveRow, after: ChainPoint, now: number): Archive
   return { ...placed, body: { ...entry, hash: hashOf(placed) } };
 }
 
-/** The place of a sealed row. */
+/** The chain point of a sealed row. */
 export function pointOf({ at, body }: ArchiveRow): ChainPoint {
   const { position, hash } = body as SealedEntry;
   return { position, hash, sealedAt: at };
 }
 
-/** Whether all of a sealed row is what its own hash says. */
+/** Whether a sealed row matches its own hash. */
 export function isUnchanged(row: ArchiveRow): boolean {
   const { hash, ...entry } = row.body as SealedEntry;
   return row.id === idOf(entry.position) && hash === hashOf({ ...row, body: entry });
 }
 
-/** Sixteen digits hold every safe integer, so that text order is number order. */
+/** Sixteen digits hold every safe integer, so that text order equals numeric order. */
 const idOf = (position: number): string => String(position).padStart(16, "0");
 
-/** sha256 over the hash before and the canonical JSON (RFC 8785) of the row without its own hash. */
+/** sha256 of the previous hash and the canonical JSON (RFC 8785) of the row without its own hash. */
 function hashOf({ kind, at, id, subject, body }: ArchiveRow): string {
   const { previousHash } = body as SealedEntry;
   const text = `${previousHash}${canonicalize({ kind, at, id, subject, body })}`;
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** Rows that are chained in one commit. */
+/** Rows chained per commit. */
 const BATCH = 500;
 
 /**
- * Chains the oldest of the audit rows that wait and puts them into the archive, in one commit with
- * the end of the chain. When another process has moved that meanwhile, the commit does not hold and
- * the rows wait for the next call: so a crash anywhere, or a second sealer, neither loses nor
- * doubles a row nor forks the chain.
+ * Chains the oldest pending audit rows and archives them, in one commit with the new end of the chain.
+ * If another process has moved the end meanwhile, the commit fails and the rows stay pending. A crash
+ * or a second sealer therefore neither loses nor duplicates a row, nor forks the chain.
  *
  * @param now Milliseconds since the epoch.
- * @returns How many rows were waiting, at most 500.
+ * @returns How many rows were pending, at most 500.
  */
 export async function sealAudit(records: Records, now: () => number): Promise<number> {
   const waiting = await records.list(unsealedAudit, { limit: BATCH });

@@ -13,30 +13,30 @@ import {
 } from "./chain.ts";
 import { AUDIT_KIND, unsealedAudit } from "./entry.ts";
 
-/** Rows that are read at once. */
+/** Rows per page. */
 const PAGE = 1_000;
 
-/** What is known about the chain. */
+/** The result of verifying the chain. */
 export interface AuditReport {
   /** Chained rows that were read. */
   readonly rows: number;
-  /** Position of the oldest row; above 1 when retention has removed older ones. */
+  /** Position of the oldest row; above 1 if retention has removed older ones. */
   readonly firstPosition: number | undefined;
   readonly lastPosition: number | undefined;
-  /** Hash of the newest row. Kept elsewhere, it shows a chain that was computed anew. */
+  /** Hash of the newest row. A copy kept elsewhere reveals a recomputed chain. */
   readonly lastHash: string | undefined;
-  /** Rows that wait to be chained; whether somebody changes them does not show yet. */
+  /** Rows that are not chained yet; changes to these cannot be detected. */
   readonly unsealed: number;
-  /** What is wrong, in the order of the archive, at most 100; empty when nothing is. */
+  /** Problems in archive order, at most 100; empty if there are none. */
   readonly problems: readonly string[];
 }
 
 /**
- * Reads the whole chain of audit rows and says which were changed, removed, inserted or reordered.
- * A server may be writing meanwhile.
+ * Reads the whole audit chain and reports rows that were changed, removed, inserted or reordered. A
+ * server may be writing meanwhile.
  *
- * It shows that somebody changed a part. A person who can write the whole store, as its operator can,
- * can also compute the chain anew and set its head, and nothing in the store shows that.
+ * It detects partial changes. Anybody who can write the whole store, as its operator can, can also
+ * recompute the chain and its head, which nothing in the store reveals.
  *
  * @param onProgress Called with how many rows were read, and about how many there are.
  */
@@ -52,7 +52,7 @@ export async function verifyAudit(
     archive.read(AUDIT_KIND, { order: "oldest", limit: PAGE, ...(after && { after }) }),
   );
   for await (const page of pages) {
-    // Retention may be at work: it notes what it removes before it does.
+    // Retention may run concurrently; it records what it removes beforehand.
     walk.pruned = await point(PRUNED);
     for (const row of page) follow(walk, row);
     onProgress?.(walk.rows, Math.max(walk.rows, total));
@@ -61,7 +61,7 @@ export async function verifyAudit(
   return { ...reported(walk), unsealed: await countUnsealed(records) };
 }
 
-/** How many rows have still to be chained. */
+/** Number of rows that are not chained yet. */
 async function countUnsealed(records: Records): Promise<number> {
   let unsealed = 0;
   const pages = paged<Stored<ArchiveRow>>((last) =>
@@ -72,7 +72,7 @@ async function countUnsealed(records: Records): Promise<number> {
 }
 
 /**
- * Reads until a page is not full; what is written later does not keep it going.
+ * Reads until a page is not full, so that concurrent writes do not extend it endlessly.
  *
  * @param read Reads the page after a row.
  */
@@ -91,28 +91,28 @@ function reported({ rows, firstPosition, last, problems }: Walk): Omit<AuditRepo
   return { rows, firstPosition, lastPosition: position, lastHash: hash, problems };
 }
 
-/** Most problems that are reported. */
+/** Maximum number of problems reported. */
 const MAX_PROBLEMS = 100;
 
-/** How far the chain was followed. */
+/** Progress of the verification. */
 interface Walk {
-  /** The newest row when the walk began. */
+  /** The newest row at the beginning. */
   readonly head: ChainPoint;
-  /** The newest row that retention has removed by now. */
+  /** The newest row that retention has removed so far. */
   pruned: ChainPoint;
-  /** The last row that has its place. */
+  /** The last row that is in its place. */
   last: ChainPoint;
   firstPosition: number | undefined;
   rows: number;
   readonly problems: string[];
 }
 
-/** Begins before the first row. */
+/** Starts before the first row. */
 function newWalk(head: ChainPoint, pruned: ChainPoint): Walk {
   return { head, pruned, last: CHAIN_START, firstPosition: undefined, rows: 0, problems: [] };
 }
 
-/** Holds the next row of the archive against the ones before it. */
+/** Checks the next row of the archive against its predecessors. */
 function follow(walk: Walk, row: ArchiveRow): void {
   const entry = sealedEntry(row);
   if (entry === undefined) {
@@ -135,8 +135,10 @@ function follow(walk: Walk, row: ArchiveRow): void {
   walk.last = pointOf(row);
 }
 
-/** What is wrong between a row and the last one. Rows that retention removed may be missing; when it
- *  was interrupted, some of them are still there, and what the first of them follows is not known. */
+/**
+ * A fault between a row and the last one. Rows that retention removed may be missing; if it was
+ * interrupted, some of them remain, and the predecessor of the first of these is unknown.
+ */
 function brokenLink({ last, pruned }: Walk, entry: SealedEntry): string | undefined {
   const { position, previousHash } = entry;
   const hasGap = last.position < position - 1;
@@ -149,7 +151,7 @@ function brokenLink({ last, pruned }: Walk, entry: SealedEntry): string | undefi
   return `Row ${position} does not follow from row ${position - 1}: one of them was replaced.`;
 }
 
-/** The points that are noted beside the chain name the hash of their row. */
+/** Recorded chain points contain the hash of their row. */
 function anotherHash({ head, pruned }: Walk, { position, hash }: SealedEntry): string | undefined {
   const isOther = [head, pruned].some(
     (noted) => noted.position === position && noted.hash !== hash,
@@ -158,9 +160,9 @@ function anotherHash({ head, pruned }: Walk, { position, hash }: SealedEntry): s
 }
 
 /**
- * Holds the end of the walk against what was noted.
+ * Checks the end against the recorded head.
  *
- * @param newest The head by now; rows may have been added since the walk began.
+ * @param newest The current head; rows may have been added since the beginning.
  */
 function checkEnd(walk: Walk, newest: ChainPoint): void {
   const { head, last, pruned } = walk;

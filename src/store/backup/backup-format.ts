@@ -5,14 +5,15 @@ import { isJson } from "./json-text.ts";
 import { MAX_LINE_BYTES } from "./lines.ts";
 import { isOutboxRecord, outboxRow } from "./outbox-records.ts";
 
-/** Name and version of the format, first in every backup. */
+/** Name of the format, at the beginning of every backup. */
 const BACKUP_FORMAT = "market-signal-backup";
 
-/** Rises when older programs could not read what newer ones write. Version 1 has records of the
- *  outbox, which version 2 has not. */
+/**
+ * Raised when older programs cannot read the format. Version 1 has outbox records, version 2 has none.
+ */
 const BACKUP_VERSION = 2;
 
-/** Rows that are handed on together when a backup is read. */
+/** Rows per batch when a backup is read. */
 const BATCH_ROWS = 500;
 
 /** First line of a backup. */
@@ -21,17 +22,17 @@ const BackupHeader = z.strictObject({
   version: z.union([z.literal(1), z.literal(BACKUP_VERSION)]),
   storeId: z.string().min(1),
   mode: z.enum(["sandbox", "files", "replay", "live"]),
-  /** When the writing began. */
+  /** When writing began. */
   createdAt: z.iso.datetime(),
 });
 type BackupHeader = z.infer<typeof BackupHeader>;
 
 const Instant = z.number().nullable();
 
-/** JSON text; a store takes it as it is. */
+/** JSON text, stored verbatim. */
 const JsonText = z.string().refine(isJson, "is not JSON");
 
-/** Every line between the first and the last. */
+/** Every line between the header and the footer. */
 const Row = z.discriminatedUnion("table", [
   z.strictObject({
     table: z.literal("record"),
@@ -62,21 +63,21 @@ const BackupFooter = z.strictObject({
   sha256: z.string(),
 });
 
-/** How many rows of each table. */
+/** Number of rows per table. */
 export type RowCounts = z.infer<typeof BackupFooter>["rows"];
 
-/** A backup that is being read. */
+/** A backup being read. */
 export interface Backup {
   readonly identity: StoreIdentity;
   /** ISO 8601. */
   readonly createdAt: string;
-  /** The rows; only who has read them to the end knows that all of them are sound. */
+  /** The rows; they are known to be valid only after all of them were read. */
   readonly batches: AsyncIterable<readonly DumpRow[]>;
-  /** Ends reading before the end. */
+  /** Stops reading early. */
   close(): Promise<unknown>;
 }
 
-/** What a backup is made of. */
+/** Contents of a backup. */
 export interface BackupContent {
   readonly identity: StoreIdentity;
   /** Milliseconds since the epoch. */
@@ -85,11 +86,11 @@ export interface BackupContent {
 }
 
 /**
- * The text of a backup: a line about the store, a line for each row, and a line with the counts
- * and the hash of all lines before it. Each line is JSON.
+ * The text of a backup: a header line, a line per row, and a footer line with the counts and the hash
+ * of all lines before it. Each line is JSON.
  *
  * @param onRows Called with the counts so far.
- * @throws {Error} That names a row that is too long to be read again.
+ * @throws {Error} Names a row that is too long to be read again.
  */
 export async function* encodeBackup(
   { identity, createdAt, batches }: BackupContent,
@@ -112,7 +113,7 @@ export async function* encodeBackup(
   yield lines([header]);
   for await (const batch of batches) {
     for (const { table } of batch) rows[table] += 1;
-    // One by one, since a batch of long rows may be longer than a string can be.
+    // One by one, since a batch of long rows may exceed the maximum string length.
     for (const row of batch) yield lines([row]);
     onRows(rows);
   }
@@ -133,11 +134,11 @@ function nameOf(value: BackupHeader | DumpRow): string {
 }
 
 /**
- * Reads a backup; the rows are checked as they are read.
+ * Reads a backup; the rows are validated as they are read.
  *
  * @param name Of the file, for messages.
- * @throws {Error} That names the line, when a line, the counts or the hash are not as they were
- *   written, now or while the rows are read.
+ * @throws {Error} Names the line if a line, the counts or the hash are damaged, now or while the rows
+ *   are read.
  */
 export async function decodeBackup(lines: AsyncGenerator<Buffer>, name: string): Promise<Backup> {
   const first = await lines.next();
@@ -155,10 +156,10 @@ export async function decodeBackup(lines: AsyncGenerator<Buffer>, name: string):
 }
 
 interface RowReading {
-  /** Everything after the first line. */
+  /** Everything after the header. */
   readonly lines: AsyncIterator<Buffer>;
   readonly name: string;
-  /** Of the first line. */
+  /** Hash so far, including the header. */
   readonly hash: Hash;
 }
 
@@ -180,7 +181,7 @@ async function* decodeRows({ lines, name, hash }: RowReading): AsyncGenerator<re
   if (!(await lines.next()).done) throw damaged(name, number + 1, "a line after the last one");
 }
 
-/** @returns Reads the next line: a row, or `undefined` for a last line that fits what was read. */
+/** @returns Reads the next line: a row, or `undefined` for a footer that matches what was read. */
 function rowReader(name: string, hash: Hash) {
   const rows = { record: 0, archive: 0 };
   return (line: Buffer, number: number): DumpRow | undefined => {
@@ -221,7 +222,7 @@ function why(error: z.ZodError): string {
   return `${issue?.path.join(".") || "the line"}: ${issue?.message ?? "is not valid"}`;
 }
 
-/** @returns `undefined` when the line is not JSON, which no schema accepts. */
+/** @returns `undefined` if the line is not JSON; every schema rejects that. */
 function parsed(line: Buffer): unknown {
   try {
     return JSON.parse(line.toString("utf8"));

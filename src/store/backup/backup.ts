@@ -8,29 +8,29 @@ import { splitLines } from "./lines.ts";
 import { writeNewFile } from "./new-file.ts";
 import { fractionOf, type OnProgress } from "./progress.ts";
 
-/** What is known of a backup that was written, or read to its end. */
+/** Summary of a backup that was written, or read to its end. */
 export interface BackupFacts {
   readonly identity: StoreIdentity;
-  /** When it was begun; ISO 8601. */
+  /** When it was started; ISO 8601. */
   readonly createdAt: string;
   readonly rows: RowCounts;
   /** Size of the file. */
   readonly bytes: number;
 }
 
-/** Where a backup comes from and goes to. */
+/** Source and target of a backup. */
 export interface BackupTask {
   readonly store: Store;
-  /** A new file. */
+  /** Path of a file that does not exist yet. */
   readonly file: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
 /**
- * Writes everything as it is at one instant into a new file, a batch at a time.
+ * Writes a consistent snapshot of the store to a new file, batch by batch.
  *
- * @throws {Error} When the file exists or cannot be written; nothing of it is left then.
+ * @throws {Error} If the file exists or cannot be written; a partial file is removed.
  */
 export async function writeBackup(
   { store, file, now }: BackupTask,
@@ -51,10 +51,9 @@ export async function writeBackup(
 }
 
 /**
- * Begins to read a backup.
+ * Starts reading a backup.
  *
- * @throws {Error} That names file and line, when it is not a backup; reading its rows throws the
- *   same way where it is damaged.
+ * @throws {Error} Names file and line if it is not a backup; reading damaged rows throws the same way.
  */
 export function openBackup(file: string): Promise<Backup> {
   return decodeBackup(
@@ -64,9 +63,9 @@ export function openBackup(file: string): Promise<Backup> {
 }
 
 /**
- * Reads a backup to its end and changes nothing.
+ * Reads a backup to its end without changing anything.
  *
- * @throws {Error} That names file and line, when it is damaged.
+ * @throws {Error} Names file and line if it is damaged.
  */
 export async function checkBackup(file: string, onProgress: OnProgress): Promise<BackupFacts> {
   const { size: bytes } = await stat(file).catch((error) => {
@@ -84,7 +83,7 @@ export async function checkBackup(file: string, onProgress: OnProgress): Promise
   return { identity: backup.identity, createdAt: backup.createdAt, rows, bytes };
 }
 
-/** @param onBytes Called with how many bytes of the file have been used. */
+/** @param onBytes Called with how many bytes of the file have been consumed. */
 async function* readLines(
   file: string,
   onBytes: (done: number) => void,

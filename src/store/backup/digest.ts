@@ -1,10 +1,10 @@
 import { createHash, type Hash } from "node:crypto";
 import type { DumpRow } from "../port/store.ts";
 
-/** What a collection or an archive kind holds, in short. */
+/** Summary of a collection or an archive kind. */
 export interface Digest {
   readonly rows: number;
-  /** SHA-256, hexadecimal, over the rows in their order: two stores that agree hold the same. */
+  /** SHA-256, hexadecimal, of the rows in order; equal digests mean equal contents. */
   readonly sha256: string;
 }
 

@@ -5,16 +5,16 @@ import { leases } from "../lease.ts";
 import { probes } from "../probe.ts";
 import { parseJson } from "./json-text.ts";
 
-/** Name of the format, first in every export. */
+/** Name of the format, at the beginning of every export. */
 export const EXPORT_FORMAT = "market-signal-export";
 
-/** Rises when older programs could not read what newer ones write. */
+/** Raised when older programs cannot read the format. */
 export const EXPORT_VERSION = 1;
 
-/** Collections of work under way, which mean nothing in another store or at another time. */
+/** Collections of transient state, which is meaningless in another store or at another time. */
 export const NOT_EXPORTED: readonly string[] = [
   ...[unsealedAudit, chainPoints, leases, probes].map(({ name }) => name),
-  // Where earlier versions kept what was on its way to the archive.
+  // Used by earlier versions for rows on their way to the archive.
   "outbox",
 ];
 
@@ -28,7 +28,7 @@ const Name = z
 
 const Instant = z.iso.datetime().transform((text) => Date.parse(text));
 
-/** A record; its key stands before it. */
+/** A record; its key precedes it. */
 const ExportedRecord = z.strictObject({
   /** Any JSON. */
   value: z.unknown(),
@@ -38,7 +38,7 @@ const ExportedRecord = z.strictObject({
   consumedAt: Instant.optional(),
 });
 
-/** A record that was exported; instants are milliseconds since the epoch. */
+/** An exported record; instants are milliseconds since the epoch. */
 export type ExportedRecord = z.infer<typeof ExportedRecord>;
 
 /** Everything before the records. */
@@ -51,16 +51,16 @@ const Head = z.object({
   collections: z.custom<Readonly<Record<string, unknown>>>(isObject, "is no object"),
 });
 
-/** An export that was read; collections and keys in the order of the file. */
+/** A parsed export; collections and keys in file order. */
 export interface ExportDocument extends Omit<z.infer<typeof Head>, "collections"> {
   readonly collections: ReadonlyMap<string, ReadonlyMap<string, ExportedRecord>>;
 }
 
 /**
- * Reads an export.
+ * Parses an export.
  *
  * @param name Of the file, for messages.
- * @throws {Error} That names the file and the line and column, or the path inside the document.
+ * @throws {Error} Names the file with line and column, or with the path inside the document.
  */
 export function parseExport(text: string, name: string): ExportDocument {
   const path: string[] = [];
@@ -73,7 +73,7 @@ export function parseExport(text: string, name: string): ExportDocument {
   };
   const { collections, ...head } = checked(Head, parseJson(text, name));
   path.push("collections");
-  // By entries, since zod's records leave out a key named `__proto__`.
+  // Uses entries, since zod's records drop a key named `__proto__`.
   const mapped = <V>(object: unknown, read: (value: unknown) => V): ReadonlyMap<string, V> => {
     const entries = Object.entries(checked(z.custom<object>(isObject, "is no object"), object));
     return new Map(

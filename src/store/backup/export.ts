@@ -8,13 +8,13 @@ import {
 import { writeNewFile } from "./new-file.ts";
 import { fractionOf, type OnProgress } from "./progress.ts";
 
-/** 9999-12-31T23:59:59.999Z, the latest instant with four digits for the year (ISO 8601). */
+/** 9999-12-31T23:59:59.999Z, the latest instant with a four-digit year (ISO 8601). */
 const LATEST_INSTANT = 253_402_300_799_999;
 
-/** Records in the order of their keys, by collection. */
+/** Records in key order, by collection. */
 type Collections = Map<string, Map<string, ExportedRecord>>;
 
-/** What was exported. */
+/** Summary of an export. */
 export interface ExportFacts {
   readonly identity: StoreIdentity;
   /** ISO 8601. */
@@ -25,20 +25,20 @@ export interface ExportFacts {
   readonly bytes: number;
 }
 
-/** Where an export comes from and goes to. */
+/** Source and target of an export. */
 export interface ExportTask {
   readonly store: Store;
-  /** A new file. */
+  /** Path of a file that does not exist yet. */
   readonly file: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
 /**
- * Writes the records as they are at one instant as one JSON document that people can read, sorted
- * by collection and key. Holds all of them in memory meanwhile.
+ * Writes a consistent snapshot of the records as one readable JSON document, sorted by collection and
+ * key. Holds all of them in memory.
  *
- * @throws {Error} When the file exists or cannot be written; nothing of it is left then.
+ * @throws {Error} If the file exists or cannot be written; a partial file is removed.
  */
 export async function writeExport(
   { store, file, now }: ExportTask,
@@ -68,7 +68,7 @@ async function readRecords(store: Store, at: number, onProgress: OnProgress): Pr
     for (const row of records) if (isExported(row, at)) add(collections, row);
     rows += records.length;
     onProgress({ doing: "reading the records", rows, fraction: fractionOf(rows, total) });
-    // A dump gives the records before the archive.
+    // A dump yields the records before the archive.
     if (records.length < batch.length) break;
   }
   return collections;
@@ -93,7 +93,7 @@ function add(collections: Collections, row: RecordRow): void {
   });
 }
 
-/** The document bit by bit: all of it may be longer than a string can be. */
+/** The document in chunks, since it may exceed the maximum string length. */
 async function* documentText(head: object, collections: Collections): AsyncGenerator<string> {
   yield `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "collections": {`;
   for (const [at, [name, records]] of sorted(collections).entries()) {

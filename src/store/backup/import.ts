@@ -10,23 +10,25 @@ import {
   parseExport,
 } from "./export-format.ts";
 
-/** A document is read as a whole, and a server does nothing else meanwhile. Larger ones belong into a
- *  backup, which is read line by line. */
+/**
+ * A document is parsed as a whole, which blocks a server. Use a backup for larger ones, which is read
+ * line by line.
+ */
 const MAX_DOCUMENT_BYTES = 64 * 1024 * 1024;
 
-/** Records that are listed at once. */
+/** Records per page. */
 const PAGE = 10_000;
 
-/** What an import did to a collection. */
+/** Changes to one collection. */
 export interface ImportedCollection {
   readonly written: number;
-  /** Records that were there and are not in the document. */
+  /** Records removed because the document lacks them. */
   readonly removed: number;
-  /** Records of the document whose time is over. */
+  /** Records of the document that have expired. */
   readonly expired: number;
 }
 
-/** Where the records of a document go. */
+/** Target of an import. */
 export interface ImportTask {
   readonly store: Store;
   readonly document: ExportDocument;
@@ -35,10 +37,10 @@ export interface ImportTask {
 }
 
 /**
- * Reads an export and holds it against the store.
+ * Reads an export and validates it against the store.
  *
- * @throws {Error} That names the file and the place in it; or says that the document is of a store
- *   of another mode.
+ * @throws {Error} Names the file and the place in it, or says that the document belongs to another
+ *   mode.
  */
 export async function readExport(file: string, store: Store): Promise<ExportDocument> {
   const { size } = await stat(file).catch((error: Error) => {
@@ -62,10 +64,10 @@ export async function readExport(file: string, store: Store): Promise<ExportDocu
 }
 
 /**
- * Replaces the records of the collections that are in a document, and of no others, in one commit
- * with its audit row. A record that a server writes into one of them meanwhile may stay.
+ * Replaces the records of the collections in the document, and of no others, in one commit with its
+ * audit row. A record that a server writes concurrently may remain.
  *
- * @returns What was done, by collection.
+ * @returns The changes by collection.
  */
 export async function importDocument({
   store,
@@ -109,11 +111,14 @@ async function keysOf(records: Records, name: string): Promise<readonly string[]
 interface Writing {
   readonly key: string;
   readonly record: ExportedRecord;
-  /** Milliseconds since the epoch; times of the record become times from now. */
+  /** Milliseconds since the epoch; instants of the record become durations from now. */
   readonly at: number;
 }
 
-/** A use that was made is made again: at the instant of the import, since that is what is kept. */
+/**
+ * A consumed record is consumed again, at the instant of the import, since the store records only that
+ * instant.
+ */
 function written(name: string, { key, record, at }: Writing): readonly Operation[] {
   const { value, groups, expiresAt, dueAt, consumedAt } = record;
   const placed = put(collection(name), {

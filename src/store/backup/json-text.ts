@@ -1,8 +1,8 @@
 /**
- * Reads JSON.
+ * Parses JSON.
  *
  * @param name Of the file, for messages.
- * @throws {Error} That names file, line and column, and what is wrong there.
+ * @throws {Error} Names file, line and column, and the fault there.
  */
 export function parseJson(text: string, name: string): unknown {
   try {
@@ -35,8 +35,8 @@ function describeFault(text: string, offset: number): string {
 }
 
 /**
- * Where text stops being the beginning of JSON. V8 does not say so for every fault, hence by
- * halves: a beginning is good while whatever `JSON.parse` misses would stand behind it.
+ * Offset at which text stops being a prefix of JSON. V8 does not report it for every fault, so it is
+ * found by bisection: a prefix is valid if `JSON.parse` only misses what follows.
  */
 function faultOffset(text: string): number {
   let good = 0;
@@ -49,7 +49,7 @@ function faultOffset(text: string): number {
   return good;
 }
 
-/** V8 14 (Node 24) words the end of the text as a fault in these two ways. */
+/** V8 14 (Node 24) reports an unexpected end in these two ways. */
 function isBeginning(text: string): boolean {
   try {
     JSON.parse(text);

@@ -1,12 +1,15 @@
-/** Longest line that is read or written, in bytes; a row is far below it. Bounds the memory that a file can take. */
+/**
+ * Maximum line length for reading and writing, in bytes, far above any row. Bounds the memory that a
+ * file can take.
+ */
 export const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
 const NEWLINE = 0x0a;
 
 /**
- * Cuts bytes into lines, without their newlines.
+ * Splits bytes into lines, without newlines.
  *
- * @throws {Error} At a line of more than 64 MiB.
+ * @throws {Error} For a line of more than 64 MiB.
  */
 export async function* splitLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let begun: Buffer[] = [];

@@ -6,23 +6,23 @@ import { Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { syncFolder } from "../../lib/sync-folder.ts";
 
-/** Only the owner may read what was in the store. */
+/** The store may contain secrets, so only the owner may read the file. */
 const OWNER_ONLY = 0o600;
 
-/** What goes into a new file. */
+/** Contents of a new file. */
 export interface NewFile {
   readonly path: string;
   readonly chunks: AsyncIterable<string>;
-  /** What the chunks pass on their way, for example a compressor. */
+  /** Transforms for the chunks, for example a compressor. */
   readonly through?: readonly Transform[];
 }
 
 /**
- * Writes a file that is there whole and on disk when this resolves, or not at all. It is written
- * beside its place first, for its owner only.
+ * Writes a file atomically: once this resolves it is complete and on disk, otherwise it does not exist.
+ * It is first written beside its final place, readable by its owner only.
  *
  * @returns Its size in bytes.
- * @throws {Error} When there is a file already, or the disk does not take it.
+ * @throws {Error} If the file exists already, or cannot be written.
  */
 export async function writeNewFile({ path, chunks, through = [] }: NewFile): Promise<number> {
   refuseExisting(path);
@@ -40,10 +40,10 @@ export async function writeNewFile({ path, chunks, through = [] }: NewFile): Pro
   }
 }
 
-/** Codes of file systems that know no second names, such as FAT (link(2)). */
+/** Error codes of file systems without hard links, such as FAT (link(2)). */
 const NO_LINKS: readonly (string | undefined)[] = ["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"];
 
-/** Unlike a change of the name, a second name never takes the place of a file. */
+/** Uses a hard link because, unlike a rename, it never replaces an existing file. */
 async function putInPlace(partial: string, path: string): Promise<void> {
   try {
     await link(partial, path);
@@ -57,7 +57,7 @@ async function putInPlace(partial: string, path: string): Promise<void> {
   }
 }
 
-/** Whether the system refused something; other errors come from what is written. */
+/** Whether the file system reported the error; other errors come from the source. */
 function isOfFiles(error: unknown): error is Error {
   return error instanceof Error && "syscall" in error;
 }
@@ -67,5 +67,5 @@ function refuseExisting(path: string): void {
 }
 
 function isThere(path: string): Error {
-  return new Error(`${path} is there already; name a new file.`);
+  return new Error(`${path} already exists; name a new file.`);
 }

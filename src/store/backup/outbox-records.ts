@@ -6,14 +6,14 @@ import type { DumpRow } from "../port/store.ts";
 type RecordRow = Extract<DumpRow, { table: "record" }>;
 
 /**
- * Earlier versions committed archive rows as records of the collection `outbox` and moved them into
- * the archive later. Stores and backups of these versions may hold some.
+ * Earlier versions committed archive rows as records of the collection `outbox` and archived them
+ * later. Stores and backups of these versions may contain some.
  */
 export function isOutboxRecord(row: DumpRow): row is RecordRow {
   return row.table === "record" && row.collection === "outbox";
 }
 
-/** What an outbox record is now: an audit row that waits to be chained, or a row of the archive. */
+/** The present form of an outbox record: a pending audit row, or an archive row. */
 export function outboxRow(record: RecordRow): DumpRow {
   const row = JSON.parse(record.text) as ArchiveRow;
   if (isUnsealed(row)) return { ...record, collection: unsealedAudit.name };

@@ -4,24 +4,23 @@ import { faultText, isStoreFault } from "../port/unavailable.ts";
 import { isJson } from "./json-text.ts";
 import { fractionOf, type OnProgress } from "./progress.ts";
 
-/** Most problems of rows that are reported. */
+/** Maximum number of row problems reported. */
 const MAX_PROBLEMS = 100;
 
-/** What is known about a store that was read from end to end. */
+/** Result of verifying a store. */
 export interface VerifyReport {
   /** Records by collection. */
   readonly records: Readonly<Record<string, number>>;
   /** Archive rows by kind. */
   readonly archive: Readonly<Record<string, number>>;
   readonly audit: AuditReport;
-  /** What is wrong with rows and with the chain of audit rows; empty when nothing is. */
+  /** Problems of rows and of the audit chain; empty if there are none. */
   readonly problems: readonly string[];
 }
 
 /**
- * Checks the files of a store where there are any, reads every row and the whole chain of audit rows,
- * and says what is wrong. What cannot be read is a problem, and the rest is read all the same. A
- * server may be writing meanwhile.
+ * Checks the files of a store, if any, reads every row and the whole audit chain, and reports problems.
+ * An unreadable part is reported, and the rest is still read. A server may be writing meanwhile.
  */
 export async function verifyStore(store: Store, onProgress: OnProgress): Promise<VerifyReport> {
   const faults = canCheck(store) ? [...(await store.check())] : [];
@@ -36,15 +35,15 @@ export async function verifyStore(store: Store, onProgress: OnProgress): Promise
   };
 }
 
-/** A store of files, which can be damaged where reading the rows does not show it. */
+/** A file-based store, whose files can have damage that reading rows does not show. */
 interface Checkable extends Store {
-  /** @returns What is wrong with the files, by name. */
+  /** @returns Problems of the files, by name. */
   check(): Promise<readonly string[]>;
 }
 
 const canCheck = (store: Store): store is Checkable => "check" in store;
 
-/** A chain that cannot be read has one problem and no rows. */
+/** An unreadable chain counts as one problem and no rows. */
 async function readAudit(store: Store, onProgress: OnProgress): Promise<AuditReport> {
   try {
     return await verifyAudit(store, (done, total) => {
@@ -58,7 +57,7 @@ async function readAudit(store: Store, onProgress: OnProgress): Promise<AuditRep
   }
 }
 
-/** @throws The error, unless the store could not answer. */
+/** @throws The error, unless the store was unavailable. */
 function unread(what: string, error: unknown): string {
   if (!isStoreFault(error)) throw error;
   return `${what} could not be read to the end: ${faultText(error)}`;
@@ -97,7 +96,7 @@ async function readInto(read: RowsRead, store: Store, onProgress: OnProgress): P
   }
 }
 
-/** @param after Revision of the record before, which is lower. */
+/** @param after Revision of the preceding record, which must be lower. */
 function rowProblem(row: DumpRow, after: number): string | undefined {
   const name =
     row.table === "record"

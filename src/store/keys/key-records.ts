@@ -5,27 +5,29 @@ import { collection, type Operation, type Records, type Stored } from "../port/r
 import { type JwkOf, type KeyUse, keyUses } from "./key-uses.ts";
 import type { Vault } from "./vault.ts";
 
-/** Topic that is announced when keys were made or removed. */
+/** Topic announced when keys were created or removed. */
 export const KEYS_TOPIC = "keys";
 
 const KID_BYTES = 9;
 
 /** A key in memory. */
 export interface Key<U extends KeyUse = KeyUse> {
-  /** Goes with what is made with the key, so that it is found again. */
+  /** Stored with what the key produced, to find the key again. */
   readonly kid: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
-  /** When another took its place, in milliseconds since the epoch: since then it only verifies, or
-   *  opens. `null` for the newest. */
+  /**
+   * When it was superseded, in milliseconds since the epoch: since then it only verifies, or decrypts.
+   * `null` for the newest.
+   */
   readonly retiredAt: number | null;
   readonly jwk: JwkOf[U] & { readonly kid: string };
 }
 
-/** A key as it is stored; nothing secret is in plain. */
+/** A stored key, with its secret encrypted. */
 export interface KeyRecord extends Omit<Key, "jwk"> {
   readonly use: KeyUse;
-  /** Counts the keys of the use from 1. */
+  /** Numbers the keys of the use from 1. */
   readonly generation: number;
   /** The JWK, sealed. */
   readonly sealed: string;
@@ -34,7 +36,7 @@ export interface KeyRecord extends Omit<Key, "jwk"> {
 /** The actor of a change of keys. */
 export type KeyChanger = Pick<AuditEntry, "actor" | "addressHash" | "requestId">;
 
-/** What a change of keys is made with. */
+/** Context of a key change. */
 export interface KeyChange {
   readonly vault: Vault;
   /** Milliseconds since the epoch. */
@@ -44,12 +46,12 @@ export interface KeyChange {
 
 export const keyRecords = collection<KeyRecord>("keys");
 
-/** Whether the store has keys, which only its own master key opens. */
+/** Whether the store has keys, which only its own master key decrypts. */
 export async function holdsKeys(records: Records): Promise<boolean> {
   return (await records.list(keyRecords, { limit: 1 })).length > 0;
 }
 
-/** @throws {Error} When the master key is another, or the record was changed. */
+/** @throws {Error} If the master key is wrong, or the record was changed. */
 export function openedKey(
   { kid, createdAt, retiredAt, use, sealed }: KeyRecord,
   vault: Vault,
@@ -58,13 +60,14 @@ export function openedKey(
   return { kid, createdAt, retiredAt, jwk };
 }
 
-/** The steps that make the first key of a use; they do not hold when there is one. */
+/** The steps that create the first key of a use; the commit fails if there is one. */
 export function firstKey(use: KeyUse, change: KeyChange): readonly Operation[] {
   return made(newRecord(use, 1, change), "key.created", change);
 }
 
-/** The steps that put a new key before the newest of its use; they do not hold when another one
- *  already is. */
+/**
+ * The steps that add a successor to the newest key of a use; the commit fails if there already is one.
+ */
 export function nextKey(newest: Stored<KeyRecord>, change: KeyChange) {
   const { use, generation } = newest.value;
   const record = newRecord(use, generation + 1, change);
@@ -80,7 +83,7 @@ export function endedKey(ended: Stored<KeyRecord>, now: number): readonly Operat
   return [removeAt(keyRecords, ended), ...audited(entry, now), announce(KEYS_TOPIC)];
 }
 
-/** Whether nothing that is in use can have been made with the key. */
+/** Whether nothing in use can have been made with the key. */
 export function hasEnded({ use, retiredAt }: KeyRecord, now: number): boolean {
   return retiredAt !== null && retiredAt + keyUses[use].retentionMs <= now;
 }
@@ -91,8 +94,10 @@ function newRecord(use: KeyUse, generation: number, { vault, now }: KeyChange): 
   return { use, generation, kid, createdAt: now, retiredAt: null, sealed };
 }
 
-/** The place of a record follows from its generation, so that of several processes that make the
- *  next key at once only one does. */
+/**
+ * The record key is derived from the generation, so that only one of several processes creates the next
+ * key.
+ */
 function made(value: KeyRecord, action: string, { now, by }: KeyChange): readonly Operation[] {
   const { use, generation, kid } = value;
   const entry = { ...by, action, target: kid, detail: { use } };
@@ -100,5 +105,5 @@ function made(value: KeyRecord, action: string, { now, by }: KeyChange): readonl
   return [insert(keyRecords, { key, value }), ...audited(entry, now), announce(KEYS_TOPIC)];
 }
 
-/** A sealed key opens only as the key that it is. */
+/** A sealed key opens only under its own use and kid. */
 const contextOf = (use: KeyUse, kid: string): string => `${use}:${kid}`;

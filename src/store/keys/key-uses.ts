@@ -3,7 +3,7 @@ import { AUDIT_RETENTION_MS } from "../retention.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Bytes of a key that is no key pair: as many as HMAC-SHA256 and AES-256 take. */
+/** Length of a secret key in bytes, for HMAC-SHA256 and AES-256. */
 const SECRET_BYTES = 32;
 
 /** A secret key as JWK (RFC 7518 section 6.4). */
@@ -39,7 +39,7 @@ interface RsaPrivateJwk {
   readonly use: "sig";
 }
 
-/** What the keys of a use are. */
+/** The key type of each use. */
 export interface JwkOf {
   /** ES256, for ID tokens of clients that registered for it. */
   readonly "token-signing": PrivateJwk;
@@ -54,11 +54,11 @@ export interface JwkOf {
   readonly "address-hash": SecretJwk;
 }
 
-/** What a key is for. */
+/** Purpose of a key. */
 export type KeyUse = keyof JwkOf;
 
 interface Use<U extends KeyUse> {
-  /** How long a key is kept after another took its place, in milliseconds. */
+  /** How long a superseded key is retained, in milliseconds. */
   readonly retentionMs: number;
   generate(): JwkOf[U];
 }
@@ -77,7 +77,7 @@ const RSA_BITS = 2048;
 /** Every use of a key. What was made with a key must not outlive it. */
 export const keyUses: { readonly [U in KeyUse]: Use<U> } = {
   "token-signing": {
-    // ID tokens end after an hour; clients may keep the key set for some hours more.
+    // ID tokens expire after an hour; clients may cache the key set for some hours more.
     retentionMs: DAY_MS,
     generate: () => signing(generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey, "ES256"),
   },
@@ -92,7 +92,7 @@ export const keyUses: { readonly [U in KeyUse]: Use<U> } = {
     generate: secret,
   },
   "webhook-signing": {
-    // Deliveries are tried for three days, and receivers may keep the key for some days more.
+    // Deliveries are retried for three days, and receivers may cache the key for some days more.
     retentionMs: 7 * DAY_MS,
     generate: () => signing(generateKeyPairSync("ed25519").privateKey, "Ed25519"),
   },
@@ -102,7 +102,7 @@ export const keyUses: { readonly [U in KeyUse]: Use<U> } = {
     generate: secret,
   },
   "address-hash": {
-    // The rows in which an address may have to be found again.
+    // As long as audit rows are retained, whose addresses must stay searchable.
     retentionMs: AUDIT_RETENTION_MS,
     generate: secret,
   },

@@ -5,8 +5,10 @@ import { createVault, type Vault } from "./vault.ts";
 const vaultOf = ({ jwk }: Key<"secret-encryption">): Vault =>
   createVault(Buffer.from(jwk.k, "base64url"));
 
-/** A vault on the current keys of the service: the newest key seals, and a secret opens with whichever
- *  key sealed it. */
+/**
+ * A vault on the service's current keys: the newest key seals, and each secret opens with the key that
+ * sealed it.
+ */
 export function createKeyringVault({ keys }: Keyring): Vault {
   return {
     seal: (secret, context) => vaultOf(keys("secret-encryption")[0]).seal(secret, context),
@@ -14,7 +16,7 @@ export function createKeyringVault({ keys }: Keyring): Vault {
   };
 }
 
-/** @throws {Error} That of the oldest key, when none of the keys opens the secret. */
+/** @throws {Error} The oldest key's error, if no key opens the secret. */
 function openWithAny(
   [key, ...older]: readonly [Key<"secret-encryption">, ...Key<"secret-encryption">[]],
   sealed: string,

@@ -14,13 +14,13 @@ import {
 import { type KeyUse, keyUses } from "./key-uses.ts";
 import { createVault, type Vault } from "./vault.ts";
 
-/** More keys than there ever are. */
+/** Upper bound on the number of keys. */
 const ALL = 10_000;
 
-/** Too many for two addresses to share them by chance. */
+/** Long enough to make collisions between addresses negligible. */
 const ADDRESS_HASH_BYTES = 16;
 
-/** What a keyring is opened with. */
+/** Dependencies of the keyring. */
 export interface KeyringOptions {
   readonly records: Records;
   /** 32 bytes. */
@@ -31,34 +31,42 @@ export interface KeyringOptions {
 
 /** The keys of the service, in memory. */
 export interface Keyring {
-  /** The newest first; there is always one. */
+  /** Newest first, never empty. */
   keys<U extends KeyUse>(use: U): readonly [Key<U>, ...Key<U>[]];
 
-  /** HMAC-SHA256 of a network address, cut to 16 bytes, in URL-safe base64. */
+  /** HMAC-SHA256 of a network address, truncated to 16 bytes, in URL-safe base64. */
   hashAddress(address: string): string;
 
   /**
-   * Makes a new key; the one before is kept until nothing in use was made with it.
+   * Creates a new key; the previous one is retained until nothing made with it is in use.
    *
-   * @returns The kid of the new one.
+   * @returns The kid of the new key.
    */
   rotate(use: KeyUse, by: KeyChanger): Promise<string>;
 
-  /** Removes the keys that have been kept long enough. @returns How many went. */
+  /**
+   * Removes keys past their retention.
+   *
+   * @returns How many were removed.
+   */
   removeEnded(): Promise<number>;
 
-  /** Reads what other processes changed. */
+  /** Reads changes by other processes. */
   reload(): Promise<void>;
 
-  /** Listens to changes of the keys in memory. @returns Stops listening. */
+  /**
+   * Subscribes to changes of the keys in memory.
+   *
+   * @returns Unsubscribes.
+   */
   onChange(listener: () => void): () => void;
 }
 
 /**
- * Opens the keys of a store and makes the first of every use that has none. Processes that start at
- * the same time end with the same keys.
+ * Opens the keys of a store and creates the first key of every use that has none. Processes that start
+ * concurrently end up with the same keys.
  *
- * @throws {Error} When the master key is not the one that the store's keys are kept under.
+ * @throws {Error} If the master key does not match the store's keys.
  */
 export async function openKeyring({ records, masterKey, now }: KeyringOptions): Promise<Keyring> {
   const vault = createVault(masterKey);
@@ -96,7 +104,7 @@ export async function openKeyring({ records, masterKey, now }: KeyringOptions): 
   };
 }
 
-/** A key and the record it came from. */
+/** A key with its record. */
 interface Entry {
   readonly stored: Stored<KeyRecord>;
   readonly key: Key;
@@ -119,14 +127,14 @@ class KeyIndex {
     return this.#entries;
   }
 
-  /** The newest first. */
+  /** Newest first. */
   of(use: KeyUse): readonly Entry[] {
     return this.#entries
       .filter(({ stored }) => stored.value.use === use)
       .toSorted((a, b) => b.stored.value.generation - a.stored.value.generation);
   }
 
-  /** Loads run one after the other, so that an older one does not end last. */
+  /** Reloads run one after the other, so that an older one does not finish last. */
   reload(): Promise<void> {
     const load = () => this.#load();
     this.#loading = this.#loading.then(load, load);
@@ -140,7 +148,7 @@ class KeyIndex {
 
   async #load(): Promise<void> {
     const found = await this.#records.list(keyRecords, { limit: ALL });
-    // A later version of the service may have added uses.
+    // A later version of the service may have added uses, which are ignored.
     const stored = found.filter(({ value }) => value.use in keyUses);
     if (isSame(stored, this.#entries)) return;
     this.#entries = stored.map((each) => ({ stored: each, key: opened(each.value, this.#vault) }));

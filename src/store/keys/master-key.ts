@@ -16,22 +16,22 @@ const KEY_BYTES = 32;
 /** 32 bytes in base64 or URL-safe base64 (RFC 4648), with or without padding. */
 export const ENCODED_KEY = /^[A-Za-z0-9+/_-]{43}=?$/;
 
-/** Where the master key may come from. */
+/** Sources of the master key. */
 export interface MasterKeyPlaces {
-  /** The setting `MASTER_KEY`, which goes before the file. */
+  /** The setting `MASTER_KEY`, which takes precedence over the file. */
   readonly fromEnv: string | undefined;
   /** Folder of the file `master.key`. */
   readonly folder: string;
-  /** Whether the store already holds keys; when it does, no new master key is made up. */
+  /** Whether the store already holds keys; if so, no new master key is generated. */
   readonly holdsKeys: boolean;
 }
 
 /**
- * The key under which all other keys are kept. Without the setting, it is in a file of its own that
- * is made at the first start; it belongs neither in backups nor in exports.
+ * The key that encrypts all other keys. Without the setting, it is in its own file, generated at the
+ * first start; it must be in neither backups nor exports.
  *
  * @returns 32 bytes.
- * @throws {Error} When it is missing, malformed, or readable by others; says what to do.
+ * @throws {Error} If it is missing, malformed, or readable by others; the message says what to do.
  */
 export function readMasterKey({ fromEnv, folder, holdsKeys }: MasterKeyPlaces): Buffer {
   if (fromEnv !== undefined) {
@@ -52,14 +52,16 @@ function decoded(text: string, otherwise: string): Buffer {
   return Buffer.from(text, "base64");
 }
 
-/** Windows has no such permissions. */
+/** Does nothing on Windows, which has no such permissions. */
 function refuseReadable(file: string): void {
   if (process.platform === "win32" || (statSync(file).mode & 0o077) === 0) return;
   throw new Error(`${file} can be read by others: run chmod 600 ${file}`);
 }
 
-/** The file appears whole and on disk, or not at all; when another process was first, its file
- *  stays, which is why it is linked and not renamed. */
+/**
+ * Creates the file atomically. If another process was first, its file wins, which is why it is linked
+ * and not renamed.
+ */
 function create(folder: string, file: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const draft = `${file}.${randomUUID()}`;

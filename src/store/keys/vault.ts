@@ -5,22 +5,22 @@ const ALGORITHM = "aes-256-gcm";
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Tells how a value was sealed, should that ever change. */
+/** Prefix that identifies the encryption, in case it ever changes. */
 const VERSION = "v1.";
 
-/** Keeps small secrets at rest under one key. */
+/** Encrypts small secrets at rest under one key. */
 export interface Vault {
   /**
-   * @param context Names the place that the value is kept at; it opens only with the same.
+   * @param context Identifies where the value is stored; it opens only with the same context.
    * @returns Text of the URL-safe base64 alphabet and a dot.
    */
   seal(secret: string, context: string): string;
 
-  /** @throws {Error} When the key or the context is another, or the value was changed. */
+  /** @throws {Error} If the key or the context differs, or the value was changed. */
   open(sealed: string, context: string): string;
 }
 
-/** @param key 32 bytes; good for 2^32 values, since each gets a random 96-bit IV. */
+/** @param key 32 bytes; safe for 2^32 values, since each gets a random 96-bit IV. */
 export function createVault(key: Uint8Array): Vault {
   return {
     seal(secret, context) {

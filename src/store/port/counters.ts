@@ -1,36 +1,40 @@
-/** What is added to a window. */
+/** An addition to a window. */
 export interface Addition {
-  /** Names the window: well-formed text without NUL, of at most 512 characters. */
+  /** Name of the window: well-formed text without NUL, of at most 512 characters. */
   readonly name: string;
-  /** A whole number; 0 only looks. */
+  /** An integer; 0 only reads. */
   readonly points: number;
-  /** Length of the window in milliseconds, for when it begins. */
+  /** Length of a new window in milliseconds. */
   readonly windowMs: number;
 }
 
-/** A window as all processes see it. */
+/** A window as seen by all processes. */
 export interface CountedWindow {
-  /** What was counted in it, by whichever process. */
+  /** Points counted in it by all processes. */
   readonly points: number;
-  /** Milliseconds until it ends; where nothing was counted yet, its whole length. */
+  /** Milliseconds until it ends; for an unused window, its whole length. */
   readonly leftMs: number;
 }
 
 /**
- * Counts of which each is made once, whichever processes count at the same time. A window begins with
- * the first addition and ends by the clock of the store. Counts are no promises: a crash of the
- * database may forget them.
+ * Shared counters; concurrent additions from several processes are each counted once. A window begins
+ * with the first addition and ends by the store's clock. Counts are not durable: a database crash may
+ * lose them.
  */
 export interface Counters {
   /**
    * Adds to windows, all at one instant.
    *
-   * @param additions Each of another name.
+   * @param additions With distinct names.
    * @returns The windows afterwards, in the same order.
-   * @throws {Problem} `store_unavailable`; nobody knows then whether it was counted.
+   * @throws {Problem} `store_unavailable`; the additions may or may not have been counted.
    */
   add(additions: readonly Addition[]): Promise<readonly CountedWindow[]>;
 
-  /** Frees what ended windows use. @returns How many went, 0 when those were all. */
+  /**
+   * Deletes ended windows.
+   *
+   * @returns How many were deleted; 0 if none remain.
+   */
   sweep(): Promise<number>;
 }

@@ -1,7 +1,7 @@
 import type { ArchiveRow } from "./archive.ts";
 import type { Collection, Operation, Placing, Records, Replacing, Stored } from "./records.ts";
 
-/** Writes the record whatever was there. */
+/** Writes a record unconditionally. */
 export function put<T>(
   to: Collection<T>,
   { key, value, ...placing }: { readonly key: string; readonly value: T } & Placing,
@@ -9,7 +9,7 @@ export function put<T>(
   return { kind: "put", collection: to.name, key, value, placing };
 }
 
-/** Writes the record, unless there is one. */
+/** Writes a record; fails if it exists. */
 export function insert<T>(
   to: Collection<T>,
   { key, value, ...placing }: { readonly key: string; readonly value: T } & Placing,
@@ -17,7 +17,7 @@ export function insert<T>(
   return { kind: "insert", collection: to.name, key, value, placing };
 }
 
-/** Changes a record that was read before, unless somebody else changed it since. */
+/** Changes a record read before; fails if it was changed since. */
 export function replace<T>(
   to: Collection<T>,
   { key, revision }: Pick<Stored<T>, "key" | "revision">,
@@ -26,7 +26,7 @@ export function replace<T>(
   return { kind: "replace", collection: to.name, key, revision, value, placing };
 }
 
-/** Lets the commit hold only while a record that was read before is as it was. */
+/** Makes the commit fail if a record read before was changed since. */
 export function unchanged<T>(
   from: Collection<T>,
   { key, revision }: Pick<Stored<T>, "key" | "revision">,
@@ -34,17 +34,17 @@ export function unchanged<T>(
   return { kind: "check", collection: from.name, key, revision };
 }
 
-/** Makes the one use of a record. */
+/** Consumes a single-use record. */
 export function consume<T>(of: Collection<T>, key: string): Operation {
   return { kind: "consume", collection: of.name, key };
 }
 
-/** Removes the record, if there is one. */
+/** Removes a record, if it exists. */
 export function remove<T>(from: Collection<T>, key: string): Operation {
   return { kind: "remove", collection: from.name, key };
 }
 
-/** Removes a record that was read before, unless somebody else changed it since. */
+/** Removes a record read before; fails if it was changed since. */
 export function removeAt<T>(
   from: Collection<T>,
   { key, revision }: Pick<Stored<T>, "key" | "revision">,
@@ -57,23 +57,23 @@ export function removeGroup(group: string): Operation {
   return { kind: "removeGroup", group };
 }
 
-/** Adds a row to the archive, unless it is there. */
+/** Adds a row to the archive, unless it exists. */
 export function append(row: ArchiveRow): Operation {
   return { kind: "append", row };
 }
 
-/** Tells the listeners of a topic in every process. */
+/** Notifies the listeners of a topic in every process. */
 export function announce(topic: string, text = ""): Operation {
   return { kind: "announce", topic, text };
 }
 
-/** What is written for a record; `undefined`: nothing. */
+/** The operations of a change; `undefined`: none. */
 type Changed = readonly Operation[] | undefined;
 
 /**
- * Reads, changes and writes one record until nobody else wrote in between.
+ * Reads, changes and writes one record, retrying on concurrent writes.
  *
- * @param change The operations for what is there now; `undefined` leaves everything as it is.
+ * @param change The operations for the current record; `undefined` leaves it unchanged.
  * @returns Whether anything was written.
  */
 export async function update<T>(

@@ -1,10 +1,10 @@
 import type { Collection, Records, Stored } from "./records.ts";
 
-/** Records that are read at once. */
+/** Records per page. */
 const PAGE = 1_000;
 
 /**
- * Reads every record of a collection, the oldest change first.
+ * Reads every record of a collection, oldest change first.
  *
  * @param group Only records of this group.
  */
@@ -13,7 +13,7 @@ export async function readAll<T>(
   from: Collection<T>,
   group?: string,
 ): Promise<readonly Stored<T>[]> {
-  // What is changed meanwhile comes again.
+  // A record that changes meanwhile is returned again by a later page.
   const found = new Map<string, Stored<T>>();
   for (let after = 0; ; ) {
     const selection = { ...(group !== undefined && { group }), after, limit: PAGE };

@@ -5,42 +5,42 @@ declare const shape: unique symbol;
 /** A named set of records of one shape. */
 export interface Collection<T> {
   readonly name: string;
-  /** Carries the shape for the compiler; never there at run time. */
+  /** Carries the type for the compiler; absent at run time. */
   readonly [shape]?: T;
 }
 
-/** Names a set of records; the shape is what the code that writes them promises. */
+/** Names a set of records; the code that writes them is responsible for the type. */
 export function collection<T>(name: string): Collection<T> {
   return { name };
 }
 
-/** A record as it is stored. Instants are milliseconds since the epoch by the store's clock. */
+/** A stored record. Instants are milliseconds since the epoch by the store's clock. */
 export interface Stored<T> {
   readonly key: string;
   readonly value: T;
-  /** Rises with every write to the store, and is never used twice. */
+  /** Increases with every write to the store, and is never reused. */
   readonly revision: number;
-  /** Names under which records of any collection are found or removed together. */
+  /** Groups, by which records of any collection are found or removed together. */
   readonly groups: readonly string[];
   /** From then on the record counts as absent. */
   readonly expiresAt: number | undefined;
-  /** From then on `claimDue` hands the record out. */
+  /** From then on `claimDue` returns the record. */
   readonly dueAt: number | undefined;
-  /** When its one use was made. */
+  /** When the single use was consumed. */
   readonly consumedAt: number | undefined;
 }
 
-/** What a write says about a record beside its value. */
+/** Options of a write besides the value. */
 export interface Placing {
   /** Absent: none. */
   readonly groups?: readonly string[];
-  /** Life from now, in milliseconds. Absent: for ever. */
+  /** Lifetime in milliseconds. Absent: unlimited. */
   readonly ttlMs?: number;
-  /** Time until the record is due, in milliseconds. Absent: never. */
+  /** Delay until the record is due, in milliseconds. Absent: never. */
   readonly dueInMs?: number;
 }
 
-/** Like `Placing`, for a record that exists: what is absent stays, `null` takes it away. */
+/** Like `Placing`, for an existing record: absent members are unchanged, `null` removes one. */
 export interface Replacing {
   readonly groups?: readonly string[];
   readonly ttlMs?: number | null;
@@ -100,60 +100,65 @@ export type Operation =
   /** Tells the listeners of `topic` in every process, once the commit is durable. */
   | { readonly kind: "announce"; readonly topic: string; readonly text: string };
 
-/** Which records are listed. */
+/** Selects records. */
 export interface Selection {
   /** Only records of this group. */
   readonly group?: string;
   /** Only records with a higher revision. */
   readonly after?: number;
-  /** At most this many, from 1 to 10,000. */
+  /** Maximum records, from 1 to 10,000. */
   readonly limit: number;
 }
 
-/** What is handed out to be worked on. */
+/** Selects due records. */
 export interface DueSelection {
-  /** At most this many, from 1 to 10,000. */
+  /** Maximum records, from 1 to 10,000. */
   readonly limit: number;
-  /** A record comes again after this many milliseconds unless it was replaced or removed. */
+  /** A record is returned again after this many milliseconds unless it was replaced or removed. */
   readonly leaseMs: number;
-  /** Records of any of these groups are passed over, as if they were not due. */
+  /** Records in any of these groups are skipped, as if they were not due. */
   readonly except?: readonly string[];
 }
 
 /**
- * Small JSON documents that are promises: clients, tokens, claims, keys, alerts, deliveries due.
+ * Small durable JSON documents: clients, tokens, claims, keys, alerts, due deliveries.
  *
- * A commit is all or nothing, takes effect at one instant, and is on disk when it resolves. What
- * was refused is never seen later, with one exception that no protocol avoids: when a database
- * falls silent for longer than the retries last while its answer is on the way, a commit that it
- * has done is refused. A record that has expired counts as absent for every operation. Reads see every commit that was acknowledged before, on every process.
+ * A commit is atomic, takes effect at one instant, and is on disk when it resolves. A rejected commit
+ * never takes effect later, with one exception that no protocol avoids: if a database falls silent for
+ * longer than the retries last while its answer is in transit, a completed commit is rejected. An
+ * expired record counts as absent for every operation. Reads see every commit acknowledged before, from
+ * every process.
  *
- * Every method rejects with the problem `store_unavailable` when the store cannot answer.
+ * Every method rejects with the problem `store_unavailable` if the store cannot answer.
  */
 export interface Records {
   get<T>(from: Collection<T>, key: string): Promise<Stored<T> | undefined>;
 
-  /** Oldest change first. A record changed while pages are read comes again at the end. */
+  /** Oldest change first. A record that changes between pages is returned again at the end. */
   list<T>(from: Collection<T>, selection: Selection): Promise<readonly Stored<T>[]>;
 
-  /** @returns Whether every step held; when one did not, nothing has changed. */
+  /** @returns Whether every step succeeded; if one failed, nothing was changed. */
   commit(operations: readonly Operation[]): Promise<boolean>;
 
   /**
-   * Hands out records that are due, the longest due first, each to one caller only: their revision
-   * changes and they are due again after the lease. Whoever finishes one replaces or removes it at
-   * that revision, which does not hold once the lease has run out and another has it.
+   * Claims due records, longest due first, each for one caller only: their revision changes and they
+   * become due again after the lease. A worker that finishes one replaces or removes it at that
+   * revision, which fails if the lease has expired and another worker has claimed it.
    */
   claimDue<T>(from: Collection<T>, selection: DueSelection): Promise<readonly Stored<T>[]>;
 
-  /** Frees what expired records use. @returns How many went, at most `limit`. */
+  /**
+   * Deletes expired records.
+   *
+   * @returns How many were deleted, at most `limit`.
+   */
   purgeExpired(limit: number): Promise<number>;
 
   /**
-   * Listens to a topic. Announcements wake and no more: one may be lost with a connection, so
-   * whoever listens also looks from time to time.
+   * Subscribes to a topic. An announcement is only a wake-up call: it may be lost with a connection, so
+   * listeners must also poll.
    *
-   * @returns Stops listening.
+   * @returns Unsubscribes.
    */
   onAnnounce(topic: string, listener: (text: string) => void): () => void;
 }

@@ -5,7 +5,7 @@ import type { Collection, Records } from "./records.ts";
 /** Modes of the market that a store can belong to. */
 export type StoreMode = "sandbox" | "files" | "replay" | "live";
 
-/** A record or an archive row as it is copied from store to store; `text` is JSON. */
+/** A record or an archive row in a dump; `text` is JSON. */
 export type DumpRow =
   | {
       readonly table: "record";
@@ -27,66 +27,66 @@ export type DumpRow =
       readonly text: string;
     };
 
-/** How much there is. */
+/** Number of rows. */
 export interface Counts {
   readonly records: number;
   readonly archive: number;
 }
 
-/** How much room a store takes. */
+/** Size of a store. */
 export interface StoreSize {
-  /** On PostgreSQL an estimate, as its statistics have it. */
+  /** On PostgreSQL an estimate from its statistics. */
   readonly records: number;
   /** On disk, with indexes and logs. */
   readonly bytes: number;
 }
 
-/** The records of a collection that wait to be worked on. */
+/** Pending records of a collection. */
 export interface Backlog {
-  /** Those that fall due at some time. */
+  /** Records with a due instant. */
   readonly waiting: number;
-  /** Those that are due and that nobody has taken. */
+  /** Records that are due and not claimed. */
   readonly due: number;
-  /** How long the first of these has been due, in milliseconds; 0 when there is none. */
+  /** How long the first of these has been due, in milliseconds; 0 if there is none. */
   readonly oldestDueMs: number;
 }
 
-/** What a store is, apart from what is in it. */
+/** Identity of a store, independent of its contents. */
 export interface StoreIdentity {
-  /** Made up when the store was created; copies keep it. */
+  /** Random id from the store's creation; copies keep it. */
   readonly id: string;
   readonly mode: StoreMode;
 }
 
-/** One opened store, whatever the engine. */
+/** An open store of either engine. */
 export interface Store {
   readonly engine: "embedded" | "postgres";
   readonly identity: StoreIdentity;
   readonly records: Records;
   readonly archive: Archive;
-  /** Counts that several processes share; absent where only one can have the store open. */
+  /** Shared counters; absent if only one process can open the store. */
   readonly counters?: Counters;
 
-  /** Counts every row, which takes long when there are many. */
+  /** Counts every row, which is slow for large stores. */
   counts(): Promise<Counts>;
 
-  /** Tells fast how much room is taken. */
+  /** Estimates the size quickly. */
   size(): Promise<StoreSize>;
 
   backlog(of: Collection<unknown>): Promise<Backlog>;
 
   /**
-   * Everything as it was at one instant, in batches: records by revision, then archive rows in the
-   * order they came. Writes go on meanwhile.
+   * A consistent snapshot in batches: records by revision, then archive rows in insertion order. Writes
+   * continue meanwhile.
    */
   dump(): AsyncIterable<readonly DumpRow[]>;
 
   /**
-   * Replaces everything, the identity too, by what a dump gave. When it fails, what was there
-   * before is still there. The revisions of the dump are kept and later ones are higher.
+   * Replaces everything, including the identity, with a dump. On failure, the previous contents remain.
+   * The revisions of the dump are kept, and later ones are higher.
    */
   load(identity: StoreIdentity, batches: AsyncIterable<readonly DumpRow[]>): Promise<void>;
 
-  /** Ends what is under way, then lets go of files and connections. Calling it again does nothing. */
+  /** Finishes the work in progress, then closes files and connections. Idempotent. */
   close(): Promise<void>;
 }

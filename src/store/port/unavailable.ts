@@ -1,12 +1,12 @@
 import { Problem } from "../../problem.ts";
 
-/** Seconds after which a caller may try again. */
+/** `Retry-After` in seconds. */
 const RETRY_AFTER_SECONDS = 1;
 
 /**
- * The problem of every store operation that could not be done, or of which nobody knows.
+ * The problem of a store operation that failed, or whose outcome is unknown.
  *
- * @param detail What any caller may read; the cause belongs in the log.
+ * @param detail Public; the cause belongs in the log.
  * @param cause The error of the engine.
  */
 export function storeUnavailable(detail: string, cause?: unknown): Problem {
@@ -21,8 +21,8 @@ export function storeUnavailable(detail: string, cause?: unknown): Problem {
 }
 
 /**
- * What an error says to the operator. The problems of a store are worded for callers, which are to
- * try again; the operator reads the engine's message, which names the fault.
+ * The message of an error for the operator. Problems of a store are worded for callers, who should
+ * retry; the operator needs the engine's message, which names the fault.
  */
 export function faultText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
@@ -31,7 +31,7 @@ export function faultText(error: unknown): string {
   return cause instanceof Error ? `${detail} ${sentence(cause.message)}` : detail;
 }
 
-/** Whether an error is of a store that could not answer. */
+/** Whether an error means that the store was unavailable. */
 export function isStoreFault(error: unknown): error is Problem {
   return error instanceof Problem && error.code === "store_unavailable";
 }

@@ -1,13 +1,13 @@
 /** Longest name, in UTF-16 code units. */
 const LONGEST_NAME = 512;
 
-/** Longest name, in bytes of UTF-8: two of them fit into an entry of an index of PostgreSQL. */
+/** Longest name, in bytes of UTF-8: two of them fit into an index entry of PostgreSQL. */
 const LONGEST_NAME_BYTES = 1_000;
 
-/** Last instant that a `Date` can tell (ECMA-262, 21.4.1.1), in milliseconds since the epoch. */
+/** Last instant that a `Date` can represent (ECMA-262, 21.4.1.1), in milliseconds since the epoch. */
 const LAST_INSTANT = 8.64e15;
 
-/** What is wrong with a name; nothing when every engine can store it. */
+/** The fault of a name; `undefined` if every engine can store it. */
 function faultOfName(name: string): string | undefined {
   if (name.includes("\0")) return "A name has a NUL in it.";
   if (!name.isWellFormed()) return "A name has half a surrogate pair in it.";
@@ -23,37 +23,40 @@ export function isName(name: string): boolean {
   return faultOfName(name) === undefined;
 }
 
-/** @throws {RangeError} When not every engine can store the name. */
+/** @throws {RangeError} If not every engine can store the name. */
 export function checkName(name: string): void {
   const fault = faultOfName(name);
   if (fault !== undefined) throw new RangeError(fault);
 }
 
-/** @throws {RangeError} When not every engine can store all of the names. */
+/** @throws {RangeError} If not every engine can store all of the names. */
 export function checkNames(names: readonly string[]): void {
   for (const name of names) checkName(name);
 }
 
-/** @throws {RangeError} When the number cannot be a revision. */
+/** @throws {RangeError} If the number cannot be a revision. */
 export function checkRevision(revision: number): void {
   if (!Number.isSafeInteger(revision)) throw new RangeError("A revision is not a whole number.");
 }
 
-/** An instant or duration in whole milliseconds that a `Date` can tell. @throws {RangeError} For no
- *  number. */
+/**
+ * An instant or duration in whole milliseconds, clamped to what a `Date` can represent.
+ *
+ * @throws {RangeError} For NaN.
+ */
 export function checkInstant(at: number): number {
   if (Number.isNaN(at)) throw new RangeError("An instant or duration is not a number.");
   return Math.max(-LAST_INSTANT, Math.min(Math.round(at), LAST_INSTANT));
 }
 
-/** @throws {TypeError} When the value is not JSON, for example `undefined`. */
+/** @throws {TypeError} If the value is not JSON, for example `undefined`. */
 export function jsonOf(value: unknown): string {
   const text: string | undefined = JSON.stringify(value);
   if (text === undefined) throw new TypeError("A value of the store is not JSON.");
   return text;
 }
 
-/** @throws {Error} When the text is not JSON, or cannot be stored as it is. */
+/** @throws {Error} If the text is not JSON, or cannot be stored verbatim. */
 export function checkJson(text: string): void {
   if (!text.isWellFormed()) throw new RangeError("A text has half a surrogate pair in it.");
   JSON.parse(text);

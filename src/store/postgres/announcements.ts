@@ -2,40 +2,40 @@ import { setTimeout as pause } from "node:timers/promises";
 import { CHANNEL } from "./record-sql.ts";
 import type { Session } from "./session.ts";
 
-/** Pauses before connecting again: the first, and the longest, in milliseconds. */
+/** First and longest pause before reconnecting, in milliseconds. */
 const PAUSE_MS = { first: 50, longest: 2_000 };
 
-/** What is announced in a database. */
+/** Announcements of a database. */
 export interface Announcements {
   /** Like `Records.onAnnounce`. */
   on(topic: string, listener: (text: string) => void): () => void;
-  /** Ends the connection. */
+  /** Closes the connection. */
   close(): Promise<void>;
 }
 
-/** What listening needs. */
+/** Dependencies of the announcements. */
 export interface AnnouncementsOptions {
-  /** Makes a connection of its own. */
+  /** Opens a dedicated connection. */
   connect(): Promise<Session>;
-  /** How often the connection is tried, in milliseconds; a dead one may be silent for hours. */
+  /** Interval of connection checks, in milliseconds; a dead connection can stay silent for hours. */
   readonly tryMs: number;
   /** Called when the connection was lost, and when a listener failed. */
   onWarning(text: string, error?: unknown): void;
 }
 
-/** A connection that listens. */
+/** A listening connection. */
 interface Subscription {
   readonly session: Session;
-  /** Resolves when it is lost. */
+  /** Resolves when the connection is lost. */
   readonly lost: Promise<void>;
 }
 
 type Listeners = Map<string, Set<(text: string) => void>>;
 
 /**
- * Listens to all topics; resolves when it does. It connects again by itself.
+ * Subscribes to all topics; resolves once subscribed. Reconnects automatically.
  *
- * @throws {Problem} `store_unavailable` when the first connection fails.
+ * @throws {Problem} `store_unavailable` if the first connection fails.
  */
 export async function listen(options: AnnouncementsOptions): Promise<Announcements> {
   const listeners: Listeners = new Map();
@@ -128,7 +128,7 @@ function tell(
   }
 }
 
-/** Anybody who may use the database may send something else on the channel. */
+/** Parses a payload. Any user of the database can send other payloads on the channel. */
 function announced(payload: string): readonly [topic: string, text: string] {
   try {
     const [topic, text] = JSON.parse(payload) as readonly unknown[];

@@ -1,9 +1,8 @@
 import { lockKey } from "./locks.ts";
 
 /**
- * The archive: one partition for each month (UTC) in which something happened. `place` is the
- * order in which rows came. The index of subjects goes without the id, since three long names are
- * more than an entry takes (2,704 bytes).
+ * The archive: one partition per month (UTC) with rows. `place` is the insertion order. The index of
+ * subjects omits the id, since three long names exceed an index entry (2,704 bytes).
  */
 export const archiveTables = `
 create sequence market_signal.place;
@@ -23,8 +22,8 @@ create index archive_place on market_signal.archive (place);
 `;
 
 /**
- * Rows are added by one at a time, in all processes, so that no two wait for each other's rows in
- * a circle, and none finds that another has just made or dropped its partition.
+ * Appends are serialized across all processes, so that they neither deadlock nor conflict on creating
+ * or dropping partitions.
  */
 export const archiveFunctions = `
 /* Makes the partition of each month, filled or not. Attaching one that was made apart waits for no

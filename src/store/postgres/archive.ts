@@ -4,10 +4,10 @@ import { checkNames, isName, jsonOf } from "../port/values.ts";
 import type { Connection, Statement } from "./connection.ts";
 import type { Once } from "./once.ts";
 
-/** Rows that are deleted in one step, so that no step lasts long. */
+/** Rows deleted per step, so that no step takes long. */
 const PRUNE_ROWS = 5_000;
 
-/** The first and the last instant of the years from 1 to 9999, whose months have names. */
+/** The first and last instant of the years 1 to 9999, which partition names support. */
 const RANGE = { first: -62_135_596_800_000, last: 253_402_300_799_999 };
 
 interface Row extends Omit<ArchiveRow, "subject"> {
@@ -43,7 +43,11 @@ export function postgresArchive(connection: Connection, once: Once): Archive {
   };
 }
 
-/** A row as `market_signal.append` reads it. @throws {RangeError} When the store cannot hold it. */
+/**
+ * A row as `market_signal.append` reads it.
+ *
+ * @throws {RangeError} If the store cannot hold it.
+ */
 export function encodeArchiveRow({ kind, at, id, subject, body }: ArchiveRow): object {
   checkNames([kind, id, subject ?? ""]);
   if (!Number.isInteger(at) || at < RANGE.first || at > RANGE.last) {
@@ -56,10 +60,10 @@ function decode({ subject, ...row }: Row): ArchiveRow {
   return subject === null ? row : { ...row, subject };
 }
 
-/** A bound that divides the rows as the given one does, and is not too large for a column. */
+/** Clamps a bound to the column's range, which divides the rows in the same way. */
 const bound = (at: number) => Math.max(RANGE.first - 1, Math.min(at, RANGE.last + 1));
 
-/** A condition of a selection and the values in it, in the order of the `?`. */
+/** A condition of a selection with its values, in the order of the `?`. */
 type Condition = readonly [name: string, sql: string, ...values: readonly unknown[]];
 
 function reading(kind: string, selection: ArchiveSelection): Statement {
@@ -81,7 +85,7 @@ function conditionsOf({ subject, from, to, order, after }: ArchiveSelection): re
     subject !== undefined && ["subject", "subject = ?", subject],
     from !== undefined && ["from", "at >= ?", bound(Math.ceil(from))],
     to !== undefined && ["to", "at <= ?", bound(Math.floor(to))],
-    // The first half says nothing new; it tells the planner which months are out of question.
+    // Redundant, but lets the planner exclude partitions.
     after !== undefined && [
       "after",
       `at ${sign}= ? and (at, id) ${sign} (?, ?)`,

@@ -1,21 +1,21 @@
 import { lockKey } from "./locks.ts";
 
-/** Records of the same groups share a lane; the index names it by a hash of 64 bits. */
+/** Records with the same groups share a lane; the index identifies it by a 64-bit hash. */
 const LANE = "hash_array_extended(groups, 0)";
 
 const ALIVE = "(expires_at is null or expires_at > now)";
 
-/** The record with which a lane begins, of those that a condition leaves. */
+/** The first record of each lane that meets a condition. */
 const firstWhere = (condition: string): string => `
   select ${LANE} as hash, groups, due_at, revision from market_signal.record
   where collection = source and due_at is not null and ${ALIVE} and ${condition}
   order by ${LANE}, due_at, revision limit 1`;
 
 /**
- * Keys of what is due in lanes without the names of the object `passed_over`. Goes from lane to lane
- * by the index, and takes what is due from those that begin soonest: as many as records are wanted,
- * since each has one at least. So what it costs follows the number of lanes, however many records
- * are passed over.
+ * Keys of due records in lanes without the names in the object `passed_over`. Goes from lane to lane by
+ * the index, and takes due records from the lanes with the earliest: as many lanes as records are
+ * requested, since each has at least one. The cost therefore depends on the number of lanes, not on how
+ * many records are skipped.
  */
 const DUE_APART = `
   with recursive lane as (
@@ -32,8 +32,10 @@ const DUE_APART = `
     order by due_at, revision limit most) as wanted
   order by wanted.due_at, wanted.revision limit most`;
 
-/** Hands out what is due, apart from records of the groups in `passed`. Processes of version 2 know
- *  no groups: they find the same function by its default. */
+/**
+ * Claims due records, except those in the groups of `passed`. Processes of schema 2 do not know groups
+ * and call the same function with its default.
+ */
 export const claimFunction = `
 create index if not exists record_lanes on market_signal.record
   (collection, ${LANE}, due_at, revision) where due_at is not null;

@@ -6,38 +6,38 @@ import { encodeArchiveRow } from "./archive.ts";
 import type { Once } from "./once.ts";
 import { isRefused } from "./retry.ts";
 
-/** Commits that go in one batch, and their text in characters. */
+/** Maximum commits of a batch, and characters of their text. */
 const BATCH = { commits: 200, characters: 4_000_000 };
 
-/** PostgreSQL takes payloads of fewer than 8,000 bytes (NOTIFY). */
+/** PostgreSQL requires payloads of fewer than 8,000 bytes (NOTIFY). */
 const MAX_PAYLOAD_BYTES = 7_999;
 
-/** The longest life, in milliseconds, lies outside all dates. */
+/** The longest lifetime, in milliseconds, exceeds the range of dates. */
 const MAX_SPAN = 8_640_000_000_000_000;
 
 /** The commits of one process. */
 export interface Commits {
   /** Like `Records.commit`. */
   commit(operations: readonly Operation[]): Promise<boolean>;
-  /** Waits for the commits under way; later ones are refused. */
+  /** Waits for the commits in flight; later ones are rejected. */
   close(): Promise<void>;
 }
 
 interface Waiting {
-  /** The steps, JSON. */
+  /** The steps as JSON. */
   readonly steps: string;
-  /** How many they are. */
+  /** The number of steps. */
   readonly parts: number;
   readonly resolve: (held: boolean) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Whether each commit of a batch held. */
+/** Whether each commit of a batch succeeded. */
 type Held = readonly boolean[];
 
 /**
- * Sends commits in batches, one at a time: those that come while a batch is under way are the
- * next, so that many writers share a round trip and a wait for the disk.
+ * Sends commits in batches, one batch at a time: commits that arrive during a batch form the next one,
+ * so that many writers share a round trip and a disk sync.
  */
 export function createCommits(once: Once): Commits {
   const waiting: Waiting[] = [];
@@ -56,22 +56,22 @@ export function createCommits(once: Once): Commits {
     }
   };
   const settle = async (batch: readonly Waiting[], id: string, error: unknown) => {
-    // What was refused may be the second try, after one whose answer got lost.
+    // A rejected batch may be the second attempt, after the answer of a successful first one was lost.
     const held = await once<Held>({ id, work: "cancel", given: "[]", parts: 0 }).catch(ignore);
     if (held?.length) return answer(batch, held);
     if (batch.length === 1 || held === undefined) return giveUp(batch, error);
-    // Nothing of it was done, and one commit may be why: it must not harm the others.
+    // Nothing was done, and one commit may be the cause, so each is sent alone.
     for (const each of batch) await send([each]);
   };
   const giveUp = (batch: readonly Waiting[], error: unknown) => {
-    // When the database was silent for the whole budget, who waited meanwhile has waited as long.
+    // If the database was silent for the whole budget, waiting commits have waited as long.
     const others = isRefused(error) ? [] : waiting.splice(0);
     for (const { reject } of [...batch, ...others]) reject(error);
   };
   const sendAll = async () => {
     while (waiting.length > 0) {
       await send(nextBatch(waiting));
-      // Writers that commit again at once join the next batch, not the one after it.
+      // Writers that commit again immediately join the next batch, not the one after it.
       await new Promise(setImmediate);
     }
     pump = undefined;
@@ -99,7 +99,7 @@ function answer(batch: readonly Waiting[], held: Held | null): void {
 
 const ignore = () => undefined;
 
-/** Takes the first commits away from those that wait. */
+/** Removes the first commits from the queue. */
 function nextBatch(waiting: Waiting[]): readonly Waiting[] {
   let characters = 0;
   const end = waiting.findIndex(({ steps }, at) => {
@@ -109,7 +109,11 @@ function nextBatch(waiting: Waiting[]): readonly Waiting[] {
   return waiting.splice(0, end === -1 ? waiting.length : end);
 }
 
-/** A step as `market_signal.commit` reads it. @throws {RangeError} When the store cannot hold it. */
+/**
+ * A step as `market_signal.commit` reads it.
+ *
+ * @throws {RangeError} If the store cannot hold it.
+ */
 function encode(operation: Operation): object {
   switch (operation.kind) {
     case "put":
@@ -150,7 +154,7 @@ function placed(operation: Extract<Operation, { readonly value: unknown }>): obj
   return { kind, collection, key, value: jsonOf(value), groups, ...spans };
 }
 
-/** What is none would become `null` in JSON: a remove or check without a condition. */
+/** NaN would become `null` in JSON, which means an unconditional remove or check. */
 function checkRevision(revision: number): void {
   if (!Number.isSafeInteger(revision)) throw new RangeError("A revision is a whole number.");
 }

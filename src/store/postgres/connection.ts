@@ -9,53 +9,61 @@ import {
 import { storeUnavailable } from "../port/unavailable.ts";
 import { retry } from "./retry.ts";
 import type { Target } from "./target.ts";
-/** Asks on a connection that one has. @throws {Error} When there is no answer in time. */
+/**
+ * Runs a statement on a given connection.
+ *
+ * @throws {Error} On a timeout.
+ */
 export function ask<R extends QueryResultRow>(
   client: Pick<Client, "query">,
   statement: QueryConfig<unknown[]>,
   timeoutMs: number,
 ): Promise<QueryResult<R>> {
-  // The driver's types do not know this option of a statement.
+  // The driver's types lack this option of a statement.
   const timed = { ...statement, query_timeout: timeoutMs };
   return client.query<R>(timed);
 }
 
-/** Connections of one process beside the one that listens. */
+/** Connections of one process, excluding the listening one. */
 const POOL_SIZE = 10;
 
-/** Milliseconds after which a connection that nobody needs is closed. */
+/** Milliseconds after which an idle connection is closed. */
 const IDLE_MS = 30_000;
 
-/** Part of the budget that may pass until a connection is there. */
+/** Share of the budget for connecting. */
 const CONNECT_SHARE = 0.4;
 
-/** Part of the budget that a statement may wait for another one. */
+/** Share of the budget that a statement may wait for a lock. */
 const LOCK_SHARE = 0.7;
 
 /** A statement that is prepared once per connection, under its name. */
 export type Statement = QueryConfig<unknown[]> & { readonly name: string };
 
-/** Work that is done on one connection of the pool, and tried again when that connection fails. */
+/** Work on one connection of the pool, retried if that connection fails. */
 type Work<T> = (client: PoolClient, leftMs: number) => Promise<T>;
 
 /** The connections of one store. */
 export interface Connection {
   /**
-   * @param extraMs What large work may take beyond the budget, in milliseconds.
-   * @throws {Problem} `store_unavailable` when the budget is spent or the server refuses.
+   * @param extraMs Additional time for large work, in milliseconds.
+   * @throws {Problem} `store_unavailable` if the budget is spent or the server rejects the work.
    */
   run<T>(work: Work<T>, extraMs?: number): Promise<T>;
-  /** One statement, one round trip. @throws {Problem} Like `run`. */
+  /**
+   * Runs one statement in one round trip.
+   *
+   * @throws {Problem} Like `run`.
+   */
   query<R extends QueryResultRow>(statement: Statement): Promise<QueryResult<R>>;
-  /** Waits for the work under way; later work is refused. */
+  /** Waits for the work in progress; later work is rejected. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the pool; nothing is connected yet.
+ * Creates the pool; nothing is connected yet.
  *
- * @param budgetMs How long work is tried again while the database is away, in milliseconds. No
- *   work lasts longer than half as much again, but for the time that large work has beyond it.
+ * @param budgetMs How long work is retried while the database is unavailable, in milliseconds. No work
+ *   lasts longer than 1.5 times that, plus the additional time of large work.
  */
 export function openConnection({ config }: Target, budgetMs: number): Connection {
   const pool = new Pool({
@@ -66,7 +74,7 @@ export function openConnection({ config }: Target, budgetMs: number): Connection
     lock_timeout: Math.round(budgetMs * LOCK_SHARE),
     keepAlive: true,
   });
-  // A connection that breaks while nothing is asked is replaced by the next work.
+  // An idle connection that breaks is replaced by the next work.
   pool.on("error", ignore);
   pool.on("connect", (client) => client.on("error", ignore));
   const underWay = new Set<Promise<unknown>>();
@@ -105,7 +113,7 @@ async function attemptOn<T>(pool: Pool, work: Work<T>, budgetMs: number): Promis
     hasFailed = false;
     return result;
   } finally {
-    // Nobody knows what else would come out of a connection that failed: it is destroyed.
+    // A failed connection may yield stale results, so it is destroyed.
     client.release(hasFailed);
   }
 }

@@ -6,9 +6,9 @@ import type { Session } from "./session.ts";
 type RecordRow = Extract<DumpRow, { table: "record" }>;
 type ArchivedRow = Extract<DumpRow, { table: "archive" }>;
 
-/** How far a copy is. */
+/** Progress of a copy. */
 interface Position {
-  /** What earlier tries copied: the highest revision and the last place in the archive. */
+  /** What earlier attempts copied: the highest revision and the last place in the archive. */
   readonly copied: { readonly revision: number; readonly place: number };
   /** How far the rows agree with the source: up to this revision and this place. */
   revision: number;
@@ -16,11 +16,11 @@ interface Position {
 }
 
 /**
- * Makes the database hold what a dump gives and no more, going on where an earlier try ended. The
- * source may have changed in between: since every write has a new revision and the archive only
- * grows at its end, what is gone shows as a gap.
+ * Makes the database equal to a dump, continuing from an earlier attempt. The source may have changed
+ * meanwhile: since every write has a new revision and the archive only grows at its end, removed rows
+ * appear as gaps.
  *
- * @param onRows Called with how many rows of the dump are there.
+ * @param onRows Called with how many rows of the dump have been copied.
  */
 export async function copyRows(
   session: Session,
@@ -90,7 +90,7 @@ async function copyArchive(
   await session.query("select market_signal.append($1)", [JSON.stringify(missing)]);
 }
 
-/** Finds rows that are not there yet, and removes those between them that the source has not. */
+/** Finds missing rows, and removes those in between that the source no longer has. */
 async function missingOf(
   session: Session,
   rows: readonly ArchivedRow[],

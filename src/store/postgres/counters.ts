@@ -1,8 +1,8 @@
 import type { Addition, CountedWindow, Counters } from "../port/counters.ts";
 import type { Connection } from "./connection.ts";
 /**
- * Windows in which something is counted. Not logged: counting costs no disk, and what a crash of the
- * server forgets are counts of minutes and hours. Instants are milliseconds since the epoch.
+ * Windows of counters. Unlogged, because counting should not cost disk writes and a server crash loses
+ * only counts of minutes and hours. Instants are milliseconds since the epoch.
  */
 export const counterTable = `
 create unlogged table if not exists market_signal.counter (
@@ -13,11 +13,10 @@ create unlogged table if not exists market_signal.counter (
 create index if not exists counter_ends on market_signal.counter (ends_at);
 `;
 
-/** The instant of a statement; `$1` takes the place of the clock's. */
+/** The instant of a statement; `$1` overrides the clock. */
 const NOW = "market_signal.instant($1, statement_timestamp())";
 
-/** Adds to windows by name. In the order of their names, so that no two processes wait for each other
- *  in a circle. */
+/** Adds to windows, in name order to prevent deadlocks. */
 const COUNT = `
 with given as (
   select name, points, window_ms
@@ -37,14 +36,14 @@ from given join market_signal.counter as old using (name)
 where given.points = 0 and old.ends_at > ${NOW}
 `;
 
-/** Deletes windows that have ended, at most so many, and none that somebody is just counting in. */
+/** Deletes a bounded number of ended windows, skipping locked ones. */
 const SWEEP = `
 delete from market_signal.counter where name in (
   select name from market_signal.counter where ends_at <= ${NOW}
   limit $2 for update skip locked)
 `;
 
-/** Windows that are swept in one step, so that none lasts long. */
+/** Windows deleted per step, so that no step takes long. */
 const SWEEP_ROWS = 1_000;
 
 interface Row {
@@ -53,7 +52,11 @@ interface Row {
   readonly left_ms: number;
 }
 
-/** The counters of one database. @param now Takes the place of the database's clock. */
+/**
+ * The counters of one database.
+ *
+ * @param now Overrides the database's clock.
+ */
 export function postgresCounters(
   connection: Connection,
   now: (() => number) | undefined,
@@ -78,7 +81,7 @@ export function postgresCounters(
   };
 }
 
-/** A window that was looked at and has ended is one in which nothing was counted. */
+/** An ended window that was only read counts as unused. */
 function windowOf(row: Row | undefined, { windowMs }: Addition): CountedWindow {
   return row === undefined
     ? { points: 0, leftMs: windowMs }

@@ -4,17 +4,17 @@ import { CHANNEL, INSERT_RECORDS } from "./record-sql.ts";
 import { changeEpoch, inTransaction, writeMeta } from "./schema.ts";
 import type { Session } from "./session.ts";
 
-/** Rows of a batch. */
+/** Rows per batch. */
 const BATCH_ROWS = 500;
 
 /**
- * How far revisions go on above the highest of a copy: the store that was copied may have given
- * higher ones to records that it removed since, and a copy does not tell of them. Whoever still
- * holds such a revision must not find it at another record.
+ * Gap between the highest revision of a copy and the next one. The copied store may have assigned
+ * higher revisions to records that it has since removed, which a copy does not show; a revision that a
+ * client still holds must not be reused.
  */
 const REVISION_GAP = 1_000_000;
 
-/** Topic that is announced when a store was loaded: whatever was read of it before is void. */
+/** Topic announced when a store was loaded, which invalidates everything read before. */
 const LOADED_TOPIC = "store-loaded";
 
 const RECORDS = `
@@ -26,11 +26,11 @@ const ARCHIVE = `
   select 'archive' as "table", kind, at, id, subject, body::text as text
   from market_signal.archive order by place`;
 
-/** Everything in the database as it is at one instant; the session is closed at the end. */
+/** A consistent snapshot of the database; the session is closed at the end. */
 export async function* dumpRows(session: Session): AsyncGenerator<readonly DumpRow[]> {
   try {
     await session.query("begin isolation level repeatable read read only");
-    // Before the instant that is seen, so that no month of it can be dropped.
+    // Locked before the snapshot, so that no partition in it can be dropped.
     await session.query("lock table market_signal.archive in access share mode");
     yield* fetched(session, RECORDS);
     yield* fetched(session, ARCHIVE);
@@ -50,9 +50,9 @@ async function* fetched(session: Session, select: string): AsyncGenerator<readon
 }
 
 /**
- * Replaces everything in the database in one transaction; readers see it before or after.
+ * Replaces everything in the database in one transaction; readers see the state before or after.
  *
- * @returns The epoch of the store from now on.
+ * @returns The new epoch of the store.
  */
 export async function replaceAll(
   session: Session,
@@ -80,8 +80,10 @@ async function insertRows(session: Session, batch: readonly DumpRow[]): Promise<
   }
 }
 
-/** Lets the next revision be higher than every one of the copy that is there, by a gap, and than
- *  every one that was given here before. */
+/**
+ * Makes the next revision higher, by a gap, than every one of the copy and than every one assigned here
+ * before.
+ */
 export async function raiseRevision(session: Session): Promise<void> {
   await session.query(
     `select setval('market_signal.revision', greatest(

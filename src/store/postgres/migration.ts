@@ -7,24 +7,24 @@ import { inTransaction, type Meta, prepareSchema, writeMeta } from "./schema.ts"
 import { openSession, type Session } from "./session.ts";
 import { explained, readTarget, type Target } from "./target.ts";
 
-/** How long connecting and one statement may take, in milliseconds. */
+/** Timeouts of connecting and of one statement, in milliseconds. */
 const TIMES = { connectMs: 5_000, answerMs: 300_000 };
 
-/** What is moved, and where to. */
+/** Source and target of a migration. */
 export interface Migration {
   readonly source: Store & {
-    /** Refuses commits, for the reason given, until the function it returns is called. */
+    /** Rejects commits, with the given reason, until the returned function is called. */
     freeze(reason: string): () => void;
-    /** Refuses everything from now on, also when it is opened again. */
+    /** Rejects everything from now on, also after reopening. */
     markMoved(): Promise<void>;
   };
-  /** DATABASE_URL of an empty database, or of one where this began before. */
+  /** DATABASE_URL of an empty database, or of one where an earlier attempt began. */
   readonly url: string;
-  /** Called with how many rows of all are there. */
+  /** Called with how many rows have been copied, and the total. */
   readonly onProgress: (done: number, total: number) => void;
 }
 
-/** What was moved. */
+/** Summary of a migration. */
 export interface MigrationReport {
   readonly records: number;
   readonly archive: number;
@@ -33,14 +33,14 @@ export interface MigrationReport {
 }
 
 /**
- * Copies a store into PostgreSQL, compares the two, and retires the source. When it fails, the
- * source goes on as before; called again it goes on where it was.
+ * Copies a store into PostgreSQL, compares the two, and retires the source. On failure, the source
+ * stays in use; another call continues where this one stopped.
  *
- * @throws {Error} That says what to do.
+ * @throws {Error} Says what to do.
  */
 export async function migrate({ source, url, onProgress }: Migration): Promise<MigrationReport> {
   const target = readTarget(url);
-  // First of all, so that a database that is not there does not stop those who use the source.
+  // Connects first, so that an unreachable database does not interrupt users of the source.
   const session = await explained(target, () => openSession(target, TIMES));
   try {
     const meta = await explained(target, () => claimTarget(session, source, target));
@@ -50,7 +50,7 @@ export async function migrate({ source, url, onProgress }: Migration): Promise<M
   }
 }
 
-/** A move whose database is ours to fill. */
+/** A migration whose database has been claimed. */
 interface Move extends Omit<Migration, "url"> {
   readonly target: Target;
   readonly session: Session;
@@ -83,7 +83,9 @@ async function copyAndCompare(to: Move): Promise<ReadonlyMap<string, Digest>> {
   return digests;
 }
 
-/** Makes sure that the database is ours to fill, and that nobody else does. */
+/**
+ * Ensures that the database is empty or belongs to this migration, and that no other process fills it.
+ */
 async function claimTarget(session: Session, { identity }: Store, { name }: Target): Promise<Meta> {
   const [lock] = await session.query<{ ours: boolean }>(
     `select pg_try_advisory_lock(${lockKey("migration")}) as ours`,

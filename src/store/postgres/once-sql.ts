@@ -1,9 +1,9 @@
 import { lockKey } from "./locks.ts";
 
-/** SQLSTATE of work that was undone because its time was over. */
+/** SQLSTATE of work that was rolled back because its deadline had passed. */
 export const TOO_LATE = "MS002";
 
-/** What was done, in case that the answer gets lost and the same is asked again. */
+/** Results of completed work, for repeated requests after a lost answer. */
 export const onceTables = `
 create table market_signal.answered (
   id uuid primary key,
@@ -12,7 +12,7 @@ create table market_signal.answered (
 );
 `;
 
-/** Work that is done once, in time, or never. */
+/** Work that is done exactly once, before its deadline, or never. */
 export const onceFunctions = `
 /* Milliseconds since the epoch: what a test gave, otherwise by the database's clock. */
 create function market_signal.instant(given bigint, clock timestamptz) returns bigint

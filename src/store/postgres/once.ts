@@ -2,44 +2,50 @@ import { storeUnavailable } from "../port/unavailable.ts";
 import type { Connection } from "./connection.ts";
 import { ask } from "./connection.ts";
 
-/** Part of the time left in which the server must begin with a work. What it has not begun by then
- *  it never does. */
+/** Share of the remaining time within which the server must start a work; afterwards it rejects it. */
 const BEGIN_SHARE = 0.8;
 
-/** Part of the time left in which the server must end a work; what it has not ended by then it
- *  undoes. So nothing is done later that was refused, but for a server that hangs in the very end
- *  of the transaction. */
+/**
+ * Share of the remaining time within which the server must finish a work; afterwards it rolls it back.
+ * Rejected work therefore never takes effect later, unless the server hangs at the very end of the
+ * transaction.
+ */
 const FINISH_SHARE = 0.95;
 
-/** How much longer large work may take, in milliseconds for each operation or row. */
+/** Additional time for large work, in milliseconds per operation or row. */
 const MS_PER_PART = 0.2;
 
 /** A work. */
 interface Asked {
-  /** A UUID; under the same one nothing is done twice. */
+  /** A UUID that makes the work idempotent. */
   readonly id: string;
-  /** `cancel`: the work of that id is not done from now on; answers what it did, else `given`. */
+  /**
+   * `cancel`: prevents the work of that id from now on; returns its result if it was done, else
+   * `given`.
+   */
   readonly work: "commit" | "append" | "cancel";
-  /** JSON. */
+  /** As JSON. */
   readonly given: string;
-  /** Operations or rows in it. */
+  /** Number of operations or rows. */
   readonly parts: number;
 }
 
 /**
- * Does work in the database once, in time, or never: asks until it is answered.
+ * Does work in the database exactly once, before a deadline, or never, retrying until answered.
  *
- * @returns What the function of that name returns; `null` when it changed nothing.
+ * @returns The result of the function of that name; `null` if it changed nothing.
  * @throws {Problem} `store_unavailable`.
  */
 export type Once = <T>(asked: Asked) => Promise<T | null>;
 
-/** What work is done for. */
+/** Dependencies of `once`. */
 export interface OnceOptions {
-  /** Takes the place of the database's clock in what the work does. */
+  /** Overrides the database's clock for the work. */
   readonly now: (() => number) | undefined;
-  /** The epoch of the store, which each load changes. Work that was asked for before another
-   *  process replaced the store is refused, and the next is for the store that is there then. */
+  /**
+   * The epoch of the store, which each load changes. Work requested before another process replaced the
+   * store is rejected; the next applies to the new store.
+   */
   readonly epoch: { current: string };
 }
 
@@ -49,13 +55,13 @@ interface Answered {
   /** `late` and `replaced`: nothing was done. */
   readonly outcome: "done" | "late" | "replaced";
   readonly answer: unknown;
-  /** The epoch of the store that is there; with `replaced`. */
+  /** The present epoch; with `replaced`. */
   readonly epoch: string | null;
 }
 
 /**
- * The server's clock, as it was with the last answer, tells when by that clock the time of a work
- * is over. When that clock was set since, the work is refused as late and asked for again.
+ * Deadlines are computed by the server's clock, as of its last answer. If that clock was set since, the
+ * work is rejected as late and requested again.
  */
 export function createOnce(connection: Connection, { now, epoch }: OnceOptions): Once {
   let known = { clock: 0, at: performance.now() };

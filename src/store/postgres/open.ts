@@ -14,34 +14,36 @@ import { type Found, prepareSchema, type Wanted } from "./schema.ts";
 import { openSession, type Session } from "./session.ts";
 import { explained, readTarget, type Target } from "./target.ts";
 
-/** How long work is tried again while the database is away, in milliseconds. */
+/** How long work is retried while the database is unavailable, in milliseconds. */
 const BUDGET_MS = 2_000;
 
-/** How often the listening connection is tried, in budgets. */
+/** Interval of connection checks of the listener, in budgets. */
 const TRY_BUDGETS = 2.5;
 
-/** How long one statement of a dump may take, in milliseconds. */
+/** Timeout of one statement of a dump, in milliseconds. */
 const LONG_MS = 300_000;
 
-/** Which store is opened, and how. */
+/** Which store to open, and how. */
 export interface PostgresOptions {
   /** DATABASE_URL. */
   readonly url: string;
-  /** The store is created when there is none, and refused when it belongs to another mode. Absent:
-   *  there must be one, of any mode. */
+  /**
+   * The store is created if absent, and rejected if it belongs to another mode. Absent: the store must
+   * exist, in any mode.
+   */
   readonly mode?: StoreMode;
-  /** Takes the place of the database's clock; milliseconds since the epoch. */
+  /** Overrides the database's clock; milliseconds since the epoch. */
   readonly now?: () => number;
-  /** Called with what an operator should know and nobody else needs. */
+  /** Called with warnings for the operator. */
   readonly onWarning?: (text: string, error?: unknown) => void;
-  /** How long work is tried again while the database is away, in milliseconds. */
+  /** How long work is retried while the database is unavailable, in milliseconds. */
   readonly budgetMs?: number;
 }
 
 /**
- * Opens the store in a PostgreSQL database; several processes can have the same open.
+ * Opens the store in a PostgreSQL database; several processes can open the same one.
  *
- * @throws {Error} That names the database and says what to do, when it cannot be used.
+ * @throws {Error} Names the database and says what to do if it cannot be used.
  */
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const { url, mode, now, onWarning = () => undefined, budgetMs = BUDGET_MS } = options;
@@ -113,7 +115,7 @@ async function count(connection: Connection): Promise<Counts> {
   return rows[0] ?? { records: 0, archive: 0 };
 }
 
-/** How much room the tables take, with their indexes; an archive is all its partitions. */
+/** Size of the tables with their indexes; the archive includes all of its partitions. */
 async function sizeOf(connection: Connection): Promise<StoreSize> {
   const text = `select
       (select greatest(reltuples, 0)::bigint from pg_class
@@ -125,14 +127,14 @@ async function sizeOf(connection: Connection): Promise<StoreSize> {
   return rows[0] ?? { records: 0, bytes: 0 };
 }
 
-/** What is counted. */
+/** Parameters of a backlog query. */
 interface Counted {
   readonly collection: string;
-  /** Takes the place of the database's clock; milliseconds since the epoch. */
+  /** Overrides the database's clock; milliseconds since the epoch. */
   readonly now: number | undefined;
 }
 
-/** What of a collection waits to be worked on. */
+/** Backlog of a collection. */
 async function backlogOf(connection: Connection, { collection, now }: Counted): Promise<Backlog> {
   const text = `with clock as materialized (
       select market_signal.instant($2, statement_timestamp()) as now)

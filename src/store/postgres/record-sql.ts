@@ -1,14 +1,14 @@
 import { lockKey } from "./locks.ts";
 
-/** Channel on which announcements go to all processes. */
+/** Notification channel for announcements to all processes. */
 export const CHANNEL = "market_signal";
 
-/** Makes a `json` array of DumpRow records a table. */
+/** Turns a `json` array of DumpRow records into a table. */
 const RECORD_ROWS = `json_to_recordset($1::json) as given(
   collection text, key text, text text, revision bigint, groups text[],
   "expiresAt" bigint, "dueAt" bigint, "consumedAt" bigint)`;
 
-/** Writes them as they are. */
+/** Inserts them unchanged. */
 export const INSERT_RECORDS = `
   insert into market_signal.record
     (collection, key, value, revision, groups, expires_at, due_at, consumed_at)
@@ -16,8 +16,8 @@ export const INSERT_RECORDS = `
   from ${RECORD_ROWS}`;
 
 /**
- * The records. Instants are milliseconds since the epoch. Values are `json`, not `jsonb`, since
- * that keeps their text as it is.
+ * The records. Instants are milliseconds since the epoch. Values are `json`, not `jsonb`, because it
+ * preserves their text.
  */
 export const recordTables = `
 create sequence market_signal.revision;
@@ -42,9 +42,9 @@ create index record_expiry on market_signal.record (expires_at) where expires_at
 `;
 
 /**
- * Records are written by one at a time, in all processes: that makes revisions rise in the order in
- * which commits become visible, so that no reader who goes on after a revision misses one, and
- * leaves no two that could deadlock.
+ * Commits are serialized across all processes. Revisions therefore increase in the order in which
+ * commits become visible, so that a reader that continues after a revision misses none, and commits
+ * cannot deadlock.
  */
 export const commitFunction = `
 /* Whether each commit held; one that did not has changed nothing. Null: none held. All of them are
@@ -132,7 +132,7 @@ begin
 end $$;
 `;
 
-/** What else the records need. */
+/** Other functions of the records. */
 export const recordFunctions = `
 create function market_signal.purge(most int, given bigint) returns bigint
 language sql as $$
@@ -148,8 +148,8 @@ $$;
 `;
 
 /**
- * Until schema 4, archive rows were committed as records of the collection "outbox" and moved later.
- * They become rows of the archive, audit rows that are not chained yet records that wait for it.
+ * Until schema 4, archive rows were committed as records of the collection "outbox" and archived later.
+ * They become archive rows, or records of the unsealed audit.
  */
 export const outboxMigration = `
 create or replace function market_signal.is_unsealed(value json) returns boolean

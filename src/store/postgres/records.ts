@@ -4,12 +4,12 @@ import type { Announcements } from "./announcements.ts";
 import type { Commits } from "./commits.ts";
 import type { Connection, Statement } from "./connection.ts";
 
-/** What the records need. */
+/** Dependencies of the records. */
 export interface RecordsOptions {
   readonly connection: Connection;
   readonly commits: Commits;
   readonly announcements: Announcements;
-  /** Takes the place of the database's clock. */
+  /** Overrides the database's clock. */
   readonly now: (() => number) | undefined;
 }
 
@@ -25,7 +25,7 @@ interface Row {
 
 const COLUMNS = "key, value, revision, groups, expires_at, due_at, consumed_at";
 
-/** Whether a record has not expired; `$1` is the instant that takes the place of the clock's. */
+/** Whether a record has not expired; `$1` overrides the clock. */
 const ALIVE =
   "(expires_at is null or expires_at > market_signal.instant($1, statement_timestamp()))";
 
@@ -75,7 +75,7 @@ function listing(collection: string, { group, after = 0, limit }: Selection): St
     const text = `select ${COLUMNS} from market_signal.record where ${rest}`;
     return { name: "list", text, values };
   }
-  // Apart, so that no plan reads the whole collection in order to find the few of a group.
+  // A separate step, so that no plan scans the whole collection to find the few members of a group.
   const text = `with members as materialized (
       select * from market_signal.record where groups @> array[$5] and groups <> '{}')
     select ${COLUMNS} from members where ${rest}`;

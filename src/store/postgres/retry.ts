@@ -4,13 +4,13 @@ import { Problem } from "../../problem.ts";
 import { storeUnavailable } from "../port/unavailable.ts";
 import { TOO_LATE } from "./once-sql.ts";
 
-/** Pauses between two attempts, in milliseconds: this, and up to as much again. */
+/** Minimum pause between attempts, in milliseconds; up to as much again is added at random. */
 const PAUSE_MS = 40;
 
 /**
- * SQLSTATEs that pass by themselves: too many connections, a server that shuts down, crashed or
- * starts up, one that is only a copy for the moment, serialization failure, deadlock, a lock
- * that was not to be had, and work that was undone because its time was over. Class 08 are connection exceptions.
+ * Transient SQLSTATEs: too many connections, a server that is shutting down, crashed or starting, a
+ * read-only standby, serialization failure, deadlock, lock not available, and work that missed its
+ * deadline. Class 08 are connection exceptions.
  */
 const TRANSIENT_CODES = new Set([
   ...["53300", "57P01", "57P02", "57P03", "57P05", "25006"],
@@ -18,7 +18,7 @@ const TRANSIENT_CODES = new Set([
 ]);
 
 /**
- * Tries until it works or the budget is spent.
+ * Retries until success or until the budget is spent.
  *
  * @throws {Problem} `store_unavailable` with the last error as its cause.
  */
@@ -39,7 +39,7 @@ export async function retry<T>(
   }
 }
 
-/** The problem that an error of the driver or the server is to callers. */
+/** Converts an error of the driver or the server to the problem for callers. */
 export function unavailable(error: unknown): Problem {
   const detail = isTransient(error)
     ? "The database does not answer."
@@ -47,12 +47,12 @@ export function unavailable(error: unknown): Problem {
   return storeUnavailable(detail, error);
 }
 
-/** Whether the server refused the work, so that nothing of it was done and nothing will be. */
+/** Whether the server rejected the work, so that none of it was or will be done. */
 export function isRefused(error: unknown): boolean {
   return error instanceof Problem && !isTransient(error.cause);
 }
 
-/** Whether the same may work in a moment; so it is with everything but a server's refusal. */
+/** Whether a retry may succeed: everything but a rejection by the server. */
 function isTransient(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return true;
   const { code = "" } = error;

@@ -20,8 +20,10 @@ create table market_signal.migration (
 );
 `;
 
-/** What the store is; one row. `is_copying`: a move of another store into it has not finished.
- *  `epoch`: each load changes it. */
+/**
+ * Facts about the store; one row. `is_copying`: a migration into it has not finished. `epoch`: changes
+ * with each load.
+ */
 const meta = `
 create table market_signal.meta (
   only_row boolean primary key default true check (only_row),
@@ -34,52 +36,51 @@ create table market_signal.meta (
 `;
 
 /**
- * What takes a database from each version of the schema to the next; version 0 is a database
- * without any. What was released once stays as it is, changes come behind.
+ * Steps from each version of the schema to the next; version 0 is an empty database. Released steps
+ * never change; changes are appended.
  */
 const steps: readonly string[] = [
   [
     ...[migrations, meta, onceTables, recordTables, archiveTables],
     ...[onceFunctions, commitFunction, recordFunctions, archiveFunctions],
   ].join("\n"),
-  // Commits learned the step `check`; version 1 is created with it since.
+  // Adds the step `check`; new databases have it since version 1.
   commitFunction,
-  // What is due can be claimed apart from some groups; version 1 is created without claims since.
+  // Allows claims to skip groups; new databases have it since version 1.
   claimFunction,
-  // Processes count together.
+  // Adds shared counters.
   counterTable,
-  // Rows of the archive are steps of a commit; version 1 is created with the step since.
+  // Makes archive rows steps of commits; new databases have it since version 1.
   outboxMigration + commitFunction,
 ];
 
-/** What a database says of the store in it. */
+/** Facts that a database records about its store. */
 export interface Meta extends StoreIdentity {
-  /** A move of another store into it has not finished. */
+  /** A migration into it has not finished. */
   readonly isCopying: boolean;
 }
 
-/** What was found. */
+/** The store found. */
 export interface Found extends Meta {
-  /** A UUID; each load changes it. */
+  /** A UUID that changes with each load. */
   readonly epoch: string;
 }
 
-/** Which store is looked for. */
+/** Which store to look for. */
 export interface Wanted {
   /** The database, for messages. */
   readonly name: string;
-  /** What is created when the database has no store; absent: nothing, that is an error then. */
+  /** The store to create if the database has none; absent: that is an error. */
   readonly created?: Meta;
-  /** Called with what an operator should change. */
+  /** Called with warnings for the operator. */
   readonly onWarning?: (text: string) => void;
 }
 
 /**
- * Brings the schema up to date and finds the store, in one transaction; of several processes one
- * does it and the others wait.
+ * Migrates the schema and finds the store, in one transaction; one of several processes migrates while
+ * the others wait.
  *
- * @throws {Error} That says what to do, when the server or the schema is not one we can use, or
- *   when there is no store.
+ * @throws {Error} Says what to do if the server or the schema cannot be used, or if there is no store.
  */
 export async function prepareSchema(session: Session, wanted: Wanted): Promise<Found> {
   const { name, created } = wanted;
@@ -141,7 +142,11 @@ async function createMeta(session: Session, { name, created }: Wanted): Promise<
   return found;
 }
 
-/** Makes the store another one to every process that has it open. @returns Its epoch. */
+/**
+ * Invalidates what other processes have read.
+ *
+ * @returns The new epoch.
+ */
 export async function changeEpoch(session: Session): Promise<string> {
   const [changed] = await session.query<{ epoch: string }>(
     "update market_signal.meta set epoch = gen_random_uuid() returning epoch",
@@ -149,7 +154,7 @@ export async function changeEpoch(session: Session): Promise<string> {
   return changed?.epoch ?? "";
 }
 
-/** Says what the store is from now on. */
+/** Writes the store's facts. */
 export async function writeMeta(session: Session, { id, mode, isCopying }: Meta): Promise<void> {
   await session.query(
     `insert into market_signal.meta (id, mode, is_copying) values ($1, $2, $3)
@@ -159,7 +164,7 @@ export async function writeMeta(session: Session, { id, mode, isCopying }: Meta)
   );
 }
 
-/** Runs work in a transaction, which is on the disk when this resolves, and which is undone when the work fails. */
+/** Runs work in a durable transaction, which is rolled back if the work fails. */
 export async function inTransaction<T>(session: Session, work: () => Promise<T>): Promise<T> {
   await session.query("begin");
   try {
@@ -168,40 +173,40 @@ export async function inTransaction<T>(session: Session, work: () => Promise<T>)
     await session.query("commit");
     return result;
   } catch (error) {
-    // The connection may be the very thing that failed; then the server undoes it by itself.
+    // If the connection itself failed, the server rolls back on its own.
     await session.query("rollback").catch(() => undefined);
     throw error;
   }
 }
 
-/** Like `market_signal.durably()`, which may not be there yet. */
+/** Like `market_signal.durably()`, which may not exist yet. */
 const DURABLY = `select set_config('synchronous_commit', 'on', true)
   where current_setting('synchronous_commit') = 'off'`;
 
 const noStore = (name: string) => new Error(`there is no store in ${name}`);
 
-/** The oldest PostgreSQL that is known to do, as `server_version_num`. */
+/** Oldest supported PostgreSQL, as `server_version_num`. */
 const OLDEST_VERSION = 160_000;
 
-/** Settings without which a crash of the machine can destroy what was acknowledged. */
+/** Settings without which a machine crash can destroy acknowledged data. */
 const DURABLE = ["fsync", "full_page_writes"];
 
 interface Server {
   readonly version: string;
   readonly number: number;
   readonly encoding: string;
-  /** Those of the settings that are off. */
+  /** The settings that are off. */
   readonly off: readonly string[];
 }
 
-/** The server that is checked. */
+/** The server to check. */
 interface Checked {
   /** The database, for messages. */
   readonly name: string;
   readonly onWarning?: (text: string) => void;
 }
 
-/** @throws {Error} That says what to do, when the server or its database is not one we can use. */
+/** @throws {Error} Says what to do if the server or its database cannot be used. */
 async function checkServer(
   session: Session,
   { name, onWarning = () => undefined }: Checked,

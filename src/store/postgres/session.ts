@@ -3,27 +3,27 @@ import { ask } from "./connection.ts";
 import { retry, unavailable } from "./retry.ts";
 import type { Target } from "./target.ts";
 
-/** How long a server may take to say goodbye, in milliseconds. */
+/** Timeout of closing a connection, in milliseconds. */
 const FAREWELL_MS = 1_000;
 
-/** A connection outside the pool, for what takes long or must stay on one connection. */
+/** A connection outside the pool, for long work or work bound to one connection. */
 export interface Session {
-  /** @throws {Problem} `store_unavailable`; nothing is tried again. */
+  /** @throws {Problem} `store_unavailable`, without retries. */
   query<R extends QueryResultRow>(text: string, values?: unknown[]): Promise<readonly R[]>;
-  /** Hears what is announced, and that the connection is lost. */
+  /** Subscribes to announcements and to the loss of the connection. */
   listen(onAnnounced: (payload: string) => void, onLost: () => void): void;
   close(): Promise<void>;
 }
 
-/** How long things may take on a session, in milliseconds. */
+/** Timeouts of a session, in milliseconds. */
 export interface SessionTimes {
-  /** Until it is connected, trying again and again. */
+  /** For connecting, including retries. */
   readonly connectMs: number;
-  /** Until a statement is answered. */
+  /** For one statement. */
   readonly answerMs: number;
 }
 
-/** @throws {Problem} `store_unavailable` when there is no connection in time. */
+/** @throws {Problem} `store_unavailable` if the connection times out. */
 export async function openSession(
   { config }: Target,
   { connectMs, answerMs }: SessionTimes,

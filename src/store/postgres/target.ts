@@ -1,22 +1,22 @@
 import { Client, type ClientConfig, TypeOverrides } from "pg";
 import { Problem } from "../../problem.ts";
 
-/** `int8` is text to the driver, since it may be too large for a number; none of ours is. */
+/** The driver returns `int8` as text, since it may exceed a number; values of this store never do. */
 const INT8 = 20;
 const parsers = new TypeOverrides();
 parsers.setTypeParser(INT8, Number);
 
-/** What says where a database is. */
+/** Connection settings of a database. */
 export interface Target {
-  /** For messages: the database and its host, never the password. */
+  /** The database and its host, without the password, for messages. */
   readonly name: string;
   readonly config: ClientConfig;
 }
 
 /**
- * Reads a DATABASE_URL.
+ * Parses a DATABASE_URL.
  *
- * @throws {Error} When it is none; the message does not repeat it.
+ * @throws {Error} If it is invalid; the message does not repeat it.
  */
 export function readTarget(url: string): Target {
   const config = { connectionString: url, types: parsers, application_name: "market-signal" };
@@ -30,9 +30,10 @@ export function readTarget(url: string): Target {
 }
 
 /**
- * Does what a start or a command needs of a database.
+ * Runs the database work of a start or a command.
  *
- * @throws {Error} That an operator can act on, in place of `store_unavailable`; other errors stay.
+ * @throws {Error} An actionable error for the operator instead of `store_unavailable`; other errors are
+ *   unchanged.
  */
 export async function explained<T>({ name }: Target, work: () => Promise<T>): Promise<T> {
   try {
@@ -45,7 +46,7 @@ export async function explained<T>({ name }: Target, work: () => Promise<T>): Pr
   }
 }
 
-/** The message of an error; that of a host with several addresses has its own in a list. */
+/** The message of an error; for a host with several addresses, the messages of its inner errors. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return reasonOf(error.errors[0]);
   return error instanceof Error ? error.message : "it does not answer";

@@ -7,19 +7,23 @@ import { type Column, type StoreFile, sumOf } from "./file.ts";
 import type { Gate } from "./gate.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
-/** An archive row as it is copied from store to store. */
+/** An archive row in a dump. */
 export type ArchiveDumpRow = Extract<DumpRow, { table: "archive" }>;
 
-/** Rows that go in one transaction when rows are forgotten; the event loop turns between them. */
+/** Rows deleted per transaction; the event loop turns in between. */
 const PRUNE_ROWS = 2_000;
 
-/** Rows that are counted before the event loop turns. */
+/** Rows counted before the event loop turns. */
 const COUNT_ROWS = 20_000;
 
 const INSERT = `INSERT INTO archive (kind, at, name, subject, text, crc) VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT (kind, at, name) DO NOTHING`;
 
-/** The port over the table. @param table The one that is in use. */
+/**
+ * The port over the table.
+ *
+ * @param table Returns the current table.
+ */
 export function createArchive(
   table: () => ArchiveTable,
   gate: Gate,
@@ -44,7 +48,7 @@ export function createArchive(
   };
 }
 
-/** The table of the archive of a file. */
+/** The archive table of a file. */
 export class ArchiveTable {
   readonly #file: StoreFile;
 
@@ -52,14 +56,18 @@ export class ArchiveTable {
     this.#file = file;
   }
 
-  /** Adds a row unless it is there. @returns How many were new. */
+  /**
+   * Adds a row unless it exists.
+   *
+   * @returns How many were added.
+   */
   insert(row: ArchiveDumpRow): number {
     const columns = columnsOf(row);
     const { changes } = this.#file.write(INSERT, ...columns, sumOf(columns));
     return Number(changes);
   }
 
-  /** @throws {Problem} When a row is not as it was written. */
+  /** @throws {Problem} If a row's checksum does not match. */
   read(kind: string, selection: ArchiveSelection): readonly ArchiveRow[] {
     const { sql, values } = selectionOf(kind, selection);
     return this.#file
@@ -71,14 +79,18 @@ export class ArchiveTable {
       });
   }
 
-  /** Forgets at most `PRUNE_ROWS` rows of a kind. @returns How many went. */
+  /**
+   * Deletes at most `PRUNE_ROWS` rows of a kind.
+   *
+   * @returns How many were deleted.
+   */
   prune(kind: string, before: number): number {
     const sql = `DELETE FROM archive WHERE id IN
       (SELECT id FROM archive WHERE kind = ? AND at < ? ORDER BY at LIMIT ${PRUNE_ROWS})`;
     return Number(this.#file.statement(sql).run(kind, before).changes);
   }
 
-  /** Counts by the index of names, some at a time. */
+  /** Counts by the index of names, in steps. */
   async count(): Promise<number> {
     const after = "FROM archive WHERE (kind, at, name) > (?, ?, ?)";
     const next = `SELECT kind, at, name ${after} ORDER BY kind, at, name
@@ -95,7 +107,7 @@ export class ArchiveTable {
     }
   }
 
-  /** Every row in the order they came, as the table is while this goes on. */
+  /** Every row in insertion order; sees changes made meanwhile. */
   *inOrder(): Generator<ArchiveDumpRow> {
     const select = this.#file.database.prepare("SELECT * FROM archive ORDER BY id");
     for (const row of select.iterate()) yield this.#checked(row);
@@ -108,17 +120,21 @@ export class ArchiveTable {
   }
 }
 
-/** A row as it is inserted. @throws {Error} When the store cannot hold it. */
+/**
+ * A row to insert.
+ *
+ * @throws {Error} If the store cannot hold it.
+ */
 export function archiveRowOf({ kind, at, id, subject, body }: Row): ArchiveDumpRow {
   for (const name of [kind, id, subject ?? ""]) checkName(name);
   const text = jsonOf(body);
   return { table: "archive", kind, at: checkInstant(at), id, subject: subject ?? null, text };
 }
 
-/** A row, or one of which the subject was left out. */
+/** A row, possibly without a subject. */
 type Row = Omit<ArchiveRow, "subject"> & { readonly subject?: string | null };
 
-/** Row numbers above `after` whose checksum does not fit, of the next rows. */
+/** Row numbers above `after` whose checksum does not match, among the next rows. */
 export function brokenArchiveRows(file: StoreFile, after: number, limit: number) {
   const sql = "SELECT * FROM archive WHERE id > ? ORDER BY id LIMIT ?";
   const rows = file.statement(sql).all(after, limit);
@@ -126,7 +142,7 @@ export function brokenArchiveRows(file: StoreFile, after: number, limit: number)
   return { last: rows.at(-1)?.id, broken: broken.map(({ id }) => Number(id)) };
 }
 
-/** Statement and values of a selection; the same statement for the same members. */
+/** Statement and values of a selection; the statement depends only on which members are set. */
 function selectionOf(kind: string, selection: ArchiveSelection) {
   const { subject, from, to, order, after, limit } = selection;
   const [direction, beyond] = order === "oldest" ? ["ASC", ">"] : ["DESC", "<"];

@@ -9,26 +9,28 @@ import { createFile, logOf, withCompanions } from "./folder.ts";
 import { faultOfLog } from "./log.ts";
 import { brokenRecords } from "./record-table.ts";
 
-/** Largest file of which every start checks all pages and indexes and the checksum of every record,
- *  in bytes: about 30 ms. Of a larger one it checks the pages of the records' tables. */
+/**
+ * Largest file, in bytes, of which every start checks all pages, indexes and record checksums, which
+ * takes about 30 ms. Of a larger one it checks the pages of the record tables.
+ */
 const SMALL_BYTES = 4 * 2 ** 20;
 
-/** Rows that are checked at once. */
+/** Rows checked per step. */
 const CHECK_ROWS = 500;
 
-/** Most broken rows that are reported. */
+/** Maximum number of damaged rows reported. */
 const MAX_PROBLEMS = 100;
 
-/** Where a file is that may be a link: there SQLite keeps the log and the index beside it. */
+/** The target of a symbolic link, beside which SQLite keeps the log and its index. */
 export function placeOf(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
 /**
- * Looks at a file and its log before SQLite does, which fills up a last page that was cut off; only
- * a log can have left one like that.
+ * Checks a file and its log before SQLite opens it. SQLite would fill up a truncated last page, which
+ * only a crash with a log can leave legitimately.
  *
- * @throws {Error} When it is damaged.
+ * @throws {Error} If it is damaged.
  */
 export function checkBeforeOpening(path: string): void {
   if (!existsSync(path)) throw damaged(path, "it is missing");
@@ -42,15 +44,15 @@ export function checkBeforeOpening(path: string): void {
 }
 
 /**
- * What every start checks. An archive of many gigabytes must not delay it: its rows are checked as
- * they are read, as records are, and all of the file by `checkInBackground`.
+ * The check of every start. An archive of many gigabytes must not delay it: archive rows and records
+ * are verified when read, and the whole file by `checkInBackground`.
  *
- * @throws {Error} That says what is wrong.
+ * @throws {Error} Says what is wrong.
  */
 export function checkAtStart(file: StoreFile): void {
   const { size } = statSync(file.path);
   const isSmall = size <= SMALL_BYTES;
-  // Mapped into memory, every page is read once and none of them stays in the cache.
+  // Memory-mapped, so that every page is read once and none stays in the cache.
   file.database.exec(`PRAGMA mmap_size = ${size}`);
   const [fault] = isSmall
     ? [...file.faults("integrity_check(1)"), ...brokenRowsOf(file, brokenRecords, "the record in")]
@@ -59,8 +61,11 @@ export function checkAtStart(file: StoreFile): void {
   if (fault !== undefined) throw new Error(fault);
 }
 
-/** All that can be checked: every page, the indexes against the rows, and the checksum of every row.
- *  @returns What is wrong. */
+/**
+ * Checks everything: all pages, the indexes against the rows, and the checksum of every row.
+ *
+ * @returns Problems.
+ */
 function checkAll(file: StoreFile): readonly string[] {
   return [
     ...file.faults("integrity_check"),
@@ -85,10 +90,10 @@ function brokenRowsOf(
 }
 
 /**
- * Checks all of a file on disk in a thread of its own, so that nothing waits for it.
+ * Checks a whole file on disk in a worker thread, so that nothing waits for it.
  *
- * @param signal Ends it early, without problems.
- * @returns What is wrong, with the name of the file; empty when nothing is.
+ * @param signal Aborts the check without problems.
+ * @returns Problems, with the file name; empty if there are none.
  */
 export function checkInBackground(path: string, signal: AbortSignal): Promise<readonly string[]> {
   if (signal.aborted) return Promise.resolve([]);
@@ -105,7 +110,7 @@ export function checkInBackground(path: string, signal: AbortSignal): Promise<re
   });
 }
 
-/** In the thread. A damage that stops the check is a problem like others. */
+/** Runs in the worker. Damage that aborts the check is reported as a problem. */
 function checkHere(path: string): readonly string[] {
   const named = (problem: string) => `${basename(path)}: ${problem}`;
   try {

@@ -8,27 +8,27 @@ import { FORMAT, PAGE_BYTES, SCHEMA, StoreFile } from "./file.ts";
 import { createFile, nameNext, type Paths, removeNext, syncFile } from "./folder.ts";
 import { type RecordDumpRow, RecordTable } from "./record-table.ts";
 
-/** Rows in a batch of a dump; the event loop turns between two. */
+/** Rows per batch of a dump; the event loop turns in between. */
 const BATCH_ROWS = 200;
 
 /**
- * How far the counter of revisions is above the newest record of a copy. The copied store may have
- * given higher revisions to records that it has lost since; a copy does not say which, and a
- * revision that somebody still knows must not be given again.
+ * Gap between the newest revision of a copy and the next one. The copied store may have assigned higher
+ * revisions to records that it has since removed, which a copy does not show; a revision that a client
+ * still holds must not be reused.
  */
 export const REVISION_GAP = 1_000_000;
 
-/** Everything in a file at one instant, whatever is written since. */
+/** A consistent snapshot of a file. */
 export class Snapshot {
   readonly #file: StoreFile;
 
-  /** A second connection that has begun to read: SQLite shows it that instant until it ends. */
+  /** A second connection with an open read transaction, which SQLite isolates from later writes. */
   constructor(path: string) {
     this.#file = new StoreFile(path, new DatabaseSync(path, { readOnly: true }));
     this.#file.database.exec("BEGIN; SELECT name FROM meta LIMIT 1");
   }
 
-  /** Records by revision, then archive rows in the order they came. */
+  /** Records by revision, then archive rows in insertion order. */
   async *batches(): AsyncGenerator<readonly DumpRow[]> {
     for (const rows of [
       new RecordTable(this.#file).byRevision(),
@@ -44,13 +44,13 @@ export class Snapshot {
     }
   }
 
-  /** Lets go of the instant: until then the write-ahead log grows. */
+  /** Ends the read transaction; until then the write-ahead log grows. */
   close(): void {
     this.#file.close();
   }
 }
 
-/** The next rows; a loop over the generator would end it. */
+/** The next rows; `for...of` would close the generator. */
 function taken(rows: Generator<DumpRow>): readonly DumpRow[] {
   const batch: DumpRow[] = [];
   while (batch.length < BATCH_ROWS) {
@@ -61,12 +61,12 @@ function taken(rows: Generator<DumpRow>): readonly DumpRow[] {
   return batch;
 }
 
-/** What the next file of a store says about it. */
+/** Facts of the next file of a store. */
 export interface Beginning {
   readonly identity: StoreIdentity;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** Later revisions are higher than this. */
+  /** Later revisions are higher. */
   readonly revision: number;
 }
 
@@ -79,7 +79,7 @@ export class NextStore {
   #revision: number;
   #isOver = false;
 
-  /** A file that nobody relies on before it is finished needs no journal. */
+  /** An unfinished file needs no journal, since it is discarded after a crash. */
   constructor(paths: Paths, { identity, now, revision }: Beginning) {
     removeNext(paths);
     createFile(paths.unfinished);
@@ -105,7 +105,7 @@ export class NextStore {
     this.#archive = tables.archive;
   }
 
-  /** @throws {Error} When the row cannot be stored as it is. */
+  /** @throws {Error} If the row cannot be stored unchanged. */
   add(row: DumpRow): void {
     if (row.table === "archive") {
       checkJson(row.text);
@@ -116,7 +116,7 @@ export class NextStore {
     }
   }
 
-  /** Makes the next file whole and durable: from then on it counts. */
+  /** Makes the next file complete and durable; from then on it replaces the store. */
   finish(): void {
     this.#file.setMeta("revision", String(this.#revision));
     this.#file.database.exec("COMMIT; PRAGMA journal_mode = WAL");
@@ -126,7 +126,7 @@ export class NextStore {
     this.#isOver = true;
   }
 
-  /** Leaves nothing of it, unless it counts. */
+  /** Removes the unfinished file. */
   discard(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -135,7 +135,11 @@ export class NextStore {
   }
 }
 
-/** Adds a record of a copy. @throws {Error} When it cannot be stored as it is, or is there twice. */
+/**
+ * Inserts a copied record.
+ *
+ * @throws {Error} If it cannot be stored unchanged, or is a duplicate.
+ */
 export function insertCopied(records: RecordTable, row: RecordDumpRow): void {
   const { table: _, groups, ...record } = row;
   for (const name of [row.collection, row.key, ...groups]) checkName(name);

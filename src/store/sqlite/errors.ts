@@ -14,7 +14,7 @@ const FULL = 13;
 const CANNOT_OPEN = 14;
 const NOT_A_DATABASE = 26;
 
-/** The shared index of a write-ahead log could not grow, which nothing but a full disk does. */
+/** The shared-memory index of a write-ahead log could not grow, which only a full disk causes. */
 const IO_ERROR_SHARED_SIZE = 4_874;
 
 /** Whether SQLite raised the error. */
@@ -27,39 +27,39 @@ export function isBusy(error: unknown): boolean {
   return isSqliteError(error) && primary(error) === BUSY;
 }
 
-/** Whether there was no space: nothing was written, and it heals when there is space again. */
+/** Whether the disk was full: nothing was written, and writes work again once there is space. */
 function isDiskFull(error: unknown): boolean {
   if (!isSqliteError(error)) return false;
   return primary(error) === FULL || error.errcode === IO_ERROR_SHARED_SIZE;
 }
 
-/** Whether the file could not be read or written for a reason outside of it; it may be whole. */
+/** Whether the file could not be read or written for an external reason; it may be intact. */
 function isUnreachable(error: unknown): boolean {
   return isSqliteError(error) && (isDiskFull(error) || primary(error) === CANNOT_OPEN);
 }
 
-/** Whether it is uncertain what is on disk now. */
+/** Whether the state on disk is unknown. */
 export function isUncertain(error: unknown): boolean {
   if (!isSqliteError(error) || isDiskFull(error)) return false;
   return [IO_ERROR, CORRUPT, NOT_A_DATABASE].includes(primary(error));
 }
 
-/** The error for a caller: an error of SQLite becomes a problem, others stay as they are. */
+/** The error for a caller: an SQLite error becomes a problem, others are unchanged. */
 export function refusalOf(error: unknown): unknown {
   return isSqliteError(error) ? problemOf(error) : error;
 }
 
-/** What an error says. */
+/** The message of an error. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Another process is at the folder. */
+/** The error if another process uses the folder. */
 export function inUse(path: string): Error {
   return new Error(`another process is using ${path}; stop it or set DATA_DIR`);
 }
 
-/** A file that must not be opened, since more would be lost. */
+/** The error of a damaged file, which must not be opened, to prevent further loss. */
 export function damaged(path: string, what: string): Error {
   return new Error(
     `${path} is damaged (${what}). Nothing was changed. ` +
@@ -67,7 +67,11 @@ export function damaged(path: string, what: string): Error {
   );
 }
 
-/** The problem for readers of a row whose checksum does not match. @param path Of the file. */
+/**
+ * The problem of a row whose checksum does not match.
+ *
+ * @param path Path of the file.
+ */
 export function damagedRow(path: string, row: string): Problem {
   return storeUnavailable(
     "A part of the store is damaged.",
@@ -76,9 +80,9 @@ export function damagedRow(path: string, row: string): Problem {
 }
 
 /**
- * Does something with a file that is being opened.
+ * Runs work on a file that is being opened.
  *
- * @throws {Error} That names the file: whatever SQLite does not like about it is damage.
+ * @throws {Error} Names the file; errors of SQLite here mean damage.
  */
 export function explained<T>(path: string, work: () => T): T {
   try {

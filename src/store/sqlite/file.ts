@@ -1,16 +1,16 @@
 import { DatabaseSync, type StatementResultingChanges, type StatementSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 
-/** Version of the tables; another one is not opened. */
+/** Format version; files of other versions are not opened. */
 export const FORMAT = "2";
 
-/** Facts about a file, in the file. */
+/** Facts about a file, stored in it. */
 const META =
   "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID";
 
 /**
- * The records. Their groups stand in the row as JSON and, one by one, in `record_group`. Rows keep
- * their id while they change, so that a change rewrites neither the key nor the groups.
+ * The records. Groups are stored in the row as JSON and, one by one, in `record_group`. Rows keep their
+ * id when they change, so that a change rewrites neither the key nor the groups.
  */
 const RECORDS: readonly string[] = [
   `CREATE TABLE record (
@@ -29,7 +29,7 @@ const RECORDS: readonly string[] = [
   ) WITHOUT ROWID`,
 ];
 
-/** The archive. Rows are numbered in the order they came. */
+/** The archive. Row ids follow the insertion order. */
 const ARCHIVE: readonly string[] = [
   `CREATE TABLE archive (
     id INTEGER PRIMARY KEY, kind TEXT NOT NULL, at INTEGER NOT NULL, name TEXT NOT NULL,
@@ -45,32 +45,34 @@ export const RECORD_TABLES: readonly string[] = ["meta", "record", "record_group
 /** Everything in a file. */
 export const SCHEMA: readonly string[] = [META, ...RECORDS, ...ARCHIVE];
 
-/** What is added to an archive of format 1, which has the same tables of meta and archive. */
+/** Additions to an archive of format 1, whose meta and archive tables are the same. */
 export const ADDED_IN_FORMAT_2 = RECORDS;
 
-/** Pages in the write-ahead log before it is written back: 16 MB. A page that changes often is written
- *  back once, so a longer log costs less for each write, but more when a crashed store opens. */
+/**
+ * Checkpoint interval, in pages of the write-ahead log: 16 MB. A page that changes often is written
+ * back once, so a longer log makes writes cheaper, and opening after a crash slower.
+ */
 const CHECKPOINT_PAGES = 4_000;
 
-/** Length to which the log is cut when it begins anew: a backup lets it grow. In bytes. */
+/** Size in bytes to which the log is truncated when it restarts, because a backup lets it grow. */
 const LOG_BYTES = 16 * 2 ** 20;
 
-/** Size of a page, set when a file is created. */
+/** Page size in bytes, set when a file is created. */
 export const PAGE_BYTES = 4_096;
 
 /** Page cache, in KiB. */
 const CACHE_KIB = 32 * 1_024;
 
-/** What a file may say about itself. */
+/** Names of facts. */
 export type MetaName = "format" | "id" | "mode" | "created" | "revision" | "moved";
 
 const SET_META = `INSERT INTO meta VALUES (?, ?, ?)
   ON CONFLICT (name) DO UPDATE SET value = excluded.value, crc = excluded.crc`;
 
-/** A column as SQLite takes and gives it. */
+/** A column value of SQLite. */
 export type Column = string | number | null;
 
-/** Checksum of the columns of a row, so that a flipped bit within a text is found. */
+/** Checksum of a row's columns, which detects flipped bits in texts. */
 export function sumOf(columns: readonly Column[]): number {
   return crc32(columns.join("\0"));
 }
@@ -88,10 +90,10 @@ export class StoreFile {
   }
 
   /**
-   * Opens a file so that every transaction is on disk when it ends. `fullfsync` is for macOS, where
-   * a plain sync stops at the cache of the disk.
+   * Opens a file so that every transaction is durable when it ends. `fullfsync` is for macOS, where a
+   * plain fsync stops at the disk's cache.
    *
-   * @throws {Error} Of SQLite, when another program holds the file or it is damaged.
+   * @throws {Error} Of SQLite, if another program holds the file or it is damaged.
    */
   static open(path: string): StoreFile {
     const file = new StoreFile(path, new DatabaseSync(path));
@@ -121,7 +123,7 @@ export class StoreFile {
     return statement;
   }
 
-  /** How many statements have written so far, by `write`. */
+  /** Number of writes so far. */
   get writes(): number {
     return this.#writes;
   }
@@ -132,7 +134,7 @@ export class StoreFile {
     return this.statement(sql).run(...values);
   }
 
-  /** Does all of the work or none of it; what it wrote is on disk when this returns. */
+  /** Runs work atomically; what it wrote is on disk when this returns. */
   transaction<T>(work: () => T): T {
     this.statement("BEGIN IMMEDIATE").run();
     try {
@@ -145,7 +147,11 @@ export class StoreFile {
     }
   }
 
-  /** The facts of the file. @throws {Error} When one was changed by other means. */
+  /**
+   * The facts of the file.
+   *
+   * @throws {Error} If one was changed by other means.
+   */
   meta(): ReadonlyMap<string, string> {
     const facts = new Map<string, string>();
     for (const { name, value, crc } of this.statement("SELECT * FROM meta").all()) {
@@ -159,7 +165,7 @@ export class StoreFile {
     this.statement(SET_META).run(name, value, sumOf([name, value]));
   }
 
-  /** @throws {Error} When the tables and indexes are not the ones that the file was created with. */
+  /** @throws {Error} If tables or indexes differ from those the file was created with. */
   checkSchema(schema: readonly string[]): void {
     const sql =
       "SELECT sql FROM sqlite_schema WHERE type IN ('table', 'index') AND sql IS NOT NULL";
@@ -173,13 +179,17 @@ export class StoreFile {
     }
   }
 
-  /** What SQLite finds wrong. @param pragma For example `integrity_check`, or that of one table. */
+  /**
+   * Problems that SQLite finds.
+   *
+   * @param pragma For example `integrity_check`, optionally of one table.
+   */
   faults(pragma: string): readonly string[] {
     const rows = this.database.prepare(`PRAGMA ${pragma}`).all();
     return rows.flatMap((row) => Object.values(row).map(String)).filter((text) => text !== "ok");
   }
 
-  /** Writes the write-ahead log back, so that the file is whole without it. */
+  /** Writes the write-ahead log back, so that the file is complete without it. */
   checkpoint(): void {
     this.database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   }
@@ -188,7 +198,7 @@ export class StoreFile {
     if (this.database.isOpen) this.database.close();
   }
 
-  /** Does something with a file that nobody else will close when that fails. */
+  /** Runs work, and closes the file if it fails. */
   closingOnError<T>(work: () => T): T {
     try {
       return work();

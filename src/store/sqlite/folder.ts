@@ -14,27 +14,27 @@ import { DatabaseSync } from "node:sqlite";
 import { syncFolder } from "../../lib/sync-folder.ts";
 import { inUse, isBusy } from "./errors.ts";
 
-/** Only the owner reads and writes. */
+/** Readable and writable by the owner only. */
 const OWNER_FILE = 0o600;
 const OWNER_FOLDER = 0o700;
 
-/** The files of a store in its folder. */
+/** Paths of a store's files. */
 export interface Paths {
   readonly folder: string;
   readonly store: string;
-  /** Locked by the process that has the store open; empty. */
+  /** Empty file, locked by the process that has the store open. */
   readonly lock: string;
-  /** The next store: whole and synced, it counts as soon as it has this name. */
+  /** The next store, complete and synced; it replaces the store as soon as it has this name. */
   readonly next: string;
   /** The next store while it is written. */
   readonly unfinished: string;
   /** The two files of a store of format 1. */
   readonly format1: { readonly records: string; readonly archive: string };
-  /** Where these are kept after they were migrated. */
+  /** Folder to which these are moved after their migration. */
   readonly format1Backup: string;
 }
 
-/** Where the files of a store are. */
+/** The paths of the store in a folder. */
 export function pathsIn(given: string): Paths {
   const folder = resolve(given);
   const store = join(folder, "store.sqlite");
@@ -49,34 +49,34 @@ export function pathsIn(given: string): Paths {
   };
 }
 
-/** Where SQLite keeps the write-ahead log of a file. */
+/** Path of the write-ahead log of a file. */
 export function logOf(path: string): string {
   return `${path}-wal`;
 }
 
-/** A file with the write-ahead log and the shared index that SQLite keeps beside it. */
+/** A file with its write-ahead log and shared-memory index. */
 export function withCompanions(path: string): readonly string[] {
   return [path, logOf(path), `${path}-shm`];
 }
 
-/** Every file that the data of a store may be in. */
+/** Every file that can contain data of a store. */
 export function dataFilesOf({ store, format1 }: Paths): readonly string[] {
   return [store, format1.records, format1.archive].flatMap(withCompanions);
 }
 
-/** Whether there is a store in the folder, be it a damaged one. */
+/** Whether the folder contains a store, even a damaged one. */
 export function holdsStore(paths: Paths): boolean {
   return [...dataFilesOf(paths), paths.next, `${paths.format1.records}.new`].some(isThere);
 }
 
-/** Whether the folder holds a store of format 1 that was not migrated yet. */
+/** Whether the folder contains a store of format 1 that has not been migrated. */
 export function holdsFormat1({ store, format1 }: Paths): boolean {
   if (withCompanions(store).some(isThere)) return false;
   const files = [format1.records, format1.archive];
   return [...files.flatMap(withCompanions), `${format1.records}.new`].some(isThere);
 }
 
-/** @throws {Error} When the folder is that of a store which is gone. */
+/** @throws {Error} If the folder belonged to a store that is missing. */
 export function checkNeverHeldStore({ folder, store }: Paths): void {
   if (!isThere(join(folder, "master.key"))) return;
   throw new Error(
@@ -85,13 +85,17 @@ export function checkNeverHeldStore({ folder, store }: Paths): void {
   );
 }
 
-/** A link that leads nowhere is there too: what it led to may be on a disk that is not mounted. */
+/** Counts a dangling symbolic link as present: its target may be on a disk that is not mounted. */
 function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Creates a folder, and those above it, for its owner only; the modes do not depend on the umask.
- *  A folder that is there stays as it is. @throws {Error} When it cannot be created. */
+/**
+ * Creates a folder and its parents, accessible to the owner only, regardless of the umask. An existing
+ * folder is unchanged.
+ *
+ * @throws {Error} If it cannot be created.
+ */
 export function createFolder(folder: string): void {
   if (existsSync(folder)) return;
   usable(folder, () => {
@@ -102,10 +106,10 @@ export function createFolder(folder: string): void {
 }
 
 /**
- * Holds the folder of a store against other processes.
+ * Locks the folder of a store against other processes.
  *
- * @returns Lets go of it; the system does when the process dies.
- * @throws {Error} When another process holds it, or nothing can be written there.
+ * @returns Releases the lock; the system does when the process dies.
+ * @throws {Error} If another process holds it, or the folder is not writable.
  */
 export function lockFolder({ folder, lock, store }: Paths): () => void {
   usable(folder, () => createFile(lock));
@@ -121,7 +125,11 @@ export function lockFolder({ folder, lock, store }: Paths): () => void {
   };
 }
 
-/** Writes in a folder. @throws {Error} When that is not possible; says which folder and what to do. */
+/**
+ * Runs work that writes in a folder.
+ *
+ * @throws {Error} Names the folder and says what to do.
+ */
 function usable<T>(folder: string, work: () => T): T {
   try {
     return work();
@@ -135,15 +143,15 @@ function usable<T>(folder: string, work: () => T): T {
 }
 
 /**
- * Creates an empty file for its owner only, or makes one that is there the owner's only. One that
- * is there is not opened: closing it would let go of the locks that this process has on it (POSIX).
+ * Creates an empty file for its owner only, or restricts an existing one. An existing file is not
+ * opened, because closing it would release this process's POSIX locks on it.
  */
 export function createFile(path: string): void {
   if (!existsSync(path)) closeSync(openSync(path, "wx", OWNER_FILE));
   chmodSync(path, OWNER_FILE);
 }
 
-/** Makes the contents of a file durable. */
+/** Syncs the contents of a file to disk. */
 export function syncFile(path: string): void {
   const file = openSync(path, "r+");
   try {
@@ -153,7 +161,7 @@ export function syncFile(path: string): void {
   }
 }
 
-/** Makes the next store count, which is whole and synced. */
+/** Renames the finished next store, from when on it replaces the store. */
 export function nameNext({ folder, next, unfinished }: Paths): void {
   syncFolder(folder);
   renameSync(unfinished, next);
@@ -161,8 +169,8 @@ export function nameNext({ folder, next, unfinished }: Paths): void {
 }
 
 /**
- * Puts the next store, if it counts, in its place; otherwise clears away what is left of it. Ended
- * at any point, it does the rest when it is called again.
+ * Moves the finished next store into place, or removes an unfinished one. Safe to repeat after an
+ * interruption.
  */
 export function settleNext(paths: Paths): void {
   if (existsSync(paths.next)) {
@@ -172,15 +180,17 @@ export function settleNext(paths: Paths): void {
   removeNext(paths);
 }
 
-/** Removes the next store, which counts no more. */
+/** Removes the next store. */
 export function removeNext({ next, unfinished }: Paths): void {
   for (const path of [next, unfinished]) {
     for (const file of [...withCompanions(path), `${path}-journal`]) rmSync(file, { force: true });
   }
 }
 
-/** Puts a file in the place of another. The log of the file before goes first, for good: it would be
- *  played over the new one. */
+/**
+ * Replaces a file by another. The log of the old file is removed first, since it would be applied to
+ * the new one.
+ */
 export function replaceFile(next: string, path: string): void {
   for (const companion of withCompanions(path).slice(1)) rmSync(companion, { force: true });
   syncFolder(dirname(path));
@@ -188,7 +198,7 @@ export function replaceFile(next: string, path: string): void {
   syncFolder(dirname(path));
 }
 
-/** Moves the files of format 1, whose data the next store has, into a folder beside it. */
+/** Moves the files of format 1, whose data the next store contains, to a backup folder. */
 function keepFormat1({ folder, format1, format1Backup }: Paths): void {
   const files = [format1.records, format1.archive].flatMap(withCompanions).filter(isThere);
   if (files.length === 0) return;

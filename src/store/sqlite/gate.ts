@@ -2,10 +2,10 @@ import type { Problem } from "../../problem.ts";
 import { storeUnavailable } from "../port/unavailable.ts";
 import { isUncertain, refusalOf } from "./errors.ts";
 
-/** Tells the operator; the cause is for the log. */
+/** Warns the operator; the cause is for the log. */
 export type OnWarning = (message: string, cause?: unknown) => void;
 
-/** Decides whether the store may be read and written now. */
+/** Controls whether the store can be read and written. */
 export class Gate {
   readonly #freezes = new Set<Problem>();
   readonly #onWarning: OnWarning;
@@ -13,36 +13,44 @@ export class Gate {
   #isClosed = false;
   #hasFailed = false;
 
-  /** @param undo Takes off the disk what was refused because the disk failed. */
+  /** @param undo Removes from disk what was rejected because the disk failed. */
   constructor(onWarning: OnWarning, undo: () => void) {
     this.#onWarning = onWarning;
     this.#undo = undo;
   }
 
-  /** @throws {Problem} When the store is closed. */
+  /** @throws {Problem} If the store is closed. */
   checkReadable(): void {
     if (this.#isClosed) throw storeUnavailable("The store is closed.");
   }
 
-  /** @throws {Problem} When nothing may be written. */
+  /** @throws {Problem} If writes are blocked. */
   checkWritable(): void {
     this.checkReadable();
     for (const { detail } of this.#freezes) throw storeUnavailable(detail);
   }
 
-  /** Refuses writes, for a reason that a stranger may know. @returns Allows them again. */
+  /**
+   * Rejects writes, with a public reason.
+   *
+   * @returns Allows them again.
+   */
   freeze(reason: string): () => void {
     const problem = storeUnavailable(reason);
     this.#freezes.add(problem);
     return () => void this.#freezes.delete(problem);
   }
 
-  /** Refuses reads and writes from now on. */
+  /** Rejects reads and writes from now on. */
   close(): void {
     this.#isClosed = true;
   }
 
-  /** Asks the file. @throws {Problem} When the store is closed or the file did not answer. */
+  /**
+   * Runs a read.
+   *
+   * @throws {Problem} If the store is closed or the file did not answer.
+   */
   answer<T>(work: () => T): T {
     this.checkReadable();
     try {
@@ -52,8 +60,10 @@ export class Gate {
     }
   }
 
-  /** The error for the caller. When it leaves uncertain what is on disk, nothing is written
-   *  until the file was opened anew. */
+  /**
+   * The error for the caller. If it leaves the state on disk unknown, writes are blocked until the file
+   * has been reopened.
+   */
   refusal(error: unknown): unknown {
     if (isUncertain(error) && !this.#hasFailed) {
       this.#hasFailed = true;

@@ -1,33 +1,40 @@
 import { isSqliteError } from "./errors.ts";
 import type { Gate } from "./gate.ts";
 
-/** Work that is all or nothing. @returns `false` when nothing of it is to happen. */
+/**
+ * Atomic work.
+ *
+ * @returns `false` to roll it back.
+ */
 export type Work<T> = () => T;
 
-/** Where the works of a batch are done together. */
+/** Runs the works of a batch together. */
 export interface Transactions {
-  /** Does the works in one transaction. What they wrote is on disk when this returns, or none of it
-   *  is when it throws. */
+  /** Runs works in one transaction: durable when this returns, rolled back when it throws. */
   transaction<T>(works: () => T): T;
   /**
-   * Does a part of the transaction, of which nothing is to remain when it throws or returns `false`.
+   * Runs a part of the transaction, which must leave nothing behind if it throws or returns `false`.
    *
-   * @throws {PartialWrite} When something would remain: the transaction must be undone.
+   * @throws {PartialWrite} If something would remain, so the transaction must be rolled back.
    */
   part<T>(work: Work<T>): T;
-  /** Like `part`, under a savepoint, so that the part alone can be undone. A savepoint copies each page
-   *  that the part changes. */
+  /**
+   * Like `part`, under a savepoint, so that the part alone can be rolled back. A savepoint copies each
+   * page that the part changes.
+   */
   undoablePart<T>(work: Work<T>): T;
 }
 
 /** A part of a transaction failed after it had written. */
 export class PartialWrite extends Error {}
 
-/** Most works in one transaction: about 10 ms. */
+/** Maximum works per transaction: about 10 ms. */
 const BATCH_WORKS = 500;
 
-/** Turns of the event loop for which a transaction waits for more works, at most, as long as each
- *  brings some: to reach the disk takes as long as several requests, for one work as for fifty. */
+/**
+ * Maximum turns of the event loop for which a transaction waits for more works, as long as each turn
+ * brings some: a disk sync takes as long as several requests, for one work as for fifty.
+ */
 const GATHERING_TURNS = 2;
 
 interface Waiting {
@@ -36,10 +43,10 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Tells one caller what came of its work. */
+/** Reports the result of a work to its caller. */
 type Answer = () => void;
 
-/** Does works one after the other, many in one transaction. */
+/** Runs works in order, many per transaction. */
 export class GroupCommit {
   readonly #transactions: Transactions;
   readonly #gate: Gate;
@@ -51,7 +58,7 @@ export class GroupCommit {
     this.#gate = gate;
   }
 
-  /** Resolves when what the work wrote is on disk and can be read. */
+  /** Resolves when what the work wrote is on disk and readable. */
   add<T>(work: Work<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ work, resolve: resolve as Waiting["resolve"], reject });
@@ -59,7 +66,7 @@ export class GroupCommit {
     });
   }
 
-  /** Does all that waits, now. */
+  /** Runs all pending works immediately. */
   drain(): void {
     while (this.#queue.length > 0) this.#commitSome();
   }
@@ -70,7 +77,7 @@ export class GroupCommit {
     setImmediate(() => this.#gather(0, 0));
   }
 
-  /** @param seen Works that had come one turn before. */
+  /** @param seen Works pending one turn before. */
   #gather(seen: number, turns: number): void {
     const waiting = this.#queue.length;
     if (waiting > seen && waiting < BATCH_WORKS && turns < GATHERING_TURNS) {
@@ -86,7 +93,10 @@ export class GroupCommit {
     this.#commit(this.#queue.splice(0, BATCH_WORKS));
   }
 
-  /** One work that cannot be written must not fail the others: each half is tried by itself. */
+  /**
+   * One work that cannot be written must not fail the others: each half of a failed batch is retried
+   * alone.
+   */
   #commit(batch: readonly Waiting[]): void {
     try {
       for (const answer of this.#write(batch)) answer();
@@ -102,7 +112,7 @@ export class GroupCommit {
     }
   }
 
-  /** Few works fail after they have written, so savepoints are for a second try. */
+  /** Works rarely fail after writing, so savepoints are used only on a retry. */
   #write(batch: readonly Waiting[]): readonly Answer[] {
     this.#gate.checkWritable();
     const transactions = this.#transactions;
@@ -119,7 +129,7 @@ export class GroupCommit {
   }
 }
 
-/** Does a work. One that throws has done nothing, and the others go on. */
+/** Runs a work. One that throws has changed nothing, and the others continue. */
 function answerTo({ resolve, reject }: Waiting, perform: () => unknown): Answer {
   try {
     const result = perform();

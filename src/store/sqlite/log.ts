@@ -3,7 +3,7 @@ import { PAGE_BYTES, type StoreFile } from "./file.ts";
 import { logOf, syncFile } from "./folder.ts";
 
 /**
- * Sizes and marks of a write-ahead log: a header, then frames of a header and a page
+ * Sizes and magic numbers of a write-ahead log: a header, then frames of a header and a page
  * (https://www.sqlite.org/fileformat2.html#the_write_ahead_log).
  */
 const HEADER_BYTES = 32;
@@ -11,42 +11,42 @@ const FRAME_HEADER_BYTES = 24;
 const LITTLE_ENDIAN_SUMS = 0x377f0682;
 const BIG_ENDIAN_SUMS = 0x377f0683;
 
-/** The running sum of a log. */
+/** The running checksum of a log. */
 type Sum = readonly [number, number];
 
-/** Adds words to a running sum, two at a time. */
+/** Adds words to a running checksum, two at a time. */
 type Summer = (bytes: Buffer, from: Sum) => Sum;
 
 interface LogHeader {
-  /** Random numbers of this round of the log; what is left of earlier rounds has others. */
+  /** Random numbers of this generation of the log; frames of earlier generations have others. */
   readonly salts: Buffer;
   readonly pageBytes: number;
   readonly sum: Sum;
   readonly summer: Summer;
 }
 
-/** A frame as it stands in the file. */
+/** A frame of the log. */
 interface Frame {
-  /** Whether its sum goes on from the sum that the frame before it carries. */
+  /** Whether its checksum continues that of the previous frame. */
   readonly isNext: boolean;
-  /** Whether a transaction ends with it. */
+  /** Whether it ends a transaction. */
   readonly isCommit: boolean;
   readonly sum: Sum;
 }
 
 /**
- * Looks for damage that no crash leaves. SQLite takes a log up to the first frame that does not
- * check and forgets the rest without a word, as it must after a power cut: what was not synced may
- * be torn. But the header is synced before the first frame is written, and each transaction before
- * the next one is begun. So these are damage:
+ * Detects damage that a crash cannot cause. SQLite accepts a log up to the first invalid frame and
+ * silently ignores the rest, as it must after a power cut, since unsynced writes may be torn. But the
+ * header is synced before the first frame is written, and each transaction before the next one begins.
+ * So these are damage:
  *
- * - a header that does not check in front of frames;
- * - a frame that does not check, when two transactions or more end in an unbroken run behind it.
+ * - an invalid header in front of frames;
+ * - an invalid frame followed by two or more transactions in an unbroken run.
  *
- * What is not found looks like the end of a crash, or of a good stop: a log that was cut off or
- * taken away, and a flipped bit within the last two transactions.
+ * Not detected, because a crash or a clean stop looks the same: a truncated or missing log, and a
+ * flipped bit within the last two transactions.
  *
- * @returns What is wrong; nothing when the log is whole or torn at its end.
+ * @returns The damage; `undefined` if the log is intact or torn at its end.
  */
 export function faultOfLog(path: string): string | undefined {
   const file = openSync(path, "r");
@@ -84,7 +84,7 @@ function frameOf(bytes: Buffer, before: Sum, { salts, summer }: LogHeader): Fram
   };
 }
 
-/** The salts and the sum itself are not summed. */
+/** The salts and the checksum itself are not included. */
 function contentSum(bytes: Buffer, before: Sum, summer: Summer): Sum {
   return summer(bytes.subarray(FRAME_HEADER_BYTES), summer(bytes.subarray(0, 8), before));
 }
@@ -122,13 +122,13 @@ function isSame(a: Sum, b: Sum): boolean {
   return a[0] === b[0] && a[1] === b[1];
 }
 
-/** Bytes at a place; fewer at the end of the file. */
+/** Bytes at an offset; fewer at the end of the file. */
 function bytesAt(file: number, at: number, length: number): Buffer {
   const bytes = Buffer.alloc(length);
   return bytes.subarray(0, readSync(file, bytes, 0, length, at));
 }
 
-/** Whether anything was written behind the header; a file that grew and was not synced is zero. */
+/** Whether anything was written after the header; a file that grew without a sync contains zeros. */
 function hasContents(file: number, size: number): boolean {
   const step = 2 ** 16;
   for (let at = HEADER_BYTES; at < size; at += step) {
@@ -138,14 +138,13 @@ function hasContents(file: number, size: number): boolean {
 }
 
 /**
- * Takes out of the log of a file what stands behind the last transaction that was done: one that was
- * refused because it could not be synced may be there as a whole, and the next start would take it
- * for done.
+ * Removes from a log what follows the last completed transaction. A transaction rejected because its
+ * sync failed may be there completely, and the next start would accept it.
  *
- * @throws {Error} When the disk does not let it.
+ * @throws {Error} If the disk does not allow it.
  */
 export function cutLog({ database, path }: StoreFile): void {
-  // NOOP writes nothing back; it only tells how many frames of the log count.
+  // NOOP writes nothing back; it only reports the number of valid frames.
   const frames = Number(database.prepare("PRAGMA wal_checkpoint(NOOP)").get()?.log);
   if (!(frames >= 0)) throw new Error(`${path} does not say how long its log is`);
   const bytes = frames === 0 ? 0 : HEADER_BYTES + frames * (FRAME_HEADER_BYTES + PAGE_BYTES);

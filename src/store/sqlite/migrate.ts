@@ -31,10 +31,10 @@ import { type RecordDumpRow, RecordTable } from "./record-table.ts";
 /** Largest archive that format 1 checked at every start, in bytes. */
 const ARCHIVE_CHECK_BYTES = 256 * 2 ** 20;
 
-/** Bytes that are copied at once. */
+/** Bytes copied per step. */
 const COPY_BYTES = 4 * 2 ** 20;
 
-/** Called with how far the migration is. */
+/** Called with the progress of the migration. */
 export type OnProgress = (text: string) => void;
 
 /** The two open files of a store of format 1. */
@@ -44,10 +44,10 @@ interface Format1 {
 }
 
 /**
- * Makes one file of a store of format 1, whose records and archive had a file each. Its files are
- * kept beside the store. Ended at any point, it begins anew when it is called again, or it is done.
+ * Merges the two files of a store of format 1 into one. The old files are kept beside the store. After
+ * an interruption, it starts over or is already complete.
  *
- * @throws {Error} When a file is damaged; then nothing was changed.
+ * @throws {Error} If a file is damaged; nothing was changed.
  */
 export function migrateFormat1(paths: Paths, onProgress: OnProgress): void {
   settleFormat1(paths);
@@ -70,7 +70,7 @@ export function migrateFormat1(paths: Paths, onProgress: OnProgress): void {
   onProgress(`Done. The files of the earlier version are kept in ${paths.format1Backup}.`);
 }
 
-/** Finishes, or clears away, what a program of format 1 left of loading a copy. */
+/** Completes, or discards, a copy that a program of format 1 was loading. */
 function settleFormat1({ format1: { records, archive } }: Paths): void {
   if (existsSync(`${records}.new`)) {
     for (const path of [archive, records]) {
@@ -82,7 +82,7 @@ function settleFormat1({ format1: { records, archive } }: Paths): void {
   syncFolder(dirname(records));
 }
 
-/** Opens both files with every check that a start of format 1 made, and writes their logs back. */
+/** Opens both files with all start checks of format 1, and writes their logs back. */
 function openFormat1({ format1 }: Paths): Format1 {
   const [recordsPath, archivePath] = [placeOf(format1.records), placeOf(format1.archive)];
   checkBeforeOpening(recordsPath);
@@ -113,8 +113,10 @@ function openChecked(path: string, isChecked: boolean): StoreFile {
   });
 }
 
-/** The archive is the larger part and its tables have not changed: its pages are copied as they are.
- *  It was opened without anybody else, and its log is empty. */
+/**
+ * Copies the archive page by page, since it is the larger part and its tables are unchanged. It is open
+ * exclusively, and its log is empty.
+ */
 function copyArchive(from: string, to: string, onProgress: OnProgress): void {
   const [source, target] = [openSync(from, "r"), openSync(to, "r+")];
   try {
@@ -181,7 +183,7 @@ function* explainedRows<T>(path: string, rows: Iterator<T>): Generator<T> {
   }
 }
 
-/** A row of the table of records in format 1. */
+/** A row of the record table of format 1. */
 interface Format1Row {
   readonly collection: string;
   readonly key: string;
@@ -194,7 +196,7 @@ interface Format1Row {
   readonly crc: number;
 }
 
-/** @throws {Error} When the record is not as it was written. */
+/** @throws {Error} If the record's checksum does not match. */
 function recordOf(path: string, row: Format1Row): RecordDumpRow {
   const { collection, key, text, revision, groups } = row;
   const [expiresAt, dueAt, consumedAt] = [row.expires_at, row.due_at, row.consumed_at];

@@ -40,47 +40,56 @@ import { RecordTable } from "./record-table.ts";
 import { SqliteRecords } from "./records.ts";
 import type { Tables } from "./steps.ts";
 
-/** How an embedded store is opened. */
+/** How to open an embedded store. */
 export interface EmbeddedOptions {
-  /** Where its file is. */
+  /** Folder of the file. */
   readonly folder: string;
-  /** What it must belong to; created when there is none. Absent: it must be there, of any mode. */
+  /** Mode of the store, which is created if absent. Absent: the store must exist, in any mode. */
   readonly mode?: StoreMode;
-  /** Milliseconds since the epoch. A clock that is set moves all that waits; see steady-clock.ts. */
+  /** Milliseconds since the epoch. Setting this clock shifts all due times; see steady-clock.ts. */
   readonly now: () => number;
   readonly onWarning?: OnWarning;
-  /** Called with how far the migration of a store of an earlier version is. Absent: standard error. */
+  /** Called with the progress of a migration from an earlier version. Absent: standard error. */
   readonly onProgress?: OnProgress;
 }
 
 /** A store in a file of this process. */
 export interface EmbeddedStore extends Store {
   readonly engine: "embedded";
-  /** Lets nothing be written, not even what waits. @param reason For the callers. @returns Ends
-   *  that. */
+  /**
+   * Rejects all writes, including pending ones.
+   *
+   * @param reason For the callers.
+   * @returns Allows them again.
+   */
   freeze(reason: string): () => void;
-  /** Says in the store that it lives on in PostgreSQL: nothing is written any more, and it does not
-   *  open again. */
+  /**
+   * Records in the store that it was moved to PostgreSQL: it accepts no writes and does not open again.
+   */
   markMoved(): Promise<void>;
-  /** Reads the file from disk. @returns What is wrong, with the name of the file. */
+  /**
+   * Reads the file from disk.
+   *
+   * @returns Problems, with the file name.
+   */
   check(): Promise<readonly string[]>;
 }
 
-/** The open file of a store and what is in it. */
+/** The open file of a store with its tables. */
 interface Opened extends Tables {
   readonly file: StoreFile;
   readonly identity: StoreIdentity;
-  /** When the store was moved elsewhere, as text. */
+  /** When the store was moved to PostgreSQL, as text. */
   readonly moved: string | undefined;
-  /** Whether the process before ended without closing it. */
+  /** Whether the previous process ended without closing it. */
   readonly hasCrashed: boolean;
 }
 
 /**
- * Opens the store of a folder for this process alone.
+ * Opens the store of a folder exclusively.
  *
- * @throws {Error} When it is open elsewhere, damaged, moved, missing or of another mode; says which
- * file and what to do.
+ * @throws {Error} If it is open elsewhere, damaged, moved, missing or of another mode; names the file
+ *   and says what to do.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedStore> {
   const { mode, now, onProgress = toStandardError } = options;
@@ -131,7 +140,7 @@ function openFile({ store }: Paths): Opened {
   checkBeforeOpening(path);
   const hasCrashed = (statSync(logOf(path), { throwIfNoEntry: false })?.size ?? 0) > 0;
   const file = explained(path, () => StoreFile.open(path));
-  // The log was created beside the file just now; without its name it would be lost.
+  // The log was just created; without a directory sync it could be lost.
   syncFolder(dirname(path));
   return file.closingOnError(() => {
     const facts = explained(path, () => file.meta());
@@ -164,7 +173,7 @@ interface Opening extends EmbeddedOptions {
 /** The open store. Its methods are own properties, since callers wrap a store by spreading it. */
 class SqliteStore implements EmbeddedStore {
   readonly engine = "embedded";
-  /** Another one after a load. */
+  /** Changes with a load. */
   declare readonly identity: StoreIdentity;
   readonly records: SqliteRecords;
   readonly archive: Archive;
@@ -224,8 +233,7 @@ class SqliteStore implements EmbeddedStore {
     return this.#gate.answer(() => this.#opened.records.backlog(name, this.#now()));
   };
 
-  /** Every row of the instant at which the first batch is asked for. Expired records are there until
-   *  they are purged. */
+  /** A snapshot as of the first batch. It contains expired records that have not been purged. */
   readonly dump = (): AsyncIterable<readonly DumpRow[]> => this.#dumped();
 
   async *#dumped(): AsyncGenerator<readonly DumpRow[]> {
@@ -241,8 +249,10 @@ class SqliteStore implements EmbeddedStore {
     }
   }
 
-  /** Loads into a new file beside the one in use, which answers reads meanwhile, and puts it in its
-   *  place at once when it is whole. */
+  /**
+   * Loads into a new file beside the one in use, which serves reads meanwhile, and swaps the files once
+   * the new one is complete.
+   */
   readonly load = async (
     identity: StoreIdentity,
     batches: AsyncIterable<readonly DumpRow[]>,
@@ -275,7 +285,7 @@ class SqliteStore implements EmbeddedStore {
     this.#gate.checkReadable();
   }
 
-  /** The new file counts already: should this fail, the next start finishes it. */
+  /** The new file is already valid: if this fails, the next start completes it. */
   #changeOver(): void {
     try {
       this.#closeFile();
@@ -287,7 +297,7 @@ class SqliteStore implements EmbeddedStore {
     }
   }
 
-  /** What read the old store and asks to write within two turns of the event loop is refused. */
+  /** Rejects writes within two turns of the event loop, whose callers may have read the old store. */
   async #refuseEarlierReaders(): Promise<void> {
     await setImmediate();
     await setImmediate();
@@ -298,7 +308,7 @@ class SqliteStore implements EmbeddedStore {
     return this.#gate.freeze(reason);
   };
 
-  /** Writing is barred first: what comes later must not be lost with this store. */
+  /** Blocks writes first, since later ones would be lost with this store. */
   readonly markMoved = async (): Promise<void> => {
     this.#gate.checkReadable();
     const unfreeze = this.#gate.freeze("The store was moved.");
@@ -317,8 +327,10 @@ class SqliteStore implements EmbeddedStore {
     return checkInBackground(this.#opened.file.path, this.#checks.signal);
   };
 
-  /** What a crash may have left is looked at while the store is used. Nothing is written into a file
-   *  that is found damaged: more would be lost. */
+  /**
+   * Checks in the background for damage left by a crash. A damaged file accepts no writes, to prevent
+   * further loss.
+   */
   async #checkAfterCrash(onWarning: OnWarning): Promise<void> {
     const { path } = this.#opened.file;
     try {
@@ -340,8 +352,10 @@ class SqliteStore implements EmbeddedStore {
     this.#unlock();
   };
 
-  /** Connections must not outlive the names of the files. What could not be written back stays in the
-   *  log, which the next start reads. */
+  /**
+   * Closes connections before the files are renamed. What could not be written back stays in the log,
+   * which the next start reads.
+   */
   #closeFile(): void {
     for (const snapshot of this.#snapshots) snapshot.close();
     const { file } = this.#opened;

@@ -4,14 +4,14 @@ import { damagedRow, isSqliteError } from "./errors.ts";
 import { type Column, type StoreFile, sumOf } from "./file.ts";
 import { PartialWrite, type Transactions, type Work } from "./group-commit.ts";
 
-/** A record as it is copied from store to store. */
+/** A record in a dump. */
 export type RecordDumpRow = Extract<DumpRow, { table: "record" }>;
 
-/** What a record says, apart from its name and revision. Instants are milliseconds since the epoch. */
+/** A record without its name and revision. Instants are milliseconds since the epoch. */
 export interface RecordContent {
   /** JSON. */
   readonly text: string;
-  /** JSON of the array. */
+  /** A JSON array. */
   readonly groups: string;
   readonly expiresAt: number | null;
   readonly dueAt: number | null;
@@ -26,22 +26,22 @@ export interface RecordRow extends RecordContent {
   readonly revision: number;
 }
 
-/** Which records are handed out. */
+/** Selects due records. */
 export interface DueQuery {
   readonly now: number;
   readonly limit: number;
-  /** Records of any of these groups are passed over. */
+  /** Records in any of these groups are skipped. */
   readonly except: ReadonlySet<string>;
 }
 
 const COLUMNS = `id, collection, "key", revision, groups, expires_at, due_at, consumed_at, text, crc`;
 
-/** Whether a record has not expired; the value is the instant. */
+/** Whether a record has not expired; the parameter is the instant. */
 const ALIVE = "(expires_at IS NULL OR expires_at > ?)";
 
 const FIND = `SELECT ${COLUMNS} FROM record WHERE collection = ? AND "key" = ?`;
 
-/** What a record has that others refer to. */
+/** The columns of a record that others refer to. */
 const FIND_PLACE = `SELECT id, groups FROM record WHERE collection = ? AND "key" = ?`;
 
 const INSERT = `INSERT INTO record (collection, "key", revision, groups, expires_at, due_at,
@@ -65,14 +65,14 @@ const LEAVE_GROUP = "DELETE FROM record_group WHERE name = ? AND record = ?";
 const LIST = `SELECT ${COLUMNS} FROM record WHERE collection = ? AND revision > ? AND ${ALIVE}
   ORDER BY revision LIMIT ?`;
 
-/** What is sorted are ids: a group may have many members, and texts are long. */
+/** Sorts ids instead of rows, because a group may have many members with long texts. */
 const LIST_GROUP = `SELECT ${COLUMNS} FROM record WHERE id IN (
     SELECT id FROM record_group CROSS JOIN record ON id = record
     WHERE name = ? AND collection = ? AND revision > ? AND ${ALIVE}
     ORDER BY revision LIMIT ?)
   ORDER BY revision`;
 
-/** The table of the records of a file, its indexes, and the revisions that were given. */
+/** The record table of a file, its indexes, and the revision counter. */
 export class RecordTable implements Transactions {
   readonly #file: StoreFile;
   #revision: number;
@@ -82,7 +82,7 @@ export class RecordTable implements Transactions {
     this.#revision = Number(file.meta().get("revision") ?? 0);
   }
 
-  /** The newest revision that was given. */
+  /** The newest revision assigned. */
   get revision(): number {
     return this.#revision;
   }
@@ -134,24 +134,26 @@ export class RecordTable implements Transactions {
     this.#revision = revision;
   }
 
-  /** @throws {Problem} When the record is not as it was written. */
+  /** @throws {Problem} If the record's checksum does not match. */
   find(collection: string, key: string, now: number): RecordRow | undefined {
     const row = this.#one(FIND, collection, key);
     return row !== undefined && isAlive(row, now) ? row : undefined;
   }
 
-  /** The oldest change first. */
+  /** Oldest change first. */
   list(collection: string, after: number, limit: number, now: number): readonly RecordRow[] {
     return this.#all(LIST, collection, after, now, limit);
   }
 
-  /** Like `list`, of the members of a group. */
+  /** Like `list`, for the members of a group. */
   listGroup(group: string, { collection, after, limit, now }: GroupQuery): readonly RecordRow[] {
     return this.#all(LIST_GROUP, group, collection, after, now, limit);
   }
 
-  /** Writes a record, with the next revision, in the place of the one of its name. Most writes keep the
-   *  groups or are new, and need one or two statements. */
+  /**
+   * Writes a record, with the next revision. Most writes keep the groups or create a record, and need
+   * one or two statements.
+   */
   put(collection: string, key: string, content: RecordContent): void {
     this.#revision += 1;
     const row = { collection, key, ...content, revision: this.#revision };
@@ -170,14 +172,22 @@ export class RecordTable implements Transactions {
     this.#update({ id, ...row }, groups);
   }
 
-  /** Changes a record, with the next revision. @returns The record as it is then. */
+  /**
+   * Changes a record, with the next revision.
+   *
+   * @returns The changed record.
+   */
   change(row: RecordRow, changes: Partial<RecordContent>): RecordRow {
     const changed = { ...row, ...changes, revision: ++this.#revision };
     this.#update(changed, row.groups);
     return changed;
   }
 
-  /** Adds a record under a revision of its own. @throws {Error} When there is one of its name. */
+  /**
+   * Adds a record with a given revision.
+   *
+   * @throws {Error} If the name exists.
+   */
   insert(row: Omit<RecordRow, "id">): void {
     const columns = columnsOf(row);
     const { lastInsertRowid } = this.#file.write(INSERT, ...columns, sumOf(columns));
@@ -198,7 +208,11 @@ export class RecordTable implements Transactions {
     );
   }
 
-  /** Removes records that have expired, the longest expired first. @returns How many went. */
+  /**
+   * Removes expired records, longest expired first.
+   *
+   * @returns How many were removed.
+   */
   removeExpired(now: number, limit: number): number {
     return this.#removeAll(
       "SELECT id, groups FROM record WHERE expires_at <= ? ORDER BY expires_at LIMIT ?",
@@ -206,7 +220,7 @@ export class RecordTable implements Transactions {
     );
   }
 
-  /** Records of a collection that are due and have not expired, the longest due first. */
+  /** Due records of a collection that have not expired, longest due first. */
   due(collection: string, { now, limit, except }: DueQuery): readonly RecordRow[] {
     if (except.size > 0) return this.#dueApart(collection, { now, limit, except });
     return this.#all(
@@ -217,9 +231,9 @@ export class RecordTable implements Transactions {
   }
 
   /**
-   * Goes by the index from one combination of groups to the next and asks those that are wanted and
-   * begin soonest: as many as records are wanted, since each has one at least. What it costs follows
-   * the number of combinations, not that of the records which are passed over.
+   * Goes by the index from one combination of groups to the next, and queries the combinations with the
+   * earliest records: as many as records are requested, since each has at least one. The cost depends
+   * on the number of combinations, not on how many records are skipped.
    */
   #dueApart(collection: string, { now, limit, except }: DueQuery): readonly RecordRow[] {
     const next = this.#file.statement(
@@ -264,7 +278,7 @@ export class RecordTable implements Transactions {
     return Number(this.#file.statement("SELECT count(*) AS records FROM record").get()?.records);
   }
 
-  /** Every record, by revision, as the table is while this goes on. */
+  /** Every record, by revision; sees changes made meanwhile. */
   *byRevision(): Generator<RecordDumpRow> {
     const names = this.#file.statement("SELECT DISTINCT collection FROM record").all();
     const sources = names.map(({ collection }) => this.#inOrder(String(collection)));
@@ -279,7 +293,7 @@ export class RecordTable implements Transactions {
     }
   }
 
-  /** A statement of its own, since a statement gives one sequence of rows at a time. */
+  /** Uses its own statement, since a statement returns one sequence of rows at a time. */
   *#inOrder(collection: string): Generator<RecordRow, void> {
     const sql = `SELECT ${COLUMNS} FROM record WHERE collection = ? ORDER BY revision`;
     const select = this.#file.database.prepare(sql);
@@ -327,7 +341,7 @@ export class RecordTable implements Transactions {
   }
 }
 
-/** Which members of a group are listed. */
+/** Selects members of a group. */
 interface GroupQuery {
   readonly collection: string;
   readonly after: number;
@@ -335,7 +349,7 @@ interface GroupQuery {
   readonly now: number;
 }
 
-/** What readers are given of a record. */
+/** The public form of a record. */
 export function storedOf<T>(row: RecordRow): Stored<T> {
   return {
     key: row.key,
@@ -348,7 +362,7 @@ export function storedOf<T>(row: RecordRow): Stored<T> {
   };
 }
 
-/** Row numbers above `after` whose checksum does not fit, of the next rows. */
+/** Row numbers above `after` whose checksum does not match, among the next rows. */
 export function brokenRecords(file: StoreFile, after: number, limit: number) {
   const sql = `SELECT ${COLUMNS} FROM record WHERE id > ? ORDER BY id LIMIT ?`;
   const rows = file.statement(sql).all(after, limit);
@@ -369,7 +383,7 @@ function isAlive({ expiresAt }: RecordRow, now: number): boolean {
   return expiresAt === null || expiresAt > now;
 }
 
-/** Order in which records are handed out. */
+/** Order of claims. */
 function sooner(a: RecordRow, b: RecordRow): number {
   return (a.dueAt ?? 0) - (b.dueAt ?? 0) || a.revision - b.revision;
 }
@@ -378,7 +392,7 @@ function isWhole(row: RecordRow, crc: unknown): boolean {
   return sumOf(columnsOf(row)) === crc;
 }
 
-/** The columns that the checksum is of, in the order in which they are inserted. */
+/** The columns of the checksum, in insertion order. */
 function columnsOf(row: Omit<RecordRow, "id">): Column[] {
   const { collection, key, revision, groups, expiresAt, dueAt, consumedAt, text } = row;
   return [collection, key, revision, groups, expiresAt, dueAt, consumedAt, text];

@@ -13,9 +13,9 @@ import type { GroupCommit } from "./group-commit.ts";
 import { storedOf } from "./record-table.ts";
 import { stepOf, type Tables } from "./steps.ts";
 
-/** What the records are read and written with. */
+/** Dependencies of the records. */
 export interface RecordsOptions {
-  /** The tables that are in use; loading puts others in their place. */
+  /** The current tables; a load replaces them. */
   readonly tables: () => Tables;
   readonly gate: Gate;
   readonly commits: GroupCommit;
@@ -26,8 +26,10 @@ export interface RecordsOptions {
 
 type Listener = (text: string) => void;
 
-/** The port over the table. Its methods are own properties, since callers wrap records by spreading
- *  them. */
+/**
+ * The port over the table. Its methods are own properties, since callers wrap records by spreading
+ * them.
+ */
 export class SqliteRecords implements Records {
   readonly #options: RecordsOptions;
   readonly #listeners = new Map<string, Set<{ readonly listener: Listener }>>();
@@ -55,7 +57,7 @@ export class SqliteRecords implements Records {
         ? tables().records.list(from.name, after, limit, now())
         : tables().records.listGroup(group, { collection: from.name, after, limit, now: now() }),
     );
-    // A caller that reads page after page must not block the event loop.
+    // Yields, so that a caller that reads page after page does not block the event loop.
     await setImmediate();
     return rows.map((row) => storedOf<T>(row));
   };

@@ -3,23 +3,27 @@ import { checkInstant, checkName, checkRevision, jsonOf } from "../port/values.t
 import { type ArchiveTable, archiveRowOf } from "./archive.ts";
 import type { RecordRow, RecordTable } from "./record-table.ts";
 
-/** What a commit changes. */
+/** Tables that a commit changes. */
 export interface Tables {
   readonly records: RecordTable;
   readonly archive: ArchiveTable;
 }
 
-/** Does its part of a commit at an instant. @returns Whether it held. */
+/**
+ * Performs a part of a commit at an instant.
+ *
+ * @returns Whether it succeeded.
+ */
 export type Step = (tables: Tables, now: number) => boolean;
 
 type OfKind<K extends Operation["kind"]> = Extract<Operation, { kind: K }>;
 
 /**
- * Makes a step of an operation. Everything is taken from the operation now: the caller may change
- * its objects while the commit waits.
+ * Creates the step of an operation. It copies everything from the operation, because the caller may
+ * change its objects while the commit waits.
  *
- * @throws {RangeError} When a name cannot be stored, or a duration or revision is not a number.
- * @throws {TypeError} When a value is not JSON.
+ * @throws {RangeError} If a name cannot be stored, or a duration or revision is not a number.
+ * @throws {TypeError} If a value is not JSON.
  */
 export function stepOf(operation: Operation): Step {
   switch (operation.kind) {
@@ -117,7 +121,7 @@ function appendStep({ row }: OfKind<"append">): Step {
   };
 }
 
-/** A step that holds only while the record is still at a revision. */
+/** A step that succeeds only while the record is at the given revision. */
 function atRevision(
   { collection, key, revision }: Pick<OfKind<"check">, "collection" | "key" | "revision">,
   change: (tables: Tables, row: RecordRow, now: number) => void,

@@ -113,7 +113,7 @@ describe("a backup", () => {
     const { store, now } = await filledStore();
     const file = newFile();
     const onProgress = () => writeFileSync(file, "mine");
-    await expect(writeBackup({ store, file, now }, onProgress)).rejects.toThrow("is there already");
+    await expect(writeBackup({ store, file, now }, onProgress)).rejects.toThrow("already exists");
     expect(readFileSync(file, "utf8")).toBe("mine");
     expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
   });
@@ -122,7 +122,7 @@ describe("a backup", () => {
     const { store, now } = await filledStore();
     const file = newFile();
     symlinkSync(join(folder, "nowhere"), file);
-    await expect(writeBackup({ store, file, now }, quiet)).rejects.toThrow("is there already");
+    await expect(writeBackup({ store, file, now }, quiet)).rejects.toThrow("already exists");
     expect(lstatSync(file).isSymbolicLink()).toBe(true);
   });
 
@@ -144,7 +144,7 @@ describe("a backup", () => {
     const { store, now, file } = await backedUp();
     const before = readFileSync(file);
     await expect(writeBackup({ store, file, now }, quiet)).rejects.toThrow(
-      `${file} is there already`,
+      `${file} already exists`,
     );
     expect(readFileSync(file)).toEqual(before);
   });

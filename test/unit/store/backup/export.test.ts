@@ -126,7 +126,7 @@ describe("an export", () => {
     const file = await exported(opened);
     expect(JSON.parse(readFileSync(file, "utf8")).collections).toEqual({});
     const again = writeExport({ store: opened.store, file, now: () => 0 }, quiet);
-    await expect(again).rejects.toThrow(`${file} is there already`);
+    await expect(again).rejects.toThrow(`${file} already exists`);
   });
 });
 
