@@ -33,7 +33,7 @@ type Holder = Parameters<typeof heldScopes>[1];
 const mayHave = async (records: Pick<Records, "get" | "list">, holder: Holder) =>
   isEntitled(await heldScopes(records, holder));
 
-describe("owners of alerts", () => {
+describe("entitlement to alerts", () => {
   const cases: readonly (readonly [string, "agent" | "user" | "service", Operation[], boolean])[] =
     [
       ["an agent that is not there", "agent", [], false],
@@ -132,7 +132,7 @@ describe("owners of alerts", () => {
   });
 
   it.each(cases.filter(([, , , expected]) => expected))(
-    "%s no longer, in a commit that comes after the end",
+    "%s: a commit after the end of the entitlement is rejected",
     async (_, kind, kept) => {
       const { records } = await openStore(embedded);
       await records.commit(kept);
@@ -144,7 +144,7 @@ describe("owners of alerts", () => {
     },
   );
 
-  it("lose it when a key has expired", async () => {
+  it("ends for a key when it expires", async () => {
     const { records, clock } = await openStore(embedded);
     const value = key(alertScopes);
     await records.commit([insert(apiKeys, { ...placed, value, ttlMs: 1_000 })]);
@@ -154,7 +154,7 @@ describe("owners of alerts", () => {
     expect(await mayHave(records, { kind: "service", id: "x" })).toBe(false);
   });
 
-  it("a client that is registered no longer than it is, and for no more", async () => {
+  it("lasts for a client while it is registered, within its registered scopes", async () => {
     const { records } = await openStore(embedded);
     const register = (scope: string) =>
       put(clients, { key: "app", value: { metadata: { scope }, agent } });
@@ -169,7 +169,7 @@ describe("owners of alerts", () => {
     expect(await records.commit(steps ?? [])).toBe(false);
   });
 
-  it("an agent for what it is registered for, whatever its owner allows", async () => {
+  it("is limited for an agent to its registered scopes, whatever its owner grants", async () => {
     const { records } = await openStore(embedded);
     const value = {
       metadata: { scope: "signals:read" },

@@ -14,7 +14,7 @@ describe("an application", () => {
     ["7"],
     ["A <3 B"],
     ["Ada>"],
-  ])("can have %s", (name) => {
+  ])("can have the name %s", (name) => {
     expect(ApplicationFields.parse({ ...application, name })).toEqual({ ...application, name });
   });
 
@@ -70,7 +70,7 @@ describe("an inquiry", () => {
     ["an image that has no end", "Hello <img src=x onerror=alert(1) "],
     ["no text", 1],
     ["an object", {}],
-  ])("cannot have %s", (_what, message) => {
+  ])("cannot have the message: %s", (_what, message) => {
     expect(InquiryFields.safeParse({ ...inquiry, message }).success).toBe(false);
   });
 });

@@ -61,7 +61,7 @@ const faultOf = (run: () => unknown): ProviderFault => {
 };
 
 describe("bars of Alpaca", () => {
-  it("are those of every session, as traded, known at 16:45 New York", () => {
+  it("cover every session, as traded, known at 16:45 New York time", () => {
     const driven = drive(alpaca, serveAlpaca(WORLD), driveOf("bars"));
     expect(driven.rejected).toEqual([]);
     for (const symbol of WORLD.symbols) {
@@ -78,7 +78,7 @@ describe("bars of Alpaca", () => {
     expect(driven.waits.at(-1)?.until).toBe(at("2026-06-15", "16:31"));
   });
 
-  it("carry a split on its ex-date, as a ratio, and no other", () => {
+  it("have a split on its ex-date, as a ratio, and no other", () => {
     const splits = [
       { symbol: "SPLT", session: "2026-02-10", ratio: 7 },
       { symbol: "SPLT", session: "2026-02-11", ratio: 1 / 10 },
@@ -101,7 +101,7 @@ describe("bars of Alpaca", () => {
     expect(driven.requests.length).toBeLessThan(100);
   });
 
-  it("carry the split of the first new session although the one before is stored already", () => {
+  it("have the split of the first new session even when the previous one is already stored", () => {
     const splits = [{ symbol: "SPLT", session: "2026-06-12", ratio: 4 }];
     const serve = serveAlpaca({ ...WORLD, splits });
     const before = drive(
@@ -116,7 +116,7 @@ describe("bars of Alpaca", () => {
     expect(after.requests).toHaveLength(2);
   });
 
-  it("end up the same from wherever the service was killed", () => {
+  it("are the same wherever the service was killed", () => {
     const splits = [{ symbol: "SPLT", session: "2026-02-10", ratio: 7 }];
     const serve = () => serveAlpaca({ ...WORLD, splits });
     const whole = drive(alpaca, serve(), driveOf("bars"));
@@ -127,12 +127,12 @@ describe("bars of Alpaca", () => {
     }
   });
 
-  it("are asked for in smaller windows where an answer has several pages", () => {
+  it("are requested in smaller windows where an answer has several pages", () => {
     const driven = drive(alpaca, serveAlpaca({ ...WORLD, pageRows: 60 }), driveOf("bars"));
     expect(barsOf(driven, "BRK-B").map(({ session }) => session)).toEqual(SESSIONS);
   });
 
-  it("are asked for again while a name lacks the newest, and go on when it did not trade", () => {
+  it("are requested again while a symbol lacks the newest, and continue when it did not trade", () => {
     const dueAt = at("2026-06-12", "16:45");
     const missing = new Map([["AAPL 2026-06-12", dueAt + 40 * MINUTE_MS]]);
     const late = drive(
@@ -154,7 +154,7 @@ describe("bars of Alpaca", () => {
     expect(never.waits.at(-1)?.until).toBe(at("2026-06-15", "16:31"));
   });
 
-  it("that cannot be true by themselves are set aside with the reason, and all others are given", () => {
+  it("that are implausible are quarantined with the reason, and all others are stored", () => {
     const spoiled: Record<string, (row: Record<string, number>) => object> = {
       "2026-02-03": (row) => ({ ...row, l: (row.h as number) + 1 }),
       "2026-02-10": (row) => ({ ...row, c: -1 }),
@@ -177,7 +177,7 @@ describe("bars of Alpaca", () => {
     expect(barsOf(driven, "BRK-B")).toHaveLength(SESSIONS.length);
   });
 
-  it("of other names come although one is unknown there, which is told and asked for every day", () => {
+  it("of other symbols are stored although one is unknown, which is reported and retried daily", () => {
     const instruments = ["AAPL", "TOOLONGONE", "BRK-B"].map(instrument);
     const until = at("2026-06-19", "18:00");
     const driven = drive(alpaca, serveAlpaca(WORLD), driveOf("bars", { instruments, until }));
@@ -200,7 +200,7 @@ describe("bars of Alpaca", () => {
     };
   };
 
-  it("of names that were refused for a while come from where they were, and nothing is lost", () => {
+  it("of temporarily rejected symbols continue where they stopped, and none is lost", () => {
     const serve = refusing({
       AAPL: at("2026-06-16", "12:00"),
       SPLT: at("2026-06-18", "12:00"),
@@ -224,7 +224,7 @@ describe("bars of Alpaca", () => {
     }
   });
 
-  it("are about the same names in both halves of a window, although midnight comes between", () => {
+  it("have the same symbols in both halves of a window, even across midnight", () => {
     const [series] = alpaca.series({ ...driveOf("bars"), feeds: new Set(["bars"]) });
     const without = [["AAPL", "2026-06-10", "2026-06-11"]];
     const symbolsAfter = (half?: object) => {
@@ -237,7 +237,7 @@ describe("bars of Alpaca", () => {
     expect(symbolsAfter()).toBe("AAPL,BRK.B,SPLT");
   });
 
-  it("fit into a cursor though all names of a question are refused", () => {
+  it("have a cursor of bounded size even if all symbols of a request are rejected", () => {
     const instruments = Array.from({ length: 25 }, (_, index) => instrument(`TOOLONGX${index}`));
     const driven = drive(alpaca, serveAlpaca(WORLD), driveOf("bars", { instruments }));
     expect(driven.data).toEqual([]);
@@ -246,7 +246,7 @@ describe("bars of Alpaca", () => {
     expect(driven.waits.map(({ until }) => until)).toEqual([midnight, midnight]);
   });
 
-  it("are never asked for within the 15 minutes that are not free", () => {
+  it("are never requested within the 15 minutes that the free plan excludes", () => {
     const driven = drive(alpaca, serveAlpaca(WORLD), driveOf("bars"));
     for (const { path, at: asked } of driven.requests) {
       const end = new URL(path, alpaca.origin).searchParams.get("end") ?? "";
@@ -269,7 +269,7 @@ describe("off-exchange trades of Alpaca", () => {
         .map((trade) => ({ session, trade })),
     );
 
-  it("are kept from block size on, each with its session, unsigned for want of quotes", () => {
+  it("are stored from block size on, each with its session, unsigned without quotes", () => {
     const driven = drive(alpaca, serveAlpaca(WORLD), driveOf("prints", SHORT));
     const expected = ["AAPL", "BRK-B"].flatMap(expectedOf).map(({ session, trade }) => ({
       session,
@@ -293,7 +293,7 @@ describe("off-exchange trades of Alpaca", () => {
     expect(new Set(printsOf(driven).map(({ id }) => id)).size).toBe(expected.length);
   });
 
-  it("come page by page, and the same from wherever the service was killed", () => {
+  it("are read page by page, with the same result wherever the service was killed", () => {
     const serve = () => serveAlpaca({ ...WORLD, pageRows: 7 });
     const whole = drive(alpaca, serve(), driveOf("prints", SHORT));
     expect(whole.data).toHaveLength([...expectedOf("AAPL"), ...expectedOf("BRK-B")].length);
@@ -307,7 +307,7 @@ describe("off-exchange trades of Alpaca", () => {
     }
   });
 
-  it("are asked for a quarter of an hour after the close, on half days by their close", () => {
+  it("are requested a quarter of an hour after the close, also on half days", () => {
     const until = (now: number) =>
       drive(alpaca, serveAlpaca(WORLD), driveOf("prints", { ...SHORT, now, until: now })).waits.at(
         -1,
@@ -317,7 +317,7 @@ describe("off-exchange trades of Alpaca", () => {
     expect(until(at("2026-11-27", "12:00"))).toBe(at("2026-11-27", "13:16"));
   });
 
-  it("reach back over four months at most, whatever history is wanted", () => {
+  it("reach back at most four months, whatever history is requested", () => {
     const history = { ...SHORT, historyFrom: at("2020-01-01", "00:00"), killAfter: 1 };
     const { requests } = drive(alpaca, serveAlpaca(WORLD), driveOf("prints", history));
     expect(new URL(requests[0]?.path ?? "", alpaca.origin).searchParams.get("start")).toBe(
@@ -325,7 +325,7 @@ describe("off-exchange trades of Alpaca", () => {
     );
   });
 
-  it("of a name that is unknown there are asked for again on the next day", () => {
+  it("of an unknown symbol are requested again on the next day", () => {
     const instruments = ["TOOLONGONE", "AAPL"].map(instrument);
     const until = at("2026-06-13", "20:00");
     const driven = drive(
@@ -339,7 +339,7 @@ describe("off-exchange trades of Alpaca", () => {
     expect(driven.data).toHaveLength(expectedOf("AAPL").length);
   });
 
-  it("begin a session anew when the name of a page does not lead on any more", () => {
+  it("restart a session when a page token has expired", () => {
     const [series] = alpaca.series({ ...driveOf("prints", SHORT), feeds: new Set(["prints"]) });
     const cursor = JSON.stringify({ session: "2026-06-09", page: "expired" });
     const pageAfter = (failures?: number) => {
@@ -352,7 +352,7 @@ describe("off-exchange trades of Alpaca", () => {
     ]);
   });
 
-  it("that replace a false one stand, and the false one is void", () => {
+  it("that correct another replace it, and the original is void", () => {
     const row = (i: number, u?: string) => ({
       t: `2026-06-12T15:00:0${i}.000000123Z`,
       x: "D",
@@ -383,7 +383,7 @@ describe("off-exchange trades of Alpaca", () => {
     });
   });
 
-  it("of another day, or that have not happened, are set aside", () => {
+  it("of another day, or of the future, are quarantined", () => {
     const row = (t: string, p = 100) => ({ t, x: "D", p, s: 50_000, c: [], i: 1, z: "A" });
     const body = JSON.stringify({
       trades: {
@@ -413,11 +413,11 @@ describe("off-exchange trades of Alpaca", () => {
   });
 });
 
-describe("refusals of Alpaca", () => {
+describe("errors of Alpaca", () => {
   const answered = (status: number, body: string) =>
     faultOf(() => drive(alpaca, () => ({ status, body }), driveOf("bars")));
 
-  it("because of the 15 minutes mean to wait, and those because of the key do not", () => {
+  it("about the 15 minutes are temporary, and those about the key are not", () => {
     const recent = answered(
       403,
       '{"message":"subscription does not permit querying recent SIP data"}',
@@ -429,7 +429,7 @@ describe("refusals of Alpaca", () => {
     expect(faultOf(wrong).kind).toBe("refused");
   });
 
-  it("are malformed when they are in no words of its own, and so are other shapes", () => {
+  it("in an unknown format are malformed, and so are other shapes", () => {
     expect(answered(400, '{"message":"invalid time"}').kind).toBe("malformed");
     expect(answered(400, '{"message":"invalid symbol: OTHER"}').kind).toBe("malformed");
     expect(answered(403, "<html>").kind).toBe("malformed");
@@ -441,7 +441,7 @@ describe("refusals of Alpaca", () => {
     ).toBe("malformed");
   });
 
-  it("of pages that lead nowhere are a fault, not a circle", () => {
+  it("with a repeated page token are a fault, not an endless loop", () => {
     const body = '{"trades":{},"next_page_token":"again"}';
     const turning = () => drive(alpaca, () => ({ status: 200, body }), driveOf("prints"));
     expect(faultOf(turning).message).toBe("the page behind a page is itself");
@@ -469,13 +469,13 @@ describe("splitRatio", () => {
     expect(ratio(traded, adjusted)).toBeCloseTo(expected, 12);
   });
 
-  it("allows for closes that are rounded to cents", () => {
+  it("tolerates closes that are rounded to cents", () => {
     // 0.3124 / 7 = 0.0446, told as 0.04.
     expect(splitRatio({ traded: 0.31, adjusted: 0.04 }, { traded: 0.31, adjusted: 0.31 })).toBe(8);
     expect(splitRatio({ traded: 3.01, adjusted: 0.43 }, { traded: 2.87, adjusted: 0.41 })).toBe(1);
   });
 
-  it("is given to four digits where no simple ratio is near", () => {
+  it("has four digits where no simple ratio is near", () => {
     expect(ratio(103.23, 100)).toBe(1.032);
   });
 });

@@ -39,7 +39,7 @@ describe("a cashtag", () => {
     ["＄ＡＡＰＬ in wide letters", ["AAPL"]],
     ["$AA\u200bPL with a gap nobody sees", ["AAPL"]],
     ["$AAPL-related", ["AAPL"]],
-  ])("names its instrument: %s", (text, symbols) => {
+  ])("identifies its instrument: %s", (text, symbols) => {
     expect(symbolsIn(text)).toEqual(symbols);
   });
 
@@ -54,23 +54,23 @@ describe("a cashtag", () => {
     ["an S", "$low, $now, $it"],
     ["a variable", "add it to your $PATH"],
     ["cut off", "selling $V… and $MSF…"],
-  ])("names nothing that we follow when it is %s", (_, text) => {
+  ])("identifies no tracked instrument when it is %s", (_, text) => {
     expect(symbolsIn(text)).toEqual([]);
   });
 
-  it("names neither a stock nor a coin that share it", () => {
+  it("identifies neither a stock nor a coin that share it", () => {
     const both = createCashtagReader([instrument("SOL"), instrument("SOL-USD")]);
     expect(both("$SOL", WRITTEN_AT)).toEqual({ symbols: [], count: 1 });
     expect(both("$SOL.X", WRITTEN_AT).symbols).toEqual(["SOL-USD"]);
   });
 
-  it("names no coin when a listed company has the same ticker, or may have it", () => {
+  it("identifies no coin when a listed company has, or may have, the same ticker", () => {
     expect(symbolsIn("$LTC $BCH $STX $NEAR $stx")).toEqual([]);
     expect(symbolsIn("$STX-USD, $NEAR.X")).toEqual(["STX-USD", "NEAR-USD"]);
     expect(symbolsIn("$LTC.X and bitcoin cash")).toEqual(["LTC-USD", "BCH-USD"]);
   });
 
-  it("is read as it was on the day of the text", () => {
+  it("is resolved as of the day of the text", () => {
     const on = (day: string) => Date.parse(`${day}T15:00:00Z`);
     expect(read("$FB", on("2021-03-01")).symbols).toEqual(["META"]);
     expect(read("$META", on("2021-03-01")).symbols).toEqual([]);
@@ -78,18 +78,18 @@ describe("a cashtag", () => {
   });
 });
 
-describe("a ticker without a dollar", () => {
-  it("never counts: too many are words", () => {
+describe("a ticker without a dollar sign", () => {
+  it("is ignored, since too many are words", () => {
     const text = "YOU ARE ALL IN. IT IS NOW AM, CC: T, D, C, V AND KO. DTE 0. AAPL MSFT BRK.B";
     expect(read(text, WRITTEN_AT)).toEqual({ symbols: [], count: 0 });
   });
 
-  it("counts in brackets beside its exchange", () => {
+  it("counts in parentheses with its exchange", () => {
     const text = "AT&T (NYSE: T), UiPath (NYSE:PATH), Apple (NASDAQ: AAPL) [NYSE: BRK.B]";
     expect(symbolsIn(text)).toEqual(["T", "PATH", "AAPL", "BRK-B"]);
   });
 
-  it("is never a coin's: what an exchange lists is a company or a fund", () => {
+  it("is never a coin's, since exchanges list companies and funds", () => {
     const text = "Emeren (NYSE: SOL), a fund (NYSE Arca: BTC), Seagate (NASDAQ: STX) (NYSE: BTC.X)";
     expect(read(text, WRITTEN_AT)).toEqual({ symbols: [], count: 3 });
     const both = createCashtagReader([instrument("SOL"), instrument("SOL-USD")]);
@@ -104,39 +104,39 @@ describe("a ticker without a dollar", () => {
     ["(Nasdaq GS: STX), $STX-USD", ["STX-USD"]],
     ["(NYSE: T, NASDAQ: AAPL) (NASDAQ: MSFT, up 5%)", ["T", "AAPL", "MSFT"]],
     ["(NYSE American: KO)", ["KO"]],
-  ])("is a company's in whatever spelling: %s", (text, symbols) => {
+  ])("is a company's in every spelling: %s", (text, symbols) => {
     expect(symbolsIn(text)).toEqual(symbols);
   });
 
-  it("counts for nothing on an exchange elsewhere", () => {
+  it("is ignored on a foreign exchange", () => {
     expect(symbolsIn("Telus (TSX: T), (NYSE: a day to forget), NASDAQ: IT")).toEqual([]);
   });
 });
 
 describe("a coin by name", () => {
-  it("is named where the name means nothing else", () => {
+  it("is recognized where the name has no other meaning", () => {
     expect(symbolsIn("Bitcoin and ETHEREUM, #bitcoin, bitcoin's price")).toEqual([
       "BTC-USD",
       "ETH-USD",
     ]);
   });
 
-  it("is not taken for another whose name begins alike", () => {
+  it("is not confused with one whose name starts the same", () => {
     expect(read("bitcoin cash", WRITTEN_AT).symbols).toEqual(["BCH-USD"]);
     expect(read("Ethereum Classic", WRITTEN_AT)).toEqual({ symbols: [], count: 1 });
   });
 
-  it("is no part of an address, a handle or a word", () => {
+  it("is not recognized within a URL, a handle or a word", () => {
     expect(symbolsIn("bitcoin.org @bitcoin bitcoiners x.com/bitcoin")).toEqual([]);
   });
 
-  it("is no town, surname or university", () => {
+  it("is not a place, surname or university", () => {
     expect(symbolsIn("Solana Beach, Javier Solana, ETH Zürich, a stellar ripple")).toEqual([]);
   });
 });
 
 describe("the number of instruments that a text names", () => {
-  it("includes those that we do not follow", () => {
+  it("includes instruments that are not tracked", () => {
     expect(countIn("$AAPL $ZZZ $ZZY and bitcoin")).toBe(4);
   });
 
@@ -146,7 +146,7 @@ describe("the number of instruments that a text names", () => {
     );
   });
 
-  it("is told of a long list, too", () => {
+  it("is counted for a long list too", () => {
     const many = Array.from({ length: 26 }, (_, index) => `Q${String.fromCharCode(65 + index)}Q`);
     const text = many.map((symbol) => `$${symbol}`).join(" ");
     const named = createCashtagReader(many.map(instrument))(text, WRITTEN_AT);
@@ -155,7 +155,7 @@ describe("the number of instruments that a text names", () => {
   });
 });
 
-describe("any text at all", () => {
+describe("any text", () => {
   const piece = fc.constantFrom(
     ...[
       "$",
@@ -192,7 +192,7 @@ describe("any text at all", () => {
     );
   });
 
-  it("is read no further than 2,000 characters, normalised or not", () => {
+  it("is read up to 2,000 characters, normalized or not", () => {
     expect(symbolsIn(`${"x ".repeat(990)}$AAPL`)).toEqual(["AAPL"]);
     expect(symbolsIn(`${"x ".repeat(1_000)}$AAPL`)).toEqual([]);
     expect(symbolsIn(`${"ﷺ ".repeat(200)}$AAPL`)).toEqual([]);
@@ -202,7 +202,7 @@ describe("any text at all", () => {
 const market = sharedFolder("market", "cashtags of real messages");
 
 describe.skipIf(market.isMissing)("real messages (SKIPPED without ../shared/market)", () => {
-  it("are filed as their own platform did, but for slang and for what it overlooked", () => {
+  it("are assigned to the symbols that their platform assigned, except for slang and its omissions", () => {
     const path = join(market.path, "instruments.csv");
     const instruments = readInstruments({ path, content: readFileSync(path, "utf8") });
     const known = new Set(instruments.map(({ symbol }) => symbol));

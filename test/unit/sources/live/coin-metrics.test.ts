@@ -41,7 +41,7 @@ const askedAt = ({ requests }: Driven) =>
   requests.map((sent) => new Date(sent.at).toISOString().slice(8, 16));
 
 describe("Coin Metrics", () => {
-  it("gives market value and its ratio to realised value, public at six the next morning", () => {
+  it("gives market value and its ratio to realized value, public at six the next morning", () => {
     const driven = drive(coinMetrics, serve, A_DAY);
     expect(sessionsOf(driven)).toEqual(utcDays("2026-06-05", "2026-06-09"));
     expect(figuresOf(driven)[0]).toEqual({
@@ -61,7 +61,7 @@ describe("Coin Metrics", () => {
     expect(driven.requests.length).toBeGreaterThan(3);
   });
 
-  it("gives the same when it is killed between pages", () => {
+  it("gives the same after a kill between pages", () => {
     const options = { ...A_DAY, historyFrom: at("2016-01-01T00:00") };
     const whole = drive(coinMetrics, serve, options).data;
     const first = drive(coinMetrics, serve, { ...options, killAfter: 2 });
@@ -69,7 +69,7 @@ describe("Coin Metrics", () => {
     expect([...first.data, ...second.data]).toEqual(whole);
   });
 
-  it("keeps ten requests in six seconds for a whole universe", () => {
+  it("stays within ten requests in six seconds for a whole universe", () => {
     const many = Object.fromEntries(Array.from({ length: 45 }, (_, index) => [`c${index}`, BOTH]));
     const instruments = Object.keys(many).map((name) => coin(`${name.toUpperCase()}-USD`));
     const crowd = serveCoinMetrics({ ...WORLD, assets: many });
@@ -79,8 +79,8 @@ describe("Coin Metrics", () => {
   });
 });
 
-describe("Coin Metrics, figures that come late", () => {
-  it("waits for a day until both are there", () => {
+describe("Coin Metrics, late figures", () => {
+  it("waits for a day until both are available", () => {
     const late = serveCoinMetrics({ ...WORLD, late: { "2026-06-08": at("2026-06-10T03:10") } });
     const driven = drive(coinMetrics, late, A_DAY);
     expect(sessionsOf(driven)).toEqual(utcDays("2026-06-05", "2026-06-09"));
@@ -89,7 +89,7 @@ describe("Coin Metrics, figures that come late", () => {
     expect(askedAt(driven).at(-2)).toBe("10T03:30");
   });
 
-  it("takes a day with one of them after two days", () => {
+  it("accepts a day with one of them after two days", () => {
     const instruments = [coin("XRP-USD")];
     const driven = drive(coinMetrics, serve, { ...A_DAY, instruments });
     expect(sessionsOf(driven)).toEqual(utcDays("2026-06-05", "2026-06-07"));
@@ -99,25 +99,25 @@ describe("Coin Metrics, figures that come late", () => {
     });
   });
 
-  it("gives nothing of days without either, and goes on", () => {
+  it("skips days without either", () => {
     const driven = drive(coinMetrics, serve, { ...A_DAY, instruments: [coin("USDT-USD")] });
     expect(driven.data).toEqual([]);
     expect(driven.cursors).toEqual({ "USDT-USD": '{"day":"2026-06-08"}' });
   });
 });
 
-describe("Coin Metrics, what it refuses", () => {
+describe("Coin Metrics, errors", () => {
   const error = (type: string, message: string, status: number) =>
     always({ error: { type, message } }, status);
 
-  it("leaves a coin alone for a day that it does not know", () => {
+  it("pauses an unknown coin for a day", () => {
     const until = A_DAY.now + 50 * HOUR_MS;
     const driven = drive(coinMetrics, serve, { ...A_DAY, instruments: [coin("XYZ-USD")], until });
     expect(driven.data).toEqual([]);
     expect(driven.requests).toHaveLength(3);
   });
 
-  it("leaves a coin alone that the free plan does not cover", () => {
+  it("pauses a coin that the free plan does not cover", () => {
     const paid = error("forbidden", "Requested metric is not available.", 403);
     const { requests, unknown } = drive(coinMetrics, paid, A_DAY);
     expect(requests).toHaveLength(1);
@@ -128,12 +128,12 @@ describe("Coin Metrics, what it refuses", () => {
     [400, error("bad_parameter", "Bad parameter 'frequency'.", 400), "malformed"],
     [429, error("too_many_requests", "Rate limit exceeded.", 429), "limited"],
     [500, error("internal", "Oops.", 500), "failing"],
-  ])("takes another %i for what it is", (_, wrong, kind) => {
+  ])("classifies another %i by its status", (_, wrong, kind) => {
     expect(faultIn(() => drive(coinMetrics, wrong, A_DAY))?.kind).toBe(kind);
   });
 });
 
-describe("Coin Metrics, what must not be believed", () => {
+describe("Coin Metrics, implausible records", () => {
   const row = (day: string, mvrv: unknown, cap: unknown) => ({
     asset: "btc",
     time: `${day}T00:00:00.000000000Z`,
@@ -148,14 +148,14 @@ describe("Coin Metrics, what must not be believed", () => {
     ["less than nothing", "-1.5"],
     ["no number", "n/a"],
     ["no finite number", "1e999"],
-  ])("sets a day with %s apart and keeps the rest", (_, figure) => {
+  ])("quarantines a day with %s and stores the rest", (_, figure) => {
     const page = always({ data: [row("2026-06-05", figure, "2e12"), ...good] });
     const driven = drive(coinMetrics, page, { ...A_DAY, until: A_DAY.now });
     expect(sessionsOf(driven)).toEqual(rest);
     expect(driven.rejected).toMatchObject([{ id: "2026-06-05", feed: "onChain" }]);
   });
 
-  it("ignores days that were not asked for", () => {
+  it("ignores days that were not requested", () => {
     const page = always({
       data: [row("2026-06-04", "1", "1"), ...good, row("2026-06-09", "1", "1")],
     });
@@ -168,7 +168,7 @@ describe("Coin Metrics, what must not be believed", () => {
     ["more pages without a day", always({ data: [], next_page_token: "abc" })],
     ["no data", always({})],
     ["a page", always("<html></html>")],
-  ])("takes %s for malformed", (_, wrong) => {
+  ])("classifies %s as malformed", (_, wrong) => {
     expect(faultIn(() => drive(coinMetrics, wrong, A_DAY))?.kind).toBe("malformed");
   });
 });

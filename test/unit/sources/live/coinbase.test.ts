@@ -44,7 +44,7 @@ const askedAt = ({ requests }: Driven) =>
   requests.map((sent) => new Date(sent.at).toISOString().slice(11, 16));
 
 describe("Coinbase", () => {
-  it("gives every day of two years once, in the order of its columns", () => {
+  it("gives every day of two years once, in the documented column order", () => {
     const driven = drive(coinbase, serve, TWO_YEARS);
     const days = utcDays("2024-06-01", "2026-06-09");
     const bars = barsOf(driven);
@@ -56,7 +56,7 @@ describe("Coinbase", () => {
     expect(driven.rejected).toEqual([]);
   });
 
-  it("makes dollars of its coins at the typical price", () => {
+  it("computes dollar volume at the typical price", () => {
     const [bar] = barsOf(drive(coinbase, serve, A_DAY));
     const { high, low, close, volume } = coinDay("BTC-USD", "2026-06-08");
     expect(bar?.volume).toBeCloseTo(volume * ((high + low + close) / 3), 4);
@@ -68,19 +68,19 @@ describe("Coinbase", () => {
     expect(data[0]?.record.availableAt).toBe(at("2026-06-09T00:05"));
   });
 
-  it("asks for at most 300 candles at once, and lets answers be kept that never change", () => {
+  it("requests at most 300 candles at once, and caches immutable answers", () => {
     const { requests } = drive(coinbase, serve, TWO_YEARS);
     expect(requests).toHaveLength(3);
     expect(requests.map(({ keepMs = 0 }) => keepMs > 0)).toEqual([true, true, false]);
   });
 
-  it("looks again when the next day is over", () => {
+  it("polls again when the next day is over", () => {
     const driven = drive(coinbase, serve, A_DAY);
     expect(sessionsOf(driven)).toEqual(["2026-06-08", "2026-06-09"]);
     expect(driven.waits.at(-1)?.until).toBe(at("2026-06-11T00:02"));
   });
 
-  it("gives the same when it is killed after every request", () => {
+  it("gives the same after a kill at every request", () => {
     const whole = drive(coinbase, serve, TWO_YEARS).data;
     let cursors: Driven["cursors"] = {};
     const pieces: Driven["data"][number][] = [];
@@ -92,21 +92,21 @@ describe("Coinbase", () => {
     expect(pieces).toEqual(whole);
   });
 
-  it("begins again with a cursor that it cannot read", () => {
+  it("restarts with a cursor that it cannot parse", () => {
     for (const cursor of ["", "{", '"2026-06-09"', '{"day":"2026-13-09"}']) {
       const driven = drive(coinbase, serve, { ...A_DAY, cursors: { "BTC-USD": cursor } });
       expect(sessionsOf(driven)).toEqual(["2026-06-08", "2026-06-09"]);
     }
   });
 
-  it("goes past the time before a coin was traded", () => {
+  it("skips the time before a coin was traded", () => {
     const young = serveCoinbase({ products: ["BTC-USD"], since: "2026-05-01" });
     expect(sessionsOf(drive(coinbase, young, TWO_YEARS))).toEqual(
       utcDays("2026-05-01", "2026-06-09"),
     );
   });
 
-  it("follows every coin within its budget", () => {
+  it("polls every coin within its budget", () => {
     const instruments = ["BTC-USD", "ETH-USD"].map(coin);
     const driven = drive(coinbase, serve, { ...TWO_YEARS, instruments });
     expect(sessionsOf(driven, "ETH-USD")).toHaveLength(739);
@@ -115,7 +115,7 @@ describe("Coinbase", () => {
 });
 
 describe("Coinbase, days without a candle", () => {
-  it("leaves them out", () => {
+  it("are left out", () => {
     const silent = { "BTC-USD": ["2026-05-03", "2026-05-04", "2026-06-07"] };
     const gaps = serveCoinbase({ products: ["BTC-USD"], since: "2020-01-01", silent });
     const sessions = sessionsOf(drive(coinbase, gaps, TWO_YEARS));
@@ -132,28 +132,28 @@ describe("Coinbase, days without a candle", () => {
       (now < at("2026-06-10T00:00") + hour * HOUR_MS ? late : serve)(request, now);
   };
 
-  it("waits for one that comes late", () => {
+  it("are awaited while they may be late", () => {
     const driven = drive(coinbase, lateUntil(2), A_DAY);
     expect(sessionsOf(driven)).toEqual(["2026-06-08", "2026-06-09"]);
     expect(askedAt(driven).slice(0, 4)).toEqual(["00:00", "00:10", "00:20", "00:30"]);
     expect(askedAt(driven).at(-1)).toBe("02:00");
   });
 
-  it("goes on after two days", () => {
+  it("are skipped after two days", () => {
     const driven = drive(coinbase, lateUntil(72), { ...A_DAY, until: at("2026-06-12T00:04") });
     expect(sessionsOf(driven)).toEqual(["2026-06-08"]);
     expect(driven.cursors).toEqual({ "BTC-USD": '{"day":"2026-06-10"}' });
   });
 
-  it("makes no bar of half a day where the venue is a day behind", () => {
+  it("are not built from half a day where the venue is a day behind", () => {
     const behind: Serve = (request, now) => serve(request, now - 24 * HOUR_MS);
     const driven = drive(coinbase, behind, A_DAY);
     expect(sessionsOf(driven)).toEqual(["2026-06-08"]);
   });
 });
 
-describe("Coinbase, what must not be believed", () => {
-  it("makes no bar of a day that is under way there, though it is over by our clock", () => {
+describe("Coinbase, implausible records", () => {
+  it("builds no bar of a day that is in progress there, although it is over by the local clock", () => {
     const behind: Serve = (request, now) => serve(request, now - 3 * HOUR_MS);
     const driven = drive(coinbase, behind, { ...A_DAY, until: at("2026-06-10T04:00") });
     const [, last] = barsOf(driven);
@@ -181,7 +181,7 @@ describe("Coinbase, what must not be believed", () => {
       "the high 95 is under the low 105",
     ],
     ["less than no volume", [seconds("2026-06-09"), 95, 105, 100, 101, -7], "the volume -702.33"],
-  ])("sets %s apart and keeps the rest", (_, row, reason) => {
+  ])("quarantines %s and stores the rest", (_, row, reason) => {
     const driven = drive(coinbase, page(next, row, good), A_DAY);
     expect(sessionsOf(driven)).toEqual(["2026-06-08"]);
     expect(driven.rejected).toHaveLength(1);
@@ -189,7 +189,7 @@ describe("Coinbase, what must not be believed", () => {
     expect(driven.rejected[0]?.reason).toContain(reason);
   });
 
-  it("sets a day apart that has not begun, and does not take others for over by it", () => {
+  it("quarantines a future day, and does not infer from it that others are over", () => {
     const future = [seconds("2026-06-12"), 95, 105, 100, 101, 7];
     const newest = [seconds("2026-06-09"), 95, 105, 100, 101, 7];
     const now = at("2026-06-10T00:06");
@@ -206,13 +206,13 @@ describe("Coinbase, what must not be believed", () => {
     ["rows with too few columns", page([seconds("2026-06-08"), 95, 105, 100, 101])],
     ["text for numbers", page([seconds("2026-06-08"), "95", 105, 100, 101, 7])],
     ["a time that is no date", page([1e18, 95, 105, 100, 101, 7])],
-  ])("takes %s for malformed", (_, wrong) => {
+  ])("classifies %s as malformed", (_, wrong) => {
     expect(faultIn(() => drive(coinbase, wrong, A_DAY))?.kind).toBe("malformed");
   });
 });
 
 describe("Coinbase, a coin that it does not trade", () => {
-  it("is asked for once a day, and told of", () => {
+  it("is requested once a day, and reported", () => {
     const instruments = [coin("XYZ-USD")];
     const driven = drive(coinbase, serve, {
       ...A_DAY,
@@ -224,7 +224,7 @@ describe("Coinbase, a coin that it does not trade", () => {
     expect(driven.unknown).toEqual({ "XYZ-USD": ["XYZ-USD"] });
   });
 
-  it("is followed from the beginning once it is there", () => {
+  it("is polled from the start once it is listed", () => {
     const instruments = [coin("XYZ-USD")];
     const listed = serveCoinbase({ products: ["XYZ-USD"], since: "2026-06-09" });
     const later: Serve = (request, now) =>

@@ -58,7 +58,7 @@ const TRADES = "get_last_trades_by_currency_and_time";
 const RFQS = "get_block_rfq_trades";
 
 describe("Deribit, block trades", () => {
-  it("gives each that did not come of a request, in dollars and coins", () => {
+  it("gives each trade outside RFQs, in dollars and coins", () => {
     const driven = drive(deribit, serveDeribit(WORLD), HALF_A_DAY);
     const expected = blocks("BTC", HALF_A_DAY.historyFrom, NOW - 5_000);
     const prints = tradesOf(driven);
@@ -72,7 +72,7 @@ describe("Deribit, block trades", () => {
     expect(driven.rejected).toEqual([]);
   });
 
-  it("never signs one, and tells no quotes", () => {
+  it("never signs a trade, and gives no quotes", () => {
     const [print] = tradesOf(drive(deribit, serveDeribit(WORLD), HALF_A_DAY));
     expect(print).toMatchObject({
       session: "2026-06-10",
@@ -85,7 +85,7 @@ describe("Deribit, block trades", () => {
     expect(print?.conditions).toMatch(/^BTC-(?:PERPETUAL|26DEC25)$/);
   });
 
-  it("goes on as trades are made, and gives each once", () => {
+  it("continues as trades are made, and gives each once", () => {
     const until = NOW + HOUR_MS;
     const driven = drive(deribit, serveDeribit(WORLD), { ...HALF_A_DAY, until });
     const last = requestsFor(driven, TRADES).at(-1)?.at ?? 0;
@@ -96,13 +96,13 @@ describe("Deribit, block trades", () => {
     expect(requestsFor(driven, TRADES).length).toBeLessThan(75);
   });
 
-  it("begins a week back at most, with the day", () => {
+  it("starts at most a week back, at the start of a day", () => {
     const quiet = serveDeribit({ ...WORLD, tradeEveryMs: HOUR_MS });
     const [first] = requestsFor(drive(deribit, quiet, { ...HALF_A_DAY, historyFrom: 0 }), TRADES);
     expect(first?.path).toContain(`start_timestamp=${Date.parse("2026-06-03")}&`);
   });
 
-  it("gives the same when it is killed again and again", () => {
+  it("gives the same after repeated kills", () => {
     const whole = drive(deribit, serveDeribit(WORLD), HALF_A_DAY);
     const ids = new Set<string>();
     let cursors: Driven["cursors"] = {};
@@ -114,7 +114,7 @@ describe("Deribit, block trades", () => {
     expect(ids).toEqual(new Set(whole.data.map(({ id }) => id)));
   });
 
-  it("misses nothing where our clock is ahead", () => {
+  it("misses nothing where the local clock is ahead", () => {
     const ahead = 2 * HOUR_MS;
     const serve = serveDeribit(WORLD);
     const behind: Serve = (request, now) => serve(request, now - ahead);
@@ -126,7 +126,7 @@ describe("Deribit, block trades", () => {
     );
   });
 
-  it("follows Bitcoin and Ether only", () => {
+  it("tracks Bitcoin and Ether only", () => {
     const instruments = ["BTC-USD", "ETH-USD", "SOL-USD"].map(coin);
     const { data } = drive(deribit, serveDeribit(WORLD), { ...HALF_A_DAY, instruments });
     expect(new Set(data.map(({ symbol }) => symbol))).toEqual(new Set(["BTC-USD", "ETH-USD"]));
@@ -148,7 +148,7 @@ describe("Deribit, requests for quotes", () => {
       .map(([id]) => id)
       .sort();
 
-  it("reads back to the beginning of history, page by page", () => {
+  it("reads back to the start of history, page by page", () => {
     const quiet = { ...WORLD, tradeEveryMs: DAY_MS };
     const historyFrom = NOW - 20 * DAY_MS;
     const driven = drive(deribit, serveDeribit(quiet), { ...HALF_A_DAY, historyFrom });
@@ -161,7 +161,7 @@ describe("Deribit, requests for quotes", () => {
     expect(driven.rejected).toEqual([]);
   });
 
-  it("ends where there are no more", () => {
+  it("ends at the last page", () => {
     const quiet = { ...WORLD, tradeEveryMs: DAY_MS };
     const driven = drive(deribit, serveDeribit(quiet), { ...HALF_A_DAY, historyFrom: 0 });
     expect(
@@ -186,7 +186,7 @@ describe("Deribit, requests for quotes", () => {
     expect(rfqsOf(driven).some(({ id }) => id.startsWith(`rfq-${ofKind(2)}-`))).toBe(false);
   });
 
-  it("gives new ones once they are there, in one request a minute", () => {
+  it("gives new ones when they appear, with one request a minute", () => {
     const until = NOW + HOUR_MS;
     const driven = drive(deribit, serveDeribit(WORLD), { ...HALF_A_DAY, until });
     const ids = rfqsOf(driven).map(({ id }) => id);
@@ -195,13 +195,13 @@ describe("Deribit, requests for quotes", () => {
     expect(requestsFor(driven, RFQS).length).toBeLessThan(70);
   });
 
-  it("begins again with a cursor that it cannot read", () => {
+  it("restarts with a cursor that it cannot parse", () => {
     const cursors = { "BTC-USD requests": '{"known":"yesterday"}', "BTC-USD trades": "{" };
     const whole = drive(deribit, serveDeribit(WORLD), HALF_A_DAY).data;
     expect(drive(deribit, serveDeribit(WORLD), { ...HALF_A_DAY, cursors }).data).toEqual(whole);
   });
 
-  it("begin a pass anew when its page token has expired", () => {
+  it("restarts a pass when its page token has expired", () => {
     const [series] = deribit
       .series({ ...HALF_A_DAY, feeds: new Set(["prints"]) })
       .filter(({ key }) => key.endsWith("requests"));
@@ -230,7 +230,7 @@ describe("Deribit, errors", () => {
     [400, 10_041, "settlement_in_progress", "failing"],
     [400, 11_051, "system_maintenance", "failing"],
     [400, -32_602, "Invalid params", "malformed"],
-  ])("takes %i with %i %s for %s", (status, code, message, kind) => {
+  ])("classifies %i with %i %s as %s", (status, code, message, kind) => {
     const fault = faultIn(() => drive(deribit, always(error(code, message), status), HALF_A_DAY));
     expect(fault?.kind).toBe(kind);
     expect(fault?.message).toContain(`${code}`);
@@ -242,7 +242,7 @@ describe("Deribit, errors", () => {
     ["status 400 without an error", always({ result: { trades: [], has_more: false } }, 400)],
     ["an error of another shape", always({ error: "no" })],
     ["no result", always({ jsonrpc: "2.0" })],
-  ])("takes %s for malformed", (_, wrong) => {
+  ])("classifies %s as malformed", (_, wrong) => {
     expect(faultIn(() => drive(deribit, wrong, HALF_A_DAY))?.kind).toBe("malformed");
   });
 
@@ -263,11 +263,11 @@ describe("Deribit, errors", () => {
     ["trades newest first", trades(true, trade({}), trade({ timestamp: NOW - 2 * HOUR_MS }))],
     ["trades from before", trades(true, trade({ timestamp: NOW - DAY_MS }), trade({}))],
     ["a price in text", trades(false, trade({ price: "100000" }))],
-  ])("takes %s for malformed", (_, wrong) => {
+  ])("classifies %s as malformed", (_, wrong) => {
     expect(faultIn(() => drive(deribit, wrong, HALF_A_DAY))?.kind).toBe("malformed");
   });
 
-  it("gets past more trades of one instant than an answer holds", () => {
+  it("continues past more trades of one instant than an answer holds", () => {
     const stuck = trades(true, trade({ timestamp: HALF_A_DAY.historyFrom }));
     const { cursors } = drive(deribit, stuck, { ...HALF_A_DAY, killAfter: 1 });
     expect(cursors["BTC-USD trades"]).toBe(`{"from":${HALF_A_DAY.historyFrom + 1}}`);
@@ -277,14 +277,14 @@ describe("Deribit, errors", () => {
     ["a price of nothing", { price: 0 }, "the price 0 is not above 0"],
     ["an amount of nothing", { amount: 0 }, "the amount 0 is not above 0"],
     ["a time that has not come", { timestamp: NOW + HOUR_MS }, "its time has not come"],
-  ])("sets a block with %s apart and keeps the rest", (_, changes, reason) => {
+  ])("quarantines a block with %s and stores the rest", (_, changes, reason) => {
     const serve = trades(false, trade(changes), trade({ trade_id: "2" }));
     const driven = drive(deribit, serve, { ...HALF_A_DAY, killAfter: 2 });
     expect(tradesOf(driven).map(({ id }) => id)).toEqual(["2"]);
     expect(driven.rejected).toMatchObject([{ id: "1", feed: "prints", reason }]);
   });
 
-  it("does not take a future in another coin, or settled in another, for one of this coin", () => {
+  it("ignores a future in another coin, or settled in another", () => {
     const others = [
       "ETH-PERPETUAL",
       "BTC_USDC-PERPETUAL",
@@ -295,7 +295,7 @@ describe("Deribit, errors", () => {
     expect(tradesOf(drive(deribit, serve, { ...HALF_A_DAY, killAfter: 2 }))).toEqual([]);
   });
 
-  it("takes a continuation that leads to itself for malformed", () => {
+  it("classifies a continuation that repeats itself as malformed", () => {
     const rfq = deribitRfq("BTC", WORLD, 6_100);
     const circle = only(RFQS, always({ result: { block_rfqs: [rfq], continuation: "1:1" } }));
     expect(faultIn(() => drive(deribit, circle, HALF_A_DAY))?.kind).toBe("malformed");

@@ -81,7 +81,7 @@ describe("SEC EDGAR", () => {
     }
   });
 
-  it("gives quarters for flows that are filed by the quarter, by the year so far and by the year", () => {
+  it("derives quarters from flows filed by quarter, year to date and year", () => {
     const flow = (tag: string, end: string) => quarterFlow("ACME", tag, end);
     const quarters = ["2025-03-31", "2025-06-30", "2025-09-30", "2025-12-31"];
     const income = told(driven.data, "ACME", "netIncome").slice(-4);
@@ -115,7 +115,7 @@ describe("SEC EDGAR", () => {
     );
   });
 
-  it("gives what is counted at the end of a quarter, debt as the sum of its parts", () => {
+  it("gives balance sheet figures at the end of a quarter, with debt as the sum of its parts", () => {
     const newest = (metric: FundamentalMetric) => told(driven.data, "ACME", metric).at(-1);
     const at = (tag: string) => counted("ACME", tag, "2025-12-31");
     const common = { end: `2025-12-31${END_OF_DAY}`, known: "2026-02-14" };
@@ -131,7 +131,7 @@ describe("SEC EDGAR", () => {
     expect(newest("shares")).toEqual({ ...common, end: `${cover}${END_OF_DAY}`, value: shares });
   });
 
-  it("tells every figure of a filing once, and amendments as records of their own", () => {
+  it("stores every figure of a filing once, and amendments as separate records", () => {
     const income = told(driven.data, "BRK-B", "netIncome");
     const second = income.filter(({ end }) => end.startsWith("2024-06-30"));
     const first = quarterFlow("BRK-B", "NetIncomeLoss", "2024-06-30");
@@ -144,19 +144,19 @@ describe("SEC EDGAR", () => {
     expect(told(driven.data, "BRK-B", "equity")).toHaveLength(others.length + 1);
   });
 
-  it("counts a filing as known from the midnight in New York after it", () => {
+  it("treats a filing as known from the following midnight in New York", () => {
     const known = driven.data.map(({ record }) => record.availableAt);
     expect(known).toContain(at("2025-10-31", "00:00"));
     expect(known).toContain(at("2026-02-15", "00:00"));
     expect(known.every((instant) => instant === at(newYorkDate(instant), "00:00"))).toBe(true);
   });
 
-  it("begins a year before the history, so that its first day has four quarters", () => {
+  it("starts a year before the history, so that its first day has four quarters", () => {
     const [first] = told(driven.data, "ACME", "netIncome");
     expect(first?.known).toBe("2024-02-14");
   });
 
-  it("waits for the day after, at a minute of the company's own", () => {
+  it("waits for the next day, at a minute specific to the company", () => {
     const midnight = at("2026-02-21", "00:00");
     expect(driven.waits).toEqual([
       { key: "ACME", until: midnight + (1_000_042 % 360) * MINUTE_MS },
@@ -164,7 +164,7 @@ describe("SEC EDGAR", () => {
     ]);
   });
 
-  it("asks once a day whether there is anything new, and reads a report the night it came", () => {
+  it("polls once a day, and reads a report the night after it was filed", () => {
     const onward = drive(edgar, serve(), {
       ...EVENING,
       instruments: [instrument("ACME")],
@@ -183,7 +183,7 @@ describe("SEC EDGAR", () => {
     expect(facts.at(-2)?.at).toBe(known);
   });
 
-  it("keeps what it knows when the answer has not changed", () => {
+  it("preserves its data when the answer has not changed", () => {
     const next = drive(edgar, serve(), {
       ...EVENING,
       cursors: driven.cursors,
@@ -198,7 +198,7 @@ describe("SEC EDGAR", () => {
     });
   });
 
-  it("sees no report before it is filed, whenever it is read", () => {
+  it("uses no report before its filing, whenever it is read", () => {
     const early = drive(edgar, serve(), {
       ...EVENING,
       now: at("2025-08-20", "18:00"),
@@ -213,7 +213,7 @@ describe("SEC EDGAR", () => {
     );
   });
 
-  it("looks again the next day for a ticker that names no company, and for its first report", () => {
+  it("looks again the next day for a ticker without a company, and for its first report", () => {
     const waiting: Drive = { ...EVENING, instruments: [instrument("NEWCO")] };
     const unknown = drive(edgar, serve(), waiting);
     expect(unknown.data).toEqual([]);
@@ -228,7 +228,7 @@ describe("SEC EDGAR", () => {
     expect(found.unknown).toEqual({ NEWCO: [] });
   });
 
-  it("takes no filing of another century, but one of the next business day", () => {
+  it("rejects a filing of another century, and accepts one of the next business day", () => {
     const USD = ["2026-02-23", "3000-02-01"].map((filed) => ({
       ...{ end: `${filed.slice(0, 4)}-01-01`, val: 7, accn: filed, form: "10-Q", filed },
     }));
@@ -242,7 +242,7 @@ describe("SEC EDGAR", () => {
     expect(given.data.map(({ at: end }) => new Date(end).getUTCFullYear())).toEqual([2026]);
   });
 
-  it("forgets the validators when a ticker passes on to another company", () => {
+  it("drops the validators when a ticker moves to another company", () => {
     const other = serveEdgar([{ ticker: "ACME", cik: 5, since: 2022 }]);
     const onward = drive(edgar, other, {
       ...EVENING,
@@ -255,7 +255,7 @@ describe("SEC EDGAR", () => {
     expect(onward.requests.at(-1)?.headers).not.toHaveProperty("if-none-match");
   });
 
-  it("starts over from a cursor that it does not know", () => {
+  it("restarts from an unknown cursor", () => {
     const again = drive(edgar, serve(), { ...EVENING, cursors: { ACME: "CIK42", "BRK-B": "{}" } });
     expect(again.data).toHaveLength(driven.data.length);
   });
@@ -271,7 +271,7 @@ describe("SEC EDGAR", () => {
     expect({ kind: fault.kind, after: fault.retryAfterMs }).toEqual({ kind, after: retryAfterMs });
   });
 
-  it("is refused without a name and address", () => {
+  it("rejects a contact without name and address", () => {
     const nameless = { ...EVENING, settings: { SEC_USER_AGENT: "market-signal" } };
     const fault = faultOf(() => drive(edgar, serve(), nameless));
     expect(fault).toMatchObject({ kind: "refused", message: expect.stringContaining("e-mail") });
@@ -334,7 +334,7 @@ const brief = ({ data }: Pick<ReturnType<typeof figures>, "data">, metric: Funda
 describe("figures from filings", () => {
   const YEAR = "2024-01-01";
 
-  it("takes the fourth quarter from the year and nine months", () => {
+  it("derives the fourth quarter from the year and nine months", () => {
     const NetIncomeLoss = [
       { start: "2024-07-01", end: "2024-09-30", val: 30, filed: "2024-10-30" },
       { start: YEAR, end: "2024-09-30", val: 60, filed: "2024-10-30" },
@@ -346,12 +346,12 @@ describe("figures from filings", () => {
     ]);
   });
 
-  it("gives no quarter for a half year whose first quarter is not known", () => {
+  it("derives no quarter from a half year without its first quarter", () => {
     const NetIncomeLoss = [{ start: YEAR, end: "2024-06-30", val: 50, filed: "2024-07-30" }];
     expect(figures({ NetIncomeLoss }).data).toEqual([]);
   });
 
-  it("knows quarters of 12 and of 17 weeks", () => {
+  it("accepts quarters of 12 and 17 weeks", () => {
     const NetIncomeLoss = [
       { start: "2024-09-02", end: "2024-11-24", val: 12, filed: "2024-12-20" },
       { start: "2024-09-02", end: "2025-05-11", val: 40, filed: "2025-06-05" },
@@ -363,7 +363,7 @@ describe("figures from filings", () => {
     ]);
   });
 
-  it("never takes the figure of one tag from that of another", () => {
+  it("never combines the figures of two tags", () => {
     const rows = {
       NetIncomeLoss: [{ start: YEAR, end: "2024-09-30", val: 60, filed: "2024-10-30" }],
       ProfitLoss: [{ start: YEAR, end: "2024-12-31", val: 100, filed: "2025-02-10", form: "10-K" }],
@@ -371,7 +371,7 @@ describe("figures from filings", () => {
     expect(figures(rows).data).toEqual([]);
   });
 
-  it("prefers the first tag of a filing to those that stand in for it", () => {
+  it("prefers the first tag of a filing to its substitutes", () => {
     const row = { end: "2024-12-31", filed: "2025-02-10", form: "10-K" };
     const StockholdersEquity = [{ ...row, val: 7 }];
     const whole = "StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest";
@@ -383,7 +383,7 @@ describe("figures from filings", () => {
     );
   });
 
-  it("uses the newest of what was known on the day, amendments of the part included", () => {
+  it("use the newest values known on the day, including amendments of a part", () => {
     const NetIncomeLoss = [
       { start: YEAR, end: "2024-09-30", val: 60, filed: "2024-10-30" },
       { start: YEAR, end: "2024-12-31", val: 100, filed: "2025-02-10", form: "10-K" },
@@ -397,7 +397,7 @@ describe("figures from filings", () => {
     ]);
   });
 
-  it("leaves out what is filed for comparison, in proxies, and before its period ends", () => {
+  it("omit comparatives, proxies, and filings before the end of their period", () => {
     const StockholdersEquity = [
       { end: "2024-12-31", val: 1, filed: "2025-06-29", form: "10-Q" },
       { end: "2024-12-31", val: 2, filed: "2025-06-30", form: "10-Q" },
@@ -407,7 +407,7 @@ describe("figures from filings", () => {
     expect(brief(figures({ StockholdersEquity }), "equity")).toEqual(["2024-12-31 1 2025-06-29"]);
   });
 
-  it("does not tell a figure again that the next filing repeats", () => {
+  it("omit a figure that the next filing repeats", () => {
     const StockholdersEquity = [
       { end: "2024-12-31", val: 7, filed: "2025-02-10", form: "10-K" },
       { end: "2024-12-31", val: 7, filed: "2025-04-30" },
@@ -419,7 +419,7 @@ describe("figures from filings", () => {
     ]);
   });
 
-  it("reads earlier filings for what follows from them, and tells those that are wanted", () => {
+  it("use earlier filings for derived values, and give those in the requested range", () => {
     const NetIncomeLoss = [
       { start: YEAR, end: "2024-09-30", val: 60, filed: "2024-10-30" },
       { start: "2024-07-01", end: "2024-09-30", val: 30, filed: "2024-10-30" },
@@ -429,7 +429,7 @@ describe("figures from filings", () => {
     expect(brief(wanted, "netIncome")).toEqual(["2024-12-31 40 2025-02-10"]);
   });
 
-  it("has no debt where a filing tells of none, and adds what is due soon", () => {
+  it("have no debt where a filing states none, and include its current portion", () => {
     const row = { end: "2024-12-31", filed: "2025-02-10", form: "10-K" };
     const debt = (tags: Readonly<Record<string, number>>) =>
       brief(
@@ -448,7 +448,7 @@ describe("figures from filings", () => {
     expect(debt({ DebtLongtermAndShorttermCombinedAmount: 20, LongTermDebt: 13 })).toEqual([20]);
   });
 
-  it("has no free cash flow without capital expenditure", () => {
+  it("have no free cash flow without capital expenditure", () => {
     const row = { start: "2024-07-01", end: "2024-09-30", filed: "2024-10-30" };
     const NetCashProvidedByUsedInOperatingActivities = [{ ...row, val: 50 }];
     const rows = { NetCashProvidedByUsedInOperatingActivities };
@@ -468,7 +468,7 @@ describe("figures from filings", () => {
       { ...row, start: "2023-10-01", end: "2023-12-31", val: 90 },
     ];
 
-    it("are those of the cover, of the balance sheet, or the diluted ones of the last quarter", () => {
+    it("come from the cover, the balance sheet, or the diluted count of the last quarter", () => {
       const diluted = { WeightedAverageNumberOfDilutedSharesOutstanding };
       const balance = { ...diluted, CommonStockSharesOutstanding };
       const cover = { ...balance, EntityCommonStockSharesOutstanding };
@@ -477,20 +477,20 @@ describe("figures from filings", () => {
       expect(brief(figures(diluted), "shares")).toEqual(["2024-12-31 97 2025-02-10"]);
     });
 
-    it("of a class are those of the cover only", () => {
+    it("of a class come from the cover only", () => {
       const symbol = "BRK-B";
       expect(figures({ CommonStockSharesOutstanding }, { symbol }).data).toEqual([]);
       const cover = figures({ EntityCommonStockSharesOutstanding }, { symbol });
       expect(brief(cover, "shares")).toEqual(["2025-01-31 100 2025-02-10"]);
     });
 
-    it("counted on the day of the filing count as of the day before", () => {
+    it("counted on the day of the filing are dated to the day before", () => {
       const today = [{ ...row, end: row.filed, val: 100 }];
       const rows = { EntityCommonStockSharesOutstanding: today };
       expect(brief(figures(rows), "shares")).toEqual(["2025-02-09 100 2025-02-10"]);
     });
 
-    it("are set apart when there are none", () => {
+    it("are quarantined when they are zero", () => {
       const none = [{ ...row, val: 0 }];
       const { data, rejected } = figures({ EntityCommonStockSharesOutstanding: none });
       expect(data).toEqual([]);
@@ -498,7 +498,7 @@ describe("figures from filings", () => {
     });
   });
 
-  it("sets apart an amount that no company has", () => {
+  it("quarantine an impossible amount", () => {
     const row = { end: "2024-12-31", filed: "2025-02-10", form: "10-K", val: -1e17 };
     expect(figures({ StockholdersEquity: [row] })).toMatchObject({
       data: [],

@@ -89,7 +89,7 @@ describe("FINRA's daily short volume", () => {
     });
   });
 
-  it("goes on after a kill and gives the same", () => {
+  it("gives the same after a kill", () => {
     const whole = drive(finraDaily, serve, TWO_WEEKS);
     const killed = drive(finraDaily, serve, { ...TWO_WEEKS, killAfter: 4 });
     const rest = drive(finraDaily, serve, { ...TWO_WEEKS, cursors: killed.cursors });
@@ -97,12 +97,12 @@ describe("FINRA's daily short volume", () => {
     expect(killed.requests.length + rest.requests.length).toBe(whole.requests.length);
   });
 
-  it("asks for nothing on a weekend and waits for the next session's file", () => {
+  it("sends no request on a weekend and waits for the next session's file", () => {
     const { waits } = drive(finraDaily, serve, TWO_WEEKS);
     expect(waits.at(-1)?.until).toBe(at("2026-06-15", "17:30"));
   });
 
-  it("looks every ten minutes for the file of the day", () => {
+  it("polls every ten minutes for the file of the day", () => {
     const late = new Map([["2026-06-12", at("2026-06-12", "18:05")]]);
     const driven = drive(finraDaily, serveFinraDaily({ symbols: ["AAPL"], late }), {
       ...TWO_WEEKS,
@@ -115,14 +115,14 @@ describe("FINRA's daily short volume", () => {
     expect(sessionsIn(driven)).toEqual(["2026-06-12"]);
   });
 
-  it("calls a file final when its day is over, and not before", () => {
+  it("treats a file as final when its day is over, and not before", () => {
     const { requests } = drive(finraDaily, serve, TWO_WEEKS);
     expect(requests.map(({ keepMs = 0 }) => keepMs > 0)).toEqual(
       SESSIONS.map((session) => session !== "2026-06-12"),
     );
   });
 
-  it("does not let a missing day stop those after it, and takes it when it comes", () => {
+  it("continues past a missing day, and reads it when it appears", () => {
     const late = new Map([["2026-06-09", at("2026-06-11", "12:10")]]);
     const driven = drive(finraDaily, serveFinraDaily({ symbols: ["AAPL"], late }), {
       ...TWO_WEEKS,
@@ -138,7 +138,7 @@ describe("FINRA's daily short volume", () => {
     expect(looks.at(-1)?.at).toBeLessThanOrEqual(at("2026-06-11", "13:10"));
   });
 
-  it("gives a day up that is still missing three days later", () => {
+  it("skips a day that is still missing three days later", () => {
     const late = new Map([["2026-06-02", Number.POSITIVE_INFINITY]]);
     const driven = drive(finraDaily, serveFinraDaily({ symbols: ["AAPL"], late }), {
       ...TWO_WEEKS,
@@ -149,14 +149,14 @@ describe("FINRA's daily short volume", () => {
     expect(newYorkDate(looks.at(-1)?.at ?? 0)).toBe("2026-06-08");
   });
 
-  it("passes over a missing day of the past at once", () => {
+  it("skips a missing day of the past at once", () => {
     const late = new Map([["2026-06-02", Number.POSITIVE_INFINITY]]);
     const driven = drive(finraDaily, serveFinraDaily({ symbols: ["AAPL"], late }), TWO_WEEKS);
     expect(sessionsIn(driven)).toEqual(SESSIONS.filter((session) => session !== "2026-06-02"));
     expect(driven.requests).toHaveLength(SESSIONS.length);
   });
 
-  it("begins where the files begin when history is wanted of before", () => {
+  it("starts with the first file when earlier history is requested", () => {
     const driven = drive(finraDaily, serve, {
       ...TWO_WEEKS,
       historyFrom: at("2017-01-01", "00:00"),
@@ -165,7 +165,7 @@ describe("FINRA's daily short volume", () => {
     expect(sessionsIn(driven)).toEqual(["2020-01-02", "2020-01-03", "2020-01-06"]);
   });
 
-  it("finds the first file when the oldest are no longer there", () => {
+  it("finds the first file when the oldest ones are gone", () => {
     const gone = instead(({ url }) => {
       const day = url.pathname.slice(-12, -4);
       return day < "20210301" ? { status: 403, body: "<Error/>" } : undefined;
@@ -178,7 +178,7 @@ describe("FINRA's daily short volume", () => {
     expect(sessionsIn(driven)).toEqual(["2021-03-01", "2021-03-02"]);
   });
 
-  it("is refused, and loses nothing, when many sessions in a row are missing", () => {
+  it("reports a fault, and loses nothing, when many sessions in a row are missing", () => {
     const moved = instead(({ url }) =>
       url.pathname.slice(-12, -4) > "20260603" ? { status: 403, body: "<Error/>" } : undefined,
     );
@@ -188,7 +188,7 @@ describe("FINRA's daily short volume", () => {
     expect([...sessionsIn(stopped), ...sessionsIn(next)]).toEqual(SESSIONS);
   });
 
-  it("is refused when a page bars the way, so that no day counts as missing", () => {
+  it("reports a fault when a block page is served, so that no day counts as missing", () => {
     const barred = instead(() => ({ status: 403, body: "<!DOCTYPE html><html>Blocked</html>" }));
     expect(faultOf(() => drive(finraDaily, barred, TWO_WEEKS))).toMatchObject({
       kind: "refused",
@@ -196,7 +196,7 @@ describe("FINRA's daily short volume", () => {
     });
   });
 
-  it("reads the past anew for an instrument that is added, and not otherwise", () => {
+  it("rereads the past for an added instrument, and not otherwise", () => {
     const before = drive(finraDaily, serve, TWO_WEEKS);
     const onward = { ...TWO_WEEKS, cursors: before.cursors };
     expect(drive(finraDaily, serve, onward).requests).toEqual([]);
@@ -205,18 +205,18 @@ describe("FINRA's daily short volume", () => {
     expect(sessionsIn(after, "ZZZ")).toEqual(SESSIONS);
   });
 
-  it("starts over from a cursor that it does not know", () => {
+  it("restarts from an unknown cursor", () => {
     for (const cursor of ["", "20260601", '{"asked":"yesterday"}']) {
       const driven = drive(finraDaily, serve, { ...TWO_WEEKS, cursors: { CNMS: cursor } });
       expect(sessionsIn(driven)).toEqual(SESSIONS);
     }
   });
 
-  it("follows nothing without instruments", () => {
+  it("polls nothing without instruments", () => {
     expect(drive(finraDaily, serve, { ...TWO_WEEKS, instruments: [] }).requests).toEqual([]);
   });
 
-  it("knows a company by the ticker that it had on the day", () => {
+  it("uses the ticker that a company had on the day", () => {
     const driven = drive(finraDaily, serve, {
       ...TWO_WEEKS,
       instruments: [instrument("META")],
@@ -262,7 +262,7 @@ describe("a file of FINRA's daily short volume", () => {
     ["no volume", "20260601|AAPL||0|2|Q"],
     ["a word for a volume", "20260601|AAPL|NaN|0|2|Q"],
     ["a volume that is no number any more", "20260601|AAPL|1|0|1e400|Q"],
-  ])("sets apart %s and keeps the rest", (_, line) => {
+  ])("quarantines %s and stores the rest", (_, line) => {
     const { data, rejected } = read(text(line, "20260601|BRK/B|5.25|0|7.5|Q"));
     expect(data.map(({ symbol, record }) => [symbol, (record as ShortVolume).totalShares])).toEqual(
       [["BRK-B", 7.5]],
@@ -271,7 +271,7 @@ describe("a file of FINRA's daily short volume", () => {
     expect(rejected[0]?.reason).toBeTruthy();
   });
 
-  it("reads a day without trading, and lines that end the Unix way", () => {
+  it("may have no trading, or Unix line ends", () => {
     expect(read(text())).toEqual({ data: [], rejected: [] });
     const unix = text("20260601|AAPL|1|0|2|Q").replaceAll("\r\n", "\n");
     expect(read(unix).data).toHaveLength(1);
@@ -281,7 +281,7 @@ describe("a file of FINRA's daily short volume", () => {
 const providers = sharedFolder("providers", "a full day of FINRA's short volume");
 
 describe.skipIf(providers.isMissing)("a full day of FINRA (needs ../shared/providers)", () => {
-  it("is read whole", () => {
+  it("is read completely", () => {
     const content = readFileSync(join(providers.path, "CNMSshvol20250910.txt"), "utf8");
     const lines = content.split("\r\n").slice(1, -2);
     const symbols = new Map(

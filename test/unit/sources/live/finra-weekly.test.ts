@@ -61,7 +61,7 @@ const OTC = { summaryTypeCode: "OTC_W_SMBL", totalWeeklyShareQuantity: 30 };
 describe("FINRA's weekly off-exchange volume", () => {
   const driven = drive(finraWeekly, serve, NIGHT);
 
-  it("reads both kinds of venue of every week that is public, class shares included", () => {
+  it("reads both kinds of venue of every public week, including class shares", () => {
     expect(driven.requests).toHaveLength(2);
     expect(driven.rejected).toEqual([]);
     expect(mondays(driven, "AAPL")).toEqual([
@@ -77,7 +77,7 @@ describe("FINRA's weekly off-exchange volume", () => {
     });
   });
 
-  it("looks every night, and reads a week in the night after it was published", () => {
+  it("polls every night, and reads a week in the night after its publication", () => {
     const onward = drive(finraWeekly, serve, {
       ...NIGHT,
       instruments: [instrument("AAPL")],
@@ -91,20 +91,20 @@ describe("FINRA's weekly off-exchange volume", () => {
     expect(onward.requests[0]?.post?.body).toContain('"startDate":"2026-04-06"');
   });
 
-  it("asks for no more than a year, and for nothing before the history", () => {
+  it("requests at most a year, and nothing before the history", () => {
     const old = { ...NIGHT, historyFrom: at("2020-01-01", "00:00") };
     const { requests } = drive(finraWeekly, serve, old);
     expect(requests[0]?.post?.body).toContain('"startDate":"2025-06-05"');
     expect(driven.requests[0]?.post?.body).toContain('"startDate":"2026-04-01"');
   });
 
-  it("has nothing of a security that FINRA does not know", () => {
+  it("has nothing of a security that FINRA does not list", () => {
     const unknown = drive(finraWeekly, serve, { ...NIGHT, instruments: [instrument("NEWCO")] });
     expect(unknown.data).toEqual([]);
     expect(unknown.requests).toHaveLength(1);
   });
 
-  it("does not take a week with one kind of venue for a whole one, and reads it when it is", () => {
+  it("awaits a week with one kind of venue until it is complete", () => {
     const half = drive(finraWeekly, rows({}), { ...NIGHT, instruments: [instrument("AAPL")] });
     expect(half.data).toEqual([]);
     const whole = drive(finraWeekly, rows({}, OTC), {
@@ -115,7 +115,7 @@ describe("FINRA's weekly off-exchange volume", () => {
     expect(weeksOf(whole, "AAPL")).toMatchObject([{ atsShares: 10, otcShares: 30 }]);
   });
 
-  it("counts a week as known when its later half was published, at the latest after five", () => {
+  it("dates a week to the publication of its later half, at the latest after five weeks", () => {
     const published = (...dates: readonly (string | null)[]) => {
       const [ats, otc] = dates.map((initialPublishedDate) => ({ initialPublishedDate }));
       const given = drive(finraWeekly, rows({ ...ats }, { ...OTC, ...otc }), NIGHT);
@@ -129,7 +129,7 @@ describe("FINRA's weekly off-exchange volume", () => {
     ["a negative volume", { totalWeeklyShareQuantity: -1 }],
     ["a week that was published before it was over", { initialPublishedDate: "2026-05-08" }],
     ["a week that is told of before it was published", { initialPublishedDate: "9999-12-31" }],
-  ])("sets apart %s and keeps the rest", (_, wrong) => {
+  ])("quarantines %s and stores the rest", (_, wrong) => {
     const next = { weekStartDate: "2026-05-11" };
     const given = rows({ ...wrong }, OTC, next, { ...OTC, ...next });
     const { data, rejected } = drive(finraWeekly, given, {
@@ -140,7 +140,7 @@ describe("FINRA's weekly off-exchange volume", () => {
     expect(rejected).toMatchObject([{ feed: "weeklyVolumes", at: Date.parse("2026-05-04") }]);
   });
 
-  it("does not skip the weeks before one that has not come yet", () => {
+  it("does not skip the weeks before one that is missing", () => {
     const week = { weekStartDate: "2027-01-04", initialPublishedDate: null };
     const given = drive(finraWeekly, rows(week, { ...OTC, ...week }), NIGHT);
     expect(given.data).toEqual([]);
@@ -163,7 +163,7 @@ describe("FINRA's weekly off-exchange volume", () => {
     expect(() => drive(finraWeekly, wrong, NIGHT)).toThrow(ProviderFault);
   });
 
-  it("starts over from a cursor that it does not know", () => {
+  it("restarts from an unknown cursor", () => {
     const cursors = { AAPL: "2026-05-04", "BRK-B": '{"newest":3}' };
     expect(drive(finraWeekly, serve, { ...NIGHT, cursors }).data).toEqual(driven.data);
   });

@@ -29,7 +29,7 @@ const TOPICS = new Map([
   ["bitcoin", "Bitcoin"],
 ]);
 
-describe("what an instrument is called in the news", () => {
+describe("the name of an instrument in the news", () => {
   it.each([
     ["Apple Inc.", '("Apple Incorporated" OR "Apple Inc")'],
     ["Netflix, Inc.", '("Netflix Incorporated" OR "Netflix Inc")'],
@@ -44,19 +44,19 @@ describe("what an instrument is called in the news", () => {
     expect(newsTopic(instrument("X", name))?.query).toBe(query);
   });
 
-  it("is unknown where the name could be a word", () => {
+  it("is unknown where the name may be a word", () => {
     const names = ["Apple", "AAPL", "Johnson & Johnson", "Inc.", "", 'a" OR "b'];
     expect(names.map((name) => newsTopic(instrument("X", name)))).toEqual(
       names.map(() => undefined),
     );
   });
 
-  it("is a coin's name where it means nothing else", () => {
+  it("is a coin's name where it has no other meaning", () => {
     expect(newsTopic(BITCOIN)?.query).toBe('"bitcoin"');
     expect(newsTopic(instrument("SOL-USD", "Solana"))).toBeUndefined();
   });
 
-  it("stands in the headline, too, as whole words", () => {
+  it("must be in the headline too, as whole words", () => {
     const isAbout = newsTopic(APPLE)?.matches;
     expect(isAbout?.("Apple ' s sales fall")).toBe(true);
     expect(isAbout?.("Suppliers of APPLE, Inc.")).toBe(true);
@@ -82,8 +82,8 @@ const ARTICLE = {
   seendate: "20261120T140000Z",
 };
 
-describe("an article that GDELT found", () => {
-  it("is a mention by nobody, known when it was seen", () => {
+describe("an article from GDELT", () => {
+  it("is a mention without an author, dated when it was seen", () => {
     const { data } = readingOf(JSON.stringify({ articles: [ARTICLE] }));
     const at = Date.parse("2026-11-20T14:00:00Z");
     const id = expect.stringMatching(/^gdelt-[0-9a-f]{16}$/);
@@ -92,22 +92,22 @@ describe("an article that GDELT found", () => {
     expect(data).toEqual([{ feed: "mentions", symbol: "AAPL", at, id, record }]);
   });
 
-  it("is passed over when its headline is about something else", () => {
+  it("is skipped when its headline is about something else", () => {
     const article = { ...ARTICLE, title: "Markets rise" };
     expect(readingOf(JSON.stringify({ articles: [article] })).data).toEqual([]);
   });
 
-  it("is set apart when it comes from the future", () => {
+  it("is quarantined when it is dated in the future", () => {
     const article = { ...ARTICLE, seendate: "20261120T160000Z" };
     expect(readingOf(JSON.stringify({ articles: [article] })).rejected).toHaveLength(1);
   });
 
-  it("is none when nothing was found", () => {
+  it("is absent when nothing was found", () => {
     expect(readingOf("{}").data).toEqual([]);
   });
 });
 
-describe("an answer that is none", () => {
+describe("an invalid answer", () => {
   it.each([
     ["a request for patience", "Please limit requests to one every 5 seconds or ...", "limited"],
     ["a sentence", "The specified phrase is too short.", "malformed"],
@@ -124,7 +124,7 @@ describe("an answer that is none", () => {
   });
 });
 
-describe("following GDELT", () => {
+describe("polling GDELT", () => {
   const world = { topics: TOPICS, everyMs: 20 * MINUTE_MS };
   const follow = (options: Partial<Drive>, everyMs = world.everyMs) =>
     drive(gdelt, serveGdelt({ ...world, everyMs }), { ...OPTIONS, ...options });
@@ -143,7 +143,7 @@ describe("following GDELT", () => {
     );
   const round = (at: number) => Math.floor(at / (15 * MINUTE_MS)) * 15 * MINUTE_MS;
 
-  it("has each article of the last two days and of the day to come once", () => {
+  it("gives each article of the last two days and of the next day once", () => {
     const until = NOW + 24 * HOUR_MS;
     const got = headlines(follow({ until }));
     const from = round(NOW - 48 * HOUR_MS);
@@ -153,7 +153,7 @@ describe("following GDELT", () => {
     );
   });
 
-  it("goes on page by page when there are more than 250, after a kill, too", () => {
+  it("continues page by page beyond 250 articles, also after a kill", () => {
     const busy = 5 * MINUTE_MS;
     const whole = follow({ instruments: [APPLE] }, busy);
     expect(whole.requests.length).toBeGreaterThan(2);
@@ -165,7 +165,7 @@ describe("following GDELT", () => {
     expect(new Set([...headlines(part), ...headlines(rest)])).toEqual(new Set(headlines(whole)));
   });
 
-  it("is not led into the future by a whole page of articles that have not been written yet", () => {
+  it("does not advance past the present for a full page of future-dated articles", () => {
     const articles = Array.from({ length: 250 }, (_, index) => ({
       ...{ url: `https://news.example/${index}`, title: "Apple", seendate: "29990101T000000Z" },
     }));
@@ -174,12 +174,12 @@ describe("following GDELT", () => {
     expect(JSON.parse(cursors.AAPL ?? "").from).toBeLessThanOrEqual(NOW);
   });
 
-  it("comes to an end though more is written in a round than can be had", () => {
+  it("ends although more is published in a round than can be read", () => {
     const { requests } = follow({ instruments: [APPLE], historyFrom: NOW - 3 * HOUR_MS }, 2_000);
     expect(requests.length).toBeLessThan(20);
   });
 
-  it("asks once in five seconds, for those that have a name", () => {
+  it("sends one request in five seconds, for instruments that have a name", () => {
     const nameless = instrument("ZZZ", "ZZZ");
     const { requests } = follow({
       instruments: [APPLE, nameless, BITCOIN],

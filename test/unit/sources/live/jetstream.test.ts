@@ -46,7 +46,7 @@ const RECORD = { text: POST.text, createdAt: new Date(NOW).toISOString() };
 const withRecord = (record: unknown) => changed({ record });
 
 describe("a post on Bluesky", () => {
-  it("is a mention of each instrument that it names, by an author without a name", () => {
+  it("is a mention of each instrument that it names, with a pseudonymous author", () => {
     const reading = readingOf(postEvent({ ...POST, createdAt: "2026-11-20T14:59:58.500Z" }));
     expect(reading?.data.map(({ symbol }) => symbol)).toEqual(["AAPL", "MSFT"]);
     expect(reading?.cursor).toBe(String(NOW * 1_000));
@@ -69,7 +69,7 @@ describe("a post on Bluesky", () => {
     expect(JSON.stringify(reading)).not.toContain("did:");
   });
 
-  it("is known by author and key together", () => {
+  it("is identified by author and key together", () => {
     const idOf = (post: object) => readingOf(postEvent({ ...POST, ...post }))?.data[0]?.id;
     const one = idOf({ did: "did:plc:a", rkey: "1" });
     expect(idOf({ did: "did:plc:a", rkey: "1" })).toBe(one);
@@ -77,23 +77,23 @@ describe("a post on Bluesky", () => {
     expect(idOf({ did: "did:plc:a", rkey: "2" })).not.toBe(one);
   });
 
-  it("counts in English or when it does not say its language", () => {
+  it("counts in English or without a language", () => {
     const isRead = (langs: readonly string[] | undefined) =>
       readingOf(withRecord({ ...RECORD, langs })) !== undefined;
     expect([["en"], ["de", "en-GB"], [], undefined].map(isRead)).toEqual([true, true, true, true]);
     expect([["de"], ["eng-x"]].map(isRead)).toEqual([false, false]);
   });
 
-  it("is passed over when it names nothing that we follow", () => {
+  it("is skipped when it names no tracked instrument", () => {
     expect(readingOf(postEvent({ ...POST, text: "All of IT is NOW at AM" }))).toBeUndefined();
   });
 
-  it("is passed over when it was written long before it came: an import from elsewhere", () => {
+  it("is skipped when it was written long before its arrival, as an import", () => {
     const createdAt = new Date(NOW - 25 * 3_600_000).toISOString();
     expect(readingOf(postEvent({ ...POST, createdAt }))).toBeUndefined();
   });
 
-  it("leaves nothing behind when its author's clock is ahead, or any day was made up", () => {
+  it("is skipped when its author's clock is ahead, or its date is fictitious", () => {
     const createdAt = (ahead: number) => new Date(NOW + ahead).toISOString();
     const days = [createdAt(5 * 60_000 + 1), "3000-01-01T00:00:00Z", "9999-12-31T23:59:59-12:00"];
     for (const day of days) {
@@ -113,12 +113,9 @@ describe("a post on Bluesky", () => {
       "languages of another kind",
       { text: "$AAPL", createdAt: "2026-11-20T15:00:00Z", langs: "en" },
     ],
-  ])(
-    "is passed over when its author's program wrote %s: nobody can break the stream",
-    (_, record) => {
-      expect(readingOf(withRecord(record))).toBeUndefined();
-    },
-  );
+  ])("is skipped when its client wrote %s, and cannot interrupt the stream", (_, record) => {
+    expect(readingOf(withRecord(record))).toBeUndefined();
+  });
 });
 
 describe("other events", () => {
@@ -127,11 +124,11 @@ describe("other events", () => {
     ["news of an account", identityEvent(NOW)],
     ["a change", changed({ operation: "update" })],
     ["another collection", changed({ collection: "app.bsky.feed.like" })],
-  ])("do not matter: %s", (_, event) => {
+  ])("are ignored: %s", (_, event) => {
     expect(readingOf(event)).toBeUndefined();
   });
 
-  it("tell the place in the stream once in ten seconds", () => {
+  it("advance the cursor once in ten seconds", () => {
     const read = jetstream.reader(OPTIONS);
     const seconds = Array.from({ length: 25 }, (_, second) => second);
     const told = seconds.map((second) =>
@@ -158,28 +155,28 @@ function changed(change: object) {
   return { ...event, commit: { ...(commit as object), ...change } };
 }
 
-describe("the address", () => {
+describe("the stream URL", () => {
   const query = (cursor?: string) => new URL(jetstream.path(cursor), "wss://x").searchParams;
 
-  it("asks for posts, from now on at first", () => {
+  it("requests posts, from the present at first", () => {
     expect(query().get("wantedCollections")).toBe("app.bsky.feed.post");
     expect(query().has("cursor")).toBe(false);
   });
 
-  it("goes back five seconds before the place that was reached", () => {
+  it("goes back five seconds before the cursor", () => {
     expect(query("1700000000000000").get("cursor")).toBe("1699999995000000");
   });
 
-  it.each(["", "0", "-1", "NaN", "1e400", "{}", "1.5"])("starts over after %j", (cursor) => {
+  it.each(["", "0", "-1", "NaN", "1e400", "{}", "1.5"])("restarts after %j", (cursor) => {
     expect(query(cursor).has("cursor")).toBe(false);
   });
 });
 
-describe("a stream that breaks off", () => {
+describe("a stream that disconnects", () => {
   const streams: LocalJetstream[] = [];
   afterEach(() => Promise.all(streams.splice(0).map((stream) => stream.close())));
 
-  it("goes on without a gap, and what comes twice is the same", async () => {
+  it("resumes without a gap, and repeated posts are equal", async () => {
     const span = { from: NOW - 60_000, until: NOW, everyMs: 2_000 };
     const events = drawnEvents(["$AAPL", "$BTC"], span);
     const cut = Math.floor(events.length / 2);

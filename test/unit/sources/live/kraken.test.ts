@@ -33,7 +33,7 @@ const barsOf = ({ data }: Driven) => data.map(({ record }) => record as Bar);
 const sessionsOf = (driven: Driven) => barsOf(driven).map(({ session }) => session);
 
 describe("Kraken", () => {
-  it("gives the days that are over, and not the one under way", () => {
+  it("gives complete days, and not the one in progress", () => {
     const driven = drive(kraken, serve, A_DAY);
     expect(sessionsOf(driven)).toEqual(utcDays("2026-06-05", "2026-06-09"));
     for (const bar of barsOf(driven)) {
@@ -43,7 +43,7 @@ describe("Kraken", () => {
     expect(driven.waits.at(-1)?.until).toBe(at("2026-06-11T00:02"));
   });
 
-  it("makes dollars of its coins at their mean price", () => {
+  it("computes dollar volume at the mean price", () => {
     const [bar] = barsOf(drive(kraken, serve, A_DAY));
     const day = coinDay("XBTUSD", "2026-06-05");
     expect(bar?.volume).toBeCloseTo(krakenMean(day) * day.volume, 4);
@@ -56,7 +56,7 @@ describe("Kraken", () => {
     expect(driven.requests).toHaveLength(2);
   });
 
-  it("names coins as Kraken does, under whatever name the answer has them, within its budget", () => {
+  it("requests coins by Kraken's names, accepts any name in the answer, and stays within its budget", () => {
     const instruments = ["BTC-USD", "ETH-USD", "DOGE-USD", "SOL-USD"].map(coin);
     const driven = drive(kraken, serve, { ...A_DAY, instruments });
     expect(driven.data).toHaveLength(4 * 5);
@@ -64,7 +64,7 @@ describe("Kraken", () => {
     expect(new Set(pairs)).toEqual(new Set(["XBTUSD", "ETHUSD", "XDGUSD", "SOLUSD"]));
   });
 
-  it("believes its clock rather than ours about the day under way", () => {
+  it("uses the provider's clock rather than the local one for the day in progress", () => {
     const behind: Serve = (request, now) => serve(request, now - 9 * HOUR_MS);
     const driven = drive(kraken, behind, A_DAY);
     const last = barsOf(driven).at(-1);
@@ -75,7 +75,7 @@ describe("Kraken", () => {
     expect(driven.data).toHaveLength(5);
   });
 
-  it("gives the same when it is killed and goes on days later", () => {
+  it("gives the same after a kill and a pause of days", () => {
     const until = at("2026-06-14T12:00");
     const whole = drive(kraken, serve, { ...A_DAY, until }).data;
     const first = drive(kraken, serve, { ...A_DAY, killAfter: 1 });
@@ -84,7 +84,7 @@ describe("Kraken", () => {
     expect([...first.data, ...second.data]).toEqual(whole);
   });
 
-  it("does not go back where nothing has been traded for days", () => {
+  it("does not restart where nothing has traded for days", () => {
     const halted: Serve = (request, now) => serve(request, now - 72 * HOUR_MS);
     const cursors = { "BTC-USD": '{"day":"2026-06-08"}' };
     const driven = drive(kraken, halted, { ...A_DAY, cursors });
@@ -92,7 +92,7 @@ describe("Kraken", () => {
     expect(driven.cursors).toEqual(cursors);
   });
 
-  it("leaves a pair alone for a day that Kraken does not trade", () => {
+  it("pauses a pair for a day that Kraken does not trade", () => {
     const until = A_DAY.now + 50 * HOUR_MS;
     const driven = drive(kraken, serve, { ...A_DAY, instruments: [coin("XYZ-USD")], until });
     expect(driven.data).toEqual([]);
@@ -110,13 +110,13 @@ describe("Kraken, errors with status 200", () => {
     ["EService:Unavailable", "failing"],
     ["EService:Market in cancel_only mode", "failing"],
     ["EGeneral:Invalid arguments", "malformed"],
-  ])("takes %s for %s", (error, kind) => {
+  ])("classifies %s as %s", (error, kind) => {
     const fault = faultIn(() => drive(kraken, always({ error: [error] }), A_DAY));
     expect(fault?.kind).toBe(kind);
     expect(fault?.message).toContain(error);
   });
 
-  it("reads an answer that comes with a warning", () => {
+  it("accepts an answer with a warning", () => {
     const warned: Serve = (request, now) => {
       const { status, body } = serve(request, now);
       const answer = JSON.parse(String(body));
@@ -126,7 +126,7 @@ describe("Kraken, errors with status 200", () => {
   });
 });
 
-describe("Kraken, what must not be believed", () => {
+describe("Kraken, implausible records", () => {
   const day = (date: string) => at(`${date}T00:00`) / 1_000;
   const answer = (...rows: readonly unknown[]): Serve =>
     always({ error: [], result: { XXBTZUSD: rows, last: 1 } });
@@ -137,13 +137,13 @@ describe("Kraken, what must not be believed", () => {
     ["a price of nothing", [day("2026-06-08"), "0.0", "105", "95", "101", "100", "7", 9]],
     ["a price below nothing", [day("2026-06-08"), "100", "105", "-95", "101", "100", "7", 9]],
     ["a high under the low", [day("2026-06-08"), "100", "95", "105", "101", "100", "7", 9]],
-  ])("sets %s apart and keeps the rest", (_, row) => {
+  ])("quarantines %s and stores the rest", (_, row) => {
     const driven = drive(kraken, answer(row, good, running), A_DAY);
     expect(sessionsOf(driven)).toEqual(["2026-06-09"]);
     expect(driven.rejected).toMatchObject([{ id: "2026-06-08", feed: "bars" }]);
   });
 
-  it("keeps a day without trades", () => {
+  it("stores a day without trades", () => {
     const quiet = [day("2026-06-09"), "101", "101", "101", "101", "0.0", "0.00000000", 0];
     const [bar] = barsOf(drive(kraken, answer(quiet, running), A_DAY));
     expect(bar).toMatchObject({ session: "2026-06-09", close: 101, volume: 0 });
@@ -159,7 +159,7 @@ describe("Kraken, what must not be believed", () => {
     ["no pair", always({ error: [], result: { last: 1 } })],
     ["neither error nor result", always({})],
     ["a page", always("<!doctype html><title>Just a moment...</title>")],
-  ])("takes %s for malformed", (_, wrong) => {
+  ])("classifies %s as malformed", (_, wrong) => {
     expect(faultIn(() => drive(kraken, wrong, A_DAY))?.kind).toBe("malformed");
   });
 });
