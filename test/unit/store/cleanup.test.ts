@@ -31,7 +31,7 @@ describe("cleanup", () => {
     while ((await sealAudit(records, () => clock.now)) > 0);
   }
 
-  it("frees what has expired in bounded steps, and keeps what has not", async () => {
+  it("deletes expired records in bounded steps, and preserves the rest", async () => {
     const { store, tick } = await open();
     const expiring = Array.from({ length: 2_500 }, (_, value) =>
       put(tokens, { key: `expiring ${value}`, value, ttlMs: 1_000 }),
@@ -48,7 +48,7 @@ describe("cleanup", () => {
     expect(await store.records.get(tokens, "lasting")).toBeDefined();
   });
 
-  it("removes audit rows after 400 days and keeps the chain whole", async () => {
+  it("removes audit rows after 400 days and preserves the chain", async () => {
     const { store, tick } = await open();
     await seal(store);
     store.clock.now += 400 * DAY_MS;
@@ -74,7 +74,7 @@ describe("cleanup", () => {
     expect(await store.archive.read("audit", { order: "oldest", limit: 1 })).toEqual([row]);
   });
 
-  it("keeps rows of kinds that have no time set", async () => {
+  it("preserves rows of kinds without a retention period", async () => {
     const { store, tick } = await open();
     await store.archive.append([{ kind: "bar", at: 0, id: "1", body: {} }]);
     store.clock.now += 4_000 * DAY_MS;
@@ -82,7 +82,7 @@ describe("cleanup", () => {
     expect(await store.archive.read("bar", { order: "oldest", limit: 1 })).toHaveLength(1);
   });
 
-  it("removes rows of a kind that were kept as long as is set for it", async () => {
+  it("removes rows after the retention period of their kind", async () => {
     const { store, tick } = await open();
     const kinds = ["event", "bar"];
     await store.archive.append(
@@ -98,7 +98,7 @@ describe("cleanup", () => {
     expect(await left()).toMatchObject([[], [{ kind: "bar" }]]);
   });
 
-  it("removes keys that have been kept long enough", async () => {
+  it("removes keys after their retention period", async () => {
     const { store, keyring, tick } = await open();
     await keyring.rotate("token-signing", { actor: "operator" });
     await tick();
@@ -108,7 +108,7 @@ describe("cleanup", () => {
     expect(keyring.keys("token-signing")).toHaveLength(1);
   });
 
-  it("does the same when another process does it too", async () => {
+  it("gives the same result when another process runs it too", async () => {
     const { store, keyring, tick } = await open();
     await keyring.rotate("token-signing", { actor: "operator" });
     await seal(store);

@@ -89,7 +89,7 @@ describeStores("the lease", (engine) => {
     return { store, timers, members: members as [Member, Member, ...Member[]], wait };
   }
 
-  it("is held by one of several that want it at once", async () => {
+  it("is held by one of several concurrent candidates", async () => {
     const names = Array.from({ length: 20 }, (_, number) => `process ${number}`);
     const { members } = await open(...names);
     expect(held(members)).toHaveLength(1);
@@ -103,7 +103,7 @@ describeStores("the lease", (engine) => {
     expect(a?.told).toEqual([true]);
   });
 
-  it("goes over when the holder ends, not before its time", async () => {
+  it("passes on when the holder ends, not before it expires", async () => {
     const { store } = await open("ended");
     const timers = manualTimers();
     const other = join(store, timers, "other");
@@ -114,14 +114,14 @@ describeStores("the lease", (engine) => {
     expect(other.lease.isHeld()).toBe(true);
   });
 
-  it("goes over at once to a process of the same name", async () => {
+  it("passes at once to a process of the same name", async () => {
     const { store } = await open("ended");
     const again = join(store, manualTimers(), "ended");
     await again.idle();
     expect(again.lease.isHeld()).toBe(true);
   });
 
-  it("goes over at once when it is released", async () => {
+  it("passes at once when it is released", async () => {
     const { members, wait } = await open("a", "b");
     const [a] = held(members) as [Member];
     await a.lease.release();
@@ -135,7 +135,7 @@ describeStores("the lease", (engine) => {
     expect(held(members)).toEqual([next]);
   });
 
-  it("stays with its holder when another lets go", async () => {
+  it("stays with its holder when another process releases", async () => {
     const { members, wait } = await open("a", "b");
     const [a] = held(members);
     await members.find((member) => member !== a)?.lease.release();
@@ -143,7 +143,7 @@ describeStores("the lease", (engine) => {
     expect(held(members)).toEqual([a]);
   });
 
-  it("cannot be released while the store refuses, and then goes over by time", async () => {
+  it("cannot be released while the store fails, and then passes on when it expires", async () => {
     const { members, wait } = await open("a", "b");
     const [a] = held(members) as [Member];
     a.link.is = "refused";
@@ -153,7 +153,7 @@ describeStores("the lease", (engine) => {
     expect(held(members)).toHaveLength(1);
   });
 
-  it("is let go in time by a holder whom the store refuses or does not answer", async () => {
+  it("is given up in time by a holder when the store fails or does not answer", async () => {
     for (const link of ["refused", "silent"] as const) {
       const { members, wait } = await open("a", "b");
       const [a] = held(members) as [Member];
@@ -173,7 +173,7 @@ describeStores("the lease", (engine) => {
     }
   });
 
-  it("is lost to another who has it by the store's clock", async () => {
+  it("is lost to another process that holds it by the store's clock", async () => {
     const { store, members, wait } = await open("a");
     const value = { holder: "other" };
     await store.records.commit([put(leases, { key: "leader", value, ttlMs: 10_000 })]);
@@ -183,7 +183,7 @@ describeStores("the lease", (engine) => {
     expect(members[0].told).toEqual([true, false, true]);
   });
 
-  it("is not believed to be held by an answer that came too late", async () => {
+  it("is not considered held after an answer that arrived too late", async () => {
     const { records, clock } = await openStore(engine);
     const timers = manualTimers();
     const late = Promise.withResolvers<void>();

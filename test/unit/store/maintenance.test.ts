@@ -44,7 +44,7 @@ async function twoProcesses(engine: Engine) {
 const record = (store: TestStore) => store.records.commit(audited(entry, store.clock.now));
 
 describeStores("the maintenance of a store", (engine) => {
-  it("seals what is recorded, and goes on with what is recorded later", async () => {
+  it("seals recorded rows, and continues with later ones", async () => {
     const store = await openStore(engine);
     const { maintenance, errors } = await start(store, "embedded");
     const sealed = (rows: number) =>
@@ -57,7 +57,7 @@ describeStores("the maintenance of a store", (engine) => {
     expect(errors).toEqual([]);
   });
 
-  it("does nothing any more once it was stopped", async () => {
+  it("does nothing once it is stopped", async () => {
     const store = await openStore(engine);
     const { maintenance, leads } = await start(store, "embedded");
     await vi.waitUntil(leads, AT_ONCE);
@@ -70,7 +70,7 @@ describeStores("the maintenance of a store", (engine) => {
     expect((await verifyAudit(store)).unsealed).toBeGreaterThanOrEqual(2);
   });
 
-  it("is led by a restarted embedded store at once", async () => {
+  it("is led by a restarted embedded store immediately", async () => {
     const store = await openStore(engine);
     await vi.waitUntil((await start(store, "embedded")).leads, AT_ONCE);
     const again = await start(store, "embedded");

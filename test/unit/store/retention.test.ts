@@ -9,7 +9,7 @@ import { openState } from "../../../src/state.ts";
 const DAY_MS = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21, 12);
 
-it("the service keeps events and attempts for 30 days, and other rows for ever", async () => {
+it("the service stores events and attempts for 30 days, and other rows indefinitely", async () => {
   const folder = await mkdtemp(join(tmpdir(), "retention-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const state = await openState({

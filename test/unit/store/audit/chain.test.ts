@@ -53,7 +53,7 @@ async function numbers({ archive }: Pick<Store, "archive">): Promise<readonly nu
 }
 
 describeStores("the sealer", (engine) => {
-  it("puts rows into the archive in the order of their commits", async () => {
+  it("appends rows to the archive in commit order", async () => {
     const store = await openStore(engine);
     for (let number = 1; number <= 5; number++) await add(store, number);
     await drain(store);
@@ -62,7 +62,7 @@ describeStores("the sealer", (engine) => {
     expect(await verifyAudit(store)).toMatchObject({ rows: 5, firstPosition: 1, problems: [] });
   });
 
-  it("chains a row by sha256 over the hash before and its canonical JSON", async () => {
+  it("chains a row by sha256 over the previous hash and its canonical JSON", async () => {
     const store = await openStore(engine);
     const at = store.clock.now;
     await add(store, 1);
@@ -80,7 +80,7 @@ describeStores("the sealer", (engine) => {
     expect(row?.body).toMatchObject({ hash: Buffer.from(digest).toString("hex") });
   });
 
-  it("keeps the order when the clock is set back", async () => {
+  it("preserves the order when the clock is set back", async () => {
     const store = await openStore(engine);
     for (let number = 1; number <= 12; number++) {
       await add(store, number);
@@ -91,7 +91,7 @@ describeStores("the sealer", (engine) => {
     expect((await verifyAudit(store)).problems).toEqual([]);
   });
 
-  it("is held up by no text that a stranger put into a row", async () => {
+  it("is not blocked by any text in a row", async () => {
     const store = await openStore(engine);
     const text = "a\0b\ud800c";
     const strange = { ...entry(1), target: text, detail: { text } };
@@ -102,7 +102,7 @@ describeStores("the sealer", (engine) => {
     expect(rows.map(({ subject }) => subject)).toEqual(["a\uFFFDb\uFFFDc", "row 2"]);
   });
 
-  it("goes on with the chain after a restart", async () => {
+  it("continues the chain after a restart", async () => {
     const store = await openStore(engine);
     await add(store, 1);
     await drain(store);

@@ -18,7 +18,7 @@ describe("an audit entry", () => {
     expect(row?.value).toMatchObject({ kind: "audit", subject: "client-1", body: entry });
   });
 
-  it("is not there when what it records was refused", async () => {
+  it("is not written when the change is rejected", async () => {
     const { records, clock } = await openStore(embedded);
     const client = insert(clients, { key: "client-1", value: { name: "an agent" } });
     await records.commit([client]);
@@ -26,7 +26,7 @@ describe("an audit entry", () => {
     expect(await records.list(unsealedAudit, { limit: 10 })).toEqual([]);
   });
 
-  it("stands twice when the same was done twice in one instant", async () => {
+  it("is written twice for two equal changes in one instant", async () => {
     const { records, clock } = await openStore(embedded);
     await records.commit([...audited(entry, clock.now), ...audited(entry, clock.now)]);
     expect(await records.list(unsealedAudit, { limit: 10 })).toHaveLength(2);

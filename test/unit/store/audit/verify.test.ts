@@ -82,7 +82,7 @@ describe("the verification of the audit chain", () => {
     });
   });
 
-  it("counts rows that wait to be chained", async () => {
+  it("counts rows that are not chained yet", async () => {
     const store = await tenRows();
     await add(store, 2);
     await sealAudit(store.records, () => store.clock.now);
@@ -90,13 +90,13 @@ describe("the verification of the audit chain", () => {
     expect(await verifyAudit(store)).toMatchObject({ rows: 12, unsealed: 3, problems: [] });
   });
 
-  it("tells how far it is", async () => {
+  it("reports progress", async () => {
     const seen: (readonly number[])[] = [];
     await verifyAudit(await tenRows(), (...progress) => seen.push(progress));
     expect(seen).toEqual([[10, 10]]);
   });
 
-  it("takes rows that retention removed for removed by retention, and no others", async () => {
+  it("accepts rows removed by retention, and no other gaps", async () => {
     const store = await tenRows();
     await applyRetention(store, store.clock.now);
     expect(await verifyAudit(store)).toMatchObject({ rows: 10, firstPosition: 1, problems: [] });
@@ -113,7 +113,7 @@ describe("the verification of the audit chain", () => {
     expect((await verifyAudit(store)).problems).toEqual(["Row 11 is missing."]);
   });
 
-  it("accepts that retention was interrupted, and that it removed everything", async () => {
+  it("accepts an interrupted retention, and one that removed everything", async () => {
     const store = await tenRows();
     store.clock.now += 401 * DAY_MS;
     const { records, archive } = store;
@@ -131,7 +131,7 @@ describe("the verification of the audit chain", () => {
     expect(await verifyAudit(store)).toMatchObject({ firstPosition: 11, problems: [] });
   });
 
-  it("is not misled by a process that removes less than another did", async () => {
+  it("accepts a process that removes less than another did", async () => {
     const store = await tenRows();
     const { records, archive, clock } = store;
     const fifth = await archive.read("audit", { order: "oldest", limit: 5 });
@@ -144,7 +144,7 @@ describe("the verification of the audit chain", () => {
     expect(await verifyAudit(store)).toMatchObject({ firstPosition: 11, problems: [] });
   });
 
-  it("goes on while rows are written, moved and removed by retention", async () => {
+  it("continues while rows are written, chained and removed by retention", async () => {
     const store = await openStore(embedded);
     await add(store, 1_500);
     await seal(store);
@@ -175,12 +175,12 @@ describe("the verification of a chain that was tampered with", () => {
     return (await verifyAudit(store)).problems;
   };
 
-  it("finds a row whose content was changed", async () => {
+  it("reports a row with changed content", async () => {
     const change = changed(4, (entry) => ({ ...entry, actor: "somebody else" }));
     expect(await problemsAfter(change)).toEqual(["Row 4 was changed: it does not fit its hash."]);
   });
 
-  it("finds a row whose subject or instant was changed", async () => {
+  it("reports a row with a changed subject or instant", async () => {
     const subject = (rows: readonly HistoryRow[]) =>
       rows.map((row, index) => (index === 5 ? { ...row, subject: "row 1" } : row));
     expect(await problemsAfter(subject)).toEqual(["Row 6 was changed: it does not fit its hash."]);
@@ -192,7 +192,7 @@ describe("the verification of a chain that was tampered with", () => {
     ]);
   });
 
-  it("finds a row that was made anew, hash and all", async () => {
+  it("reports a forged row with a recomputed hash", async () => {
     const middle = ([...rows]: readonly HistoryRow[]) =>
       rows.with(4, forged(rows[4] as HistoryRow, rows[3] as HistoryRow));
     expect(await problemsAfter(middle)).toEqual([
@@ -205,7 +205,7 @@ describe("the verification of a chain that was tampered with", () => {
     ]);
   });
 
-  it("finds rows that were removed at the beginning, in the middle and at the end", async () => {
+  it("reports rows removed at the start, in the middle and at the end", async () => {
     expect(await problemsAfter((rows) => rows.slice(2))).toEqual(["Rows 1 to 2 are missing."]);
     expect(await problemsAfter((rows) => rows.toSpliced(4, 1))).toEqual(["Row 5 is missing."]);
     expect(await problemsAfter((rows) => rows.slice(0, 7))).toEqual([
@@ -214,7 +214,7 @@ describe("the verification of a chain that was tampered with", () => {
     expect(await problemsAfter(() => [])).toEqual(["Rows 1 to 10 are missing at the end."]);
   });
 
-  it("finds rows that were inserted", async () => {
+  it("reports inserted rows", async () => {
     const plain = (rows: readonly HistoryRow[]) => [
       ...rows,
       { ...(rows[3] as HistoryRow), id: "other", text: JSON.stringify({ action: "inserted" }) },
@@ -239,7 +239,7 @@ describe("the verification of a chain that was tampered with", () => {
     ]);
   });
 
-  it("finds rows that changed places", async () => {
+  it("reports swapped rows", async () => {
     const swapped = ([...rows]: readonly HistoryRow[]) => {
       const [third, sixth] = [rows[2] as HistoryRow, rows[5] as HistoryRow];
       const moved = (row: HistoryRow, { at, id }: HistoryRow) => ({ ...row, at, id });
@@ -253,7 +253,7 @@ describe("the verification of a chain that was tampered with", () => {
     ]);
   });
 
-  it("finds a head that was set back or removed", async () => {
+  it("reports a head that was set back or removed", async () => {
     const store = await tenRows();
     const [fifth] = (await store.archive.read("audit", { order: "oldest", limit: 5 })).slice(-1);
     if (fifth === undefined) throw new Error("there are ten rows");
@@ -264,7 +264,7 @@ describe("the verification of a chain that was tampered with", () => {
     expect((await verifyAudit(store)).problems).toEqual([told.replace("row 5", "row 0")]);
   });
 
-  it("tells at most 100 problems", async () => {
+  it("lists at most 100 problems", async () => {
     const store = await openStore(embedded);
     await add(store, 120);
     await seal(store);
@@ -272,7 +272,7 @@ describe("the verification of a chain that was tampered with", () => {
     expect((await verifyAudit(store)).problems).toHaveLength(100);
   });
 
-  it("finds a first row that does not follow from the last that retention removed", async () => {
+  it("reports a first row that does not follow the last one removed by retention", async () => {
     const store = await openStore(embedded);
     await add(store, 3);
     await seal(store);

@@ -87,14 +87,14 @@ async function loadRefused(store: Store, file: string): Promise<Error> {
 }
 
 describe("a backup", () => {
-  it("gives every row of the store back as it was", async () => {
+  it("restores every row of the store unchanged", async () => {
     const { store, file, facts } = await backedUp();
     expect(await readAll(file)).toEqual(await dumped(store));
     expect(facts.rows).toEqual({ record: 3, archive: 1_200 });
     expect((await openBackup(file)).identity).toEqual(store.identity);
   });
 
-  it("loads into another store, which then is equal and has the identity", async () => {
+  it("loads into another store, which then has equal content and the identity", async () => {
     const { store, file } = await backedUp();
     const { store: other } = await openStore(model);
     const { identity, batches } = await openBackup(file);
@@ -103,13 +103,13 @@ describe("a backup", () => {
     expect(other.identity).toEqual(store.identity);
   });
 
-  it("is for its owner only, and leaves nothing else behind", async () => {
+  it("is readable by its owner only, and leaves no other files behind", async () => {
     const { file } = await backedUp();
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
   });
 
-  it("never takes the place of a file that comes while it is written", async () => {
+  it("never overwrites a file that appears while it is written", async () => {
     const { store, now } = await filledStore();
     const file = newFile();
     const onProgress = () => writeFileSync(file, "mine");
@@ -118,7 +118,7 @@ describe("a backup", () => {
     expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
   });
 
-  it("never takes the place of a link that leads nowhere", async () => {
+  it("never overwrites a dangling link", async () => {
     const { store, now } = await filledStore();
     const file = newFile();
     symlinkSync(join(folder, "nowhere"), file);
@@ -126,7 +126,7 @@ describe("a backup", () => {
     expect(lstatSync(file).isSymbolicLink()).toBe(true);
   });
 
-  it("is not written when it could not be read again", async () => {
+  it("is not written when it would not be readable", async () => {
     const { store } = await openStore(model);
     const text = JSON.stringify("x".repeat(64 * 1024 * 1024));
     const row: DumpRow = { table: "archive", kind: "k", at: 1, id: "long", subject: null, text };
@@ -140,7 +140,7 @@ describe("a backup", () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it("never takes the place of a file", async () => {
+  it("never overwrites a file", async () => {
     const { store, now, file } = await backedUp();
     const before = readFileSync(file);
     await expect(writeBackup({ store, file, now }, quiet)).rejects.toThrow(
@@ -149,7 +149,7 @@ describe("a backup", () => {
     expect(readFileSync(file)).toEqual(before);
   });
 
-  it("says where it could not be written", async () => {
+  it("reports a path that is not writable", async () => {
     const { store, now } = await filledStore();
     const file = join(folder, "absent", "b.gz");
     await expect(writeBackup({ store, file, now }, quiet)).rejects.toThrow(
@@ -157,7 +157,7 @@ describe("a backup", () => {
     );
   });
 
-  it("leaves nothing when the store fails half-way", async () => {
+  it("leaves no file behind when the store fails halfway", async () => {
     const { store, now } = await filledStore();
     const file = newFile();
     const failing: Store = {
@@ -181,7 +181,7 @@ describe("a backup", () => {
     expect(await readAll(file)).toEqual([]);
   });
 
-  it("is written and checked with progress up to the end", async () => {
+  it("reports progress to the end while it is written and checked", async () => {
     const { store, now } = await filledStore();
     const file = newFile();
     const told: number[] = [];
@@ -238,7 +238,7 @@ describe("a damaged backup", () => {
     },
   );
 
-  it("is refused wherever its bytes were cut", async () => {
+  it("is rejected wherever it is truncated", async () => {
     const { file } = await backedUp();
     const whole = readFileSync(file);
     for (let length = 0; length < whole.length; length += 97) {
@@ -248,7 +248,7 @@ describe("a damaged backup", () => {
     }
   });
 
-  it("is refused wherever a bit was flipped in what is compressed", async () => {
+  it("is rejected wherever a bit of the compressed data is flipped", async () => {
     const { file } = await backedUp();
     const whole = readFileSync(file);
     // The first ten bytes (RFC 1952, 2.3) hold no data: a time and a system that nobody reads.
@@ -261,7 +261,7 @@ describe("a damaged backup", () => {
     }
   });
 
-  it("with a zeroed header, and a file of something else, are refused by name", async () => {
+  it("with a zeroed header is rejected by name, like any other file", async () => {
     const { file } = await backedUp();
     const zeroed = newFile();
     writeFileSync(zeroed, readFileSync(file).fill(0, 0, 100));

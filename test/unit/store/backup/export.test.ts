@@ -70,7 +70,7 @@ async function all<T extends { readonly name: string }>(store: Store, from: T) {
 }
 
 describe("an export", () => {
-  it("is a sorted, readable JSON document of the records, without work under way", async () => {
+  it("is a sorted, readable JSON document of the records, without pending jobs", async () => {
     const opened = await openStore(model);
     await fill(opened);
     const file = await exported(opened);
@@ -121,7 +121,7 @@ describe("an export", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it("of an empty store is a document too, and never takes the place of a file", async () => {
+  it("of an empty store is a document too, and never overwrites a file", async () => {
     const opened = await openStore(model);
     const file = await exported(opened);
     expect(JSON.parse(readFileSync(file, "utf8")).collections).toEqual({});
@@ -131,7 +131,7 @@ describe("an export", () => {
 });
 
 describeStores("an import", (engine) => {
-  it("gives the records of an export back, in another store", async () => {
+  it("restores the records of an export in another store", async () => {
     const from = await openStore(engine);
     await fill(from);
     const to = await openStore(engine);
@@ -177,7 +177,7 @@ describeStores("an import", (engine) => {
     ]);
   });
 
-  it.skipIf(engine === model)("takes 20,000 records in one commit", async () => {
+  it.skipIf(engine === model)("commits 20,000 records at once", async () => {
     const opened = await openStore(engine);
     const records = Array.from({ length: 20_000 }, (_, at) => [`k${at}`, { value: at }]);
     const file = await exported(opened);
@@ -188,8 +188,8 @@ describeStores("an import", (engine) => {
   });
 });
 
-describe("a document that is no good export", () => {
-  it("is refused unread when it has more than 64 MiB", async () => {
+describe("an invalid export document", () => {
+  it("is rejected unread when it exceeds 64 MiB", async () => {
     const { store } = await openStore(model);
     const file = newFile();
     writeFileSync(file, "{}");
@@ -250,7 +250,7 @@ describe("a document that is no good export", () => {
   });
 });
 
-describe("the place of a fault in JSON", () => {
+describe("the position of a JSON error", () => {
   it.each([
     ["", 1, 1],
     ["{", 1, 2],

@@ -41,7 +41,7 @@ function damage(folder: string, text: string, other: string): void {
 const verified = (store: Store) => verifyStore(store, () => {});
 
 describe("the verification of an embedded store", () => {
-  it("counts every row of one that is whole", async () => {
+  it("counts every row of an intact store", async () => {
     const store = await openIn(await closedStore());
     expect(await verified(store)).toMatchObject({
       records: { "audit-chain": 1, pages: 301 },
@@ -51,7 +51,7 @@ describe("the verification of an embedded store", () => {
     });
   });
 
-  it("names the file and the row of a record that was changed on disk", async () => {
+  it("names the file and row of a record that was changed on disk", async () => {
     const folder = await closedStore();
     damage(folder, '{"at":150,', '{"at":151,');
     const store = await openIn(folder);
@@ -62,7 +62,7 @@ describe("the verification of an embedded store", () => {
     ]);
   });
 
-  it("names an archive row that was changed on disk, and reads the chain of audit rows all the same", async () => {
+  it("names an archive row that was changed on disk, and still reads the audit chain", async () => {
     const folder = await closedStore();
     damage(folder, '{"bar":1999,', '{"bar":1998,');
     const { problems, records, audit } = await verified(await openIn(folder));
@@ -74,7 +74,7 @@ describe("the verification of an embedded store", () => {
     expect(audit).toMatchObject({ rows: AUDIT_ROWS, problems: [] });
   });
 
-  it("says that the chain of audit rows cannot be read where one of them was changed on disk", async () => {
+  it("reports that the audit chain is unreadable where one of its rows was changed on disk", async () => {
     const folder = await closedStore();
     damage(folder, '"target":"page 20"', '"target":"page 21"');
     const { problems, audit } = await verified(await openIn(folder));
@@ -82,7 +82,7 @@ describe("the verification of an embedded store", () => {
     expect(audit).toMatchObject({ rows: 0, lastPosition: undefined });
   });
 
-  it("names at most 100 rows that are not as they should be", async () => {
+  it("names at most 100 faulty rows", async () => {
     const store = await openIn(await closedStore());
     const rows = (await dumped(store)).map((row): DumpRow => ({ ...row, text: "{" }));
     const dump = () => inBatches(rows, 100);

@@ -70,13 +70,13 @@ describe("a backup of version 1", () => {
     expect(attempts).toEqual([ATTEMPT]);
   });
 
-  it("has the rows of its outbox in the archive once", async () => {
+  it("has each row of its outbox in the archive once", async () => {
     const { records, archive } = await restored(backupOf(ROWS));
     expect(await archive.read(EVENT.kind, { order: "oldest", limit: 9 })).toEqual([EVENT]);
     expect(await records.list(collection("outbox"), { limit: 9 })).toEqual([]);
   });
 
-  it("has audit rows of its outbox that wait to be chained", async () => {
+  it("has audit rows of its outbox that are not chained yet", async () => {
     const store = await restored(backupOf(ROWS));
     const waiting = await store.records.list(unsealedAudit, { limit: 9 });
     expect(waiting.map(({ value }) => value)).toEqual([WAITING]);

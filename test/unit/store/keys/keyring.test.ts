@@ -40,7 +40,7 @@ async function actions({ records, archive, clock }: TestStore): Promise<readonly
 }
 
 describeStores("the keyring", (engine) => {
-  it("makes one key of every use at the first start, and finds them at the next", async () => {
+  it("creates one key of every use at the first start, and finds them at the next", async () => {
     const store = await openStore(engine);
     expect(await holdsKeys(store.records)).toBe(false);
     const first = await open(store);
@@ -50,7 +50,7 @@ describeStores("the keyring", (engine) => {
     for (const use of uses) expect(again.keys(use)).toEqual(first.keys(use));
   });
 
-  it("records that keys were made", async () => {
+  it("audits the creation of keys", async () => {
     const store = await openStore(engine);
     const keyring = await open(store);
     expect(await actions(store)).toEqual(
@@ -63,7 +63,7 @@ describeStores("the keyring", (engine) => {
     );
   });
 
-  it("makes the key of a use that came later for a store from before", async () => {
+  it("creates the key of a new use for an older store", async () => {
     const store = await openStore(engine);
     const before = kids(await open(store));
     const key = "token-signing-rsa:1";
@@ -73,7 +73,7 @@ describeStores("the keyring", (engine) => {
     expect(kids(after).filter((kid) => before.includes(kid))).toHaveLength(5);
   });
 
-  it("gives processes that start at the same time the same keys", async () => {
+  it("gives the same keys to processes that start concurrently", async () => {
     const store = await openStore(engine);
     const beside = engine.isShared
       ? [await store.openBeside(), await store.openBeside()]
@@ -88,7 +88,7 @@ describeStores("the keyring", (engine) => {
     expect(others).toEqual([first, first]);
   });
 
-  it("makes keys that sign, and that others cannot verify for", async () => {
+  it("creates keys that sign, and verify for their own use only", async () => {
     const keyring = await open(await openStore(engine));
     const [{ jwk, kid }] = keyring.keys("token-signing");
     expect(jwk).toMatchObject({ kty: "EC", crv: "P-256", alg: "ES256", use: "sig", kid });
@@ -109,7 +109,7 @@ describeStores("the keyring", (engine) => {
     }
   });
 
-  it("keeps nothing secret in plain", async () => {
+  it("stores no secret in plain text", async () => {
     const store = await openStore(engine);
     const keyring = await open(store);
     const text = JSON.stringify(await dumped(store.store));
@@ -122,7 +122,7 @@ describeStores("the keyring", (engine) => {
     expect(text).toContain(keyring.keys("token-signing")[0].kid);
   });
 
-  it("says what to do when the master key is another, and changes nothing", async () => {
+  it("explains a wrong master key, and changes nothing", async () => {
     const store = await openStore(engine);
     await open(store);
     const before = await dumped(store.store);
@@ -132,7 +132,7 @@ describeStores("the keyring", (engine) => {
     expect(await dumped(store.store)).toEqual(before);
   });
 
-  it("does not take one key for another that was put in its place", async () => {
+  it("rejects a key that was swapped for another", async () => {
     const store = await openStore(engine);
     await open(store);
     const cookie = await stored(store.records, "cookie-signing");
@@ -142,7 +142,7 @@ describeStores("the keyring", (engine) => {
     await expect(open(store)).rejects.toThrow("another master key");
   });
 
-  it("puts a new key first and keeps the one before", async () => {
+  it("places a new key first and preserves the previous one", async () => {
     const store = await openStore(engine);
     const keyring = await open(store);
     const [old] = keyring.keys("cookie-signing");
@@ -164,7 +164,7 @@ describeStores("the keyring", (engine) => {
     });
   });
 
-  it("tells the other processes, which then have the same keys", async () => {
+  it("notifies the other processes, which then have the same keys", async () => {
     const store = await openStore(engine);
     const beside = engine.isShared ? await store.openBeside() : store;
     const [one, other] = [await open(store), await open(beside)];
@@ -175,7 +175,7 @@ describeStores("the keyring", (engine) => {
     expect(kids(other)).toEqual(kids(one));
   });
 
-  it("tells no listener when nothing has changed, nor one that stopped", async () => {
+  it("notifies no listener when nothing has changed, nor a removed one", async () => {
     const keyring = await open(await openStore(engine));
     let changes = 0;
     const stop = keyring.onChange(() => {
@@ -187,7 +187,7 @@ describeStores("the keyring", (engine) => {
     expect(changes).toBe(0);
   });
 
-  it("keeps what it read last when an earlier answer comes late", async () => {
+  it("preserves the newest state when an earlier read ends late", async () => {
     const store = await openStore(engine);
     const { records } = store;
     const late: (() => void)[] = [];
@@ -214,7 +214,7 @@ describeStores("the keyring", (engine) => {
     expect(keyring.keys("cookie-signing")[0].kid).toBe(kid);
   });
 
-  it("rotates as often as it was asked to by several at once", async () => {
+  it("rotates once for each of several concurrent requests", async () => {
     const store = await openStore(engine);
     const records = slowed(store.records);
     const rings = await Promise.all([1, 2, 3].map(() => open({ records, clock: store.clock })));
@@ -251,7 +251,7 @@ describeStores("the keyring", (engine) => {
     expect(removed).toHaveLength(5);
   });
 
-  it("leaves the keys of a later version alone", async () => {
+  it("ignores the keys of a later version", async () => {
     const store = await openStore(engine);
     const keyring = await open(store);
     const { value } = await stored(store.records, "cookie-signing");
@@ -263,7 +263,7 @@ describeStores("the keyring", (engine) => {
     expect(await store.records.get(keyRecords, "later:1")).toBeDefined();
   });
 
-  it("hashes addresses the same in every process of a store, and differently in another", async () => {
+  it("hashes addresses equally in every process of a store, and differently in another", async () => {
     const store = await openStore(engine);
     const [one, same, other] = [
       await open(store),

@@ -22,7 +22,7 @@ function newFolder(): string {
 const atFirst = { fromEnv: undefined, holdsKeys: false };
 
 describe("the master key", () => {
-  it("is what MASTER_KEY says, in either base64 alphabet, and no file is made", () => {
+  it("is MASTER_KEY, in either base64 alphabet, without a file", () => {
     const folder = newFolder();
     const key = Buffer.alloc(32, 0xfb);
     for (const encoding of ["base64", "base64url"] as const) {
@@ -32,7 +32,7 @@ describe("the master key", () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  it("is refused when MASTER_KEY is no 32 bytes in base64", () => {
+  it("is rejected when MASTER_KEY is not 32 bytes in base64", () => {
     const short = randomBytes(31).toString("base64");
     const long = randomBytes(33).toString("base64");
     for (const fromEnv of ["", "secret", short, long, "*".repeat(43), "ab".repeat(32)]) {
@@ -41,7 +41,7 @@ describe("the master key", () => {
     }
   });
 
-  it("is made at the first start, for the owner only, and read at the next", () => {
+  it("is created at the first start, for the owner only, and read at the next", () => {
     const folder = newFolder();
     const key = readMasterKey({ ...atFirst, folder });
     expect(key).toHaveLength(32);
@@ -52,7 +52,7 @@ describe("the master key", () => {
     expect(readMasterKey({ ...atFirst, folder: newFolder() })).not.toEqual(key);
   });
 
-  it("is not made up when the store holds keys already", () => {
+  it("is not created when the store already holds keys", () => {
     const folder = newFolder();
     const file = join(folder, "master.key");
     const read = () => readMasterKey({ ...atFirst, folder, holdsKeys: true });
@@ -60,7 +60,7 @@ describe("the master key", () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it("is refused while others can read the file", () => {
+  it("is rejected while others can read the file", () => {
     const folder = newFolder();
     readMasterKey({ ...atFirst, folder });
     const file = join(folder, "master.key");
@@ -68,7 +68,7 @@ describe("the master key", () => {
     expect(() => readMasterKey({ ...atFirst, folder })).toThrow(`run chmod 600 ${file}`);
   });
 
-  it("is refused when the file is damaged, and left as it is", () => {
+  it("is rejected when the file is damaged, which stays unchanged", () => {
     const folder = newFolder();
     readMasterKey({ ...atFirst, folder });
     const file = join(folder, "master.key");
@@ -79,7 +79,7 @@ describe("the master key", () => {
     }
   });
 
-  it("is the same for processes that start at the same time", async () => {
+  it("is the same for processes that start concurrently", async () => {
     const folder = newFolder();
     const module = new URL("../../../../src/store/keys/master-key.ts", import.meta.url);
     const source = `

@@ -15,7 +15,7 @@ describe("the vault", () => {
     fc.assert(property, { seed: 3 });
   });
 
-  it("seals the same text differently each time, and shows nothing of it", () => {
+  it("seals the same text differently each time, and discloses nothing of it", () => {
     const sealed = Array.from({ length: 100 }, () => vault.seal("secret", "here"));
     expect(new Set(sealed).size).toBe(100);
     expect(sealed[0]).toMatch(/^v1\.[\w-]+$/);
@@ -28,7 +28,7 @@ describe("the vault", () => {
     expect(() => vault.open(sealed, "there")).toThrow();
   });
 
-  it("does not open what was changed, cut or is no sealed value", () => {
+  it("does not open a changed, truncated or foreign value", () => {
     const sealed = vault.seal("secret", "here");
     const bytes = Buffer.from(sealed.slice(3), "base64url");
     for (let at = 0; at < bytes.length; at++) {

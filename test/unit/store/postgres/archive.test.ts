@@ -23,7 +23,7 @@ const [january, february, march] = [0, 1, 2].map((month) => Date.UTC(2024, month
 ];
 
 describePostgres("the archive by months", (server) => {
-  it("has a partition for each month in which something happened, in UTC", async () => {
+  it("has a partition for each month with rows, in UTC", async () => {
     const url = await server().createDatabase();
     const { archive } = await open({ url });
     await archive.append([row(february - 1), row(february), row(Date.UTC(1929, 9, 24))]);
@@ -31,7 +31,7 @@ describePostgres("the archive by months", (server) => {
     expect(await monthsOf(url)).toEqual(["192910", "202401", "202402"]);
   });
 
-  it("makes it once when many processes need it at once", async () => {
+  it("creates a partition once when many processes need it concurrently", async () => {
     const url = await server().createDatabase();
     const stores = await Promise.all([open({ url }), open({ url }), open({ url })]);
     const rows = Array.from({ length: 36 }, (_, month) => row(Date.UTC(2020, month)));
@@ -42,7 +42,7 @@ describePostgres("the archive by months", (server) => {
     expect(await monthsOf(url)).toHaveLength(36);
   });
 
-  it("makes it while a reader has the archive open", async () => {
+  it("creates a partition while a reader has the archive open", async () => {
     const url = await server().createDatabase();
     const { archive, dump } = await open({ url });
     await archive.append([row(january)]);
@@ -53,7 +53,7 @@ describePostgres("the archive by months", (server) => {
     await reading.return?.();
   });
 
-  it("drops a month that holds nothing else, and deletes from one that does", async () => {
+  it("drops a month without other rows, and deletes from one with others", async () => {
     const url = await server().createDatabase();
     const { archive } = await open({ url });
     await archive.append([
@@ -68,7 +68,7 @@ describePostgres("the archive by months", (server) => {
     expect(await monthsOf(url)).toEqual(["202401", "202402", "202403"]);
   });
 
-  it("deletes the rows of a month that a reader keeps from being dropped", async () => {
+  it("deletes the rows of a month when a reader prevents the drop", async () => {
     const url = await server().createDatabase();
     const { archive } = await open({ url });
     await archive.append([row(january), row(march)]);
@@ -81,7 +81,7 @@ describePostgres("the archive by months", (server) => {
     expect(await archive.read("audit", { order: "oldest", limit: 9 })).toEqual([row(march)]);
   });
 
-  it("prunes more rows than go in one step", async () => {
+  it("prunes more rows than fit in one step", async () => {
     const { archive } = await open({ url: await server().createDatabase() });
     const rows = Array.from({ length: 12_000 }, (_, at) => row(january + at));
     await archive.append([...rows, row(january, "delivery")]);
@@ -89,7 +89,7 @@ describePostgres("the archive by months", (server) => {
     expect(await archive.read("audit", { order: "oldest", limit: 9 })).toHaveLength(1);
   });
 
-  it("holds the longest names, and none that is longer in bytes", async () => {
+  it("accepts the longest names, and none that is longer in bytes", async () => {
     const { archive } = await open({ url: await server().createDatabase() });
     // 1,000 bytes that cannot be packed.
     const name = (from: number) =>
@@ -104,7 +104,7 @@ describePostgres("the archive by months", (server) => {
     }
   });
 
-  it("takes no instant outside the years from 1 to 9999, nor a part of a millisecond", async () => {
+  it("rejects instants outside the years 1 to 9999, and fractions of a millisecond", async () => {
     const { archive } = await open({ url: await server().createDatabase() });
     const bounds = [Date.parse("0001-01-01T00:00:00Z"), Date.parse("9999-12-31T23:59:59.999Z")];
     expect(await archive.append(bounds.map((at) => row(at)))).toBe(2);

@@ -32,7 +32,7 @@ describeOwnPostgres("a database whose commits do not wait for the disk", (server
     expect(new Set(states.map((state) => JSON.stringify(state))).size).toBe(works.length);
   });
 
-  it("is warned of when the server does not wait at all", async () => {
+  it("causes a warning when the server does not flush at all", async () => {
     const warnings: string[] = [];
     const url = await server().createDatabase();
     await open({ url, onWarning: (text) => warnings.push(text) });

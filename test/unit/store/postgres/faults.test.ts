@@ -85,9 +85,9 @@ async function endListening(url: string): Promise<number> {
   return ended.length;
 }
 
-describeOwnPostgres("a database that is away for a while", (server) => {
+describeOwnPostgres("a temporarily unavailable database", (server) => {
   it.each(["fast", "immediate"] as const)(
-    "loses nothing, does nothing twice and refuses nothing over a restart: %s",
+    "neither loses, repeats nor rejects an operation over a restart: %s",
     async (how) => {
       const store = await open({
         url: await server().createDatabase(),
@@ -103,7 +103,7 @@ describeOwnPostgres("a database that is away for a while", (server) => {
     },
   );
 
-  it("applies a commit once whose answer got lost", async () => {
+  it("applies a commit once when its answer is lost", async () => {
     const proxy = await startProxy(await server().createDatabase());
     const { records } = await open({ url: proxy.url, budgetMs: PATIENT_MS });
     expect(await records.commit([put(pages, { key: "a", value: 1 })])).toBe(true);
@@ -114,7 +114,7 @@ describeOwnPostgres("a database that is away for a while", (server) => {
     expect(await records.commit(steps)).toBe(false);
   });
 
-  it("counts rows once of which the answer got lost", async () => {
+  it("counts rows once when the answer is lost", async () => {
     const proxy = await startProxy(await server().createDatabase());
     const { archive } = await open({ url: proxy.url, budgetMs: PATIENT_MS });
     await archive.append([{ kind: "k", at: 0, id: "warm", body: 1 }]);
@@ -127,7 +127,7 @@ describeOwnPostgres("a database that is away for a while", (server) => {
   });
 });
 
-describePostgres("a database that takes everything and answers nothing", (server) => {
+describePostgres("a database that accepts connections but does not answer", (server) => {
   const works: readonly [string, (store: Store) => Promise<unknown>][] = [
     ["get", ({ records }) => records.get(pages, "a")],
     ["list", ({ records }) => records.list(pages, { limit: 1 })],
@@ -140,7 +140,7 @@ describePostgres("a database that takes everything and answers nothing", (server
     ["counts", (store) => store.counts()],
   ];
 
-  it("makes every work a problem soon, and is used again when it is back", async () => {
+  it("fails every operation soon, and is used again when it recovers", async () => {
     const proxy = await startProxy(await server().createDatabase());
     const store = await open({ url: proxy.url, budgetMs: IMPATIENT_MS });
     for (const [, work] of works) await work(store);
@@ -158,7 +158,7 @@ describePostgres("a database that takes everything and answers nothing", (server
     expect((await store.records.get(pages, "b"))?.value).toBe(1);
   });
 
-  it("never does later what was refused, though it comes through in the end", async () => {
+  it("never applies later what was rejected, even if it arrives", async () => {
     const proxy = await startProxy(await server().createDatabase());
     const { records } = await open({ url: proxy.url, budgetMs: IMPATIENT_MS });
     await records.commit([put(pages, { key: "a", value: 1 })]);
@@ -170,7 +170,7 @@ describePostgres("a database that takes everything and answers nothing", (server
     expect(await records.commit([insert(pages, { key: "c", value: 1 })])).toBe(true);
   });
 
-  it("tells callers nothing about statements", async () => {
+  it("discloses no statements to callers", async () => {
     const proxy = await startProxy(await server().createDatabase());
     const { records } = await open({ url: proxy.url, budgetMs: IMPATIENT_MS });
     proxy.swallow();
@@ -179,7 +179,7 @@ describePostgres("a database that takes everything and answers nothing", (server
     expect(JSON.stringify(error)).not.toMatch(/select|market_signal/);
   });
 
-  it("is listened to again when it is back, though the old connection stays silent", async () => {
+  it("is listened to again when it recovers, although the old connection stays silent", async () => {
     const url = await server().createDatabase();
     const proxy = await startProxy(url);
     const { records } = await open({ url: proxy.url, budgetMs: IMPATIENT_MS });
@@ -192,8 +192,8 @@ describePostgres("a database that takes everything and answers nothing", (server
   });
 });
 
-describePostgres("a database in which another has the lock", (server) => {
-  it("never does later what was refused", async () => {
+describePostgres("a database locked by another session", (server) => {
+  it("never applies later what was rejected", async () => {
     const url = await server().createDatabase();
     const { records } = await open({ url, budgetMs: IMPATIENT_MS });
     const other = new Client({ connectionString: url });
@@ -209,7 +209,7 @@ describePostgres("a database in which another has the lock", (server) => {
 });
 
 describePostgres("announcements", (server) => {
-  it("are heard again after their connection was ended", async () => {
+  it("arrive again after their connection was terminated", async () => {
     const url = await server().createDatabase();
     const warnings: string[] = [];
     const { records } = await open({ url, onWarning: (text) => warnings.push(text) });
@@ -220,14 +220,14 @@ describePostgres("announcements", (server) => {
     expect(warnings.filter((text) => /announcements/.test(text))).toHaveLength(1);
   });
 
-  it("are refused when they are too long for PostgreSQL, with the whole commit", async () => {
+  it("are rejected when they are too long for PostgreSQL, with the whole commit", async () => {
     const { records } = await open({ url: await server().createDatabase() });
     const steps = [put(pages, { key: "a", value: 1 }), announce("topic", "x".repeat(8_000))];
     await expect(records.commit(steps)).rejects.toThrow(RangeError);
     expect(await records.get(pages, "a")).toBeUndefined();
   });
 
-  it("survive what others send on their channel", async () => {
+  it("survive foreign notifications on their channel", async () => {
     const url = await server().createDatabase();
     const { records } = await open({ url });
     const heard = new Promise((resolve) => records.onAnnounce("topic", resolve));
@@ -238,8 +238,8 @@ describePostgres("announcements", (server) => {
   });
 });
 
-describePostgres("commits of many callers", (server) => {
-  it("go in batches, in which each stands for itself", async () => {
+describePostgres("concurrent commits of many callers", (server) => {
+  it("are batched, and succeed or fail separately", async () => {
     const { records } = await open({ url: await server().createDatabase() });
     const numbers = Array.from({ length: 500 }, (_, at) => at);
     const held = await Promise.all(
@@ -256,7 +256,7 @@ describePostgres("commits of many callers", (server) => {
     expect(await records.list(pages, { limit: 1_000 })).toHaveLength(50);
   });
 
-  it("are not harmed by one that PostgreSQL cannot take", async () => {
+  it("are unaffected by one that PostgreSQL rejects", async () => {
     const url = await server().createDatabase();
     const { records } = await open({ url });
     await sql(url, "alter table market_signal.record add check (key <> 'refused')");

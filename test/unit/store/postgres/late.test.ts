@@ -28,8 +28,8 @@ async function untilIdle(url: string): Promise<void> {
   while ((await sql(url, busy)).length > 0);
 }
 
-describePostgres("work that began in time and ends late", (server) => {
-  it("is undone, whether a commit of few or of many operations, or rows", async () => {
+describePostgres("an operation that starts in time and exceeds its deadline", (server) => {
+  it("is rolled back, for commits of few or many operations and for rows", async () => {
     const url = await server().createDatabase();
     const { records, archive, counts } = await open({ url, budgetMs: IMPATIENT_MS });
     await sql(url, slow("record", 0.6));
@@ -48,7 +48,7 @@ describePostgres("work that began in time and ends late", (server) => {
     expect(await records.commit([insert(pages, { key: "quick", value: 1 })])).toBe(true);
   });
 
-  it("is undone when another session has the table for a while", async () => {
+  it("is rolled back when another session locks the table for a while", async () => {
     const url = await server().createDatabase();
     const { records } = await open({ url, budgetMs: IMPATIENT_MS });
     await records.commit([put(pages, { key: "warm", value: 1 })]);
@@ -63,7 +63,7 @@ describePostgres("work that began in time and ends late", (server) => {
     expect(await records.list(pages, { limit: 9 })).toHaveLength(1);
   });
 
-  it("is done when it is large, since that has more time", async () => {
+  it("is committed when it is large, since that has a longer deadline", async () => {
     const url = await server().createDatabase();
     const { records } = await open({ url, budgetMs: IMPATIENT_MS });
     await sql(url, slow("record", 0.6));
@@ -73,8 +73,8 @@ describePostgres("work that began in time and ends late", (server) => {
   });
 });
 
-describePostgres("a batch that is refused at its second try", (server) => {
-  it("was done once, when it was done at the first", async () => {
+describePostgres("a batch that is rejected at its second attempt", (server) => {
+  it("was applied once if the first attempt succeeded", async () => {
     const url = await server().createDatabase();
     const proxy = await startProxy(url);
     const { records } = await open({ url: proxy.url, budgetMs: 5_000 });

@@ -36,7 +36,7 @@ const REPLACED = {
 };
 
 describePostgres("a store that another process replaces by a copy", (server) => {
-  it("takes nothing that waited meanwhile, and goes on with the copy", async () => {
+  it("discards queued operations, and continues with the copy", async () => {
     const url = await server().createDatabase();
     const [store, other] = await Promise.all([open({ url, budgetMs: 20_000 }), open({ url })]);
     const { records, archive } = store;
@@ -61,8 +61,8 @@ describePostgres("a store that another process replaces by a copy", (server) => 
   });
 });
 
-describePostgres("a store that was replaced while a process did nothing", (server) => {
-  it("takes the next commit of that process for one of the store before", async () => {
+describePostgres("a store that was replaced while a process was idle", (server) => {
+  it("rejects the next commit of that process as one of the previous store", async () => {
     const url = await server().createDatabase();
     const [store, other] = await Promise.all([open({ url }), open({ url })]);
     await other.load(other.identity, each(await copyOf(other)));
@@ -73,7 +73,7 @@ describePostgres("a store that was replaced while a process did nothing", (serve
 });
 
 describePostgres("revisions", (server) => {
-  it("of removed records, which a copy does not tell, are not given again", async () => {
+  it("of removed records, which a copy does not contain, are not reused", async () => {
     const source = await open({ url: await server().createDatabase() });
     await source.records.commit([put(pages, { key: "a", value: 1 })]);
     for (let at = 0; at < 20; at++) {
@@ -89,7 +89,7 @@ describePostgres("revisions", (server) => {
     expect(after?.revision).toBeGreaterThan(before?.revision ?? Infinity);
   });
 
-  it.each([Number.NaN, Infinity, 1.5])("that are none are refused: %d", async (revision) => {
+  it.each([Number.NaN, Infinity, 1.5])("that are invalid are rejected: %d", async (revision) => {
     const { records } = await open({ url: await server().createDatabase() });
     await records.commit([put(pages, { key: "a", value: 1 })]);
     const at = { key: "a", revision };

@@ -95,7 +95,7 @@ describePostgres("moving an embedded store into PostgreSQL", (server) => {
     await expect(again).rejects.toThrow(/moved to PostgreSQL/);
   });
 
-  it.each([0.1, 0.5, 0.9, 1])("goes on after it was stopped at %d of the rows", async (share) => {
+  it.each([0.1, 0.5, 0.9, 1])("resumes after it was stopped at %d of the rows", async (share) => {
     const { store } = await filled();
     const url = await server().createDatabase();
     const first = migrate({ source: store, url, onProgress: stopAt(share) });
@@ -107,7 +107,7 @@ describePostgres("moving an embedded store into PostgreSQL", (server) => {
   });
 
   it.each([0.2, 0.7, 1])(
-    "takes what changed since it was stopped at %d of the rows",
+    "copies what changed since it was stopped at %d of the rows",
     async (share) => {
       const { store } = await filled();
       const url = await server().createDatabase();
@@ -127,7 +127,7 @@ describePostgres("moving an embedded store into PostgreSQL", (server) => {
     },
   );
 
-  it("only retires the source when all but that was done before", async () => {
+  it("only retires the source when everything else was done before", async () => {
     const { store, folder } = await filled();
     const url = await server().createDatabase();
     const interrupted = cutBeforeTheEnd(store);
@@ -141,7 +141,7 @@ describePostgres("moving an embedded store into PostgreSQL", (server) => {
     await expect(openEmbedded({ folder, now: () => NOW })).rejects.toThrow(/moved/);
   });
 
-  it("refuses a copy that was used since, and the source goes on", async () => {
+  it("rejects a copy that was used since, and the source stays in use", async () => {
     const { store } = await filled();
     const url = await server().createDatabase();
     const interrupted = cutBeforeTheEnd(store);
@@ -156,7 +156,7 @@ describePostgres("moving an embedded store into PostgreSQL", (server) => {
     expect(await store.records.commit([put(pages, { key: "on", value: 1 })])).toBe(true);
   });
 
-  it("refuses a database with another store, and the source goes on", async () => {
+  it("rejects a database with another store, and the source stays in use", async () => {
     const { store } = await filled();
     const url = await server().createDatabase();
     const other = await open({ url });
@@ -167,7 +167,7 @@ describePostgres("moving an embedded store into PostgreSQL", (server) => {
     expect(await store.records.commit([put(pages, { key: "on", value: 1 })])).toBe(true);
   });
 
-  it("is done by one at a time", async () => {
+  it("runs once at a time", async () => {
     const url = await server().createDatabase();
     const [one, two] = [await filled(), await filled()];
     let second: Promise<unknown> | undefined;
@@ -181,7 +181,7 @@ describePostgres("moving an embedded store into PostgreSQL", (server) => {
     expect(await second).toMatch(/just being moved|holds another store/);
   });
 
-  it("goes on with revisions that the source never gave", async () => {
+  it("continues with revisions that the source never issued", async () => {
     const { store } = await filled();
     const highest = (await rowsOf(store)).length * 2;
     const url = await server().createDatabase();
@@ -209,7 +209,7 @@ describePostgres("moving an embedded store into PostgreSQL", (server) => {
     expect(frozen).toEqual([]);
   });
 
-  it("says which database does not answer", async () => {
+  it("names the database that does not answer", async () => {
     const { store } = await filled();
     const url = (await server().createDatabase()).replace(/test_\d+/, "nowhere");
     await expect(migrate({ source: store, url, onProgress: ignore })).rejects.toThrow(

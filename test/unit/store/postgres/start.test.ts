@@ -20,7 +20,7 @@ const EVENT = { kind: "alert-event", at: 8, id: "msg_1", subject: "client:c", bo
 const ATTEMPT = { kind: "delivery-attempt", at: 9, id: "x", body: { n: 2 } };
 
 describePostgres("opening a database", (server) => {
-  it("creates one store, also when three processes do it at once", async () => {
+  it("creates one store, even when three processes do it concurrently", async () => {
     const url = await server().createDatabase();
     const stores = await Promise.all([open({ url }), open({ url }), open({ url })]);
     const ids = new Set(stores.map(({ identity }) => identity.id));
@@ -31,7 +31,7 @@ describePostgres("opening a database", (server) => {
     expect(versions).toEqual([1, 2, 3, 4, 5].map((version) => ({ version })));
   });
 
-  it("finds the same store again, of any mode when none is named", async () => {
+  it("finds the same store again, of any mode when none is given", async () => {
     const url = await server().createDatabase();
     const first = await open({ url, mode: "replay" });
     const again = await openPostgres({ url });
@@ -39,7 +39,7 @@ describePostgres("opening a database", (server) => {
     expect(again.identity).toEqual({ id: first.identity.id, mode: "replay" });
   });
 
-  it("refuses the store of another mode, and says what to change", async () => {
+  it("rejects the store of another mode, and says what to change", async () => {
     const url = await server().createDatabase();
     await open({ url, mode: "sandbox" });
     await expect(openPostgres({ url, mode: "live" })).rejects.toThrow(
@@ -47,7 +47,7 @@ describePostgres("opening a database", (server) => {
     );
   });
 
-  it("creates nothing when no mode is named", async () => {
+  it("creates nothing when no mode is given", async () => {
     const url = await server().createDatabase();
     await expect(openPostgres({ url })).rejects.toThrow(/there is no store in the database/);
     expect(await sql(url, "select to_regnamespace('market_signal') as schema")).toEqual([
@@ -55,14 +55,14 @@ describePostgres("opening a database", (server) => {
     ]);
   });
 
-  it("refuses a schema that is newer than the program", async () => {
+  it("rejects a schema that is newer than the program", async () => {
     const url = await server().createDatabase();
     await open({ url });
     await sql(url, "insert into market_signal.migration (version) values (99)");
     await expect(openPostgres({ url, mode: "sandbox" })).rejects.toThrow(/newer version.+99/);
   });
 
-  it("teaches a store of the first schema to check records", async () => {
+  it("migrates a store of schema 1 to check records", async () => {
     const url = await server().createDatabase();
     const first = await open({ url });
     await first.records.commit([put(pages, { key: "a", value: 1 })]);
@@ -80,7 +80,7 @@ describePostgres("opening a database", (server) => {
     expect(versions).toEqual([1, 2, 3, 4, 5].map((version) => ({ version })));
   });
 
-  it("teaches a store of the second schema to claim apart from groups", async () => {
+  it("migrates a store of schema 2 to claim with excluded groups", async () => {
     const url = await server().createDatabase();
     const first = await open({ url });
     const groups = ["g"];
@@ -105,14 +105,14 @@ describePostgres("opening a database", (server) => {
     expect(await sql(url, asked)).toEqual([{ key: "a" }]);
   });
 
-  it("refuses a store whose move has not ended, and says how to end it", async () => {
+  it("rejects a store whose move has not completed, and says how to complete it", async () => {
     const url = await server().createDatabase();
     await open({ url });
     await sql(url, "update market_signal.meta set is_copying = true");
     await expect(openPostgres({ url, mode: "sandbox" })).rejects.toThrow(/migrate --to/);
   });
 
-  it("refuses records of which nobody knows to which store they belong", async () => {
+  it("rejects records without a store identity", async () => {
     const url = await server().createDatabase();
     const store = await open({ url });
     await store.records.commit([put(pages, { key: "a", value: 1 })]);
@@ -135,14 +135,14 @@ describePostgres("opening a database", (server) => {
     );
   });
 
-  it("uses a schema that was made for it", async () => {
+  it("uses a schema that was prepared for it", async () => {
     const url = await server().createDatabase();
     await sql(url, "create role guest login; create schema market_signal authorization guest");
     const store = await open({ url: url.replace("postgres@", "guest@") });
     expect(await store.records.commit([put(pages, { key: "a", value: 1 })])).toBe(true);
   });
 
-  it("refuses a user who may not create the schema", async () => {
+  it("rejects a user without permission to create the schema", async () => {
     const url = await server().createDatabase();
     await sql(url, "create role stranger login");
     const theirs = url.replace("postgres@", "stranger@");
@@ -156,7 +156,7 @@ describePostgres("opening a database", (server) => {
     ["a server that is not there", (url: string) => url.replace("%2Fmsp-", "%2Fmsq-")],
     ["a URL that is none", () => "postgres://postgres:sesame@[host/db"],
     ["a port that nobody listens on", () => "postgres://postgres:sesame@127.0.0.1:1/db"],
-  ])("does not tell the password of %s", async (_, change) => {
+  ])("does not disclose the password of %s", async (_, change) => {
     const url = await server().createDatabase();
     const wrong = change(url.replace("postgres@", "postgres:sesame@"));
     const error = await openPostgres({ url: wrong, mode: "sandbox", budgetMs: 100 }).catch(
@@ -192,7 +192,7 @@ describePostgres("opening a database", (server) => {
     expect(versions).toEqual([1, 2, 3, 4, 5].map((version) => ({ version })));
   });
 
-  it("takes outbox records from processes of the fourth schema that still run", async () => {
+  it("accepts outbox records from processes of schema 4 that still run", async () => {
     const url = await server().createDatabase();
     const { records, archive } = await openFourth(url, []);
     await records.commit([
