@@ -23,10 +23,15 @@ export function calledFrom<T>(address: string | undefined, handle: () => T): T {
   return addresses.run(address, handle);
 }
 
+/** The network address of the caller whose request is being handled; `undefined`: not known. */
+export function callerAddress(): string | undefined {
+  return addresses.getStore();
+}
+
 /** Creates the auditor. */
 export function createAuditor({ hashAddress, now }: AuditorOptions): Auditor {
   return (entry) => {
-    const address = addresses.getStore();
+    const address = callerAddress();
     const origin = address === undefined ? {} : { addressHash: hashAddress(address) };
     const requestId = currentRequestId();
     const request = requestId === undefined ? {} : { requestId };

@@ -76,7 +76,7 @@ export async function createAccess(options: AccessOptions) {
   const { limits, denials, sync } = limitsOf(options, onError);
   const accounts = new Accounts({ records, now, audit, lastUse });
   const keys = createApiKeys({ records, mode, now, audit, lastUse });
-  const intake = createIntake({ records, now, audit, keys, mode });
+  const intake = createIntake({ records, now, audit, keys, mode, hashAddress });
   const { isAccepted } = intake;
   const sessions = new Sessions({ records, now, secure: isHttps(baseUrl), audit });
   const claims = new Claims({ records, audit, now, mailbox, baseUrl, anonymousScopes });

@@ -1,6 +1,6 @@
 import type { RequestHandler, Router } from "express";
 import { addressKey } from "../limits/address-key.ts";
-import { countInNetworks } from "../limits/count-in-networks.ts";
+import { countEachInNetworks } from "../limits/count-in-networks.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Operation, RateLimit } from "../openapi/operation.ts";
 import { onlyMethods } from "./allowed-methods.ts";
@@ -55,7 +55,7 @@ const camelCase = (name: string): string =>
 export function rateLimit(limits: Limits, limit: RateLimit): RequestHandler {
   if (limit.per === "network") {
     return async ({ ip }, res, next) => {
-      admit(res, await countInNetworks(limits, limit.quota, ip));
+      admit(res, await countEachInNetworks(limits, limit.quotas, ip));
       next();
     };
   }

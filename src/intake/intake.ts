@@ -1,13 +1,13 @@
-import type { Auditor } from "../auth/auditor.ts";
+import { type Auditor, callerAddress } from "../auth/auditor.ts";
 import type { ApiKeys } from "../auth/keys/api-keys.ts";
 import { anonymousCeiling, type Scope } from "../auth/scopes.ts";
 import { randomBase62 } from "../lib/base62.ts";
 import { fingerprint } from "../lib/fingerprint.ts";
 import { ofEmail } from "../mail/email-address.ts";
 import { insert, unchanged } from "../store/port/operations.ts";
-import type { Operation, Records, Stored } from "../store/port/records.ts";
+import type { Operation, Stored } from "../store/port/records.ts";
 import type { StoreMode } from "../store/port/store.ts";
-import { commitWithinCapacity, slotFor } from "./capacity.ts";
+import { commitWithinCapacity, type SeatOptions, slotFor } from "./capacity.ts";
 import {
   APPLICATION_KEPT_MS,
   type Application,
@@ -60,8 +60,7 @@ export interface Intake {
 }
 
 /** What applications and inquiries are kept with. */
-export interface IntakeOptions {
-  readonly records: Records;
+export interface IntakeOptions extends SeatOptions {
   readonly now: () => Date;
   readonly audit: Auditor;
   readonly keys: Pick<ApiKeys, "created">;
@@ -93,16 +92,16 @@ export function createIntake(options: IntakeOptions): Intake {
         const kept = await records.get(applications, request.email);
         const { id, steps } =
           kept === undefined
-            ? firstApplication({ ...request, registeredAt }, options)
+            ? await firstApplication({ ...request, registeredAt }, options)
             : repeatedApplication(kept, options);
         const { email } = request;
-        const token = newQueueToken({ id, email, registeredAt }, options);
+        const token = await newQueueToken({ id, email, registeredAt }, options);
         return { ...token, registeredAt, steps: [...steps, ...token.steps] };
       });
       return { queueToken, registeredAt, key };
     },
     async contact(inquiry) {
-      const { reference, receivedAt } = await commitWithinCapacity(records, async () =>
+      const { reference, receivedAt } = await commitWithinCapacity(records, () =>
         newInquiry(inquiry, options),
       );
       return { reference, receivedAt };
@@ -113,14 +112,16 @@ export function createIntake(options: IntakeOptions): Intake {
   };
 }
 
-function firstApplication(
+async function firstApplication(
   request: ApplicationRequest & Pick<Application, "registeredAt">,
-  { audit }: IntakeOptions,
+  options: IntakeOptions,
 ) {
+  const { audit } = options;
   const { email } = request;
   const id = `app_${randomBase62(ID_LENGTH)}`;
   const placing = { groups: [ofEmail(email)], ttlMs: APPLICATION_KEPT_MS };
-  const { seat, step } = slotFor("application", placing);
+  const ip = callerAddress();
+  const { seat, step } = await slotFor(options, { kind: "application", ip, placing });
   const application = insert(applications, {
     key: email,
     value: { ...request, id, state: "waiting", seat },
@@ -140,10 +141,11 @@ function repeatedApplication(kept: Stored<KeptApplication>, { audit }: IntakeOpt
 /** Spec 4.2 leaves open what the token is good for: it names the application to the operator, and in
  *  the sandbox it is the test credential that is spoken of there, too. It proves nothing, since anybody
  *  can apply with anybody's address. */
-function newQueueToken(
+async function newQueueToken(
   { id, email, registeredAt }: Pick<Application, "id" | "email" | "registeredAt">,
-  { mode, keys }: IntakeOptions,
-): QueueToken {
+  options: IntakeOptions,
+): Promise<QueueToken> {
+  const { mode, keys } = options;
   const expiresAt = registeredAt + QUEUE_KEY_MS;
   const key = mode === "sandbox" ? { scopes: anonymousCeiling, expiresAt } : undefined;
   const placing = { groups: [ofEmail(email)], ttlMs: key ? QUEUE_KEY_MS : APPLICATION_KEPT_MS };
@@ -156,22 +158,23 @@ function newQueueToken(
     value: { applicationId: id },
     ...placing,
   });
-  return { queueToken, key, steps: [slotFor("queue-token", placing).step, kept, ...steps] };
+  const ip = callerAddress();
+  const { step } = await slotFor(options, { kind: "queue-token", ip, placing });
+  return { queueToken, key, steps: [step, kept, ...steps] };
 }
 
-function newInquiry(
+async function newInquiry(
   { email, message }: { readonly email: string; readonly message: string },
-  { now, audit }: IntakeOptions,
+  options: IntakeOptions,
 ) {
+  const { now, audit } = options;
   const receivedAt = now().getTime();
   const reference = `inq_${randomBase62(ID_LENGTH)}`;
   const placing = { groups: [ofEmail(email)], ttlMs: INQUIRY_KEPT_MS };
   const value = { reference, email, message, receivedAt };
   const entry = { action: "inquiry.received", actor: "anonymous", target: reference };
-  const steps = [
-    slotFor("inquiry", placing).step,
-    insert(inquiries, { key: reference, value, ...placing }),
-    ...audit(entry),
-  ];
+  const ip = callerAddress();
+  const { step } = await slotFor(options, { kind: "inquiry", ip, placing });
+  const steps = [step, insert(inquiries, { key: reference, value, ...placing }), ...audit(entry)];
   return { reference, receivedAt, steps };
 }

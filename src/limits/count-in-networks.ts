@@ -3,10 +3,20 @@ import { type Counter, countInOrder } from "./count-in-order.ts";
 import type { Limits, QuotaName, Remaining } from "./limits.ts";
 
 /** Quotas counted in each network of an address. */
-export type NestedQuota = "register" | "authorize" | "token-unclaimed";
+export type NestedQuota =
+  | "register"
+  | "authorize"
+  | "token-unclaimed"
+  | "code-address"
+  | "apply"
+  | "apply-day"
+  | "contact";
 
 /** Quotas that all callers share, by nested quota. */
-const shared: Partial<Record<NestedQuota, QuotaName>> = { authorize: "authorize-all" };
+const shared: Partial<Record<NestedQuota, QuotaName>> = {
+  authorize: "authorize-all",
+  "code-address": "code-address-all",
+};
 
 /**
  * The largest share of an unused shared quota that one party can use, after its first point. The share shrinks with the square of what is left: of 10,000 points, a network gets 1,000 at first,
@@ -40,6 +50,20 @@ export async function countInNetworks(
   const ofAll = shared[quota];
   if (ofAll === undefined || counted.some(({ isExceeded }) => isExceeded)) return counted;
   return [...counted, await countForAll(limits, counted.slice(1), [ofAll, EVERYBODY])];
+}
+
+/** Counts one against several nested quotas and stops at the first that is exceeded. */
+export async function countEachInNetworks(
+  limits: Limits,
+  quotas: readonly NestedQuota[],
+  ip: string | undefined,
+): Promise<readonly Remaining[]> {
+  const counted: Remaining[] = [];
+  for (const quota of quotas) {
+    counted.push(...(await countInNetworks(limits, quota, ip)));
+    if (counted.at(-1)?.isExceeded) break;
+  }
+  return counted;
 }
 
 /**

@@ -63,10 +63,22 @@ export const quotas = {
   "wrong-code": { points: 20, windowSeconds: 3600 },
   /** Applications, per address. */
   apply: { points: 5, windowSeconds: 3600 },
+  /** The same, per site. */
+  "apply-site": { points: 20, windowSeconds: 3600 },
+  /** The same, per provider. */
+  "apply-provider": { points: 100, windowSeconds: 3600 },
   /** Applications in a day, per address. */
   "apply-day": { points: 20, windowSeconds: 86_400 },
+  /** The same, per site. */
+  "apply-day-site": { points: 50, windowSeconds: 86_400 },
+  /** The same, per provider. */
+  "apply-day-provider": { points: 200, windowSeconds: 86_400 },
   /** Inquiries, per address. */
   contact: { points: 5, windowSeconds: 3600 },
+  /** The same, per site. */
+  "contact-site": { points: 20, windowSeconds: 3600 },
+  /** The same, per provider. */
+  "contact-provider": { points: 100, windowSeconds: 3600 },
   /** Attempts to complete a claim, per agent. */
   "claim-agent": { points: 10, windowSeconds: 3600 },
   /** Attempts to complete a claim, per person. */
@@ -91,6 +103,12 @@ export const quotas = {
   "code-browser": { points: 10, windowSeconds: 3600 },
   /** Sign-in codes sent, per network address. */
   "code-address": { points: 20, windowSeconds: 3600 },
+  /** The same, per site. */
+  "code-address-site": { points: 100, windowSeconds: 3600 },
+  /** The same, per provider. */
+  "code-address-provider": { points: 500, windowSeconds: 3600 },
+  /** The same, all together, shared as `authorize-all`. */
+  "code-address-all": { points: 10_000, windowSeconds: 3600 },
   /** Sign-in codes tried, per network address. */
   "code-tries": { points: 30, windowSeconds: 3600 },
   /** API keys created and revoked, per account. */

@@ -16,3 +16,9 @@ export interface Whole {
 export function shareOf({ total, most }: Whole, left: number): number {
   return Math.max(1, Math.min(most, most * (left / (total - most)) ** 2));
 }
+
+/** How much of a whole must be left for a party that has some of it to get more: the inverse of
+ *  `shareOf`. @param has How much it has, from 0. */
+export function leftToGetMore({ total, most }: Whole, has: number): number {
+  return (total - most) * Math.sqrt(has / most);
+}

@@ -45,7 +45,7 @@ export type RateLimit =
   | {
       /** Address, site, provider and everybody together. */
       readonly per: "network";
-      readonly quota: NestedQuota;
+      readonly quotas: readonly NestedQuota[];
     };
 
 /** A method that the service answers at a path: the router, the limits and the description of the

@@ -4,9 +4,10 @@ import { belongingTo, issuedTo } from "../../src/auth/agents/agent.ts";
 import { type AuditEntry, unsealedAudit } from "../../src/store/audit/entry.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
-import { getWith } from "../support/agent.ts";
+import { getWith, postJson } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
+import { LOOSE_LIMITS } from "../support/service.ts";
 import {
   describeEngines,
   describeStores,
@@ -299,5 +300,46 @@ describe("applications that a person lets act for them", () => {
     expect(done.leavesFor?.searchParams.get("code")).toBeTruthy();
     const again = authorizationRequest(town.base, { client_id: client.client_id });
     expect((await person.authorize(again.url)).searchParams.get("code")).toBeTruthy();
+  });
+});
+
+describe("whoever holds many networks of one provider", () => {
+  /** Asks once from each of some networks. @returns How many were let in, and the last status. */
+  async function fromEach(ask: (ip: string) => Promise<number>, ips: readonly string[]) {
+    const statuses = [];
+    for (const ip of ips) statuses.push(await ask(ip));
+    return { taken: statuses.filter((status) => status === 200).length, last: statuses.at(-1) };
+  }
+
+  it.each([
+    ["apply", { name: "Eve", email: "eve@example.com" }],
+    ["contact", { message: "Hello", email: "eve@example.com" }],
+  ])("gets no further than a site and a provider may (%s)", async (name, body) => {
+    const town = await startTown({
+      TRUST_PROXY: "1",
+      RATE_LIMITS: `${LOOSE_LIMITS} ${name}-site=3/3600 ${name}-provider=7/3600`,
+    });
+    const ask = async (ip: string) =>
+      (await postJson(`${town.base}/api/${name}`, body, { "x-forwarded-for": ip })).status;
+    const homes = ["100", "200", "300", "400", "500"].map((home) => `2001:db8:1:${home}::1`);
+    expect(await fromEach(ask, homes)).toEqual({ taken: 3, last: 429 });
+    const sites = [2, 3, 4, 5, 6, 7].map((site) => `2001:db8:${site}::1`);
+    expect(await fromEach(ask, sites)).toEqual({ taken: 4, last: 429 });
+    expect(await ask("2001:db9::1")).toBe(200);
+  });
+
+  it("gets no more applications in a day", async () => {
+    const town = await startTown({
+      TRUST_PROXY: "1",
+      RATE_LIMITS: `${LOOSE_LIMITS} apply-day-site=3/86400 apply-day-provider=4/86400`,
+    });
+    const body = { name: "Eve", email: "eve@example.com" };
+    const ask = async (ip: string) =>
+      (await postJson(`${town.base}/api/apply`, body, { "x-forwarded-for": ip })).status;
+    const homes = ["100", "200", "300", "400"].map((home) => `2001:db8:1:${home}::1`);
+    expect(await fromEach(ask, homes)).toEqual({ taken: 3, last: 429 });
+    const sites = [2, 3].map((site) => `2001:db8:${site}::1`);
+    expect(await fromEach(ask, sites)).toEqual({ taken: 1, last: 429 });
+    expect(await ask("192.0.2.1")).toBe(200);
   });
 });

@@ -9,14 +9,14 @@ const town = await startTown({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}`, TRUST_P
 const { base } = town;
 
 /** Asks for codes in the name of somebody, from a network address. @returns The last status. */
-async function ask(email: string, from: string, times = 1): Promise<number> {
-  const web = createWeb(base);
+async function ask(email: string, from: string, times = 1, at = base): Promise<number> {
+  const web = createWeb(at);
   const { action, fields } = (await web.get("/sign-in")).form("/sign-in");
   let status = 0;
-  for (let at = 0; at < times; at += 1) {
+  for (let count = 0; count < times; count += 1) {
     const body = new URLSearchParams(fields as [string, string][]);
     body.set("email", email);
-    const headers = { cookie: web.cookie(action), origin: base, "x-forwarded-for": from };
+    const headers = { cookie: web.cookie(action), origin: at, "x-forwarded-for": from };
     const answer = await fetch(action, { method: "POST", headers, body, redirect: "manual" });
     status = answer.status;
   }
@@ -74,5 +74,38 @@ describe("whoever asks for codes in somebody's name", () => {
     const own = [];
     for (let at = 0; at < 3; at += 1) own.push(await askAt(attacker.web, attacker.email));
     expect(own).toEqual([200, 200, 429]);
+  });
+});
+
+describe("whoever holds many networks", () => {
+  const flooded = async (limits: string) => {
+    const { base } = await startTown({
+      TRUST_PROXY: "1",
+      RATE_LIMITS: `${LOOSE_LIMITS} ${limits}`,
+    });
+    let asked = 0;
+    /** Asks once from each of some addresses. @returns How many were let in. */
+    return async (...addresses: readonly string[]) => {
+      const statuses = [];
+      for (const from of addresses) {
+        asked += 1;
+        statuses.push(await ask(`person${asked}@example.com`, from, 1, base));
+      }
+      return statuses.filter((status) => status === 303).length;
+    };
+  };
+
+  it("gets no more codes than a site and a provider may", async () => {
+    const taken = await flooded("code-address-site=3/3600 code-address-provider=7/3600");
+    const homes = ["100", "200", "300", "400", "500"].map((home) => `2001:db8:1:${home}::1`);
+    expect(await taken(...homes)).toBe(3);
+    expect(await taken(...[2, 3, 4, 5, 6, 7].map((site) => `2001:db8:${site}::1`))).toBe(4);
+    expect(await taken("2001:db9::1", "192.0.2.1")).toBe(2);
+  });
+
+  it("leaves some of all codes to others", async () => {
+    const taken = await flooded("code-address-all=40/3600");
+    expect(await taken(...Array.from({ length: 9 }, (_, at) => `198.51.100.${at}`))).toBe(3);
+    expect(await taken("203.0.113.1")).toBe(1);
   });
 });

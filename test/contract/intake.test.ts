@@ -36,10 +36,11 @@ interface Site {
 async function open({ mode = "sandbox", records: wrapped = (same) => same }: Site = {}) {
   const { records, clock } = await openStore(embedded);
   const now = () => new Date(clock.now);
-  const audit = createAuditor({ hashAddress: (address) => `hash of ${address}`, now });
+  const hashAddress = (address: string) => `hash of ${address}`;
+  const audit = createAuditor({ hashAddress, now });
   const lastUse = new LastUse({ records, now, onError: () => {} });
   const keys = createApiKeys({ records, mode, now, audit, lastUse });
-  const intake = createIntake({ records: wrapped(records), mode, now, audit, keys });
+  const intake = createIntake({ records: wrapped(records), mode, now, audit, keys, hashAddress });
   const failures: unknown[] = [];
   const app = express();
   app.set("trust proxy", 1);

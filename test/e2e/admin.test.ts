@@ -84,7 +84,7 @@ function partsOf({ records, identity: { mode } }: Store) {
   const audit = (entry: Parameters<typeof audited>[0]) => audited(entry, Date.now());
   const lastUse = new LastUse({ records, now, onError: () => {} });
   const keys = createApiKeys({ records, mode, now, audit, lastUse });
-  return { keys, intake: createIntake({ records, mode, now, audit, keys }) };
+  return { keys, intake: createIntake({ records, mode, now, audit, keys, hashAddress: String }) };
 }
 
 /** Does something with a store while nobody else has it. */

@@ -2,19 +2,18 @@ import { type Request, type Response, Router } from "express";
 import { z } from "zod";
 import { ApplicationFields } from "../../intake/fields.ts";
 import type { Intake } from "../../intake/intake.ts";
-import { addressKey } from "../../limits/address-key.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import type { ShowPage } from "./answer.ts";
 import { APPLY_PATH, applyPage, seatPage } from "./apply.ts";
 import { type CsrfGuard, filled, readForm, typed } from "./form.ts";
 import { inSentences } from "./intake-errors.ts";
-import type { Throttle } from "./throttle.ts";
+import type { ThrottleNetworks } from "./throttle.ts";
 
 /** Dependencies of the application page. */
 export interface ApplyRoutesOptions {
   readonly csrf: CsrfGuard;
   readonly show: ShowPage;
-  readonly throttle: Throttle;
+  readonly throttleNetworks: ThrottleNetworks;
   readonly intake: Pick<Intake, "apply">;
 }
 
@@ -43,7 +42,7 @@ export function applyRoutes(options: ApplyRoutesOptions): Router {
 async function apply(
   req: Request,
   res: Response,
-  { csrf, show, throttle, intake }: ApplyRoutesOptions,
+  { csrf, show, throttleNetworks, intake }: ApplyRoutesOptions,
 ): Promise<void> {
   const { formToken, session } = await csrf.requireOwnForm(req);
   const isSignedIn = session !== undefined;
@@ -54,8 +53,7 @@ async function apply(
     return show(res, applyPage({ ...view, errors: inSentences(errors) }));
   }
   const { name, email, focus } = data;
-  const address = addressKey(req.ip);
-  await throttle({ apply: address, "apply-day": address });
+  await throttleNetworks(["apply", "apply-day"], req.ip);
   const seat = await intake.apply({ name, email, focus });
   show(res, seatPage({ isSignedIn, name, email, focus, ...seat }));
 }

@@ -2,7 +2,6 @@ import { type Request, type Response, Router } from "express";
 import { paths } from "../../../wellknown/paths.ts";
 import { InquiryFields } from "../../intake/fields.ts";
 import type { Intake } from "../../intake/intake.ts";
-import { addressKey } from "../../limits/address-key.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import { linkToMarkdown } from "../discovery/link-headers.ts";
 import { MARKDOWN_TYPE, prefersMarkdown } from "../markdown.ts";
@@ -10,7 +9,7 @@ import type { ShowPage } from "./answer.ts";
 import { contactMarkdown, contactPage, sentPage } from "./contact.ts";
 import { type CsrfGuard, filled, formReader, typed } from "./form.ts";
 import { inSentences } from "./intake-errors.ts";
-import type { Throttle } from "./throttle.ts";
+import type { ThrottleNetworks } from "./throttle.ts";
 
 /** Dependencies of the contact page. */
 export interface ContactRoutesOptions {
@@ -18,7 +17,7 @@ export interface ContactRoutesOptions {
   readonly baseUrl: string;
   readonly csrf: CsrfGuard;
   readonly show: ShowPage;
-  readonly throttle: Throttle;
+  readonly throttleNetworks: ThrottleNetworks;
   readonly intake: Pick<Intake, "contact">;
 }
 
@@ -49,7 +48,7 @@ export function contactRoutes(options: ContactRoutesOptions): Router {
 async function send(
   req: Request,
   res: Response,
-  { csrf, show, throttle, intake }: ContactRoutesOptions,
+  { csrf, show, throttleNetworks, intake }: ContactRoutesOptions,
 ): Promise<void> {
   const { formToken, session } = await csrf.requireOwnForm(req);
   const isSignedIn = session !== undefined;
@@ -59,6 +58,6 @@ async function send(
     const view = { formToken, isSignedIn, ...asTyped, errors: inSentences(errors) };
     return show(res, contactPage(view));
   }
-  await throttle({ contact: addressKey(req.ip) });
+  await throttleNetworks(["contact"], req.ip);
   show(res, sentPage({ isSignedIn, ...(await intake.contact(data)) }));
 }

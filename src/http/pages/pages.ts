@@ -23,7 +23,7 @@ import { createCsrfGuard } from "./form.ts";
 import { interactionRoutes } from "./interaction-routes.ts";
 import { signInRoutes } from "./sign-in-routes.ts";
 import { styleAddress, styleRoute } from "./style-route.ts";
-import { createThrottle } from "./throttle.ts";
+import { createThrottle, createThrottleNetworks } from "./throttle.ts";
 
 /** Dependencies of the pages. */
 export interface PagesOptions {
@@ -75,8 +75,10 @@ export function pagesRouter(options: PagesOptions): Router {
   const { name, baseUrl, sessions, limits, now, onError } = options;
   const show = createShowPage({ name, stylePath: styleAddress });
   const throttle = createThrottle(limits);
+  const throttleNetworks = createThrottleNetworks(limits);
   const guard = createCodeGuard(limits);
-  const parts = { ...options, show, throttle, guard, csrf: createCsrfGuard(sessions, baseUrl) };
+  const csrf = createCsrfGuard(sessions, baseUrl);
+  const parts = { ...options, show, throttle, throttleNetworks, guard, csrf };
   const router = Router();
   router.use(styleRoute());
   router.use(PLACES, nameCaller);

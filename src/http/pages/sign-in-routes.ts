@@ -18,12 +18,13 @@ import { type CsrfGuard, filled, readForm, typed } from "./form.ts";
 import { followsForm, goOnPage } from "./go-on.ts";
 import { returnTo, withReturn } from "./return-to.ts";
 import { signInPage } from "./sign-in.ts";
-import type { Throttle } from "./throttle.ts";
+import type { Throttle, ThrottleNetworks } from "./throttle.ts";
 /** Dependencies of the sign-in pages. */
 export interface SignInRoutesOptions {
   readonly csrf: CsrfGuard;
   readonly show: ShowPage;
   readonly throttle: Throttle;
+  readonly throttleNetworks: ThrottleNetworks;
   readonly guard: CodeGuard;
   readonly sessions: Sessions;
   readonly signIn: SignIn;
@@ -61,7 +62,7 @@ export function signInRoutes(options: SignInRoutesOptions): Router {
 }
 
 function sendRoute(router: Router, options: SignInRoutesOptions): void {
-  const { csrf, show, throttle, signIn, accounts } = options;
+  const { csrf, show, signIn, accounts } = options;
   const emailOf = async ({ session }: Browser) =>
     session && (await accounts.find(session.accountId))?.email;
 
@@ -81,7 +82,7 @@ function sendRoute(router: Router, options: SignInRoutesOptions): void {
         const [email, wrong] = [typed(req, "email"), "Type one e-mail address."];
         return show(res, signInPageFor(browser, options, { place, email, wrong }));
       }
-      await throttle(await countsOf(req, data.email, options));
+      await countCode(req, data.email, options);
       await signIn.sendCode(browser.secret, data.email);
       res.redirect(303, withReturn("/sign-in/code", place));
     })
@@ -89,19 +90,24 @@ function sendRoute(router: Router, options: SignInRoutesOptions): void {
 }
 
 /**
- * Quotas of a code request. Anybody can request codes for any address, so strangers can use up their
+ * Counts a code request. Anybody can request codes for any address, so strangers can use up their
  * shared quota but never the separate quota of a browser that the person has used.
+ *
+ * @throws {Problem} `rate_limited`
  */
-async function countsOf(req: Request, email: string, { sessions }: SignInRoutesOptions) {
-  const browser = await sessions.knownBrowser(req.headers.cookie, email);
-  if (browser !== undefined) return { "code-browser": browser };
-  const address = addressKey(req.ip);
-  return {
-    "code-address": address,
-    "code-email": `${email} ${address}`,
-    "code-email-network": `${email} ${widestNetwork(req.ip)}`,
+async function countCode(
+  { ip, headers }: Request,
+  email: string,
+  { sessions, throttle, throttleNetworks }: SignInRoutesOptions,
+): Promise<void> {
+  const browser = await sessions.knownBrowser(headers.cookie, email);
+  if (browser !== undefined) return throttle({ "code-browser": browser });
+  await throttleNetworks(["code-address"], ip);
+  await throttle({
+    "code-email": `${email} ${addressKey(ip)}`,
+    "code-email-network": `${email} ${widestNetwork(ip)}`,
     "code-email-all": email,
-  };
+  });
 }
 
 /** Parameters of a sign-in page. */
@@ -171,14 +177,14 @@ interface Refused extends Pick<Asked, "place" | "email"> {
 }
 
 function providerRoutes(router: Router, options: SignInRoutesOptions): void {
-  const { csrf, show, throttle, sessions, upstream, baseUrl } = options;
+  const { csrf, show, throttleNetworks, sessions, upstream, baseUrl } = options;
   if (upstream === undefined) return;
 
   router
     .route("/sign-in/provider")
     .post(...readForm, async (req, res) => {
       const { secret } = await csrf.requireOwnForm(req);
-      await throttle({ "code-address": addressKey(req.ip) });
+      await throttleNetworks(["code-address"], req.ip);
       const { href } = await upstream.start(secret, returnTo(typed(req, "return_to")));
       if (followsForm(req)) show(res, goOnPage(href));
       else res.redirect(303, href);

@@ -1,3 +1,4 @@
+import { countEachInNetworks, type NestedQuota } from "../../limits/count-in-networks.ts";
 import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
 import type { Limits, QuotaName } from "../../limits/limits.ts";
 import { refusalOf } from "../../limits/refusal.ts";
@@ -17,6 +18,20 @@ export function createThrottle(limits: Limits): Throttle {
   return async (counts) => {
     const counters = Object.entries(counts) as [...Counter][];
     const refusal = refusalOf(await countInOrder(limits, counters));
+    if (refusal !== undefined) throw refusal;
+  };
+}
+
+/** Counts one thing in each network that an address is in. @throws {Problem} `rate_limited` */
+export type ThrottleNetworks = (
+  quotas: readonly NestedQuota[],
+  ip: string | undefined,
+) => Promise<void>;
+
+/** Creates the throttle for what anybody may do on the pages. */
+export function createThrottleNetworks(limits: Limits): ThrottleNetworks {
+  return async (quotas, ip) => {
+    const refusal = refusalOf(await countEachInNetworks(limits, quotas, ip));
     if (refusal !== undefined) throw refusal;
   };
 }

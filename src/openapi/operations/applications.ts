@@ -79,7 +79,7 @@ export const applicationOperations = [
   {
     ...common,
     id: "apply",
-    limit: { per: "address", quotas: ["apply", "apply-day"] },
+    limit: { per: "network", quotas: ["apply", "apply-day"] },
     path: "/api/apply",
     summary: "Apply for early access",
     description:
@@ -96,7 +96,7 @@ export const applicationOperations = [
   {
     ...common,
     id: "contact",
-    limit: { per: "address", quotas: ["contact"] },
+    limit: { per: "network", quotas: ["contact"] },
     path: paths.contact,
     summary: "Ask a question",
     description: "Records an inquiry for the operator.",

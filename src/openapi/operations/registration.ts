@@ -121,7 +121,7 @@ const BUSY = ["temporarily_unavailable"] as const;
 export const registrationOperations = [
   {
     id: "register_client",
-    limit: { per: "network", quota: "register" },
+    limit: { per: "network", quotas: ["register"] },
     method: "post",
     path: paths.register,
     tag: "Access",

@@ -3,7 +3,7 @@ import { calledFrom, createAuditor } from "../../../src/auth/auditor.ts";
 import { createApiKeys } from "../../../src/auth/keys/api-keys.ts";
 import { LastUse } from "../../../src/auth/last-use.ts";
 import { anonymousCeiling } from "../../../src/auth/scopes.ts";
-import { slots } from "../../../src/intake/capacity.ts";
+import { seatsOf, slots } from "../../../src/intake/capacity.ts";
 import { createDecisions } from "../../../src/intake/decisions.ts";
 import { createIntake } from "../../../src/intake/intake.ts";
 import {
@@ -29,12 +29,13 @@ async function open(engine: Engine, mode: StoreMode = "sandbox") {
   const kept = await openStore(engine);
   const { records, clock } = kept;
   const now = () => new Date(clock.now);
-  const audit = createAuditor({ hashAddress: (address) => `hash of ${address}`, now });
+  const hashAddress = (address: string) => `hash of ${address}`;
+  const audit = createAuditor({ hashAddress, now });
   const lastUse = new LastUse({ records, now, onError: () => {} });
   const keys = createApiKeys({ records, mode, now, audit, lastUse });
   /** The intake of the same store, parts of which do something else. */
   const again = (others: Partial<Records>) =>
-    createIntake({ records: { ...records, ...others }, mode, now, audit, keys });
+    createIntake({ records: { ...records, ...others }, mode, now, audit, keys, hashAddress });
   const intake = again({});
   const mailbox = createOutbox({ vault, now });
   const decisions = createDecisions({ records, audit, keys, mailbox });
@@ -223,6 +224,47 @@ describe("the number of stored submissions", () => {
     const inquiry = { email: ada.email, message: "Hello" };
     await expect(opened.intake.contact(inquiry)).rejects.toMatchObject({ code: "rate_limited" });
     expect(await readInquiries(opened.records)).toEqual([]);
+  });
+
+  it.each([
+    ["application", 20_000],
+    ["inquiry", 5_000],
+  ] as const)(
+    "leaves slots for networks other than the one that has most (%s)",
+    async (kind, total) => {
+      const { intake, records } = await open(embedded);
+      const groups = [seatsOf(kind, "hash of 2001:db8::/32")];
+      const steps = Array.from({ length: total / 2 }, (_, at) =>
+        // A twentieth of all is of the one network, the rest of many others.
+        put(slots, { key: `${kind}:${at}`, value: true, groups: at < total / 20 ? groups : [] }),
+      );
+      await records.commit(steps);
+      const inquiry = { email: ada.email, message: "Hello" };
+      const ask = (ip: string) =>
+        calledFrom(ip, () => (kind === "inquiry" ? intake.contact(inquiry) : intake.apply(ada)));
+      await expect(ask("2001:db8:7::1")).rejects.toMatchObject({ code: "rate_limited" });
+      await expect(ask("2001:db9::1")).resolves.toBeDefined();
+      const own = await records.list(slots, {
+        group: seatsOf(kind, "hash of 2001:db9::/32"),
+        limit: 10,
+      });
+      expect(own).toHaveLength(1);
+    },
+  );
+
+  it("is at most a tenth of the slots for one network", async () => {
+    const { intake, records } = await open(embedded);
+    const groups = [seatsOf("inquiry", "hash of 192.0.2.0/24")];
+    const steps = Array.from({ length: 500 }, (_, at) =>
+      put(slots, { key: `inquiry:${4_999 - at}`, value: true, groups }),
+    );
+    await records.commit(steps);
+    const inquiry = { email: ada.email, message: "Hello" };
+    const ask = (ip: string) => calledFrom(ip, () => intake.contact(inquiry));
+    await expect(ask("192.0.2.200")).rejects.toMatchObject({
+      detail: "Too many of your network are waiting to be answered.",
+    });
+    await expect(ask("192.0.3.200")).resolves.toBeDefined();
   });
 
   it("rarely collides with a used slot while many are free", async () => {
