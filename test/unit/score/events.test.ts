@@ -100,7 +100,7 @@ describe("a shift of the signal", () => {
     expect(eventsOf([first, [24, 35]])).toEqual(["24 score"]);
   });
 
-  it("waits for the score to calm down within 5 points before it tells the next move", () => {
+  it("waits for the score to settle within 5 points before it reports the next move", () => {
     const moved: Step[] = [
       [0, 50],
       [24, 65],
@@ -110,7 +110,7 @@ describe("a shift of the signal", () => {
     expect(eventsOf([...moved, [48, 70], [72, 81]])).toEqual(["24 score", "72 score"]);
   });
 
-  it("keeps quiet for the rest of a session, and tells afterwards what still holds", () => {
+  it("is suppressed for the rest of a session, and reported afterwards if it still holds", () => {
     const steps: Step[] = [
       [0, 50],
       [24, 50, "LONG"],
@@ -121,7 +121,7 @@ describe("a shift of the signal", () => {
     expect(eventsOf([...steps, [48, 50, "LONG"]])).toEqual(["24 direction"]);
   });
 
-  it("keeps quiet for six hours on a coin", () => {
+  it("is suppressed for six hours on a coin", () => {
     const steps: Step[] = [
       [0, 50],
       [24, 50, "LONG"],
@@ -131,7 +131,7 @@ describe("a shift of the signal", () => {
     expect(eventsOf(steps, "crypto")).toEqual(["24 direction", "30 direction"]);
   });
 
-  it("follows other rules at their bounds", () => {
+  it("supports other thresholds at their bounds", () => {
     const rules = (scoreMove: number) => ({
       ...EVENT_RULES,
       ...{ scoreMove, rearmWithin: scoreMove / 3 },
@@ -148,7 +148,7 @@ describe("a shift of the signal", () => {
     expect(eventsOf(moved(100), "stock", rules(50))).toEqual(["24 score"]);
   });
 
-  it("has a quiet time in market days", () => {
+  it("has a cooldown in market days", () => {
     const steps: Step[] = [
       [0, 50],
       [24, 50, "LONG"],
@@ -165,7 +165,7 @@ describe("a shift of the signal", () => {
     expect(eventsOf(backAgain, "stock", quiet(2))).toEqual(["24 direction"]);
   });
 
-  it("gives the same state back while nothing changes", () => {
+  it("returns the same state while nothing changes", () => {
     const sight = (score: number) => ({
       snapshot: snapshot(score, score, "WAIT", "stock"),
       ...{ session: String(score), dayMs: DAY_MS },
@@ -195,7 +195,7 @@ describe("a shift of the signal", () => {
   });
 });
 
-describe("an alert of volatility", () => {
+describe("a volatility alert", () => {
   const reading = (z: number | null, sigmas = 0): VolatilityReading => ({
     q: 0,
     z,
@@ -227,7 +227,7 @@ describe("an alert of volatility", () => {
     expect(told([reading(null, 3.99)])).toEqual([undefined]);
   });
 
-  it("names its cause: its z, or else the move of the session", () => {
+  it("names its cause: its z, or otherwise the move of the session", () => {
     const reasonOf = (each: VolatilityReading) =>
       volatilityAlert(calm, sight(each, 0), EVENT_RULES).event?.reason;
     expect(reasonOf(reading(2.5))).toBe("volatility");
@@ -258,7 +258,7 @@ describe("an alert of volatility", () => {
     expect(volatilityAlert(undefined, sight(reading(0), 0)).state).toEqual(calm);
   });
 
-  it("follows other rules at their bounds", () => {
+  it("supports other thresholds at their bounds", () => {
     const from = (highZ: number) => ({ ...EVENT_RULES, highZ });
     expect(told([reading(1.49)], from(1.5))).toEqual([undefined]);
     expect(told([reading(1.5)], from(1.5))).toEqual(["high"]);
@@ -266,7 +266,7 @@ describe("an alert of volatility", () => {
     expect(told([reading(4)], from(4))).toEqual(["extreme"]);
   });
 
-  it("has a quiet time in market days, and is an event afterwards if it still holds", () => {
+  it("has a cooldown in market days, and is an event afterwards if it still holds", () => {
     const rules = { ...EVENT_RULES, quietDays: 3 };
     const [high, extreme, low] = [reading(3), reading(5), reading(0)];
     const never = undefined;
@@ -278,7 +278,7 @@ describe("an alert of volatility", () => {
     expect(told([high, low, high, high], rules)).toEqual(["high", never, never, "high"]);
   });
 
-  it("gives the same state back while nothing changes", () => {
+  it("returns the same state while nothing changes", () => {
     const high = volatilityAlert(calm, sight(reading(3), 0)).state;
     expect(volatilityAlert(calm, sight(reading(2), 0)).state).toBe(calm);
     expect(volatilityAlert(high, sight(reading(1), 1)).state).toBe(high);

@@ -49,7 +49,7 @@ describe("an engine that is updated record by record", () => {
       differences(told.archive.newest(symbol), other.newest(symbol), symbol),
     );
 
-  it("has every instrument as one that looks at all of them, and as one that starts over", () => {
+  it("has the same instruments as a full refresh, and as a fresh start", () => {
     expect(events.length).toBeGreaterThan(200);
     asked.engine.refresh(START);
     for (const [index, [at, symbols]] of events.entries()) {

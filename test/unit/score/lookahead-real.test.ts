@@ -60,11 +60,11 @@ describe.skipIf(isMissing)("real history", { timeout: TIMEOUT_MS }, async () => 
     pairs += known.newest.size;
   });
 
-  it("was looked at in more than 200 pairs of an instrument and an instant", () => {
+  it("covers more than 200 pairs of an instrument and an instant", () => {
     expect(pairs).toBeGreaterThan(200);
   });
 
-  it("lets a stranger work out the scores of more than 100 instruments, exactly", () => {
+  it("can be recomputed exactly by an outsider for more than 100 instruments", () => {
     const at = Date.UTC(2015, 5, 30, 21);
     const { context, tables } = toolContextAt(marketOf(folder, all, originOf(at)), at);
     const method = JSON.parse(

@@ -14,7 +14,7 @@ const all = sandbox.recordsUntil(START + DAYS_AFTER * DAY_MS);
 const instants = [0, -1, 1, DAY_MS * 3.25, DAY_MS * 11.75].map((offset) => START + offset);
 
 describe("a score of the past", () => {
-  it.each(instants)("does not know of what came after %i, for 48 instruments each", (at) => {
+  it.each(instants)("does not depend on what came after %i, for 48 instruments each", (at) => {
     const origin = START - 5 * DAY_MS;
     const scored = (records: typeof all, later?: number) =>
       scoredAt(marketOf(sandbox, records, origin), at, later);
@@ -25,7 +25,7 @@ describe("a score of the past", () => {
     expect(differences(scored(another, at + 9 * DAY_MS), known)).toEqual([]);
   });
 
-  it("does change when a figure was known otherwise at the time", () => {
+  it("changes when a figure was known differently at the time", () => {
     const at = START;
     const origin = START - 2 * DAY_MS;
     const honest = scoredAt(marketOf(sandbox, all, origin), at).newest;

@@ -63,7 +63,7 @@ function sentimentOf(
 const five = ["a", "b", "c", "d", "e"].map((author, hour) => said(author, hour, `rally ${author}`));
 
 describe("a message stream", () => {
-  it("weighs an author less who wrote on another instrument the same day, of any class", () => {
+  it("weighs an author less who wrote about another instrument the same day, of any class", () => {
     const busy = five.map(({ author }, hour) => said(author, hour - 3));
     const alone = sentimentOf({ B: five })("B");
     for (const others of [{ A: busy }, { COIN: busy }, { A: busy, COIN: busy }]) {
@@ -80,7 +80,7 @@ describe("a message stream", () => {
     expect(both("B")).toEqual(sentimentOf({ B: five })("B"));
   });
 
-  it("does not listen to an author of more than 50 messages a day", () => {
+  it("ignores an author of more than 50 messages a day", () => {
     const flood = Array.from({ length: 60 }, (_, index) => said("z", -3 + index / 60));
     const loud = [...flood, said("z", 5, "rally z")];
     const quiet = sentimentOf({ B: five })("B");
@@ -89,7 +89,7 @@ describe("a message stream", () => {
     expect(bullish).toBeCloseTo(quiet.bullish, 9);
   });
 
-  it("falls silent although bots go on", () => {
+  it("is silent when only bots write", () => {
     const early = five.map((mention) => ({
       ...mention,
       availableAt: mention.availableAt - 3 * DAY_MS,
@@ -99,13 +99,13 @@ describe("a message stream", () => {
     expect(sentimentOf({ B: [...early, ...five] })("B").messages).toBeGreaterThan(3);
   });
 
-  it("reads texts by the opinion that it is given", () => {
+  it("classifies texts with the given model", () => {
     expect(sentimentOf({ B: five })("B").value).toBeGreaterThan(0);
     expect(sentimentOf({ B: five }, () => -1)("B").value).toBeLessThan(0);
   });
 });
 
-it("a text is read once for its message, however many came in between", () => {
+it("a text is classified once for its message, however many come in between", () => {
   let readings = 0;
   const read = createTextReader(() => ++readings);
   const messages = Array.from({ length: 20_001 }, (_, index) => ({ text: `text ${index}` }));

@@ -45,7 +45,7 @@ describe("a feed that goes missing", () => {
     return !(sides.includes(1) && sides.includes(-1));
   };
 
-  it.each(losses)("takes %s out of every score and leaves the rest as it was", (factor, lose) => {
+  it.each(losses)("removes %s from every score and leaves the rest unchanged", (factor, lose) => {
     const without = scored(few.map(lose));
     const pairs = [...whole.values()].map(
       (before) => [before, without.get(before.instrument.symbol) as Snapshot] as const,
@@ -65,7 +65,7 @@ describe("a feed that goes missing", () => {
   });
 });
 
-describe("a figure that a folder does not have", () => {
+describe("a figure that a market folder lacks", () => {
   const DAY_MS = 86_400_000;
   const DAYS = 300;
   const days = [...Array(DAYS).keys()];
@@ -111,7 +111,7 @@ describe("a figure that a folder does not have", () => {
     return { ...snapshot.factors.valuation, score: snapshot.score };
   };
 
-  it("counts three yields in full where no peer has the fourth", () => {
+  it("counts three yields fully where no peer has the fourth", () => {
     expect(valuationOf(EVERY, EVERY)).toMatchObject({ status: "ok", confidence: 1 });
     expect(valuationOf(WITH_EBITDA, WITH_EBITDA)).toMatchObject({ status: "ok", confidence: 1 });
   });
@@ -139,7 +139,7 @@ describe("a figure that a folder does not have", () => {
     },
   );
 
-  it("says nothing with one yield or without a share count", () => {
+  it("gives no value with one yield or without a share count", () => {
     expect(valuationOf(EVERY, ["equity", "shares"])).toMatchObject({ z: null, confidence: 0 });
     expect(valuationOf(EVERY, ["netIncome", "equity"])).toMatchObject({ z: null, confidence: 0 });
   });

@@ -193,7 +193,7 @@ const measuredIn = ({ instrument, factors }: Snapshot): readonly string[] =>
     (name) => `${instrument.assetClass} ${name}`,
   );
 
-describe("the engine, whatever finite numbers it is fed", () => {
+describe("the engine, for any finite input,", () => {
   const measured = new Set<string>();
 
   it("never gives NaN or Infinity, and keeps every score, z and confidence in its bounds", () => {

@@ -9,11 +9,14 @@ describe("the probability of beating the median", () => {
     [70, 0.04, 0.508],
     [90, 0.04, 0.52],
     [99, 0.04, 0.537],
-  ])("is small where evidence is: score %d at rho %d means %d", (score, rho, expected) => {
-    expect(pOutperform(score, rho)).toBeCloseTo(expected, 3);
-  });
+  ])(
+    "is close to a half for weak evidence: score %d at rho %d means %d",
+    (score, rho, expected) => {
+      expect(pOutperform(score, rho)).toBeCloseTo(expected, 3);
+    },
+  );
 
-  it("is a half for no view or no skill, symmetric, and rises with the score", () => {
+  it("is a half for a neutral score or no skill, symmetric, and rises with the score", () => {
     expect(pOutperform(50, 0.02)).toBeCloseTo(0.5, 12);
     expect(pOutperform(93, 0)).toBe(0.5);
     for (let score = 1; score < 99; score++) {
@@ -23,7 +26,7 @@ describe("the probability of beating the median", () => {
     }
   });
 
-  it("is not published until somebody calibrated it", () => {
+  it("is not published before it is calibrated", () => {
     for (const rho of Object.values(CALIBRATION)) {
       if (rho === null) expect(pOutperform(80, rho)).toBeNull();
       else expect(rho).toBeGreaterThanOrEqual(0);

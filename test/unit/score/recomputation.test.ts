@@ -35,8 +35,8 @@ function answersOf(seed: number) {
 
 const answers = [1, 2, 3].map(answersOf);
 
-describe("a stranger with get_factors and the published tables", () => {
-  it("works out the scores of more than 100 instruments, exactly", () => {
+describe("an outsider with get_factors and the published tables", () => {
+  it("can recompute the scores of more than 100 instruments exactly", () => {
     const all = answers.flatMap(({ factors, method }) =>
       factors.map((answer) => ({ answer, worked: recompute(answer, method) })),
     );
@@ -47,7 +47,7 @@ describe("a stranger with get_factors and the published tables", () => {
     }
   });
 
-  it("works out the z of every factor from the values of its inputs", () => {
+  it("can recompute the z of every factor from the values of its inputs", () => {
     const all = answers.flatMap(({ factors, method }) =>
       factors.flatMap((answer) => {
         const { z } = recompute(answer, method);
@@ -67,7 +67,7 @@ describe("a stranger with get_factors and the published tables", () => {
     expect(Math.min(...counts)).toBeGreaterThan(30);
   });
 
-  it("works out how much momentum is trusted", () => {
+  it("can recompute the confidence of momentum", () => {
     for (const { factors, method } of answers) {
       for (const { symbol, factors: each } of factors) {
         const { momentum } = each;
@@ -77,7 +77,7 @@ describe("a stranger with get_factors and the published tables", () => {
     }
   });
 
-  it("sees when an answer or a table was tampered with", () => {
+  it("detects a modified answer or table", () => {
     const [{ factors, method }] = answers as [(typeof answers)[number]];
     const answer = factors.find(({ factors }) => (factors.momentum?.z ?? 0) > 1) as FactorsAnswer;
     const inputs = (answer.factors.momentum?.inputs ?? []).map((input) =>
@@ -98,7 +98,7 @@ describe("a stranger with get_factors and the published tables", () => {
 describe("the published method", () => {
   const [{ method, inUse }] = answers as [(typeof answers)[number]];
 
-  it("has the newest tables of each class, and any that a kept answer names", () => {
+  it("has the newest tables of each class, and any that a stored answer names", () => {
     expect(method.tables.map(({ version }) => version.split("/")[0])).toEqual(["stock", "crypto"]);
     for (const { version } of method.tables) {
       const query = MethodQuery.parse({ tables: version });
@@ -107,7 +107,7 @@ describe("the published method", () => {
     expect(inUse.tables.length).toBeGreaterThan(method.tables.length);
   });
 
-  it("is not found under another version, and forgotten tables are said to be", () => {
+  it("is not found under another version, and expired tables are reported as such", () => {
     expect(() => methodAnswer("0.0.9", {}, inUse)).toThrow("not_found");
     const query = { tables: "stock/2001-01-01T00:00:00.000Z/0123456789abcdef" };
     expect(() => methodAnswer(METHOD_VERSION, query, inUse)).toThrow("not_available_then");

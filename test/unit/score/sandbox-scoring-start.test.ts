@@ -22,7 +22,7 @@ function rememberedAt(at: number): MemoryArchive {
 }
 
 it.each([1, 2, 3])(
-  "quarter %i of a sandbox year is walked from a later beginning and finds the same scores",
+  "quarter %i of a sandbox year has the same scores when it is replayed from a later start",
   (quarter) => {
     const turn = (YEAR_START + quarter * WALK_DAYS) * DAY_MS;
     const [before, after] = [rememberedAt(turn - 1), rememberedAt(turn)];

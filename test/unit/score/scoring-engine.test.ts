@@ -113,7 +113,7 @@ describe("the engine", () => {
     ["after a close", closeOf(80) + 2 * HOUR_MS],
     ["overnight", closeOf(80) + 7 * HOUR_MS],
     ["in a session", closeOf(80) + 18 * HOUR_MS],
-  ])("gives the same %s, however often it looked before", (_when, at) => {
+  ])("gives the same %s, for any number of earlier refreshes", (_when, at) => {
     const direct = refreshed([at]);
     expect(direct.newest?.factors.social.status).toBe("ok");
     expect(direct.newest?.factors.darkpool.status).toBe("ok");
@@ -121,7 +121,7 @@ describe("the engine", () => {
       expect(refreshed([...everyHour(at, step), at])).toEqual(direct);
   });
 
-  it("decides signals at closes and lets them stand until the next", () => {
+  it("decides signals at closes and holds them until the next", () => {
     const { newest: closed } = refreshed([closeOf(80)]);
     const { newest: later } = refreshed([closeOf(80) + 3 * HOUR_MS]);
     expect(later?.at).toBe(closeOf(80) + 3 * HOUR_MS);
@@ -129,7 +129,7 @@ describe("the engine", () => {
     expect(later?.factors.social.asOf).toBeGreaterThan(closed?.factors.social.asOf ?? 0);
   });
 
-  it("scores a session against the tables frozen at the close before it, as long as it lasts", () => {
+  it("scores a session against the tables of the previous close until it ends", () => {
     const epochAt = (at: number) => refreshed([at]).newest?.tables?.epoch;
     expect(epochAt(closeOf(80) - HOUR_MS)).toBe(closeOf(79));
     expect(epochAt(closeOf(80))).toBe(closeOf(79));
@@ -137,7 +137,7 @@ describe("the engine", () => {
     expect(epochAt(closeOf(80) + 4 * HOUR_MS)).toBe(closeOf(80));
   });
 
-  it("ends a signal when trading has stopped for long", () => {
+  it("ends a signal after a long halt", () => {
     const { newest } = refreshed([closeOf(DAYS + 20)]);
     expect(newest).toMatchObject({
       status: "stale",

@@ -23,7 +23,7 @@ const run = (scores: readonly number[], values: Partial<SessionScore> = {}) =>
   );
 
 describe("the signal", () => {
-  it("begins LONG at 70 and SHORT at 30", () => {
+  it("enters LONG at 70 and SHORT at 30", () => {
     expect(run([70])?.direction).toBe("LONG");
     expect(run([69.99])?.direction).toBe("WAIT");
     expect(run([30])?.direction).toBe("SHORT");
@@ -46,7 +46,7 @@ describe("the signal", () => {
     expect(run([50, 90], { assetClass: "crypto" })?.smoothed).toBeCloseTo(80, 9);
   });
 
-  it("turns from LONG to SHORT at once only when SHORT's entry is met", () => {
+  it("reverses from LONG to SHORT directly only when SHORT's entry is met", () => {
     const long = run([80], { assetClass: "crypto" });
     const turned = nextSignal(long, session(0, { assetClass: "crypto", at: 9 }));
     expect(turned).toMatchObject({ direction: "SHORT", previous: "LONG", since: 9 });
@@ -54,7 +54,7 @@ describe("the signal", () => {
     expect(low.direction).toBe("WAIT");
   });
 
-  it("needs confidence .30 to begin and .25 to stay", () => {
+  it("needs confidence .30 to enter and .25 to stay", () => {
     expect(run([80], { confidence: 0.29 })?.direction).toBe("WAIT");
     const long = run([80]);
     expect(nextSignal(long, session(80, { confidence: 0.26 })).direction).toBe("LONG");
@@ -85,7 +85,7 @@ describe("the signal", () => {
     expect(nextSignal(gone, session(80)).direction).toBe("LONG");
   });
 
-  it("remembers when it began and what was before", () => {
+  it("records when it began and what preceded it", () => {
     const state = run([50, 90, 90, 90, 90]);
     expect(state).toMatchObject({ direction: "LONG", previous: "WAIT", since: 2 });
   });

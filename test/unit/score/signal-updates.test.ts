@@ -64,7 +64,7 @@ describe("signal updates", () => {
     expect(told).toEqual(["A", "A", "A"]);
   });
 
-  it("tell of each change once, whatever the series is", () => {
+  it("report each change once, for any series", () => {
     const series = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 60 });
     const changesOf = (scores: readonly number[]) =>
       scores.slice(1).filter((score, index) => score !== scores[index]).length;

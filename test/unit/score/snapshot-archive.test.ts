@@ -35,7 +35,7 @@ const snapshot = (symbol: string, at: number): Snapshot => ({
 });
 
 describe("the archive of snapshots", () => {
-  it("gives the last one at or before an instant and none before the first", () => {
+  it("returns the last one at or before an instant and none before the first", () => {
     const archive = createSnapshotArchive();
     for (const at of [10, 20, 30]) archive.addClosed(snapshot("A", at));
     expect(archive.lastAt("A", 9)).toBeUndefined();
@@ -115,7 +115,7 @@ describe("the archive of snapshots", () => {
     );
   });
 
-  it("gives those that closed after an instant, whole or not", () => {
+  it("returns those that closed after an instant, complete or not", () => {
     const archive = createSnapshotArchive();
     for (let at = 1; at <= 40; at++) archive.addClosed(snapshot("A", at));
     const closedAfter = (at: number) => archive.closedAfter("A", at).map((closed) => closed.at);
@@ -132,7 +132,7 @@ describe("the archive of snapshots", () => {
     expect(archive.allNewest().map(({ instrument }) => instrument.symbol)).toEqual(["A", "B", "C"]);
   });
 
-  it("serves what it had until what is kept anew is whole", () => {
+  it("serves the previous content until a rebuild is complete", () => {
     const archive = createSnapshotArchive();
     for (const symbol of ["A", "B"]) archive.addClosed(snapshot(symbol, 1));
     archive.clear();

@@ -71,7 +71,7 @@ async function recorded({ archive }: TestStore) {
 }
 
 describeStores("the record of sessions", (engine) => {
-  it("gets every final snapshot once, in the order of the closes", async () => {
+  it("stores every final snapshot once, in the order of the closes", async () => {
     const store = await openStore(engine);
     const market = memory(["A", "B"]);
     market.close(0, 61);
@@ -101,7 +101,7 @@ describeStores("the record of sessions", (engine) => {
     expect(await recorded(store)).toHaveLength(6);
   });
 
-  it("begins at the first start where history comes in by and by", async () => {
+  it("starts at the first start where history arrives gradually", async () => {
     const store = await openStore(engine);
     const market = memory(["A"]);
     market.close(0);
@@ -124,7 +124,7 @@ describeStores("the record of sessions", (engine) => {
     expect(await recorded(store)).toHaveLength(350);
   });
 
-  it("goes on after a restart where it stopped, even amid a session, and doubles nothing", async () => {
+  it("resumes after a restart where it stopped, even within a session, without duplicates", async () => {
     const store = await openStore(engine);
     const market = memory(Array.from({ length: 350 }, (_, index) => `S${index}`));
     market.close(0);
@@ -142,7 +142,7 @@ describeStores("the record of sessions", (engine) => {
     expect(await run(step)).toEqual([]);
   });
 
-  it("leaves what was recorded as it was first believed", async () => {
+  it("preserves what was recorded first", async () => {
     const store = await openStore(engine);
     const believed = memory(["A"]);
     believed.close(0, 70);
@@ -154,7 +154,7 @@ describeStores("the record of sessions", (engine) => {
     expect(rows.map(({ body }) => (body as Final).score)).toEqual([70]);
   });
 
-  it("catches up 30 days and no more", async () => {
+  it("catches up at most 30 days", async () => {
     const store = await openStore(engine);
     const market = memory(["A"]);
     for (let day = 0; day <= 100; day++) market.close(day);
@@ -163,7 +163,7 @@ describeStores("the record of sessions", (engine) => {
     expect([days.length, days[0], days.at(-1)]).toEqual([31, "2014-03-12 A", "2014-04-11 A"]);
   });
 
-  it("records a past that lies before what is recorded already", async () => {
+  it("records a past before the existing records", async () => {
     const store = await openStore(engine);
     const later = memory(["A"]);
     later.close(200);
@@ -174,7 +174,7 @@ describeStores("the record of sessions", (engine) => {
     expect(await recorded(store)).toEqual(["2014-01-11 A", "2014-07-20 A"]);
   });
 
-  it("tries again what could not be written", async () => {
+  it("retries failed writes", async () => {
     const store = await openStore(engine);
     const market = memory(["A", "B"]);
     market.close(0);
@@ -194,7 +194,7 @@ describeStores("the record of sessions", (engine) => {
     expect(await recorded(store)).toHaveLength(4);
   });
 
-  it("bears two that record at once", async () => {
+  it("tolerates two concurrent recorders", async () => {
     const store = await openStore(engine);
     const market = memory(["A", "B"]);
     for (let day = 0; day < 20; day++) market.close(day);

@@ -24,7 +24,7 @@ describe("the log", () => {
     ["what follows a scheme", "sent Authorization: Bearer hunter2"],
     ["an API key", "unknown key msv_test_hunter2"],
     ["a signing secret", "signed with whsec_hunter2="],
-  ])("hides %s wherever it stands", (_what, text) => {
+  ])("redacts %s in every position", (_what, text) => {
     const { log, lines } = logOf();
     log.warn({ err: new Error(text), note: text }, text);
     expect(lines.join()).toContain("[hidden]");

@@ -80,7 +80,7 @@ describe("metrics", () => {
     }
   });
 
-  it("say the type of each, and how the process is", async () => {
+  it("have a type each, and include process metrics", async () => {
     const metrics = createMetrics();
     metrics.meters.commit("ok", 1);
     const text = await metrics.text(VALUES);
@@ -92,7 +92,7 @@ describe("metrics", () => {
 });
 
 describe("a rate cap", () => {
-  it("allows so many in a second, and reports how many it suppressed", () => {
+  it("allows a number per second, and reports how many it suppressed", () => {
     const { take } = createRateCap(2);
     expect([0, 1, 2, 999].map(take)).toEqual([0, 0, undefined, undefined]);
     expect([1_000, 1_001, 1_002].map(take)).toEqual([2, 0, undefined]);

@@ -18,7 +18,7 @@ const { ordinary } = sites;
 const jsonOf = (path: string, site?: Site) => JSON.parse(textOf(path, site));
 
 describe.each(everywhere)("the documents of an instance %s", (_what, site) => {
-  it.each(documents.map(({ path }) => path))("%s has addresses of the instance alone", (path) => {
+  it.each(documents.map(({ path }) => path))("%s contains only URLs of the instance", (path) => {
     const text = textOf(path, site);
     const addresses = Array.from(
       text.matchAll(/\bhttps?:\/\/[^\s"`)<>]+/g),
@@ -31,15 +31,15 @@ describe.each(everywhere)("the documents of an instance %s", (_what, site) => {
     expect(text).not.toMatch(/undefined|\[object|NaN/);
   });
 
-  it("are the same whenever and however often they are made", () => {
+  it("are deterministic", () => {
     for (const { path } of documents) expect(textOf(path, site)).toBe(textOf(path, site));
   });
 
-  it("have a card that the schema allows", () => {
+  it("have a card that is valid by the schema", () => {
     expect(cardFaults(jsonOf("/.well-known/mcp/server-card.json", site))).toEqual([]);
   });
 
-  it("say how agents register as scanners want it", () => {
+  it("describe agent registration in the form that scanners expect", () => {
     const { baseUrl } = site;
     const server = {
       issuer: baseUrl,
@@ -53,12 +53,12 @@ describe.each(everywhere)("the documents of an instance %s", (_what, site) => {
   });
 });
 
-it("documents have addresses of their own", () => {
+it("every document has a unique URL", () => {
   const all = documents.map(({ path }) => path);
   expect(all).toEqual([...new Set(all)]);
 });
 
-describe("the rules themselves", () => {
+describe("the document rules", () => {
   it.each([
     [{ name: "market-signal" }, "/name"],
     [{ name: "a/b/c" }, "/name"],
@@ -70,12 +70,12 @@ describe("the rules themselves", () => {
     ],
     [{ websiteUrl: "signals" }, "/websiteUrl"],
     [{ remotes: [{ type: "http", url: "https://signals.example" }] }, "/remotes/0/type"],
-  ])("refuse a card with %j", (changes, where) => {
+  ])("reject a card with %j", (changes, where) => {
     const card = { ...jsonOf("/.well-known/mcp/server-card.json"), ...changes };
     expect(cardFaults(card).join()).toContain(where);
   });
 
-  it("find what a first and a last generation lacks", () => {
+  it("report what a first and a last generation lacks", () => {
     const { baseUrl } = ordinary;
     const { agent_auth } = authorizationServerExtras(ordinary.baseUrl);
     const { claim_uri: _, ...lacking } = agent_auth;
@@ -111,7 +111,7 @@ describe("the server card", () => {
     expect(jsonOf("/mcp/server-card", { ...ordinary, baseUrl }).name).toBe(name);
   });
 
-  it("names the revisions that the endpoint speaks, and no secret", () => {
+  it("lists the revisions that the endpoint supports, and no secret", () => {
     const { remotes } = jsonOf("/mcp/server-card");
     expect(remotes).toMatchObject([
       {
@@ -142,7 +142,7 @@ describe("the AI catalog", () => {
 });
 
 describe("the API catalog", () => {
-  it("describes every endpoint that it lists, the tools' among them", () => {
+  it("describes every endpoint that it lists, including those of the tools", () => {
     const [catalog, ...members] = jsonOf("/.well-known/api-catalog").linkset;
     const items = catalog.item.map(({ href }: { href: string }) => href);
     expect(members.map(({ anchor }: { anchor: string }) => anchor)).toEqual(items);
@@ -186,7 +186,7 @@ describe("robots.txt", () => {
     expect(text).toContain("\nSitemap: https://signals.example/sitemap.xml\n");
   });
 
-  it("keeps nobody from what is to be read", () => {
+  it("blocks nobody from public pages", () => {
     const closed = (groupsIn(textOf("/robots.txt"))[0]?.rules ?? [])
       .filter(([name]) => name === "Disallow")
       .map(([, path = ""]) => path);
@@ -203,7 +203,7 @@ describe("security.txt", () => {
   };
 
   it.each(["2026-11-21T00:00:00.000Z", "2026-11-21T23:59:59.999Z"])(
-    "has what RFC 9116 needs, made at %s",
+    "has the members that RFC 9116 requires, created at %s",
     (today) => {
       expect(fields(today)).toEqual({
         Contact: "https://signals.example/contact",
@@ -221,7 +221,7 @@ describe("the skills", () => {
     skills: readonly Readonly<Record<"name" | "type" | "description" | "url" | "digest", string>>[];
   };
 
-  it("are listed as version 0.2.0 wants it", () => {
+  it("are listed in the format of version 0.2.0", () => {
     expect($schema).toBe("https://schemas.agentskills.io/discovery/0.2.0/schema.json");
     expect(skills.map(({ name }) => name)).toEqual([
       "market-signals",
@@ -230,7 +230,7 @@ describe("the skills", () => {
     ]);
   });
 
-  it.each(skills)("$name is what its entry and its directory say", (skill) => {
+  it.each(skills)("$name matches its entry and its directory", (skill) => {
     const { name, type, description, url, digest } = skill;
     expect(name).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
     expect(name.length).toBeLessThanOrEqual(64);
@@ -286,7 +286,7 @@ describe("sitemap.xml", () => {
 describe("texts for agents", () => {
   const texts = documents.map(({ path }) => path).filter((path) => path.endsWith(".md"));
 
-  it.each(texts)("%s has well-formed tables and commands that promise an answer", (path) => {
+  it.each(texts)("%s has well-formed tables, and commands whose answers are described", (path) => {
     const text = textOf(path);
     expect(stepsOf(text).length).toBeGreaterThan(0);
     const rows = text.split("\n").filter((line) => line.startsWith("| "));
@@ -307,7 +307,7 @@ describe("texts for agents", () => {
   });
 });
 
-it("links beside answers are absolute and of registered kinds", () => {
+it("Link headers are absolute and use registered relations", () => {
   const links = siteLinks(ordinary.baseUrl);
   expect(links.map(({ rel }) => rel)).toEqual([
     "api-catalog",

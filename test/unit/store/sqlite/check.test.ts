@@ -23,12 +23,12 @@ function overwrite(folder: string, name: string, text: string, other: string): v
 }
 
 describe("a check of an open store", () => {
-  it("finds nothing in one that is whole", async () => {
+  it("reports nothing for an intact store", async () => {
     const { store } = await readStore();
     expect(await store.check()).toEqual([]);
   });
 
-  it("finds a record that was changed on disk since it was read", async () => {
+  it("reports a record that was changed on disk", async () => {
     const { folder, store } = await readStore();
     overwrite(folder, "store.sqlite", '{"at":150,', '{"at":151,');
     expect(await store.check()).toEqual([
@@ -36,7 +36,7 @@ describe("a check of an open store", () => {
     ]);
   });
 
-  it("finds a broken page", async () => {
+  it("reports a broken page", async () => {
     const name = "store.sqlite";
     const { folder, store } = await readStore();
     const file = openSync(join(folder, name), "r+");

@@ -42,7 +42,7 @@ const keysOf = async (records: Records) =>
   (await records.list(pages, { limit: 10_000 })).map(({ key }) => key);
 
 describe("a commit that cannot be written", () => {
-  it("is refused alone among those of its batch, and nothing of it is seen", async () => {
+  it("is rejected alone in its batch, and leaves no data behind", async () => {
     const folder = await folderThatRefuses("bad");
     const store = await openIn(folder);
     const keys = Array.from({ length: 100 }, (_, at) => (at === 37 ? "bad" : `key ${at}`));
@@ -63,7 +63,7 @@ describe("a commit that cannot be written", () => {
     expect(await keysOf((await openIn(folder)).records)).toEqual(expected);
   });
 
-  it("keeps its cause for the log and tells a stranger nothing of it", async () => {
+  it("preserves its cause for the log and discloses none to the caller", async () => {
     const { records } = await openIn(await folderThatRefuses("bad"));
     const error: unknown = await records
       .commit([put(pages, { key: "bad", value: 1 })])
@@ -74,7 +74,7 @@ describe("a commit that cannot be written", () => {
 });
 
 describe("a full disk", () => {
-  it("refuses what does not fit, shows nothing of it, and heals by itself", async () => {
+  it("rejects what does not fit, leaves no part of it behind, and recovers by itself", async () => {
     const folder = newFolder();
     await (await openIn(folder)).close();
     const { file, records } = partsOf(folder, noWarning);
@@ -98,8 +98,8 @@ describe("a full disk", () => {
   });
 });
 
-describe("a disk that fails", () => {
-  it("is left without what was refused behind what was done", async () => {
+describe("a failing disk", () => {
+  it("preserves what was committed, without what was rejected", async () => {
     const folder = newFolder();
     const store = await openIn(folder);
     await fill(store);
@@ -117,7 +117,7 @@ describe("a disk that fails", () => {
     expect(await keysOf((await openIn(folder)).records)).toContain("done");
   });
 
-  it("that does not let it be taken off is told of", () => {
+  it("that prevents the rollback is reported", () => {
     const warnings: string[] = [];
     const gate = new Gate(
       (message) => warnings.push(message),
@@ -131,7 +131,7 @@ describe("a disk that fails", () => {
 
   const ioError = Object.assign(new Error("disk I/O error"), { errcode: 10 | (4 << 8) });
 
-  it("lets nothing be written any more, and the operator hears of it once", () => {
+  it("blocks all writes, and is reported to the operator once", () => {
     const warnings: unknown[] = [];
     const gate = new Gate((message, cause) => warnings.push({ message, cause }), noUndo);
     for (let times = 0; times < 2; times++) {
@@ -162,7 +162,7 @@ describe("names of the archive", () => {
   it.each([
     ["characters", "x".repeat(513)],
     ["bytes", "鍵".repeat(334)],
-  ])("have no more %s than an index takes", async (_, long) => {
+  ])("have at most the %s that an index accepts", async (_, long) => {
     const { archive } = await openIn(newFolder());
     const row = { kind: "k", at: 1, id: "i", subject: "s", body: 1 };
     await archive.append([row]);
@@ -173,7 +173,7 @@ describe("names of the archive", () => {
 });
 
 describe("values", () => {
-  it("are each reader's own", async () => {
+  it("are separate copies for each reader", async () => {
     const { records } = await openIn(newFolder());
     await records.commit([put(pages, { key: "a", value: { deep: [{ n: 1 }] }, groups: ["g"] })]);
     const [stored] = await records.list(pages, { limit: 1 });
@@ -188,7 +188,7 @@ describe("values", () => {
   it.each([
     ["undefined", undefined],
     ["a function", () => 1],
-  ])("are JSON: %s is not", async (_, value) => {
+  ])("must be JSON: %s is rejected", async (_, value) => {
     const { records } = await openIn(newFolder());
     await expect(records.commit([put(pages, { key: "a", value })])).rejects.toThrow(TypeError);
   });
@@ -200,13 +200,13 @@ describe("values", () => {
     ["a group of more than 1,000 bytes", { key: "a", groups: ["鍵".repeat(334)] }],
     ["a life that is not a number", { key: "a", ttlMs: Number.NaN }],
     ["an instant that is not a number", { key: "a", dueInMs: Number.NaN }],
-  ])("come with what the disk can keep: %s is refused", async (_, bad) => {
+  ])("must have options that can be stored: %s is rejected", async (_, bad) => {
     const { records } = await openIn(newFolder());
     await expect(records.commit([put(pages, { value: 1, ...bad })])).rejects.toThrow(RangeError);
   });
 
   it.each([Number.NaN, Infinity, 1.5, 2 ** 53])(
-    "are of a revision that is a whole number: %s is refused",
+    "must have a revision that is a whole number: %s is rejected",
     async (revision) => {
       const { records } = await openIn(newFolder());
       await records.commit([put(pages, { key: "a", value: 1 })]);
@@ -218,7 +218,7 @@ describe("values", () => {
     },
   );
 
-  it("may live for ever and a day: the store opens again", async () => {
+  it("may have an extreme lifetime: the store opens again", async () => {
     const folder = newFolder();
     const store = await openIn(folder);
     const lives = [Infinity, Number.MAX_VALUE, Number.MAX_SAFE_INTEGER, 0.5, 1e-7];
@@ -233,7 +233,7 @@ describe("values", () => {
   });
 });
 
-it("a read goes on while page after page is read", async () => {
+it("a read continues page after page", async () => {
   const store = await openIn(newFolder());
   await fill(store);
   let hasTurned = false;

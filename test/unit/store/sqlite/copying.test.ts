@@ -22,7 +22,7 @@ const write = (key = "new") => [put(pages, { key, value: 1 })];
 const UNAVAILABLE = { code: "store_unavailable", status: 503 };
 
 describe("a dump", () => {
-  it("is of the instant at which it began, while records and archive rows come and go", async () => {
+  it("is a snapshot of its start, while records and archive rows change", async () => {
     const { store, rows } = await filled();
     const { records, archive } = store;
     const seen: DumpRow[] = [];
@@ -35,7 +35,7 @@ describe("a dump", () => {
     expect(seen).toEqual(rows);
   });
 
-  it("ends with a problem when the store is closed meanwhile", async () => {
+  it("fails with a problem when the store is closed", async () => {
     const { store } = await filled();
     const dump = store.dump()[Symbol.asyncIterator]();
     await dump.next();
@@ -43,7 +43,7 @@ describe("a dump", () => {
     await expect(dump.next()).rejects.toMatchObject(UNAVAILABLE);
   });
 
-  it("ends with a problem when the store is replaced meanwhile, and harms nothing", async () => {
+  it("fails with a problem when the store is replaced, without damage", async () => {
     const { folder, store } = await filled();
     const dump = store.dump()[Symbol.asyncIterator]();
     await dump.next();
@@ -59,7 +59,7 @@ describe("a dump", () => {
 });
 
 describe("loading", () => {
-  it("lets everything be read as it was, and nothing be written, until it is done", async () => {
+  it("allows reads of the old data, and no writes, until it is complete", async () => {
     const { store, rows } = await filled();
     async function* slowly(): AsyncIterable<readonly DumpRow[]> {
       yield [ROW];
@@ -76,7 +76,7 @@ describe("loading", () => {
     expect(await store.records.commit(write())).toBe(true);
   });
 
-  it("that fails leaves the store and its folder as they were", async () => {
+  it("that fails leaves the store and its directory unchanged", async () => {
     const { folder, store, rows } = await filled();
     async function* breaking(): AsyncIterable<readonly DumpRow[]> {
       yield [ROW];
@@ -101,7 +101,7 @@ describe("loading", () => {
     expect(await rowsOf(store)).toEqual(rows);
   });
 
-  it("ends with the store that it was for", async () => {
+  it("fails when the store is closed", async () => {
     const { folder, store, rows } = await filled();
     async function* closing(): AsyncIterable<readonly DumpRow[]> {
       yield [ROW];
@@ -113,7 +113,7 @@ describe("loading", () => {
     expect(await rowsOf(await openIn(folder))).toEqual(rows);
   });
 
-  it("gives no revision again that the store has given", async () => {
+  it("reuses no revision that the store has issued", async () => {
     const { store } = await filled();
     const before = (await store.records.get(pages, "last"))?.revision ?? Infinity;
     await store.load(OTHER, batchOf(ROW));
@@ -122,15 +122,15 @@ describe("loading", () => {
   });
 });
 
-describe("loading, too,", () => {
-  it("gives no revision that the copied store may have given to what is not in the copy", async () => {
+describe("after a load, the store", () => {
+  it("reuses no revision that the copied store may have issued", async () => {
     const store = await openIn(newFolder());
     await store.load(OTHER, batchOf({ ...ROW, revision: 5_000_000 }));
     await store.records.commit(write());
     expect((await store.records.get(pages, "new"))?.revision).toBeGreaterThan(6_000_000);
   });
 
-  it("refuses what was read before it and comes right after it", async () => {
+  it("rejects a write based on a read from before", async () => {
     const { store } = await filled();
     const refused: unknown[] = [];
     let isLoaded = false;
@@ -154,7 +154,7 @@ describe("loading, too,", () => {
 });
 
 describe("a frozen store", () => {
-  it("refuses every write with its reason, also what waited, and answers reads", async () => {
+  it("rejects every write with its reason, including queued ones, and answers reads", async () => {
     const { store, rows } = await filled();
     const waiting = store.records.commit(write("waiting"));
     const thaw = store.freeze("The store is being moved.");
@@ -185,8 +185,8 @@ describe("a frozen store", () => {
   });
 });
 
-describe("a store that was moved", () => {
-  it("refuses writes for good and does not open again", async () => {
+describe("a store that has been moved", () => {
+  it("rejects writes permanently and does not open again", async () => {
     const { folder, store, rows } = await filled();
     const thaw = store.freeze("The store is being moved.");
     await store.markMoved();

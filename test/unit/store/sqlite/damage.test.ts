@@ -41,7 +41,7 @@ describe("store.sqlite", () => {
     ["that is something else", (path) => writeFileSync(path, "{}".repeat(9999))],
   ];
 
-  it.each(damages)("%s is refused by its name, and nothing is changed", async (_, damage) => {
+  it.each(damages)("%s is rejected by name, and nothing is changed", async (_, damage) => {
     const { folder } = await closedStore();
     damage(join(folder, name));
     const before = bytesIn(folder);
@@ -52,7 +52,9 @@ describe("store.sqlite", () => {
     expect(bytesIn(folder)).toEqual(before);
   });
 
-  it("with a flipped bit is refused, or gives what was there", { timeout: 60_000 }, async () => {
+  it("with a flipped bit is rejected, or returns the original data", {
+    timeout: 60_000,
+  }, async () => {
     const { folder, rows } = await closedStore();
     const random = randomNumbers(20_261_121);
     const path = join(folder, name);
@@ -73,7 +75,7 @@ describe("store.sqlite", () => {
     expect(refused).toBeGreaterThan(30);
   });
 
-  it("with a flipped bit in a text is refused, though its pages hold together", async () => {
+  it("with a flipped bit in a text is rejected, although its pages are intact", async () => {
     const { folder } = await closedStore();
     const path = join(folder, name);
     const text = readFileSync(path, "latin1").replaceAll('{"at":150,', '{"at":151,');
@@ -82,7 +84,7 @@ describe("store.sqlite", () => {
   });
 });
 
-it("a log without its file is refused", async () => {
+it("a write-ahead log without its database is rejected", async () => {
   const folder = newFolder();
   await fill(await openIn(folder));
   const copy = copyOf(folder);

@@ -47,7 +47,7 @@ async function openElsewhere(folder: string) {
 }
 
 describe("a second process", () => {
-  it("is refused while the first goes on, and let in when that has closed", async () => {
+  it("is rejected while the first runs, and accepted once that has closed", async () => {
     const folder = newFolder();
     const store = await openIn(folder);
     const refusal = `another process is using ${join(folder, "store.sqlite")}; stop it or set DATA_DIR`;
@@ -57,7 +57,7 @@ describe("a second process", () => {
     expect(await openElsewhere(folder)).toEqual({ said: "opened", exitCode: 0 });
   });
 
-  it("is refused while the first still creates the store", async () => {
+  it("is rejected while the first creates the store", async () => {
     const folder = newFolder();
     const unlock = lockFolder(pathsIn(folder));
     await expect(openIn(folder)).rejects.toThrow("another process is using");
@@ -66,7 +66,7 @@ describe("a second process", () => {
     await openIn(folder);
   });
 
-  it("is refused also after this process has tried to open the folder twice", async () => {
+  it("is rejected even after the first has tried to open the directory twice", async () => {
     const folder = newFolder();
     await openIn(folder);
     await expect(openIn(folder)).rejects.toThrow("another process is using");
@@ -74,8 +74,8 @@ describe("a second process", () => {
   });
 });
 
-describe("the files", () => {
-  it("are the owner's only, whatever the umask and even if somebody opened them up", async () => {
+describe("the files of the store", () => {
+  it("are accessible to the owner only, whatever the umask and their previous mode", async () => {
     const before = process.umask(0);
     try {
       const folder = join(newFolder(), "deep", "store");
@@ -95,7 +95,7 @@ describe("the files", () => {
     }
   });
 
-  it("are one when the store is closed", async () => {
+  it("are a single file when the store is closed", async () => {
     const folder = newFolder();
     const store = await openIn(folder);
     await fill(store);
@@ -105,7 +105,7 @@ describe("the files", () => {
 });
 
 describe("the mode", () => {
-  it("of the store is told when none was asked for", async () => {
+  it("of the store is returned when none was given", async () => {
     const folder = newFolder();
     const { identity } = await openIn(folder).then(async (store) => {
       await store.close();
@@ -116,7 +116,7 @@ describe("the mode", () => {
     await store.close();
   });
 
-  it("cannot be another one, and the store stays as it is", async () => {
+  it("cannot differ from the store's, which stays unchanged", async () => {
     const folder = newFolder();
     const store = await openIn(folder);
     await fill(store);
@@ -128,7 +128,7 @@ describe("the mode", () => {
     expect(await rowsOf(await openIn(folder))).toEqual(rows);
   });
 
-  it("is needed to create a store", async () => {
+  it("is required to create a store", async () => {
     const folder = newFolder();
     const opening = openEmbedded({ folder, now: () => NOW });
     await expect(opening).rejects.toThrow(`there is no store in ${folder}`);
@@ -181,7 +181,7 @@ function stage(folder: string) {
 }
 
 describe("a crash while a store is created", () => {
-  it.each(crashes)("leaves nothing or all of it: %s", async (_, point, crash) => {
+  it.each(crashes)("leaves all or nothing of it: %s", async (_, point, crash) => {
     const folder = newFolder();
     crash(folder);
     const crashed = copyOf(folder);
@@ -211,7 +211,7 @@ describe("a crash while a store is replaced", () => {
   });
 });
 
-it("a folder that holds other things is left in peace", async () => {
+it("a directory with other files is left unchanged", async () => {
   const folder = newFolder();
   mkdirSync(join(folder, "backups"));
   writeFileSync(join(folder, "notes.txt"), "mine");
@@ -219,7 +219,7 @@ it("a folder that holds other things is left in peace", async () => {
   expect(namesIn(folder)).toEqual([...FILES, "backups", "notes.txt"].sort());
 });
 
-it("a master.key without a store is no folder for a new one", async () => {
+it("a directory with a master.key and no store is not used for a new store", async () => {
   const folder = newFolder();
   writeFileSync(join(folder, "master.key"), "secret");
   await expect(openIn(folder)).rejects.toThrow(`${folder} holds a master.key but no store`);
@@ -228,14 +228,14 @@ it("a master.key without a store is no folder for a new one", async () => {
   await openIn(folder);
 });
 
-it("links that lead nowhere are a store that is not there now, and stay", async () => {
+it("dangling links are treated as an unavailable store, and stay", async () => {
   const folder = newFolder();
   for (const name of FILES) symlinkSync(join(folder, "unmounted", name), join(folder, name));
   await expect(openIn(folder)).rejects.toThrow("store.sqlite is damaged (it is missing)");
   for (const name of FILES) expect(lstatSync(join(folder, name)).isSymbolicLink()).toBe(true);
 });
 
-it("a folder that nobody can write in is named, with what to do", async () => {
+it("a directory that is not writable is named, with the remedy", async () => {
   const file = join(newFolder(), "file");
   writeFileSync(file, "");
   for (const folder of [file, join(file, "deep")]) {

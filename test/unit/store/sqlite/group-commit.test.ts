@@ -33,7 +33,7 @@ async function newCommits() {
 }
 
 describe("the group commit of the embedded store", () => {
-  it("does in one transaction what comes in turns one after the other", async () => {
+  it("commits sequential writes of concurrent callers in one transaction", async () => {
     const { commits, transactions } = await newCommits();
     const first = commits.add(work);
     await turn();
@@ -42,7 +42,7 @@ describe("the group commit of the embedded store", () => {
     expect(transactions.count).toBe(1);
   });
 
-  it("waits only while more comes", async () => {
+  it("waits only while more commits arrive", async () => {
     const { commits, transactions } = await newCommits();
     const done = commits.add(work);
     await turn();
@@ -51,7 +51,7 @@ describe("the group commit of the embedded store", () => {
     await done;
   });
 
-  it("does not wait for an end that does not come", async () => {
+  it("has a bounded wait", async () => {
     const { commits } = await newCommits();
     let isDone = false;
     const first = commits.add(work).then(() => {

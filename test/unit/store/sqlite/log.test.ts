@@ -28,7 +28,7 @@ function flip(bytes: Buffer, at: number): void {
   bytes[at] = (bytes[at] ?? 0) ^ 1;
 }
 
-it("a store whose process was killed opens with everything", async () => {
+it("a store whose process was killed opens with all its data", async () => {
   const { folder, rows } = await crashedStore();
   expect(await rowsOf(await openIn(folder))).toEqual(rows);
 });
@@ -46,7 +46,7 @@ describe("store.sqlite-wal", () => {
     ],
   ];
 
-  it.each(damages)("%s is refused, and stays so", async (_, what, damage) => {
+  it.each(damages)("%s is rejected, and stays so", async (_, what, damage) => {
     const { folder } = await crashedStore();
     damage(join(folder, name));
     for (let times = 0; times < 2; times++) {
@@ -61,7 +61,7 @@ describe("store.sqlite-wal", () => {
     ["before anything of it was written", (path) => change(path, (bytes) => bytes.fill(0))],
   ];
 
-  it.each(torn)("that a power cut tore %s is none that was damaged", async (_, tear) => {
+  it.each(torn)("that a power failure cut off %s is not treated as damaged", async (_, tear) => {
     const { folder } = await crashedStore();
     tear(join(folder, name));
     const store = await openIn(folder);
@@ -69,7 +69,7 @@ describe("store.sqlite-wal", () => {
   });
 });
 
-it("a log is not missed by a store that was closed", async () => {
+it("a missing write-ahead log is accepted for a store that was closed", async () => {
   const folder = newFolder();
   const store = await openIn(folder);
   await fill(store);

@@ -62,7 +62,7 @@ describe("a store of format 1", () => {
     expect(await store.check()).toEqual([]);
   });
 
-  it("has what was in its outbox in the archive once, and audit rows that wait to be chained", async () => {
+  it("has its outbox in the archive once, and audit rows that are not chained yet", async () => {
     const { store } = await opened(format1Folder());
     const read = (kind: string) => store.archive.read(kind, { order: "oldest", limit: 9 });
     expect(await read("alert-event")).toEqual([EVENT]);
@@ -73,7 +73,7 @@ describe("a store of format 1", () => {
     expect(await verifyAudit(store)).toMatchObject({ rows: 1, unsealed: 0, problems: [] });
   });
 
-  it("is migrated once, says how far it is, and its files are kept as they were", async () => {
+  it("is migrated once, with progress, and its files are preserved", async () => {
     const folder = format1Folder();
     const before = copyOf(folder);
     const first = await opened(folder);
@@ -112,7 +112,7 @@ describe("a store of format 1", () => {
     expect(after).toEqual(before);
   });
 
-  it("of which one file is missing is refused", async () => {
+  it("with a missing file is rejected", async () => {
     const whole = format1Folder();
     for (const name of ["records.sqlite", "archive.sqlite"]) {
       const folder = newFolder();
