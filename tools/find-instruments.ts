@@ -89,7 +89,7 @@ export const findInstruments = defineTool({
 
 const bySymbol = (one: Instrument, other: Instrument) => (one.symbol < other.symbol ? -1 : 1);
 
-/** Without a price nothing is measured. */
+/** An instrument without a price, for which nothing is measured. */
 function unpriced(instrument: Instrument): z.input<typeof Candidate> {
   const none = "not_observed";
   return {

@@ -21,7 +21,7 @@ const Input = z.strictObject({
 
 type Query = z.output<typeof Input>;
 
-/** What alerts told, and how it was delivered. */
+/** Events of alerts, and their deliveries. */
 export const getAlertEvents = defineTool({
   name: "get_alert_events",
   title: "Get alert events",

@@ -23,25 +23,29 @@ import type { Print, WeeklyVolume } from "../src/market/records.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool } from "../src/tool.ts";
 
-/** What an off-exchange print is, and is not. */
+/** What an off-exchange print is, and what it is not. */
 const NOTE =
   'Off-exchange prints carry tape code "D": alternative trading systems, internalised orders and OTC trades together. Which venue made a print is not public.';
 
-/** The same of coins, whose blocks are those of a derivatives exchange. */
+/** The same for coins, whose blocks come from a derivatives exchange. */
 const COIN_NOTE =
   "Block trades in futures on the coin, arranged away from the order book of one exchange; shown, and not part of the score.";
 
-/** What is said where blocks are all that is kept of prints. */
+/** Note where only block prints are retained. */
 const BLOCKS_NOTE =
   "Only blocks of regular trading are kept print by print, so that sums over all prints are null; shortVolumeRatio counts all.";
 
-/** What the prints of an instrument are. @param printsAre Which of them there are. */
+/**
+ * The note on an instrument's prints.
+ *
+ * @param printsAre Which prints are retained.
+ */
 function noteOn({ assetClass }: Instrument, printsAre: "blocks" | undefined): string {
   if (assetClass === "crypto") return COIN_NOTE;
   return printsAre === "blocks" ? `${NOTE} ${BLOCKS_NOTE}` : NOTE;
 }
 
-/** Ways to look at off-exchange trading. */
+/** Views of off-exchange trading. */
 const View = z.enum(["summary", "prints", "blocks", "days"]);
 
 const FeedStatus = z.enum(["ok", "stale", "no_activity", "not_observed"]);
@@ -89,7 +93,7 @@ const AtsShare = z
   })
   .nullable();
 
-/** Off-exchange trading, with the part that the view asks for. */
+/** Off-exchange trading, with the part that the view selects. */
 export const OffExchange = z.object({
   ...Common.shape,
   feeds: z
@@ -119,9 +123,9 @@ export const OffExchange = z.object({
 });
 
 /**
- * The aggregates of one session, or of several; `null` where nothing observes the prints.
+ * The aggregates of one or several sessions; `null` if prints are not observed.
  *
- * @param printsAre Which prints there are: of blocks alone no sum over all prints is known.
+ * @param printsAre Which prints are retained: blocks alone give no sums over all prints.
  */
 function aggregates(
   { prints, volume, shortVolumeRatio }: Omit<DaySummary, "session">,
@@ -137,7 +141,7 @@ function aggregates(
   };
 }
 
-/** What only all prints tell. */
+/** Figures that need all prints. */
 const OF_ALL_PRINTS = {
   prints: null,
   shares: null,
@@ -146,7 +150,7 @@ const OF_ALL_PRINTS = {
   shareOfVolume: null,
 } as const;
 
-/** The share that alternative trading systems had in a week, `null` where none is observed. */
+/** The weekly share of alternative trading systems, `null` if not observed. */
 export function atsShare(week: WeeklyVolume | null): z.input<typeof AtsShare> {
   if (week === null) return null;
   const { weekStart, atsShares, otcShares, availableAt } = week;
@@ -273,7 +277,7 @@ function refuseUnused({ view, minShares, minNotionalUsd, cursor }: Query): void 
   }
 }
 
-/** Which prints there are; `undefined`: all that the sources have. */
+/** Which prints are retained; `undefined`: all. */
 type PrintsAre = "blocks" | undefined;
 
 function part(query: Query, view: OffExchangeView, printsAre: PrintsAre) {

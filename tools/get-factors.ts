@@ -129,15 +129,15 @@ const READ: Readonly<Record<(typeof FACTORS)[number], readonly Feed[]>> = {
   darkpool: ["prints", "shortVolumes"],
 };
 
-/** Ids of those who gave what a factor reads. */
+/** Ids of the sources of a factor's feeds. */
 function giversOf(name: (typeof FACTORS)[number], givers: SourcesByFeed): string {
   const ids = READ[name].flatMap((feed) => (givers.get(feed) ?? []).map(({ id }) => id));
   return [...new Set(ids)].join(" ");
 }
 
 /**
- * What is worth knowing of the newest session's off-exchange prints and says nothing of direction:
- * their share of its volume, and the price of blocks (VWAP) over that of all prints.
+ * Context from the newest session's off-exchange prints that does not indicate a direction: their share
+ * of its volume, and the price of blocks (VWAP) over that of all prints.
  */
 function offExchange(
   bar: Bar | undefined,
@@ -145,7 +145,8 @@ function offExchange(
   { at, dayMs }: { readonly at: number; readonly dayMs: number },
 ): readonly Input[] {
   if (bar === undefined) return [];
-  // None is known before its session's date, which begins a day earlier at most where days do.
+  // No print of a session is known before its date, which starts at most one day earlier where market
+  // days do.
   const before = countKnown(prints, Date.parse(bar.session) - dayMs);
   const session = prints
     .slice(before, countKnown(prints, at))

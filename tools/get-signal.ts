@@ -121,8 +121,10 @@ function filtered(query: Query, { snapshots }: ToolContext): readonly Snapshot[]
   });
 }
 
-/** The snapshots of several symbols. One that has none is told apart, and the others stand; an
- *  instant that is wrong for all of them is refused. */
+/**
+ * The snapshots of several symbols. Symbols without one are reported separately; an instant that is
+ * invalid for all of them is rejected.
+ */
 function chosen(symbols: readonly string[], asOf: string | undefined, context: ToolContext) {
   instantAsked(asOf, context);
   const found = new Map<string, PastSnapshot>();

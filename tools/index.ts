@@ -8,7 +8,7 @@ import { listAlerts } from "./list-alerts.ts";
 import { manageAlert } from "./manage-alert.ts";
 import { registerAlert } from "./register-alert.ts";
 
-/** What the service does, in the order in which it is published. */
+/** The tools, in the order of publication. */
 export const tools: readonly Tool[] = [
   getSignal,
   getFactors,

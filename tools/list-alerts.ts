@@ -9,7 +9,7 @@ import { paginate } from "../src/lib/pagination.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool } from "../src/tool.ts";
 
-/** Who made an alert. */
+/** Creator of an alert. */
 const Made = z.object({
   madeBy: z
     .object({
@@ -20,7 +20,7 @@ const Made = z.object({
     .describe("Absent: you. With your own key you see, and can delete, what others made for you."),
 });
 
-/** The caller's own alerts, and for a person's key those of all that act for the person. */
+/** The caller's own alerts; for a person's key, those of everything that acts for the person. */
 export const listAlerts = defineTool({
   name: "list_alerts",
   title: "List alerts",
@@ -86,10 +86,10 @@ function madeBy({ alert: { owner } }: AlertView, caller: Caller): z.input<typeof
   }
 }
 
-/** Rises through the list, so that it goes on behind an alert that was deleted meanwhile. */
+/** Increases through the list, so that paging continues after an alert that was deleted meanwhile. */
 const placeOf = ({ id, alert }: AlertView): string => `${isoInstant(alert.createdAt)} ${id}`;
 
-/** @throws {Problem} `invalid_request` for what chooses among several. */
+/** @throws {Problem} `invalid_request` for filters beside an id. */
 function refuseFilters(filters: Readonly<Record<string, string | undefined>>): void {
   const given = Object.keys(filters).filter((name) => filters[name] !== undefined);
   if (given.length === 0) return;

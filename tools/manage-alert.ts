@@ -26,7 +26,7 @@ const ACTIONS = [
   "delete",
 ] as const;
 
-/** What update changes. */
+/** Members that can be updated. */
 const Updates = z.strictObject({
   symbols: AlertFields.symbols.optional(),
   kinds: AlertFields.kinds.optional(),
@@ -55,7 +55,7 @@ const Input = z.strictObject({
 type Wish = z.output<typeof Input>;
 type Action = Wish["action"];
 
-/** The members of the input that each action takes, and how many of them it needs. */
+/** The input members of each action, and how many it requires. */
 const WISHES: Readonly<
   Record<Action, { readonly takes: readonly string[]; readonly needs: 0 | 1 | "some" }>
 > = {
@@ -70,7 +70,7 @@ const WISHES: Readonly<
   delete: { takes: [], needs: 0 },
 };
 
-/** What was sent. */
+/** Result of a test or a redelivery. */
 const Sent = z.object({
   eventId: z.string().optional().describe("Of what was sent."),
   queued: z.number().int().optional().describe("Events that are sent again."),
@@ -131,7 +131,7 @@ export const manageAlert = defineTool({
   },
 });
 
-/** What an alert of the caller is asked to do. */
+/** An action on an alert of the caller. */
 interface Task {
   readonly wish: Wish;
   readonly wanted: AlertRequest;
@@ -140,7 +140,7 @@ interface Task {
 
 type Managed = AlertWithSecret & Partial<z.input<typeof Sent>>;
 
-/** What each action but delete does. */
+/** The actions, except delete. */
 const actions: Readonly<Record<Exclude<Action, "delete">, (task: Task) => Promise<Managed>>> = {
   update: ({ wish, wanted, context }) => context.alerts.update(wanted, changesOf(wish, context)),
   pause: ({ wanted, context }) => context.alerts.update(wanted, { isPaused: true }),
@@ -177,13 +177,13 @@ function changesOf(wish: Wish, context: ToolContext): AlertChanges {
   });
 }
 
-/** An object without the members that are not given. */
+/** An object without its `undefined` members. */
 function given<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const entries = Object.entries(members).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
 
-/** @throws {Problem} `invalid_request` for what the action would ignore, or lacks. */
+/** @throws {Problem} `invalid_request` for members that the action ignores, or lacks. */
 function check({ id: _, action, ...rest }: Wish): void {
   const { takes, needs } = WISHES[action];
   const names = Object.keys(rest);

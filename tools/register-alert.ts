@@ -77,7 +77,7 @@ export const registerAlert = defineTool({
   },
 });
 
-/** @throws {Problem} `invalid_request` unless symbols or filters say what is watched. */
+/** @throws {Problem} `invalid_request` unless either symbols or filters are given. */
 function watchedBy({ symbols, assetClass, signal }: Wish, context: ToolContext): Watched {
   const isFiltered = assetClass !== undefined || signal !== undefined;
   if (isFiltered === (symbols !== undefined)) {
@@ -90,7 +90,7 @@ function watchedBy({ symbols, assetClass, signal }: Wish, context: ToolContext):
   return { by: "filter", assetClass: assetClass ?? null, signal: signal ?? null };
 }
 
-/** @throws {Problem} `invalid_request` when header and input name different keys. */
+/** @throws {Problem} `invalid_request` if header and input contain different keys. */
 function keyOf({ idempotencyKey: own }: Wish, { idempotencyKey: ofRequest }: Call) {
   if (own === undefined || ofRequest === undefined || own === ofRequest) return own ?? ofRequest;
   throw new Problem("invalid_request", {

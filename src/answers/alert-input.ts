@@ -6,16 +6,16 @@ import type { ToolContext } from "../tool.ts";
 import { InstantInput, SymbolInput } from "./common.ts";
 import { resolve } from "./lookup.ts";
 
-/** Longest address of a webhook that is looked at, in characters. */
+/** Maximum length of a webhook URL, in characters. */
 const MAX_URL = 4_096;
 
-/** The address of a webhook. */
+/** The URL of a webhook. */
 export const UrlInput = z.string().max(MAX_URL).describe("It must answer a challenge.");
 
-/** The id of an alert; a text that is none is not found. */
+/** The id of an alert; an invalid one is not found. */
 export const AlertIdInput = z.string().describe("Id of the alert.");
 
-/** What can be said of an alert when it is made and later. */
+/** Members of an alert that can be set and updated. */
 export const AlertFields = {
   symbols: z
     .array(SymbolInput.describe("Ticker."))
@@ -52,12 +52,12 @@ export const AlertFields = {
   snoozedUntil: InstantInput.describe("Events until then are dropped."),
 } as const;
 
-/** An instant in milliseconds since the epoch, where there is one. */
+/** An instant in milliseconds since the epoch; `null` and `undefined` are unchanged. */
 export const millisOf = <T extends null | undefined>(instant: string | T): number | T =>
   typeof instant === "string" ? Date.parse(instant) : instant;
 
 /**
- * The symbols of instruments, each once and in a fixed order.
+ * The symbols of instruments, deduplicated and sorted.
  *
  * @throws {Problem} `unknown_symbol` or `ambiguous_symbol`, with candidates; `not_available_then`.
  */
@@ -65,6 +65,6 @@ export function symbolsOf(symbols: readonly string[], context: ToolContext): rea
   return [...new Set(symbols.map((symbol) => resolve(symbol, context).symbol))].sort();
 }
 
-/** Kinds, each once and in a fixed order. */
+/** Kinds, deduplicated and sorted. */
 export const kindsOf = (kinds: readonly AlertKind[]): readonly AlertKind[] =>
   ALERT_KINDS.filter((kind) => kinds.includes(kind));

@@ -6,7 +6,7 @@ import type { Attempt } from "../alerts/delivery/delivery.ts";
 import { AssetClass } from "../market/instrument.ts";
 import { Direction, Instant, isoInstant, isoInstantOrNull } from "./common.ts";
 
-/** Where events go. */
+/** How events are delivered. */
 const DeliveryAnswer = z.object({
   type: z.enum(["webhook", "poll"]),
   url: z.string().optional(),
@@ -45,7 +45,7 @@ export const AlertAnswer = z.object({
   snoozedUntil: Instant.nullable(),
 });
 
-/** What to do next, in words. */
+/** Next steps, as text. */
 export const NextSteps = z.array(z.string());
 
 /** The signing secret of a webhook. */
@@ -63,7 +63,7 @@ export const AlertDetail = z.object({
     .describe("Deliveries not yet taken; at most 100 are counted."),
 });
 
-/** An alert in an answer. */
+/** Renders an alert. */
 export function alertAnswer({ id, alert, status }: AlertView): z.input<typeof AlertAnswer> {
   const { label, kinds, watched, thresholds, way, createdAt, expiresAt, snoozedUntil } = alert;
   const { assetClass, signal } =
@@ -97,7 +97,7 @@ function deliveryAnswer(way: Way): z.input<typeof DeliveryAnswer> {
   };
 }
 
-/** An alert with the health of its webhook, in an answer. */
+/** Renders an alert with the health of its webhook. */
 export function alertDetail(alert: AlertDetails): z.input<typeof AlertDetail> {
   const { health, waiting } = alert;
   return {
@@ -107,7 +107,7 @@ export function alertDetail(alert: AlertDetails): z.input<typeof AlertDetail> {
   };
 }
 
-/** An event as it was decided. */
+/** A recorded event. */
 export const EventAnswer = z.object({
   id: z.string().describe("The webhook-id under which it is sent."),
   type: z.string(),
@@ -117,7 +117,7 @@ export const EventAnswer = z.object({
     .describe("As sent to webhooks: sequence counts from 1 by alert and symbol, without gaps."),
 });
 
-/** An event in an answer: the payload that webhooks get. */
+/** Renders an event: the payload that webhooks get. */
 export const eventAnswer = ({ id, body }: AlertEvent): z.input<typeof EventAnswer> => ({
   id,
   ...(JSON.parse(body) as Omit<z.input<typeof EventAnswer>, "id">),
@@ -147,7 +147,7 @@ export const AttemptAnswer = z.object({
   nextAttemptAt: Instant.nullable(),
 });
 
-/** An attempt in an answer. */
+/** Renders a delivery attempt. */
 export const attemptAnswer = (attempt: AttemptView): z.input<typeof AttemptAnswer> => {
   const { at, eventId, type, number, status, latencyMs, error, response, nextInMs } = attempt;
   return {

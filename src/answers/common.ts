@@ -4,13 +4,13 @@ import { MarketMode, type Source, type SourcesByFeed } from "../market/market.ts
 import { DIRECTIONS } from "../score/signal-hysteresis.ts";
 import { METHOD_VERSION, type PastSnapshot, STATUSES } from "../score/snapshot.ts";
 
-/** A symbol as callers write it. */
+/** A symbol in the input. */
 export const SymbolInput = z
   .string()
   .regex(/^[!-~][ -~]{0,19}$/, "Expected a ticker of up to 20 ASCII characters.")
   .describe("Ticker, for example AAPL, BRK-B or BTC-USD; find_instruments lists them.");
 
-/** An instant as callers write it. */
+/** An instant in the input. */
 export const InstantInput = z.iso.datetime({
   offset: true,
   error: "Expected an ISO 8601 instant with a zone, for example 2015-06-30T21:00:00Z.",
@@ -22,10 +22,10 @@ export const CursorInput = z
   .max(200)
   .describe("nextCursor of the page before; leave it out for the first page.");
 
-/** An instant in an answer. */
+/** An instant in the output. */
 export const Instant = z.string().meta({ format: "date-time" });
 
-/** The instrument that an answer is about, spelled out so that a mix-up shows. */
+/** The instrument of an answer, in full, so that a mix-up is noticed. */
 export const Identity = z.object({
   symbol: z.string(),
   name: z.string(),
@@ -43,7 +43,7 @@ export const AnswerStatus = z
     "ok; partial: a factor is missing or weak; stale: the price is older than the last session; insufficient_data.",
   );
 
-/** Where an answer comes from and how it was made. */
+/** Source and method of an answer. */
 export const Provenance = z.object({
   asOf: Instant.describe("Nothing that became known after this instant was used."),
   market: MarketMode.describe(
@@ -60,7 +60,7 @@ export const Provenance = z.object({
   methodVersion: z.string(),
 });
 
-/** What every answer about one instrument begins with. */
+/** Members of every answer about one instrument. */
 export const Common = z.object({
   ...Identity.shape,
   ...Provenance.shape,
@@ -70,11 +70,11 @@ export const Common = z.object({
 /** ISO 8601 in UTC with milliseconds. */
 export const isoInstant = (at: number): string => new Date(at).toISOString();
 
-/** `isoInstant` of a time that may be missing. */
+/** `isoInstant` of an instant that may be `null`. */
 export const isoInstantOrNull = (at: number | null): string | null =>
   at === null ? null : isoInstant(at);
 
-/** A number with a fixed count of decimals, as a number. */
+/** A number rounded to a fixed number of decimals. */
 export const rounded = (value: number, decimals: number): number => Number(value.toFixed(decimals));
 
 /** The identity members of an answer. */
@@ -85,17 +85,17 @@ export const identityOf = ({ symbol, name, assetClass, exchange }: Instrument) =
   exchange,
 });
 
-/** The market that an answer is from. */
+/** The market of an answer. */
 export interface Origin {
   readonly market: {
     readonly mode: MarketMode;
     readonly source: Source;
-    /** The sources of a listed instrument by feed; absent where `source` gave all. */
+    /** The sources of a listed instrument by feed; absent if `source` supplies all feeds. */
     readonly sourcesOf?: (symbol: string) => SourcesByFeed;
   };
 }
 
-/** The provenance members of an answer about some instruments, or about the market. */
+/** The provenance members of an answer about instruments, or about the market. */
 export const provenance = ({ market }: Origin, at: number, symbols: readonly string[] = []) => ({
   asOf: isoInstant(at),
   market: market.mode,
@@ -109,14 +109,14 @@ function sourcesOf(market: Origin["market"], symbols: readonly string[]): Source
   return named.length === 0 ? [market.source] : [...new Set(named)];
 }
 
-/** The members that every answer about one instrument carries. */
+/** The members that every answer about one instrument has. */
 export const common = (origin: Origin, { instrument, at, status }: PastSnapshot) => ({
   ...identityOf(instrument),
   ...provenance(origin, at, [instrument.symbol]),
   status,
 });
 
-/** Names a snapshot: an instrument at an instant by one version of the method. */
+/** Id of a snapshot: an instrument at an instant by one version of the method. */
 export const snapshotId = ({
   instrument,
   at,

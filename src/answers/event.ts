@@ -34,7 +34,7 @@ const Score = z
   .max(100)
   .describe("Points: 0 bearish, 50 no view, 100 bullish.");
 
-/** What every event about an instrument carries. */
+/** Members of every event about an instrument. */
 const EventData = z.object({
   alertId: z.string(),
   eventId: z.string().describe("The same over all deliveries, and equal to webhook-id."),
@@ -103,7 +103,7 @@ export const VolatilityAlertEvent = z.object({
   }),
 });
 
-/** What tells two events apart that are otherwise alike. */
+/** Identifies an event. */
 export interface EventNames {
   readonly alertId: string;
   readonly eventId: string;
@@ -111,16 +111,16 @@ export interface EventNames {
   readonly sequence: number;
 }
 
-/** What happened, and the snapshot that tells so. */
+/** What happened, with the snapshot that shows it. */
 export interface MarketEvent {
   readonly event: SignalShift | VolatilityAlert;
   readonly snapshot: Snapshot;
 }
 
 /**
- * What is sent of news to one alert.
+ * Renders the payload of an event for one alert.
  *
- * @param at When it was decided, milliseconds since the epoch.
+ * @param at When it was evaluated, milliseconds since the epoch.
  */
 export function eventPayload(
   { event, snapshot }: MarketEvent,
@@ -140,11 +140,11 @@ export function eventPayload(
 }
 
 /**
- * The payload of an event as somebody may read it: without what their scopes do not open.
+ * Removes from a payload what a reader's scopes do not include.
  *
- * @param body The payload as it was decided.
- * @param scopes What the reader holds now.
- * @returns The same text where they may read all of it.
+ * @param body The recorded payload.
+ * @param scopes The reader's present scopes.
+ * @returns The same text if the reader may see all of it.
  */
 export function readableBody(body: string, scopes: ReadonlySet<Scope>): string {
   if (scopes.has("factor:read")) return body;

@@ -5,10 +5,10 @@ import type { PastSnapshot } from "../score/snapshot.ts";
 import type { ToolContext } from "../tool.ts";
 import { isoInstant } from "./common.ts";
 
-/** The instruments without a price, by the list of those with one. */
+/** Caches the instruments without a price, by the list of those with one. */
 const waiting = new WeakMap<readonly Instrument[], readonly Instrument[]>();
 
-/** Instruments that are followed and of which there is no price yet. */
+/** Instruments that are followed but have no price yet. */
 export function awaited({
   instruments,
   followed = [],
@@ -22,15 +22,18 @@ export function awaited({
   return others;
 }
 
-/** Why a real symbol is unknown, to follow the words "is covered"; empty where real ones are known. */
+/**
+ * Why a real symbol may be unknown, to follow the words "is covered"; empty if the market has real
+ * symbols.
+ */
 export const whyNotCovered = ({ source }: ToolContext["market"]): string =>
   source.simulated ? ": this market is simulated and has symbols of its own" : "";
 
 /**
- * The instrument of a symbol.
+ * Looks up the instrument of a symbol.
  *
- * @throws {Problem} `unknown_symbol` or `ambiguous_symbol`, with candidates; `not_available_then`
- *   when there is no price of it yet.
+ * @throws {Problem} `unknown_symbol` or `ambiguous_symbol`, with candidates; `not_available_then` if it
+ *   has no price yet.
  */
 export function resolve(symbol: string, { market }: ToolContext): Instrument {
   const resolution = resolveSymbol(market.instruments(), symbol);
@@ -49,14 +52,14 @@ export function resolve(symbol: string, { market }: ToolContext): Instrument {
   });
 }
 
-/** What to ask for where nothing is near; an example, where real symbols are of no use. */
+/** Advice if no symbol is similar; with an example where real symbols are not covered. */
 function lookElsewhere({ source, instruments }: ToolContext["market"]): string {
   const [first] = source.simulated ? instruments() : [];
   const example = first === undefined ? "" : `Try ${first.symbol} (${first.name}), for example. `;
   return `${example}find_instruments (GET /api/instruments) lists what is covered.`;
 }
 
-/** @throws {Problem} `not_available_then` when the symbol is of an instrument without a price. */
+/** @throws {Problem} `not_available_then` if the symbol's instrument has no price yet. */
 function refuseAwaited(symbol: string, market: ToolContext["market"]): void {
   const resolution = resolveSymbol(awaited(market), symbol);
   if (resolution.kind !== "found") return;
@@ -67,9 +70,9 @@ function refuseAwaited(symbol: string, market: ToolContext["market"]): void {
 }
 
 /**
- * The instant that an answer is asked for, Unix milliseconds; now when none is named.
+ * The requested instant, Unix milliseconds; now by default.
  *
- * @throws {Problem} `not_available_then` when it is yet to come.
+ * @throws {Problem} `not_available_then` if it is in the future.
  */
 export function instantAsked(asOf: string | undefined, { market }: ToolContext): number {
   const now = market.now();
@@ -84,7 +87,7 @@ export function instantAsked(asOf: string | undefined, { market }: ToolContext):
 /**
  * The newest snapshot of an instrument, or the last one recorded at or before `asOf`.
  *
- * @throws {Problem} `not_available_then` when nothing was recorded by then, or it is yet to come.
+ * @throws {Problem} `not_available_then` if nothing was recorded by then, or it is in the future.
  */
 export function snapshotAt(
   { symbol }: Instrument,
@@ -101,10 +104,9 @@ export function snapshotAt(
 }
 
 /**
- * A range of time as the caller gave it, in Unix milliseconds; open ends reach from the beginning
- * and to `until`.
+ * A requested time range, in Unix milliseconds; open ends extend to the beginning and to `until`.
  *
- * @throws {Problem} `invalid_request` when it ends before it begins, in the future for example.
+ * @throws {Problem} `invalid_request` if it ends before it begins, for example in the future.
  */
 export function instantRange(
   { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },

@@ -14,7 +14,7 @@ import { Instant, isoInstant, isoInstantOrNull, Provenance } from "./common.ts";
 /** The value at each of `normalisation.probabilities`, ascending. */
 const Knots = z.array(z.number()).length(METHOD.normalisation.probabilities.length);
 
-/** Who reads the messages: a score with a trained model is not that of the lexicon alone. */
+/** The analyzer of messages: scores with a trained model differ from those of the lexicon alone. */
 export const AnalyserAnswer = z
   .object({
     name: z.enum(["lexicon", "lexicon_and_model"]),
@@ -22,7 +22,7 @@ export const AnalyserAnswer = z
   })
   .describe("Who read the messages: the lexicon, or the mean of lexicon and trained model.");
 
-/** What the instruments of a class were compared with in one session. */
+/** The peer statistics of a class in one session. */
 const TableContent = z.object({
   assetClass: AssetClass,
   epoch: Instant.nullable().describe("The close at which they were frozen; null before the first."),
@@ -52,13 +52,13 @@ const Table = z.object({
   content: TableContent,
 });
 
-/** A version of the method in the address of a request (SemVer 2.0.0, without being strict). */
+/** The method version in a URL (SemVer 2.0.0, not strict). */
 export const MethodVersion = z
   .string()
   .max(40)
   .regex(/^\d+\.\d+\.\d+[0-9A-Za-z.+-]*$/, "Expected a version such as 1.0.0.");
 
-/** What `GET /api/method/{version}` is asked. */
+/** Parameters of `GET /api/method/{version}`. */
 export const MethodQuery = z.strictObject({
   tables: z
     .string()
@@ -67,7 +67,7 @@ export const MethodQuery = z.strictObject({
     .describe("Version of a table that get_factors named; without it the newest of each class."),
 });
 
-/** Everything that a score can be worked out with, besides an answer of get_factors. */
+/** Everything needed to recompute a score from an answer of get_factors. */
 export const Method = z.object({
   version: z.string(),
   market: Provenance.shape.market,
@@ -79,18 +79,18 @@ export const Method = z.object({
   tables: z.array(Table),
 });
 
-/** What the service scores with just now. */
+/** The method that the service scores with. */
 export interface MethodInUse {
   readonly context: Pick<ToolContext, "market" | "analyser">;
-  /** Those that a kept snapshot was made with, newest first. */
+  /** All tables that a retained snapshot was scored with, newest first. */
   readonly tables: readonly PeerTables[];
 }
 
 /**
- * One version of the method with the tables asked for.
+ * One version of the method with the requested tables.
  *
- * @throws {Problem} `not_found` when the version is not in use, `not_available_then` when the table
- *   is not kept.
+ * @throws {Problem} `not_found` if the version is not in use, `not_available_then` if the table is not
+ *   retained.
  */
 export function methodAnswer(
   version: string,
@@ -122,7 +122,7 @@ const newestOfEach = (tables: readonly PeerTables[]): readonly PeerTables[] =>
     (assetClass) => tables.find((table) => table.assetClass === assetClass) ?? [],
   );
 
-/** Only the tables of the class and epoch asked for are hashed. */
+/** Only the tables of the requested class and epoch are hashed. */
 function named(
   tables: readonly PeerTables[],
   { wanted, analyser }: { readonly wanted: string; readonly analyser: Analyser },
@@ -137,13 +137,13 @@ function named(
   });
 }
 
-/** The names of a table. */
+/** Published names of a table. */
 interface TableName {
   readonly version: string;
   readonly sha256: string;
 }
 
-/** Tables are shared by thousands of answers and hashed once; each knows one reader of messages. */
+/** Caches names, since thousands of answers share a table; each table belongs to one analyzer. */
 const names = new WeakMap<PeerTables, TableName>();
 
 /** The version and hash under which a table is published. */
@@ -157,7 +157,7 @@ export function tableVersion(tables: PeerTables, analyser: Analyser): TableName 
   return name;
 }
 
-/** What the version of a table begins with. */
+/** Prefix of a table's version. */
 const epochName = ({ assetClass, epoch }: PeerTables): string =>
   `${assetClass}/${epoch === null ? "none" : isoInstant(epoch)}/`;
 

@@ -18,7 +18,7 @@ import {
   snapshotId,
 } from "./common.ts";
 
-/** The span that a score is about; it says nothing about longer or shorter ones. */
+/** The time span that a score is about. */
 const HORIZON: Readonly<Record<AssetClass, string>> = {
   stock: "21 sessions",
   etf: "21 sessions",
@@ -29,7 +29,7 @@ const Status = z.enum(STATUSES);
 const Points = z.number().min(0).max(100);
 const Fraction = z.number().min(0).max(1);
 
-/** What every answer says of a signal; `Signal` describes it, lists do not say it all again. */
+/** Signal members of every answer; `Signal` describes them, and lists do not repeat the descriptions. */
 const SignalFields = z.object({
   signal: Direction,
   score: Points.int(),
@@ -85,7 +85,7 @@ const SignalItem = z.object({
   ...SignalFields.shape,
 });
 
-/** A symbol of several that there is no answer for. */
+/** A requested symbol without an answer. */
 const FailedSymbol = z.object({
   symbol: z.string().describe("As it was asked for."),
   code: z.string().describe("The stable name of the failure, unknown_symbol for example."),
@@ -112,11 +112,11 @@ export const SignalHistory = z.object({
   nextCursor: z.string().nullable(),
 });
 
-/** Nothing was calibrated on a simulated market. */
+/** `null` on a simulated market, where nothing was calibrated. */
 const calibrationOf = ({ assetClass }: Instrument, { market }: ToolContext): number | null =>
   market.source.simulated ? null : CALIBRATION[assetClass];
 
-/** The full answer about a snapshot. */
+/** Renders the full answer of a snapshot. */
 export function signalAnswer(snapshot: PastSnapshot, context: ToolContext): z.input<typeof Signal> {
   const { instrument, price, signal } = snapshot;
   return {
@@ -139,13 +139,13 @@ export function signalAnswer(snapshot: PastSnapshot, context: ToolContext): z.in
   };
 }
 
-/** A snapshot as one of several instruments. */
+/** Renders a snapshot as one of several instruments. */
 export const signalItem = (snapshot: PastSnapshot): z.input<typeof SignalItem> => ({
   ...identityOf(snapshot.instrument),
   ...signalPoint(snapshot),
 });
 
-/** A snapshot as one of several instants. */
+/** Renders a snapshot as one of several instants. */
 export const signalPoint = (snapshot: PastSnapshot) => ({
   asOf: isoInstant(snapshot.at),
   status: snapshot.status,

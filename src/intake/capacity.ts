@@ -5,46 +5,45 @@ import { Problem } from "../problem.ts";
 import { insert } from "../store/port/operations.ts";
 import { collection, type Operation, type Placing, type Records } from "../store/port/records.ts";
 
-/** How many of each kind strangers can have kept at the same time. An embedded store has all of
- *  them in memory, at about 3 kB each. */
+/** Maximum records of each kind that anonymous callers can create; about 3 kB each. */
 const capacities = { application: 20_000, "queue-token": 30_000, inquiry: 5_000 } as const;
 
-/** What takes a seat. */
+/** Kinds with a capacity. */
 type SlotKind = keyof typeof capacities;
 
-/** A network (/32 of IPv6, /24 of IPv4) gets at most this part of the seats of a kind. */
+/** Maximum fraction of a kind's slots for one network (/32 of IPv6, /24 of IPv4). */
 const NETWORK_PART = 1 / 10;
 
-/** Seats that are taken, by kind and number. */
+/** Occupied slots, by kind and number. */
 export const slots = collection<true>("intake-seats");
 
-/** Seats that are tried before all count as taken. */
+/** Slots tried before a kind counts as full. */
 const TRIES = 16;
 
-/** When a caller may ask again who found no seat, in seconds. */
+/** `Retry-After` in seconds if no slot was free. */
 const FULL_RETRY_SECONDS = 3600;
 
-/** Group of the seats of one kind that a network has. @param network Its hash. */
+/** Group of a network's slots of one kind. @param network Its hash. */
 export const seatsOf = (kind: SlotKind, network: string): string => `seats:${kind}:${network}`;
 
-/** What seats are taken with. */
+/** Dependencies of the slots. */
 export interface SeatOptions {
   readonly records: Records;
-  /** Networks are kept as hashes alone. */
+  /** Networks are stored only as hashes. */
   readonly hashAddress: (address: string) => string;
 }
 
 /**
- * A seat, chosen by chance, and the step that takes it, which does not hold when somebody has it.
- * So no more is kept than there are seats, and nobody has to count all or to wait for others: while two
- * thirds are taken, one caller in 650 finds none in `TRIES` tries.
+ * Picks a random slot, with the step that takes it, which fails if it is occupied. The number of slots
+ * bounds the records without a total count or a lock: at two thirds occupancy, one caller in 650 finds
+ * none in `TRIES` tries.
  *
- * The more seats the caller's network has, the fewer it can choose from, and the last ones are for
- * networks that have few (`shareOf`): nobody who holds some networks takes all.
+ * The more slots the caller's network has, the fewer it can choose from; the last ones are reserved for
+ * networks that have few (`shareOf`), so that the holder of some networks cannot take all.
  *
- * @param ip Network address of the caller; `undefined`: not known, and no network is counted.
- * @param placing As that of what takes the seat, so that both go at the same time.
- * @throws {Problem} `rate_limited` when the network has had its share.
+ * @param ip Network address of the caller; `undefined`: unknown, and counted for no network.
+ * @param placing Equal to that of the record, so that both expire at the same time.
+ * @throws {Problem} `rate_limited` if the network has used its share.
  */
 export async function slotFor(
   { records, hashAddress }: SeatOptions,
@@ -60,18 +59,18 @@ export async function slotFor(
   return { seat, step: insert(slots, { key: seat, value: true, ...placed }) };
 }
 
-/** @throws {Problem} `rate_limited` when there are none. */
+/** @throws {Problem} `rate_limited` if there are none. */
 function seatsToChooseFrom(whole: Whole, held: number): number {
   if (held >= whole.most) throw full("Too many of your network are waiting to be answered.");
   return Math.floor(whole.total - leftToGetMore(whole, held));
 }
 
 /**
- * Commits something that takes seats.
+ * Commits records that take slots.
  *
- * @param attempt Makes the steps anew for every try.
- * @returns What the try gave that held.
- * @throws {Problem} `rate_limited` when no seat was found.
+ * @param attempt Creates the steps of each try.
+ * @returns The result of the successful try.
+ * @throws {Problem} `rate_limited` if no slot was free.
  */
 export async function commitWithinCapacity<T extends { readonly steps: readonly Operation[] }>(
   records: Records,

@@ -15,60 +15,60 @@ import {
   ofApplication,
 } from "./intake-records.ts";
 
-/** Where people find the service. */
+/** Name and URL of the service. */
 export interface Site {
-  /** Human name of the service. */
+  /** Human-readable name of the service. */
   readonly name: string;
-  /** Public origin, without a trailing slash. */
+  /** Public origin without a trailing slash. */
   readonly baseUrl: string;
 }
 
-/** What the operator decides with. */
+/** Dependencies of the decisions. */
 export interface DecisionsOptions {
   readonly records: Records;
   readonly audit: Auditor;
   readonly keys: Pick<ApiKeys, "created">;
-  /** Absent: nobody is told. */
+  /** Absent: applicants are not notified. */
   readonly mailbox?: Mailbox;
-  /** What the message names; absent where it is not known. */
+  /** The service named in the e-mail; absent if unknown. */
   readonly site?: Site | undefined;
 }
 
-/** What came of a decision. */
+/** Result of a decision. */
 export interface Decision {
   readonly application: Application;
-  /** Whether it was decided now; when it had been before, nothing has changed. */
+  /** Whether it changed the application's status; `false` if it had already been decided this way. */
   readonly isNew: boolean;
-  /** The API key that was made with it; it is in no other answer ever again. */
+  /** The API key created with it, which is returned only once. */
   readonly key: string | undefined;
 }
 
-/** What the operator does with applications. */
+/** The operator's decisions on applications. */
 export interface Decisions {
   /**
-   * Lets an applicant in, also one who was rejected, and tells them by mail.
+   * Accepts an application, even a rejected one, and notifies the applicant by e-mail.
    *
-   * @param named Its id, or a queue token that was given for it.
-   * @param keyScopes Makes an API key with these. Absent: none.
-   * @returns `undefined` when there is no such application.
+   * @param named Its id, or a queue token issued for it.
+   * @param keyScopes Creates an API key with these scopes. Absent: none.
+   * @returns `undefined` if the application does not exist.
    */
   accept(named: string, keyScopes?: readonly Scope[]): Promise<Decision | undefined>;
 
   /**
-   * Turns an applicant down, also one who was accepted; what they have got already, they keep.
+   * Rejects an application, even an accepted one; the applicant keeps what was already issued.
    *
    * @param named As in `accept`.
-   * @returns `undefined` when there is no such application.
+   * @returns `undefined` if the application does not exist.
    */
   reject(named: string): Promise<Decision | undefined>;
 }
 
 const ID = /^app_[0-9A-Za-z]{16}$/;
 
-/** An answer to an application is of interest for this long, in milliseconds. */
+/** Time after which the e-mail is no longer worth sending, in milliseconds. */
 const MAIL_USEFUL_MS = 7 * 86_400_000;
 
-/** Creates what the operator decides by. */
+/** Creates the decisions. */
 export function createDecisions(options: DecisionsOptions): Decisions {
   const { mailbox, site } = options;
   return {
@@ -109,7 +109,7 @@ async function decide(
   }
 }
 
-/** Whoever was answered needs no seat in the queue any more. */
+/** A decided application releases its slot in the queue. */
 function decided(
   stored: Stored<KeptApplication>,
   state: Application["state"],
@@ -129,7 +129,7 @@ function keyOf(
   return keys.created({ name, scopes, by: "operator", groups: [ofEmail(email)] });
 }
 
-/** Nothing that the applicant wrote is in it: whose address it is has not been proven. */
+/** Contains nothing that the applicant wrote, because the address has not been verified. */
 function acceptance({ email }: Application, site: Site | undefined) {
   const service = site?.name ?? "the signal service";
   const where = site === undefined ? "." : `:\n\n${site.baseUrl}/sign-in`;

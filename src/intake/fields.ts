@@ -3,20 +3,22 @@ import { hasMarkup, Label, NO_MARKUP } from "../lib/label.ts";
 import { EmailAddress } from "../mail/email-address.ts";
 import { focuses } from "./intake-records.ts";
 
-/** Most characters of a message (reliability section 5). */
+/** Maximum length of a message (reliability section 5). */
 const MAX_MESSAGE_CHARACTERS = 5000;
 
-/** As in a label, but a message has lines. */
+/** Like a label, but allows line breaks. */
 const UNPRINTABLE = /[\p{Cs}\u202a-\u202e\u2066-\u2069]|(?!\n)\p{Cc}/u;
 
-/** What makes a reader, or a program that shows the name, follow an address: a scheme, `www.`, or a
- *  host with a path. A company may be called after its host. */
+/**
+ * Text that people or programs would treat as a URL: a scheme, `www.`, or a host with a path. A bare
+ * host is allowed, since companies use it as a name.
+ */
 const ADDRESS = /:\/\/|\bwww\.|[\p{L}\p{N}]\.\p{L}{2,}\//iu;
 
-/** Name of a person or an organisation. No legal name has an address in it. */
+/** Name of a person or an organization. URLs are rejected. */
 const PersonName = Label.refine((text) => !ADDRESS.test(text), "must not have a web address");
 
-/** Text of 1 to 5,000 characters in NFC, without white space around it and without markup. */
+/** Text of 1 to 5,000 characters in NFC, trimmed, without markup. */
 const Message = z
   .string("must be a text")
   .transform((text) => text.normalize("NFC").replaceAll("\r\n", "\n").trim())
@@ -28,8 +30,10 @@ const Message = z
     `has at most ${MAX_MESSAGE_CHARACTERS} characters`,
   );
 
-/** Spec 2.2 leaves open what happens to members that it does not list, here and in an inquiry: they
- *  are ignored and not kept. */
+/**
+ * Spec 2.2 does not define how unknown members are handled, here and in an inquiry: they are ignored
+ * and not stored.
+ */
 export const ApplicationFields = z.object(
   {
     name: PersonName,

@@ -2,20 +2,20 @@ import { fingerprint } from "../lib/fingerprint.ts";
 import { readAll } from "../store/port/read-all.ts";
 import { collection, type Records } from "../store/port/records.ts";
 
-/** What applicants say they are (interface section 2.2). */
+/** Kinds of applicants (interface section 2.2). */
 export const focuses = ["retail", "quant", "fund", "general"] as const;
 
 /** One of `focuses`. */
 type Focus = (typeof focuses)[number];
 
-/** An application for early access, checked and normalised. */
+/** A validated and normalized application for early access. */
 export interface ApplicationRequest {
   readonly name: string;
   readonly email: string;
   readonly focus: Focus | undefined;
 }
 
-/** A kept application. */
+/** A stored application. */
 export interface Application extends ApplicationRequest {
   /** `app_` and random characters. */
   readonly id: string;
@@ -26,26 +26,28 @@ export interface Application extends ApplicationRequest {
 
 const DAY_MS = 86_400_000;
 
-/** How long an application is kept that is not accepted, in milliseconds: as long as the audit of
- *  it. An accepted one stays, since it lets a person in. */
+/**
+ * Retention of applications that are not accepted, in milliseconds: as long as their audit rows.
+ * Accepted ones are kept, since they allow a person to sign in.
+ */
 export const APPLICATION_KEPT_MS = 400 * DAY_MS;
 
-/** How long an inquiry is kept, in milliseconds. */
+/** Retention of inquiries, in milliseconds. */
 export const INQUIRY_KEPT_MS = 180 * DAY_MS;
 
-/** An application and its seat in the queue. */
+/** An application with its slot in the queue. */
 export interface KeptApplication extends Application {
-  /** Key of the seat, until it was decided. */
+  /** Key of the slot, until the application is decided. */
   readonly seat: string | undefined;
 }
 
-/** Applications by e-mail address: each has one. */
+/** Applications by e-mail address, one per address. */
 export const applications = collection<KeptApplication>("applications");
 
-/** Group of an application. */
+/** Record group of an application. */
 export const ofApplication = (id: string): string => `application:${id}`;
 
-/** A kept inquiry. */
+/** A stored inquiry. */
 export interface Inquiry {
   /** `inq_` and random characters. */
   readonly reference: string;
@@ -61,7 +63,7 @@ export const inquiries = collection<Inquiry>("inquiries");
 /** Queue tokens, by fingerprint. */
 export const queueTokens = collection<{ readonly applicationId: string }>("queue-tokens");
 
-/** The id of the application that a queue token was given for. */
+/** The id of the application that a queue token was issued for. */
 export async function applicationOfToken(
   records: Records,
   queueToken: string,
@@ -69,13 +71,13 @@ export async function applicationOfToken(
   return (await records.get(queueTokens, fingerprint(queueToken)))?.value.applicationId;
 }
 
-/** All applications, in the order in which they came. */
+/** All applications, oldest first. */
 export async function readApplications(records: Records): Promise<readonly Application[]> {
   const found = await readAll(records, applications);
   return found.map(({ value }) => value).toSorted((a, b) => a.registeredAt - b.registeredAt);
 }
 
-/** All inquiries, in the order in which they came. */
+/** All inquiries, oldest first. */
 export async function readInquiries(records: Records): Promise<readonly Inquiry[]> {
   return (await readAll(records, inquiries)).map(({ value }) => value);
 }

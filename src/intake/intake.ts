@@ -20,62 +20,66 @@ import {
   queueTokens,
 } from "./intake-records.ts";
 
-/** What a queue token opens as an API key. */
+/** The scopes of a queue token as an API key. */
 export interface QueueKey {
   readonly scopes: readonly Scope[];
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 
-/** Takes in applications and inquiries. */
+/** Accepts applications and inquiries. */
 export interface Intake {
   /**
-   * Keeps an application. An address has one: what it sent first stays, and so does its place in
-   * the queue. Every answer has a token of its own and the time of the request, so that it tells
-   * nobody who applied before. The queue token is in no other answer ever again; each one that was
-   * given names the application to the operator, and none takes the place of another.
+   * Stores an application. An address has one: the first submission is kept, with its place in the
+   * queue. Every response has a new token and the time of the request, so it does not reveal earlier
+   * applications. The queue token is returned only once; every token issued identifies the application
+   * to the operator, and none replaces another.
    *
-   * @throws {Problem} `rate_limited` when too many applications wait to be decided.
+   * @throws {Problem} `rate_limited` if too many applications are pending.
    */
   apply(request: ApplicationRequest): Promise<{
     readonly queueToken: string;
     readonly registeredAt: number;
-    /** `undefined` where the token is no key. */
+    /** `undefined` if the token is not an API key. */
     readonly key: QueueKey | undefined;
   }>;
 
   /**
-   * Keeps an inquiry.
+   * Stores an inquiry.
    *
    * @returns A reference for the sender.
-   * @throws {Problem} `rate_limited` when too many inquiries are kept.
+   * @throws {Problem} `rate_limited` if too many inquiries are stored.
    */
   contact(inquiry: { readonly email: string; readonly message: string }): Promise<{
     readonly reference: string;
     readonly receivedAt: number;
   }>;
 
-  /** Whether the operator accepted an application of this address. @param email Normalised. */
+  /**
+   * Whether the operator accepted an application of this address.
+   *
+   * @param email Normalized.
+   */
   isAccepted(email: string): Promise<boolean>;
 }
 
-/** What applications and inquiries are kept with. */
+/** Dependencies of the intake. */
 export interface IntakeOptions extends SeatOptions {
   readonly now: () => Date;
   readonly audit: Auditor;
   readonly keys: Pick<ApiKeys, "created">;
-  /** Of the store: in the sandbox a queue token is an API key. */
+  /** Mode of the store: in the sandbox a queue token is an API key. */
   readonly mode: StoreMode;
 }
 
-/** How long a queue token works as a key in the sandbox, in milliseconds (architecture section 7). */
+/** Lifetime of a queue token as an API key in the sandbox, in milliseconds (architecture section 7). */
 const QUEUE_KEY_MS = 7 * 86_400_000;
 
 /** Random characters of an id and of a queue token: 95 and 190 bits. */
 const ID_LENGTH = 16;
 const TOKEN_LENGTH = 32;
 
-/** A queue token and the steps that keep it. */
+/** A queue token and the steps that store it. */
 interface QueueToken {
   readonly queueToken: string;
   readonly key: QueueKey | undefined;
@@ -138,9 +142,11 @@ function repeatedApplication(kept: Stored<KeptApplication>, { audit }: IntakeOpt
   return { id, steps: [unchanged(applications, kept), ...audit(entry)] };
 }
 
-/** Spec 4.2 leaves open what the token is good for: it names the application to the operator, and in
- *  the sandbox it is the test credential that is spoken of there, too. It proves nothing, since anybody
- *  can apply with anybody's address. */
+/**
+ * Spec 4.2 does not define the purpose of the token: it identifies the application to the operator, and
+ * in the sandbox it is also the test credential mentioned there. It proves nothing, since anybody can
+ * apply with any address.
+ */
 async function newQueueToken(
   { id, email, registeredAt }: Pick<Application, "id" | "email" | "registeredAt">,
   options: IntakeOptions,

@@ -9,13 +9,13 @@ export interface Example {
   readonly value: unknown;
 }
 
-/** What the bodies of a request or an answer have in common. */
+/** Direction and examples of the bodies of a request or a response. */
 interface Bodies {
   readonly io: "input" | "output";
   readonly examples: readonly Example[];
 }
 
-/** Bodies by media type; examples are of the first. */
+/** Bodies by media type; examples belong to the first. */
 export function mediaTypes(contents: readonly Content[], { io, examples }: Bodies): Json {
   const entries = contents.map(({ mediaType, schema }, place) => [
     mediaType,
@@ -30,7 +30,7 @@ export function mediaTypes(contents: readonly Content[], { io, examples }: Bodie
 const examplesObject = (examples: readonly Example[]): Json =>
   Object.fromEntries(examples.map(({ name, ...example }) => [name, example]));
 
-/** Header fields of an answer; none: it has no such member. */
+/** The response headers; absent if there are none. */
 export function headersObject(names: readonly HeaderName[]): { readonly headers?: Json } {
   if (names.length === 0) return {};
   const refs = names.map((name) => [name, { $ref: `#/components/headers/${name}` }]);

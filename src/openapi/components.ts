@@ -31,7 +31,7 @@ import { EndpointDisabled, EndpointVerify, WebhookTest } from "./webhooks.ts";
 /** A JSON Schema, or another part of the document. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Schemas of requests that have a name of their own. */
+/** Named request schemas. */
 const requests = {
   Application,
   Inquiry,
@@ -45,7 +45,7 @@ const requests = {
 const [AlertDetail, AlertPage] = listAlerts.output.options;
 const [ManagedAlert, DeletedAlert] = manageAlert.output.options;
 
-/** Schemas of what the service says. */
+/** Named response schemas. */
 const answers = {
   Signal,
   SignalPage,
@@ -85,7 +85,7 @@ const answers = {
   Refusal,
 };
 
-/** Which way something goes. */
+/** Direction of a schema. */
 type Io = "input" | "output";
 
 const named: ReadonlyMap<z.ZodType, string> = new Map(
@@ -99,13 +99,13 @@ const allOf = (group: Readonly<Record<string, z.ZodType>>, io: Io): readonly [st
 
 const said = memo(() => allOf(answers, "output"));
 
-/** What names stand for, before one is put in the place of another. */
+/** The named schemas in full, before references replace their parts. */
 const whole = memo(
   (): ReadonlyMap<string, string> =>
     new Map(said().map(([name, schema]) => [JSON.stringify(schema), name])),
 );
 
-/** All schemas that have a name. Few starts are followed by somebody who reads them. */
+/** All named schemas; created lazily, because most processes never serve the document. */
 export const schemas = memo(
   (): Readonly<Record<string, Json>> =>
     Object.fromEntries([
@@ -114,13 +114,13 @@ export const schemas = memo(
     ]),
 );
 
-/** The schema of something: its name where it has one. */
+/** The schema of a type: a reference if it is named. */
 export function schemaOf(schema: z.ZodType, io: Io): Json {
   const name = named.get(schema);
   return name === undefined ? shortenedInside(jsonSchema(schema, io)) : referTo(name);
 }
 
-/** A part of a schema, with names in the place of what has one. */
+/** A part of a schema, with references in place of named parts. */
 function shortened(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(shortened);
   if (typeof part !== "object" || part === null) return part;

@@ -1,7 +1,7 @@
 import { paths } from "../../wellknown/paths.ts";
 import { marketNotes, type Site } from "../../wellknown/site.ts";
 
-/** What a reader must know of the interface as a whole, as Markdown. */
+/** General description of the interface, as Markdown. */
 export const description = (site: Site): string => `${marketNotes[site.market]}
 
 **Not investment advice.** Scores say what the evidence says, and what is missing.

@@ -13,7 +13,7 @@ import { parametersIn, pathItems } from "./paths.ts";
 import { securitySchemes } from "./security.ts";
 import { receiverAnswers, type Webhook, webhooks } from "./webhooks.ts";
 
-/** Stands for the public origin in examples. */
+/** Placeholder for the public origin in examples. */
 const BASE = "{baseUrl}";
 
 /**

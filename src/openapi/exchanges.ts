@@ -5,7 +5,7 @@ import problems from "./fixtures/problems.json" with { type: "json" };
 import service from "./fixtures/service.json" with { type: "json" };
 import webhooks from "./fixtures/webhooks.json" with { type: "json" };
 
-/** What a request says. */
+/** An example request. */
 export interface ExampleRequest {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | number | readonly string[]>>;
@@ -13,21 +13,18 @@ export interface ExampleRequest {
   readonly body?: unknown;
 }
 
-/**
- * A request that was made to a running sandbox, and what it answered. `{baseUrl}` stands for the
- * public origin.
- */
+/** A recorded exchange with a running sandbox. `{baseUrl}` stands for the public origin. */
 export interface Exchange {
   readonly summary: string;
   readonly request: ExampleRequest;
   readonly status: number;
-  /** Absent: it had no body. */
+  /** Absent: no body. */
   readonly answer?: unknown;
 }
 
 type Named = Readonly<Record<string, Exchange>>;
 
-/** By id of the operation and name; the first is what a reader tries first. */
+/** By operation id and name; the first is what a reader tries first. */
 export const exchanges: Readonly<Record<string, Named>> = {
   ...access,
   ...alerts,
@@ -35,8 +32,8 @@ export const exchanges: Readonly<Record<string, Named>> = {
   ...service,
 };
 
-/** What each code of a failure was once answered with; some cannot be brought about. */
+/** A recorded response for each problem code; some cannot be provoked. */
 export const failures: Readonly<Record<string, { readonly answer: unknown }>> = problems;
 
-/** What was sent to a webhook, by type of the event. */
+/** Recorded webhook deliveries, by event type. */
 export const deliveries: Readonly<Record<string, unknown>> = webhooks;

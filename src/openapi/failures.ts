@@ -8,20 +8,20 @@ import { failureHeaders, PROBLEM_TYPE, Problem, statusOf, titleOf } from "./prob
 import { OAuthProblem, oauthErrors, Refusal } from "./refusals.ts";
 import { sampleOf } from "./samples.ts";
 
-/** An answer with one status. */
+/** A response with one status. */
 export interface ResponseObject {
   readonly description: string;
   readonly headers?: Json;
   readonly content?: Json;
 }
 
-/** The problems that an operation can have with one status. */
+/** The problems of an operation with one status. */
 interface ProblemSet {
   readonly status: string;
   readonly codes: readonly ProblemCode[];
-  /** Whether they have the members of OAuth as well. */
+  /** Whether the body also has the members of OAuth. */
   readonly isOAuth: boolean;
-  /** Whether nothing else comes with that status. */
+  /** Whether the status has no other response. */
   readonly isAlone: boolean;
 }
 
@@ -37,13 +37,15 @@ export function problemSets(operation: Operation): readonly ProblemSet[] {
   }));
 }
 
-/** What several operations can refer to: one answer for each set of problems that comes alone. */
+/**
+ * Shared responses that operations refer to: one for each set of problems that is alone at its status.
+ */
 export function commonResponses(operations: readonly Operation[]): Json {
   const sets = operations.flatMap(problemSets).filter(({ isAlone }) => isAlone);
   return Object.fromEntries(sets.map((set) => [nameOf(set), problemObject(set)]));
 }
 
-/** Refers to one of the common answers. */
+/** A reference to a shared response. */
 export const referTo = (set: ProblemSet): Json => ({
   $ref: `#/components/responses/${nameOf(set)}`,
 });
@@ -51,7 +53,7 @@ export const referTo = (set: ProblemSet): Json => ({
 const nameOf = ({ codes, isOAuth }: ProblemSet): string =>
   [...(isOAuth ? ["oauth"] : []), ...codes.toSorted()].join(".");
 
-/** Problems as an answer. */
+/** Renders problems as a response. */
 export function problemObject({ status, codes, isOAuth }: ProblemSet): ResponseObject {
   const schema = isOAuth ? OAuthProblem : Problem;
   const examples = codes.flatMap(examplesOf);
@@ -70,7 +72,7 @@ function examplesOf(code: ProblemCode): readonly Example[] {
   return value === undefined ? [] : [{ name: code, summary: titleOf(code), value }];
 }
 
-/** The same as the endpoints of OAuth say it. */
+/** The same in the format of the OAuth endpoints. */
 function inOAuth({ value, ...example }: Example): Example {
   const { instance: _, ...problem } = value as z.output<typeof Problem>;
   const passes = problem.status === 429 || problem.status === 503;
@@ -78,7 +80,7 @@ function inOAuth({ value, ...example }: Example): Example {
   return { ...example, value: { error, error_description: problem.detail, ...problem } };
 }
 
-/** Errors of OAuth as an answer. */
+/** Renders OAuth errors as a response. */
 export function refusalObject(
   errors: readonly (keyof typeof oauthErrors)[],
   status: string,

@@ -1,4 +1,4 @@
-/** Header fields of answers. */
+/** Response headers. */
 export const headers = {
   "RateLimit-Policy": {
     description:
@@ -35,8 +35,8 @@ export const headers = {
   },
 } as const;
 
-/** Name of a header field. */
+/** Name of a header. */
 export type HeaderName = keyof typeof headers;
 
-/** What an answer says of limits. */
+/** Headers that report rate limits. */
 export const LIMIT_HEADERS = ["RateLimit-Policy", "RateLimit"] as const;

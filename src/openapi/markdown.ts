@@ -9,7 +9,11 @@ import { operationsWith } from "./operations/operations.ts";
 import { BODY_PROBLEMS, GATED_PROBLEMS, statusOf } from "./problems.ts";
 import { webhooks } from "./webhooks.ts";
 
-/** The reference in short, for readers of text. @param documents As for `openApi`. */
+/**
+ * The reference in short, as Markdown.
+ *
+ * @param documents As for `openApi`.
+ */
 export function referenceMarkdown(site: Site, documents: readonly DocumentPlace[]): string {
   const operations = operationsWith(documents);
   const parts = [
@@ -58,7 +62,7 @@ function answersOf({ answers }: Operation): readonly string[] {
   });
 }
 
-/** Failures that an operation does not have in common with most others. */
+/** Errors of an operation beyond the common ones. */
 function failuresOf({ problems = [], refusals = {} }: Operation): readonly string[] {
   const own = problems.filter((code) => !COMMON.includes(code));
   const all = [...Object.entries(refusals), ...byStatus(own)];
@@ -82,8 +86,10 @@ const quoted = (name: string): string => `\`${name}\``;
 
 const membersOf = (schema: Json): string => membersIn(schema).join(", ");
 
-/** The members of an object, each with its type, those that are needed marked by a star; of what has
- *  none, the type alone. */
+/**
+ * The members of an object with their types, required ones marked by a star; for other types, the type
+ * alone.
+ */
 function membersIn(schema: Json): readonly string[] {
   const { properties, required = [] } = schema as ObjectSchema;
   const members = Object.entries(properties ?? {}).map(([name, member]) => {
@@ -93,7 +99,7 @@ function membersIn(schema: Json): readonly string[] {
   return members.length === 0 ? [wordsOf(schema)] : members;
 }
 
-/** A line for each schema. One that has all members of another names it instead of repeating them. */
+/** A line for each schema. One that extends another refers to it instead of repeating its members. */
 function memberLines(all: Readonly<Record<string, Json>>): readonly string[] {
   const listed = Object.entries(all).map(([name, schema]) => ({
     name,
@@ -107,7 +113,7 @@ function memberLines(all: Readonly<Record<string, Json>>): readonly string[] {
   });
 }
 
-/** Whether members are all of another schema, and more. */
+/** Whether members include all members of another schema, and more. */
 const extendsOther = (members: readonly string[], others: readonly string[]): boolean =>
   others.length < members.length && others.every((member) => members.includes(member));
 
@@ -116,7 +122,7 @@ interface ObjectSchema {
   readonly required?: readonly string[];
 }
 
-/** The type of something, in words. */
+/** The type of a schema, as text. */
 function wordsOf(schema: Json): string {
   const { $ref, items, properties } = schema;
   const several = schema.anyOf ?? schema.oneOf;

@@ -6,7 +6,7 @@ import type { HeaderName } from "./headers.ts";
 import type { OAuthError } from "./refusals.ts";
 import type { Requirement } from "./security.ts";
 
-/** Groups of operations with what they are about, in the order in which they are shown. */
+/** Groups of operations with descriptions, in display order. */
 export const tags = {
   Market: "Scores, signals, their factors, and off-exchange trading. Everything is read only.",
   Alerts: "Subscriptions to events, which are sent to a webhook, polled, or streamed.",
@@ -21,47 +21,46 @@ export const tags = {
 /** Name of a group. */
 export type Tag = keyof typeof tags;
 
-/** How OpenAPI writes a method. */
+/** A method in OpenAPI's spelling. */
 export type Method = "get" | "post" | "put" | "patch" | "delete";
 
-/** What a request or an answer carries. */
+/** The body of a request or a response. */
 export interface Content {
   readonly mediaType: string;
-  /** Absent: nothing more can be said of it. */
+  /** Absent: no schema. */
   readonly schema?: z.ZodType;
 }
 
-/** How a request can end well. */
+/** A successful response. */
 export interface Answer {
   readonly description: string;
-  /** The ways in which it can be sent; none: there is no body. */
+  /** Alternative representations; absent: no body. */
   readonly content?: readonly Content[];
   readonly headers?: readonly HeaderName[];
 }
 
-/** What requests are counted against, beside `visits` or `calls`. */
+/** Quotas of an operation in addition to `visits` or `calls`. */
 export type RateLimit =
   | { readonly per: "address" | "client"; readonly quotas: readonly QuotaName[] }
   | {
-      /** Address, site, provider and everybody together. */
+      /** Address, site, provider, and in total. */
       readonly per: "network";
       readonly quotas: readonly NestedQuota[];
     };
 
-/** A method that the service answers at a path: the router, the limits and the description of the
- *  interface are made from it. */
+/** A method at a path. The router, the limits and the OpenAPI document are derived from it. */
 export interface Operation {
-  /** Unique among all, snake case. */
+  /** Unique, in snake case. */
   readonly id: string;
   readonly method: Method;
-  /** With `{name}` for a part that varies. */
+  /** With `{name}` for a variable segment. */
   readonly path: string;
   readonly tag: Tag;
   readonly summary: string;
   readonly description?: string;
-  /** One of these lets a caller in; none: it is open to everyone. */
+  /** Alternative security requirements; empty: public. */
   readonly security: readonly Requirement[];
-  /** Members that the path, the query and the header have. */
+  /** Parameters of the path, the query and the header. */
   readonly pathMembers?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly header?: z.ZodObject;
@@ -69,8 +68,8 @@ export interface Operation {
   readonly limit?: RateLimit;
   /** By status. */
   readonly answers: Readonly<Record<number, Answer>>;
-  /** Failures that are answered with RFC 9457. */
+  /** Problems (RFC 9457). */
   readonly problems?: readonly ProblemCode[];
-  /** Failures that are answered with RFC 6749 section 5.2, by status. */
+  /** OAuth errors (RFC 6749 section 5.2), by status. */
   readonly refusals?: Readonly<Record<number, readonly OAuthError[]>>;
 }

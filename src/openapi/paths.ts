@@ -5,7 +5,7 @@ import { type ExampleRequest, exchanges } from "./exchanges.ts";
 import type { Operation } from "./operation.ts";
 import { type Examples, responsesOf } from "./responses.ts";
 
-/** The operations by path and method, as OpenAPI has them. */
+/** The operations by path and method, in OpenAPI's structure. */
 export function pathItems(operations: readonly Operation[]): Json {
   const byPath = Object.groupBy(operations, ({ path }) => path);
   const items = Object.entries(byPath).map(([path, some = []]) => {
@@ -49,7 +49,7 @@ function sentBy(examples: Examples) {
   );
 }
 
-/** Only the first example is put into parameters: together they would ask one question. */
+/** Only the first example is used in parameters, because several would be combined into one request. */
 function parametersOf(
   { pathMembers, query, header }: Operation,
   examples: Examples,
@@ -63,7 +63,7 @@ function parametersOf(
   ];
 }
 
-/** The members of an object as parameters. */
+/** The members of an object schema as parameters. */
 export function parametersIn(
   place: keyof Omit<ExampleRequest, "body">,
   members: z.ZodObject | undefined,
@@ -81,7 +81,7 @@ export function parametersIn(
   }));
 }
 
-/** The schema of an object. */
+/** An object schema. */
 interface ObjectSchema {
   readonly properties?: Readonly<Record<string, Json>>;
   readonly required?: readonly string[];

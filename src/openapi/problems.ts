@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Problem as Failure, type ProblemCode } from "../problem.ts";
 import type { HeaderName } from "./headers.ts";
 
-/** Codes that callers of the interface meet; others stand on pages for people alone. */
+/** Problem codes of the API; others occur only on pages. */
 const CODES = [
   "invalid_request",
   "unauthenticated",
@@ -43,7 +43,7 @@ export const Problem = z.object({
 /** Media type of a failure. */
 export const PROBLEM_TYPE = "application/problem+json";
 
-/** What can fail wherever a credential is looked at. */
+/** Problems of every operation that checks a credential. */
 export const GATED_PROBLEMS = [
   "invalid_request",
   "unauthenticated",
@@ -55,26 +55,28 @@ export const GATED_PROBLEMS = [
   "store_unavailable",
 ] as const satisfies readonly ProblemCode[];
 
-/** What can fail wherever a body is read. */
+/** Problems of every operation that reads a body. */
 export const BODY_PROBLEMS = [
   "content_too_large",
   "unsupported_media_type",
 ] as const satisfies readonly ProblemCode[];
 
-/** What everything can answer for a moment: while the service starts, or has too much to do. */
+/** Transient problems of every operation: while the service starts or is overloaded. */
 export const PASSING_PROBLEMS = [
   "not_ready",
   "overloaded",
 ] as const satisfies readonly ProblemCode[];
 
-/** What everything that is open to everybody can answer. An address that came too often at all is told
- *  so here; under /oauth the quota of an endpoint comes after that, which is a refusal. */
+/**
+ * Problems of every public operation. The general quota of an address is reported as a problem; under
+ * /oauth an exceeded quota of the endpoint is an OAuth error.
+ */
 export const OPEN_PROBLEMS = [
   ...PASSING_PROBLEMS,
   "rate_limited",
 ] as const satisfies readonly ProblemCode[];
 
-/** The same wherever a body is read. */
+/** The same for operations that read a body. */
 export const OAUTH_BODY_PROBLEMS = [...BODY_PROBLEMS, ...OPEN_PROBLEMS] as const;
 
 const failureOf = (code: ProblemCode) => new Failure(code, { detail: "", next: "" });
@@ -82,10 +84,10 @@ const failureOf = (code: ProblemCode) => new Failure(code, { detail: "", next: "
 /** HTTP status of a failure. */
 export const statusOf = (code: ProblemCode): number => failureOf(code).status;
 
-/** What a failure is, in words. */
+/** Title of a problem. */
 export const titleOf = (code: ProblemCode): string => String(failureOf(code).toJSON().title);
 
-/** Header fields that come with a status. */
+/** Response headers by status. */
 export const failureHeaders: Readonly<Record<number, readonly HeaderName[]>> = {
   401: ["WWW-Authenticate"],
   403: ["WWW-Authenticate"],

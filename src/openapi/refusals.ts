@@ -4,7 +4,7 @@ import { Problem } from "./problems.ts";
 
 const { issuer_unreachable: _, invalid_request: __, ...assertions } = refusals;
 
-/** Errors in the words of OAuth, with what they mean here. */
+/** OAuth error codes with their meaning here. */
 export const oauthErrors = {
   invalid_request: "A member is missing, repeated or malformed.",
   invalid_client: "The client is unknown, or the proof of it is wrong.",
@@ -28,10 +28,10 @@ export const oauthErrors = {
   ...assertions,
 } as const;
 
-/** Name of such an error. */
+/** An OAuth error code. */
 export type OAuthError = keyof typeof oauthErrors;
 
-/** The body of a failure under /oauth (RFC 6749 section 5.2). */
+/** The body of an error under /oauth (RFC 6749 section 5.2). */
 export const Refusal = z.object({
   error: z.string().describe("Stable name of the failure."),
   error_description: z.string().optional().describe("What is wrong with this request."),
@@ -39,7 +39,7 @@ export const Refusal = z.object({
   start_url: z.string().optional().describe("After a claim: where the agent gets a new code."),
 });
 
-/** The body of a failure under /oauth that is none of the protocol: it can be read either way. */
+/** The body of a problem under /oauth, which has the members of both formats. */
 export const OAuthProblem = z.object({
   error: z.enum(["invalid_request", "temporarily_unavailable"]).describe("As RFC 6749 names it."),
   error_description: z.string().describe("Equal to detail."),

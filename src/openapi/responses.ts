@@ -15,7 +15,7 @@ export type Examples = Readonly<Record<string, Exchange>>;
 
 type ByStatus = readonly (readonly [status: string, response: ResponseObject])[];
 
-/** What an operation can answer, by status. */
+/** The responses of an operation, by status. */
 export function responsesOf(operation: Operation, examples: Examples): Json {
   const { answers, refusals = {} } = operation;
   const { alone = [], beside = [] } = Object.groupBy(problemSets(operation), ({ isAlone }) =>
@@ -37,7 +37,7 @@ const mapped = <T>(
 ): ByStatus =>
   Object.entries(object).map(([status, value]) => [status, change(value, status)] as const);
 
-/** What is answered to example requests with one status. */
+/** Recorded responses with one status. */
 function answersOf(examples: Examples, wanted: string): readonly Example[] {
   return Object.entries(examples).flatMap(([name, { summary, status, answer }]) =>
     answer === undefined || String(status) !== wanted ? [] : [{ name, summary, value: answer }],
@@ -55,7 +55,7 @@ function answerObject(
   };
 }
 
-/** One answer for each status; those with the same status differ in their media types. */
+/** Merges responses by status; those with the same status differ in media type. */
 function merged(parts: ByStatus): Readonly<Record<string, ResponseObject>> {
   const responses: Record<string, ResponseObject> = {};
   for (const [status, response] of parts) {

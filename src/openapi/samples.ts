@@ -1,6 +1,6 @@
 import { Problem, type ProblemCode } from "../problem.ts";
 
-/** What failures say that a test cannot bring about on the sandbox, or only at great cost. */
+/** Texts of problems that a test cannot provoke on the sandbox, or only at great cost. */
 const sayings: Partial<Readonly<Record<ProblemCode, ConstructorParameters<typeof Problem>[1]>>> = {
   ambiguous_symbol: {
     detail: '"ACME" fits more than one instrument.',
@@ -36,7 +36,7 @@ const sayings: Partial<Readonly<Record<ProblemCode, ConstructorParameters<typeof
   },
 };
 
-/** An example of a failure that nobody recorded. */
+/** A constructed example of a problem without a recording. */
 export function sampleOf(code: ProblemCode): unknown {
   const saying = sayings[code];
   return saying && new Problem(code, saying).toJSON();

@@ -2,7 +2,7 @@ import { paths } from "../../wellknown/paths.ts";
 import type { Site } from "../../wellknown/site.ts";
 import { anonymousCeiling, type Scope, scopes } from "../auth/scopes.ts";
 
-/** The ways in which callers say who they are. */
+/** Security schemes. */
 export function securitySchemes({ baseUrl }: Pick<Site, "baseUrl">) {
   const tokenUrl = baseUrl + paths.token;
   return {
@@ -48,17 +48,17 @@ export function securitySchemes({ baseUrl }: Pick<Site, "baseUrl">) {
 
 const scopeNote = "`alerts:write` needs an agent that a person has claimed.";
 
-/** Name of a way to say who calls. */
+/** Name of a security scheme. */
 type SchemeName = keyof ReturnType<typeof securitySchemes>;
 
-/** A way to be let in, with the scopes that are needed. */
+/** A security requirement, with its scopes. */
 export type Requirement = Readonly<Partial<Record<SchemeName, readonly string[]>>>;
 
-/** What a credential needs, at the end of a description. */
+/** The required scopes, as the last sentence of a description. */
 export const scopeWords = (needed: readonly Scope[]): string =>
   `${needed.length === 1 ? "Scope" : "Scopes"}: ${needed.map((scope) => `\`${scope}\``).join(", ")}.`;
 
-/** Any credential with some scopes, or any at all. */
+/** Any credential, with the given scopes. */
 export const credentialWith = (...needed: readonly Scope[]): readonly Requirement[] => [
   { oauth2: needed },
   { openIdConnect: needed },

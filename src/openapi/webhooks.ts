@@ -4,7 +4,7 @@ import { SignalShiftEvent, VolatilityAlertEvent } from "../answers/event.ts";
 
 const AlertId = z.string().describe("Of the alert that the webhook belongs to.");
 
-/** What asks a webhook whether it wants events. */
+/** The challenge sent to a webhook. */
 export const EndpointVerify = z.object({
   type: z.literal("endpoint.verify"),
   timestamp: Instant,
@@ -14,14 +14,14 @@ export const EndpointVerify = z.object({
   }),
 });
 
-/** What is sent when it is asked for. */
+/** A requested test event. */
 export const WebhookTest = z.object({
   type: z.literal("webhook.test"),
   timestamp: Instant,
   data: z.object({ alertId: AlertId, eventId: z.string().describe("Equal to webhook-id.") }),
 });
 
-/** What an owner's other webhooks are told when one is disabled. */
+/** Sent to an owner's other webhooks when one is disabled. */
 export const EndpointDisabled = z.object({
   type: z.literal("endpoint.disabled"),
   timestamp: Instant,
@@ -32,7 +32,7 @@ export const EndpointDisabled = z.object({
   }),
 });
 
-/** What a receiver verifies a delivery with (Standard Webhooks 1.0.0). */
+/** Signature headers of a delivery (Standard Webhooks 1.0.0). */
 const SignatureFields = z.object({
   "webhook-id": z.string().describe("The same over all attempts: pass over one that you have."),
   "webhook-timestamp": z
@@ -45,7 +45,7 @@ const SignatureFields = z.object({
     ),
 });
 
-/** Something that the service sends to webhooks. */
+/** An event sent to webhooks. */
 export interface Webhook {
   /** Type of the event. */
   readonly type: string;
@@ -64,7 +64,7 @@ const webhook = (
   words: Pick<Webhook, "summary" | "description">,
 ) => ({ type, schema, header: SignatureFields, ...words }) satisfies Webhook;
 
-/** Everything that is sent. */
+/** All webhook events. */
 export const webhooks: readonly Webhook[] = [
   webhook(SignalShiftEvent, "signal.shift", {
     summary: "The signal or the score of an instrument moved",
@@ -89,7 +89,7 @@ export const webhooks: readonly Webhook[] = [
   }),
 ];
 
-/** What a receiver answers, and what becomes of the delivery. */
+/** Responses of a receiver, and their effect on the delivery. */
 export const receiverAnswers = {
   "2XX": { description: "It was taken." },
   "410": { description: "Nothing is wanted any more: the webhook is disabled." },

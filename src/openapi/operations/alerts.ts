@@ -9,7 +9,7 @@ import { credentialWith, scopeWords } from "../security.ts";
 
 const Cursor = z.string().max(200).optional();
 
-/** What alerts have beside the tools. */
+/** Operations on alerts that are not tools. */
 export const alertOperations = [
   {
     id: "stream_alert_events",

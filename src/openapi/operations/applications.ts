@@ -11,7 +11,7 @@ const JSON_TYPE = "application/json";
 
 const Email = (field: z.ZodType) => field.meta({ format: "email" });
 
-/** Who asks for access (interface section 2.2). */
+/** An application for access (interface section 2.2). */
 export const Application = z.object({
   name: ApplicationFields.shape.name.describe(
     "A person or an organisation: 1 to 100 characters on one line, without markup and web addresses.",
@@ -20,7 +20,7 @@ export const Application = z.object({
   focus: ApplicationFields.shape.focus,
 });
 
-/** An application that was taken in. */
+/** The response to an application. */
 export const AcceptedApplication = z.object({
   success: z.literal(true),
   message: z.string(),
@@ -44,13 +44,13 @@ export const AcceptedApplication = z.object({
   }),
 });
 
-/** A question (interface section 2.3). */
+/** An inquiry (interface section 2.3). */
 export const Inquiry = z.object({
   email: Email(InquiryFields.shape.email),
   message: InquiryFields.shape.message.describe("1 to 5,000 characters, without markup."),
 });
 
-/** A question that was taken in. */
+/** The response to an inquiry. */
 export const RecordedInquiry = z.object({
   success: z.literal(true),
   message: z.string(),
@@ -74,7 +74,7 @@ const common = {
   ],
 } as const;
 
-/** What is taken in from people. */
+/** The intake operations. */
 export const applicationOperations = [
   {
     ...common,

@@ -9,7 +9,7 @@ const JSON_TYPE = "application/json";
 
 const AgentId = z.string().max(200).describe("The client_id of the agent.");
 
-/** What completes a claim (interface section 2.6). */
+/** A request that completes a claim (interface section 2.6). */
 export const Claim = z.object({
   agent_id: AgentId,
   claim_code: z
@@ -19,7 +19,7 @@ export const Claim = z.object({
     .describe("8 characters; upper and lower case, spaces and hyphens make no difference."),
 });
 
-/** An agent that is claimed. */
+/** The response to a completed claim. */
 export const Claimed = z.object({
   agent_id: z.string(),
   status: z.literal("claimed"),
@@ -38,7 +38,7 @@ export const Claimed = z.object({
     .describe("For whoever completed the claim, said once; the one before has ended (RFC 7592)."),
 });
 
-/** What asks for a new code. */
+/** A request for a new claim code. */
 export const ClaimStart = z.object({
   agent_id: AgentId,
   login_hint: z
@@ -48,7 +48,7 @@ export const ClaimStart = z.object({
     .describe("E-mail address of who alone can claim it."),
 });
 
-/** A claim that was begun. */
+/** The response to a started claim. */
 export const ClaimStarted = z.object({
   agent_id: z.string(),
   status: z.literal("pending_claim"),
@@ -72,7 +72,7 @@ const common = {
 
 const BUSY = ["temporarily_unavailable"] as const;
 
-/** How a person comes to answer for an agent. */
+/** Operations by which a person claims an agent. */
 export const claimOperations = [
   {
     ...common,

@@ -8,13 +8,13 @@ import { OPEN_PROBLEMS } from "../problems.ts";
 const JsonObject = z.looseObject({});
 const Text = z.string();
 
-/** What a document is. */
+/** Id and summary of a document. */
 interface About {
   readonly id: string;
   readonly summary: string;
 }
 
-/** By path. */
+/** Documents by path. */
 const abouts: Readonly<Record<string, About>> = {
   [paths.protectedResource]: {
     id: "get_protected_resource",
@@ -70,13 +70,13 @@ const abouts: Readonly<Record<string, About>> = {
   ),
 };
 
-/** Where a document is, and what it can be sent as. */
+/** Path and media types of a document. */
 export interface DocumentPlace {
   readonly path: string;
   readonly mediaTypes: readonly string[];
 }
 
-/** Documents that others serve. */
+/** Documents served outside of the discovery router. */
 const elsewhere: readonly DocumentPlace[] = [
   { path: paths.authorizationServer, mediaTypes: ["application/json"] },
   { path: paths.openidConfiguration, mediaTypes: ["application/json"] },
@@ -85,7 +85,7 @@ const elsewhere: readonly DocumentPlace[] = [
   { path: `${paths.reference}.md`, mediaTypes: ["text/markdown"] },
 ];
 
-/** What else is answered, by path. */
+/** Additional responses, by path. */
 const besides: Readonly<Record<string, Operation["answers"]>> = {
   [paths.reference]: {
     303: {
@@ -95,7 +95,11 @@ const besides: Readonly<Record<string, Operation["answers"]>> = {
   },
 };
 
-/** The operations that documents are. @param documents Those that are served as they are. */
+/**
+ * The operations that serve documents.
+ *
+ * @param documents The discovery documents.
+ */
 export function documentOperations(documents: readonly DocumentPlace[]): readonly Operation[] {
   return [...documents, ...elsewhere].map(({ path, mediaTypes }) => ({
     ...aboutOf(path),
@@ -112,14 +116,14 @@ export function documentOperations(documents: readonly DocumentPlace[]): readonl
   }));
 }
 
-/** @throws {Error} When a document is served of which nothing is said. */
+/** @throws {Error} If a served document has no description. */
 function aboutOf(path: string): About {
   const about = abouts[path];
   if (about === undefined) throw new Error(`Nothing is said of the document ${path}.`);
   return about;
 }
 
-/** A media type without its parameters, which say nothing to whoever asks for it. */
+/** A media type without its parameters, which do not matter to clients. */
 function contentOf(mediaType: string): Content {
   const [name = mediaType] = mediaType.split(";");
   const isJson = /[/+]json$/.test(name);

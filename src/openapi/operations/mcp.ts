@@ -13,7 +13,7 @@ export const JsonRpcMessage = z.looseObject({
   params: z.looseObject({}).optional(),
 });
 
-/** A refusal of JSON-RPC 2.0. */
+/** An error response of JSON-RPC 2.0. */
 export const JsonRpcError = z.object({
   jsonrpc: z.literal("2.0"),
   id: z
@@ -36,7 +36,7 @@ const Headers = z.object({
     .describe("Since 2026-07-28: the tool, prompt or resource it names."),
 });
 
-/** The MCP endpoint, of which the server card says more. */
+/** The MCP endpoint; the server card describes it in detail. */
 export const mcpOperations = [
   {
     id: "call_mcp",

@@ -9,7 +9,7 @@ import { serviceOperations } from "./service-status.ts";
 import { authorizationOperations, getToken, userInfoOperations } from "./tokens.ts";
 import { toolOperations } from "./tools.ts";
 
-/** Everything that the service answers but the pages for people, in the order in which it is shown. */
+/** Every operation except pages for people, in display order. */
 export const operationsWith = (documents: readonly DocumentPlace[]): readonly Operation[] => [
   ...toolOperations,
   ...serviceOperations,

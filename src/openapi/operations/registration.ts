@@ -17,7 +17,7 @@ const ScopeText = z
 
 const Grant = z.enum(["client_credentials", "authorization_code", "refresh_token", JWT_BEARER]);
 
-/** What a client says of itself, and gets back. */
+/** Client metadata, in requests and responses. */
 const Metadata = {
   client_name: z.string().max(100).optional().describe("Shown to people who are asked."),
   redirect_uris: z
@@ -32,7 +32,7 @@ const Metadata = {
   scope: ScopeText.optional(),
 };
 
-/** What an agent or application registers with (RFC 7591). */
+/** A registration request of an agent or application (RFC 7591). */
 export const Registration = z.looseObject({
   ...Metadata,
   grant_types: z
@@ -55,7 +55,7 @@ export const Registration = z.looseObject({
 
 const Unix = z.int().min(0);
 
-/** A claim that is possible, or was made. */
+/** State of a possible or completed claim. */
 const ClaimState = z.object({
   status: z.enum(["unclaimed", "claimed"]),
   code: z.string().optional().describe("Proves that the claimer was told of it; shown once."),
@@ -66,7 +66,7 @@ const ClaimState = z.object({
   page: z.string().optional().describe("Where a person claims the agent with the code."),
 });
 
-/** A client as it is answered to (RFC 7591 section 3.2.1). */
+/** A registration response (RFC 7591 section 3.2.1). */
 export const RegisteredClient = z.object({
   client_id: z.string(),
   client_secret: z.string().optional().describe("Shown once; absent for public clients."),
@@ -117,7 +117,7 @@ const METADATA_ERRORS = [
 
 const BUSY = ["temporarily_unavailable"] as const;
 
-/** Registration of clients and its management. */
+/** Client registration and management. */
 export const registrationOperations = [
   {
     id: "register_client",

@@ -11,7 +11,7 @@ import { credentialWith } from "../security.ts";
 
 const JSON_TYPE = "application/json";
 
-/** How the service is (interface section 2.1). */
+/** Health of the service (interface section 2.1). */
 export const Health = z.object({
   status: z
     .enum(["ok", "degraded"])
@@ -30,7 +30,7 @@ export const Health = z.object({
   methodVersion: z.string(),
 });
 
-/** Whether requests can be served. */
+/** Readiness of the service. */
 export const Readiness = z.object({
   status: z
     .enum(["ready", "degraded", "unavailable"])
@@ -40,12 +40,12 @@ export const Readiness = z.object({
     .describe("What each part says of itself."),
 });
 
-/** That the process is alive. */
+/** Liveness of the process. */
 export const Liveness = z.object({ status: z.literal("alive") });
 
 const READINESS = [{ mediaType: JSON_TYPE, schema: Readiness }];
 
-/** What tells how the service is, and how it scores. */
+/** Operations on the service's status and method. */
 export const serviceOperations = [
   {
     id: "get_method",

@@ -43,7 +43,7 @@ export const AccessToken = z.object({
   id_token: z.string().optional().describe("Where the scope openid was asked for."),
 });
 
-/** A request to end a token (RFC 7009). */
+/** A revocation request (RFC 7009). */
 export const Revocation = z.looseObject({
   token: z.string().describe("An access token, a refresh token, or an API key."),
   token_type_hint: z.string().optional().describe("access_token or refresh_token."),
@@ -67,7 +67,7 @@ const BUSY = ["temporarily_unavailable"] as const;
 
 const UserInfo = z.object({ sub: z.string().describe("Id of the account, as in the ID token.") });
 
-/** The same by both methods (OpenID Connect Core 1.0 section 5.3.1). */
+/** Shared by both methods (OpenID Connect Core 1.0 section 5.3.1). */
 const userInfo = {
   path: paths.userInfo,
   tag: "Access",
@@ -85,7 +85,7 @@ const userInfo = {
   problems: OPEN_PROBLEMS,
 } as const;
 
-/** Who the person of a token is. */
+/** The UserInfo endpoint. */
 export const userInfoOperations = [
   { id: "get_user_info", method: "get", ...userInfo },
   { id: "post_user_info", method: "post", ...userInfo },
@@ -121,7 +121,7 @@ export const getToken = {
   problems: OAUTH_BODY_PROBLEMS,
 } as const satisfies Operation;
 
-/** How tokens are ended, and how people are asked. */
+/** Revocation and authorization. */
 export const authorizationOperations = [
   {
     id: "revoke_token",

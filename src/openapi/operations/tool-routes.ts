@@ -1,7 +1,7 @@
 import type { ProblemCode } from "../../problem.ts";
 import type { Route } from "../../tool.ts";
 
-/** What is to be said of one route of a tool, where the tool itself does not say it. */
+/** Description of a tool's route where it differs from the tool's own. */
 export interface RouteNotes {
   /** Absent: the name of the tool. */
   readonly id?: string;
@@ -9,11 +9,11 @@ export interface RouteNotes {
   readonly summary?: string;
   /** Absent: the description of the tool. */
   readonly description?: string;
-  /** Members of the input that make sense here; absent: all. */
+  /** Input members that apply to the route; absent: all. */
   readonly takes?: readonly string[];
-  /** Which of the tool's answers come here, by their place; absent: all. */
+  /** Indexes of the tool's outputs that the route returns; absent: all. */
   readonly answers?: readonly number[];
-  /** Beyond those that every tool has. */
+  /** In addition to the problems of every tool. */
   readonly problems?: readonly ProblemCode[];
 }
 
@@ -21,7 +21,7 @@ const SYMBOL: readonly ProblemCode[] = ["unknown_symbol", "ambiguous_symbol"];
 
 const SENDING: readonly ProblemCode[] = ["not_found", "wrong_state"];
 
-/** By method and path. A route that is not here is described by its tool alone. */
+/** By method and path. Other routes use the description of their tool. */
 const notes: Readonly<Record<string, RouteNotes>> = {
   "GET /api/signals": { problems: [...SYMBOL, "not_available_then"] },
   "GET /api/factors": { problems: [...SYMBOL, "not_available_then"] },
@@ -128,7 +128,7 @@ const notes: Readonly<Record<string, RouteNotes>> = {
   },
 };
 
-/** What is to be said of a route. */
+/** The notes of a route. */
 export const notesOf = ({ method, path }: Route): RouteNotes => notes[`${method} ${path}`] ?? {};
 
 /** Routes that have notes. */

@@ -9,7 +9,7 @@ import { notesOf, type RouteNotes } from "./tool-routes.ts";
 
 const JSON_TYPE = { mediaType: "application/json" } as const;
 
-/** Retries of what makes something are safe under a key (draft-ietf-httpapi-idempotency-key-header). */
+/** Creations can be retried safely with a key (draft-ietf-httpapi-idempotency-key-header). */
 const IdempotencyHeader = z.object({
   "Idempotency-Key": z
     .string()
@@ -45,7 +45,7 @@ const hasBody = ({ method }: Route): boolean => method === "POST" || method === 
 
 type Request = Pick<Operation, "pathMembers" | "query" | "header" | "body">;
 
-/** Members that the path says, and those that the rest of the request can say. */
+/** Splits the input into path parameters and the rest of the request. */
 function requestOf(input: z.ZodObject, route: Route, { takes }: RouteNotes): Request {
   const names = Object.keys(input.shape);
   const inPath = names.filter((name) => route.path.includes(`{${name}}`));
@@ -60,13 +60,13 @@ function requestOf(input: z.ZodObject, route: Route, { takes }: RouteNotes): Req
   };
 }
 
-/** Some members of an input. */
+/** Selected members of an input. */
 function partOf(input: z.ZodObject, names: readonly string[]): z.ZodObject {
   const mask: Record<string, true> = Object.fromEntries(names.map((name) => [name, true]));
   return input.pick(mask as Parameters<typeof input.pick>[0]);
 }
 
-/** To whom has the answer of a tool that many share. */
+/** Not modified, for cacheable tool results. */
 const AS_IT_WAS: Answer = {
   description: "It is as it was.",
   headers: ["ETag", ...LIMIT_HEADERS],
@@ -88,7 +88,7 @@ function answerOf({ output, isShared }: Tool, { status }: Route, { answers }: Ro
   };
 }
 
-/** The operations that the tools are at their routes. */
+/** The operations of all tool routes. */
 export const toolOperations: readonly Operation[] = tools.flatMap((tool) =>
   tool.routes.map((route) => operationOf(tool, route)),
 );

@@ -11,7 +11,7 @@ export interface DatedValue {
   readonly value: number;
 }
 
-/** How much of a class the subject spoke about. */
+/** How much of a class the subject covered. */
 export interface Coverage {
   /** Instruments that are graded and have traded. */
   readonly instruments: number;
@@ -27,7 +27,7 @@ export interface Coverage {
   readonly autocorrelation: number | null;
 }
 
-/** Counts who was graded, at the time and not in hindsight. */
+/** Counts graded instruments as of each date, without hindsight. */
 export function coverageOf(
   dates: readonly PanelDate[],
   grid: ReturnGrid,

@@ -3,24 +3,24 @@ import type { GridRow, ReturnGrid } from "./return-grid.ts";
 
 /** Correlation of daily returns from which one instrument repeats another. */
 const SAME = 0.95;
-/** Share of the class's median volatility under which an instrument is held at a price. */
+/** Share of the class's median volatility below which an instrument counts as pegged. */
 const STILL = 0.1;
-/** Sessions that are looked at, the newest, and how many of them it takes. */
+/** Newest sessions examined, and the minimum number with data. */
 const LOOKED_AT = 252;
 const MIN_SESSIONS = 60;
 
-/** Symbols of instruments that are no names of their own. */
+/** Symbols of instruments excluded from the cross-section. */
 export interface Indistinct {
-  /** They move like an older one: wrapped coins, another class of a share. */
+  /** Duplicates of an older instrument: wrapped coins, another share class. */
   readonly copies: readonly string[];
-  /** They hardly move: coins that are held at a price. */
+  /** Pegged instruments: coins with a fixed price. */
   readonly still: readonly string[];
 }
 
 /**
- * Finds instruments that would make a cross-section look larger than it is, or turn the question
- * of which into one of when: a still one ranks high whenever the others fall. The last year of the
- * grid decides, which is hindsight, but not how anything turned out.
+ * Finds instruments that would inflate a cross-section, or turn a question of selection into one of
+ * timing: a pegged one ranks high whenever the others fall. The last year of the grid decides, which is
+ * hindsight about volatility, but not about outcomes.
  */
 export function findIndistinct({ rows, sessions }: ReturnGrid): Indistinct {
   const start = Math.max(0, sessions.length - LOOKED_AT);
@@ -45,7 +45,7 @@ export function findIndistinct({ rows, sessions }: ReturnGrid): Indistinct {
 const firstOf = ({ returns }: GridRow): number =>
   returns.findIndex((value) => !Number.isNaN(value));
 
-/** Pearson's coefficient; 0 where too little is known. */
+/** Pearson's coefficient; 0 with too few data. */
 function correlation(x: Float64Array, y: Float64Array): number {
   const { varianceX, varianceY, covariance } = moments(x, y);
   const scale = Math.sqrt(varianceX * varianceY);

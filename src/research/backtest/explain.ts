@@ -4,10 +4,10 @@ import type { InstrumentRecords } from "../../market/records.ts";
 import { ScoringEngine } from "../../score/scoring-engine.ts";
 import { METHOD_VERSION, type Snapshot } from "../../score/snapshot.ts";
 
-/** How one score came about. */
+/** Derivation of one score. */
 export interface Explanation {
   readonly methodVersion: string;
-  /** ISO date of the session that was asked for, or of the last one before it. */
+  /** ISO date of the requested session, or of the last one before it. */
   readonly session: string;
   /** The service's own snapshot at the close of the session, with the tables it used. */
   readonly snapshot: Snapshot;

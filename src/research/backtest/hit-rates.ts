@@ -1,7 +1,7 @@
 import { medianOf } from "./median.ts";
 import { type DatedOutcomes, type Outcome, withCrossSection } from "./outcomes.ts";
 
-/** How often statements came true, beside how often they would have without knowing anything. */
+/** Hit rate of calls, with the base rate of uninformed ones. */
 export interface HitRate {
   readonly calls: number;
   /** In [0, 1], `null` without calls. */

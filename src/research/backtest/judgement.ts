@@ -18,12 +18,12 @@ export interface ClassResult extends ClassMeasures {
   readonly horizons: readonly HorizonResult[];
   /** That of the headline horizon. */
   readonly verdict: Verdict;
-  /** How the log of variants knows it. */
+  /** Its entry in the log of variants. */
   readonly trial: Trial;
   readonly trials: TrialCount;
 }
 
-/** What a judgement takes into account besides the measures. */
+/** What a verdict depends on besides the measures. */
 interface Circumstances {
   readonly question: Question;
   readonly methodVersion: string;
@@ -32,8 +32,8 @@ interface Circumstances {
 }
 
 /**
- * Judges the classes of one run. Every class that could be measured is a variant that was tried,
- * and counts against the others.
+ * Judges the classes of one run. Every measured class is a tried variant, and counts against the
+ * others.
  */
 export function judgeClasses(
   classes: readonly ClassMeasures[],
@@ -57,7 +57,7 @@ function judgeClass(measures: ClassMeasures, trial: Trial, trials: TrialCount): 
   return { ...measures, horizons, verdict: verdict ?? "insufficient_data", trial, trials };
 }
 
-/** The headline was announced beforehand; any other horizon counts as a look at all of them. */
+/** The headline horizon was fixed beforehand; any other horizon counts as a search over all of them. */
 function judgeHorizon(
   measures: HorizonMeasures,
   { assetClass, step, headline }: ClassMeasures,

@@ -9,7 +9,7 @@ import {
 } from "./outcomes.ts";
 import type { GridRow, ReturnGrid } from "./return-grid.ts";
 
-/** Whose short volume is graded, and from when on. */
+/** Instruments and period of the short-volume analysis. */
 interface NextOpenOptions {
   readonly records: readonly InstrumentRecords[];
   readonly grid: ReturnGrid;

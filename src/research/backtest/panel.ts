@@ -6,7 +6,7 @@ import type { Subject } from "./question.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 import { createSignalCount, type SignalCount } from "./signal-count.ts";
 
-/** What the service said about one instrument at one close. */
+/** The service's statement about one instrument at one close. */
 export interface Statement {
   /** The factor's z, or that of the composite: 100 Phi(z) is the score. */
   readonly z: number;
@@ -31,7 +31,7 @@ export interface Panel {
   readonly signals: SignalCount;
 }
 
-/** A panel being filled by the engine. */
+/** A panel filled during the replay. */
 export interface Collector {
   readonly archive: SnapshotArchive;
   panel(): Panel;
@@ -79,7 +79,7 @@ export function createCollector({ subject, grid, graded, places }: Wanted): Coll
 
 const CALLS = { LONG: 1, WAIT: 0, SHORT: -1 } as const;
 
-/** The composite speaks through its signal, a factor alone through the same two thresholds. */
+/** The composite uses its signal; a factor alone uses the same two thresholds. */
 function statementOf(snapshot: Snapshot, subject: Subject): Statement | undefined {
   if (subject === "composite") {
     if (snapshot.coverage === 0) return undefined;

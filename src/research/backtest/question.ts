@@ -2,18 +2,18 @@ import { FACTORS, type Factor } from "../../factors/reading.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 
-/** What can be tested: one factor alone, or the score that is published. */
+/** Possible subjects: one factor alone, or the published score. */
 export const SUBJECTS = [...FACTORS, "composite"] as const;
 export type Subject = Factor | "composite";
 
-/** How often scores are compared with what followed. */
+/** How often scores are graded. */
 export const PACES = ["week", "session"] as const;
 export type Pace = (typeof PACES)[number];
 
-/** Sessions over which what followed is measured; each begins at the close after the score. */
+/** Horizons in sessions; each begins at the close after the score. */
 export const HORIZONS = [1, 5, 21, 63] as const;
 
-/** What a backtest asks of a market. */
+/** Parameters of a backtest. */
 export interface Question {
   readonly subject: Subject;
   /** First session whose scores count, ISO date. */
@@ -23,14 +23,16 @@ export interface Question {
   /** Only these are graded, all for an empty list; their peers stay the whole class. */
   readonly symbols: readonly string[];
   readonly pace: Pace;
-  /** Of everything that is random. */
+  /** Seed of everything random. */
   readonly seed: number;
 }
 
 /** Social and off-exchange evidence lasts one session (method 2.3, 2.4). */
 const BRIEF: ReadonlySet<Subject> = new Set(["social", "darkpool"]);
 
-/** Default pause between two grades of a subject: every session for one that lasts a session. */
+/**
+ * Default interval between graded dates of a subject: every session if its evidence lasts one session.
+ */
 export const usualPace = (subject: Subject): Pace => (BRIEF.has(subject) ? "session" : "week");
 
 /** The horizon of the verdict, fixed beforehand, in sessions (method 3.1; coins: about a week). */

@@ -17,7 +17,7 @@ import { sameDayCoefficients } from "./same-day.ts";
 import { summariseSeries } from "./series-summary.ts";
 import type { Trial } from "./trials.ts";
 
-/** How far a backtest is. */
+/** Progress of a backtest. */
 interface BacktestProgress {
   /** ISO date of the session that is being scored. */
   readonly session: string;
@@ -27,19 +27,19 @@ interface BacktestProgress {
   readonly fraction: number;
 }
 
-/** A question and where it is answered. */
+/** A question and the market to replay. */
 export interface BacktestRun {
   readonly market: Market;
   readonly question: Question;
   /** Variants tried before, on the same market. */
   readonly earlier: readonly Trial[];
-  /** Told after each session. */
+  /** Called after each session. */
   readonly onProgress: (progress: BacktestProgress) => void;
   /** Called when the replay has ended and a class is measured. */
   readonly onMeasuring?: (assetClass: AssetClass) => void;
 }
 
-/** What a backtest found. */
+/** Result of a backtest. */
 export interface BacktestResult {
   readonly question: Question;
   readonly methodVersion: string;
@@ -88,7 +88,7 @@ export function runBacktest({
   return { question, methodVersion, source: market.source, classes };
 }
 
-/** Who is named is graded, whatever it is. */
+/** Explicitly named instruments are graded in any case. */
 const NOTHING: Indistinct = { copies: [], still: [] };
 
 function prepare(
@@ -160,7 +160,7 @@ function createReport(
   };
 }
 
-/** What only one subject has: a look at the same day, and at the first session after. */
+/** Measures of single subjects: the same session, and the first session afterwards. */
 function extras(
   {
     records,

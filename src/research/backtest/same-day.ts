@@ -10,7 +10,7 @@ import type { GridRow, ReturnGrid } from "./return-grid.ts";
 const MIN_WEIGHT = 1;
 const MIN_NAMES = 20;
 
-/** What was said of one instrument by a close, and its return of the same session. */
+/** Messages about one instrument up to a close, and its return of the same session. */
 interface SaidAndDone {
   readonly place: number;
   readonly said: number;
