@@ -87,6 +87,12 @@ export const quotas = {
   "claim-address": { points: 30, windowSeconds: 3600 },
   /** New claim codes, per agent. */
   "claim-start": { points: 10, windowSeconds: 3600 },
+  /** The same, per address. */
+  "claim-start-address": { points: 600, windowSeconds: 3600 },
+  /** The same, per site. */
+  "claim-start-site": { points: 2000, windowSeconds: 3600 },
+  /** The same, per provider. */
+  "claim-start-provider": { points: 10_000, windowSeconds: 3600 },
   /** Sign-in codes sent, per e-mail address and network address together. */
   "code-email": { points: 5, windowSeconds: 3600 },
   /**

@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { alerts } from "../../src/alerts/alert.ts";
+import { clients } from "../../src/auth/agents/agent.ts";
+import { AUDIT_KIND, type AuditEntry, unsealedAudit } from "../../src/store/audit/entry.ts";
 import {
   EXAMPLE_REGISTRATION,
   getWith,
@@ -11,7 +13,7 @@ import {
 } from "../support/agent.ts";
 import { bearer, makeAlert } from "../support/alert-events.ts";
 import { authorizationRequest, CALLBACK, type Person, type UserTokens } from "../support/person.ts";
-import { SANDBOX_NOW } from "../support/service.ts";
+import { LOOSE_LIMITS, SANDBOX_NOW } from "../support/service.ts";
 import { startTown } from "../support/town.ts";
 import { textOf } from "../support/web.ts";
 
@@ -551,6 +553,107 @@ describe("the claim page", () => {
     expect(answers.some(({ status }) => status === 200)).toBe(true);
     expect((await getWith(token, `${base}/api/signals?limit=1`)).status).toBe(401);
     expect(await owned(agent)).toBe(true);
+  });
+});
+
+describe("an agent that updates itself while its claim page is open", () => {
+  const widened = async (agent: Registered) => {
+    const { client_id } = agent;
+    const answer = await fetch(agent.registration_client_uri, {
+      method: "PUT",
+      headers: {
+        authorization: `Bearer ${agent.registration_access_token}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({
+        ...EXAMPLE_REGISTRATION,
+        client_id,
+        scope: "signals:read factor:read darkpool:read",
+      }),
+    });
+    expect(answer.status).toBe(200);
+    return { ...agent, ...((await answer.json()) as object) };
+  };
+  const scopesOf = async ({ client_id }: Registered) => {
+    const { records } = town.service.state.store;
+    return (await records.get(clients, client_id))?.value.agent.owner?.scopes;
+  };
+  const narrow = () => newAgent({ scope: "signals:read" });
+
+  it("gets what the page showed when the person types its code", async () => {
+    const agent = await narrow();
+    const person = town.person();
+    await person.signIn();
+    const page = await person.web.get(`/claim?agent=${agent.client_id}`);
+    const { client_id: agent_id, claim } = agent;
+    const shown = await person.web.submit(page.form("/claim"), { agent_id, code: claim.code });
+    await widened(agent);
+    await person.web.submit(shown.form("/claim/confirm"), { scope: ["alerts:write"] });
+    expect(await scopesOf(agent)).toEqual(["signals:read", "alerts:write"]);
+  });
+
+  it.each(["before", "after"])("gets it when the person agrees %s the update", async (when) => {
+    const agent = await narrow();
+    const { body: started } = await begin(agent, agent.registration_access_token);
+    const person = town.person();
+    await person.signIn();
+    const page = await person.web.get(String(started.verification_uri));
+    const agree = () => person.web.submit(page.form("/claim/approve"), { scope: [] });
+    const early = when === "before" ? await agree() : undefined;
+    const changed = await widened(agent);
+    const { html } = early ?? (await agree());
+    const [code = ""] = /\b[0-9A-HJKMNP-TV-Z]{8}\b/.exec(textOf(html)) ?? [];
+    const { status } = await claim(agent, code, changed.registration_access_token);
+    expect(status).toBe(200);
+    expect(await scopesOf(agent)).toEqual(["signals:read"]);
+  });
+});
+
+describe("an agent that nobody has claimed", () => {
+  it("leaves nothing in the audit by new claim codes and wrong ones", async () => {
+    const agent = await newAgent();
+    const token = agent.registration_access_token;
+    const { body: started } = await begin(agent, token);
+    const person = town.person();
+    await person.signIn();
+    const page = await person.web.get(String(started.verification_uri));
+    await person.web.submit(page.form("/claim/approve"));
+    for (let times = 0; times < 3; times += 1) {
+      expect((await claim(agent, "00000000", token)).body.error).toBe("invalid_claim_code");
+    }
+    const { records, archive } = town.service.state.store;
+    const waiting = await records.list(unsealedAudit, { limit: 10_000 });
+    const kept = await archive.read(AUDIT_KIND, { from: 0, order: "newest", limit: 1000 });
+    const entries = [...waiting.map(({ value }) => value), ...kept].map(
+      ({ body }) => body as AuditEntry,
+    );
+    const own = entries.filter(({ actor }) => actor === agent.client_id);
+    expect(own.map(({ action }) => action)).toEqual([]);
+  });
+
+  it("gets so many new claim codes of one network as that may have", async () => {
+    const strict = await startTown({
+      TRUST_PROXY: "1",
+      RATE_LIMITS: `${LOOSE_LIMITS} claim-start-address=2/60 claim-start-site=3/60 claim-start-provider=4/60`,
+    });
+    const ask = async (address: string) => {
+      const from = { "x-forwarded-for": address };
+      const agent = await register(strict.base);
+      const authorization = `Bearer ${agent.registration_access_token}`;
+      const body = { agent_id: agent.client_id };
+      const url = `${strict.base}/oauth/claim/start`;
+      return (await postJson(url, body, { ...from, authorization })).status;
+    };
+    const statuses = async (addresses: readonly string[]) => {
+      const answers: number[] = [];
+      for (const address of addresses) answers.push(await ask(address));
+      return answers;
+    };
+    const one = "192.0.2.7";
+    expect(await statuses([one, one, one])).toEqual([200, 200, 429]);
+    expect(await statuses(["192.0.2.8", "192.0.2.9"])).toEqual([200, 429]);
+    const provider = [1, 2, 3, 4, 5].map((site) => `2001:db8:${site}::1`);
+    expect(await statuses(provider)).toEqual([200, 200, 200, 200, 429]);
   });
 });
 

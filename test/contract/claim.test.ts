@@ -625,7 +625,7 @@ describe("POST /oauth/claim/start", () => {
 describe("a claim", () => {
   it("is recorded in the audit log with the address of the caller", async () => {
     const { records, register, claim, begin } = await start();
-    await register();
+    await register("agt_1", { identityType: "identity_assertion" });
     await begin("agt_1", { agent_id: "agt_1" });
     await claim("acc_ann", { agent_id: "agt_1", claim_code: "00000000" });
     const rows = await records.list(unsealedAudit, { limit: 9 });

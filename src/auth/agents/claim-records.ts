@@ -40,6 +40,9 @@ export interface Claimer {
   /** What the agent gets beside what it had: the scopes of the claiming token or, on the page, the
    *  choice. */
   readonly scopes: readonly Scope[];
+  /** What the page said that the agent has, of which it keeps no more; absent: no page was shown, and
+   *  it keeps all that it has. */
+  readonly shown?: readonly Scope[];
   /** The application that claims with the person's token; absent: the person does, on the page. */
   readonly through?: ActingApplication;
 }

@@ -4,7 +4,7 @@ import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { accounts } from "../accounts/accounts.ts";
 import type { Auditor } from "../auditor.ts";
 import { allScopes, type Scope } from "../scopes.ts";
-import { type ClientRecord, clients, heldUnclaimed } from "./agent.ts";
+import { type ClientRecord, clients, heldUnclaimed, isAudited } from "./agent.ts";
 import { newClaimCode, type PresentedCode } from "./claim-code.ts";
 import {
   type Claimer,
@@ -90,7 +90,8 @@ export class Claims {
       if (client === undefined || !isUnclaimed(client)) return { answer: undefined, steps: [] };
       const { start, steps } = newClaim(agentId, { now: now(), loginHint });
       const entry = { action: "claim.started", actor: agentId, target: agentId };
-      return { answer: start, steps: [unchanged(clients, client), ...steps, ...audit(entry)] };
+      const recorded = isAudited(client.value.agent) ? audit(entry) : [];
+      return { answer: start, steps: [unchanged(clients, client), ...steps, ...recorded] };
     });
   }
 

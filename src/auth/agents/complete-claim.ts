@@ -9,6 +9,7 @@ import {
   type ClientRecord,
   heldUnclaimed,
   type IdentityType,
+  isAudited,
   type Ownership,
 } from "./agent.ts";
 import { isValidClaimCode, type PresentedCode } from "./claim-code.ts";
@@ -112,14 +113,16 @@ export async function findByCode(
   return { state, match };
 }
 
-/** The steps of a refusal. There is something to write for an unknown agent too, so that the
- *  time reveals nothing. */
+/** The steps of a refusal. A person writes something for an unknown agent too, so that the time reveals
+ *  nothing. What an agent does itself is in the audit as `isAudited` says. */
 export function refusal(
   { audit }: ClaimContext,
   { state, which, agentId, actor }: Refused,
 ): readonly Operation[] {
   const entry = { action: "claim.refused", actor, target: agentId };
-  return [...failedTry(state, which), ...audit(entry)];
+  const agent = state.client?.value.agent;
+  const isOwn = agent !== undefined && actor === agentId;
+  return [...failedTry(state, which), ...(isOwn && !isAudited(agent) ? [] : audit(entry))];
 }
 
 interface Refused {

@@ -21,13 +21,15 @@ import { heldWith } from "./registration-access-token.ts";
 const NOTICE_USEFUL_MS = 5 * 86_400_000;
 
 /** The ownership that a claim creates. The agent keeps the scopes that it had, so a claim takes
- *  nothing from it, and gets those of the claimer. @param had Its scopes before the claim. */
+ *  nothing from it, and gets those of the claimer. What it registered for after the page was shown is not part of
+ *  the claim. @param had Its scopes before the claim. */
 export function ownership(
-  { accountId, scopes, through }: Claimer,
+  { accountId, scopes, shown, through }: Claimer,
   had: readonly Scope[],
   now: Date,
 ): Ownership {
-  const held = allScopes.filter((scope) => had.includes(scope) || scopes.includes(scope));
+  const kept = had.filter((scope) => shown?.includes(scope) ?? true);
+  const held = allScopes.filter((scope) => kept.includes(scope) || scopes.includes(scope));
   return { accountId, scopes: held, claimedAt: now.getTime(), ...(through && { through }) };
 }
 

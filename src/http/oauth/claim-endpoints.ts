@@ -3,14 +3,15 @@ import { z } from "zod";
 import { type Claims, claimLinks } from "../../auth/agents/claims.ts";
 import type { ClaimOutcome } from "../../auth/agents/complete-claim.ts";
 import { calledFrom } from "../../auth/auditor.ts";
-import { addressKey } from "../../limits/address-key.ts";
+import { addressKey, networksOf } from "../../limits/address-key.ts";
 import { type CodeGuard, createCodeGuard } from "../../limits/code-guard.ts";
+import { countInOrder } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { claimOperations } from "../../openapi/operations/claims.ts";
 import { OAuthError } from "../errors.ts";
 import { mount } from "../mount.ts";
-import { limitBy } from "../rate-limits.ts";
+import { admit, limitBy } from "../rate-limits.ts";
 import {
   type ClaimAuthenticationOptions,
   type ClaimPrincipal,
@@ -77,7 +78,6 @@ export function claimRouter(options: ClaimRouterOptions): Router {
     authenticated(authenticateClaim, path),
   ];
   const guard = createCodeGuard(limits);
-  const startLimit = limitBy(limits, "claim-start", ({ body }) => body.data.agent_id);
   mount(router, claimOperations, {
     claim_agent: [
       ...read("/oauth/claim"),
@@ -87,7 +87,7 @@ export function claimRouter(options: ClaimRouterOptions): Router {
     start_claim: [
       ...read("/oauth/claim/start"),
       onlyAgents,
-      startLimit,
+      startLimits(limits),
       start(claims, baseUrl) as RequestHandler,
     ],
   });
@@ -159,6 +159,22 @@ function attemptLimits(limits: Limits, guard: CodeGuard): readonly RequestHandle
     (req, res, next) => (req.body.principal.kind === "person" ? byPerson(req, res, next) : next()),
     limitBy(limits, "claim-agent", ({ body }) => `${body.principal.kind}:${body.data.agent_id}`),
   ];
+}
+
+/** Limits new codes of an agent, which has proven who it is, and of the networks of its address:
+ *  anybody can register as many agents as those may. */
+function startLimits(limits: Limits): RequestHandler {
+  return async ({ body, ip }, res, next) => {
+    const { address, site, provider } = networksOf(ip);
+    const counted = await countInOrder(limits, [
+      ["claim-start", body.data.agent_id],
+      ["claim-start-address", address],
+      ["claim-start-site", site],
+      ...(provider === undefined ? [] : [["claim-start-provider", provider] as const]),
+    ]);
+    admit(res, counted);
+    next();
+  };
 }
 
 function complete(

@@ -4,7 +4,7 @@ import { queryOf } from "../request-context.ts";
 import { claimedPage, claimFormPage, confirmPage, isForNothing } from "./claim.ts";
 import type { ClaimRoutesOptions, ClaimVisit } from "./claim-visit.ts";
 import type { FieldErrors } from "./elements.ts";
-import { filled, nothingChosen, TickedScopes, typed } from "./form.ts";
+import { filled, nothingChosen, ShownScopes, TickedScopes, typed } from "./form.ts";
 
 const AgentId = z
   .string()
@@ -14,7 +14,7 @@ const AgentId = z
 /** An agent id and its code, with any separators between its 8 characters. */
 const CodeForm = z.object({ agent_id: AgentId, code: z.string().min(1).max(64) });
 
-const ConfirmForm = CodeForm.extend({ scope: TickedScopes });
+const ConfirmForm = CodeForm.extend({ scope: TickedScopes, held: ShownScopes });
 
 /**
  * The same message for an unknown agent, a wrong code and an expired one, so that guessing reveals
@@ -49,12 +49,12 @@ export async function answerForAgent(
   if (errors !== undefined) return showBehind(visit, options, errors);
   const claim = { agentId: data.agent_id, code: data.code };
   const { accountId } = visit.session;
-  const { scope: scopes } = data;
+  const { scope: scopes, held: shown } = data;
   const agent = scopes.length > 0 ? undefined : await options.claims.preview(claim, accountId);
   if (agent !== undefined && isForNothing(agent, scopes)) {
     return showBehind(visit, options, nothingChosen);
   }
-  const outcome = await options.claims.completeByPerson(claim, { accountId, scopes });
+  const outcome = await options.claims.completeByPerson(claim, { accountId, scopes, shown });
   if (outcome.status !== "claimed") return refuse(visit, options);
   options.show(visit.res, claimedPage(outcome));
 }

@@ -9,9 +9,9 @@ import {
 } from "./claim.ts";
 import type { ClaimRoutesOptions, ClaimVisit } from "./claim-visit.ts";
 import type { FieldErrors } from "./elements.ts";
-import { filled, nothingChosen, TickedScopes, typed } from "./form.ts";
+import { filled, nothingChosen, ShownScopes, TickedScopes, typed } from "./form.ts";
 
-const ApproveForm = z.object({ attempt: z.string(), scope: TickedScopes });
+const ApproveForm = z.object({ attempt: z.string(), scope: TickedScopes, held: ShownScopes });
 
 /** Shows the agent that sent the person here. */
 export async function showAttempt(
@@ -41,11 +41,11 @@ export async function agreeToAgent(visit: ClaimVisit, options: ClaimRoutesOption
   if (errors !== undefined) {
     return showAttempt(visit, options, { attempt: typed(req, "attempt") ?? "", errors });
   }
-  const { attempt, scope: scopes } = data;
+  const { attempt, scope: scopes, held: shown } = data;
   const agent = await options.claims.attempted(attempt, accountId);
   if (typeof agent === "object" && isForNothing(agent, scopes)) {
     return showAttempt(visit, options, { attempt, errors: nothingChosen });
   }
-  const confirmed = await options.claims.confirm(attempt, { accountId, scopes });
+  const confirmed = await options.claims.confirm(attempt, { accountId, scopes, shown });
   options.show(res, confirmed ? shownCodePage(confirmed.code) : noAttemptPage);
 }

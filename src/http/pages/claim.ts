@@ -75,10 +75,14 @@ export interface AgentView {
   readonly errors?: FieldErrors;
 }
 
+/** The scopes that the page shows as held, for the form to send back: an agent can change its
+ *  registration while the page is open. */
+const heldField = ({ scopesNow }: ClaimableAgent): string => scopesNow.join(" ");
+
 /** Page to review the agent that a code belongs to before claiming it. */
 export function confirmPage(view: AgentView & { readonly code: string }): PageAnswer {
   const { formToken, agent, code } = view;
-  const hidden = { agent_id: agent.agentId, code };
+  const hidden = { agent_id: agent.agentId, code, held: heldField(agent) };
   return agentPage(view, {
     bait: ID_AND_CODE,
     form: { action: "/claim/confirm", formToken, hidden },
@@ -88,10 +92,11 @@ export function confirmPage(view: AgentView & { readonly code: string }): PageAn
 
 /** Page to review the agent that sent a person here, before the code for it is shown. */
 export function approvePage(view: AgentView & { readonly attempt: string }): PageAnswer {
-  const { formToken, attempt } = view;
+  const { formToken, agent, attempt } = view;
+  const hidden = { attempt, held: heldField(agent) };
   return agentPage(view, {
     bait: "a link to this page",
-    form: { action: "/claim/approve", formToken, hidden: { attempt } },
+    form: { action: "/claim/approve", formToken, hidden },
     button: "Agree and show me the code",
   });
 }

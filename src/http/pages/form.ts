@@ -1,7 +1,7 @@
 import express, { type Request, type RequestHandler, type Response } from "express";
 import { z } from "zod";
 import type { Browser, Sessions } from "../../auth/accounts/browser-sessions.ts";
-import { isScope } from "../../auth/scopes.ts";
+import { isScope, scopeNames } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
 import { type FieldErrors, SCOPES_ID } from "./elements.ts";
 import { wrongAddress } from "./right-address.ts";
@@ -40,6 +40,12 @@ export const Ticked = z
 
 /** Known scopes that are selected. */
 export const TickedScopes = Ticked.transform((names) => names.filter(isScope));
+
+/** Scopes that a page showed, in a hidden field; none without it. */
+export const ShownScopes = z
+  .string()
+  .default("")
+  .transform((names) => scopeNames(names).filter(isScope));
 
 const NOTHING_CHOSEN = "Choose at least one thing that it may do.";
 

@@ -636,7 +636,11 @@ describeStores("a claim by the agent", (engine) => {
     expect(await claims.begin("agt_none")).toBeUndefined();
     const { attempt = "" } = (await claims.begin("agt_1")) ?? {};
     expect(attempt).toMatch(/^[\w-]{43}$/);
-    expect(await audit()).toEqual([{ action: "claim.started", actor: "agt_1", target: "agt_1" }]);
+    expect(await audit()).toEqual([]);
+    await register({ identityType: "identity_assertion" }, {}, "agt_known");
+    await claims.begin("agt_known");
+    const started = { action: "claim.started", actor: "agt_known", target: "agt_known" };
+    expect(await audit()).toEqual([started]);
     const kept = JSON.stringify(await records.list(claimRecords, { limit: 9 }));
     expect(kept).not.toContain(attempt);
   });
