@@ -103,13 +103,13 @@ describe("training", () => {
     expect(modelText(train(messages, { ...training, seed: 8 }))).not.toBe(text);
   });
 
-  it("tells of every pass", () => {
+  it("reports every pass", () => {
     let passes = 0;
     train(messages.slice(0, 5), { seed: 1, onEpoch: () => passes++ });
     expect(passes).toBe(EPOCHS);
   });
 
-  it("knows nothing without messages", () => {
+  it("has no opinion without messages", () => {
     expect(modelledPolarity(train([], training), ["strong"])).toBe(0);
   });
 });
@@ -165,7 +165,7 @@ describe("a model file", () => {
     expect(() => readModel(wrong)).toThrow(/^The model is not valid: /u);
   });
 
-  it("never echoes what it holds", () => {
+  it("is never quoted in an error", () => {
     const wrong = JSON.stringify({ ...JSON.parse(text), format: "<script>" });
     expect(() => readModel(wrong)).not.toThrow(/script/u);
     expect(() => readModel('{"\u001b[31m":1}')).toThrow(/^[ -~]+$/u);

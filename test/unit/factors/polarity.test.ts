@@ -18,7 +18,7 @@ describe("polarity", () => {
     "Added more on this discount, diamond hands 💎🙌",
     "Shares +4.2% before the bell",
     "This is not a scam",
-  ])("reads %j as bullish", (text) => {
+  ])("classifies %j as bullish", (text) => {
     expect(polarity(text)).toBeGreaterThan(0.2);
   });
 
@@ -30,7 +30,7 @@ describe("polarity", () => {
     "Shares -4.2% before the bell",
     "Shares −4.2% before the bell",
     "The quarter was not good",
-  ])("reads %j as bearish", (text) => {
+  ])("classifies %j as bearish", (text) => {
     expect(polarity(text)).toBeLessThan(-0.2);
   });
 
@@ -87,7 +87,7 @@ describe("polarity", () => {
     expect(polarity("debt falls")).toBeGreaterThan(0);
   });
 
-  it("sets aside what happens all the same, and what is left behind", () => {
+  it("ignores concessions and what has ended", () => {
     expect(polarity("shares gain despite weak data")).toBe(polarity("shares gain"));
     expect(polarity("slips from record highs")).toBe(polarity("slips"));
   });
@@ -108,7 +108,7 @@ describe("polarity", () => {
     },
   );
 
-  it("half believes what is asked, and only that", () => {
+  it("counts half of a question, and only of a question", () => {
     expect(polarity("strong?")).toBeCloseTo(1 / Math.sqrt(7), 12);
     expect(polarity("strong. Geneva?")).toBe(polarity("strong"));
   });

@@ -187,7 +187,7 @@ describe("walk-forward probabilities", () => {
     Array.from({ length: count }, (_, place) => ({ place, value }));
   const daily = { horizon: 1, step: 1 };
 
-  it("learn only from returns that ended before the year", () => {
+  it("use only returns that ended before the year", () => {
     const input = { dates: outcomes, coefficients: figures(40, 0.1), grid, overlap: daily };
     const { years, next, forecasts } = walkForward(input);
     // The returns of the last two dates of 2023 end in 2024.
@@ -201,7 +201,7 @@ describe("walk-forward probabilities", () => {
     expect(longer.years[1]?.dates).toBe(34);
   });
 
-  it("learn nothing from fewer than thirty independent periods", () => {
+  it("need thirty independent periods", () => {
     const input = { dates: outcomes, coefficients: figures(29, 0.5), grid, overlap: daily };
     expect(walkForward(input).next).toEqual({ rho: 0.02, dates: 29 });
     const slow = { ...input, coefficients: figures(40, 0.5), overlap: { horizon: 2, step: 1 } };
@@ -218,20 +218,20 @@ describe("walk-forward probabilities", () => {
     expect(forecasts.map(({ outcome }) => outcome)).toEqual([1, 0]);
   });
 
-  it("never turn a score around", () => {
+  it("never invert a score", () => {
     const coefficients = figures(40, -0.3);
     const { years } = walkForward({ dates: outcomes, coefficients, grid, overlap: daily });
     expect(years[1]?.rho).toBe(0);
   });
 
-  it("are about the horizon that the service publishes", () => {
+  it("use the horizon that the service publishes", () => {
     expect(forecastHorizon("composite", "stock")).toBe(21);
     expect(forecastHorizon("composite", "crypto")).toBe(7);
     expect(forecastHorizon("social", "stock")).toBe(1);
   });
 });
 
-describe("instruments that are no names of their own", () => {
+describe("duplicate instruments", () => {
   const dates = Array.from({ length: 300 }, (_, day) =>
     new Date(Date.parse("2023-01-01") + day * DAY_MS).toISOString().slice(0, 10),
   );

@@ -110,7 +110,7 @@ describe("the verdict on a horizon", () => {
     );
   };
 
-  it("that was not announced counts as a look at all of them", () => {
+  it("on an unannounced horizon is corrected for all horizons", () => {
     expect(judged(2.3)).toMatchObject({ 5: "no_evidence", 21: "weak_positive" });
     expect(judged(2.6)).toMatchObject({ 5: "weak_positive", 21: "weak_positive" });
   });
@@ -141,7 +141,7 @@ describe("a backtest", () => {
     expect(run(other).stock).not.toEqual(found.stock);
   });
 
-  it("says of a date what it would have said had history ended soon after", () => {
+  it("gives for a date the same result as if history had ended soon after", () => {
     const known = new Map(horizonOf(found, 5)?.history.map(({ date, value }) => [date, value]));
     const early = horizonOf(run(skilled, { to: "2014-09-30" }), 5)?.history ?? [];
     expect(early.length).toBeGreaterThan(50);
@@ -225,7 +225,7 @@ describe("the report", () => {
     expect(page).not.toMatch(/stroke="#|fill="#(?!000")/);
   });
 
-  it("says how long the record would have to be, by the t that it has", () => {
+  it("states how long the record would have to be at its t", () => {
     const [measured] = nothing.classes;
     const { ic } = horizonOf(nothing, 21) ?? {};
     if (!measured || !ic) throw new Error("Nothing was measured.");
@@ -247,14 +247,14 @@ describe("the report", () => {
     expect(coverageSentence(measured)).not.toContain("Not graded");
   });
 
-  it("says what is too good, what is not shown, and that it is no advice", () => {
+  it("states what is implausibly good, what is not shown, and that it is not advice", () => {
     expect(page).toContain("the coefficient is above 0.05");
     expect(page).toContain("Survivorship");
     expect(page).toContain("stocks: 2 of 40");
     expect(page).toContain("It is not advice.");
   });
 
-  it("writes what users and data say as text", () => {
+  it("escapes text from users and data", () => {
     const hostile = { ...found, question: { ...found.question, symbols: ["<script>x</script>"] } };
     expect(reportPage(hostile)).not.toContain("<script>");
   });

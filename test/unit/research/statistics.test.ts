@@ -219,7 +219,7 @@ describe("power", () => {
   });
 });
 
-describe("the way of wealth", () => {
+describe("the equity curve", () => {
   it("falls from its highest point so far", () => {
     expect(maxDrawdown([0.5, -0.2, -0.5, 1])).toBeCloseTo(0.6, 12);
     expect(maxDrawdown([-0.1])).toBeCloseTo(0.1, 12);

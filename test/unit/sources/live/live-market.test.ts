@@ -73,7 +73,7 @@ describe("history that arrives after sessions were scored", () => {
     expect(after.newest[0]?.score).not.toBe(before.newest[0]?.score);
   });
 
-  it("does not wait for records that arrive in order", () => {
+  it("is not delayed by records that arrive in order", () => {
     const market = newMarket();
     market.take(recent);
     const list = market.recordsUntil(NOW);
@@ -85,7 +85,7 @@ describe("history that arrives after sessions were scored", () => {
   });
 });
 
-it("takes in what is late soon at first, then ever less often, and soon again after a calm", () => {
+it("late records are applied soon at first, then less often, and soon again after a quiet period", () => {
   const market = newMarket();
   const revisedAt: number[] = [];
   let [at, day] = [NOW, LAST_DAY];
@@ -113,7 +113,7 @@ it("takes in what is late soon at first, then ever less often, and soon again af
 describe("a clock that was ahead", () => {
   const DAY_MS = 86_400_000;
 
-  it.each([1 / 24, 1, 40, 365])("by %d days leaves nothing behind", (days) => {
+  it.each([1 / 24, 1, 40, 365])("by %d days leaves no trace", (days) => {
     const [market, other] = [newMarket(), newMarket()];
     const [score, scoreOther] = [scored(market), scored(other)];
     for (const one of [market, other]) one.take(history("2025-06-01", LAST_DAY));
@@ -135,7 +135,7 @@ describe("a clock that was ahead", () => {
   });
 });
 
-describe("messages of several providers", () => {
+describe("messages from several providers", () => {
   const started = () => {
     const market = newMarket();
     market.take([mention(NOW - 1_000, "one")]);
@@ -143,7 +143,7 @@ describe("messages of several providers", () => {
   };
   const countOf = ([first]: readonly InstrumentRecords[]) => first?.mentions?.length;
 
-  it("need not come in the order in which they were written", () => {
+  it("may arrive in any order", () => {
     const { market, list, before } = started();
     const at = NOW + 700_000;
     const slow = { ...mention(at - 60_000, "one"), observedAt: at + 200 };
@@ -154,7 +154,7 @@ describe("messages of several providers", () => {
     expect(times).toEqual([NOW - 1_000 - at, -1_000, 200]);
   });
 
-  it("are not behind for a process whose clock is ahead", () => {
+  it("are not late for a process whose clock is ahead", () => {
     const { market, list, before } = started();
     for (let minute = 1; minute <= 60; minute++) {
       const at = NOW + minute * 60_000;
@@ -166,7 +166,7 @@ describe("messages of several providers", () => {
     expect(countOf(list)).toBe(61);
   });
 
-  it("are no more than fit into memory: the newest stay, those that come again do not", () => {
+  it("are limited by memory: the newest stay, and repeated ones do not", () => {
     const market = new LiveMarket(COINS, SOURCES, new Set(), 100);
     const message = (minute: number) => ({
       ...mention(NOW + minute * 60_000, `m${minute}`),
@@ -190,7 +190,7 @@ describe("messages of several providers", () => {
     );
   });
 
-  it("of one author cannot drive out everybody else's", () => {
+  it("of one author cannot evict everyone else's", () => {
     const market = new LiveMarket(COINS, SOURCES, new Set(), 1_000);
     const by = (author: string | null, minute: number): ReceivedObservation => {
       const one = mention(NOW + minute * 60_000, `${author} ${minute}`);
@@ -215,7 +215,7 @@ describe("messages of several providers", () => {
     expect(left.length).toBeLessThanOrEqual(1_000);
   });
 
-  it("are forgotten before the newest one, not by a clock that is ahead", () => {
+  it("expire relative to the newest one, not to a clock that is ahead", () => {
     const { market } = started();
     market.recordsUntil(NOW + 365 * 86_400_000);
     market.startOver(NOW);
@@ -223,7 +223,7 @@ describe("messages of several providers", () => {
     expect(countOf(market.recordsUntil(NOW + 2_000))).toBe(2);
   });
 
-  it("are forgotten within a month after half a year", () => {
+  it("expire within a month after half a year", () => {
     const { market, before } = started();
     const days = (count: number) => NOW + count * 86_400_000;
     for (let day = 1; day < 180; day++) market.recordsUntil(days(day));
@@ -234,11 +234,11 @@ describe("messages of several providers", () => {
   });
 });
 
-describe("when bars are due", () => {
+describe("the due time of bars", () => {
   const due = (from: string, to: string, assetClass: "stock" | "crypto") =>
     newMarket().barsDue?.(Date.parse(from), Date.parse(to), assetClass);
 
-  it("is by the exchanges' calendar: not on Thanksgiving, and by the same clock on a half day", () => {
+  it("follows the exchanges' calendar: none on Thanksgiving, and an earlier one on a half day", () => {
     const all = due("2026-11-24T00:00:00Z", "2026-12-01T00:00:00Z", "stock");
     const sessions = ["2026-11-24", "2026-11-25", "2026-11-27", "2026-11-30"];
     expect(all).toEqual(sessions.map((session) => newYorkInstant(session, "16:45")));
@@ -260,7 +260,7 @@ describe("when bars are due", () => {
 });
 
 describe("a live market", () => {
-  it("names the sources of each feed of an instrument, and no others", () => {
+  it("lists the sources of each feed of an instrument, and no others", () => {
     const market = newMarket();
     const giversOf = (symbol: string) =>
       [...(market.sourcesOf?.(symbol) ?? [])].map(([feed, givers]) => [
@@ -278,7 +278,7 @@ describe("a live market", () => {
     expect(market.sourcesOf?.("BTC-USD").get("bars")?.[0]?.terms).toBe("Terms of one.");
   });
 
-  it("passes over what it does not follow, and says what it does", () => {
+  it("ignores instruments that are not tracked, and lists those that are", () => {
     const market = newMarket();
     market.take([bar("DOGE-USD", LAST_DAY)]);
     expect(market.recordsUntil(NOW)).toEqual([]);

@@ -105,7 +105,7 @@ describe("off-exchange trades of Massive", () => {
     ]);
   });
 
-  it("come page by page, and the same from wherever the service was killed", () => {
+  it("are read page by page, with the same result wherever the service was killed", () => {
     const serve = serveMassive({ ...WORLD, pageRows: 7 });
     const whole = drive(massive, serve, WEEK);
     const idsOf = (...driven: Driven[]) =>
@@ -118,7 +118,7 @@ describe("off-exchange trades of Massive", () => {
     }
   });
 
-  it("keep facilities, conditions and corrections apart", () => {
+  it("separate facilities, conditions and corrections", () => {
     const results = [
       trade({ trf_id: 202, conditions: [0, 37], correction: 0 }),
       trade({ trf_id: 203, conditions: [2, 41], correction: 1 }),
@@ -152,7 +152,7 @@ describe("off-exchange trades of Massive", () => {
     ]);
   });
 
-  it("that cannot be true are set aside", () => {
+  it("that are implausible are quarantined", () => {
     const results = [
       trade({ price: -1 }),
       trade({ participant_timestamp: NOON_NS + 864e11 }),
@@ -167,7 +167,7 @@ describe("off-exchange trades of Massive", () => {
   });
 
   it.each([-1, 1e300, 253_402_300_800_000 * 1e6])(
-    "at %s nanoseconds, which is no time, are a fault that says where",
+    "at %s nanoseconds, which is not a time, are a fault with the position",
     (time) => {
       const answer = { status: "OK", results: [trade({}), trade({ participant_timestamp: time })] };
       const fault = faultOf(() => driveAnswer(answer));
@@ -181,13 +181,13 @@ describe("off-exchange trades of Massive", () => {
     "https://api.massive.com/v3/trades/MSFT?cursor=x",
     "https://api.massive.com/v3/trades/AAPL",
     "//elsewhere.example",
-  ])("do not go on at %s", (next_url) => {
+  ])("do not continue at %s", (next_url) => {
     const { kind, message } = faultOf(() => driveAnswer({ status: "OK", results: [], next_url }));
     expect(kind).toBe("malformed");
     expect(message).toBe("next_url does not lead to trades of the same symbol");
   });
 
-  it("go on at the provider's own origin, wherever the next page is said to be", () => {
+  it("continue at the provider's own origin, whatever host the next URL has", () => {
     const asked: string[] = [];
     const driven = drive(
       massive,

@@ -20,7 +20,7 @@ const MESSAGE = {
 };
 
 describe("a message", () => {
-  it("is filed under each instrument, known when it was written", () => {
+  it("is stored under each instrument, dated when it was written", () => {
     const { data, rejected } = messageObservations(MESSAGE, ["AAPL", "MSFT"], AT + 1);
     const { at, ...mention } = MESSAGE;
     const record = { ...mention, availableAt: at };
@@ -31,7 +31,7 @@ describe("a message", () => {
     expect(rejected).toEqual([]);
   });
 
-  it("is set apart when it was written more than five minutes after it came", () => {
+  it("is quarantined when it is dated more than five minutes after its arrival", () => {
     expect(messageObservations(MESSAGE, ["AAPL"], AT - 5 * 60_000).rejected).toEqual([]);
     const { data, rejected } = messageObservations(MESSAGE, ["AAPL"], AT - 5 * 60_000 - 1);
     expect(data).toEqual([]);
@@ -43,14 +43,14 @@ describe("a message", () => {
     ]);
   });
 
-  it("is passed over when it names more than the method counts: it weighs nothing", () => {
+  it("is skipped when it names more instruments than the method counts", () => {
     const named = (symbolCount: number) =>
       messageObservations({ ...MESSAGE, symbolCount }, ["AAPL"], AT);
     expect(named(MESSAGE_RULES.maxSymbols).data).toHaveLength(1);
     expect(named(MESSAGE_RULES.maxSymbols + 1)).toEqual({ data: [], rejected: [] });
   });
 
-  it("keeps 2,000 characters, none of which could deceive", () => {
+  it("is cut to 2,000 characters, without deceptive ones", () => {
     expect(messageText("a\u0000b\u202ec\r\nd")).toBe("a\ufffdb\ufffdc\nd");
     const long = messageText(`${"x".repeat(1_999)}😀`);
     expect(long).toHaveLength(2_000);
@@ -58,18 +58,18 @@ describe("a message", () => {
   });
 });
 
-describe("a text with entities of HTML", () => {
-  it("has each read once", () => {
+describe("a text with HTML entities", () => {
+  it("is decoded once", () => {
     expect(decoded("&amp;lt;b&amp;gt; &#39;&#x41;&quot;&apos;&LT;")).toBe(`&lt;b&gt; 'A"'<`);
   });
 
-  it("keeps what is no entity", () => {
+  it("preserves what is not an entity", () => {
     expect(decoded("AT&T &bogus; &#1114112; &#xFFFFFF; &; &#;")).toBe(
       "AT&T &bogus; &#1114112; &#xFFFFFF; &; &#;",
     );
   });
 
-  it("is never an error, nor too long, nor broken", () => {
+  it("always gives a well-formed text of bounded length", () => {
     const piece = fc.constantFrom(
       "<",
       ">",
@@ -94,8 +94,8 @@ describe("a text with entities of HTML", () => {
   });
 });
 
-describe("an opaque key", () => {
-  it("is the same for the same name, another elsewhere, and does not tell the name", () => {
+describe("a pseudonymous key", () => {
+  it("is the same for the same name, different on another platform, and does not disclose the name", () => {
     expect(pseudonym("bluesky", "did:plc:a")).toBe(pseudonym("bluesky", "did:plc:a"));
     expect(pseudonym("bluesky", "did:plc:a")).not.toBe(pseudonym("stocktwits", "did:plc:a"));
     expect(pseudonym("bluesky", "did:plc:a")).toMatch(/^[0-9a-f]{16}$/);

@@ -36,14 +36,14 @@ function followed(isLost: (session: string, page: string | undefined) => boolean
 const count = (asked: readonly string[], path: string) =>
   asked.filter((one) => one === path).length;
 
-it("a session whose pages are always lost is begun anew three times, then passed over", () => {
+it("a session whose pages keep expiring is restarted three times, then skipped", () => {
   const asked = followed((session, page) => session === "2026-11-23" && page === "second");
   expect(count(asked, "2026-11-23 first")).toBe(4);
   expect(count(asked, "2026-11-23 second")).toBe(20);
   expect(asked.slice(-2)).toEqual(["2026-11-24 first", "2026-11-24 second"]);
 });
 
-it("a session whose page is lost once is read to its end", () => {
+it("a session whose page expires once is read to its end", () => {
   let lost = 0;
   const asked = followed((_, page) => page === "second" && lost++ < 5);
   expect(count(asked, "2026-11-20 first")).toBe(2);

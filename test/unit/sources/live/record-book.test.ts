@@ -52,8 +52,8 @@ function filled(...all: readonly ReceivedObservation[]) {
   return arraysOf(book.revise());
 }
 
-describe("what is known when", () => {
-  it("counts from its arrival, and history from its publication", () => {
+describe("the time at which a record is known", () => {
+  it("is its arrival, and for history its publication", () => {
     const { bars } = filled(bar(0, 30 * DAY_MS), bar(1, 3_000), bar(2, -5_000));
     expect(bars.map(({ availableAt }) => availableAt)).toEqual([
       T + DAY_MS,
@@ -71,19 +71,19 @@ describe("what is known when", () => {
     ]);
   });
 
-  it("is not a message that was read days later", () => {
+  it("is not the reading of a message days later", () => {
     const { mentions } = filled(mention(T, T + 1_000), mention(T + 5, T + 3 * DAY_MS));
     expect(mentions?.map(({ availableAt }) => availableAt)).toEqual([T + 1_000]);
   });
 });
 
-describe("a book", () => {
-  it("keeps what is given twice once, as it was first", () => {
+describe("a record book", () => {
+  it("stores a repeated record once, in its first version", () => {
     const { bars } = filled(bar(0, 0), bar(0, 9_000, { close: 7 }));
     expect(bars.map(({ close }) => close)).toEqual([100]);
   });
 
-  it("works out returns across gaps and splits", () => {
+  it("computes returns across gaps and splits", () => {
     const { bars } = filled(bar(3, 0, { close: 55, split: 2 }), bar(0, 0), bar(1, 0));
     const returns = bars.map(({ logReturn }) => logReturn);
     expect(returns).toEqual([null, Math.log(101 / 100), Math.log(110 / 101)]);
@@ -98,7 +98,7 @@ describe("a book", () => {
     expect(Array.from(bars, (one: Bar) => one.logReturn)).toEqual([null, Math.log(101 / 100)]);
   });
 
-  it("is outdated by what belongs behind what was read, and by a list of a new kind", () => {
+  it("is outdated by records before those already read, and by a list of a new kind", () => {
     const book = new RecordBook(coin);
     book.add(bar(0, 0), NEVER);
     expect(book.isOutdated()).toBe(true);
@@ -131,7 +131,7 @@ describe("a book", () => {
     expect(book.isOutdated()).toBe(true);
   });
 
-  it("is outdated by what is late by however little when a session has closed without it", () => {
+  it("is outdated by any late record when a session has closed without it", () => {
     // The session of the day before closes five minutes after midnight.
     const close = T + DAY_MS + 300_000;
     const isOutdatedBy = (late: ReceivedObservation, readUntil: number) => {
@@ -149,7 +149,7 @@ describe("a book", () => {
     expect(isOutdatedBy(bar(0, 0), T + DAY_MS)).toBe(true);
   });
 
-  it("does not let anything wait for what claims a later time", () => {
+  it("does not delay other records behind one that is dated later", () => {
     const book = new RecordBook(coin);
     const noon = T + DAY_MS / 2;
     book.add(mention(noon, noon), NEVER);
@@ -165,7 +165,7 @@ describe("a book", () => {
     expect(book.isOutdated()).toBe(false);
   });
 
-  it("keeps the lists to which nothing was added behind", () => {
+  it("preserves the lists that received no late records", () => {
     const book = new RecordBook(coin);
     for (const one of [bar(0, 0), bar(2, 0), mention(T, T)]) book.add(one, NEVER);
     const before = book.revise();
@@ -176,7 +176,7 @@ describe("a book", () => {
     expect([before.bars.length, after.bars.length]).toEqual([2, 3]);
   });
 
-  it("forgets old messages for good, also when they come again", () => {
+  it("drops old messages permanently, also when they are repeated", () => {
     const book = new RecordBook(coin);
     const old = [bar(0, 0), mention(T, T)];
     for (const one of [...old, mention(T + 5, T + 5)]) book.add(one, NEVER);

@@ -78,7 +78,7 @@ describe("a message on Stocktwits", () => {
     expect(JSON.stringify(reading)).not.toContain("writer77");
   });
 
-  it("may say nothing of what is optional", () => {
+  it("may lack optional members", () => {
     const bare = { user: { id: 77 }, symbols: undefined, entities: { sentiment: null } };
     expect(recordWith(bare)).toMatchObject({
       ...{ followers: null, accountAgeDays: null, symbolCount: 1, stance: null },
@@ -89,19 +89,19 @@ describe("a message on Stocktwits", () => {
     });
   });
 
-  it("is set apart when it was written after it came", () => {
+  it("is quarantined when it is dated after its arrival", () => {
     const { data, rejected } = withMessage({ created_at: "2026-11-20T15:06:00Z" });
     expect(data).toEqual([]);
     expect(rejected).toHaveLength(1);
   });
 
-  it("is passed over when it is older than two days", () => {
+  it("is skipped when it is older than two days", () => {
     expect(withMessage({ created_at: "2026-11-18T14:59:59Z" }).data).toEqual([]);
     expect(withMessage({ created_at: "2026-11-18T15:00:00Z" }).data).toHaveLength(1);
   });
 });
 
-describe("an answer that is no stream", () => {
+describe("an invalid answer", () => {
   it.each([
     ["HTML", "<html>Just a moment...</html>", "malformed"],
     ["a part", '{"messages":[{"id":1', "malformed"],
@@ -114,11 +114,11 @@ describe("an answer that is no stream", () => {
   });
 });
 
-describe("following Stocktwits", () => {
+describe("polling Stocktwits", () => {
   const idsOf = (options: Partial<Drive>, serve: Serve = serveStocktwits(WORLD)) =>
     drive(stocktwits, serve, { ...OPTIONS, ...options });
 
-  it("asks for symbols as the place spells them", () => {
+  it("requests symbols in the platform's spelling", () => {
     const { requests } = idsOf({});
     const paths = requests.map(({ path }) => path.split("?")[0]);
     expect([...new Set(paths)]).toEqual([
@@ -129,7 +129,7 @@ describe("following Stocktwits", () => {
   });
 
   it.each([true, false])(
-    "has each message of a day once (max given again: %s)",
+    "stores each message of a day once (max given again: %s)",
     (isMaxInclusive) => {
       const serve = serveStocktwits({ ...WORLD, isMaxInclusive });
       const { data } = idsOf({ until: NOW + 24 * HOUR_MS }, serve);
@@ -152,7 +152,7 @@ describe("following Stocktwits", () => {
     expect(times.toSorted()).toEqual(chatter("$AAPL", span).map(({ at }) => at));
   });
 
-  it("goes back no further than four pages, and not at all where that is not understood", () => {
+  it("goes back at most four pages, and not at all where max is not supported", () => {
     const serve = serveStocktwits({ ...WORLD, everyMs: MINUTE_MS });
     const deaf: Serve = (request, now) => {
       request.url.searchParams.delete("max");
@@ -162,7 +162,7 @@ describe("following Stocktwits", () => {
     expect(idsOf({}, deaf).requests).toHaveLength(3 * 2);
   });
 
-  it("goes on after a kill in the middle of a visit", () => {
+  it("resumes after a kill in the middle of a poll", () => {
     const serve = serveStocktwits({ ...WORLD, everyMs: MINUTE_MS });
     const options = { instruments: [instrument("AAPL")] };
     const whole = idsOf(options, serve);
@@ -171,12 +171,12 @@ describe("following Stocktwits", () => {
     expect([...part.data, ...rest.data]).toEqual(whole.data);
   });
 
-  it("starts over after a cursor of another kind", () => {
+  it("restarts after a cursor of another kind", () => {
     const { data } = idsOf({ cursors: { AAPL: "17", "BRK-B": "{", "BTC-USD": '{"seen":"x"}' } });
     expect(data).toEqual(idsOf({}).data);
   });
 
-  it("keeps the budget of 200 an hour with 500 symbols, and each has its turn", () => {
+  it("stays within 200 requests an hour with 500 symbols, each in turn", () => {
     const tickers = Array.from({ length: 500 }, (_, index) => {
       const letters = [index / 26, index % 26].map((code) => String.fromCharCode(65 + code));
       return `Q${letters.join("")}`;
@@ -192,7 +192,7 @@ describe("following Stocktwits", () => {
     expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
   });
 
-  it("leaves a symbol that the place does not know alone for a day", () => {
+  it("pauses an unknown symbol for a day", () => {
     const serve = serveStocktwits({ ...WORLD, symbols: ["BTC.X"] });
     const { requests, unknown } = idsOf({ until: NOW + 23 * HOUR_MS }, serve);
     expect(requests.filter(({ key }) => key === "AAPL")).toHaveLength(1);

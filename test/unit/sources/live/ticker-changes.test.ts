@@ -1,18 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { presentTicker } from "../../../../src/sources/live/ticker-changes.ts";
 
-describe("a ticker of another day", () => {
-  it("is folded onto what the security is called today", () => {
+describe("a former ticker", () => {
+  it("is mapped to the security's current ticker", () => {
     expect(presentTicker("FB", "2022-06-08")).toBe("META");
     expect(presentTicker("PCLN", "2015-01-02")).toBe("BKNG");
   });
 
-  it("is taken as it stands from the first session under the new one on", () => {
+  it("is used unchanged from the first session under the new one on", () => {
     expect(presentTicker("FB", "2022-06-09")).toBe("FB");
     expect(presentTicker("META", "2022-06-09")).toBe("META");
   });
 
-  it("names nothing that we follow while it belonged to somebody else", () => {
+  it("identifies no tracked instrument while it belonged to another company", () => {
     expect(presentTicker("META", "2022-06-08")).toBeUndefined();
     expect(presentTicker("DOC", "2020-01-02")).toBeUndefined();
   });
@@ -24,11 +24,11 @@ describe("a ticker of another day", () => {
     expect(presentTicker("VIAC", "2019-01-02")).toBeUndefined();
   });
 
-  it("may have been given to somebody else since", () => {
+  it("may belong to another company today", () => {
     expect(presentTicker("HCP", "2023-01-03")).toBe("HCP");
   });
 
-  it("may be had again", () => {
+  it("may return to its former company", () => {
     expect(presentTicker("FISV", "2020-01-02")).toBe("FISV");
     expect(presentTicker("FI", "2024-01-02")).toBe("FISV");
     expect(presentTicker("FISV", "2024-01-02")).toBeUndefined();

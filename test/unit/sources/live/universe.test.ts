@@ -18,7 +18,7 @@ async function file(...lines: readonly string[]): Promise<string> {
 
 const HEADER = "symbol,name,assetClass,exchange,currency,sector";
 
-describe("what is followed", () => {
+describe("the list of tracked instruments", () => {
   it("is some large stocks with their sectors, funds and coins unless said otherwise", async () => {
     const all = await openUniverse(undefined);
     const count = (wanted: string) => all.filter(({ assetClass }) => assetClass === wanted).length;
@@ -30,7 +30,7 @@ describe("what is followed", () => {
     expect(isComplete).toBe(true);
   });
 
-  it("is a list, each once, with what is known of them here", async () => {
+  it("can be a list, each once, with the built-in details", async () => {
     const all = await openUniverse("AAPL, SPY BTC-USD,AAPL NEWX,NEWX-USD brk".toUpperCase());
     expect(all.map(({ symbol, name, assetClass }) => [symbol, name, assetClass])).toEqual([
       ["AAPL", "Apple Inc.", "stock"],
@@ -53,7 +53,7 @@ describe("what is followed", () => {
     ]);
   });
 
-  it("is a file as of a market folder", async () => {
+  it("can be a file in the format of a market folder", async () => {
     const path = await file(HEADER, "AAA,A Corp.,stock,NYSE,USD,Energy", "B-USD,B,crypto,,USD,");
     expect(await openUniverse(path)).toEqual([
       {
@@ -68,7 +68,7 @@ describe("what is followed", () => {
   });
 });
 
-describe("a universe that is none", () => {
+describe("an invalid universe", () => {
   it("is refused when there is no such file, with what could be given", async () => {
     const path = join(folder, "nowhere.csv");
     await expect(openUniverse(path)).rejects.toThrow(

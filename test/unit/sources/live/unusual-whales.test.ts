@@ -106,7 +106,7 @@ describe("dark pool prints of Unusual Whales", () => {
     );
   });
 
-  it("come page by page, newest first, and none of a second that two pages share is lost", () => {
+  it("are read page by page, newest first, and none of a second that spans two pages is lost", () => {
     const noon = at("2026-06-12", "12:00");
     const newestFirst = Array.from({ length: 1_300 }, (_, index) =>
       row({
@@ -141,7 +141,7 @@ describe("dark pool prints of Unusual Whales", () => {
     }
   });
 
-  it("of a second that fills a page are not asked for without end", () => {
+  it("of a second that fills a page do not cause an endless loop", () => {
     const rows = Array.from({ length: 500 }, (_, index) => row({ tracking_id: 1 + index }));
     const driven = drive(
       unusualWhales,
@@ -155,7 +155,7 @@ describe("dark pool prints of Unusual Whales", () => {
     expect(driven.requests.length).toBeLessThanOrEqual(6);
   });
 
-  it("begin where the history of the plan begins", () => {
+  it("start where the history of the plan starts", () => {
     const world = { ...WORLD, historyBegins: "2026-06-10" };
     const driven = drive(unusualWhales, serveUnusualWhales(world), WEEK);
     expect(inOrder(printsOf(driven))).toEqual(inOrder(expectedOf(WORLD, "2026-06-10")));
@@ -183,7 +183,7 @@ describe("dark pool prints of Unusual Whales", () => {
     expect(print?.conditions).toBe(codes.join(","));
   });
 
-  it("have no quotes where none are told", () => {
+  it("have no quotes where the provider gives none", () => {
     const prints = printsOf(
       driveRows(
         row({ tracking_id: 1, nbbo_bid: null, nbbo_ask: undefined }),
