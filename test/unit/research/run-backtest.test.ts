@@ -110,7 +110,7 @@ describe("the verdict on a horizon", () => {
     );
   };
 
-  it("on an unannounced horizon is corrected for all horizons", () => {
+  it("that was not announced is corrected for all horizons", () => {
     expect(judged(2.3)).toMatchObject({ 5: "no_evidence", 21: "weak_positive" });
     expect(judged(2.6)).toMatchObject({ 5: "weak_positive", 21: "weak_positive" });
   });
