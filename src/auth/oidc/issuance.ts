@@ -34,7 +34,7 @@ export interface Issuance {
 }
 
 /** A cap on what an issuance adds to. */
-export interface Cap {
+interface Cap {
   readonly scope: CapScope;
   /** The steps that make room for what is issued, from a new count. */
   readonly makeRoom: () => Promise<readonly Operation[]>;
