@@ -20,6 +20,12 @@ const Proof = {
     .describe("With client_secret_post; with client_secret_basic it is sent in the header."),
 };
 
+/** What a browser gets instead of JSON. */
+const ERROR_PAGE = {
+  description: "With `Accept: text/html`, a page that says what is wrong and what to do.",
+  content: [{ mediaType: "text/html", schema: z.string() }],
+};
+
 /** A request for a token (RFC 6749). */
 export const TokenRequest = z.looseObject({
   grant_type: z.enum(["client_credentials", "authorization_code", "refresh_token", JWT_BEARER]),
@@ -154,6 +160,9 @@ export const authorizationOperations = [
         content: [{ mediaType: "text/html", schema: z.string() }],
         headers: ["Location", ...LIMIT_HEADERS],
       },
+      400: ERROR_PAGE,
+      429: ERROR_PAGE,
+      503: ERROR_PAGE,
     },
     refusals: {
       400: ["invalid_request", "invalid_client", "invalid_redirect_uri"],
