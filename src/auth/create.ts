@@ -131,7 +131,7 @@ export async function createAccess(options: AccessOptions) {
     authenticate: (credential: string) => cache.authenticate(credential),
     interactions: createInteractions(provider),
     plainTokens: createClientCredentialsIssuer({ records, audit, now, baseUrl, anonymousScopes }),
-    signIn: createSignIn({ ...forSignIn, mailbox, audit, serviceName: options.name }),
+    signIn: createSignIn({ ...forSignIn, mailbox, audit, hashAddress, serviceName: options.name }),
     upstream,
     async close() {
       await mailWorker.stop();

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { MailChoice } from "../config/config.ts";
 import { type Loop, schedule, startLoop } from "../lib/loop.ts";
+import { shareOf } from "../limits/share.ts";
 import type { Vault } from "../store/keys/vault.ts";
 import { removeAt, replace } from "../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../store/port/records.ts";
 import type { Email } from "./email.ts";
-import { MAIL_TOPIC, mails, openedEmail, type QueuedMail } from "./outbox.ts";
+import { MAIL_TOPIC, mails, networkGroupIn, openedEmail, type QueuedMail } from "./outbox.ts";
 import { createSmtp, isPermanentRejection } from "./smtp.ts";
 
 /** Poll interval in milliseconds, since an announcement may be lost. */
@@ -13,6 +14,9 @@ const POLL_MS = 2_000;
 
 /** Most emails that are being sent at once. */
 const MAX_IN_FLIGHT = 20;
+
+/** Most of them that one network has caused: fewer than the connections to the mail server. */
+const MAX_IN_FLIGHT_OF_NETWORK = 4;
 
 /** Timeout of an attempt, in milliseconds. */
 const ATTEMPT_TIMEOUT_MS = 30_000;
@@ -68,6 +72,8 @@ export class MailWorker {
   readonly #transport: Transport | undefined;
   readonly #stopping = new AbortController();
   readonly #inFlight = new Set<Promise<void>>();
+  /** How many of them each network has caused, by its group. */
+  readonly #ofNetworks = new Map<string, number>();
   #loop: Loop | undefined;
   #unsubscribe = () => {};
 
@@ -102,19 +108,36 @@ export class MailWorker {
 
   /** Claims due emails and starts an attempt for each. @returns How many. */
   async #claim(transport: Transport): Promise<number> {
-    const limit = MAX_IN_FLIGHT - this.#inFlight.size;
-    if (limit === 0) return 0;
-    const due = await this.#records.claimDue(mails, { limit, leaseMs: LEASE_MS });
+    const left = MAX_IN_FLIGHT - this.#inFlight.size;
+    if (left === 0) return 0;
+    const share = shareOf({ total: MAX_IN_FLIGHT, most: MAX_IN_FLIGHT_OF_NETWORK }, left);
+    const networks = [...this.#ofNetworks].filter(([, count]) => count >= share);
+    const due = await this.#records.claimDue(mails, {
+      // All of them may be of one network.
+      limit: Math.min(left, Math.floor(share)),
+      leaseMs: LEASE_MS,
+      except: networks.map(([group]) => group),
+    });
     for (const mail of due) {
+      const network = networkGroupIn(mail.groups);
+      this.#count(network, 1);
       const attempt = this.#attempt(mail, transport)
         .catch(this.#onError)
         .finally(() => {
           this.#inFlight.delete(attempt);
+          this.#count(network, -1);
           this.#loop?.wake();
         });
       this.#inFlight.add(attempt);
     }
     return due.length;
+  }
+
+  #count(network: string | undefined, change: 1 | -1): void {
+    if (network === undefined) return;
+    const count = (this.#ofNetworks.get(network) ?? 0) + change;
+    if (count === 0) this.#ofNetworks.delete(network);
+    else this.#ofNetworks.set(network, count);
   }
 
   /** The final commit fails without effect when the email has expired or another process has claimed

@@ -13,6 +13,9 @@ export interface Mail extends Readonly<Email> {
   /** Earliest time to send it, in milliseconds from now; the worker then finds it on its next poll.
    *  Absent: it is sent at once. */
   readonly dueInMs?: number;
+  /** Hash of the network whose request caused the email. Networks share the worker, so that a flood from
+   *  one delays no others. Absent: it is sent in the order of the queue. */
+  readonly network?: string;
 }
 
 /** Queues emails. */
@@ -44,13 +47,20 @@ export interface OutboxOptions {
   readonly now: () => Date;
 }
 
+/** Prefix of the group of the emails that one network caused. */
+const NETWORK = "mail-network:";
+
+/** The group of the network among the groups of an email. */
+export const networkGroupIn = (groups: readonly string[]): string | undefined =>
+  groups.find((group) => group.startsWith(NETWORK));
+
 const contextOf = (id: string): string => `mail:${id}`;
 
 /** Creates the outbox. `queued` throws a `ZodError` for an invalid email, which is a bug of the
  *  caller. */
 export function createOutbox({ vault, now }: OutboxOptions): Mailbox {
   return {
-    queued({ usefulMs, dueInMs, ...rest }) {
+    queued({ usefulMs, dueInMs, network, ...rest }) {
       const email = Email.parse(rest);
       const key = randomUUID();
       const inserted = insert(mails, {
@@ -60,7 +70,7 @@ export function createOutbox({ vault, now }: OutboxOptions): Mailbox {
           queuedAt: now().getTime(),
           failures: 0,
         },
-        groups: [ofEmail(email.to)],
+        groups: [ofEmail(email.to), ...(network === undefined ? [] : [NETWORK + network])],
         ttlMs: usefulMs,
         dueInMs: dueInMs ?? 0,
       });

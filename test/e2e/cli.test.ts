@@ -582,6 +582,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
     const sessions = new Sessions({ ...people, records, secure: true });
     await sessions.open(await sessions.browserOf(undefined), id);
     const signIn = createSignIn({
+      hashAddress: String,
       ...{
         ...people,
         records,

@@ -1,11 +1,12 @@
 import { createHmac, randomBytes, randomInt } from "node:crypto";
 import type { SignUp } from "../../config/config.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
+import { widestNetwork } from "../../limits/address-key.ts";
 import { ofEmail } from "../../mail/email-address.ts";
 import type { Mailbox } from "../../mail/outbox.ts";
 import { put, removeAt, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
-import type { Auditor } from "../auditor.ts";
+import { type Auditor, callerAddress } from "../auditor.ts";
 import { isSameText } from "../secrets.ts";
 import type { Accounts } from "./accounts.ts";
 
@@ -67,13 +68,15 @@ export interface SignInOptions {
   /** Whether the operator accepted an application of this address. */
   readonly isAccepted: (email: string) => Promise<boolean>;
   readonly audit: Auditor;
+  /** Networks are stored as hashes only. */
+  readonly hashAddress: (address: string) => string;
 }
 
 /** Creates the sign-in by email code. A new code replaces the one before in the same browser. An
  *  address that may not sign in is treated alike, except that its message expires at once and no
  *  code matches. */
 export function createSignIn(options: SignInOptions): SignIn {
-  const { records, accounts, mailbox, serviceName, audit } = options;
+  const { records, accounts, mailbox, serviceName, audit, hashAddress } = options;
   const judged = async (browser: string, code: string): Promise<string | undefined> => {
     const sent = await records.get(signInCodes, fingerprint(browser));
     if (sent === undefined) return undefined;
@@ -100,6 +103,7 @@ export function createSignIn(options: SignInOptions): SignIn {
           text: messageText(code, serviceName),
           usefulMs: isWelcome ? LIFE_MS : 0,
           dueInMs: randomInt(DUE_FROM_MS, DUE_UNTIL_MS),
+          network: hashAddress(widestNetwork(callerAddress())),
         }),
       ]);
     },

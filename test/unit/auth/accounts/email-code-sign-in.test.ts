@@ -36,6 +36,7 @@ async function begin(engine: Engine, choice: Choice = {}) {
   const { accounts, now, audit } = peopleOf(store, records);
   const vault = createVault(randomBytes(32));
   const signIn = createSignIn({
+    hashAddress: String,
     ...{ records, accounts, audit, signUp, serviceName: "Market Signal and Verification Service" },
     mailbox: createOutbox({ vault, now }),
     isAccepted: async (email) => accepted.includes(email),

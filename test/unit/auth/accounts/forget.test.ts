@@ -46,6 +46,7 @@ async function live(store: TestStore, email: string): Promise<string> {
   await keeper.open(await keeper.browserOf(undefined), id);
   const mailbox = createOutbox({ vault: createVault(randomBytes(32)), now });
   const signIn = createSignIn({
+    hashAddress: String,
     ...{
       records,
       accounts,
