@@ -81,7 +81,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
   const evaluator = new AlertEvaluator({ ...options, ...common });
   return {
     service: new AlertService({ ...options, ...common, urlPolicy }),
-    eventLog: eventLogOf({ records, archive, now }),
+    eventLog: eventLogOf({ records, archive, vault, now }),
     keySet: () => webhookKeySet(keys("webhook-signing")),
     leaderJob: { tick: () => evaluator.tick(), everyMs: EVALUATE_EVERY_MS },
     start: () => worker.start(),

@@ -259,6 +259,39 @@ describe("another application of the same person", () => {
     stream.leave();
   });
 
+  it("learns from no cursor when the first has events, and misses none of its own", async () => {
+    const person = town.person();
+    const [first, second] = [await person.tokens({ scope: ALERTS }), await person.tokens()];
+    const [theirs, own] = [bearer(first.access_token), bearer(second.access_token)];
+    const [theirAlert, ownAlert] = [await makeAlert(town, theirs), await makeAlert(town, own)];
+    const poll = async (cursor?: unknown, headers = own) => {
+      const query = cursor === undefined ? "" : `?cursor=${cursor}`;
+      return (await ask(headers, `/api/alerts/events${query}`)).body;
+    };
+    const none = await poll();
+    await tell(theirAlert);
+    const some = await poll();
+    for (const { nextCursor } of [none, some, await poll(some.nextCursor)]) {
+      expect(nextCursor).toMatch(/^v1\.[\w-]+$/);
+    }
+    expect(String(some.nextCursor)).toHaveLength(String(none.nextCursor).length);
+    const stream = await openStream(`${base}/api/alerts/stream`, own);
+    const { id = "" } = await stream.untilBlock((block) => block.id !== undefined);
+    expect(id).not.toContain(String(lastAt));
+
+    await tell(theirAlert);
+    const eventId = await tell(ownAlert);
+    for (const cursor of [none.nextCursor, some.nextCursor, id, lastAt - 1]) {
+      expect(await poll(cursor)).toMatchObject({ events: [{ id: eventId }], hasMore: false });
+    }
+    await stream.until(1);
+    const resumed = await openStream(`${base}/api/alerts/stream`, { ...own, "last-event-id": id });
+    await resumed.until(1);
+    const after = await poll(some.nextCursor);
+    expect(await poll(after.nextCursor)).toMatchObject({ events: [], hasMore: false });
+    expect(await poll(some.nextCursor, theirs)).toMatchObject({ code: "invalid_request" });
+  });
+
   it("makes an alert of its own under the same idempotency key", async () => {
     const person = town.person();
     const [mine, theirs] = [await application(person), await application(person)];

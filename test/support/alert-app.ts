@@ -91,7 +91,7 @@ export async function startAlertApp({
     readiness: async () => ({ needed: {}, wanted: {} }),
     ...{ streams: createStreams(repeat), repeat, onSignal },
     eventLog: {
-      after: async (_reader, cursor) => ({ events: [], cursor, hasMore: false }),
+      after: async (_reader, position) => ({ events: [], position, hasMore: false }),
       end: async () => "0",
       onNews: () => () => {},
     },

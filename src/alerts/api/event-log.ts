@@ -2,16 +2,21 @@ import { setImmediate } from "node:timers/promises";
 import { readableBody } from "../../answers/event.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
+import type { Vault } from "../../store/keys/vault.ts";
 import type { Archive, ArchiveRow, ArchiveSelection } from "../../store/port/archive.ts";
 import type { Records } from "../../store/port/records.ts";
-import { alerts, type Owner, type OwnerIdentity, ownerGroup } from "../alert.ts";
+import { alerts, type Owner, type OwnerIdentity, ownerGroup, ownerKey } from "../alert.ts";
 import { EVENT_KIND, EVENTS_KEPT_MS, EVENTS_TOPIC, type EventRow } from "../delivery/delivery.ts";
 
 /** Rows that are read for one page at most. */
 const MAX_SCANNED = 2_000;
 
-/** A cursor is `at` of an event row, milliseconds since the epoch. */
-const CURSOR = /^\d{1,15}$/;
+/** A position is `at` of an event row, milliseconds since the epoch. A cursor is a position, or a sealed
+ *  one (`sealedCursor`). */
+const POSITION = /^\d{1,15}$/;
+
+/** Digits of a sealed position, so that all are equally long. */
+const POSITION_DIGITS = 15;
 
 /** A caller that reads events. */
 export interface EventReader extends OwnerIdentity {
@@ -22,6 +27,8 @@ export interface EventReader extends OwnerIdentity {
 export interface EventSource {
   readonly archive: Pick<Archive, "read">;
   readonly records: Records;
+  /** Seals cursors. */
+  readonly vault: Vault;
   readonly now: () => Date;
 }
 
@@ -37,8 +44,9 @@ export interface LoggedEvent {
 /** Consecutive events of a reader. */
 export interface LoggedPage {
   readonly events: readonly LoggedEvent[];
-  /** Where to continue; beyond the last event when events of other owners follow it. */
-  readonly cursor: string;
+  /** Where to continue; beyond the last event when events of other clients follow it. Not for the
+   *  reader, whom it would tell when those were. */
+  readonly position: string;
   /** Whether there are more already. */
   readonly hasMore: boolean;
 }
@@ -46,7 +54,7 @@ export interface LoggedPage {
 /** The events of all alerts, as streams follow them. */
 export interface EventLog {
   /**
-   * The first events after a cursor, oldest first, cut down to what the reader may read.
+   * The first events after a cursor or position, oldest first, cut down to what the reader may read.
    *
    * @throws {Problem} `invalid_request` when the cursor is invalid.
    */
@@ -61,9 +69,12 @@ export interface EventLog {
 export function eventLogOf(source: EventSource): EventLog {
   return {
     async after(reader, cursor, limit) {
-      const page = await eventPage(source, reader, { cursor, limit });
-      const events = page.events.map((event) => ({ ...event, cursor: cursorOf(event) }));
-      return { events, cursor: page.cursor ?? cursor, hasMore: page.hasMore };
+      const { events, reached, hasMore } = await ownPage(source, reader, { cursor, limit });
+      return {
+        events: events.map((event) => ({ ...event, cursor: cursorOf(event) })),
+        position: reached === undefined ? cursor : String(reached),
+        hasMore,
+      };
     },
     end: (reader) => endOfEvents(source, reader),
     onNews: (listener) => source.records.onAnnounce(EVENTS_TOPIC, () => listener()),
@@ -98,25 +109,72 @@ export const cursorOf = ({ at }: Pick<AlertEvent, "at">): string => String(at);
 export async function eventPage(
   source: EventSource,
   reader: EventReader,
-  { cursor, since = 0, alertId, limit }: EventQuery,
+  query: EventQuery,
 ): Promise<EventPage> {
-  const from = cursor === undefined ? since : parseCursor(cursor) + 1;
+  const { events, reached, hasMore } = await ownPage(source, reader, query);
+  if (!readsAmongOthers(reader)) {
+    return { events, cursor: reached === undefined ? query.cursor : String(reached), hasMore };
+  }
+  const start = query.cursor === undefined ? Math.max(0, (query.since ?? 0) - 1) : undefined;
+  const position = reached ?? start ?? positionOf(source, reader, query.cursor ?? "");
+  return { events, cursor: sealedCursor(source, reader, position), hasMore };
+}
+
+/** Whether a reader passes over events of others: a client of a person over those of the person's
+ *  other clients. */
+const readsAmongOthers = ({ kind }: OwnerIdentity): boolean => kind === "user";
+
+/** Names the reader that a sealed cursor is for. */
+const cursorContext = (reader: OwnerIdentity): string => `event-cursor:${ownerKey(reader)}`;
+
+/** A cursor that tells the reader nothing: it can be the instant of another client's event. It differs
+ *  each time, so that it does not tell either whether there was another one. */
+const sealedCursor = ({ vault }: EventSource, reader: OwnerIdentity, position: number): string =>
+  vault.seal(String(position).padStart(POSITION_DIGITS, "0"), cursorContext(reader));
+
+/** @throws {Problem} `invalid_request` */
+function positionOf({ vault }: EventSource, reader: OwnerIdentity, cursor: string): number {
+  if (POSITION.test(cursor)) return Number(cursor);
+  try {
+    return Number(vault.open(cursor, cursorContext(reader)));
+  } catch {
+    throw new Problem("invalid_request", {
+      detail: "cursor: it is not one of these events.",
+      next: "Send nextCursor as it came, or none.",
+    });
+  }
+}
+
+/** Events of a reader, and how far the log was read. */
+interface OwnPage {
+  readonly events: readonly AlertEvent[];
+  /** Position of the last row that was read, of whichever client; `undefined`: none was. */
+  readonly reached: number | undefined;
+  readonly hasMore: boolean;
+}
+
+async function ownPage(
+  source: EventSource,
+  reader: EventReader,
+  { cursor, since = 0, alertId, limit }: EventQuery,
+): Promise<OwnPage> {
+  const from = cursor === undefined ? since : positionOf(source, reader, cursor) + 1;
   const isOwn = ownEvents(source, reader);
   const events: AlertEvent[] = [];
   let scanned = 0;
-  let reached = cursor;
+  let reached: number | undefined;
   for await (const event of readEvents(source, { owner: reader, from, order: "oldest" })) {
     if (events.length === limit || scanned === MAX_SCANNED) {
-      return { events, cursor: reached, hasMore: true };
+      return { events, reached, hasMore: true };
     }
     const isAsked = alertId === undefined || event.alertId === alertId;
     if (isAsked && (await isOwn(event))) {
       events.push({ ...event, body: readableBody(event.body, reader.scopes) });
     }
     scanned += 1;
-    reached = cursorOf(event);
+    reached = event.at;
   }
-  return { events, cursor: reached, hasMore: false };
+  return { events, reached, hasMore: false };
 }
 
 /** Filters out the events of the same person's other clients. */
@@ -124,7 +182,7 @@ function ownEvents(
   { records }: EventSource,
   reader: OwnerIdentity,
 ): (event: AlertEvent) => Promise<boolean> {
-  if (reader.kind !== "user") return async () => true;
+  if (!readsAmongOthers(reader)) return async () => true;
   const clientIds = new Map<string, string | undefined>();
   return async ({ alertId, clientId }) => {
     if (clientId !== undefined) return clientId === reader.clientId;
@@ -138,18 +196,12 @@ function ownEvents(
 
 /** The cursor after all events of an owner so far. */
 export async function endOfEvents(source: EventSource, owner: OwnerIdentity): Promise<string> {
+  let end = 0;
   for await (const newest of readEvents(source, { owner, from: 0, order: "newest" })) {
-    return cursorOf(newest);
+    end = newest.at;
+    break;
   }
-  return "0";
-}
-
-function parseCursor(cursor: string): number {
-  if (CURSOR.test(cursor)) return Number(cursor);
-  throw new Problem("invalid_request", {
-    detail: "cursor: it is not one of these events.",
-    next: "Send nextCursor as it came, or none.",
-  });
+  return readsAmongOthers(owner) ? sealedCursor(source, owner, end) : String(end);
 }
 
 /** Rows that are read at once. */

@@ -99,7 +99,7 @@ function streamEvents(
   const send = ({ events, ...page }: LoggedPage): number => {
     if (res.writableEnded) return 0;
     for (const event of events) res.write(frame(event));
-    cursor = page.cursor;
+    cursor = page.position;
     return page.hasMore ? 1 : events.length;
   };
   // Sends the starting cursor as an id, so that a client that reconnects before the first event misses

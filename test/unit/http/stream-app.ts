@@ -128,7 +128,7 @@ function writtenLog(dataBytes: number): WrittenLog {
         throw new Problem("invalid_request", { detail: "no cursor", next: "send one" });
       }
       const page = events.slice(Number(cursor), Number(cursor) + limit);
-      return { events: page, cursor: page.at(-1)?.cursor ?? cursor, hasMore: false };
+      return { events: page, position: page.at(-1)?.cursor ?? cursor, hasMore: false };
     },
     end: async () => String(events.length),
     onNews(listener) {

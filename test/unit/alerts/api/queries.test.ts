@@ -15,6 +15,7 @@ import {
   toldEvent,
 } from "../../../support/alert-service.ts";
 import { describeStores, type Engine, embedded, openStore } from "../../../support/stores.ts";
+import { vault } from "../../../support/webhook-alerts.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -192,6 +193,7 @@ describe("a page of events", () => {
     const options = {
       archive: store.archive,
       records: store.records,
+      vault,
       now: () => new Date(clock.now),
     };
     expect(await endOfEvents(options, agent)).toBe("0");
