@@ -369,7 +369,7 @@ describe("the skill", () => {
     const ACCESS_TOKEN = (await town.person().tokens()).access_token;
     const variables: Variables = { ACCESS_TOKEN, WEBHOOK_URL: "https://hooks.example.com/in" };
     const done = await follow(stepsOf(await skill("alert-webhooks")), variables);
-    expect(done[1]?.body).toMatchObject({ events: [], nextCursor: null });
+    expect(done[1]?.body).toMatchObject({ events: [], nextCursor: expect.any(String) });
     expect(done[2]?.body).toMatchObject({ status: "pending", secret: expect.any(String) });
   });
 

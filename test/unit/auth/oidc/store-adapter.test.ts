@@ -523,7 +523,8 @@ describeStores("the audit of the store adapter", (engine) => {
     });
     await adapterFor("ClientCredentials").destroy("t");
     await adapterFor("ClientCredentials").destroy("t");
-    await adapterFor("AuthorizationCode").upsert("c", { clientId: "c" }, 60);
+    await adapterFor("Grant").upsert("used", { clientId: "c", accountId: "acc_1" }, 60);
+    await adapterFor("AuthorizationCode").upsert("c", { clientId: "c", grantId: "used" }, 60);
     await hundred(() => adapterFor("AuthorizationCode").consume("c"));
     await adapterFor("Grant").upsert("g", { clientId: "c", accountId: "acc_1" }, 60);
     await adapterFor("AccessToken").revokeByGrantId("g");
@@ -539,12 +540,12 @@ describeStores("the audit of the store adapter", (engine) => {
     expect(entries.filter(({ action }) => action !== "grant.replayed")).toEqual([
       { action: "client.updated", actor: "c", target: "c", ...address },
       { action: "token.revoked", actor: "c", target: token },
+      { action: "grant.given", actor: "acc_1", target: "used" },
       { action: "grant.given", actor: "acc_1", target: "g" },
       { action: "grant.revoked", actor: "c", target: "g" },
       { action: "client.deleted", actor: "c", target: "c" },
     ]);
-    expect(replays).toHaveLength(99);
-    expect(replays[0]).toEqual({ action: "grant.replayed", actor: "c", target: code });
+    expect(replays).toEqual([{ action: "grant.replayed", actor: "c", target: code }]);
   });
 
   it("is not written when the change is rejected", async () => {
