@@ -207,7 +207,7 @@ describe("the application page", () => {
   it("says that a token which is no API key only identifies the application", async () => {
     const live = await startTown({ MARKET: `files:${await smallMarket()}` });
     const page = await send("/apply", ada, live.base);
-    expect(textOf(page.html)).toMatch(/queue_\w{32} It names your application/);
+    expect(textOf(page.html)).toMatch(/queue_\w{32} It identifies your application/);
     expect(textOf(page.html)).not.toMatch(/API key|msv_/);
   });
 
