@@ -89,7 +89,7 @@ async function play({ folder, replay, watched }: Play) {
   expect(made.status, await made.clone().text()).toBe(201);
   secrets.push(((await made.json()) as { secret: string }).secret);
 
-  const hasEnded = () => said.includes("the replay has reached its end");
+  const hasEnded = () => said.includes("the replay has ended");
   await expect.poll(hasEnded, { timeout: 240_000, interval: 500 }).toBe(true);
   const all = async (): Promise<readonly Sent[]> => {
     const events: Sent[] = [];

@@ -13,7 +13,7 @@ async function start(env: Readonly<Record<string, string>>) {
   const process = await startProcess({ REPLAY, ...env });
   const said: string[] = [];
   process.child.stderr?.on("data", (chunk) => said.push(String(chunk)));
-  const ended = () => said.join("").includes("the replay has reached its end");
+  const ended = () => said.join("").includes("the replay has ended");
   await expect.poll(ended, { timeout: 20_000 }).toBe(true);
   return process;
 }
