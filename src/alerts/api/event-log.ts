@@ -102,7 +102,7 @@ export interface EventPage {
 }
 
 /** The cursor of an event among those of its owner. */
-export const cursorOf = ({ at }: Pick<AlertEvent, "at">): string => String(at);
+const cursorOf = ({ at }: Pick<AlertEvent, "at">): string => String(at);
 
 /** A page of the events of a reader's alerts, cut down to the reader's scopes. @throws {Problem}
  *  `invalid_request` for an invalid cursor. */
