@@ -77,6 +77,8 @@ describe.skipIf(!postgresAvailable)(title, () => {
       ...{ order: "oldest", limit: 10_000 },
     });
     await store.close();
-    expect(kept.length).toBe(new Set(addresses).size);
+    // An answer that the second process had not stored when it was stopped is requested again later.
+    const requested = new Set(addresses).size;
+    expect([requested - 1, requested]).toContain(kept.length);
   });
 });
