@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { selectionOf, type Tier, tags } from "./test/tiers.ts";
 
@@ -11,12 +12,13 @@ export default defineConfig(({ mode }) => ({
     tags: [...tags],
     globalSetup: ["test/support/run-folder.ts"],
     setupFiles: ["test/support/setup.ts"],
-    // Two processes of plain Node load every module once for all files. What a file starts,
+    // Processes of plain Node load every module once for all files. What a file starts,
     // `atFileEnd` ends.
     isolate: false,
     experimental: { viteModuleRunner: false },
     pool: "forks",
-    maxWorkers: "100%",
+    // Many quick tests wait for a socket or a timer; a third worker on two cores uses that time.
+    maxWorkers: mode === "quick" ? Math.ceil(1.5 * availableParallelism()) : "100%",
     // For machines that have much else to do.
     expect: { poll: { timeout: 10_000 } },
     testTimeout: 60_000,
