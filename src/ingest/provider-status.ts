@@ -77,28 +77,28 @@ export interface ReportOptions extends StatusOptions {
 export async function providerStatuses({ records, now }: StatusOptions) {
   const setup = await records.get(setups, SETUP_KEY);
   if (setup === undefined) return undefined;
-  const standings = setup.value.providers.map(async (one): Promise<ProviderStatus> => {
+  const statuses = setup.value.providers.map(async (one): Promise<ProviderStatus> => {
     const progress = (await records.get(providerProgress, one.id))?.value ?? NEW_PROVIDER;
     return { ...one, progress, budgetLeft: leftOf(one, progress, now()) };
   });
-  return { ...setup.value, providers: await Promise.all(standings) };
+  return { ...setup.value, providers: await Promise.all(statuses) };
 }
 
 /** Reports on every provider. @returns `undefined` where there never was a live market. */
 export async function reportOf(options: ReportOptions): Promise<IngestReport | undefined> {
   const { archive, now } = options;
-  const standings = await providerStatuses(options);
-  if (standings === undefined) return undefined;
+  const statuses = await providerStatuses(options);
+  if (statuses === undefined) return undefined;
   const since = { from: now() - REJECTED_WITHIN_MS, order: "newest", limit: MAX_REJECTED } as const;
   const rejected = (await archive.read(REJECTED_KIND, since)).map(
     ({ body }) => body as RejectedBody,
   );
-  const reports = standings.providers.map(async (one) => ({
+  const reports = statuses.providers.map(async (one) => ({
     ...one,
     ...(await seriesOf(one, options)),
     rejected: rejected.filter(({ provider }) => provider === one.id),
   }));
-  return { ...standings, providers: await Promise.all(reports) };
+  return { ...statuses, providers: await Promise.all(reports) };
 }
 
 /** The current fault, `null` when the provider has answered since. */

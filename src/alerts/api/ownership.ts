@@ -27,7 +27,9 @@ export const newAlertId = (): string => `alert_${randomBase62(ID_LENGTH)}`;
 
 /** The owner of the alerts that a caller registers. */
 export const ownerOf = ({ kind, id, accountId, clientId }: Caller): Owner => ({
-  ...{ kind, id, accountId },
+  kind,
+  id,
+  accountId,
   ...(kind === "user" && clientId !== undefined && { clientId }),
 });
 

@@ -70,8 +70,8 @@ async function alertStates({ store }: CommandContext): Promise<Status["alerts"]>
 async function providersOf(
   options: Parameters<typeof providerStatuses>[0],
 ): Promise<Status["providers"]> {
-  const standings = await providerStatuses(options);
-  const followed = standings?.providers.filter(({ feeds }) => feeds.length > 0) ?? [];
+  const statuses = await providerStatuses(options);
+  const followed = statuses?.providers.filter(({ feeds }) => feeds.length > 0) ?? [];
   return followed.map((one) => ({
     id: one.id,
     fault: faultIn(one)?.kind ?? null,

@@ -26,7 +26,7 @@ interface Standing {
 
 /** Counts signals and their changes, snapshot by snapshot, oldest first per instrument. */
 export function createSignalCount() {
-  const standings = new Map<string, Standing>();
+  const states = new Map<string, Standing>();
   const shares = { LONG: 0, WAIT: 0, SHORT: 0 };
   let sessions = 0;
   let years = 0;
@@ -37,12 +37,12 @@ export function createSignalCount() {
       sessions++;
       years += 1 / SESSIONS_PER_YEAR[instrument.assetClass];
       shares[direction]++;
-      const standing = standings.get(instrument.symbol);
+      const standing = states.get(instrument.symbol);
       if (standing?.direction === direction) {
-        standings.set(instrument.symbol, { ...standing, age: standing.age + 1 });
+        states.set(instrument.symbol, { ...standing, age: standing.age + 1 });
         return;
       }
-      standings.set(instrument.symbol, { direction, before: standing?.direction, age: 1 });
+      states.set(instrument.symbol, { direction, before: standing?.direction, age: 1 });
       if (standing === undefined) return;
       changes++;
       if (standing.before === direction && standing.age <= FLIP_BACK_SESSIONS) flipsBack++;
