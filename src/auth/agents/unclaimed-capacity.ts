@@ -245,10 +245,12 @@ export class UnclaimedCapacity {
     return idle.length;
   }
 
-  /** The steps that remove an agent. What people let it do ends with it, which the audit says. */
+  /** The steps that remove an agent. What people let it do ends with it, which the audit says. The
+   *  store is asked for the grant, because the index learns of a new one up to a second later. */
   async #removal(client: Stored<ClientRecord>): Promise<readonly Operation[]> {
     const { key } = client;
-    if (this.#granted.find(key) === undefined) return agentRemoval(client);
+    const granted = await this.#records.list(grants, { group: issuedTo(key), limit: 1 });
+    if (granted.length === 0) return agentRemoval(client);
     const entry = { action: "client.deleted", actor: "system", target: key };
     return [
       ...(await dependentAgentsRemoval(this.#records, issuedTo(key))),
