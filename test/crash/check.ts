@@ -23,7 +23,7 @@ async function tellContents(): Promise<void> {
   const store = await openStore(address);
   const ms = performance.now() - startedAt;
   speak({ is: "open", ms, records: (await store.counts()).records });
-  for await (const standings of contentsOf(store)) speak({ is: "contents", standings });
+  for await (const contents of contentsOf(store)) speak({ is: "contents", contents });
   await store.close();
   speak({ is: "complete" });
 }

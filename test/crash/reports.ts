@@ -39,7 +39,7 @@ export type Report =
   /** The store is open; how long that took, in milliseconds. */
   | { readonly is: "open"; readonly ms: number; readonly records: number }
   /** A part of what is in the store. */
-  | { readonly is: "contents"; readonly standings: readonly Standing[] }
+  | { readonly is: "contents"; readonly contents: readonly Standing[] }
   /** All contents were reported. */
   | { readonly is: "complete" }
   /** A watched record is no longer seen. */

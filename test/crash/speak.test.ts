@@ -12,9 +12,9 @@ const SCRIPT = `
   import { speak } from ${JSON.stringify(new URL("speak.ts", import.meta.url).href)};
   // Makes the pipe non-blocking, as loading process.stdout does.
   process.stdout.isTTY;
-  const standings = Array.from({ length: ${PLACES} }, (_, at) => ["slot/" + at, "x"]);
+  const contents = Array.from({ length: ${PLACES} }, (_, at) => ["slot/" + at, "x"]);
   process.stderr.write("ready");
-  for (let n = 0; n < ${LINES}; n++) speak({ is: "contents", standings });
+  for (let n = 0; n < ${LINES}; n++) speak({ is: "contents", contents });
   speak({ is: "complete" });
 `;
 

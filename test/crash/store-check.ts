@@ -39,7 +39,7 @@ export function contentsCollector() {
     note(report: Report) {
       if (report.is === "complete") isComplete = true;
       if (report.is !== "contents") return;
-      for (const [place, seen] of report.standings) map.set(place, seen);
+      for (const [place, seen] of report.contents) map.set(place, seen);
     },
   };
 }

@@ -49,7 +49,7 @@ async function main(): Promise<void> {
     isOver: () => isOver,
   });
   isOver = true;
-  for await (const standings of contentsOf(store)) speak({ is: "contents", standings });
+  for await (const contents of contentsOf(store)) speak({ is: "contents", contents });
   speak({ is: "complete" });
   await store.close();
 }

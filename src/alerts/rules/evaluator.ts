@@ -198,7 +198,7 @@ export class AlertEvaluator {
     const evaluate = (one: Snapshot, before: ConditionState | undefined) =>
       evaluateCondition(condition, before, this.#sessions.inputOf(one, condition.kind));
 
-    // A new condition starts from the session before, so that this session can already fire it.
+    // A new condition starts from the previous session, so that the current one can already fire it.
     const previous = known === undefined ? this.#sessions.before(snapshot) : undefined;
     const before = previous === undefined ? known : evaluate(previous, undefined).state;
     const { state: after, event } = evaluate(snapshot, before);

@@ -39,5 +39,8 @@ new MutationObserver(() => {
   reachLongTexts();
   endSummary();
 }).observe(document.querySelector("#reference"), {
-  ...{ subtree: true, childList: true, characterData: true, attributeFilter: ["aria-label"] },
+  subtree: true,
+  childList: true,
+  characterData: true,
+  attributeFilter: ["aria-label"],
 });
