@@ -124,7 +124,11 @@ type Measured = ServiceOptions & { readonly metrics: Metrics | undefined; readon
 
 async function createOn(state: State, options: Measured): Promise<Service> {
   const { log } = options;
-  const scoring = await openScoring({ ...options, store: state.store });
+  const scoring = await openScoring({
+    ...options,
+    store: state.store,
+    deriveKey: state.deriveKey,
+  });
   const access = await createAccess({ ...options, state, name: NAME });
   const alerts = createAlerts({
     ...{ ...options, ...scoring, state, limits: access.limits },

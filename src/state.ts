@@ -1,3 +1,4 @@
+import { hkdfSync } from "node:crypto";
 import type { Logger } from "pino";
 import { ATTEMPT_KIND, EVENT_KIND, EVENTS_KEPT_MS } from "./alerts/delivery/delivery.ts";
 import { watchCredentials } from "./auth/credential-changes.ts";
@@ -46,6 +47,8 @@ export interface State {
   isLeader(): boolean;
   /** Whether any process is the leader. */
   isLed(): Promise<boolean>;
+  /** 32 bytes for one purpose, derived from the master key (HKDF-SHA256, RFC 5869). */
+  deriveKey(purpose: string): Uint8Array;
   /** Whether a write reaches the disk now. */
   probe(): Promise<Check>;
   /** Ends the work under way and lets go of the store. */
@@ -59,7 +62,8 @@ export async function openState(options: StateOptions): Promise<State> {
     measured(await openStore(options), options.meters ?? NO_METERS),
   );
   try {
-    const keyring = await openKeys(store, choice, now);
+    const masterKey = await openMasterKey(store, choice);
+    const keyring = await openKeyring({ records: store.records, masterKey, now });
     const onError = (error: unknown) =>
       log.error({ err: error }, "maintenance of the store failed");
     const onProbeError = (error: unknown) =>
@@ -83,6 +87,7 @@ export async function openState(options: StateOptions): Promise<State> {
       },
       isLeader: () => maintenance?.leadership.isHeld() ?? false,
       isLed: async () => (await store.records.get(leases, LEADER)) !== undefined,
+      deriveKey: (purpose) => new Uint8Array(hkdfSync("sha256", masterKey, "", purpose, 32)),
       probe: () => probe.check(),
       async close() {
         await maintenance?.stop();
@@ -115,11 +120,9 @@ function measured(store: Store, meters: Meters): Store {
   });
 }
 
-async function openKeys(
+async function openMasterKey(
   { records }: Store,
   { masterKey: fromEnv, folder }: StoreChoice,
-  now: () => number,
-): Promise<Keyring> {
-  const places = { fromEnv, folder, holdsKeys: await holdsKeys(records) };
-  return openKeyring({ records, masterKey: readMasterKey(places), now });
+): Promise<Uint8Array> {
+  return readMasterKey({ fromEnv, folder, holdsKeys: await holdsKeys(records) });
 }

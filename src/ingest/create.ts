@@ -1,11 +1,14 @@
 import type { Config } from "../config/config.ts";
 import type { Check } from "../http/api/health.ts";
 import type { Market } from "../market/market.ts";
+import type { SignalKeeper } from "../score/kept-signals.ts";
 import { ScoreRefresh, type SignalUpdates } from "../score/refresh.ts";
 import { ScoringEngine } from "../score/scoring-engine.ts";
+import { METHOD_VERSION } from "../score/snapshot.ts";
 import { createSnapshotArchive, type MemoryArchive } from "../score/snapshot-archive.ts";
 import type { MarketClock } from "../sources/market-clock.ts";
 import { type OpenedMarket, openMarket } from "../sources/open-market.ts";
+import type { KeptSignalsFile } from "./kept-signals.ts";
 import type { Live, LiveOptions } from "./live.ts";
 import { type Analyser, openSentimentReader, type SentimentReader } from "./sentiment-model.ts";
 
@@ -20,6 +23,8 @@ export interface ScoringOptions {
   /** A clock that is never set, Unix milliseconds; absent: the machine's clock is trusted. */
   readonly storeNow?: (() => number) | undefined;
   readonly store: LiveOptions["store"];
+  /** 32 bytes for one purpose, derived from the master key. */
+  readonly deriveKey: (purpose: string) => Uint8Array;
   readonly log: LiveOptions["log"];
   /** A sandbox that was scored before and is lent to one service after another; absent: a new one. */
   readonly sandbox?: ScoredMarket | undefined;
@@ -39,13 +44,15 @@ export interface ScoredMarket {
  * Adds an engine to a market; nothing is scored yet.
  *
  * @param polarityOf How bullish (1) or bearish (-1) a message is; the lexicon unless given.
+ * @param keeper Signals of earlier walks of the same records; absent: every session is scored.
  */
 export function scoredMarket(
   { market, clock }: OpenedMarket,
   polarityOf?: SentimentReader["polarityOf"],
+  keeper?: SignalKeeper,
 ): ScoredMarket {
   const snapshots = createSnapshotArchive();
-  const engine = new ScoringEngine(market, snapshots, polarityOf);
+  const engine = new ScoringEngine(market, snapshots, polarityOf, keeper);
   return { market, clock, engine, snapshots };
 }
 
@@ -83,7 +90,9 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
   const wall = () => options.now().getTime();
   const { analyser, polarityOf } = await openSentimentReader(config.socialModelFile);
   const { live, ...opened } = await openConfigured(options);
-  const { market, clock, engine, snapshots } = options.sandbox ?? scoredMarket(opened, polarityOf);
+  const kept = await openKeptSignals(opened, analyser, options);
+  const { market, clock, engine, snapshots } =
+    options.sandbox ?? scoredMarket(opened, polarityOf, kept);
   const refresh = new ScoreRefresh({
     engine,
     snapshots,
@@ -93,6 +102,7 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
     onError: (error) => log.error({ err: error }, "scoring failed; it is tried again"),
   });
   refresh.run();
+  void kept?.write();
   return {
     market,
     analyser,
@@ -117,6 +127,28 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
 function confirmedUntil(live: Live | undefined): number {
   const confirmedAt = live?.confirmedAt() ?? Number.NEGATIVE_INFINITY;
   return Number.isFinite(confirmedAt) ? confirmedAt + CONFIRMED_MS : Number.POSITIVE_INFINITY;
+}
+
+/**
+ * The signals that earlier walks of a recorded market ended years with. The sandbox's record is too
+ * short to need them, and a live market's past changes while providers fill it.
+ */
+async function openKeptSignals(
+  { market, clock }: OpenedMarket,
+  { modelSha256 }: Analyser,
+  { config, now, log, deriveKey }: ScoringOptions,
+): Promise<KeptSignalsFile | undefined> {
+  if (market.mode !== "files" && market.mode !== "replay") return undefined;
+  const { KeptSignalsFile } = await import("./kept-signals.ts");
+  const kept = new KeptSignalsFile({
+    market,
+    folder: config.store.folder,
+    key: deriveKey("kept-signals"),
+    method: `${METHOD_VERSION} ${modelSha256 ?? "lexicon"}`,
+    log,
+  });
+  await kept.read(market.servedFrom(clock.now(now().getTime())));
+  return kept;
 }
 
 /** Live providers are loaded only where they are configured. */

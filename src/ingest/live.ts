@@ -34,8 +34,8 @@ import {
 
 const DAY_MS = 86_400_000;
 
-/** History before the start of scoring, in milliseconds: a year of returns. */
-const HISTORY_BEFORE_SCORING_MS = 400 * DAY_MS;
+/** History before the first session that is served, in milliseconds: a year of returns. */
+const HISTORY_BEFORE_SERVED_MS = 400 * DAY_MS;
 
 /** Pause between two looks for a due request, in milliseconds; budgets are per second or longer. */
 const POLL_EVERY_MS = 500;
@@ -90,7 +90,7 @@ export async function openLive(choice: LiveChoice, options: LiveOptions): Promis
   const sources = providers.map((one) => [one.id, { ...sourceOf(one), simulated: false }] as const);
   const polled = providers.filter(({ kind }) => kind === "polled").map(({ id }) => id);
   const market = new LiveMarket(instruments, new Map(sources), new Set(polled));
-  const historyFrom = market.scoringStart(now()) - HISTORY_BEFORE_SCORING_MS;
+  const historyFrom = market.servedFrom(now()) - HISTORY_BEFORE_SERVED_MS;
   const reading = await followChanges(market, { ...options, historyFrom });
   const setup = setupOf({ instruments, providers, wanted, assigned, settings });
   await records.commit([put(setups, { key: SETUP_KEY, value: setup })]);

@@ -26,7 +26,7 @@ export interface Market {
   readonly dayMs: number;
   /**
    * Every record known by `at` (Unix milliseconds), possibly later ones too: readers cut with
-   * `countKnown`. Lists only ever grow between two calls with the same `walkStart` and revision.
+   * `countKnown`. Lists only ever grow between two calls with the same `scoredFrom` and revision.
    */
   recordsUntil(at: number): readonly InstrumentRecords[];
   /** Rises in `recordsUntil` when records were added before those that were read, or when old ones
@@ -47,6 +47,15 @@ export interface Market {
   barsDue?(after: number, until: number, assetClass: AssetClass): readonly number[];
   /** Label of the session to which an instant (Unix milliseconds) belongs, under way or closed. */
   sessionAt(at: number, assetClass: AssetClass): string;
-  /** First instant of the sessions that are scored to reach `at`: the start of the year before. */
-  scoringStart(at: number): number;
+  /**
+   * First instant of the sessions whose scores can be asked for at `at`, Unix milliseconds: the start
+   * of the year before.
+   */
+  servedFrom(at: number): number;
+  /**
+   * First instant of the sessions that have a score, Unix milliseconds, the same for every `at` of one
+   * record: another one begins another record. Absent where every session has one from the first bar
+   * on.
+   */
+  scoredFrom?(at: number): number;
 }

@@ -15,6 +15,7 @@ import {
   type Measurement,
   measureInstrument,
 } from "./instrument-state.ts";
+import type { KeptSignals } from "./kept-signals.ts";
 import type { TextReader } from "./message-stream.ts";
 import { freezePeers, noPeers, type PeerTables } from "./peers.ts";
 import { type MeasuredInstrument, type ReadingContext, readFactors } from "./readings.ts";
@@ -50,13 +51,17 @@ interface ClassView extends Moment {
   readonly group: readonly InstrumentRecords[];
   /** Closes of the sessions in the calendar of the class, ascending; later ones are not read. */
   readonly closes: readonly number[];
+  /** Final snapshots of sessions that close before this instant are not stored, Unix milliseconds. */
+  readonly servedFrom: number;
 }
 
 /** Scores the instruments of one asset class session by session, so that signals have a history. */
 export class ClassScorer {
   readonly #assetClass: AssetClass;
   readonly #dayMs: number;
-  readonly #scoringStart: number;
+  /** Sessions that close after this instant are scored, Unix milliseconds. */
+  readonly #scoredAfter: number;
+  readonly #kept: KeptSignals | undefined;
   readonly #sink: SnapshotSink;
   readonly #benchmark: Benchmark;
   /** What the instruments of the class share. */
@@ -75,21 +80,25 @@ export class ClassScorer {
    * Starts before the first record of the class.
    *
    * @param options.dayMs Length of a market day in milliseconds.
-   * @param options.scoringStart Sessions that close before this instant (Unix milliseconds) warm up
+   * @param options.scoredFrom Sessions that close before this instant (Unix milliseconds) warm up
    *   the running figures and are not scored.
+   * @param options.kept Signals after a close from which the walk carries on: sessions up to it warm
+   *   up as well.
    */
   constructor(options: {
     readonly assetClass: AssetClass;
     readonly dayMs: number;
-    readonly scoringStart: number;
+    readonly scoredFrom: number;
+    readonly kept: KeptSignals | undefined;
     readonly authors: AuthorActivity;
     readonly readText: TextReader;
     readonly sink: SnapshotSink;
   }) {
-    const { assetClass, dayMs, scoringStart, authors, readText, sink } = options;
+    const { assetClass, dayMs, scoredFrom, kept, authors, readText, sink } = options;
     this.#assetClass = assetClass;
     this.#dayMs = dayMs;
-    this.#scoringStart = scoringStart;
+    this.#scoredAfter = kept?.at ?? scoredFrom - 1;
+    this.#kept = kept;
     this.#sink = sink;
     this.#benchmark = createBenchmark(assetClass);
     this.#shared = {
@@ -114,9 +123,10 @@ export class ClassScorer {
    * newest close, scores and factors are brought up to it and signals stay. Yields after every
    * session.
    */
-  *advance({ group, closes, at, isSameSession }: ClassView): Generator<void, void> {
+  *advance(view: ClassView): Generator<void, void> {
+    const { group, closes, at, isSameSession } = view;
     for (let ahead = this.#countNew(closes, at) - 1; ahead >= 0; ahead--) {
-      this.#closeSession(group, closes, ahead);
+      this.#closeSession(view, ahead);
       yield;
     }
     if (at === this.#closes.at(-1)) return;
@@ -138,6 +148,21 @@ export class ClassScorer {
     this.#scoreInterim(some, moment);
   }
 
+  /** The newest close that was scored, Unix milliseconds; `undefined` while none was. */
+  get scoredAt(): number | undefined {
+    const newest = this.#closes.at(-1);
+    return newest !== undefined && newest > this.#scoredAfter ? newest : undefined;
+  }
+
+  /** The signals after the newest close, by symbol. */
+  signals(): ReadonlyMap<string, SignalState> {
+    return new Map(
+      this.#states.flatMap(({ instrument, signal }) =>
+        signal === undefined ? [] : [[instrument.symbol, signal] as const],
+      ),
+    );
+  }
+
   /** Number of sessions that closed by an instant and are not scored yet. */
   #countNew(closes: readonly number[], at: number): number {
     const scored = this.#closes.length;
@@ -155,11 +180,7 @@ export class ClassScorer {
   }
 
   /** @param ahead Number of sessions that close right after this one. */
-  #closeSession(
-    group: readonly InstrumentRecords[],
-    closes: readonly number[],
-    ahead: number,
-  ): void {
+  #closeSession({ group, closes, servedFrom }: ClassView, ahead: number): void {
     const at = closes[this.#closes.length] as number;
     this.#closes.push(at);
     for (const [position, records] of group.entries()) {
@@ -167,13 +188,24 @@ export class ClassScorer {
     }
     this.#benchmark.close();
     const next = closes[this.#closes.length] ?? Number.POSITIVE_INFINITY;
-    if (next >= this.#scoringStart) this.#scoreSession(at, ahead);
+    if (next > this.#scoredAfter) this.#scoreSession(at, at >= servedFrom ? ahead : undefined);
+    if (at === this.#kept?.at) this.#carryOn(this.#kept);
     for (const state of this.#states) endSession(state, at, this.#dayMs);
     chooseBenchmark(this.#states);
   }
 
-  /** Scores a session against the tables frozen before it, and freezes those for the next. */
-  #scoreSession(at: number, ahead: number): void {
+  /** Sets the signals to the kept ones. */
+  #carryOn({ signals }: KeptSignals): void {
+    for (const state of this.#states) state.signal = signals.get(state.instrument.symbol);
+  }
+
+  /**
+   * Scores a session against the tables frozen before it, and freezes those for the next. The session
+   * before the first that is scored only has its tables frozen.
+   *
+   * @param ahead Number of sessions that close right after it; `undefined`: nothing of it is served.
+   */
+  #scoreSession(at: number, ahead: number | undefined): void {
     this.#tablesBefore = this.#tables;
     const context = this.#contextAt(at, this.#tablesBefore);
     const peers: Measurement[] = [];
@@ -183,7 +215,11 @@ export class ClassScorer {
       if (measured === undefined) continue;
       // An instrument that stopped trading is no peer.
       if (measured.missedSessions <= 1) peers.push(measured.measurement);
-      if (at >= this.#scoringStart) this.#sink.addClosed(scoreClosed(measured, context), ahead);
+      if (at <= this.#scoredAfter) continue;
+      const { inputs, composite } = evaluate(measured, context);
+      state.signal = nextSignal(state.signal, sessionScore(inputs, composite));
+      if (ahead === undefined) continue;
+      this.#sink.addClosed(createSnapshot(inputs, composite, state.signal), ahead);
     }
     this.#tables = freezePeers(peers, { assetClass: this.#assetClass, epoch: at });
   }
@@ -231,14 +267,6 @@ function chooseBenchmark(states: readonly InstrumentState[]): void {
   const turnovers = Float64Array.from(states, ({ turnover }) => turnover ?? 0).sort();
   const least = turnovers.at(-BENCHMARK_SIZE) as number;
   for (const state of states) state.isBenchmarked = (state.turnover ?? 0) >= least;
-}
-
-/** Signals are decided at closes. */
-function scoreClosed(measured: MeasuredInstrument, context: ReadingContext): Snapshot {
-  const { inputs, composite } = evaluate(measured, context);
-  const { state } = measured;
-  state.signal = nextSignal(state.signal, sessionScore(inputs, composite));
-  return createSnapshot(inputs, composite, state.signal);
 }
 
 /** Between two closes only a long pause in trading ends a signal. */

@@ -21,11 +21,13 @@ export interface ClosedSnapshots {
   between(from: number, to: number): RecordList<Closed>;
   /** Those after an instant. */
   after(at: number): readonly Closed[];
+  /** Drops those before an instant, but none that is kept whole. */
+  forgetBefore(at: number): void;
 }
 
 /** Starts before the first session. */
 export function createClosedSnapshots(instrument: Instrument): ClosedSnapshots {
-  const old = createSignalRecords(instrument);
+  let old = createSignalRecords(instrument);
   const whole: Snapshot[] = [];
   const read = (place: number): Closed =>
     (place < old.length ? old.at(place) : whole[place - old.length]) as Closed;
@@ -67,5 +69,10 @@ export function createClosedSnapshots(instrument: Instrument): ClosedSnapshots {
         countEarly(({ at }) => at <= instant),
         old.length + whole.length,
       ).slice(),
+    forgetBefore(instant) {
+      const left = old.slice(countEarly(({ at }) => at < instant));
+      old = createSignalRecords(instrument);
+      old.push(...left);
+    },
   };
 }

@@ -3,6 +3,7 @@ import { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
 import type { InstrumentRecords } from "../market/records.ts";
 import { ClassScorer, type SnapshotSink } from "./class-scorer.ts";
+import type { SignalKeeper } from "./kept-signals.ts";
 import { createTextReader, type TextReader } from "./message-stream.ts";
 import { createGroupReader, createSessionCloses, type SessionCloses } from "./session-closes.ts";
 
@@ -12,6 +13,8 @@ export interface SnapshotArchive extends SnapshotSink {
   clear(): void;
   /** The run has reached its instant: the snapshots stored before `clear` can be dropped. */
   publish?(): void;
+  /** Drops final snapshots of sessions that closed before an instant, Unix milliseconds. */
+  forgetBefore?(at: number): void;
 }
 
 /** The instruments of one class and their calendar. */
@@ -30,13 +33,15 @@ interface ClassPosition {
   readonly position: number;
 }
 
-/** A replay of all records from one start of scoring, over all classes. */
+/** A replay of one record from its first session on, over all classes. */
 interface ReplayRun {
-  readonly scoringStart: number;
+  readonly scoredFrom: number;
   readonly revision: number | undefined;
   readonly classes: readonly ClassGroup[];
   readonly authors: AuthorActivity;
   readonly readMentions: (records: readonly InstrumentRecords[], at: number) => void;
+  /** First instant of the sessions whose snapshots are stored, Unix milliseconds. */
+  servedFrom: number;
   /** The newest instant that was scored, Unix milliseconds. */
   at: number;
   /** The list that the groups and positions were derived from. */
@@ -49,22 +54,29 @@ export class ScoringEngine {
   readonly #market: Market;
   readonly #archive: SnapshotArchive;
   readonly #readText: TextReader;
+  readonly #keeper: SignalKeeper | undefined;
   #run: ReplayRun | undefined;
 
-  /** @param polarityOf How bullish (1) or bearish (-1) a text is; the lexicon unless given. */
+  /**
+   * @param polarityOf How bullish (1) or bearish (-1) a text is; the lexicon unless given.
+   * @param keeper Signals of earlier walks of the same records, by the same method and reader of
+   *   texts; absent: every session is scored.
+   */
   constructor(
     market: Market,
     archive: SnapshotArchive,
     polarityOf?: ((text: string) => number) | undefined,
+    keeper?: SignalKeeper | undefined,
   ) {
     this.#market = market;
     this.#archive = archive;
     this.#readText = createTextReader(polarityOf);
+    this.#keeper = keeper;
   }
 
   /**
    * Brings every instrument up to `at` (Unix milliseconds, never falling). The result depends on
-   * the market and `at` alone: a run always begins at the market's `scoringStart(at)`.
+   * the market and `at` alone: signals are carried from the first session of the record.
    */
   refresh(at: number): void {
     for (const _ of this.refreshInSteps(at));
@@ -102,7 +114,7 @@ export class ScoringEngine {
     run.readMentions(recordsOf(found), at);
     for (const [one, some] of byClass) {
       const positions = some.map(({ position }) => position);
-      one.scorer.advanceSome(viewOf(this.#market, one, at), positions);
+      one.scorer.advanceSome(viewOf(this.#market, one, run, at), positions);
     }
     run.at = at;
     this.#archive.publish?.();
@@ -115,33 +127,41 @@ export class ScoringEngine {
 
   /** The run that goes on to an instant: the current one, or a new one where it has to start over. */
   #runAt(at: number): ReplayRun {
-    const scoringStart = this.#market.scoringStart(at);
+    const scoredFrom = this.#market.scoredFrom?.(at) ?? Number.NEGATIVE_INFINITY;
+    const servedFrom = this.#market.servedFrom(at);
     const list = this.#market.recordsUntil(at);
     const revision = this.#market.revision?.();
-    if (this.#run?.scoringStart !== scoringStart || this.#run.revision !== revision) {
+    if (this.#run?.scoredFrom !== scoredFrom || this.#run.revision !== revision) {
       this.#archive.clear();
-      this.#run = this.#startRun(scoringStart, revision);
+      this.#run = this.#startRun({ scoredFrom, servedFrom, revision });
+    } else if (this.#run.servedFrom !== servedFrom) {
+      this.#archive.forgetBefore?.(servedFrom);
+      this.#run.servedFrom = servedFrom;
     }
     groupByClass(this.#run, list);
     return this.#run;
   }
 
-  #startRun(scoringStart: number, revision: number | undefined): ReplayRun {
+  #startRun(start: Pick<ReplayRun, "scoredFrom" | "servedFrom" | "revision">): ReplayRun {
     const { dayMs } = this.#market;
     const authors = createAuthorActivity(dayMs);
     const listed = createSessionCloses(this.#market, "stock");
     const coins = createSessionCloses(this.#market, "crypto");
-    const shared = { dayMs, scoringStart, authors, readText: this.#readText, sink: this.#archive };
+    const { scoredFrom, servedFrom } = start;
+    const shared = { dayMs, scoredFrom, authors, readText: this.#readText, sink: this.#archive };
     const classes = AssetClass.options.map((assetClass) => ({
       assetClass,
-      scorer: new ClassScorer({ assetClass, ...shared }),
+      scorer: new ClassScorer({
+        ...shared,
+        assetClass,
+        kept: this.#keeper?.newest(assetClass, servedFrom),
+      }),
       sessions: assetClass === "crypto" ? coins : listed,
       group: [],
       calendarPeers: [],
     }));
     return {
-      scoringStart,
-      revision,
+      ...start,
       classes,
       authors,
       readMentions: mentionReader(authors),
@@ -155,10 +175,23 @@ export class ScoringEngine {
     run.readMentions(run.list, at);
     for (const one of run.classes) {
       one.sessions.advance(one.calendarPeers, at);
-      if (one.group.length > 0) yield* one.scorer.advance(viewOf(this.#market, one, at));
+      if (one.group.length === 0) continue;
+      for (const step of one.scorer.advance(viewOf(this.#market, one, run, at))) {
+        this.#keepSignals(one);
+        yield step;
+      }
     }
     run.authors.forget(at);
     run.at = at;
+  }
+
+  /** Keeps the signals after the last session before one with a later `servedFrom`. */
+  #keepSignals({ assetClass, scorer, sessions: { closes } }: ClassGroup): void {
+    const at = scorer.scoredAt;
+    if (this.#keeper === undefined || at === undefined) return;
+    const next = closes[closes.lastIndexOf(at) + 1];
+    if (next === undefined || this.#market.servedFrom(next) === this.#market.servedFrom(at)) return;
+    this.#keeper.keep({ assetClass, at, signals: scorer.signals() });
   }
 }
 
@@ -193,13 +226,13 @@ const hasClosed = (one: ClassGroup, after: number, at: number): boolean =>
   one.group.length > 0 && newestClose(one, at) > after;
 
 /** What a class scorer reads at an instant. */
-function viewOf(market: Market, one: ClassGroup, at: number) {
+function viewOf(market: Market, one: ClassGroup, { servedFrom }: ReplayRun, at: number) {
   const { group, sessions, assetClass } = one;
   const newest = newestClose(one, at);
   // A session of a 24-hour market closes at the first instant of the next day.
   const isSameSession =
     market.sessionAt(at, assetClass) === market.sessionAt(newest - 1, assetClass);
-  return { group, closes: sessions.closes, at, isSameSession };
+  return { group, closes: sessions.closes, at, isSameSession, servedFrom };
 }
 
 /** Adds the messages on any instrument to the activity of their authors, each message once. */

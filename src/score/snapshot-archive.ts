@@ -71,6 +71,10 @@ export function createSnapshotArchive(): MemoryArchive {
       put(snapshot).closed.push(snapshot, ahead);
     },
     setNewest: put,
+    forgetBefore(at) {
+      for (const { closed } of written.instruments.values()) closed.forgetBefore(at);
+      if (written === shown) edition++;
+    },
     edition: () => edition,
     latestAt: () => shown.latestAt,
     newest: (symbol) => entryOf(symbol)?.newest,

@@ -31,6 +31,7 @@ async function scoringOf(store: TestStore, storeNow?: () => number) {
     config: readConfig({ ...env, PROVIDERS: "coinbase" }),
     now: () => new Date(store.clock.now),
     storeNow,
+    deriveKey: () => new Uint8Array(32),
     ...{ store, log: pino({ level: "silent" }) },
   });
   onTestFinished(() => scoring.live?.close());

@@ -6,10 +6,12 @@ import { openScoring, type Scoring } from "../../src/ingest/create.ts";
 import { model, openStore } from "../support/stores.ts";
 
 const DAY_MS = 60_000;
-const WALK_DAYS = 63;
+const YEAR_DAYS = 252;
+/** By so many days the first day that is served moves forward. */
+const SERVED_STEP_DAYS = 63;
 
-/** A day with which a quarter of the sandbox's year begins. */
-const TURN = Math.ceil(Date.UTC(2026, 10, 21) / DAY_MS / WALK_DAYS) * WALK_DAYS * DAY_MS;
+/** A day with which a year of the sandbox, and another record, begins. */
+const TURN = Math.ceil(Date.UTC(2026, 10, 21) / DAY_MS / YEAR_DAYS) * YEAR_DAYS * DAY_MS;
 
 const config = readConfig({ SEED: "7", SANDBOX_SESSION_SECONDS: "60" });
 
@@ -26,6 +28,7 @@ it("requests are served from the previous snapshots during a long refresh of the
     openScoring({
       ...{ config, store, log: pino({ level: "silent" }) },
       now: () => new Date(clock.now),
+      deriveKey: () => new Uint8Array(32),
     });
   const scoring = await open();
   const before = scoresOf(scoring);
@@ -40,5 +43,5 @@ it("requests are served from the previous snapshots during a long refresh of the
   expect(turns).toBeGreaterThan(250);
   const after = scoresOf(scoring);
   expect(after).toEqual(scoresOf(await open()));
-  expect(after[0]?.first).toBe((before[0]?.first ?? 0) + WALK_DAYS * DAY_MS);
+  expect(after[0]?.first).toBe((before[0]?.first ?? 0) + SERVED_STEP_DAYS * DAY_MS);
 });

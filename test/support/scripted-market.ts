@@ -104,7 +104,8 @@ export function createScriptedMarket(
       dayMs: DAY_MS,
       recordsUntil: () => list,
       sessionAt: (at) => String(Math.floor(at / DAY_MS)),
-      scoringStart: () => 0,
+      scoredFrom: () => 0,
+      servedFrom: () => 0,
     },
     knownUntil: () => until,
     close(day, said) {

@@ -123,10 +123,10 @@ function collect(
   if (closes.length === 0) return [];
   const first = closes.reduce((least, close) => Math.min(least, close));
   const last = closes.reduce((most, close) => Math.max(most, close));
-  const origin = market.scoringStart(first);
+  const origin = market.servedFrom(first);
   const report = createReport(market, { origin, last }, onProgress);
   const engine = new ScoringEngine(
-    { ...market, scoringStart: () => origin },
+    { ...market, servedFrom: () => origin },
     {
       clear: () => {},
       setNewest: () => {},

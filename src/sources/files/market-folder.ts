@@ -74,8 +74,7 @@ export async function readMarketFolder(
     recordsUntil: () => records,
     barsDue: createBarsDue(calendar),
     sessionAt: (at, assetClass) => (assetClass === "crypto" ? utcDate(at) : sessionOf(at)),
-    scoringStart: (at) =>
-      newYorkInstant(`${Number(newYorkDate(at).slice(0, 4)) - 1}-01-01`, "00:00"),
+    servedFrom: (at) => newYorkInstant(`${Number(newYorkDate(at).slice(0, 4)) - 1}-01-01`, "00:00"),
   };
 }
 

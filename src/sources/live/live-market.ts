@@ -141,7 +141,7 @@ export class LiveMarket implements Market {
     return assetClass === "crypto" ? utcDay(at) : sessionOf(at);
   }
 
-  scoringStart(at: number): number {
+  servedFrom(at: number): number {
     return newYorkInstant(`${Number(newYorkDate(at).slice(0, 4)) - 1}-01-01`, "00:00");
   }
 

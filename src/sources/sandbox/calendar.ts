@@ -6,11 +6,8 @@ const YEAR_DAYS = 252;
 /** A fiscal quarter, and the pace of dividends. */
 export const QUARTER_DAYS = 91;
 
-/**
- * The start of scoring moves forward every 63 days, a quarter of a year, so that a cold start scores
- * at most five quarters.
- */
-const SCORING_STEP_DAYS = YEAR_DAYS / 4;
+/** The first day that is served moves forward every 63 days, a quarter of a year. */
+const SERVED_STEP_DAYS = YEAR_DAYS / 4;
 
 /** Days of bars, filings and on-chain figures before the first scored day of a year. */
 const HISTORY_DAYS = 3 * YEAR_DAYS;
@@ -20,7 +17,7 @@ const FEED_MEMORY_DAYS = 70;
 
 /**
  * A sandbox year and the first days of its records, in days since the Unix epoch. The first days
- * are the same all year long, so that a later start of scoring gives the same scores.
+ * are the same all year long, so that every process gives the same scores.
  */
 export interface Year {
   /** Years since the Unix epoch. */
@@ -34,17 +31,21 @@ export interface Year {
 /** The year in which a day lies. */
 export function yearOf(day: number): Year {
   const number = Math.floor(day / YEAR_DAYS);
-  const firstScoredDay = scoringStartDay(number * YEAR_DAYS);
+  const firstScored = firstScoredDay(number * YEAR_DAYS);
   return {
     number,
-    historyDay: firstScoredDay - HISTORY_DAYS,
-    feedDay: firstScoredDay - FEED_MEMORY_DAYS,
+    historyDay: firstScored - HISTORY_DAYS,
+    feedDay: firstScored - FEED_MEMORY_DAYS,
   };
 }
 
-/** First scored day for the scores of a day: a year before the quarter of that day. */
-export const scoringStartDay = (day: number): number =>
-  Math.floor(day / SCORING_STEP_DAYS) * SCORING_STEP_DAYS - YEAR_DAYS;
+/** First day with a score in the record of a day: a year before the year of that day. */
+export const firstScoredDay = (day: number): number =>
+  Math.floor(day / YEAR_DAYS) * YEAR_DAYS - YEAR_DAYS;
+
+/** First day whose scores can be asked for on a day: a year before the quarter of that day. */
+export const firstServedDay = (day: number): number =>
+  Math.floor(day / SERVED_STEP_DAYS) * SERVED_STEP_DAYS - YEAR_DAYS;
 
 /**
  * First day of an instrument's current listing. The records of a year hold one listing only: in the

@@ -2,7 +2,7 @@ import type { Market, Source } from "../../market/market.ts";
 import { createPackedList } from "../../market/packed-list.ts";
 import type { Fundamental } from "../../market/records.ts";
 import { barOf, barPacking } from "./bars.ts";
-import { listedFrom, scoringStartDay, type Year, yearOf } from "./calendar.ts";
+import { firstScoredDay, firstServedDay, listedFrom, type Year, yearOf } from "./calendar.ts";
 import type { DayContext, World } from "./day-context.ts";
 import { filingsOf, onChainOf, onChainPacking } from "./fundamentals.ts";
 import { mentionPacking, mentionsOf } from "./mentions.ts";
@@ -125,7 +125,8 @@ export function createSandbox(options: {
     source: SOURCE,
     dayMs,
     sessionAt: (at) => sessionOf(Math.floor(at / dayMs)),
-    scoringStart: (at) => scoringStartDay(Math.floor(at / dayMs)) * dayMs,
+    scoredFrom: (at) => firstScoredDay(Math.floor(at / dayMs)) * dayMs,
+    servedFrom: (at) => firstServedDay(Math.floor(at / dayMs)) * dayMs,
     recordsUntil(at) {
       const day = Math.floor(at / dayMs);
       const year = yearOf(day);

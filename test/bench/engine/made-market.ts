@@ -131,7 +131,8 @@ export function createMarket(size: number, feeds: Feeds) {
       return Array.from({ length: days }, (_, index) => closeOf(first + index));
     },
     sessionAt: (at) => label(Math.floor(at / DAY_MS)),
-    scoringStart: () => closeOf(WARM_SESSIONS - COMPILED_AFTER),
+    scoredFrom: () => closeOf(WARM_SESSIONS - COMPILED_AFTER),
+    servedFrom: () => closeOf(WARM_SESSIONS - COMPILED_AFTER),
   };
   return { market, records, histories };
 }

@@ -51,6 +51,7 @@ async function open(env: Readonly<Record<string, string>>, start: number): Promi
   const scoring = await openScoring({
     config: readConfig({ DATA_DIR: temporaryFolder(), ...env }),
     now: () => new Date(store.clock.now),
+    deriveKey: () => new Uint8Array(32),
     ...{ store, log: pino({ level: "silent" }) },
   });
   onTestFinished(() => scoring.live?.close());

@@ -28,7 +28,7 @@ export function driftingMarket(recipe: Drift): Market {
     dayMs: DAY_MS,
     recordsUntil: () => records,
     sessionAt: (at) => dateOf(at),
-    scoringStart: (at) => Date.parse(`${Number(dateOf(at).slice(0, 4)) - 1}-01-01`),
+    servedFrom: (at) => Date.parse(`${Number(dateOf(at).slice(0, 4)) - 1}-01-01`),
   };
 }
 

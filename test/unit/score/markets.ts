@@ -63,7 +63,12 @@ export const marketOf = (
   market: Market,
   records: readonly InstrumentRecords[],
   origin: number,
-): Market => ({ ...market, recordsUntil: () => records, scoringStart: () => origin });
+): Market => ({
+  ...market,
+  recordsUntil: () => records,
+  scoredFrom: () => origin,
+  servedFrom: () => origin,
+});
 
 /** Texts are read once, however often a market is scored. */
 const polarities = new Map<string, number>();

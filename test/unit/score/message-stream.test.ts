@@ -47,7 +47,8 @@ function sentimentOf(
     dayMs: DAY_MS,
     recordsUntil: () => records,
     sessionAt: (at) => String(Math.floor(at / DAY_MS)),
-    scoringStart: () => AT - DAY_MS,
+    scoredFrom: () => AT - DAY_MS,
+    servedFrom: () => AT - DAY_MS,
   };
   const archive = createSnapshotArchive();
   new ScoringEngine(market, archive, polarityOf).refresh(AT);

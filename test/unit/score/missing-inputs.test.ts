@@ -105,7 +105,8 @@ describe("a figure that a market folder lacks", () => {
       dayMs: DAY_MS,
       recordsUntil: () => records,
       sessionAt: (at) => String(Math.floor(at / DAY_MS)),
-      scoringStart: () => (DAYS - 1) * DAY_MS,
+      scoredFrom: () => (DAYS - 1) * DAY_MS,
+      servedFrom: () => (DAYS - 1) * DAY_MS,
     };
     const snapshot = snapshotsAt(market, DAYS * DAY_MS).get("S35") as Snapshot;
     return { ...snapshot.factors.valuation, score: snapshot.score };

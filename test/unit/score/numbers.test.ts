@@ -146,7 +146,8 @@ const marketOf = (records: readonly InstrumentRecords[]): Market => ({
   dayMs: DAY_MS,
   recordsUntil: () => records,
   sessionAt: (at) => label(Math.floor(at / DAY_MS)),
-  scoringStart: () => (SESSIONS - 2) * DAY_MS,
+  scoredFrom: () => (SESSIONS - 2) * DAY_MS,
+  servedFrom: () => (SESSIONS - 2) * DAY_MS,
 });
 
 /** Every number anywhere in a value, with the way to it. */

@@ -74,7 +74,8 @@ const market: Market = {
   dayMs: DAY_MS,
   recordsUntil: () => [records],
   sessionAt: (at) => label(Math.floor(at / DAY_MS)),
-  scoringStart: () => closeOf(30),
+  scoredFrom: () => closeOf(30),
+  servedFrom: () => closeOf(30),
 };
 
 /** Refreshes at every instant in turn and gives the last state. */

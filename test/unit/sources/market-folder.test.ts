@@ -88,10 +88,10 @@ describe("a market folder", () => {
   });
 
   it("starts scoring at the first moment of the previous year in New York", async () => {
-    const { scoringStart } = await readMarketFolder(await folderOf({}));
-    expect(scoringStart(utc("2015-06-30T21:00:00Z"))).toBe(utc("2014-01-01T05:00:00Z"));
-    expect(scoringStart(utc("2015-01-01T04:59:59Z"))).toBe(utc("2013-01-01T05:00:00Z"));
-    expect(scoringStart(utc("2015-01-01T05:00:00Z"))).toBe(utc("2014-01-01T05:00:00Z"));
+    const { servedFrom } = await readMarketFolder(await folderOf({}));
+    expect(servedFrom(utc("2015-06-30T21:00:00Z"))).toBe(utc("2014-01-01T05:00:00Z"));
+    expect(servedFrom(utc("2015-01-01T04:59:59Z"))).toBe(utc("2013-01-01T05:00:00Z"));
+    expect(servedFrom(utc("2015-01-01T05:00:00Z"))).toBe(utc("2014-01-01T05:00:00Z"));
   });
 
   it("reads instruments with quoted names and no exchange or sector", async () => {

@@ -74,9 +74,9 @@ describe("the simulated market", () => {
   it("starts scoring a year before the first moment of a quarter", () => {
     const start = (YEAR_START - YEAR_DAYS) * DAY_MS;
     const next = YEAR_START + WALK_DAYS;
-    expect(market.scoringStart(YEAR_START * DAY_MS)).toBe(start);
-    expect(market.scoringStart(next * DAY_MS - 1)).toBe(start);
-    expect(market.scoringStart(next * DAY_MS)).toBe((next - YEAR_DAYS) * DAY_MS);
+    expect(market.servedFrom(YEAR_START * DAY_MS)).toBe(start);
+    expect(market.servedFrom(next * DAY_MS - 1)).toBe(start);
+    expect(market.servedFrom(next * DAY_MS)).toBe((next - YEAR_DAYS) * DAY_MS);
   });
 
   it("has three years of bars and 70 days of feeds before the first scored day of the year", () => {

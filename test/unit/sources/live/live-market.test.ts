@@ -288,8 +288,8 @@ describe("a live market", () => {
   it("starts scoring with the previous year in New York; its days are sessions, those of coins UTC days", () => {
     const market = newMarket();
     const newYear = Date.parse("2027-01-01T04:59:59Z");
-    expect(market.scoringStart(newYear)).toBe(Date.parse("2025-01-01T05:00:00Z"));
-    expect(market.scoringStart(newYear + 1_000)).toBe(Date.parse("2026-01-01T05:00:00Z"));
+    expect(market.servedFrom(newYear)).toBe(Date.parse("2025-01-01T05:00:00Z"));
+    expect(market.servedFrom(newYear + 1_000)).toBe(Date.parse("2026-01-01T05:00:00Z"));
     const evening = Date.parse("2026-11-21T00:30:00Z");
     expect(market.sessionAt(evening, "stock")).toBe("2026-11-20");
     expect(market.sessionAt(evening, "crypto")).toBe("2026-11-21");

@@ -1,0 +1,45 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { Low } from "lowdb";
+import { JSONFile } from "lowdb/node";
+
+/** The content of the file, and HMAC-SHA256 of its JSON text in base64url. */
+interface Authenticated<T> {
+  readonly mac: string;
+  readonly content: T;
+}
+
+/**
+ * A JSON file in the folder of the data that may be lost, and that nobody without the key can have
+ * written or changed.
+ */
+export class AuthenticatedFile<T> {
+  readonly #low: Low<Authenticated<T> | null>;
+  readonly #key: Uint8Array;
+
+  /** @param path Its folder must exist. */
+  constructor(path: string, key: Uint8Array) {
+    this.#low = new Low<Authenticated<T> | null>(new JSONFile(path), null);
+    this.#key = key;
+  }
+
+  /** The content; `undefined` when there is no file. @throws {Error} When it is not authentic. */
+  async read(): Promise<T | undefined> {
+    await this.#low.read();
+    const { data } = this.#low;
+    if (data === null) return undefined;
+    const expected = Buffer.from(this.#macOf(data.content));
+    const found = Buffer.from(String(data.mac));
+    if (found.length === expected.length && timingSafeEqual(found, expected)) return data.content;
+    throw new Error("it was not written by this service, or was changed since");
+  }
+
+  /** Replaces the file; a reader sees the old content or the new one. */
+  async write(content: T): Promise<void> {
+    this.#low.data = { mac: this.#macOf(content), content };
+    await this.#low.write();
+  }
+
+  #macOf(content: T): string {
+    return createHmac("sha256", this.#key).update(JSON.stringify(content)).digest("base64url");
+  }
+}

@@ -1,0 +1,125 @@
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import type { Logger } from "pino";
+import type { AssetClass } from "../market/instrument.ts";
+import type { Market } from "../market/market.ts";
+import type { KeptSignals, SignalKeeper } from "../score/kept-signals.ts";
+import type { SignalState } from "../score/signal-hysteresis.ts";
+import { DataHash } from "../sources/data-hash.ts";
+import { AuthenticatedFile } from "./authenticated-file.ts";
+
+/** Name of the file in DATA_DIR. */
+const FILE = "kept-signals.json";
+
+/** The signals of the classes of which a session closed at one instant. */
+interface Entry {
+  /** Unix milliseconds. */
+  readonly at: number;
+  /** Of everything known by then: see `DataHash`, which takes in the entries one after another. */
+  readonly dataHash: string;
+  readonly classes: readonly {
+    readonly assetClass: AssetClass;
+    readonly signals: readonly (readonly [symbol: string, signal: SignalState])[];
+  }[];
+}
+
+/** Content of the file. */
+interface Content {
+  /** What makes signals other ones than the records: method and reader of texts. */
+  readonly method: string;
+  /** In the order of their closes. */
+  readonly entries: readonly Entry[];
+}
+
+/** What kept signals are opened with. */
+export interface KeptSignalsOptions {
+  /** A market whose past stays as it is. */
+  readonly market: Market;
+  /** Directory of the data of this machine. */
+  readonly folder: string;
+  /** 32 bytes that the file is authenticated with. */
+  readonly key: Uint8Array;
+  readonly method: string;
+  readonly log: Logger;
+}
+
+/**
+ * The signals that earlier walks of the same records by the same method ended years with. They are
+ * used only where everything known by then is the same, bit for bit.
+ */
+export class KeptSignalsFile implements SignalKeeper {
+  readonly #options: KeptSignalsOptions;
+  readonly #file: AuthenticatedFile<Content>;
+  #dataHash: DataHash;
+  #entries: Entry[] = [];
+  /** Those at closes that this start does not look back to, not compared with the records. */
+  #later: readonly Entry[] = [];
+  /** Of closes after the last entry. */
+  #fresh: KeptSignals[] = [];
+
+  constructor(options: KeptSignalsOptions) {
+    this.#options = options;
+    this.#file = new AuthenticatedFile(join(options.folder, FILE), options.key);
+    this.#dataHash = new DataHash(options.market);
+  }
+
+  /** Reads the entries before an instant (Unix milliseconds) whose records are still the same. */
+  async read(before: number): Promise<void> {
+    const { log, method } = this.#options;
+    try {
+      const content = await this.#file.read();
+      if (content?.method !== method) return;
+      const past = content.entries.filter(({ at }) => at < before);
+      const isSame = (entry: Entry) => this.#dataHash.advance(entry.at) === entry.dataHash;
+      const same = past.findIndex((entry) => !isSame(entry));
+      this.#entries = past.slice(0, same < 0 ? past.length : same);
+      if (same < 0) this.#later = content.entries.slice(past.length);
+      else this.#rehash();
+    } catch (error) {
+      log.warn({ err: error }, `${FILE} cannot be used; every session is scored`);
+    }
+  }
+
+  /** Forgets the instant at which the records turned out to be others. */
+  #rehash(): void {
+    this.#dataHash = new DataHash(this.#options.market);
+    for (const { at } of this.#entries) this.#dataHash.advance(at);
+  }
+
+  newest(assetClass: AssetClass, before: number): KeptSignals | undefined {
+    const entry = this.#entries.findLast(
+      ({ at, classes }) => at < before && classes.some((one) => one.assetClass === assetClass),
+    );
+    const found = entry?.classes.find((one) => one.assetClass === assetClass);
+    return entry && found && { assetClass, at: entry.at, signals: new Map(found.signals) };
+  }
+
+  keep(signals: KeptSignals): void {
+    if (signals.at > (this.#entries.at(-1)?.at ?? 0)) this.#fresh.push(signals);
+  }
+
+  /** Writes what was kept since the last call, in steps between which the event loop runs. */
+  async write(): Promise<void> {
+    const { method, log } = this.#options;
+    const fresh = Map.groupBy(this.#fresh, ({ at }) => at);
+    this.#fresh = [];
+    if (fresh.size === 0) return;
+    try {
+      for (const at of [...fresh.keys()].sort((a, b) => a - b)) {
+        const classes = (fresh.get(at) ?? []).map(({ assetClass, signals }) => ({
+          assetClass,
+          signals: [...signals],
+        }));
+        const entry = { at, dataHash: this.#dataHash.advance(at), classes };
+        this.#entries.push(entry);
+        const later = this.#later.findIndex((one) => isDeepStrictEqual(one, entry));
+        this.#later = later < 0 ? [] : this.#later.slice(later + 1);
+        await setImmediate();
+      }
+      await this.#file.write({ method, entries: [...this.#entries, ...this.#later] });
+    } catch (error) {
+      log.warn({ err: error }, `${FILE} cannot be written; the next start scores every session`);
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import { createHash } from "node:crypto";
+import type { Market } from "../market/market.ts";
+import { countKnown } from "../market/point-in-time.ts";
+import { FEEDS, type Feed, type InstrumentRecords } from "../market/records.ts";
+
+/** What is hashed of a record: numbers, then texts. `null` and what is absent are NaN and "". */
+const COLUMNS: Readonly<Record<Feed, readonly [readonly string[], readonly string[]]>> = {
+  bars: [
+    ["availableAt", "open", "high", "low", "close", "volume", "dividend", "split"],
+    ["session"],
+  ],
+  fundamentals: [["availableAt", "periodEnd", "value"], ["metric"]],
+  mentions: [
+    ["availableAt", "followers", "accountAgeDays", "symbolCount"],
+    ["id", "text", "author", "stance"],
+  ],
+  prints: [
+    ["availableAt", "tradedAt", "price", "sizeShares", "bid", "ask", "canceled", "signable"],
+    ["id", "session", "venue", "conditions"],
+  ],
+  shortVolumes: [["availableAt", "shortShares", "totalShares"], ["session"]],
+  weeklyVolumes: [["availableAt", "atsShares", "otcShares"], ["weekStart"]],
+  onChain: [["availableAt", "mvrv", "nvt", "marketCapUsd"], ["session"]],
+};
+
+/**
+ * SHA-256 of everything that a market knew at some instants, one after another: identities, records
+ * and the sessions of the calendar. What becomes known later changes nothing of it, so that a folder
+ * that has grown has the same hashes as before.
+ */
+export class DataHash {
+  readonly #market: Market;
+  readonly #hash = createHash("sha256");
+  #until = Number.NEGATIVE_INFINITY;
+
+  constructor(market: Market) {
+    this.#market = market;
+  }
+
+  /**
+   * Takes in what became known up to an instant (Unix milliseconds, never falling).
+   *
+   * @returns The hash in hexadecimal; it depends on the instants so far.
+   */
+  advance(at: number): string {
+    const span = { after: this.#until, until: at };
+    for (const records of this.#market.recordsUntil(at)) this.#add(records, span);
+    if (Number.isFinite(span.after)) {
+      const closes = this.#market.barsDue?.(span.after, at, "stock") ?? [];
+      this.#hash.update(Float64Array.from(closes));
+    }
+    this.#until = at;
+    return this.#hash.copy().digest("hex");
+  }
+
+  #add(
+    records: InstrumentRecords,
+    { after, until }: { readonly after: number; readonly until: number },
+  ): void {
+    const { symbol, assetClass, sector } = records.instrument;
+    for (const feed of FEEDS) {
+      const list = records[feed];
+      if (list === undefined) continue;
+      const from = Number.isFinite(after) ? countKnown(list, after) : 0;
+      const fresh = list.slice(from, countKnown(list, until)) as readonly object[];
+      if (fresh.length === 0) continue;
+      this.#hash.update(JSON.stringify([symbol, assetClass, sector, feed, fresh.length]));
+      this.#addRecords(fresh as readonly Readonly<Record<string, unknown>>[], COLUMNS[feed]);
+    }
+  }
+
+  #addRecords(
+    records: readonly Readonly<Record<string, unknown>>[],
+    [numbers, texts]: (typeof COLUMNS)[Feed],
+  ): void {
+    const values = new Float64Array(records.length * numbers.length);
+    const words: unknown[] = [];
+    let next = 0;
+    for (const record of records) {
+      for (const name of numbers) values[next++] = Number(record[name] ?? Number.NaN);
+      for (const name of texts) words.push(record[name] ?? "");
+    }
+    this.#hash.update(values).update(JSON.stringify(words));
+  }
+}

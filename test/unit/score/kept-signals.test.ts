@@ -1,0 +1,169 @@
+// @module-tag full
+
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import { describe, expect, it } from "vitest";
+import { KeptSignalsFile } from "../../../src/ingest/kept-signals.ts";
+import type { Market } from "../../../src/market/market.ts";
+import type { KeptSignals, SignalKeeper } from "../../../src/score/kept-signals.ts";
+import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
+import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
+import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
+import { atFileEnd } from "../../support/file-end.ts";
+import { withoutFuture } from "./markets.ts";
+
+const DAY_MS = 60_000;
+/** Sandbox years have 252 days; their records begin four years before. */
+const YEAR_DAYS = 252;
+const END = (Math.floor(Date.UTC(2026, 10, 21) / DAY_MS / YEAR_DAYS) + 1) * YEAR_DAYS - 1;
+/** What is served moves forward every 100 days. */
+const STEP_DAYS = 100;
+const FIRST = END - 600;
+
+const records = createSandbox({ seed: 11, sessionSeconds: 60 })
+  .recordsUntil(END * DAY_MS)
+  .map((one) => withoutFuture(one, END * DAY_MS));
+
+/** Recorded history: the simulated records of four years, all of which are scored. */
+const market: Market = {
+  ...createSandbox({ seed: 11, sessionSeconds: 60 }),
+  mode: "files",
+  recordsUntil: () => records,
+  scoredFrom: () => (FIRST - 200) * DAY_MS,
+  servedFrom: (at) => (Math.floor(at / DAY_MS / STEP_DAYS) - 1) * STEP_DAYS * DAY_MS,
+};
+
+/** The same history that ends at a day. */
+const endingAt = (day: number): Market => {
+  const known = records.map((one) => withoutFuture(one, day * DAY_MS));
+  return { ...market, recordsUntil: () => known };
+};
+
+/** Everything that can be asked of an engine that has reached some days in turn. */
+function served(one: Market, days: readonly number[], keeper?: SignalKeeper) {
+  const archive = createSnapshotArchive();
+  const engine = new ScoringEngine(one, archive, undefined, keeper);
+  for (const day of days) engine.refresh(day * DAY_MS);
+  return archive.allNewest().map((newest) => ({
+    newest: JSON.parse(JSON.stringify({ ...newest, tables: undefined })),
+    history: [...archive.history(newest.instrument.symbol, 0, END * DAY_MS)].map((record) => ({
+      ...record,
+      tables: null,
+      factors: null,
+    })),
+  }));
+}
+
+function memoryKeeper(): SignalKeeper & { readonly kept: KeptSignals[] } {
+  const kept: KeptSignals[] = [];
+  return {
+    kept,
+    keep: (signals) => void kept.push(signals),
+    newest: (assetClass, before) =>
+      kept.findLast((one) => one.assetClass === assetClass && one.at < before),
+  };
+}
+
+/** Deterministic days after the first: a linear congruential generator. */
+function drawDays(count: number): readonly number[] {
+  let state = 20_261_121;
+  return Array.from({ length: count }, () => {
+    state = (state * 1_664_525 + 1_013_904_223) >>> 0;
+    return FIRST + Math.floor((state / 2 ** 32) * (END - FIRST));
+  });
+}
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "kept-signals-"));
+  atFileEnd(() => rm(path, { recursive: true }));
+  return path;
+}
+
+const warnings: string[] = [];
+const log = pino({ level: "warn" }, { write: (line) => warnings.push(line) });
+
+const fileIn = (path: string, one: Market = market, method = "1") =>
+  new KeptSignalsFile({ market: one, folder: path, key: new Uint8Array(32), method, log });
+
+describe("signals that are carried", () => {
+  const keeper = memoryKeeper();
+  served(market, [END], keeper);
+
+  it("are kept at the last close before what is served moves forward", () => {
+    expect(keeper.kept.length).toBeGreaterThan(10);
+    for (const { at } of keeper.kept) {
+      expect(market.servedFrom(at + DAY_MS)).toBeGreaterThan(market.servedFrom(at));
+    }
+  });
+
+  it.each(drawDays(20))("are the same in a process that starts on day %i", (day) => {
+    const whole = served(market, [day]);
+    expect(whole.length).toBeGreaterThan(30);
+    expect(served(market, [day], keeper)).toEqual(whole);
+  });
+
+  it("are the same in a process that runs on", () => {
+    const days = Array.from({ length: 24 }, (_, step) => END - 23 * 13 + 13 * step);
+    expect(served(market, days)).toEqual(served(market, [END], keeper));
+  });
+
+  it.each([400, 200, 37])("are the same where history ends %i days earlier", (days) => {
+    const end = END - days;
+    expect(served(endingAt(end), [end])).toEqual(served(market, [end], keeper));
+  });
+});
+
+describe("the file of kept signals", () => {
+  const before = market.servedFrom(END * DAY_MS);
+
+  async function written(path: string, one = market, day = END) {
+    const file = fileIn(path, one);
+    await file.read(one.servedFrom(day * DAY_MS));
+    const result = served(one, [day], file);
+    await file.write();
+    return result;
+  }
+  async function newestIn(path: string, one?: Market, method?: string) {
+    const file = fileIn(path, one, method);
+    await file.read(before);
+    return file.newest("stock", before);
+  }
+
+  it("gives a later start the signals of an earlier one, whatever the history's length", async () => {
+    const path = await folder();
+    const whole = await written(path, endingAt(END - 90), END - 90);
+    expect(await newestIn(path)).toBeDefined();
+    expect(await written(path, endingAt(END - 90), END - 90)).toEqual(whole);
+    expect(await written(path)).toEqual(served(market, [END]));
+    const content = await readFile(join(path, "kept-signals.json"), "utf8");
+    // A start that looks back less far loses none of the later ones.
+    await written(path, endingAt(END - 250), END - 250);
+    expect(await readFile(join(path, "kept-signals.json"), "utf8")).toBe(content);
+  });
+
+  it("is not used for other records, another method or after a change", async () => {
+    const path = await folder();
+    await written(path);
+    const { at } = (await newestIn(path)) ?? { at: 0 };
+    expect(at).toBeGreaterThan(0);
+    const changed = records.map((one, index) =>
+      index === 3
+        ? {
+            ...one,
+            bars: [...one.bars].map((bar) =>
+              bar.availableAt === at - 300 * DAY_MS ? { ...bar, volume: bar.volume + 1 } : bar,
+            ),
+          }
+        : one,
+    );
+    const other = await newestIn(path, { ...market, recordsUntil: () => changed });
+    expect(other?.at ?? 0).toBeLessThan(at - 300 * DAY_MS);
+    expect(await newestIn(path, market, "2")).toBeUndefined();
+    const name = join(path, "kept-signals.json");
+    await writeFile(name, (await readFile(name, "utf8")).replace("LONG", "WAIT"));
+    expect(await newestIn(path)).toBeUndefined();
+    expect(warnings.join()).toContain("was changed since");
+  });
+});

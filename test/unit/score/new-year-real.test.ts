@@ -1,0 +1,66 @@
+// @module-tag nightly
+
+import { describe, expect, it } from "vitest";
+import { LEXICON_READER } from "../../../src/ingest/sentiment-model.ts";
+import { newYorkInstant } from "../../../src/market/new-york.ts";
+import type { KeptSignals, SignalKeeper } from "../../../src/score/kept-signals.ts";
+import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
+import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
+import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
+import { sharedFolder } from "../../support/shared.ts";
+
+const { path, isMissing } = sharedFolder("market", "signals on both sides of New Year");
+
+const TIMEOUT_MS = 600_000;
+const YEARS = [2016, 2017, 2018, 2019, 2020, 2021, 2022];
+
+const newYear = (year: number): number => newYorkInstant(`${year}-01-01`, "00:00");
+
+/** Texts are read once, however often the market is scored. */
+const polarities = new Map<string, number>();
+function polarityOf(text: string): number {
+  const known = polarities.get(text) ?? LEXICON_READER.polarityOf(text);
+  polarities.set(text, known);
+  return known;
+}
+
+describe.skipIf(isMissing)("real history", { timeout: TIMEOUT_MS }, async () => {
+  if (isMissing) return;
+  const market = await readMarketFolder(path);
+  const kept: KeptSignals[] = [];
+  const keeper: SignalKeeper = {
+    keep: (signals) => void kept.push(signals),
+    newest: (assetClass, before) =>
+      kept.findLast((one) => one.assetClass === assetClass && one.at < before),
+  };
+
+  /** What is served of a year at an instant: every session of every instrument. */
+  function servedOf(year: number, at: number, use?: SignalKeeper): ReadonlyMap<string, string> {
+    const archive = createSnapshotArchive();
+    new ScoringEngine(market, archive, polarityOf, use).refresh(at);
+    const records = archive.allNewest().flatMap(({ instrument: { symbol } }) =>
+      [...archive.history(symbol, newYear(year), newYear(year + 1) - 1)].map((record) => {
+        const text = JSON.stringify({ ...record, tables: null, factors: null });
+        return [`${symbol} ${record.at}`, text] as const;
+      }),
+    );
+    return new Map(records);
+  }
+
+  it("is scored from its first session on", () => {
+    const last = newYear(2024) + 1;
+    const whole = servedOf(2023, last, keeper);
+    expect(whole.size).toBeGreaterThan(50_000);
+    // A walk that carries on from kept signals is equal to the one from the first session.
+    expect(servedOf(2023, last, keeper)).toEqual(whole);
+  });
+
+  it.each(YEARS)("has the same signals of %i whichever side of New Year it is asked on", (year) => {
+    const before = servedOf(year, newYear(year + 1) - 1, keeper);
+    const after = servedOf(year, newYear(year + 1) + 1, keeper);
+    expect(before.size).toBeGreaterThan(50_000);
+    const others = [...before].filter(([id, record]) => after.get(id) !== record);
+    expect(others).toEqual([]);
+    expect(after.size).toBe(before.size);
+  });
+});
