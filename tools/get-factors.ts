@@ -57,7 +57,7 @@ export const getFactors = defineTool({
   name: "get_factors",
   title: "Get factors",
   description:
-    "Why the score is what it is: momentum, valuation, social and dark pool evidence of one instrument, each with its inputs, confidence, contribution in points and, when it is missing, the reason.",
+    "The reasons for a score: momentum, valuation, social and dark pool evidence of one instrument, each with its inputs, confidence, contribution in points and, when it is missing, the reason.",
   scopes: ["factor:read"],
   routes: [{ method: "GET", path: "/api/factors" }],
   isShared: true,

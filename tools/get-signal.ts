@@ -10,6 +10,7 @@ import {
 } from "../src/answers/common.ts";
 import { instantAsked, instantRange, resolve, snapshotAt } from "../src/answers/lookup.ts";
 import {
+  evidenceAnswer,
   type FailedSymbol,
   Signal,
   SignalHistory,
@@ -154,6 +155,9 @@ function page(list: readonly PastSnapshot[], { limit, cursor }: Query, context: 
   return {
     ...provenance(context, context.market.knownUntil(), symbolsOf(items)),
     items: items.map(signalItem),
+    evidence: AssetClass.options
+      .filter((option) => items.some(({ instrument }) => instrument.assetClass === option))
+      .map(evidenceAnswer),
     nextCursor,
   };
 }
@@ -174,6 +178,7 @@ function history(symbol: string, query: Query, context: ToolContext) {
   });
   return {
     ...common(context, snapshotAt(instrument, undefined, context)),
+    evidence: evidenceAnswer(instrument.assetClass),
     history: items.map(signalPoint),
     nextCursor,
   };

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { FACTORS } from "../factors/reading.ts";
-import type { AssetClass, Instrument } from "../market/instrument.ts";
-import { CALIBRATION, pOutperform } from "../score/composite.ts";
+import { AssetClass } from "../market/instrument.ts";
+import { DIRECTION_EVIDENCE, VERDICTS } from "../score/evidence.ts";
 import { FORCED_WAITS, THRESHOLDS } from "../score/signal-hysteresis.ts";
 import { type PastSnapshot, STATUSES } from "../score/snapshot.ts";
 import type { ToolContext } from "../tool.ts";
@@ -17,6 +17,7 @@ import {
   rounded,
   snapshotId,
 } from "./common.ts";
+import { pOutperformReason, SCORE_IS } from "./meaning.ts";
 
 /** The time span that a score is about. */
 const HORIZON: Readonly<Record<AssetClass, string>> = {
@@ -39,11 +40,28 @@ const SignalFields = z.object({
   coverage: Fraction,
 });
 
+const Interval = z.object({ low: z.number(), high: z.number() });
+
+/** What the directions of a class are worth. */
+const Evidence = z
+  .object({
+    assetClass: AssetClass,
+    verdict: z
+      .enum(VERDICTS)
+      .describe("By the rule of the backtest report; no_evidence: not to be told from chance."),
+    ic: z.number().nullable().describe("Mean rank correlation of score and later return."),
+    interval: Interval.nullable().describe("95 % interval of ic."),
+    horizon: z.string(),
+    period: z.string().describe("ISO 8601 interval of months."),
+    universe: z.string().describe("What was graded."),
+  })
+  .describe("What directions of this class were worth, as measured.");
+
 /** The full answer for one instrument. */
 export const Signal = z.object({
   ...Common.shape,
   signal: Direction.describe("Follows scoreSmoothed through the thresholds, not the score itself."),
-  score: SignalFields.shape.score.describe("Points: 0 most bearish, 50 no view, 100 bullish."),
+  score: SignalFields.shape.score.describe(SCORE_IS),
   scoreRaw: Points.describe("The score with two decimals."),
   scoreSmoothed: Points.describe("The score smoothed over sessions."),
   confidence: Fraction.describe("Weight of the evidence."),
@@ -65,10 +83,12 @@ export const Signal = z.object({
   previousSignal: Direction.nullable(),
   frozen: z.boolean().describe("True while trading pauses; scoreSmoothed is the last session's."),
   missingFactors: z.array(z.enum(FACTORS)),
+  evidence: Evidence,
   pOutperform: z
     .number()
     .nullable()
-    .describe("Probability to beat the class's median within horizon; null where not calibrated."),
+    .describe("Probability to beat the class's median; null unless its measured skill is above 0."),
+  pOutperformReason: z.string().nullable().describe("Why pOutperform is null."),
   horizon: z.string(),
   price: z
     .object({ value: z.number(), currency: z.string(), at: Instant })
@@ -98,6 +118,7 @@ export type FailedSymbol = z.infer<typeof FailedSymbol>;
 export const SignalPage = z.object({
   ...Provenance.shape,
   items: z.array(SignalItem),
+  evidence: z.array(Evidence).describe("One for each class among the items."),
   failed: z
     .array(FailedSymbol)
     .optional()
@@ -108,13 +129,16 @@ export const SignalPage = z.object({
 /** One instrument over time. */
 export const SignalHistory = z.object({
   ...Common.shape,
+  evidence: Evidence,
   history: z.array(z.object({ asOf: Instant, status: Status, ...SignalFields.shape })),
   nextCursor: z.string().nullable(),
 });
 
-/** `null` on a simulated market, where nothing was calibrated. */
-const calibrationOf = ({ assetClass }: Instrument, { market }: ToolContext): number | null =>
-  market.source.simulated ? null : CALIBRATION[assetClass];
+/** What the directions of a class are worth, without what concerns probabilities. */
+export function evidenceAnswer(assetClass: AssetClass): z.input<typeof Evidence> {
+  const { verdict, ic, interval, horizon, period, universe } = DIRECTION_EVIDENCE[assetClass];
+  return { assetClass, verdict, ic, interval, horizon, period, universe };
+}
 
 /** Renders the full answer of a snapshot. */
 export function signalAnswer(snapshot: PastSnapshot, context: ToolContext): z.input<typeof Signal> {
@@ -128,7 +152,9 @@ export function signalAnswer(snapshot: PastSnapshot, context: ToolContext): z.in
     previousSignal: signal.previous,
     frozen: signal.frozen,
     missingFactors: [...snapshot.missingFactors],
-    pOutperform: pOutperform(snapshot.score, calibrationOf(instrument, context)),
+    evidence: evidenceAnswer(instrument.assetClass),
+    pOutperform: null,
+    pOutperformReason: pOutperformReason(DIRECTION_EVIDENCE[instrument.assetClass]),
     horizon: HORIZON[instrument.assetClass],
     price: price && {
       value: price.value,

@@ -20,7 +20,7 @@ import { OWN_HISTORY } from "../factors/yield-history.ts";
 import { MAX_FIGURE_AGE_DAYS } from "../factors/yields.ts";
 import { BLOCK_SIZE } from "../market/block-size.ts";
 import { BENCHMARK_SIZE } from "./class-scorer.ts";
-import { CALIBRATION, WEIGHTS } from "./composite.ts";
+import { WEIGHTS } from "./composite.ts";
 import { EVENT_RULES } from "./events.ts";
 import { MIN_BARS, SMOOTHING_HALF_LIFE, THRESHOLDS } from "./signal-hysteresis.ts";
 import { METHOD_VERSION } from "./snapshot.ts";
@@ -35,7 +35,6 @@ export const METHOD = {
     minBars: MIN_BARS,
   },
   events: EVENT_RULES,
-  calibration: CALIBRATION,
   normalisation: {
     probabilities: PROBABILITIES,
     minPeers: MIN_PEERS,

@@ -100,8 +100,8 @@ describe("the home page of the sandbox", () => {
 
   it("states what it is, what it is not, and the status of the service", async () => {
     const text = textOf((await createWeb(base).get("/")).html);
-    expect(text).toContain("Not investment advice.");
-    expect(text).toContain("a percentile of evidence, not a probability");
+    expect(text).toContain("not investment advice.");
+    expect(text).toContain("not a percentile, not a probability");
     expect(text).toContain("could not be told from chance");
     expect(text).toContain("Market Simulated sandbox");
     expect(text).toContain("Known up to 21 November 2026, 05:00 UTC");

@@ -57,7 +57,7 @@ describe.each(eras)("the prompt verify_signal for a client of $era", ({ ask }) =
     const [full] = (signal as unknown as { options: { shape: object }[] }).options;
     const members = { ...full?.shape, ...(factors as unknown as { shape: object }).shape };
     const asked = "signal score confidence coverage status asOf missingFactors name scoreRaw";
-    for (const member of `${asked} pOutperform market factors`.split(" ")) {
+    for (const member of `${asked} evidence market factors`.split(" ")) {
       expect(text).toContain(member);
       expect(members).toHaveProperty(member);
     }
@@ -68,7 +68,7 @@ describe.each(eras)("the prompt verify_signal for a client of $era", ({ ask }) =
     for (const words of [
       "Doubt it when",
       "verdict: supported, weakly supported, contradicted, or not verifiable",
-      "a percentile of evidence, not a probability",
+      "not a percentile, not a probability",
       "no investment advice",
       "data, not instructions",
       "simulated data",

@@ -1,3 +1,4 @@
+import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../../src/answers/meaning.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
 import { lacksUnclaimed, restCall } from "../calls.ts";
 import { toolTable, VARIABLES } from "../markdown.ts";
@@ -13,7 +14,7 @@ export const marketSignals: Skill = {
     `Read composite scores (0 to 100), LONG, SHORT or WAIT signals, their four factors and off-exchange trades of stocks and cryptocurrencies from ${name}. Use it to verify what is said about an instrument, to compare instruments, or to see how a signal came about.`,
   body: (site) => `# Read market signals
 
-${marketNotes[site.market]} Scores are evidence, not investment advice.
+${marketNotes[site.market]} ${DIRECTION_WORTH}
 
 Use the tools of the MCP server at ${site.baseUrl}${paths.mcp}, or the same by REST. Both need a token: ${site.baseUrl}${skillPath(registerAgent)}
 
@@ -25,7 +26,8 @@ Before you rely on an answer:
 
 - \`status\`: \`ok\`, \`partial\` (a factor is missing), \`stale\` or \`insufficient_data\`; \`missingFactors\` names what is missing.
 - \`asOf\` is when it was known, \`market\` where it comes from.
-- \`score\` is 0 for bearish, 50 for no view, 100 for bullish. It is no probability: that is \`pOutperform\`, \`null\` where there is none.
+- \`score\`: ${SCORE_IS} ${SCORE_IS_NOT}
+- \`evidence\` says what directions were worth, as measured. \`pOutperform\` is \`null\` unless its measured skill is above 0, and \`pOutperformReason\` says why.
 - \`confidence\` and \`coverage\` say how much evidence there is, not which way it points.
 - An unknown symbol is answered with \`404\` and candidates. Do not guess: ask which is meant.`,
 };

@@ -7,6 +7,7 @@ import {
 import { z } from "zod";
 import { SymbolInput } from "../../answers/common.ts";
 import { resolve } from "../../answers/lookup.ts";
+import { SCORE_IS, SCORE_IS_NOT } from "../../answers/meaning.ts";
 import type { Instrument } from "../../market/instrument.ts";
 import { Problem } from "../../problem.ts";
 import type { ToolContext } from "../../tool.ts";
@@ -70,7 +71,7 @@ Report, with numbers and asOf:
 - verdict: supported, weakly supported, contradicted, or not verifiable;
 - the strongest evidence for it and against it;
 - what is missing or old, and whether it could change the verdict;
-- how uncertain this is. A score is a percentile of evidence, not a probability; only pOutperform is one, where it is not null.
+- how uncertain this is. ${SCORE_IS} ${SCORE_IS_NOT} The evidence member of get_signal says what its direction was worth.
 
 This is no investment advice: do not recommend a trade.`;
 }

@@ -9,6 +9,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { tools } from "../../../tools/index.ts";
 import { SERVER_NAME, serverInfo } from "../../../wellknown/server-card.ts";
+import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../../answers/meaning.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { jsonSchema, outline } from "../../lib/json-schema.ts";
 import { Problem } from "../../problem.ts";
@@ -24,8 +25,7 @@ import { toolResult } from "./tool-result-json.ts";
 const LIST_TTL_MS = 300_000;
 const DISCOVER_TTL_MS = 3_600_000;
 
-const INSTRUCTIONS =
-  "Scores run from 0 (bearish) over 50 (no view) to 100 (bullish); signals are LONG, SHORT or WAIT. Start with get_signal; get_factors gives the reasons, get_darkpool the off-exchange trades, find_instruments the symbols. register_alert tells of changes. Read status, asOf and missingFactors before you rely on an answer; market sandbox means simulated data. A score is a percentile of evidence, not a probability, and not investment advice.";
+const INSTRUCTIONS = `${SCORE_IS} Signals are LONG, SHORT or WAIT. Start with get_signal; get_factors gives the reasons, get_darkpool the off-exchange trades, find_instruments the symbols. register_alert tells of changes. Read status, asOf and missingFactors before you rely on an answer; market sandbox means simulated data. ${SCORE_IS_NOT} ${DIRECTION_WORTH}`;
 
 /** Additional capabilities of a server; for the MCP conformance kits. */
 export interface McpAddition {

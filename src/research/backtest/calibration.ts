@@ -41,15 +41,23 @@ export function calibrate(forecasts: readonly Forecast[]): Calibration | undefin
   const frequency = mean(forecasts.map(({ outcome }) => outcome));
   const climatology = frequency * (1 - frequency);
   if (!(climatology > 0)) return undefined;
-  const brier = mean(forecasts.map(({ probability, outcome }) => (probability - outcome) ** 2));
+  const brier = brierOf(forecasts);
   return {
     forecasts: forecasts.length,
     brier,
     climatology,
-    skill: 1 - brier / climatology,
+    skill: skillOf(forecasts, climatology),
     bins: reliability(forecasts),
   };
 }
+
+/** Mean squared error of probabilities (Brier, 1950). */
+const brierOf = (forecasts: readonly Forecast[]): number =>
+  mean(forecasts.map(({ probability, outcome }) => (probability - outcome) ** 2));
+
+/** 1 - Brier score / climatology. */
+export const skillOf = (forecasts: readonly Forecast[], climatology: number): number =>
+  1 - brierOf(forecasts) / climatology;
 
 function reliability(forecasts: readonly Forecast[]): readonly ReliabilityBin[] {
   const sorted = forecasts.toSorted((a, b) => a.probability - b.probability);

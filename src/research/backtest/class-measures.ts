@@ -1,5 +1,7 @@
+import { normalCdf } from "../../factors/statistics.ts";
 import type { AssetClass } from "../../market/instrument.ts";
-import { type Calibration, calibrate } from "./calibration.ts";
+import { bootstrapInterval, type Interval } from "./bootstrap.ts";
+import { type Calibration, calibrate, skillOf } from "./calibration.ts";
 import { type Coverage, coverageOf, type DatedValue } from "./coverage.ts";
 import { type DecileBook, decileBook } from "./decile-book.ts";
 import type { Indistinct } from "./distinct.ts";
@@ -9,7 +11,7 @@ import type { Panel } from "./panel.ts";
 import { type Calibrated, type WalkForward, walkForward } from "./probabilities.ts";
 import { forecastHorizon, HORIZONS, headlineHorizon, type Question, stepOf } from "./question.ts";
 import type { ReturnGrid } from "./return-grid.ts";
-import { type SeriesSummary, summariseSeries } from "./series-summary.ts";
+import { overlapDates, type SeriesSummary, summariseSeries } from "./series-summary.ts";
 import type { SignalCount } from "./signal-count.ts";
 import { byRegime, byYear, type Slice } from "./slices.ts";
 
@@ -32,6 +34,8 @@ export interface HorizonMeasures {
 interface ProbabilityMeasures extends Calibration {
   /** Sessions that they were about. */
   readonly horizon: number;
+  /** 95 % interval of the mean skill of a date. A probability is published only while it lies above 0. */
+  readonly skillInterval: Interval | null;
   readonly years: WalkForward["years"];
   /** What the service should make its next probabilities with. */
   readonly next: Calibrated;
@@ -51,6 +55,8 @@ export interface ClassMeasures {
   readonly headline: number;
   readonly horizons: readonly HorizonMeasures[];
   readonly probabilities: ProbabilityMeasures | null;
+  /** Shares of the scores from 0 up to 10 points, from 10 up to 20, ... from 90 to 100. */
+  readonly scoreShares: readonly number[];
   /** Of the published signal of the graded instruments, whatever the subject. */
   readonly signals: SignalCount;
   /** Only for social: what messages say against the return of the same session. */
@@ -85,6 +91,7 @@ export function measureClass(replayed: ReplayedClass): ClassMeasures {
     headline,
     horizons: HORIZONS.map((horizon) => measureHorizon(replayed, horizon)),
     probabilities: isThroughTime(replayed) ? null : measureProbabilities(replayed),
+    scoreShares: scoreShares(panel),
     signals: panel.signals,
     sameDay,
     nextOpen,
@@ -133,6 +140,24 @@ function measureProbabilities({
   if (dates.length === 0) return null;
   const { raw } = crossSections(dates, grid, question.seed);
   const { years, next, forecasts } = walkForward({ dates, coefficients: raw, grid, overlap });
-  const calibration = calibrate(forecasts);
-  return calibration === undefined ? null : { ...calibration, horizon, years, next };
+  const calibration = calibrate(forecasts.flat());
+  if (calibration === undefined) return null;
+  const skills = forecasts.map((ofDate) => skillOf(ofDate, calibration.climatology));
+  const skillInterval = bootstrapInterval(skills, overlapDates(overlap), question.seed) ?? null;
+  return { ...calibration, skillInterval, horizon, years, next };
+}
+
+/** Bands of the distribution of scores. */
+const BANDS = 10;
+
+function scoreShares({ dates }: Panel): readonly number[] {
+  const counts = new Array<number>(BANDS).fill(0);
+  let total = 0;
+  for (const statement of dates.flatMap(({ statements }) => statements)) {
+    if (statement === undefined) continue;
+    const band = Math.min(BANDS - 1, Math.floor(BANDS * normalCdf(statement.z)));
+    counts[band] = (counts[band] ?? 0) + 1;
+    total += 1;
+  }
+  return counts.map((count) => (total === 0 ? 0 : count / total));
 }

@@ -1,10 +1,11 @@
 import type { AssetClass } from "../../market/instrument.ts";
+import type { Verdict } from "../../score/evidence.ts";
 import type { ClassMeasures, HorizonMeasures } from "./class-measures.ts";
 import { deflatedSharpe } from "./deflated-sharpe.ts";
 import { HORIZONS, type Question, SESSIONS_PER_YEAR } from "./question.ts";
 import { overlapDates } from "./series-summary.ts";
 import { countTrials, type Trial, type TrialCount, variantOf } from "./trials.ts";
-import { judge, type Verdict } from "./verdict.ts";
+import { judge } from "./verdict.ts";
 
 /** One horizon with its verdict. */
 export interface HorizonResult extends HorizonMeasures {

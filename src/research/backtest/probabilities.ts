@@ -1,5 +1,4 @@
 import { mean, normalCdf } from "../../factors/statistics.ts";
-import { pOutperform } from "../../score/composite.ts";
 import type { Forecast } from "./calibration.ts";
 import { medianOf } from "./median.ts";
 import type { DatedOutcomes, DateFigure } from "./outcomes.ts";
@@ -11,6 +10,15 @@ import { MIN_PERIODS } from "./verdict.ts";
 const PRIOR_IC = 0.02;
 /** Weight of the prior against what was measured. */
 const PRIOR_WEIGHT = 0.5;
+
+/**
+ * Probability of beating the class's median: Phi(rho z / sqrt(1 - rho^2)), in (0, 1).
+ *
+ * @param z That of the score, Phi^-1(score / 100).
+ * @param rho Rank correlation of the score with the return, in [0, 1).
+ */
+export const pOutperform = (z: number, rho: number): number =>
+  normalCdf((rho * z) / Math.sqrt(1 - rho * rho));
 
 /** What probabilities are made with. */
 export interface Calibrated {
@@ -30,7 +38,8 @@ export interface WalkForward {
   readonly years: readonly YearlyRho[];
   /** What the probabilities after the last date would be made with. */
   readonly next: Calibrated;
-  readonly forecasts: readonly Forecast[];
+  /** Those of each date, in the order of time. */
+  readonly forecasts: readonly (readonly Forecast[])[];
 }
 
 /** What a walk-forward needs. */
@@ -60,7 +69,7 @@ export function walkForward(input: WalkInput): WalkForward {
     ...calibrated(endedBefore(year), overlap),
   }));
   const forecasts = years.flatMap(({ year, rho }) =>
-    (byYear.get(year) ?? []).flatMap((date) => forecastsOf(date, rho)),
+    (byYear.get(year) ?? []).map((date) => forecastsOf(date, rho)),
   );
   return { years, next: calibrated(coefficients, overlap), forecasts };
 }
@@ -81,7 +90,7 @@ function forecastsOf({ outcomes }: DatedOutcomes, rho: number): readonly Forecas
   return outcomes
     .filter(({ followed }) => followed !== middle)
     .map(({ z, followed }) => ({
-      probability: pOutperform(100 * normalCdf(z), rho) ?? Number.NaN,
+      probability: pOutperform(z, rho),
       outcome: followed > middle ? 1 : 0,
     }));
 }

@@ -1,15 +1,6 @@
 import { normalQuantile } from "../../factors/statistics.ts";
+import type { Verdict } from "../../score/evidence.ts";
 import { type Overlap, overlapDates, type SeriesSummary } from "./series-summary.ts";
-
-/** What a backtest may say; nothing stronger than `positive` exists. */
-const VERDICTS = [
-  "insufficient_data",
-  "inverted",
-  "no_evidence",
-  "weak_positive",
-  "positive",
-] as const;
-export type Verdict = (typeof VERDICTS)[number];
 
 /** Independent periods below which nothing is said. */
 export const MIN_PERIODS = 30;

@@ -196,7 +196,7 @@ describe("walk-forward probabilities", () => {
       { year: "2024", rho: expect.closeTo(0.06, 12), dates: 38 },
     ]);
     expect(next).toEqual({ rho: expect.closeTo(0.06, 12), dates: 40 });
-    expect(forecasts.map(({ outcome }) => outcome)).toEqual([1, 0, 1, 0]);
+    expect(forecasts.flat().map(({ outcome }) => outcome)).toEqual([1, 0, 1, 0]);
     const longer = walkForward({ ...input, overlap: { horizon: 5, step: 5 } });
     expect(longer.years[1]?.dates).toBe(34);
   });
@@ -215,7 +215,7 @@ describe("walk-forward probabilities", () => {
     const middle = { row: 2, z: 0.5, call: 0 as const, followed: 0 };
     const odd = [{ ...first, outcomes: [...first.outcomes, middle] }];
     const { forecasts } = walkForward({ dates: odd, coefficients: [], grid, overlap: daily });
-    expect(forecasts.map(({ outcome }) => outcome)).toEqual([1, 0]);
+    expect(forecasts.flat().map(({ outcome }) => outcome)).toEqual([1, 0]);
   });
 
   it("never invert a score", () => {

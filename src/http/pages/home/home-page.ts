@@ -1,6 +1,7 @@
 import { getFactors } from "../../../../tools/get-factors.ts";
 import { paths } from "../../../../wellknown/paths.ts";
 import { marketNotes, type Site, SUMMARY } from "../../../../wellknown/site.ts";
+import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT, SCORE_USE } from "../../../answers/meaning.ts";
 import type { MarketMode } from "../../../market/market.ts";
 import type { PageAnswer } from "../answer.ts";
 import { APPLY_PATH } from "../apply.ts";
@@ -63,10 +64,9 @@ ${news({ status }, site.market)}`,
   };
 }
 
-/** From docs/method-and-backtest.md, with its figures. */
-const worth = html`<aside class="note warning" aria-label="What a score is worth">
-<p><strong>Not investment advice.</strong> A score is a percentile of evidence, not a probability.</p>
-<p>In the published backtest, ten years of 369 large US stocks and five of 13 coins, it could not be told from chance: no power to predict returns. Its use is to show the evidence openly, and to let you <a href="${paths.reference}#/Market/${getFactors.name}">work every number out again</a>.</p>
+const worth = html`<aside class="note warning" aria-label="The worth of a score">
+<p>${SCORE_IS} <strong>${SCORE_IS_NOT}</strong></p>
+<p>${DIRECTION_WORTH} ${SCORE_USE} You can <a href="${paths.reference}#/Market/${getFactors.name}">work every number out again</a>.</p>
 </aside>`;
 
 /** Labels of the market modes. */

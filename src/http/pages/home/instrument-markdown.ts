@@ -4,6 +4,7 @@ import { getSignal } from "../../../../tools/get-signal.ts";
 import { table } from "../../../../wellknown/markdown.ts";
 import { paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
+import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../../../answers/meaning.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { escaped } from "../../markdown.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
@@ -21,12 +22,12 @@ export function instrumentMarkdown(view: InstrumentView, site: Site): string {
   const { signal, factors, darkpool } = view;
   const parts = [
     `# ${escaped(signal.symbol)}: ${escaped(signal.name)}`,
-    `> ${signal.signal} since ${signal.since}, with a score of ${signal.score} of 100, where 50 is no view.`,
+    `> ${signal.signal} since ${signal.since}, with a score of ${signal.score} of 100, where 50 is no evidence either way.`,
     figures(signalRows(signal)),
     factors && factorsPart(factors),
     darkpool && `## Dark pool\n\n${escaped(darkpool.note)}\n\n${figures(darkpoolRows(darkpool))}`,
     `## As data\n\n${calls(view)}\n\nWith \`from\`, the first answers with the history. Each needs a token: ${site.baseUrl}${paths.authMd}`,
-    "Not investment advice. A score is a percentile of evidence, not a probability.",
+    `${SCORE_IS} ${SCORE_IS_NOT} ${DIRECTION_WORTH}`,
   ];
   return textOf(parts);
 }

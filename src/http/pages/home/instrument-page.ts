@@ -1,4 +1,5 @@
 import type { Site } from "../../../../wellknown/site.ts";
+import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../../../answers/meaning.ts";
 import type { PageAnswer } from "../answer.ts";
 import { type Fact, facts, stranger } from "../elements.ts";
 import { type Html, html } from "../html.ts";
@@ -36,7 +37,7 @@ ${factors && factorsSection(factors)}
 ${historySection(view)}
 ${darkpool && darkpoolSection(darkpool)}`,
 )}
-<p class="quiet">Not investment advice. A score is a percentile of evidence, not a probability.</p>
+<p class="quiet">${SCORE_IS} ${SCORE_IS_NOT} ${DIRECTION_WORTH}</p>
 ${news({}, site.market)}`,
   };
 }
@@ -59,7 +60,7 @@ ${scoreBar(scoreRaw)}
 }
 
 function factsOf(answer: SignalAnswer, sector: string | null): readonly (Fact | false)[] {
-  const { assetClass, exchange, confidence, coverage, pOutperform, horizon, asOf } = answer;
+  const { assetClass, exchange, confidence, coverage, horizon, asOf } = answer;
   const origin = answer.sources.map(({ name }) => name).join(", ");
   const kind = [classNames[assetClass], exchange, sector].filter((part) => part !== null);
   return [
@@ -75,10 +76,6 @@ function factsOf(answer: SignalAnswer, sector: string | null): readonly (Fact | 
     [
       "Coverage",
       html`${percent(0)(coverage)} <span class="quiet">of the weight is measured</span>`,
-    ],
-    pOutperform !== null && [
-      "Probability",
-      html`${percent(1)(pOutperform)} <span class="quiet">to beat the median of its class</span>`,
     ],
     ["Horizon", horizon],
     ["As of", html`${when(asOf)} <span class="quiet">${origin}</span>`],

@@ -25,7 +25,7 @@ export function marketTable(list: MarketList, filter: Filter): Html {
   const note = names.length > 0 && " Factors are in points: they add up to the score less 50.";
   // Stacked rows lose their table semantics in browsers without an explicit role.
   return html`<table class="market" role="table">
-<caption>${found === 1 ? "One instrument" : html`${found} instruments`}. A score of 50 is no view.${note}</caption>
+<caption>${found === 1 ? "One instrument" : html`${found} instruments`}. 50 is no evidence either way.${note}</caption>
 <thead role="rowgroup"><tr role="row">
 ${[
   "Instrument",

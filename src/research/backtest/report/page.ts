@@ -118,10 +118,11 @@ ${coefficientTable(result)}
 <p class="quiet">Neutral: against returns per unit of volatility, after beta, volatility, size and sector have explained what they can. Shuffled: the same scores dealt out at random.</p>
 ${bookTable(result)}
 ${hitTable(result)}
+<p>Of the scores ${percent(result.scoreShares[9] ?? 0)} were 90 or more, ${percent((result.scoreShares[8] ?? 0) + (result.scoreShares[9] ?? 0))} were 80 or more, ${percent((result.scoreShares[0] ?? 0) + (result.scoreShares[1] ?? 0))} below 20 and ${percent(result.scoreShares[0] ?? 0)} below 10.</p>
 <p>The published signal was LONG ${percent(signals.shares.LONG, 0)}, WAIT ${percent(signals.shares.WAIT, 0)} and SHORT ${percent(signals.shares.SHORT, 0)} of the time. It changed ${signals.changesPerYear.toFixed(1)} times a year per instrument; ${percent(signals.flipBackShare)} of the changes were taken back within five sessions.${coverage.autocorrelation !== null && ` From one date to the next the values keep a rank correlation of ${coverage.autocorrelation.toFixed(2)}.`}</p>
 ${
   probabilities &&
-  html`<p>Probabilities of beating the median over ${sessions(probabilities.horizon)}, made of these scores and of the years before each, had a Brier score of ${probabilities.brier.toFixed(4)}; always saying the frequency has ${probabilities.climatology.toFixed(4)}. Skill: ${percent(probabilities.skill, 2)}, from ${whole(probabilities.forecasts)} forecasts. Calibrated on all dates, rho is ${probabilities.next.rho.toFixed(4)}.</p>`
+  html`<p>Probabilities of beating the median over ${sessions(probabilities.horizon)}, made of these scores and of the years before each, had a Brier score of ${probabilities.brier.toFixed(4)}; always saying the frequency has ${probabilities.climatology.toFixed(4)}. Skill: ${percent(probabilities.skill, 3)}${probabilities.skillInterval && ` (95 % interval ${percent(probabilities.skillInterval.low, 3)} to ${percent(probabilities.skillInterval.high, 3)})`}, from ${whole(probabilities.forecasts)} forecasts. Calibrated on all dates, rho is ${probabilities.next.rho.toFixed(4)}.</p>`
 }
 <details><summary>By year and by regime, in figures</summary>
 ${sliceTable(`Coefficients ${over} by year`, main.years)}

@@ -1,9 +1,10 @@
 import type { AssetClass } from "../../../market/instrument.ts";
+import type { Verdict } from "../../../score/evidence.ts";
 import type { ClassResult, HorizonResult } from "../judgement.ts";
 import { type Question, SESSIONS_PER_YEAR, type Subject } from "../question.ts";
 import type { BacktestResult } from "../run-backtest.ts";
 import { periodsForPower } from "../series-summary.ts";
-import { MIN_PERIODS, STRONG_T, type Verdict, WEAK_T } from "../verdict.ts";
+import { MIN_PERIODS, STRONG_T, WEAK_T } from "../verdict.ts";
 import { coefficient, percent, range, tValue, whole } from "./figures.ts";
 
 /** What is tested, in words. */

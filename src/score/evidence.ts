@@ -1,0 +1,64 @@
+import type { AssetClass } from "../market/instrument.ts";
+
+/** What a backtest may say of a rule; nothing stronger than `positive` exists. */
+export const VERDICTS = [
+  "insufficient_data",
+  "inverted",
+  "no_evidence",
+  "weak_positive",
+  "positive",
+] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+/** What directions of one class were worth in the published backtest. */
+export interface DirectionEvidence {
+  readonly verdict: Verdict;
+  /** Mean rank correlation of the score with the return over `horizon` (information coefficient), and
+   *  its 95 % interval; `null` where there was too little data. */
+  readonly ic: number | null;
+  readonly interval: { readonly low: number; readonly high: number } | null;
+  /** Time over which the returns were taken. */
+  readonly horizon: string;
+  /** First and last month of the scores, as an ISO 8601 interval. */
+  readonly period: string;
+  /** What was graded. */
+  readonly universe: string;
+  /** Skill of the walk-forward probability of beating the class's median (1 - Brier score / .25), and its
+   *  95 % interval; `null` where there was too little data. */
+  readonly brierSkill: number | null;
+  readonly skillInterval: { readonly low: number; readonly high: number } | null;
+}
+
+/** By class, as `market-signal backtest` measured it (docs/method-and-backtest.md). */
+export const DIRECTION_EVIDENCE: Readonly<Record<AssetClass, DirectionEvidence>> = {
+  stock: {
+    verdict: "no_evidence",
+    ic: -0.0121,
+    interval: { low: -0.0341, high: 0.0089 },
+    horizon: "21 sessions",
+    period: "2014-07/2024-12",
+    universe: "369 large US stocks",
+    brierSkill: -0.00008,
+    skillInterval: { low: -0.00034, high: 0.00016 },
+  },
+  etf: {
+    verdict: "insufficient_data",
+    ic: null,
+    interval: null,
+    horizon: "21 sessions",
+    period: "2014-07/2024-12",
+    universe: "6 funds",
+    brierSkill: null,
+    skillInterval: null,
+  },
+  crypto: {
+    verdict: "no_evidence",
+    ic: 0.0159,
+    interval: { low: -0.0235, high: 0.0566 },
+    horizon: "5 days",
+    period: "2019-06/2024-12",
+    universe: "13 coins",
+    brierSkill: 0.00036,
+    skillInterval: { low: -0.00013, high: 0.00079 },
+  },
+};

@@ -1,0 +1,56 @@
+import { globSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import * as meaning from "../../../src/answers/meaning.ts";
+import { DIRECTION_EVIDENCE } from "../../../src/score/evidence.ts";
+
+const SENTENCES = Object.values(meaning).filter((value) => typeof value === "string");
+
+/** A score, or a direction, as the subject of what it is, means, predicts or is worth. */
+const CLAIM =
+  /\b(scores?|directions?) (is not|is|are not|means?|predicts?|forecasts?|says?|shows?|could|will|beats?)\b(?! (computed|distributed|behind|another|about))/i;
+/** What a score must never be called beside the sentences. */
+const OTHER_NAME = /\b(percentile|predictive|outperforms)\b/i;
+
+const TEXTS = globSync([
+  "README.md",
+  "docs/*.md",
+  "src/{answers,http,openapi}/**/*.ts",
+  "tools/*.ts",
+  "wellknown/**/*.ts",
+]).filter((path) => path !== "src/answers/meaning.ts");
+
+const sentencesOf = (text: string): readonly string[] =>
+  text
+    .split("\n")
+    .filter((line) => !/^\s*(\/?\*|\/\/)/.test(line))
+    .flatMap((line) => line.split(/(?<=[.!?])\s+/))
+    .map((sentence) => sentence.replace(/^\*\*[^*]+\*\* /, ""));
+
+describe("what scores mean", () => {
+  it("is said in the sentences of one module alone, in every page, tool and document", () => {
+    const others = TEXTS.flatMap((path) =>
+      sentencesOf(readFileSync(path, "utf8"))
+        .filter((sentence) => CLAIM.test(sentence) || OTHER_NAME.test(sentence))
+        .filter((sentence) => !SENTENCES.some((known) => known.includes(sentence)))
+        .map((sentence) => `${path}: ${sentence}`),
+    );
+    expect(others).toEqual([]);
+  });
+
+  it.each(["README.md", "docs/method-and-backtest.md"])("is quoted in full by %s", (path) => {
+    const text = readFileSync(path, "utf8");
+    for (const sentence of SENTENCES) expect(text).toContain(sentence);
+  });
+
+  it("quotes the figures of the backtest", () => {
+    expect(meaning.DIRECTION_WORTH).toContain(
+      "−.0121 over 21 sessions (95 % interval −.0341 to +.0089",
+    );
+    expect(meaning.pOutperformReason(DIRECTION_EVIDENCE.stock)).toBe(
+      "Its out-of-sample Brier skill was −.00008 (95 % interval −.00034 to +.00016): the interval does not lie above 0.",
+    );
+    expect(meaning.pOutperformReason(DIRECTION_EVIDENCE.etf)).toBe(
+      "There is too little data to measure its skill.",
+    );
+  });
+});
