@@ -48,12 +48,21 @@ function hazenQuantile(sorted: Float64Array, p: number): number {
 export const ecdfZ = (table: EcdfTable, value: number): number =>
   normalQuantile(probabilityOf(table, value));
 
+/** The value at a probability, linear between knots; the end knots beyond them. */
+export function quantileOf({ probabilities, values }: EcdfTable, p: number): number {
+  const above = Math.min(Math.max(1, countBelow(probabilities, p)), values.length - 1);
+  const [lowP, highP] = [probabilities[above - 1] as number, probabilities[above] as number];
+  const [low, high] = [values[above - 1] as number, values[above] as number];
+  const share = Math.min(1, Math.max(0, (p - lowP) / (highP - lowP)));
+  return low + share * (high - low);
+}
+
 /**
  * F, linear between distinct knots and constant beyond them. A knot stands at the middle of the
  * probabilities that share its value, for its neighbours as well: F has no jumps, so rounding in
  * the last digit of a value never moves its score.
  */
-function probabilityOf(table: EcdfTable, value: number): number {
+export function probabilityOf(table: EcdfTable, value: number): number {
   const { values } = table;
   const above = Math.min(countBelow(values, value), values.length - 1);
   const high = values[above] as number;

@@ -46,7 +46,7 @@ export function createVolatility(): Volatility {
   const take = (bar: Bar): Omit<VolatilityReading, "z"> | undefined => {
     const { logReturn } = bar;
     if (logReturn === null) return undefined;
-    const variance = varianceOf(bar, logReturn);
+    const variance = sessionVariance(bar, logReturn);
     // Between absurd prices it may be no number, and would stay none for ever.
     if (!Number.isFinite(variance)) return undefined;
     fast = ewStep(fast, variance, fastDecay);
@@ -106,8 +106,11 @@ export function createVolatilityReader(): (
 /**
  * Variance proxy of a session: the squared log gap from the close before to the open, plus the
  * range estimator ln(H/C) ln(H/O) + ln(L/C) ln(L/O) (Rogers & Satchell, 1991), at least 0.
+ *
+ * @param logReturn Of the bar, which is not its first.
+ * @returns Possibly no finite number, between absurd prices.
  */
-function varianceOf(bar: Bar, logReturn: number): number {
+export function sessionVariance(bar: Bar, logReturn: number): number {
   const { open, high, low, close, dividend } = bar;
   const gap = logReturn + Math.log((open + dividend) / (close + dividend));
   const range =

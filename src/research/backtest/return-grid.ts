@@ -100,15 +100,18 @@ function equalWeighted(rows: readonly GridRow[], sessions: number): Float64Array
 }
 
 /**
- * Log total return after a score: from the close of the next session over `horizon` sessions. An
- * instrument that stops trading on the way keeps its last price.
+ * Log total return from the close of a session over `horizon` sessions. An instrument that stops
+ * trading on the way keeps its last price.
  *
- * @param place Session of the score.
+ * @param entry Place of the session at whose close it begins.
  * @returns `NaN` when the calendar ends before, or nothing traded after the entry.
  */
-export function forwardReturn({ total, last }: GridRow, place: number, horizon: number): number {
-  const entry = place + 1;
+export function returnFrom({ total, last }: GridRow, entry: number, horizon: number): number {
   const exit = entry + horizon;
   if (exit >= total.length || last <= entry) return Number.NaN;
   return (total[exit] as number) - (total[entry] as number);
 }
+
+/** The return that follows a score: it begins at the close of the next session. */
+export const forwardReturn = (row: GridRow, place: number, horizon: number): number =>
+  returnFrom(row, place + 1, horizon);

@@ -1,0 +1,104 @@
+import { countKnown } from "../../../market/point-in-time.ts";
+import type { InstrumentRecords } from "../../../market/records.ts";
+import {
+  forecastSigma,
+  MODEL_OF_CLASS,
+  RISK_MODELS,
+  type RiskModel,
+  type SessionVariances,
+  sessionVariances,
+} from "../../../risk/forecast.ts";
+import { type GridRow, type ReturnGrid, returnFrom } from "../return-grid.ts";
+
+/** A forecast and what followed. */
+export interface RiskObservation {
+  /** Place of the forecast's session in the grid. */
+  readonly place: number;
+  /** ISO dates of the forecast's session and of the last one that it is about. */
+  readonly date: string;
+  readonly end: string;
+  /** Row of the instrument in the grid. */
+  readonly row: number;
+  /** Standard deviation over the horizon by each model, as a log return. */
+  readonly sigma: Readonly<Record<RiskModel, number>>;
+  /** The one that the class is forecast with. */
+  readonly forecast: number;
+  /** Log total return over the horizon. */
+  readonly followed: number;
+  /** Sum of squared log returns over the horizon; `null` where a session has no bar or nothing moved. */
+  readonly variance: number | null;
+}
+
+/** What forecasts are made of and followed by. */
+export interface RiskGrid {
+  readonly grid: ReturnGrid;
+  readonly records: readonly InstrumentRecords[];
+  /** Rows that are graded. */
+  readonly graded: ReadonlySet<number>;
+  /** Places of the graded dates. */
+  readonly places: readonly number[];
+}
+
+/**
+ * Joins the forecasts of every graded date with what followed.
+ *
+ * @param horizon In sessions.
+ * @param delay Sessions between the last known close and the first return that counts. The service
+ *   states its ranges from the last known close, which is 0.
+ */
+export function observeRisk(
+  { grid, records, graded, places }: RiskGrid,
+  horizon: number,
+  delay: 0 | 1 = 0,
+): readonly RiskObservation[] {
+  const bySymbol = new Map(records.map((one) => [one.instrument.symbol, one] as const));
+  return [...graded].flatMap((row) => {
+    const gridRow = grid.rows[row] as GridRow;
+    const variances = sessionVariances(bySymbol.get(gridRow.instrument.symbol)?.bars ?? []);
+    return places.flatMap((place): readonly RiskObservation[] => {
+      const sigma = sigmasAt(grid, gridRow, variances, place, horizon);
+      const entry = place + delay;
+      const followed = returnFrom(gridRow, entry, horizon);
+      if (sigma === undefined || Number.isNaN(followed)) return [];
+      return [
+        {
+          place,
+          date: grid.sessions[place]?.label ?? "",
+          end: grid.sessions[entry + horizon]?.label ?? "",
+          row,
+          sigma,
+          forecast: sigma[MODEL_OF_CLASS[grid.assetClass]],
+          followed,
+          variance: realisedVariance(gridRow, entry, horizon),
+        },
+      ];
+    });
+  });
+}
+
+/** All three forecasts at the close of a session in which the instrument traded. */
+function sigmasAt(
+  grid: ReturnGrid,
+  { returns }: GridRow,
+  variances: SessionVariances,
+  place: number,
+  horizon: number,
+): RiskObservation["sigma"] | undefined {
+  if (Number.isNaN(returns[place])) return undefined;
+  const count = countKnown(variances.bars, grid.sessions[place]?.close ?? 0);
+  const scale = Math.sqrt(horizon);
+  const entries = RISK_MODELS.map(
+    (model) => [model, (forecastSigma(model, variances, count) ?? 0) * scale] as const,
+  );
+  return entries.every(([, sigma]) => sigma > 0)
+    ? (Object.fromEntries(entries) as Record<RiskModel, number>)
+    : undefined;
+}
+
+function realisedVariance({ returns }: GridRow, entry: number, horizon: number): number | null {
+  let sum = 0;
+  for (let place = entry + 1; place <= entry + horizon; place++) {
+    sum += (returns[place] as number) ** 2;
+  }
+  return sum > 0 ? sum : null;
+}

@@ -1,0 +1,138 @@
+import type { AssetClass } from "../market/instrument.ts";
+import { countKnown } from "../market/point-in-time.ts";
+import type { Bar, RecordList } from "../market/records.ts";
+import { forecastSigma, MODEL_OF_CLASS, RISK_RULES, sessionVariances } from "./forecast.ts";
+import {
+  chanceOfFall,
+  type HorizonTable,
+  publishesFall,
+  publishesRanges,
+  RANGES,
+  type RangeProbability,
+  type RiskTable,
+  rangeOf,
+} from "./table.ts";
+
+/** How risky an instrument is: the lowest fifth of what it is compared with, the middle, the highest. */
+export const RISK_LEVELS = ["calm", "usual", "wild"] as const;
+export type RiskLevel = (typeof RISK_LEVELS)[number];
+
+/** How levels are told. */
+export const LEVEL_RULES = {
+  /** Shares of the comparison below which risk is calm, and above which it is wild. */
+  calmBelow: 0.2,
+  wildAbove: 0.8,
+  /** Closes of the own past, the newest included, and the fewest that are one. */
+  ownCloses: 252,
+  minOwnCloses: 126,
+  /** The fewest peers, and the most that are read: of more, evenly spaced ones. */
+  minPeers: 10,
+  maxPeers: 200,
+} as const;
+
+/** A range around the last close. */
+export interface PriceRange {
+  readonly probability: RangeProbability;
+  /** Log returns from the last close. */
+  readonly low: number;
+  readonly high: number;
+}
+
+/** What is expected over one horizon. */
+export interface HorizonOutlook {
+  readonly table: HorizonTable;
+  /** Standard deviation of the log return over the horizon. */
+  readonly sigma: number;
+  /** `null` where the ranges of the class did not hold. */
+  readonly ranges: readonly PriceRange[] | null;
+  /** Chance of a fall beyond `table.fallPercent`; `null` where such chances had no skill. */
+  readonly fall: number | null;
+}
+
+/** What is expected of one instrument from its last known close on. */
+export interface RiskOutlook {
+  /** The last known bar. */
+  readonly bar: Bar;
+  /** Standard deviation of a session's log return. */
+  readonly sigma: number;
+  /** Against its own past year; `null` while it is too young. */
+  readonly level: RiskLevel | null;
+  readonly horizons: readonly HorizonOutlook[];
+}
+
+/** The bars behind a forecast and behind those of the closes before it that are asked for. */
+function barsBehind(bars: RecordList<Bar>, at: number, closes: number): readonly Bar[] {
+  const known = countKnown(bars, at);
+  return bars.slice(Math.max(0, known - RISK_RULES.windowSessions - closes + 1), known);
+}
+
+/**
+ * The outlook at the last close known by an instant (Unix milliseconds).
+ *
+ * @returns `undefined` with under 252 sessions, and where no price moved.
+ */
+export function riskOutlook(
+  bars: RecordList<Bar>,
+  assetClass: AssetClass,
+  at: number,
+  table: RiskTable,
+): RiskOutlook | undefined {
+  const behind = barsBehind(bars, at, LEVEL_RULES.ownCloses);
+  const bar = behind.at(-1);
+  const model = MODEL_OF_CLASS[assetClass];
+  const variances = sessionVariances(behind);
+  const sigma = forecastSigma(model, variances);
+  if (bar === undefined || sigma === undefined) return undefined;
+  const own: number[] = [];
+  for (let count = RISK_RULES.windowSessions; count <= variances.bars.length; count++) {
+    own.push(forecastSigma(model, variances, count) ?? 0);
+  }
+  return {
+    bar,
+    sigma,
+    level: riskLevel(sigma, own, LEVEL_RULES.minOwnCloses),
+    horizons: table.classes[assetClass].map((one) => horizonOutlook(one, sigma)),
+  };
+}
+
+function horizonOutlook(table: HorizonTable, sessionSigma: number): HorizonOutlook {
+  const { horizon, quantiles, fallPercent, evidence } = table;
+  const sigma = sessionSigma * Math.sqrt(horizon);
+  return {
+    table,
+    sigma,
+    ranges: publishesRanges(evidence)
+      ? RANGES.map((probability) => ({ probability, ...rangeOf(quantiles, probability, sigma) }))
+      : null,
+    fall: publishesFall(evidence) ? chanceOfFall(quantiles, fallPercent, sigma) : null,
+  };
+}
+
+/** The forecast alone, for a comparison of peers; `undefined` where there is none. */
+export const sigmaAt = (
+  bars: RecordList<Bar>,
+  assetClass: AssetClass,
+  at: number,
+): number | undefined =>
+  forecastSigma(MODEL_OF_CLASS[assetClass], sessionVariances(barsBehind(bars, at, 2)));
+
+/**
+ * The level of a forecast among others by its middle rank.
+ *
+ * @returns `null` with fewer others than `least`.
+ */
+export function riskLevel(
+  sigma: number,
+  others: readonly number[],
+  least: number,
+): RiskLevel | null {
+  if (others.length < least) return null;
+  let below = 0;
+  for (const other of others) {
+    if (other < sigma) below += 1;
+    else if (other === sigma) below += 0.5;
+  }
+  const rank = below / others.length;
+  if (rank < LEVEL_RULES.calmBelow) return "calm";
+  return rank > LEVEL_RULES.wildAbove ? "wild" : "usual";
+}

@@ -1,0 +1,114 @@
+import { type EcdfTable, PROBABILITIES, probabilityOf, quantileOf } from "../factors/ecdf.ts";
+import type { AssetClass } from "../market/instrument.ts";
+import type { RiskModel } from "./forecast.ts";
+
+/** Shares of the outcomes that a published range is to hold. */
+export const RANGES = [0.5, 0.8, 0.95] as const;
+export type RangeProbability = (typeof RANGES)[number];
+
+/** Largest distance of a measured coverage from its nominal one at which ranges are published. */
+export const COVERAGE_TOLERANCE = 0.03;
+
+/** The fall whose chance is forecast at the shorter and at the longer horizon, in percent. */
+export const FALL_PERCENTS = [5, 10] as const;
+
+/**
+ * What a forecast is worth. `supported`: QLIKE below that of the exponentially weighted mean with t
+ * under -2 before and after the date of the fit, and every range within .03 of its coverage after
+ * it. `baseline`: the forecast is that mean itself, and the ranges hold as well. `not_supported`:
+ * anything else. `insufficient_data`: under 10 instruments or 30 independent periods on either side.
+ */
+export const RISK_VERDICTS = [
+  "supported",
+  "baseline",
+  "not_supported",
+  "insufficient_data",
+] as const;
+export type RiskVerdict = (typeof RISK_VERDICTS)[number];
+
+/** Mean QLIKE y/f - ln(y/f) - 1 of variance forecasts; smaller is better. */
+export interface QlikeFigures {
+  readonly forecast: number;
+  readonly ewma: number;
+  readonly randomWalk: number;
+  /** Diebold-Mariano t of forecast minus ewma, over dates; `null` where both are the same. */
+  readonly t: number | null;
+}
+
+/** What was measured of the forecasts of one class over one horizon. */
+export interface RiskEvidence {
+  readonly verdict: RiskVerdict;
+  readonly instruments: number;
+  /** Forecasts after the date of the fit whose outcome is known. */
+  readonly forecasts: number;
+  /** Before and after the date of the fit. */
+  readonly qlike: { readonly before: QlikeFigures | null; readonly after: QlikeFigures | null };
+  /** Shares of the outcomes after the fit that lay within the ranges, as `RANGES` has them. */
+  readonly coverage: readonly number[];
+  /** Brier skill of the chance of a fall after the fit, against always saying the frequency. */
+  readonly fallSkill: {
+    readonly value: number;
+    readonly low: number;
+    readonly high: number;
+  } | null;
+}
+
+/** What the forecasts of one class over one horizon are made with. */
+export interface HorizonTable {
+  /** In sessions. */
+  readonly horizon: number;
+  readonly model: RiskModel;
+  /** Quantiles at `PROBABILITIES` of log return / (sigma sqrt(horizon)), from the last known close. */
+  readonly quantiles: readonly number[];
+  readonly fallPercent: (typeof FALL_PERCENTS)[number];
+  readonly evidence: RiskEvidence;
+}
+
+/** The quantiles of the method, and what was measured of them later. */
+export interface RiskTable {
+  /** What the quantiles were fitted on, and what the evidence was measured on later. */
+  readonly fitted: string;
+  readonly tested: string;
+  readonly classes: Readonly<Record<AssetClass, readonly HorizonTable[]>>;
+}
+
+const distributions = new WeakMap<readonly number[], EcdfTable>();
+
+function distributionOf(values: readonly number[]): EcdfTable {
+  const known = distributions.get(values) ?? { probabilities: PROBABILITIES, values };
+  distributions.set(values, known);
+  return known;
+}
+
+/** The log returns between which a share of the outcomes is expected, as many below as above. */
+export function rangeOf(
+  quantiles: readonly number[],
+  share: RangeProbability,
+  sigmaOfHorizon: number,
+): { readonly low: number; readonly high: number } {
+  const tail = (1 - share) / 2;
+  const at = (p: number) => quantileOf(distributionOf(quantiles), p) * sigmaOfHorizon;
+  return { low: at(tail), high: at(1 - tail) };
+}
+
+/**
+ * Chance that the price at the end of the horizon lies more than `percent` below the last close.
+ * The quantiles end at 0.5 %, and so does the chance.
+ */
+export const chanceOfFall = (
+  quantiles: readonly number[],
+  percent: number,
+  sigmaOfHorizon: number,
+): number => probabilityOf(distributionOf(quantiles), Math.log1p(-percent / 100) / sigmaOfHorizon);
+
+/** Whether every range held what it promises, within the tolerance. */
+export const areCovered = (coverage: readonly number[]): boolean =>
+  RANGES.every((share, index) => Math.abs((coverage[index] ?? 0) - share) <= COVERAGE_TOLERANCE);
+
+/** Whether ranges are published: only where there is enough to tell that they hold. */
+export const publishesRanges = ({ verdict, coverage }: RiskEvidence): boolean =>
+  verdict !== "insufficient_data" && areCovered(coverage);
+
+/** Whether the chance of a fall is published: only while its skill is above zero with its interval. */
+export const publishesFall = (evidence: RiskEvidence): boolean =>
+  publishesRanges(evidence) && (evidence.fallSkill?.low ?? 0) > 0;

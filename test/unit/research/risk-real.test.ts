@@ -1,0 +1,120 @@
+// @module-tag full
+
+import { describe, expect, it } from "vitest";
+import { AssetClass } from "../../../src/market/instrument.ts";
+import { findIndistinct } from "../../../src/research/backtest/distinct.ts";
+import { gradedDates } from "../../../src/research/backtest/question.ts";
+import { createReturnGrid } from "../../../src/research/backtest/return-grid.ts";
+import { fitQuantiles, measureRisk } from "../../../src/research/backtest/risk/measures.ts";
+import { observeRisk } from "../../../src/research/backtest/risk/observations.ts";
+import { MODEL_OF_CLASS } from "../../../src/risk/forecast.ts";
+import { FITTED_BEFORE, RISK_TABLE } from "../../../src/risk/measured-table.ts";
+import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
+import { sharedFolder } from "../../support/shared.ts";
+
+const { path, isMissing } = sharedFolder("market", "the risk forecast on real history");
+
+/** Reading the folder and grading it, on a busy machine. */
+const TIMEOUT_MS = 240_000;
+
+/** What an independent implementation measured from the close after the forecast, for stocks. */
+const INDEPENDENT = [
+  {
+    ewma: [0.631, 0.597],
+    blend: [0.551, 0.532],
+    coverage80: [0.803, 0.772, 0.806, 0.832],
+    range80: [-1.12, 1.19],
+  },
+  {
+    ewma: [0.365, 0.58],
+    blend: [0.284, 0.482],
+    coverage80: [0.804, 0.744, 0.803, 0.864],
+    range80: [-1.08, 1.29],
+  },
+] as const;
+
+describe.skipIf(isMissing)(
+  "the risk forecast on real history",
+  { timeout: TIMEOUT_MS },
+  async () => {
+    const market = isMissing ? undefined : await readMarketFolder(path);
+    const records = market?.recordsUntil(Number.POSITIVE_INFINITY) ?? [];
+
+    const gridOf = (assetClass: AssetClass) => {
+      const grid = createReturnGrid(records, assetClass, "2024-12-31");
+      const { copies, still } = findIndistinct(grid);
+      const isGraded = (row: number) => {
+        const symbol = grid.rows[row]?.instrument.symbol ?? "";
+        return !copies.includes(symbol) && !still.includes(symbol);
+      };
+      const graded = new Set([...grid.rows.keys()].filter(isGraded));
+      return {
+        grid,
+        records,
+        graded,
+        places: gradedDates(grid, { from: "2015-01-01", pace: "week" }),
+      };
+    };
+
+    const graded = (assetClass: AssetClass, index: number, delay: 0 | 1 = 0) => {
+      const table = RISK_TABLE.classes[assetClass][
+        index
+      ] as (typeof RISK_TABLE)["classes"]["stock"][0];
+      const { horizon, fallPercent } = table;
+      const observations = observeRisk(gridOf(assetClass), horizon, delay);
+      const fitted = fitQuantiles(observations, FITTED_BEFORE) ?? [];
+      const measures = measureRisk(observations, {
+        horizon,
+        fallPercent,
+        model: MODEL_OF_CLASS[assetClass],
+        quantiles: delay === 0 ? table.quantiles : fitted,
+        fittedBefore: FITTED_BEFORE,
+        overlap: { horizon, step: assetClass === "crypto" ? 7 : 5 },
+        seed: 1,
+      });
+      return { table, fitted, measures };
+    };
+
+    it.each(AssetClass.options)("gives the table of the method for %s again", (assetClass) => {
+      for (const index of RISK_TABLE.classes[assetClass].keys()) {
+        const { table, fitted, measures } = graded(assetClass, index);
+        expect(fitted.map((value) => Number(value.toFixed(4)))).toEqual(table.quantiles);
+        const rounded = JSON.parse(JSON.stringify(measures.evidence), (_, value) =>
+          typeof value === "number" ? Number(value.toFixed(4)) : value,
+        );
+        expect(rounded).toEqual(table.evidence);
+      }
+    });
+
+    /** Asserts that two lists of figures lie closer than a tolerance. */
+    const expectNear = (
+      values: readonly (number | undefined)[],
+      known: readonly number[],
+      tolerance: number,
+    ) => {
+      const distances = values.map((value, index) => Math.abs((value ?? 9) - (known[index] ?? 0)));
+      expect(values.length).toBe(known.length);
+      expect(Math.max(...distances)).toBeLessThan(tolerance);
+    };
+
+    it.each([0, 1])("has the QLIKE of an independent implementation at horizon %i", (index) => {
+      const known = INDEPENDENT[index] as (typeof INDEPENDENT)[number];
+      const { before, after } = graded("stock", index).measures.evidence.qlike;
+      expectNear([before?.ewma, after?.ewma], known.ewma, 0.005);
+      expectNear([before?.forecast, after?.forecast], known.blend, 0.005);
+      expect(before?.t).toBeLessThan(-2);
+      expect(after?.t).toBeLessThan(-2);
+    });
+
+    it.each([0, 1])("has its coverage and skill at horizon %i, from the close after", (index) => {
+      const known = INDEPENDENT[index] as (typeof INDEPENDENT)[number];
+      const { fitted, measures } = graded("stock", index, 1);
+      const { coverage, fallSkill } = measures.evidence;
+      const thirds = measures.thirds.map((third) => third.coverage[1]);
+      expectNear([coverage[1], ...thirds], known.coverage80, 0.005);
+      expectNear([fitted[10], fitted[90]], known.range80, 0.02);
+      if (index === 0) expectNear([fallSkill?.value], [0.017], 0.003);
+      else expect(fallSkill?.value).toBeLessThan(0);
+    });
+  },
+);

@@ -1,0 +1,111 @@
+import { describe, expect, it } from "vitest";
+import { PROBABILITIES } from "../../../src/factors/ecdf.ts";
+import { normalCdf, normalQuantile } from "../../../src/factors/statistics.ts";
+import { RISK_TABLE, SIMULATED_RISK_TABLE } from "../../../src/risk/measured-table.ts";
+import { riskLevel, riskOutlook, sigmaAt } from "../../../src/risk/outlook.ts";
+import {
+  chanceOfFall,
+  type HorizonTable,
+  publishesFall,
+  publishesRanges,
+  rangeOf,
+} from "../../../src/risk/table.ts";
+import { DAY_MS, madeBars } from "./bars.ts";
+
+const bars = madeBars(700);
+const LAST = 699 * DAY_MS;
+const at = (list: typeof bars, instant: number) => riskOutlook(list, "stock", instant, RISK_TABLE);
+
+/** Quantiles of a normal distribution, so that the right answers are known. */
+const normal = PROBABILITIES.map((p) => normalQuantile(p));
+
+describe("the expected range", () => {
+  it("lies at the quantiles times the deviation over the horizon", () => {
+    const { low, high } = rangeOf(normal, 0.8, 0.1);
+    expect(low).toBeCloseTo(-0.128_155, 6);
+    expect(high).toBeCloseTo(0.128_155, 6);
+    expect(rangeOf(normal, 0.95, 0.1).high).toBeCloseTo(0.196, 2);
+    expect(rangeOf(normal, 0.5, 0.1).low).toBeCloseTo(-0.067_449, 6);
+  });
+
+  it("has a chance of a fall to match", () => {
+    expect(chanceOfFall(normal, 5, 0.04)).toBeCloseTo(normalCdf(Math.log(0.95) / 0.04), 3);
+    expect(chanceOfFall(normal, 5, 0.001)).toBe(0.005);
+  });
+
+  it("starts at the last known close and grows with the root of the horizon", () => {
+    const outlook = at(bars, LAST + 5);
+    expect(outlook?.bar).toBe(bars.at(-1));
+    const [week, month] = outlook?.horizons ?? [];
+    expect((month?.sigma ?? 0) / (week?.sigma ?? 1)).toBeCloseTo(Math.sqrt(21 / 5), 12);
+    const [half, most, nearlyAll] = week?.ranges ?? [];
+    expect(half?.low).toBeGreaterThan(most?.low ?? 0);
+    expect(most?.low).toBeGreaterThan(nearlyAll?.low ?? 0);
+    expect(nearlyAll?.high).toBeGreaterThan(0);
+  });
+});
+
+describe("an outlook of the past", () => {
+  it.each([300, 512, 698.5])("on day %d is the same whatever came after", (day) => {
+    const instant = day * DAY_MS;
+    const known = bars.filter(({ availableAt }) => availableAt <= instant);
+    const other = [...known, ...madeBars(700, 9, 30).slice(known.length)];
+    expect(at(bars, instant)).toEqual(at(known, instant));
+    expect(at(other, instant)).toEqual(at(known, instant));
+    expect(sigmaAt(other, "stock", instant)).toBe(at(known, instant)?.sigma);
+  });
+
+  it("is none with under a year of sessions", () => {
+    expect(at(bars, 251 * DAY_MS)).toBeUndefined();
+    expect(at(bars, 252 * DAY_MS)?.level).toBeNull();
+    expect(at(bars, 377 * DAY_MS)?.level).not.toBeNull();
+  });
+});
+
+describe("the level of risk", () => {
+  it("is calm in the lowest fifth of the comparison, and wild in the highest", () => {
+    const others = Array.from({ length: 100 }, (_, index) => index);
+    expect(riskLevel(19.5, others, 10)).toBe("usual");
+    expect(riskLevel(18.5, others, 10)).toBe("calm");
+    expect(riskLevel(79.5, others, 10)).toBe("usual");
+    expect(riskLevel(80.5, others, 10)).toBe("wild");
+    expect(riskLevel(7, others.slice(0, 9), 10)).toBeNull();
+    expect(riskLevel(7, Array(50).fill(7), 10)).toBe("usual");
+  });
+
+  it("compares with the own past year", () => {
+    const seasons = madeBars(700, 1, 8);
+    expect(at(seasons, 500 * DAY_MS)?.level).toBe("wild");
+    expect(at(seasons, 590 * DAY_MS)?.level).toBe("calm");
+  });
+});
+
+describe("what is published", () => {
+  const shown = (tables: readonly HorizonTable[]) =>
+    tables.map(({ evidence }) => [publishesRanges(evidence), publishesFall(evidence)]);
+
+  it("is what held out of sample: no fall over a month, nothing of funds, no month of coins", () => {
+    const { stock, etf, crypto } = RISK_TABLE.classes;
+    expect(shown(stock)).toEqual([
+      [true, true],
+      [true, false],
+    ]);
+    expect(shown(etf)).toEqual([
+      [false, false],
+      [false, false],
+    ]);
+    expect(shown(crypto)).toEqual([
+      [true, true],
+      [false, false],
+    ]);
+  });
+
+  it("rests on tables of 101 rising quantiles", () => {
+    for (const { classes } of [RISK_TABLE, SIMULATED_RISK_TABLE]) {
+      for (const { quantiles } of Object.values(classes).flat()) {
+        expect(quantiles.length).toBe(PROBABILITIES.length);
+        expect(quantiles).toEqual([...quantiles].sort((a, b) => a - b));
+      }
+    }
+  });
+});
