@@ -16,7 +16,7 @@ import {
 import { heldWith, registeredBy } from "../agents/registration-access-token.ts";
 import { noCapacity } from "../agents/unclaimed-capacity.ts";
 import { hashClientSecret, isHashed } from "../secrets.ts";
-import { readTurn, takeTurn } from "../turns.ts";
+import { readTurn, takeTurn } from "../../store/optimistic-lock.ts";
 import {
   type AdapterContext,
   type ClientAdapterContext,

@@ -12,7 +12,7 @@ import {
   underGrant,
 } from "../accounts/grants.ts";
 import { type ClientRecord, clients } from "../agents/agent.ts";
-import { type CapScope, readTurn, takeTurn } from "../turns.ts";
+import { type CapScope, readTurn, takeTurn } from "../../store/optimistic-lock.ts";
 import type { AdapterContext, NewRecord, RecordRef } from "./adapter-context.ts";
 import { type Beneficiary, whileUnchanged } from "./client-lifetime.ts";
 import { hasMetadataDocument } from "./metadata-documents.ts";

@@ -1,5 +1,5 @@
-import { insert, replace } from "../store/port/operations.ts";
-import { collection, type Operation, type Records, type Stored } from "../store/port/records.ts";
+import { insert, replace } from "./port/operations.ts";
+import { collection, type Operation, type Records, type Stored } from "./port/records.ts";
 
 /** One record per cap, replaced by every commit that adds to what the cap counts, so that of two
  *  concurrent ones the second does not hold and counts again. */
