@@ -1,32 +1,37 @@
 import { insert, replace } from "./port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "./port/records.ts";
 
-/** One record per cap, replaced by every commit that adds to what the cap counts, so that of two
- *  concurrent ones the second does not hold and counts again. */
-const turns = collection<object>("auth-turns");
-
-/** Life of a turn in milliseconds: longer than any request takes from its count to its commit. */
-const TURN_MS = 3_600_000;
-
-/** What a cap counts. */
-export interface CapScope {
+/**
+ * Serializes the commits that add to what a cap counts: each reads the version of the lock, counts, and
+ * commits with `incrementVersion`. Of two concurrent commits the second does not hold, and counts again.
+ */
+export interface OptimisticLock {
   readonly key: string;
   /** Groups with which what is counted is deleted. */
   readonly groups: readonly string[];
 }
 
-/** Reads the turn of a cap, to be called before counting. */
-export function readTurn(
+/** A version of a lock; `undefined`: nobody has incremented it lately. */
+export type LockVersion = Stored<object> | undefined;
+
+/** Locks by their key. */
+const locks = collection<object>("optimistic-locks");
+
+/** Lifetime in milliseconds: longer than any request takes from its count to its commit. */
+const LOCK_MS = 3_600_000;
+
+/** Reads the version of a lock, to be called before counting. */
+export function readVersion(
   records: Pick<Records, "get">,
-  { key }: CapScope,
-): Promise<Stored<object> | undefined> {
-  return records.get(turns, key);
+  { key }: OptimisticLock,
+): Promise<LockVersion> {
+  return records.get(locks, key);
 }
 
-/** The operation that holds only while nobody else has taken the turn since it was read. */
-export function takeTurn({ key, groups }: CapScope, turn: Stored<object> | undefined): Operation {
-  const written = { value: {}, ttlMs: TURN_MS };
-  return turn === undefined
-    ? insert(turns, { key, groups, ...written })
-    : replace(turns, turn, written);
+/** The operation that holds only while the lock has the version that was read. */
+export function incrementVersion({ key, groups }: OptimisticLock, version: LockVersion): Operation {
+  const value = {};
+  return version === undefined
+    ? insert(locks, { key, groups, value, ttlMs: LOCK_MS })
+    : replace(locks, version, { value, ttlMs: LOCK_MS });
 }

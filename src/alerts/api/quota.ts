@@ -1,8 +1,8 @@
 import { isThere, whileEntitled } from "../../auth/entitlement.ts";
 import { alertScopes } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
-import { insert, replace } from "../../store/port/operations.ts";
-import { collection, type Operation, type Records } from "../../store/port/records.ts";
+import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
+import type { Operation, Records } from "../../store/port/records.ts";
 import { alerts, ownerKey, quotaGroup, type StoredAlert } from "../alert.ts";
 import type { AlertTarget } from "../delivery/delivery.ts";
 import { groupsOfOwner, withoutAlert } from "./ownership.ts";
@@ -11,10 +11,6 @@ import { groupsOfOwner, withoutAlert } from "./ownership.ts";
  *  an account. */
 const MAX_ALERTS = 100;
 const MAX_WEBHOOKS = 20;
-
-/** One record per quota, replaced by every registration, so that of two concurrent ones the second
- *  counts again. */
-const turns = collection<{ readonly alertId: string }>("alert-turns");
 
 /**
  * The operations with which a commit registers an alert only while the quota of its owner has room.
@@ -25,10 +21,11 @@ const turns = collection<{ readonly alertId: string }>("alert-turns");
  */
 export async function reserveQuota(
   records: Pick<Records, "get" | "list">,
-  { key: alertId, value: { owner, way } }: AlertTarget,
+  { value: { owner, way } }: AlertTarget,
 ): Promise<readonly Operation[]> {
   const key = quotaGroup(owner);
-  const turn = await records.get(turns, key);
+  const lock = { key: `alerts ${key}`, groups: groupsOfOwner(owner) };
+  const version = await readVersion(records, lock);
   const own = await records.list(alerts, { group: key, limit: MAX_ALERTS });
   const isFull = (existing: readonly StoredAlert[]): boolean =>
     excessIn(existing, way) !== undefined;
@@ -40,12 +37,7 @@ export async function reserveQuota(
   if (excess !== undefined) throw full(excess);
   const entitled = await whileEntitled(records, owner);
   if (entitled === undefined) throw ended();
-  const value = { alertId };
-  const taken =
-    turn === undefined
-      ? insert(turns, { key, value, groups: groupsOfOwner(owner) })
-      : replace(turns, turn, { value });
-  return [...entitled, taken, ...orphans.flatMap(withoutAlert)];
+  return [...entitled, incrementVersion(lock, version), ...orphans.flatMap(withoutAlert)];
 }
 
 /** The quota that one more alert would exceed, in words; `undefined` when there is room. */

@@ -1,6 +1,7 @@
 import { randomBase62 } from "../../lib/base62.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
-import { insert, removeAt, removeGroup, replace, unchanged } from "../../store/port/operations.ts";
+import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
+import { insert, removeAt, removeGroup, unchanged } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import type { StoreMode } from "../../store/port/store.ts";
@@ -90,9 +91,6 @@ export interface ApiKeysOptions {
 /** Keys by the fingerprint of their text. */
 export const apiKeys = collection<KeptKey>("api-keys");
 
-/** Written with each new key of an account, so that concurrent requests conflict. */
-const turns = collection<{ readonly keyId: string }>("api-key-turns");
-
 /** Random characters of an id. */
 const ID_LENGTH = 16;
 
@@ -152,18 +150,15 @@ async function createFor(
 ): ReturnType<ApiKeys["createFor"]> {
   const { records } = options;
   const group = belongingTo(wanted.accountId);
+  const lock = { key: `api-keys ${wanted.accountId}`, groups: [group] };
   for (;;) {
     const account = await records.get(accounts, wanted.accountId);
-    const turn = await records.get(turns, wanted.accountId);
+    const version = await readVersion(records, lock);
     const own = await records.list(apiKeys, { group, limit: KEYS_PER_ACCOUNT });
     if (account === undefined || own.length === KEYS_PER_ACCOUNT) return undefined;
     const { key, id, steps } = created(wanted, options);
-    const value = { keyId: id };
-    const taken =
-      turn === undefined
-        ? insert(turns, { key: wanted.accountId, value, groups: [group] })
-        : replace(turns, turn, { value });
-    if (await records.commit([unchanged(accounts, account), taken, ...steps])) return { key, id };
+    const counted = [unchanged(accounts, account), incrementVersion(lock, version)];
+    if (await records.commit([...counted, ...steps])) return { key, id };
   }
 }
 

@@ -1,5 +1,6 @@
 import { type AdapterPayload, errors, Provider } from "oidc-provider";
 import { networksOf } from "../../limits/address-key.ts";
+import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
 import { insert, replace, update } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
@@ -16,7 +17,6 @@ import {
 import { heldWith, registeredBy } from "../agents/registration-access-token.ts";
 import { noCapacity } from "../agents/unclaimed-capacity.ts";
 import { hashClientSecret, isHashed } from "../secrets.ts";
-import { readTurn, takeTurn } from "../../store/optimistic-lock.ts";
 import {
   type AdapterContext,
   type ClientAdapterContext,
@@ -131,13 +131,13 @@ async function commitAsserted(
   accountId: string,
   created: readonly Operation[],
 ): Promise<boolean> {
-  const scope = { key: `asserted-agents ${accountId}`, groups: [belongingTo(accountId)] };
+  const lock = { key: `asserted-agents ${accountId}`, groups: [belongingTo(accountId)] };
   for (;;) {
-    const turn = await readTurn(records, scope);
+    const version = await readVersion(records, lock);
     const room = await roomForAsserted(records, accountId);
-    if (await records.commit([takeTurn(scope, turn), ...room, ...created])) return true;
-    // Where somebody else took the turn, the next attempt counts again.
-    if ((await readTurn(records, scope))?.revision === turn?.revision) return false;
+    if (await records.commit([incrementVersion(lock, version), ...room, ...created])) return true;
+    // Where another agent was created meanwhile, the next attempt counts again.
+    if ((await readVersion(records, lock))?.revision === version?.revision) return false;
   }
 }
 

@@ -1,6 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { type AdapterPayload, errors, type Provider } from "oidc-provider";
 import type { AuditEntry } from "../../store/audit/entry.ts";
+import {
+  incrementVersion,
+  type LockVersion,
+  type OptimisticLock,
+  readVersion,
+} from "../../store/optimistic-lock.ts";
 import { consume, insert, replace, unchanged, update } from "../../store/port/operations.ts";
 import type { Operation, Stored } from "../../store/port/records.ts";
 import { storeUnavailable } from "../../store/port/unavailable.ts";
@@ -12,7 +18,6 @@ import {
   underGrant,
 } from "../accounts/grants.ts";
 import { type ClientRecord, clients } from "../agents/agent.ts";
-import { type CapScope, readTurn, takeTurn } from "../../store/optimistic-lock.ts";
 import type { AdapterContext, NewRecord, RecordRef } from "./adapter-context.ts";
 import { type Beneficiary, whileUnchanged } from "./client-lifetime.ts";
 import { hasMetadataDocument } from "./metadata-documents.ts";
@@ -35,7 +40,7 @@ export interface Issuance {
 
 /** A cap on what an issuance adds to. */
 interface Cap {
-  readonly scope: CapScope;
+  readonly lock: OptimisticLock;
   /** The steps that make room for what is issued, from a new count. */
   readonly makeRoom: () => Promise<readonly Operation[]>;
 }
@@ -45,8 +50,8 @@ interface Basis {
   /** `undefined` for clients with a metadata document, which are not registered. */
   readonly client: Stored<ClientRecord> | undefined;
   readonly grants: readonly Stored<GrantRecord>[];
-  /** The turn of the cap, read before anything is counted. */
-  readonly turn: Stored<object> | undefined;
+  /** Version of the cap's lock, read before anything is counted. */
+  readonly version: LockVersion;
 }
 
 /**
@@ -78,7 +83,9 @@ export async function issue(
   const steps = async () => [
     ...stepsOf(issuance, basis, { state, now: now() }),
     ...replaced,
-    ...(cap === undefined ? [] : [takeTurn(cap.scope, basis.turn), ...(await cap.makeRoom())]),
+    ...(cap === undefined
+      ? []
+      : [incrementVersion(cap.lock, basis.version), ...(await cap.makeRoom())]),
   ];
   while (!(await records.commit(await steps()))) {
     await checkReplays(issuance, context);
@@ -157,7 +164,7 @@ function capOnFamilies(
   if (begun === undefined || grantId === undefined || isReplacing) return undefined;
   const { collection } = begun;
   return {
-    scope: { key: `refresh-tokens ${grantId}`, groups: [underGrant(grantId)] },
+    lock: { key: `refresh-tokens ${grantId}`, groups: [underGrant(grantId)] },
     makeRoom: () => roomForFamily(records, { collection, grantId }),
   };
 }
@@ -195,12 +202,12 @@ async function basisOf(
     if (grant === undefined) throw new errors.InvalidGrant("grant gone");
     return grant;
   };
-  const [turn, client, ...found] = await Promise.all([
-    cap && readTurn(records, cap.scope),
+  const [version, client, ...found] = await Promise.all([
+    cap && readVersion(records, cap.lock),
     findClient(),
     ...grantsOf(issued).map(findGrant),
   ]);
-  return { client, grants: found, turn };
+  return { client, grants: found, version };
 }
 
 /** The grants that records depend on and that are not written together with them. */
@@ -248,15 +255,15 @@ export async function endReplayed(
 }
 
 /** What was decided on other facts must not be stored; a longer life or another registration access
- *  token of the client changes nothing that was decided. Where only the turn of a cap was taken, the
- *  next attempt counts again. */
+ *  token of the client changes nothing that was decided. Where only the lock of a cap has another
+ *  version, the next attempt counts again. */
 function checkChange(before: Basis, present: Basis): void {
   const facts = (basis: Basis) => [basis.client, ...basis.grants].map((each) => each?.value);
   if (!isDeepStrictEqual(facts(before), facts(present))) {
     throw storeUnavailable("The client, or what a person allowed it, changed at this moment.");
   }
-  const revisions = ({ client, grants: read, turn }: Basis) =>
-    [client, ...read, turn].map((each) => each?.revision);
+  const revisions = ({ client, grants: read, version }: Basis) =>
+    [client, ...read, version].map((each) => each?.revision);
   if (isDeepStrictEqual(revisions(before), revisions(present))) {
     throw new errors.InvalidGrant("issued before");
   }

@@ -175,8 +175,8 @@ class StoreAdapter implements Adapter {
     const actor = String(value.accountId);
     const steps = this.#context.audit({ action: "grant.given", actor, target: key });
     if (state.grants.has(key)) return { steps };
-    const scope = { key: `grants ${actor}`, groups: [belongingTo(actor)] };
-    return { steps, cap: { scope, makeRoom: () => this.#makeRoomForGrant(value) } };
+    const lock = { key: `grants ${actor}`, groups: [belongingTo(actor)] };
+    return { steps, cap: { lock, makeRoom: () => this.#makeRoomForGrant(value) } };
   }
 
   /** @throws `access_denied` when a person has as many grants as there may be. */

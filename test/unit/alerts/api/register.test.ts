@@ -135,7 +135,7 @@ describe("a registration", () => {
     };
     const service = alertServiceOn({ ...store, records: { ...records, commit } });
     await expect(made(service, agent)).rejects.toMatchObject({ code: "insufficient_scope" });
-    for (const name of ["alerts", "deliveries", "alert-turns"]) {
+    for (const name of ["alerts", "deliveries", "optimistic-locks"]) {
       expect(await records.list({ name }, { limit: 1 }), name).toEqual([]);
     }
   });
@@ -259,7 +259,7 @@ describe("an alert is deleted with its owner", () => {
     await service.register(owner, { wanted: HOOKED, idempotencyKey: "k" });
     await records.commit(ends);
     expect((await service.list(owner)).alerts).toEqual([]);
-    for (const name of ["alerts", "deliveries", "alert-requests", "alert-turns"]) {
+    for (const name of ["alerts", "deliveries", "alert-requests", "optimistic-locks"]) {
       expect(await records.list({ name }, { limit: 10 }), name).toEqual([]);
     }
   });
