@@ -58,8 +58,8 @@ let lastAt = Date.now();
 async function tell(alertId: string): Promise<string> {
   const alert = await kept(alertId);
   const { owner } = alert.value;
-  const eventId = newMessageId();
   lastAt += 1;
+  const eventId = newMessageId(lastAt);
   const contributions = { momentum: 12.5, valuation: 0, social: 0, darkpool: 0 };
   const before = { score: 50, contributions };
   const data = { alertId, eventId, sequence: 1, score: 71, before, after: before };

@@ -74,7 +74,7 @@ export async function writeEvents(
   const rows = ats.map((at) => {
     const type = "signal.shift";
     const body: EventRow = { alertId, type, body: JSON.stringify({ type, data: { at } }) };
-    return { kind: EVENT_KIND, at, id: newMessageId(), subject: ownerGroup(owner), body };
+    return { kind: EVENT_KIND, at, id: newMessageId(at), subject: ownerGroup(owner), body };
   });
   await service.state.store.records.commit([...rows.map(append), announce(EVENTS_TOPIC)]);
 }

@@ -155,7 +155,7 @@ export async function toldEvent(
     at,
   }: { readonly owner: Pick<Owner, "kind" | "id">; alertId: string; at: number },
 ): Promise<string> {
-  const id = newMessageId();
+  const id = newMessageId(at);
   const type = "signal.shift";
   const data = { alertId, eventId: id, sequence: 1 };
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });

@@ -60,7 +60,7 @@ export const kept = ({ key, value, groups }: Hooked): Operation =>
   insert(alerts, { key, value, groups });
 
 /** The steps that queue an event with a body of the size that events have. */
-export function queuedEvent(to: AlertTarget, eventId = newMessageId(), at = Date.now()) {
+export function queuedEvent(to: AlertTarget, eventId = newMessageId(Date.now()), at = Date.now()) {
   const type = "signal.shift";
   const data = { alertId: to.key, eventId, padding: "x".repeat(1_500) };
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });

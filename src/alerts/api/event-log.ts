@@ -6,7 +6,13 @@ import type { Vault } from "../../store/keys/vault.ts";
 import type { Archive, ArchiveRow, ArchiveSelection } from "../../store/port/archive.ts";
 import type { Records } from "../../store/port/records.ts";
 import { alerts, type Owner, type OwnerIdentity, ownerGroup, ownerKey } from "../alert.ts";
-import { EVENT_KIND, EVENTS_KEPT_MS, EVENTS_TOPIC, type EventRow } from "../delivery/delivery.ts";
+import {
+  EVENT_KIND,
+  EVENTS_KEPT_MS,
+  EVENTS_TOPIC,
+  type EventRow,
+  messageTime,
+} from "../delivery/delivery.ts";
 
 /** Rows that are read for one page at most. */
 const MAX_SCANNED = 2_000;
@@ -243,6 +249,40 @@ export async function* readEvents(
     // The embedded store reads synchronously: other requests must get a turn between two pages.
     await setImmediate();
   }
+}
+
+/** The event of an owner with an id; `undefined` when the last 30 days have none. */
+export async function findEvent(
+  source: EventSource,
+  owner: EventSelection["owner"],
+  id: string,
+): Promise<AlertEvent | undefined> {
+  const at = messageTime(id);
+  if (at === undefined) return findEarlierEvent(source, owner, id);
+  const from = Math.max(at, source.now().getTime() - EVENTS_KEPT_MS);
+  const selection = {
+    subject: ownerGroup(owner),
+    from,
+    to: at,
+    order: "oldest",
+    limit: 1,
+  } as const;
+  const [row] = await source.archive.read(EVENT_KIND, selection);
+  return row?.id === id ? eventOf(row) : undefined;
+}
+
+/** An event of an earlier version, whose id tells no time. All of them are older than the first event
+ *  whose id does, and 30 days after the upgrade there are none. */
+async function findEarlierEvent(
+  source: EventSource,
+  owner: EventSelection["owner"],
+  id: string,
+): Promise<AlertEvent | undefined> {
+  for await (const event of readEvents(source, { owner, from: 0, order: "oldest" })) {
+    if (messageTime(event.id) !== undefined) return undefined;
+    if (event.id === id) return event;
+  }
+  return undefined;
 }
 
 const eventOf = ({ id, at, body }: ArchiveRow): AlertEvent => ({ ...(body as EventRow), id, at });

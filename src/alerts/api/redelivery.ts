@@ -12,7 +12,7 @@ import {
 } from "../delivery/delivery.ts";
 import type { AlertRequest } from "./changes.ts";
 import type { AlertDependencies } from "./dependencies.ts";
-import { type AlertEvent, readEvents } from "./event-log.ts";
+import { type AlertEvent, findEvent, readEvents } from "./event-log.ts";
 import { requireOwnAlert } from "./ownership.ts";
 import { notSending, noWebhook } from "./validation.ts";
 
@@ -63,9 +63,8 @@ async function eventOf(
   { key, value: { owner } }: StoredAlert,
   eventId: string,
 ): Promise<AlertEvent> {
-  for await (const event of readEvents(options, { owner, from: 0, order: "newest" })) {
-    if (event.id === eventId && event.alertId === key) return event;
-  }
+  const event = await findEvent(options, owner, eventId);
+  if (event?.alertId === key) return event;
   throw new Problem("not_found", {
     detail: "The alert had no event of that id in the last 30 days.",
     next: "get_alert_events lists its events; tests and challenges are not sent again.",
@@ -177,7 +176,7 @@ export async function sendTest(
 }
 
 function testMessage(alertId: string, at: number) {
-  const eventId = newMessageId();
+  const eventId = newMessageId(at);
   const type = "webhook.test";
   const data = { alertId, eventId };
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });

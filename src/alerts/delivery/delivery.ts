@@ -107,8 +107,26 @@ export function endpointGroupIn(groups: readonly string[]): string {
 /** Group of the queued deliveries of one alert. */
 export const queueGroup = (alertId: string): string => `waiting:${alertId}`;
 
-/** A new webhook id. */
-export const newMessageId = (): string => `msg_${randomUUID().replaceAll("-", "")}`;
+/** A webhook id; the first group is its time. */
+const MESSAGE_ID = /^msg_([0-9a-f]{12})7[0-9a-f]{19}$/;
+
+/**
+ * A new webhook id: a UUID of version 7 (RFC 9562 section 5.7), which begins with a time, so that an
+ * event is found by its id.
+ *
+ * @param at Milliseconds since the epoch; for an event, that of its archive row.
+ */
+export function newMessageId(at: number): string {
+  const random = randomUUID().replaceAll("-", "");
+  return `msg_${at.toString(16).padStart(12, "0")}7${random.slice(13)}`;
+}
+
+/** The time in a webhook id; `undefined` for ids of earlier versions, which were random, and for anything
+ *  else. */
+export function messageTime(eventId: string): number | undefined {
+  const time = MESSAGE_ID.exec(eventId)?.[1];
+  return time === undefined ? undefined : Number.parseInt(time, 16);
+}
 
 /**
  * The operations that enqueue a message for an alert; none when it has no webhook. The state of the
@@ -129,7 +147,7 @@ export function enqueueChallenge(alert: AlertTarget, at: number): readonly Opera
   const { way } = alert.value;
   if (way.by !== "webhook" || way.state.is !== "pending") return [];
   const body = challengeBody(alert.key, way.state.challenge, at);
-  const message = { eventId: newMessageId(), type: CHALLENGE_TYPE, body, at };
+  const message = { eventId: newMessageId(at), type: CHALLENGE_TYPE, body, at };
   const inserted = insertDelivery(alert, message, FIRST_CHALLENGE_MS);
   return inserted === undefined ? [] : [inserted];
 }

@@ -106,12 +106,12 @@ function eventOperations(
   pending: PendingCommit,
   market: Market,
 ): readonly Operation[] {
-  const eventId = newMessageId();
   const sequence = (pending.sequences.get(key) ?? last) + 1;
   pending.sequences.set(key, sequence);
   // Readers page by `at`: it must rise even when the clock was set back.
   pending.newestEventAt = Math.max(at, pending.newestEventAt + 1);
 
+  const eventId = newMessageId(pending.newestEventAt);
   const payload = eventPayload(event, { alertId: alert.key, eventId, sequence, at }, { market });
   const { type } = payload;
   const body = JSON.stringify(payload);

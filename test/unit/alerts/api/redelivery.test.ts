@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { type Alert, alerts } from "../../../../src/alerts/alert.ts";
-import { deliveries, enqueueDelivery } from "../../../../src/alerts/delivery/delivery.ts";
+import { type Alert, alerts, ownerGroup } from "../../../../src/alerts/alert.ts";
+import {
+  deliveries,
+  EVENT_KIND,
+  enqueueDelivery,
+  newMessageId,
+} from "../../../../src/alerts/delivery/delivery.ts";
+import type { Archive } from "../../../../src/store/port/archive.ts";
 import { remove, replace } from "../../../../src/store/port/operations.ts";
 import {
   alertServiceOn,
@@ -10,9 +16,15 @@ import {
   newAgent,
   toldEvent,
 } from "../../../support/alert-service.ts";
-import { embedded, openStore } from "../../../support/stores.ts";
+import { describeEngines, embedded, openStore, START } from "../../../support/stores.ts";
 
 const DAY_MS = 86_400_000;
+
+/** Random ids, as events of earlier versions have. */
+const EARLIER_IDS = [
+  "msg_a1c94e07d25b43f88e6f0b1d2c3e4f50",
+  "msg_de046cdf70b04ccc99c190955411f58b",
+] as const;
 
 /** An alert whose webhook is active, and whose challenge is done. */
 async function openService(choice: Parameters<typeof alertServiceOn>[1] = {}) {
@@ -93,6 +105,20 @@ describe("redelivery of one event", () => {
     }
   });
 
+  it("finds events of an earlier version, whose ids tell no time", async () => {
+    const { service, wanted, archive, clock, tell, waiting } = await openService();
+    const { caller, alertId } = wanted;
+    const subject = ownerGroup(caller);
+    const body = { alertId, type: "signal.shift", body: "{}" };
+    const before = clock.now - DAY_MS;
+    await archive.append(
+      EARLIER_IDS.map((id, nth) => ({ kind: EVENT_KIND, at: before + nth, id, subject, body })),
+    );
+    await tell(clock.now);
+    for (const id of EARLIER_IDS) await service.redeliver(wanted, id);
+    expect((await waiting()).toSorted()).toEqual(EARLIER_IDS.toSorted());
+  });
+
   it("is refused while the webhook is disabled, and held back by a pause", async () => {
     const { service, wanted, tell, clock, setState, change, waiting } = await openService();
     const eventId = await tell(clock.now);
@@ -106,6 +132,35 @@ describe("redelivery of one event", () => {
     await change((alert) => ({ ...alert, isPaused: true }));
     await service.redeliver(wanted, eventId);
     expect(await waiting()).toEqual([eventId]);
+  });
+});
+
+describeEngines("redelivery of an unknown event", (engine) => {
+  it.each([
+    ["an id that tells its time", newMessageId(START), 0],
+    ["an id of an earlier version", EARLIER_IDS[0], 500],
+    ["another text", "msg_x", 500],
+  ])("reads at most one page of events for %s", async (_, eventId, most) => {
+    const store = await openStore(engine);
+    const agent = await newAgent(store.records, "agent-1");
+    let rows = 0;
+    const archive: Archive = {
+      ...store.archive,
+      async read(kind, selection) {
+        const page = await store.archive.read(kind, selection);
+        rows += page.length;
+        return page;
+      },
+    };
+    const service = alertServiceOn({ ...store, archive });
+    const { id: alertId } = await made(service, agent);
+    for (let at = START - 600; at < START; at += 1) {
+      await toldEvent(store, { owner: agent, alertId, at });
+    }
+    await expect(service.redeliver({ caller: agent, alertId }, eventId)).rejects.toMatchObject({
+      code: "not_found",
+    });
+    expect(rows).toBeLessThanOrEqual(most);
   });
 });
 

@@ -7,6 +7,7 @@ import {
   endpointGroupIn,
   enqueueChallenge,
   enqueueDelivery,
+  messageTime,
   newMessageId,
   queueGroup,
 } from "../../../../src/alerts/delivery/delivery.ts";
@@ -61,6 +62,14 @@ describe("an enqueued message", () => {
   });
 
   it("has an id without a dot, the separator of the signed content", () => {
-    expect(newMessageId()).toMatch(/^msg_[0-9a-f]{32}$/);
+    expect(newMessageId(7)).toMatch(/^msg_[0-9a-f]{32}$/);
+  });
+
+  it("has an id that tells its time, unlike the random ids of earlier versions", () => {
+    const id = newMessageId(Date.UTC(2026, 2, 3, 14, 30));
+    expect(id).toMatch(/^msg_019cb41b16407[0-9a-f]{3}[89ab][0-9a-f]{15}$/);
+    expect(messageTime(id)).toBe(Date.UTC(2026, 2, 3, 14, 30));
+    expect(messageTime("msg_a1c94e07d25b43f88e6f0b1d2c3e4f50")).toBeUndefined();
+    expect(messageTime("msg_x")).toBeUndefined();
   });
 });

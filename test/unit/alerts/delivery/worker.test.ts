@@ -127,7 +127,7 @@ describeStores("the delivery worker", (engine) => {
     const inbox = await receiver();
     const made = Array.from({ length: 4 }, () => hooked({ url: inbox.url }));
     await keep(store, ...made);
-    const ids = Array.from({ length: 60 }, newMessageId);
+    const ids = Array.from({ length: 60 }, (_, at) => newMessageId(at));
     for (const [at, id] of ids.entries()) {
       await store.records.commit(queuedEvent(made[at % 4] as Hooked, id));
     }
@@ -228,7 +228,7 @@ describeStores("the delivery worker", (engine) => {
       });
       await keep(store, alert);
       const { look } = startWorker(store);
-      const ids = Array.from({ length: 12 }, newMessageId);
+      const ids = Array.from({ length: 12 }, (_, at) => newMessageId(at));
       for (const id of ids) await store.records.commit(queuedEvent(alert, id));
       await look();
       store.clock.now += DAY;
@@ -368,7 +368,7 @@ describeStores("the delivery worker", (engine) => {
     const inbox = await receiver({ behaviour: 404 });
     const alert = hooked({ url: inbox.url });
     await keep(store, alert);
-    const ids = Array.from({ length: 4 }, newMessageId);
+    const ids = Array.from({ length: 4 }, (_, at) => newMessageId(at));
     await store.records.commit(ids.flatMap((id) => queuedEvent(alert, id)));
     await startWorker(store).look();
     expect((await store.records.get(endpointHealth, alert.key))?.value.failures).toBe(4);
@@ -590,7 +590,7 @@ describeStores("the delivery worker", (engine) => {
     const alert = hooked({ url: inbox.url });
     await keep(store, alert);
     const { look } = startWorker(store);
-    const ids = Array.from({ length: 40 }, newMessageId);
+    const ids = Array.from({ length: 40 }, (_, at) => newMessageId(at));
     for (const id of ids) await store.records.commit(queuedEvent(alert, id));
     await look();
     // Those that were on their way when the breaker opened came too.
