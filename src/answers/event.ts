@@ -21,18 +21,14 @@ import {
   rounded,
   snapshotId,
 } from "./common.ts";
+import { SCORE_IS } from "./meaning.ts";
 
 /** Decimals of points of score. */
 const POINT_DECIMALS = 2;
 /** Decimals of volatilities and returns: a coin that is tied to a currency hardly moves. */
 const FRACTION_DECIMALS = 8;
 
-const Score = z
-  .number()
-  .int()
-  .min(0)
-  .max(100)
-  .describe("Points: 0 bearish, 50 no view, 100 bullish.");
+const Score = z.number().int().min(0).max(100).describe(SCORE_IS);
 
 /** Members of every event about an instrument. */
 const EventData = z.object({

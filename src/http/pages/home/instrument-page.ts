@@ -51,7 +51,7 @@ function signalSection({ signal: answer, factors }: InstrumentView): Html {
 <p>${sinceWords(answer)}</p>
 <p class="quiet">${reasonWords(answer)}</p></div>
 <div class="verdict-score">
-<p class="big"><data value="${scoreRaw}">${score}</data> <span class="quiet">of 100, where 50 is no view</span></p>
+<p class="big"><data value="${scoreRaw}">${score}</data> <span class="quiet">of 100, where 50 is no evidence either way</span></p>
 ${scoreBar(scoreRaw)}
 <p class="scale" aria-hidden="true"><span>0 bearish</span><span>50</span><span>100 bullish</span></p>
 </div>

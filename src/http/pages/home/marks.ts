@@ -19,7 +19,7 @@ export function signalMark(signal: Signal): Html {
   return html`<span class="signal ${signal.toLowerCase()}"><svg viewBox="0 0 10 10" aria-hidden="true"><path d="${shapes[signal]}"/></svg>${signal}</span>`;
 }
 
-/** A score of 0 to 100 as a deviation from 50, which is no view. */
+/** A score of 0 to 100 as a deviation from 50, which is no evidence either way. */
 export const scoreBar = (score: number): Html => bar(score - 50, 50);
 
 /**
