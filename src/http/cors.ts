@@ -1,59 +1,43 @@
 import { documents } from "../../wellknown/index.ts";
-import { paths } from "../../wellknown/paths.ts";
+import { operationsWith } from "../openapi/operations/operations.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** Metadata documents of the authorization server. */
-const metadata: readonly string[] = [
-  paths.authorizationServer,
-  paths.openidConfiguration,
-  paths.jwks,
-];
+/** All paths of the API have one policy, so that pages can also read that a path does not exist. */
+const API = "/api/";
 
-/** Paths that pages of any origin may only read. */
-const readable: ReadonlySet<string> = new Set([
-  ...documents.map(({ path }) => path),
-  ...metadata,
-  paths.userInfo,
-]);
+/** In the order of `Access-Control-Allow-Methods`. */
+const METHODS = ["get", "post", "put", "patch", "delete"] as const;
 
-/** Paths to which pages of any origin may send requests. */
-const sendable: ReadonlySet<string> = new Set([
-  paths.register,
-  paths.token,
-  paths.revoke,
-  paths.claim,
-  paths.claimStart,
-  paths.mcp,
-]);
+/**
+ * What pages of any origin may do, as `Access-Control-Allow-Methods`, by path and, for paths with a
+ * variable, by what precedes it; empty where they may do nothing, because cookies authenticate.
+ */
+const policies: ReadonlyMap<string, string> = new Map(
+  [
+    ...Map.groupBy(operationsWith(documents), ({ path, allowsAnyOrigin }) =>
+      allowsAnyOrigin && path.startsWith(API) ? API : path.replace(/\{.*/, ""),
+    ),
+  ].map(([path, operations]) => {
+    const open = operations.filter(({ allowsAnyOrigin }) => allowsAnyOrigin);
+    const methods = METHODS.filter((method) => open.some((one) => one.method === method));
+    return [path, methods.join(", ").toUpperCase()];
+  }),
+);
 
-const openTo = (methods: string) => ({
+function policyFor(path: string): string | undefined {
+  const folder = path.startsWith(API) ? API : path.slice(0, path.lastIndexOf("/") + 1);
+  return policies.get(path) ?? policies.get(folder);
+}
+
+/** Headers for every path that is open. Browser-based MCP clients send their protocol version with every
+ *  request. */
+const SHARED_HEADERS = {
   "access-control-allow-origin": "*",
-  "access-control-allow-methods": methods,
-  // Browser-based MCP clients send their protocol version with every request.
   "access-control-allow-headers":
     "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, X-Api-Key",
   "access-control-expose-headers":
     "ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate",
-});
-
-/** CORS headers by what a path allows. */
-const CORS_HEADERS = {
-  GET: openTo("GET"),
-  POST: openTo("POST"),
-  REST: openTo("GET, POST, PATCH, DELETE"),
-  RECORD: openTo("GET, PUT, DELETE"),
 } as const;
-
-/** Forms of this site, which pages of other sites must not submit. */
-const personal: ReadonlySet<string> = new Set(["/api/apply", paths.contact]);
-
-/** What pages of any origin may do at a path; nothing where cookies authenticate. */
-function policyFor(path: string): keyof typeof CORS_HEADERS | undefined {
-  if (readable.has(path)) return "GET";
-  if (sendable.has(path)) return "POST";
-  if (path.startsWith("/api/")) return personal.has(path) ? undefined : "REST";
-  return path.startsWith(`${paths.register}/`) ? "RECORD" : undefined;
-}
 
 /**
  * Opens the documents, the API and the token endpoints to web pages of any origin, and answers
@@ -63,18 +47,15 @@ function policyFor(path: string): keyof typeof CORS_HEADERS | undefined {
  */
 export function applyCors({ req, res, path }: RequestContext): boolean {
   const { method, headers } = req;
-  const policy = policyFor(path);
-  if (policy === undefined) return false;
-  // A request without `Origin` does not come from a page.
-  if (policy === "GET" || headers.origin !== undefined) {
-    for (const [name, value] of Object.entries(CORS_HEADERS[policy])) res.setHeader(name, value);
+  const methods = policyFor(path);
+  if (!methods) return false;
+  // A request without `Origin` does not come from a page. Shared caches keep documents for both.
+  if (methods === "GET" || headers.origin !== undefined) {
+    res.setHeader("access-control-allow-methods", methods);
+    for (const [name, value] of Object.entries(SHARED_HEADERS)) res.setHeader(name, value);
   }
-  if (method === "OPTIONS") {
-    res.setHeader("access-control-max-age", "3600");
-    res.writeHead(204).end();
-    return true;
-  }
-  const isRead = method === "GET" || method === "HEAD";
-  if (isRead && metadata.includes(path)) res.setHeader("cache-control", "public, max-age=300");
-  return false;
+  if (method !== "OPTIONS") return false;
+  res.setHeader("access-control-max-age", "3600");
+  res.writeHead(204).end();
+  return true;
 }

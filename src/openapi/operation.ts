@@ -48,7 +48,7 @@ export type RateLimit =
       readonly quotas: readonly NestedQuota[];
     };
 
-/** A method at a path. The router, the limits and the OpenAPI document are derived from it. */
+/** A method at a path. The router, the limits, CORS and the OpenAPI document are derived from it. */
 export interface Operation {
   /** Unique, in snake case. */
   readonly id: string;
@@ -66,6 +66,8 @@ export interface Operation {
   readonly header?: z.ZodObject;
   readonly body?: Content;
   readonly limit?: RateLimit;
+  /** Pages of any origin may call it (CORS): no cookie authenticates it. */
+  readonly allowsAnyOrigin?: true;
   /** By status. */
   readonly answers: Readonly<Record<number, Answer>>;
   /** Problems (RFC 9457). */

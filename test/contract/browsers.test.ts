@@ -90,6 +90,7 @@ describe("a page of another origin", () => {
     ["/oauth/register/agt_some", "DELETE"],
     ["/oauth/token", "POST"],
     ["/mcp", "POST"],
+    ["/.well-known/webhook-keys.json", "GET"],
     ["/api/signals", "GET"],
     ["/api/alerts/alert_some", "PATCH"],
   ])("may send %s %s requests without the browser's credentials", async (path, method) => {

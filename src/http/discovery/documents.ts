@@ -76,17 +76,15 @@ function typeFor(req: Request, { mediaTypes }: DiscoveryDocument): string {
 }
 
 /**
- * GET /.well-known/webhook-keys.json: the public keys of the `v1a` webhook signatures; open to any
- * origin, cacheable for five minutes.
+ * GET /.well-known/webhook-keys.json: the public keys of the `v1a` webhook signatures; cacheable for
+ * five minutes.
  *
  * @param keys Returns the current set; keys are rotated while the service runs.
  */
 export function webhookKeysRouter(keys: () => WebhookKeySet): Router {
   const router = Router();
   serveReading(router, paths.webhookKeys, (_req, res) => {
-    res
-      .set({ "access-control-allow-origin": "*", "cache-control": "public, max-age=300" })
-      .json(keys());
+    res.set("cache-control", "public, max-age=300").json(keys());
   });
   return router;
 }

@@ -1,4 +1,10 @@
-import { type ErrorRequestHandler, type RequestHandler, Router } from "express";
+import {
+  type ErrorRequestHandler,
+  type Request,
+  type RequestHandler,
+  type Response,
+  Router,
+} from "express";
 import type { Provider } from "oidc-provider";
 import { paths } from "../../../wellknown/paths.ts";
 import { calledFrom } from "../../auth/auditor.ts";
@@ -10,6 +16,7 @@ import { RESPONSE_MODES } from "../../auth/oidc/responses.ts";
 import { revokeByPossession } from "../../auth/oidc/revocation.ts";
 import { countInNetworks } from "../../limits/count-in-networks.ts";
 import type { Limits } from "../../limits/limits.ts";
+import { authorizationServerDocuments } from "../../openapi/operations/documents.ts";
 import { registrationOperations } from "../../openapi/operations/registration.ts";
 import {
   authorizationOperations,
@@ -182,15 +189,17 @@ function countStoredRequest(limits: Limits): RequestHandler {
   };
 }
 
-/** Metadata documents of the authorization server. */
-const metadata = [paths.authorizationServer, paths.openidConfiguration, paths.jwks];
-
 function mountEndpoints(router: Router, options: OAuthOptions, forward: ForwardRequest): void {
   const { limits } = options;
   const registration = body("application/json", MAX_REGISTRATION_BYTES);
-  const forwardFromExpress: RequestHandler = (req, res) => forward(oauthRequestOf(req, res));
+  const forwardFromExpress = (req: Request, res: Response) => forward(oauthRequestOf(req, res));
   const revokeAsClient = limitClientAuthentication(limits, forward);
-  for (const path of metadata) serveReading(router, path, forwardFromExpress);
+  for (const { path } of authorizationServerDocuments) {
+    serveReading(router, path, (req, res) => {
+      res.set("cache-control", "public, max-age=300");
+      return forwardFromExpress(req, res);
+    });
+  }
   mount(router, userInfoOperations, {
     get_user_info: [userInfo(options)],
     post_user_info: [userInfo(options)],

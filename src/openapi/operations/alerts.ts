@@ -19,6 +19,7 @@ export const alertOperations = [
     summary: "Stream the events of your alerts",
     description: `Server-sent events: \`id\` is the cursor of the event, \`event\` its type, \`data\` the same JSON as a webhook gets. The first block has only \`retry\` and the \`id\` to come back with. A comment every 15 seconds shows that the stream is alive; it ends with the credential. ${scopeWords(alertScopes)}`,
     security: credentialWith(...alertScopes),
+    allowsAnyOrigin: true,
     query: z.object({
       cursor: Cursor.describe("Events after it; unless set, events from now on."),
     }),
@@ -40,6 +41,7 @@ export const alertOperations = [
     summary: "Get the keys that sign webhooks",
     description: "What the `v1a` signatures of deliveries are verified with (Ed25519).",
     security: [],
+    allowsAnyOrigin: true,
     answers: {
       200: {
         description: "The keys, the newest first.",

@@ -67,6 +67,7 @@ const common = {
   method: "post",
   tag: "Access",
   security: [{ oauth2: [] }, { bearer: [] }, { registrationToken: [] }],
+  allowsAnyOrigin: true,
   problems: OAUTH_BODY_PROBLEMS,
 } as const;
 

@@ -76,11 +76,15 @@ export interface DocumentPlace {
   readonly mediaTypes: readonly string[];
 }
 
-/** Documents served outside of the discovery router. */
-const elsewhere: readonly DocumentPlace[] = [
+/** Documents that the authorization server renders. */
+export const authorizationServerDocuments: readonly DocumentPlace[] = [
   { path: paths.authorizationServer, mediaTypes: ["application/json"] },
   { path: paths.openidConfiguration, mediaTypes: ["application/json"] },
   { path: paths.jwks, mediaTypes: ["application/jwk-set+json"] },
+];
+
+/** The API reference, whose pages people sign in on. */
+const reference: readonly DocumentPlace[] = [
   { path: paths.reference, mediaTypes: ["text/html", "text/markdown"] },
   { path: `${paths.reference}.md`, mediaTypes: ["text/markdown"] },
 ];
@@ -101,20 +105,26 @@ const besides: Readonly<Record<string, Operation["answers"]>> = {
  * @param documents The discovery documents.
  */
 export function documentOperations(documents: readonly DocumentPlace[]): readonly Operation[] {
-  return [...documents, ...elsewhere].map(({ path, mediaTypes }) => ({
-    ...aboutOf(path),
-    method: "get",
-    path,
-    tag: "Discovery",
-    security: [],
-    answers: {
-      200: { description: "The document.", content: mediaTypes.map(contentOf), headers: ["ETag"] },
-      304: { description: "It is as it was.", headers: ["ETag"] },
-      ...besides[path],
-    },
-    problems: OPEN_PROBLEMS,
-  }));
+  const open = [...documents, ...authorizationServerDocuments];
+  return [
+    ...open.map((document): Operation => ({ ...operationOf(document), allowsAnyOrigin: true })),
+    ...reference.map(operationOf),
+  ];
 }
+
+const operationOf = ({ path, mediaTypes }: DocumentPlace): Operation => ({
+  ...aboutOf(path),
+  method: "get",
+  path,
+  tag: "Discovery",
+  security: [],
+  answers: {
+    200: { description: "The document.", content: mediaTypes.map(contentOf), headers: ["ETag"] },
+    304: { description: "It is as it was.", headers: ["ETag"] },
+    ...besides[path],
+  },
+  problems: OPEN_PROBLEMS,
+});
 
 /** @throws {Error} If a served document has no description. */
 function aboutOf(path: string): About {

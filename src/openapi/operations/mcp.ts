@@ -46,6 +46,7 @@ export const mcpOperations = [
     summary: "Speak the Model Context Protocol",
     description: `Streamable HTTP without sessions: one JSON-RPC message in each request. Clients of the protocol do this by themselves; the server card is at \`${paths.serverCard}\`. Each tool needs the scope that its REST operation needs, resources and prompts need signals:read.`,
     security: credentialWith(),
+    allowsAnyOrigin: true,
     header: Headers,
     body: { mediaType: "application/json", schema: JsonRpcMessage },
     answers: {

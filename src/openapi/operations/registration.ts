@@ -98,6 +98,7 @@ const managed = {
   path: `${paths.register}/{client_id}`,
   tag: "Access",
   security: [{ registrationToken: [] }],
+  allowsAnyOrigin: true,
   pathMembers: ClientId,
 } as const;
 
@@ -129,6 +130,7 @@ export const registrationOperations = [
     description:
       "Dynamic client registration (RFC 7591); no credential is needed. Keep `client_secret` and `registration_access_token`: they are not shown again. An agent's registration ends after a day if it got no token, and after 30 days if nobody claimed it.",
     security: [],
+    allowsAnyOrigin: true,
     body: BODY,
     answers: { 201: { description: "The client as it was registered.", ...CLIENT } },
     refusals: {

@@ -56,6 +56,7 @@ export const serviceOperations = [
     description:
       "Weights, thresholds and the tables of peers, so that every score can be worked out again from an answer of get_factors. Scope: `factor:read`.",
     security: credentialWith("factor:read"),
+    allowsAnyOrigin: true,
     pathMembers: z.object({
       version: MethodVersion.meta({
         description: "methodVersion of an answer.",
@@ -82,6 +83,7 @@ export const serviceOperations = [
     description:
       "Answers 200 whatever happens to the parts of the service; `status` says how they are, and `reasons` why.",
     security: [],
+    allowsAnyOrigin: true,
     answers: {
       200: { description: "It is up.", content: [{ mediaType: JSON_TYPE, schema: Health }] },
     },

@@ -93,7 +93,7 @@ const userInfo = {
 
 /** The UserInfo endpoint. */
 export const userInfoOperations = [
-  { id: "get_user_info", method: "get", ...userInfo },
+  { id: "get_user_info", method: "get", allowsAnyOrigin: true, ...userInfo },
   { id: "post_user_info", method: "post", ...userInfo },
 ] as const satisfies readonly Operation[];
 
@@ -107,6 +107,7 @@ export const getToken = {
   description:
     "The client proves who it is in the form, by HTTP Basic, or with a signed assertion (RFC 7523). No other credential is needed.",
   security: [],
+  allowsAnyOrigin: true,
   body: { mediaType: FORM, schema: TokenRequest },
   answers: {
     200: {
@@ -139,6 +140,7 @@ export const authorizationOperations = [
     description:
       "Whoever holds a credential can end it. A client that also says who it is can only end its own. A token that is unknown or has ended is answered alike (RFC 7009).",
     security: [],
+    allowsAnyOrigin: true,
     body: { mediaType: FORM, schema: Revocation },
     answers: { 200: { description: "It is good no more.", headers: LIMIT_HEADERS } },
     refusals: { 400: ["invalid_request"], 401: ["invalid_client"], 429: BUSY, 503: BUSY },

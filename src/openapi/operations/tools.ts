@@ -28,6 +28,7 @@ function operationOf(tool: Tool, route: Route): Operation {
     tag: tool.scopes.includes("alerts:write") ? "Alerts" : "Market",
     description: `${description} ${scopeWords(tool.scopes)}`,
     security: credentialWith(...tool.scopes),
+    allowsAnyOrigin: true,
     ...requestOf(tool.input, route, notes),
     answers: {
       [route.status ?? 200]: answerOf(tool, route, notes),
