@@ -36,6 +36,10 @@ const Input = z.strictObject({
   asOf: InstantInput.optional().describe("The last recorded signal at or before this instant."),
   from: InstantInput.optional().describe("With symbol: history from this instant on."),
   to: InstantInput.optional().describe("With symbol: history up to this instant."),
+  risk: z
+    .literal("full")
+    .optional()
+    .describe("With symbol: ranges, chances and evidence of the risk forecast in full."),
   signal: Direction.optional().describe("Without a symbol: only this signal."),
   assetClass: AssetClass.optional().describe("Without a symbol: only this class."),
   minScore: z
@@ -55,7 +59,7 @@ export const getSignal = defineTool({
   name: "get_signal",
   title: "Get signal",
   description:
-    "Composite score (0 to 100 points) and LONG, SHORT or WAIT for a stock, fund or coin, with confidence and what is missing. symbol gives the full answer, with from or to its history; symbols a short answer each, and which failed; without either: all instruments, by page and filter. Call get_factors for the reasons.",
+    "Composite score (0 to 100 points) and LONG, SHORT or WAIT for a stock, fund or coin, with confidence, what is missing and the expected range (risk). symbol gives the full answer, with from or to its history; symbols a short answer each, and which failed; without either: all instruments, by page and filter. Call get_factors for the reasons.",
   scopes: ["signals:read"],
   routes: [{ method: "GET", path: "/api/signals" }],
   isShared: true,
@@ -69,7 +73,8 @@ export const getSignal = defineTool({
       return history(symbol, query, context);
     }
     if (symbol !== undefined) {
-      return signalAnswer(snapshotAt(resolve(symbol, context), query.asOf, context), context);
+      const snapshot = snapshotAt(resolve(symbol, context), query.asOf, context);
+      return signalAnswer(snapshot, context, query.risk === "full");
     }
     if (symbols === undefined) return page(filtered(query, context), query, context);
     const { found, failed } = chosen(symbols, query.asOf, context);
@@ -106,6 +111,11 @@ function refuseMixedQuery(query: Query): void {
     has("asOf") && has("from", "to"),
     "asOf: a history ends with to.",
     "Use to in place of asOf.",
+  );
+  refuseIf(
+    has("risk") && (!has("symbol") || has("from", "to")),
+    "risk: it is given for one symbol at one instant.",
+    "Give symbol, without from and to.",
   );
   refuseIf(
     has("cursor") && has("symbol") && !has("from", "to"),

@@ -10,6 +10,7 @@ import { METHOD } from "../score/method.ts";
 import type { PeerTables } from "../score/peers.ts";
 import type { ToolContext } from "../tool.ts";
 import { Instant, isoInstant, isoInstantOrNull, Provenance } from "./common.ts";
+import { riskParameters } from "./risk.ts";
 
 /** The value at each of `normalisation.probabilities`, ascending. */
 const Knots = z.array(z.number()).length(METHOD.normalisation.probabilities.length);
@@ -112,7 +113,11 @@ export function methodAnswer(
     market: market.mode,
     sources: [market.source],
     factors: [...FACTORS],
-    parameters: { ...parameters, social: { ...parameters.social, analyser } },
+    parameters: {
+      ...parameters,
+      social: { ...parameters.social, analyser },
+      risk: riskParameters(market),
+    },
     tables: chosen.map((table) => tableAnswer(table, analyser)),
   };
 }

@@ -18,6 +18,7 @@ import {
   snapshotId,
 } from "./common.ts";
 import { pOutperformReason, SCORE_IS } from "./meaning.ts";
+import { Risk, riskAnswer } from "./risk.ts";
 
 /** The time span that a score is about. */
 const HORIZON: Readonly<Record<AssetClass, string>> = {
@@ -94,6 +95,7 @@ export const Signal = z.object({
     .object({ value: z.number(), currency: z.string(), at: Instant })
     .nullable()
     .describe("Newest close as traded, per share or coin."),
+  risk: Risk,
   snapshotId: z.string(),
 });
 
@@ -140,8 +142,16 @@ export function evidenceAnswer(assetClass: AssetClass): z.input<typeof Evidence>
   return { assetClass, verdict, ic, interval, horizon, period, universe };
 }
 
-/** Renders the full answer of a snapshot. */
-export function signalAnswer(snapshot: PastSnapshot, context: ToolContext): z.input<typeof Signal> {
+/**
+ * Renders the full answer of a snapshot.
+ *
+ * @param isRiskFull Whether the risk forecast is given number by number.
+ */
+export function signalAnswer(
+  snapshot: PastSnapshot,
+  context: ToolContext,
+  isRiskFull = false,
+): z.input<typeof Signal> {
   const { instrument, price, signal } = snapshot;
   return {
     ...common(context, snapshot),
@@ -161,6 +171,7 @@ export function signalAnswer(snapshot: PastSnapshot, context: ToolContext): z.in
       currency: instrument.currency,
       at: isoInstant(price.at),
     },
+    risk: riskAnswer(snapshot, context, isRiskFull),
     snapshotId: snapshotId(snapshot),
   };
 }

@@ -32,18 +32,27 @@ function shortenNumber(schema: { minimum?: number; maximum?: number; multipleOf?
 /** Whether the multiples of a step are exact in floating point, as those of 0.25 are. */
 const isExact = (step: number | undefined): boolean => Number.isInteger((step ?? 1) * 1024);
 
+/** Levels of objects within objects that an outline shows; of deeper ones it says only what they are. */
+const OUTLINE_DEPTH = 2;
+
 /**
  * The names and types of a JSON Schema, for lists that clients load in full. It accepts whatever the
  * schema accepts; alternatives of objects become one object with the members of all.
  */
-export function outline({ type, properties, items, anyOf, additionalProperties }: Json): Json {
-  if (Array.isArray(anyOf)) return outlineOfOne(anyOf.map(outline));
+export function outline(
+  { type, properties, items, anyOf, additionalProperties }: Json,
+  depth: number = OUTLINE_DEPTH,
+): Json {
+  const part = (schema: Json) => outline(schema, depth);
+  if (Array.isArray(anyOf)) return outlineOfOne(anyOf.map(part));
+  const inner = (schema: Json) => outline(schema, depth - 1);
+  const isShown = properties !== undefined && depth > 0;
   return {
     ...(type !== undefined && { type }),
-    ...(properties !== undefined && { properties: mapped(properties as Members, outline) }),
-    ...(items !== undefined && { items: outline(items as Json) }),
+    ...(isShown && { properties: mapped(properties as Members, inner) }),
+    ...(items !== undefined && { items: part(items as Json) }),
     ...(typeof additionalProperties === "object" && {
-      additionalProperties: outline(additionalProperties as Json),
+      additionalProperties: part(additionalProperties as Json),
     }),
   };
 }

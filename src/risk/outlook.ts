@@ -108,13 +108,27 @@ function horizonOutlook(table: HorizonTable, sessionSigma: number): HorizonOutlo
   };
 }
 
-/** The forecast alone, for a comparison of peers; `undefined` where there is none. */
-export const sigmaAt = (
-  bars: RecordList<Bar>,
+/**
+ * The forecasts of the peers of an instrument at a close, those that still trade.
+ *
+ * @param lists Bars of the instruments of a class, in an order that does not change.
+ * @param newestSince Unix milliseconds: what has no bar since then is no peer.
+ */
+export function peerSigmas(
+  lists: readonly RecordList<Bar>[],
   assetClass: AssetClass,
-  at: number,
-): number | undefined =>
-  forecastSigma(MODEL_OF_CLASS[assetClass], sessionVariances(barsBehind(bars, at, 2)));
+  { at, newestSince }: { readonly at: number; readonly newestSince: number },
+): readonly number[] {
+  const stride = Math.max(1, lists.length / LEVEL_RULES.maxPeers);
+  const chosen = Math.min(lists.length, LEVEL_RULES.maxPeers);
+  return Array.from({ length: chosen }, (_, index) => Math.floor(index * stride)).flatMap(
+    (index) => {
+      const bars = barsBehind(lists[index] as RecordList<Bar>, at, 2);
+      if ((bars.at(-1)?.availableAt ?? Number.NEGATIVE_INFINITY) < newestSince) return [];
+      return forecastSigma(MODEL_OF_CLASS[assetClass], sessionVariances(bars)) ?? [];
+    },
+  );
+}
 
 /**
  * The level of a forecast among others by its middle rank.

@@ -7,10 +7,10 @@ export const RANGES = [0.5, 0.8, 0.95] as const;
 export type RangeProbability = (typeof RANGES)[number];
 
 /** Largest distance of a measured coverage from its nominal one at which ranges are published. */
-export const COVERAGE_TOLERANCE = 0.03;
+const COVERAGE_TOLERANCE = 0.03;
 
 /** The fall whose chance is forecast at the shorter and at the longer horizon, in percent. */
-export const FALL_PERCENTS = [5, 10] as const;
+const FALL_PERCENTS = [5, 10] as const;
 
 /**
  * What a forecast is worth. `supported`: QLIKE below that of the exponentially weighted mean with t

@@ -43,6 +43,21 @@ describe("an outline", () => {
     });
   });
 
+  it("shows objects two levels deep, and of deeper ones says only what they are", () => {
+    const schema = z.object({
+      one: z.object({ two: z.object({ three: z.string() }).nullable() }),
+      list: z.array(z.object({ two: z.array(z.object({ three: z.string() })) })),
+    });
+    const two = { type: "array", items: { type: "object" } };
+    expect(outlined(schema)).toEqual({
+      type: "object",
+      properties: {
+        one: { type: "object", properties: { two: { type: ["object", "null"] } } },
+        list: { type: "array", items: { type: "object", properties: { two } } },
+      },
+    });
+  });
+
   it("of alternative objects has the members of all; conflicting ones accept anything", () => {
     const schema = z.union([
       z.object({ a: z.string(), b: z.number() }),

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { PROBABILITIES } from "../../../src/factors/ecdf.ts";
 import { normalCdf, normalQuantile } from "../../../src/factors/statistics.ts";
 import { RISK_TABLE, SIMULATED_RISK_TABLE } from "../../../src/risk/measured-table.ts";
-import { riskLevel, riskOutlook, sigmaAt } from "../../../src/risk/outlook.ts";
+import { peerSigmas, riskLevel, riskOutlook } from "../../../src/risk/outlook.ts";
 import {
   chanceOfFall,
   type HorizonTable,
@@ -52,7 +52,8 @@ describe("an outlook of the past", () => {
     const other = [...known, ...madeBars(700, 9, 30).slice(known.length)];
     expect(at(bars, instant)).toEqual(at(known, instant));
     expect(at(other, instant)).toEqual(at(known, instant));
-    expect(sigmaAt(other, "stock", instant)).toBe(at(known, instant)?.sigma);
+    const peers = peerSigmas([other], "stock", { at: instant, newestSince: 0 });
+    expect(peers).toEqual([at(known, instant)?.sigma]);
   });
 
   it("is none with under a year of sessions", () => {
@@ -71,6 +72,15 @@ describe("the level of risk", () => {
     expect(riskLevel(80.5, others, 10)).toBe("wild");
     expect(riskLevel(7, others.slice(0, 9), 10)).toBeNull();
     expect(riskLevel(7, Array(50).fill(7), 10)).toBe("usual");
+  });
+
+  it("compares with at most 200 peers that still trade", () => {
+    const known = bars.slice(0, 400);
+    const lists = Array.from({ length: 1_000 }, (_, index) => (index < 500 ? bars : known));
+    const peers = (newestSince: number) =>
+      peerSigmas(lists, "stock", { at: LAST, newestSince: newestSince * DAY_MS }).length;
+    expect(peers(300)).toBe(200);
+    expect(peers(500)).toBe(100);
   });
 
   it("compares with the own past year", () => {

@@ -8,6 +8,7 @@ import { type FactorsAnswer, type MethodAnswer, recompute } from "../../support/
 import {
   differences,
   marketOf,
+  risksAt,
   scoredAt,
   toolContextAt,
   withAnotherFuture,
@@ -53,10 +54,14 @@ describe.skipIf(isMissing)("real history", { timeout: TIMEOUT_MS }, async () => 
   it.each(instants)("gives the scores of %i whatever came after", (at) => {
     const scored = (records: typeof all, later?: number) =>
       scoredAt(marketOf(folder, records, originOf(at)), at, later);
-    const known = scored(all.map((one) => withoutFuture(one, at)));
+    const past = all.map((one) => withoutFuture(one, at));
+    const known = scored(past);
     expect(differences(scored(all), known)).toEqual([]);
+    const risks = risksAt(past, at);
+    expect(differences(risksAt(all, at), risks)).toEqual([]);
     const restated = all.map((one) => withAnotherFuture(one, at, DAY_MS));
     expect(differences(scored(restated, at + 5 * DAY_MS), known)).toEqual([]);
+    expect(differences(risksAt(restated, at), risks)).toEqual([]);
     pairs += known.newest.size;
   });
 

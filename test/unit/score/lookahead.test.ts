@@ -1,6 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
-import { differences, marketOf, scoredAt, withAnotherFuture, withoutFuture } from "./markets.ts";
+import {
+  differences,
+  marketOf,
+  risksAt,
+  scoredAt,
+  withAnotherFuture,
+  withoutFuture,
+} from "./markets.ts";
 
 const DAY_MS = 60_000;
 /** An instant of the simulated market and how many of its days come after. */
@@ -23,6 +30,17 @@ describe("a score of the past", () => {
     expect(differences(scored(all), known)).toEqual([]);
     const another = all.map((one) => withAnotherFuture(one, at, DAY_MS));
     expect(differences(scored(another, at + 9 * DAY_MS), known)).toEqual([]);
+  });
+
+  it.each(instants)("has a risk forecast that does not depend on what came after %i", (at) => {
+    const known = risksAt(
+      all.map((one) => withoutFuture(one, at)),
+      at,
+    );
+    expect(known.outlooks.filter((one) => one !== undefined).length).toBe(40);
+    expect(differences(risksAt(all, at), known)).toEqual([]);
+    const another = all.map((one) => withAnotherFuture(one, at, DAY_MS));
+    expect(differences(risksAt(another, at), known)).toEqual([]);
   });
 
   it("changes when a figure was known differently at the time", () => {

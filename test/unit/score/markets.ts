@@ -3,6 +3,8 @@ import { LEXICON_READER } from "../../../src/ingest/sentiment-model.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { countKnown } from "../../../src/market/point-in-time.ts";
 import type { InstrumentRecords, Known } from "../../../src/market/records.ts";
+import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
+import { peerSigmas, riskOutlook } from "../../../src/risk/outlook.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import type { ToolContext } from "../../../src/tool.ts";
@@ -91,6 +93,18 @@ export function scoredAt(market: Market, at: number, later = at) {
   const closed = [...newest.keys()].map((symbol) => [...archive.history(symbol, 0, at)]);
   return { newest, closed };
 }
+
+/** What is expected of every instrument at an instant, and what its level is compared with. */
+export const risksAt = (records: readonly InstrumentRecords[], at: number) => ({
+  outlooks: records.map(({ instrument, bars }) =>
+    riskOutlook(bars, instrument.assetClass, at, RISK_TABLE),
+  ),
+  peers: peerSigmas(
+    records.map(({ bars }) => bars),
+    "stock",
+    { at, newestSince: 0 },
+  ),
+});
 
 /** Tables that were found to be the same as others: many snapshots share them. */
 const twins = new WeakMap<object, object>();

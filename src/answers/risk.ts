@@ -1,0 +1,306 @@
+import { createHash } from "node:crypto";
+import canonicalize from "canonicalize";
+import { LRUCache } from "lru-cache";
+import { z } from "zod";
+import type { AssetClass, Instrument } from "../market/instrument.ts";
+import { RISK_MODELS } from "../risk/forecast.ts";
+import { RISK_TABLE, SIMULATED_RISK_TABLE } from "../risk/measured-table.ts";
+import {
+  type HorizonOutlook,
+  LEVEL_RULES,
+  type PriceRange,
+  peerSigmas,
+  RISK_LEVELS,
+  type RiskLevel,
+  type RiskOutlook,
+  riskLevel,
+  riskOutlook,
+} from "../risk/outlook.ts";
+import { RANGES, RISK_VERDICTS, type RiskEvidence, type RiskTable } from "../risk/table.ts";
+import type { PastSnapshot } from "../score/snapshot.ts";
+import type { ToolContext } from "../tool.ts";
+import { Instant, isoInstant, rounded } from "./common.ts";
+
+/** Why a range or a chance is not published. */
+const WITHHELD = ["insufficient_data", "coverage_missed", "no_skill"] as const;
+type Withheld = (typeof WITHHELD)[number];
+
+const Range = z.object({
+  probability: z.number().describe("Nominal share of outcomes inside."),
+  coverage: z.number().describe("Share that was inside, out of sample."),
+  low: z.number(),
+  high: z.number(),
+  lowPercent: z.number(),
+  highPercent: z.number(),
+});
+
+const Horizon = z.object({
+  sessions: z.number().int().describe("Trading sessions; for coins days."),
+  volatilityPercent: z.number().describe("Expected standard deviation over them."),
+  ranges: z.array(Range).nullable().describe("Close at the end, dividends included."),
+  rangesWithheld: z.enum(WITHHELD).nullable(),
+  fall: z.object({
+    percent: z.number().describe("The chance is of ending more than this below from.price."),
+    probability: z.number().nullable(),
+    withheld: z.enum(WITHHELD).nullable(),
+    skill: z.number().nullable().describe("Brier skill out of sample; 0 is no skill."),
+    skillInterval: z.object({ low: z.number(), high: z.number() }).nullable(),
+  }),
+  model: z.enum(RISK_MODELS),
+  verdict: z.enum(RISK_VERDICTS).describe("Is the volatility forecast better than EWMA .94?"),
+  qlike: z
+    .object({ forecast: z.number(), ewma: z.number(), randomWalk: z.number() })
+    .nullable()
+    .describe("Loss out of sample; smaller is better."),
+});
+
+const RiskForecast = z.object({
+  from: z.object({ price: z.number(), at: Instant }).describe("The last known close."),
+  annualVolatilityPercent: z.number(),
+  horizons: z.array(Horizon),
+  fitted: z.string(),
+  tested: z.string(),
+  sha256: z
+    .string()
+    .describe("Of the table, canonical JSON; parameters.risk of the method has it."),
+});
+
+/** How risky an instrument is. */
+export const Risk = z.object({
+  level: z.enum(RISK_LEVELS).nullable().describe("Against its own past year."),
+  peerLevel: z.enum(RISK_LEVELS).nullable().describe("Against others of its class."),
+  summary: z.string().describe("Expected range and chance of a fall, and how well such held."),
+  table: z.string().describe("First 16 digits of the table's sha256."),
+  forecast: RiskForecast.nullable().optional().describe("With risk=full; null: too young."),
+});
+
+const SESSIONS_PER_YEAR: Readonly<Record<AssetClass, number>> = {
+  stock: 252,
+  etf: 252,
+  crypto: 365,
+};
+
+/** Days after which an instrument without a new bar is no peer. */
+const PEER_DAYS = 7;
+
+/** The table that a market is forecast with. */
+const tableOf = ({ source }: ToolContext["market"]): RiskTable =>
+  source.simulated ? SIMULATED_RISK_TABLE : RISK_TABLE;
+
+const hashes = new WeakMap<RiskTable, string>();
+
+/** SHA-256 of the canonical JSON (RFC 8785) of a table. */
+function hashOf(table: RiskTable): string {
+  const known =
+    hashes.get(table) ??
+    createHash("sha256")
+      .update(canonicalize(table) as string)
+      .digest("hex");
+  hashes.set(table, known);
+  return known;
+}
+
+/** The table of a market with its hash, as the method publishes it. */
+export const riskParameters = (market: ToolContext["market"]) => {
+  const table = tableOf(market);
+  return { sha256: hashOf(table), levels: LEVEL_RULES, table };
+};
+
+/** An outlook and how it compares with peers. */
+interface Assessment {
+  readonly outlook: RiskOutlook | undefined;
+  readonly peerLevel: RiskLevel | null;
+}
+
+/** Outlooks and peers of a market by close: within a session they do not change. */
+interface Caches {
+  readonly assessments: LRUCache<string, Assessment>;
+  readonly peers: LRUCache<string, readonly number[]>;
+}
+
+const cachesByMarket = new WeakMap<ToolContext["market"], Caches>();
+
+function cachesOf(market: ToolContext["market"]): Caches {
+  const known = cachesByMarket.get(market) ?? {
+    assessments: new LRUCache({ max: 20_000 }),
+    peers: new LRUCache({ max: 50 }),
+  };
+  cachesByMarket.set(market, known);
+  return known;
+}
+
+/** The outlook of an instrument at its last known close (Unix milliseconds). */
+function assess(
+  { symbol, assetClass }: Instrument,
+  at: number,
+  market: ToolContext["market"],
+): Assessment {
+  const { assessments } = cachesOf(market);
+  const key = `${symbol} ${at}`;
+  const known = assessments.get(key);
+  if (known !== undefined) return known;
+  const outlook = riskOutlook(market.records(symbol).bars, assetClass, at, tableOf(market));
+  const peerLevel =
+    outlook === undefined
+      ? null
+      : riskLevel(outlook.sigma, peersAt(assetClass, at, market), LEVEL_RULES.minPeers);
+  const assessment = { outlook, peerLevel };
+  assessments.set(key, assessment);
+  return assessment;
+}
+
+function peersAt(
+  assetClass: AssetClass,
+  at: number,
+  market: ToolContext["market"],
+): readonly number[] {
+  const { peers } = cachesOf(market);
+  const key = `${assetClass} ${at}`;
+  const known = peers.get(key);
+  if (known !== undefined) return known;
+  const lists = market
+    .instruments()
+    .filter((one) => one.assetClass === assetClass)
+    .map(({ symbol }) => market.records(symbol).bars);
+  const newestSince = at - PEER_DAYS * market.dayMs;
+  const sigmas = peerSigmas(lists, assetClass, { at, newestSince });
+  peers.set(key, sigmas);
+  return sigmas;
+}
+
+/**
+ * The risk member of an answer about one instrument.
+ *
+ * @param isFull Whether the forecast is given number by number.
+ */
+export function riskAnswer(
+  { instrument, price }: PastSnapshot,
+  { market }: ToolContext,
+  isFull: boolean,
+): z.input<typeof Risk> {
+  const table = tableOf(market);
+  const { outlook, peerLevel } =
+    price === null ? { outlook: undefined, peerLevel: null } : assess(instrument, price.at, market);
+  const level = outlook?.level ?? null;
+  return {
+    level,
+    peerLevel,
+    summary: outlook
+      ? summaryOf(outlook, instrument.assetClass, { level, peerLevel }, table)
+      : "No forecast: that takes 252 sessions with a price that moves.",
+    table: hashOf(table).slice(0, 16),
+    ...(isFull && { forecast: outlook ? forecastOf(outlook, instrument, table) : null }),
+  };
+}
+
+function forecastOf(
+  { bar, sigma, horizons }: RiskOutlook,
+  { assetClass }: Instrument,
+  table: RiskTable,
+): z.input<typeof RiskForecast> {
+  return {
+    from: { price: bar.close, at: isoInstant(bar.availableAt) },
+    annualVolatilityPercent: percent(sigma * Math.sqrt(SESSIONS_PER_YEAR[assetClass])),
+    horizons: horizons.map((one) => horizonOf(one, bar.close)),
+    fitted: table.fitted,
+    tested: table.tested,
+    sha256: hashOf(table),
+  };
+}
+
+function horizonOf(
+  { table, sigma, ranges, fall }: HorizonOutlook,
+  price: number,
+): z.input<typeof Horizon> {
+  const { horizon, model, fallPercent, evidence } = table;
+  const { verdict, coverage, fallSkill } = evidence;
+  const after = evidence.qlike.after;
+  const withheld = ranges === null ? whyWithheld(evidence) : null;
+  return {
+    sessions: horizon,
+    volatilityPercent: percent(sigma),
+    ranges:
+      ranges?.map((range, index) => ({
+        probability: range.probability,
+        coverage: coverage[index] ?? 0,
+        ...bounds(range, price),
+      })) ?? null,
+    rangesWithheld: withheld,
+    fall: {
+      percent: fallPercent,
+      probability: fall === null ? null : rounded(fall, 3),
+      withheld: fall === null ? (withheld ?? "no_skill") : null,
+      skill: fallSkill?.value ?? null,
+      skillInterval: fallSkill && { low: fallSkill.low, high: fallSkill.high },
+    },
+    model,
+    verdict,
+    qlike: after && {
+      forecast: after.forecast,
+      ewma: after.ewma,
+      randomWalk: after.randomWalk,
+    },
+  };
+}
+
+const whyWithheld = ({ verdict }: RiskEvidence): Withheld =>
+  verdict === "insufficient_data" ? "insufficient_data" : "coverage_missed";
+
+/** Per cent with two decimals. */
+const percent = (share: number): number => rounded(100 * share, 2);
+
+const bounds = ({ low, high }: PriceRange, price: number) => ({
+  low: significant(price * Math.exp(low)),
+  high: significant(price * Math.exp(high)),
+  lowPercent: percent(Math.expm1(low)),
+  highPercent: percent(Math.expm1(high)),
+});
+
+/** A price with six significant digits: coins may cost a fraction of a cent. */
+const significant = (price: number): number => Number(price.toPrecision(6));
+
+function summaryOf(
+  { bar, horizons, sigma }: RiskOutlook,
+  assetClass: AssetClass,
+  { level, peerLevel }: { readonly level: RiskLevel | null; readonly peerLevel: RiskLevel | null },
+  { tested }: RiskTable,
+): string {
+  const yearly = rounded(100 * sigma * Math.sqrt(SESSIONS_PER_YEAR[assetClass]), 0);
+  const levels = [level && `${level} for it`, peerLevel && `${peerLevel} among its class`];
+  const words = levels.filter((one) => one !== null).join(", ");
+  const [first] = horizons;
+  return [
+    `Volatility ${yearly} % a year${words === "" ? "" : `: ${words}`}.`,
+    ...(first === undefined ? [] : [rangeSentence(first, bar.close, assetClass, tested)]),
+  ].join(" ");
+}
+
+/** The widest range and the chance of a fall over the shorter horizon. */
+function rangeSentence(
+  { table, ranges, fall }: HorizonOutlook,
+  price: number,
+  assetClass: AssetClass,
+  tested: string,
+): string {
+  const { horizon, fallPercent, evidence } = table;
+  const span = `${horizon} ${assetClass === "crypto" ? "days" : "sessions"}`;
+  const widest = ranges?.at(-1);
+  if (widest === undefined) {
+    return `No range over ${span}: ${
+      whyWithheld(evidence) === "insufficient_data"
+        ? "too few instruments to test it on"
+        : "it did not hold out of sample"
+    }.`;
+  }
+  const { low, high, lowPercent, highPercent } = bounds(widest, price);
+  const held = rounded(100 * (evidence.coverage[RANGES.length - 1] ?? 0), 1);
+  const skill = signed(100 * (evidence.fallSkill?.value ?? 0));
+  const chance =
+    fall === null
+      ? ""
+      : `; ${rounded(100 * fall, 0)} % chance to end more than ${fallPercent} % lower (skill ${skill} %)`;
+  return `95 % range over ${span}: ${low} to ${high} (${signed(lowPercent)} to ${signed(highPercent)} %, held ${held} %)${chance}. Tested on ${tested}.`;
+}
+
+/** A number with its sign and one decimal. */
+const signed = (value: number): string => `${value < 0 ? "" : "+"}${value.toFixed(1)}`;

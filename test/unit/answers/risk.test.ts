@@ -1,0 +1,124 @@
+import { createHash } from "node:crypto";
+import canonicalize from "canonicalize";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { RISK_TABLE, SIMULATED_RISK_TABLE } from "../../../src/risk/measured-table.ts";
+import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
+import { getSignal } from "../../../tools/get-signal.ts";
+import { marketOf, toolContextAt } from "../score/markets.ts";
+
+const DAY_MS = 60_000;
+const NOW = Math.floor(Date.UTC(2026, 10, 21, 4) / DAY_MS) * DAY_MS;
+
+const sandbox = createSandbox({ seed: 7, sessionSeconds: DAY_MS / 1000 });
+const market = marketOf(sandbox, sandbox.recordsUntil(NOW), NOW - 5 * DAY_MS);
+const simulated = toolContextAt(market, NOW).context;
+const recorded = toolContextAt(
+  { ...market, source: { ...market.source, simulated: false } },
+  NOW,
+).context;
+
+const sha256 = (value: unknown) =>
+  createHash("sha256")
+    .update(canonicalize(value) as string)
+    .digest("hex");
+
+const Answer = z.object({
+  price: z.object({ value: z.number(), at: z.string() }),
+  risk: z.object({
+    level: z.string().nullable(),
+    peerLevel: z.string().nullable(),
+    summary: z.string(),
+    table: z.string(),
+    forecast: z
+      .object({
+        from: z.object({ price: z.number(), at: z.string() }),
+        horizons: z.array(z.looseObject({ sessions: z.number() })),
+        sha256: z.string(),
+      })
+      .optional(),
+  }),
+});
+
+type Query = Parameters<typeof getSignal.run>[0];
+
+const ask = (context: typeof simulated, query: object) =>
+  Answer.parse(getSignal.run(getSignal.input.parse(query) as Query, context));
+
+/** The first instrument of a class with a year of sessions, or the first without. */
+function symbolOf(assetClass: string, isOld = true): string {
+  const { market } = simulated;
+  const found = market.instruments().find((one) => {
+    const isOneOld = market.records(one.symbol).bars.length > 500;
+    return one.assetClass === assetClass && isOneOld === isOld;
+  });
+  return found?.symbol ?? "";
+}
+
+describe("the risk of an instrument", () => {
+  const symbol = symbolOf("stock");
+
+  it("is a line with range, price, chance and how well they held, and two levels", () => {
+    const { risk } = ask(simulated, { symbol });
+    expect(risk.summary).toMatch(
+      /^Volatility \d+ % a year: (calm|usual|wild) for it, (calm|usual|wild) among its class\. 95 % range over 5 sessions: [\d.]+ to [\d.]+ \(-[\d.]+ to \+[\d.]+ %, held 95\.3 %\); \d+ % chance to end more than 5 % lower \(skill \+1\.6 %\)\. Tested on simulated markets of seeds 6 to 10\.$/,
+    );
+    expect(risk.forecast).toBeUndefined();
+    expect(risk.table).toBe(sha256(SIMULATED_RISK_TABLE).slice(0, 16));
+  });
+
+  it("is given in full on request, from the last known close", () => {
+    const { risk, price } = ask(recorded, { symbol, risk: "full" });
+    expect(risk.forecast?.from).toEqual({ price: price.value, at: price.at });
+    expect(risk.forecast?.sha256).toBe(sha256(RISK_TABLE));
+    expect(risk.forecast?.horizons).toMatchObject([
+      {
+        sessions: 5,
+        ranges: [
+          { probability: 0.5, coverage: 0.4806 },
+          { probability: 0.8, coverage: 0.7847 },
+          { probability: 0.95, coverage: 0.951 },
+        ],
+        rangesWithheld: null,
+        fall: { percent: 5, withheld: null, skill: 0.0331 },
+        verdict: "supported",
+      },
+      { sessions: 21, fall: { percent: 10, probability: null, withheld: "no_skill" } },
+    ]);
+  });
+
+  it("of a coin spans days, and has no range over a month, which did not hold", () => {
+    const { risk } = ask(recorded, { symbol: symbolOf("crypto"), risk: "full" });
+    expect(risk.summary).toContain("95 % range over 7 days");
+    expect(risk.forecast?.horizons).toMatchObject([
+      { sessions: 7, model: "ewma", verdict: "baseline" },
+      { sessions: 30, ranges: null, rangesWithheld: "coverage_missed" },
+    ]);
+  });
+
+  it("is none of what has traded for under a year, and says so", () => {
+    const young = Answer.safeParse(
+      getSignal.run({ symbol: symbolOf("crypto", false), limit: 50 }, simulated),
+    );
+    expect(young.data?.risk).toMatchObject({
+      level: null,
+      peerLevel: null,
+      summary: "No forecast: that takes 252 sessions with a price that moves.",
+    });
+  });
+
+  it("at a past instant is what it was then", () => {
+    const then = NOW - 3 * DAY_MS;
+    const past = toolContextAt(market, then).context;
+    const asOf = new Date(then).toISOString();
+    const query = { symbol, risk: "full" };
+    expect(ask(simulated, { ...query, asOf }).risk).toEqual(ask(past, query).risk);
+  });
+
+  it.each([{ risk: "full" }, { risk: "full", symbol, from: "2026-11-20T00:00:00Z" }])(
+    "is refused where there is not one answer: %j",
+    (query) => {
+      expect(() => ask(simulated, query)).toThrow("risk: it is given for one symbol");
+    },
+  );
+});
