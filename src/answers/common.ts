@@ -57,7 +57,9 @@ export const Provenance = z.object({
       simulated: z.boolean(),
     }),
   ),
-  methodVersion: z.string(),
+  methodVersion: z
+    .string()
+    .describe("Release of the method, a plus sign and the first 16 digits of its methodHash."),
 });
 
 /** Members of every answer about one instrument. */

@@ -8,6 +8,7 @@ import { AssetClass } from "../market/instrument.ts";
 import { Problem } from "../problem.ts";
 import { METHOD } from "../score/method.ts";
 import type { PeerTables } from "../score/peers.ts";
+import { METHOD_RELEASE } from "../score/snapshot.ts";
 import type { ToolContext } from "../tool.ts";
 import { Instant, isoInstant, isoInstantOrNull, Provenance } from "./common.ts";
 import { riskParameters } from "./risk.ts";
@@ -71,6 +72,9 @@ export const MethodQuery = z.strictObject({
 /** Everything needed to recompute a score from an answer of get_factors. */
 export const Method = z.object({
   version: z.string(),
+  methodHash: z
+    .string()
+    .describe("SHA-256 of the constants and of the method's results on a fixture of the project."),
   market: Provenance.shape.market,
   sources: Provenance.shape.sources,
   factors: z.array(z.enum(FACTORS)),
@@ -88,7 +92,7 @@ export interface MethodInUse {
 }
 
 /**
- * One version of the method with the requested tables.
+ * One version of the method, or the release that it belongs to, with the requested tables.
  *
  * @throws {Problem} `not_found` if the version is not in use, `not_available_then` if the table is not
  *   retained.
@@ -98,8 +102,8 @@ export function methodAnswer(
   { tables: wanted }: z.output<typeof MethodQuery>,
   { context, tables }: MethodInUse,
 ): z.input<typeof Method> {
-  const { version: current, ...parameters } = METHOD;
-  if (version !== current) {
+  const { version: current, methodHash, ...parameters } = METHOD;
+  if (version !== current && version !== METHOD_RELEASE) {
     throw new Problem("not_found", {
       detail: `Method ${JSON.stringify(version)} is not in use.`,
       next: `Ask for ${current}.`,
@@ -109,7 +113,8 @@ export function methodAnswer(
   const chosen =
     wanted === undefined ? newestOfEach(tables) : [named(tables, { wanted, analyser })];
   return {
-    version,
+    version: current,
+    methodHash,
     market: market.mode,
     sources: [market.source],
     factors: [...FACTORS],

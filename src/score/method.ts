@@ -23,11 +23,12 @@ import { BENCHMARK_SIZE } from "./class-scorer.ts";
 import { WEIGHTS } from "./composite.ts";
 import { EVENT_RULES } from "./events.ts";
 import { MIN_BARS, SMOOTHING_HALF_LIFE, THRESHOLDS } from "./signal-hysteresis.ts";
-import { METHOD_VERSION } from "./snapshot.ts";
+import { METHOD_HASH, METHOD_VERSION } from "./snapshot.ts";
 
 /** Every number that a score is made with, as the code reads it; plain data, ready for JSON. */
 export const METHOD = {
   version: METHOD_VERSION,
+  methodHash: METHOD_HASH,
   weights: WEIGHTS,
   signal: {
     thresholds: THRESHOLDS,

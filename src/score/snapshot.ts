@@ -9,11 +9,21 @@ import {
 import type { Instrument } from "../market/instrument.ts";
 import type { Bar } from "../market/records.ts";
 import { type Composite, type Readings, WEIGHTS } from "./composite.ts";
+import lock from "./method.lock.json" with { type: "json" };
 import type { PeerTables } from "./peers.ts";
 import type { SessionScore, SignalState } from "./signal-hysteresis.ts";
 
-/** Version of formulas, weights and thresholds together; it changes whenever a score could. */
-export const METHOD_VERSION = "1.0.0";
+/** Version of the method for people: it is raised when scores are meant to change. */
+export const METHOD_RELEASE = "1.0.0";
+
+/**
+ * SHA-256 of the constants of the method and of what it says about a fixture (`npm run method`): it
+ * changes with every score, whatever the release says.
+ */
+export const METHOD_HASH: string = lock.methodHash;
+
+/** Release and first 16 digits of the hash, by which answers name the method (SemVer build metadata). */
+export const METHOD_VERSION = `${METHOD_RELEASE}+${METHOD_HASH.slice(0, 16)}`;
 
 /**
  * How complete an answer is. `ok`: all four factors measured well. `partial`: a factor is missing

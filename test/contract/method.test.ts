@@ -3,6 +3,7 @@ import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { Method } from "../../src/answers/method.ts";
+import { METHOD_VERSION } from "../../src/score/snapshot.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { startService } from "../support/service.ts";
 
@@ -41,7 +42,7 @@ describe("GET /api/method/{version}", () => {
     const validate = ajv.compile(z.toJSONSchema(Method));
     expect(validate(answer), JSON.stringify(validate.errors)).toBe(true);
     expect(answer).toMatchObject({
-      version: "1.0.0",
+      version: METHOD_VERSION,
       market: "sandbox",
       sources: [{ simulated: true }],
       parameters: {

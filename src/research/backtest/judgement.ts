@@ -28,6 +28,7 @@ export interface ClassResult extends ClassMeasures {
 interface Circumstances {
   readonly question: Question;
   readonly methodVersion: string;
+  readonly dataHash: string;
   /** Variants tried before. */
   readonly earlier: readonly Trial[];
 }
@@ -38,12 +39,12 @@ interface Circumstances {
  */
 export function judgeClasses(
   classes: readonly ClassMeasures[],
-  { question, methodVersion, earlier }: Circumstances,
+  { question, methodVersion, dataHash, earlier }: Circumstances,
 ): readonly ClassResult[] {
   const tried = classes.map((measures) => ({
     measures,
     trial: {
-      variant: variantOf(question, measures.assetClass, methodVersion),
+      variant: variantOf(question, measures.assetClass, { methodVersion, dataHash }),
       sharpePerYear: yearlySharpe(measures),
     },
   }));

@@ -4,6 +4,7 @@ import { countKnown } from "../../market/point-in-time.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
 import { ScoringEngine } from "../../score/scoring-engine.ts";
 import { METHOD_VERSION } from "../../score/snapshot.ts";
+import { DataHash } from "../../sources/data-hash.ts";
 import { measureClass } from "./class-measures.ts";
 import { findIndistinct, type Indistinct } from "./distinct.ts";
 import { type ClassResult, judgeClasses } from "./judgement.ts";
@@ -43,6 +44,8 @@ export interface BacktestRun {
 export interface BacktestResult {
   readonly question: Question;
   readonly methodVersion: string;
+  /** SHA-256 of everything that the market knew at the end of the last date. */
+  readonly dataHash: string;
   readonly source: Source;
   /** Classes with at least one graded date. */
   readonly classes: readonly ClassResult[];
@@ -84,8 +87,9 @@ export function runBacktest({
     });
   });
   const methodVersion = METHOD_VERSION;
-  const classes = judgeClasses(measures, { question, methodVersion, earlier });
-  return { question, methodVersion, source: market.source, classes };
+  const dataHash = new DataHash(market).advance(Date.parse(question.to) + market.dayMs);
+  const classes = judgeClasses(measures, { question, methodVersion, dataHash, earlier });
+  return { question, methodVersion, dataHash, source: market.source, classes };
 }
 
 /** Explicitly named instruments are graded in any case. */

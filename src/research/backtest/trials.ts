@@ -14,10 +14,18 @@ export interface Trial {
 export function variantOf(
   { subject, from, to, symbols, pace }: Question,
   assetClass: AssetClass,
-  method: string,
+  { methodVersion, dataHash }: { readonly methodVersion: string; readonly dataHash: string },
 ): string {
   const names = symbols.length === 0 ? "all" : symbols.toSorted().join("+");
-  return [method, subject, assetClass, names, `${from}..${to}`, pace].join(" ");
+  return [
+    methodVersion,
+    dataHash.slice(0, 16),
+    subject,
+    assetClass,
+    names,
+    `${from}..${to}`,
+    pace,
+  ].join(" ");
 }
 
 /** Variants tried, and how far their Sharpe ratios lie apart. */

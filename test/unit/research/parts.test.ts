@@ -405,10 +405,13 @@ describe("variants", () => {
   };
 
   it("are the same whatever the order of the symbols or the seed", () => {
-    const text = variantOf(question, "stock", "1.0.0");
-    expect(text).toBe("1.0.0 momentum stock A+B 2024-01-01..2024-01-05 week");
-    expect(variantOf({ ...question, symbols: ["A", "B"], seed: 2 }, "stock", "1.0.0")).toBe(text);
-    expect(variantOf({ ...question, pace: "session" }, "stock", "1.0.0")).not.toBe(text);
+    const CIRCUMSTANCES = { methodVersion: "1.0.0", dataHash: "ab12" };
+    const text = variantOf(question, "stock", CIRCUMSTANCES);
+    expect(text).toBe("1.0.0 ab12 momentum stock A+B 2024-01-01..2024-01-05 week");
+    expect(variantOf({ ...question, symbols: ["A", "B"], seed: 2 }, "stock", CIRCUMSTANCES)).toBe(
+      text,
+    );
+    expect(variantOf({ ...question, pace: "session" }, "stock", CIRCUMSTANCES)).not.toBe(text);
   });
 
   it("count once each, the newest figure of a repeated one", () => {

@@ -103,7 +103,7 @@ describe("the verdict on a horizon", () => {
       ...one,
       ic: one.ic && { ...one.ic, t, interval: { low: 0.001, high: 0.1 } },
     }));
-    const circumstances = { question: QUESTION, methodVersion: "1.0.0", earlier };
+    const circumstances = { question: QUESTION, methodVersion: "1.0.0", dataHash: "", earlier };
     const [result] = judgeClasses([{ ...measures, horizons }], circumstances);
     return Object.fromEntries(
       result?.horizons.map(({ horizon, verdict }) => [horizon, verdict]) ?? [],

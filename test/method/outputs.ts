@@ -1,0 +1,125 @@
+import { createHash } from "node:crypto";
+import canonicalize from "canonicalize";
+import { createVolatility } from "../../src/factors/volatility.ts";
+import { CALIBRATION, pOutperform } from "../../src/score/composite.ts";
+import { signalShift, volatilityAlert } from "../../src/score/events.ts";
+import { METHOD } from "../../src/score/method.ts";
+import { ScoringEngine } from "../../src/score/scoring-engine.ts";
+import { METHOD_RELEASE, type Snapshot } from "../../src/score/snapshot.ts";
+import { closeOf, DAYS, METHOD_MARKET, SCORED_FROM } from "./market.ts";
+
+/** Significant digits of the outputs that are hashed: rounding of the last bits is no change. */
+const DIGITS = 12;
+
+/** Hours after a close at which scores are brought up to date in between. */
+const INTERIM_HOURS = [1.5, 9, 19];
+
+/** Everything that the method says about the fixture. */
+export interface MethodOutputs {
+  /** By session and symbol, in the order of sessions. */
+  readonly closed: readonly Snapshot[];
+  /** Between two closes. */
+  readonly interim: readonly Snapshot[];
+  readonly events: readonly unknown[];
+  readonly volatility: readonly unknown[];
+}
+
+/** Scores the fixture. */
+export function methodOutputs(): MethodOutputs {
+  const closed: Snapshot[] = [];
+  const newest = new Map<string, Snapshot>();
+  const engine = new ScoringEngine(METHOD_MARKET, {
+    clear: () => newest.clear(),
+    addClosed: (snapshot) => void closed.push(snapshot),
+    setNewest: (snapshot) => void newest.set(snapshot.instrument.symbol, snapshot),
+  });
+  const interim: Snapshot[] = [];
+  for (let day = SCORED_FROM; day <= DAYS; day++) {
+    engine.refresh(closeOf(day));
+    if (day % 10 !== 0) continue;
+    for (const hours of INTERIM_HOURS) {
+      newest.clear();
+      engine.refresh(closeOf(day) + hours * 3_600_000);
+      interim.push(...newest.values());
+    }
+  }
+  return { closed, interim, ...eventsOf(closed) };
+}
+
+function eventsOf(closed: readonly Snapshot[]) {
+  const events: unknown[] = [];
+  const volatility: unknown[] = [];
+  const bySymbol = Map.groupBy(closed, ({ instrument }) => instrument.symbol);
+  for (const { instrument, bars } of METHOD_MARKET.recordsUntil(closeOf(DAYS))) {
+    const follower = createVolatility();
+    const readings = new Map([...bars].map((bar) => [bar.availableAt, follower.add(bar)]));
+    let shift: ReturnType<typeof signalShift>["state"] | undefined;
+    let alert: ReturnType<typeof volatilityAlert>["state"] | undefined;
+    for (const snapshot of bySymbol.get(instrument.symbol) ?? []) {
+      const session = METHOD_MARKET.sessionAt(snapshot.at, instrument.assetClass);
+      const sighting = { snapshot, session, dayMs: METHOD_MARKET.dayMs };
+      const shifted = signalShift(shift, sighting);
+      shift = shifted.state;
+      if (shifted.event) events.push({ symbol: instrument.symbol, ...shifted.event });
+      const reading = readings.get(snapshot.at);
+      if (reading === undefined) continue;
+      volatility.push(reading);
+      const alerted = volatilityAlert(alert, { ...sighting, reading });
+      alert = alerted.state;
+      if (alerted.event) events.push({ symbol: instrument.symbol, ...alerted.event });
+    }
+  }
+  return { events, volatility };
+}
+
+/** A value with numbers of twelve significant digits, maps and lazy members written out. */
+function plain(value: unknown): unknown {
+  if (typeof value === "number") {
+    return Number.isFinite(value) ? Number(value.toPrecision(DIGITS)) : String(value);
+  }
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(plain);
+  if (value instanceof Map) return plain(Object.fromEntries(value));
+  const read = "toJSON" in value && typeof value.toJSON === "function" ? value.toJSON() : value;
+  const members = Object.entries(read as object).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(members.map(([name, member]) => [name, plain(member)]));
+}
+
+const sha256 = (value: unknown): string =>
+  createHash("sha256")
+    .update(canonicalize(value) as string)
+    .digest("hex");
+
+/** The identity of the method: what `method.lock.json` pins. */
+export interface MethodLock {
+  /** For people. */
+  readonly version: string;
+  /** SHA-256 of the canonical JSON (RFC 8785) of the two below. */
+  readonly methodHash: string;
+  /** SHA-256 of the canonical JSON of every constant of the method. */
+  readonly constants: string;
+  /** SHA-256 over what the method says about the fixture. */
+  readonly outputs: string;
+}
+
+/** The lock of the method as the code is now. */
+export function currentLock({ closed, interim, events, volatility }: MethodOutputs): MethodLock {
+  const { version: _version, methodHash: _hash, ...parameters } = METHOD;
+  const tables = new Set([...closed, ...interim].map((snapshot) => snapshot.tables));
+  const digest = createHash("sha256");
+  const said = (snapshot: Snapshot) => {
+    const { instrument, tables: _, ...rest } = snapshot;
+    const chance = pOutperform(snapshot.score, CALIBRATION[instrument.assetClass]);
+    return { symbol: instrument.symbol, pOutperform: chance, ...rest };
+  };
+  for (const one of [...closed, ...interim]) digest.update(sha256(plain(said(one))));
+  for (const one of [...tables, ...events, ...volatility]) digest.update(sha256(plain(one)));
+  const constants = sha256(plain(parameters));
+  const outputs = digest.digest("hex");
+  return {
+    version: METHOD_RELEASE,
+    methodHash: sha256({ constants, outputs }),
+    constants,
+    outputs,
+  };
+}

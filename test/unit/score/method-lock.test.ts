@@ -1,0 +1,53 @@
+import { expect, it } from "vitest";
+import { FACTOR_STATUSES } from "../../../src/factors/reading.ts";
+import lock from "../../../src/score/method.lock.json" with { type: "json" };
+import { DIRECTIONS, FORCED_WAITS } from "../../../src/score/signal-hysteresis.ts";
+import { STATUSES } from "../../../src/score/snapshot.ts";
+import { currentLock, methodOutputs } from "../../method/outputs.ts";
+
+const outputs = methodOutputs();
+const all = [...outputs.closed, ...outputs.interim];
+
+it("is the method that method.lock.json pins: npm run method:lock pins another", () => {
+  expect(currentLock(outputs)).toEqual(lock);
+});
+
+it("is pinned on every status, direction and reason to wait", () => {
+  const found = <T>(values: readonly T[]) => new Set(values);
+  expect(found(all.map(({ status }) => status))).toEqual(new Set(STATUSES));
+  expect(found(all.map(({ signal }) => signal.direction))).toEqual(new Set(DIRECTIONS));
+  expect(found(all.map(({ signal }) => signal.forcedWait))).toEqual(
+    new Set([null, ...FORCED_WAITS]),
+  );
+  expect(found(all.map(({ signal }) => signal.frozen))).toEqual(new Set([true, false]));
+});
+
+it.each([
+  ["momentum", ["ok", "stale", "insufficient_data"]],
+  ["valuation", ["ok", "stale", "insufficient_data", "not_observed"]],
+  ["social", FACTOR_STATUSES],
+  ["darkpool", FACTOR_STATUSES],
+] as const)("is pinned on every status and input of %s", (factor, statuses) => {
+  const results = all.map(({ factors }) => factors[factor]);
+  expect(new Set(results.map(({ status }) => status))).toEqual(new Set(statuses));
+  const used = results.flatMap(({ inputs }) => inputs).filter(({ weight }) => weight !== 0);
+  expect(new Set(used.map(({ name }) => name)).size).toBe(
+    { momentum: 6, valuation: 10, social: 2, darkpool: 2 }[factor],
+  );
+});
+
+it("is pinned on every event", () => {
+  const kinds = outputs.events.map((event) => {
+    const { kind, severity, reason } = event as Readonly<Record<string, string>>;
+    return [kind, severity, reason].filter(Boolean).join(" ");
+  });
+  expect(new Set(kinds)).toEqual(
+    new Set([
+      "signal.shift direction",
+      "signal.shift score",
+      "volatility.alert high volatility",
+      "volatility.alert extreme volatility",
+      "volatility.alert extreme return",
+    ]),
+  );
+});

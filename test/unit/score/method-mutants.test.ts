@@ -1,0 +1,110 @@
+// @module-tag nightly
+
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, it } from "vitest";
+import lock from "../../../src/score/method.lock.json" with { type: "json" };
+import type { MethodLock } from "../../method/outputs.ts";
+
+/** The outputs of the method are made in a copy of the project, in which one thing is changed. */
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+const copy = mkdtempSync(join(tmpdir(), "method-"));
+for (const name of ["src", "test/method", "package.json"]) {
+  cpSync(join(root, name), join(copy, name), { recursive: true });
+}
+symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+afterAll(() => rmSync(copy, { recursive: true }));
+
+type Change = readonly [file: string, from: string, to: string];
+
+/** The lock of the method after some changes, which are taken back. */
+function lockAfter(changes: readonly Change[]): MethodLock {
+  const before = new Map<string, string>();
+  try {
+    for (const [file, from, to] of changes) {
+      const path = join(copy, "src", file);
+      const text = readFileSync(path, "utf8");
+      if (!text.includes(from)) throw new Error(`${file} does not contain ${from}`);
+      if (!before.has(path)) before.set(path, text);
+      writeFileSync(path, text.replaceAll(from, to));
+    }
+    const out = execFileSync(process.execPath, ["test/method/lock.ts", "--print"], { cwd: copy });
+    return JSON.parse(out.toString("utf8")) as MethodLock;
+  } finally {
+    for (const [path, text] of before) writeFileSync(path, text);
+  }
+}
+
+/** Faults in formulas that no constant of the method shows. */
+const FAULTS: readonly Change[] = [
+  ["factors/momentum.ts", "ram: r / Math.sqrt(n * variance)", "ram: r / Math.sqrt(variance)"],
+  ["factors/momentum.ts", "(r - b * m) / Math.sqrt(n * left)", "(r - m) / Math.sqrt(n * left)"],
+  ["factors/momentum.ts", "missedSessions === 0 ? 1 : 0.5", "missedSessions === 0 ? 1 : 1"],
+  ["factors/price-history.ts", "if (own >= peak) keepPeak", "if (own > 2) keepPeak"],
+  ["factors/benchmark.ts", "(returns[closed] as number) /= count", "count"],
+  ["factors/coin-history.ts", "logReturn ** 2", "Math.abs(logReturn)"],
+  ["factors/network-value.ts", "Math.log(value)", "value"],
+  ["factors/valuation.ts", "at - asOf) / dayMs) / freshFilingDays", "at - asOf) / dayMs) / 110"],
+  ["factors/yields.ts", "marketCapUsd + debt.value - cash.value", "marketCapUsd + debt.value"],
+  ["factors/yield-history.ts", "isDue: (at) => monthOf(at) > month", "isDue: () => true"],
+  ["factors/ecdf.ts", "p * sorted.length - 0.5", "p * sorted.length"],
+  ["factors/ecdf.ts", "/ 2;\n}", "/ 1.99;\n}"],
+  ["factors/statistics.ts", "(values.length - 1)", "values.length"],
+  ["factors/message-weight.ts", "/ Math.sqrt(symbolCount)", ""],
+  ["factors/message-weight.ts", "* 0.5 ** duplicates", ""],
+  ["factors/message-counters.ts", "Math.log((1 + bullish) / (1 + bearish))", "bullish - bearish"],
+  ["factors/social.ts", "(value - baseline.mean) ** 2", "value ** 2"],
+  ["factors/attention.ts", "Math.max(0, (z ?? 0) -", "Math.max(-1, (z ?? 0) -"],
+  ["factors/off-exchange.ts", "Math.abs(sign) < MIN_SIGN ? 0 : sign", "sign"],
+  ["factors/block-pressure.ts", "signed += side * notional", "signed += side"],
+  ["factors/short-pressure.ts", "shortShares / totalShares", "shortShares / (totalShares + 1)"],
+  ["factors/darkpool.ts", "isFresh(block.asOf) ? block.z : null", "block.z"],
+  ["factors/volatility.ts", "Math.log(fast / slow)", "Math.log(fast / slow + 0.01)"],
+  ["score/composite.ts", "squares += weight ** 2", "squares += weight"],
+  ["score/signal-hysteresis.ts", "smoothed >= THRESHOLDS.exitLong", "smoothed > 60"],
+  ["score/events.ts", "move <= rules.rearmWithin", "move < 0"],
+];
+
+/** Changes of the text alone. */
+const REFACTORINGS: readonly (readonly [title: string, changes: readonly Change[]])[] = [
+  ["a function has another name", [["factors/momentum.ts", "averageZ", "meanOfScores"]]],
+  ["a comment is another", [["factors/ecdf.ts", "/** Fewer peers than this", "/** With fewer"]]],
+  [
+    "an expression becomes a function",
+    [
+      ["score/composite.ts", "const score = 100 * normalCdf(z);", "const score = pointsOf(z);"],
+      [
+        "score/composite.ts",
+        "/** The four readings of one instrument. */",
+        "const pointsOf = (z: number): number => 100 * normalCdf(z);\n\n/** The four readings. */",
+      ],
+    ],
+  ],
+  ["a constant has another name", [["score/class-scorer.ts", "#tablesBefore", "#earlierTables"]]],
+];
+
+describe("the hash of the method", { timeout: 60_000 }, () => {
+  it("is that of the lock in an unchanged copy", () => {
+    expect(lockAfter([])).toEqual(lock);
+  });
+
+  it.each(FAULTS)("changes when %s has a fault: %s", (...fault) => {
+    expect(lockAfter([fault]).methodHash).not.toBe(lock.methodHash);
+  });
+
+  it("changes with a constant", () => {
+    const { methodHash, constants } = lockAfter([
+      ["score/signal-hysteresis.ts", "enterLong: 70", "enterLong: 71"],
+    ]);
+    expect(constants).not.toBe(lock.constants);
+    expect(methodHash).not.toBe(lock.methodHash);
+  });
+
+  it.each(REFACTORINGS)("stays when %s", (_title, changes) => {
+    expect(lockAfter(changes)).toEqual(lock);
+  });
+});
