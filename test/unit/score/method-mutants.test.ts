@@ -44,7 +44,7 @@ const FAULTS: readonly Change[] = [
   ["factors/momentum.ts", "ram: r / Math.sqrt(n * variance)", "ram: r / Math.sqrt(variance)"],
   ["factors/momentum.ts", "(r - b * m) / Math.sqrt(n * left)", "(r - m) / Math.sqrt(n * left)"],
   ["factors/momentum.ts", "missedSessions === 0 ? 1 : 0.5", "missedSessions === 0 ? 1 : 1"],
-  ["factors/price-history.ts", "if (own >= peak) keepPeak", "if (own > 2) keepPeak"],
+  ["factors/price-history.ts", "(highs[at] as number) - since", "(highs[at] as number)"],
   ["factors/benchmark.ts", "(returns[closed] as number) /= count", "count"],
   ["factors/coin-history.ts", "logReturn ** 2", "Math.abs(logReturn)"],
   ["factors/network-value.ts", "Math.log(value)", "value"],
@@ -67,6 +67,11 @@ const FAULTS: readonly Change[] = [
   ["score/composite.ts", "squares += weight ** 2", "squares += weight"],
   ["score/signal-hysteresis.ts", "smoothed >= THRESHOLDS.exitLong", "smoothed > 60"],
   ["score/events.ts", "move <= rules.rearmWithin", "move < 0"],
+];
+
+/** Faults that no score shows: running figures are worked out from scratch at every close. */
+const SURVIVORS: readonly Change[] = [
+  ["factors/price-history.ts", "if (own >= peak) keepPeak", "if (own > 2) keepPeak"],
 ];
 
 /** Changes of the text alone. */
@@ -94,6 +99,10 @@ describe("the hash of the method", { timeout: 60_000 }, () => {
 
   it.each(FAULTS)("changes when %s has a fault: %s", (...fault) => {
     expect(lockAfter([fault]).methodHash).not.toBe(lock.methodHash);
+  });
+
+  it.each(SURVIVORS)("stays when %s has a fault that is made good: %s", (...fault) => {
+    expect(lockAfter([fault])).toEqual(lock);
   });
 
   it("changes with a constant", () => {
