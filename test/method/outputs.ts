@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { createVolatility } from "../../src/factors/volatility.ts";
-import { CALIBRATION, pOutperform } from "../../src/score/composite.ts";
 import { signalShift, volatilityAlert } from "../../src/score/events.ts";
 import { METHOD } from "../../src/score/method.ts";
 import { ScoringEngine } from "../../src/score/scoring-engine.ts";
@@ -109,8 +108,7 @@ export function currentLock({ closed, interim, events, volatility }: MethodOutpu
   const digest = createHash("sha256");
   const said = (snapshot: Snapshot) => {
     const { instrument, tables: _, ...rest } = snapshot;
-    const chance = pOutperform(snapshot.score, CALIBRATION[instrument.assetClass]);
-    return { symbol: instrument.symbol, pOutperform: chance, ...rest };
+    return { symbol: instrument.symbol, ...rest };
   };
   for (const one of [...closed, ...interim]) digest.update(sha256(plain(said(one))));
   for (const one of [...tables, ...events, ...volatility]) digest.update(sha256(plain(one)));
