@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { postJson } from "../support/agent.ts";
 import { type AgentAuthScan, agentAuthFaults } from "../support/checks-agent-auth.ts";
 import { claimsFor, startIdentityProvider, trustFile } from "../support/identity-provider.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 import { verifies } from "../support/verifies.ts";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -48,7 +48,7 @@ async function scan(origin: string): Promise<AgentAuthScan> {
 }
 
 describe.each(Object.entries(instances))("an instance %s", async (_what, env) => {
-  const { base, person, clock } = await startTown(env);
+  const { base, person, clock } = await startTestService(env);
   const scanned = await scan(base);
   const auth = scanned.server.agent_auth as AgentAuth;
   const register = async (body: object) => {
@@ -153,7 +153,7 @@ describe.each(Object.entries(instances))("an instance %s", async (_what, env) =>
 });
 
 describe("the linter", async () => {
-  const { base } = await startTown();
+  const { base } = await startTestService();
   const right = await scan(base);
   const auth = right.server.agent_auth as Members;
   const { claim_uri: _, ...lacking } = auth;

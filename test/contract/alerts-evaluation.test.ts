@@ -395,17 +395,17 @@ describe("the evaluation in the sandbox", () => {
     await store.records.commit(
       alertSteps("a1", { kinds: ["signal_shift", "volatility"], thresholds: LOW }),
     );
-    const town = sandbox(from);
-    const oracle = createOracle(town);
+    const testService = sandbox(from);
+    const oracle = createOracle(testService);
     oracle(from);
-    let leader = leaderOf(store, town);
+    let leader = leaderOf(store, testService);
     await leader.run();
 
     const expected: string[] = [];
     for (let day = from + 1; day <= newYear + 30; day++) {
-      town.go(day);
+      testService.go(day);
       expected.push(...oracle(day));
-      if (day % 7 === 0) leader = leaderOf(store, town);
+      if (day % 7 === 0) leader = leaderOf(store, testService);
       if (day % 5 > 1) await leader.run();
     }
     await leader.run();

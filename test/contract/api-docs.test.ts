@@ -3,9 +3,9 @@ import { get, type IncomingMessage } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { sharedTown } from "../support/town.ts";
+import { sharedTestService } from "../support/test-service.ts";
 
-const { base } = await sharedTown();
+const { base } = await sharedTestService();
 
 const ask = (path: string, headers: Readonly<Record<string, string>> = {}, method = "GET") =>
   fetch(base + path, { method, headers });

@@ -5,11 +5,10 @@ import { LastUse } from "../../src/auth/last-use.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
 import { audited } from "../../src/store/audit/entry.ts";
 import { newToken, postForm, postJson } from "../support/agent.ts";
-import { LOOSE_LIMITS } from "../support/service.ts";
-import { startTown } from "../support/town.ts";
+import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 import { verifies } from "../support/verifies.ts";
 
-const running = await startTown({ RATE_LIMITS: `${LOOSE_LIMITS} calls=20/60` });
+const running = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} calls=20/60` });
 const { base, service, clock, logged } = running;
 const { records, identity } = service.state.store;
 

@@ -3,11 +3,11 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { getWith, newToken, postJson, register } from "../support/agent.ts";
 import { authorizationRequest, CALLBACK, registerPublic } from "../support/person.ts";
 import { sendRaw } from "../support/raw.ts";
-import { sharedTown, startTown } from "../support/town.ts";
+import { sharedTestService, startTestService } from "../support/test-service.ts";
 import { createWeb } from "../support/web.ts";
 
-const town = await sharedTown();
-const { base } = town;
+const testService = await sharedTestService();
+const { base } = testService;
 const EVIL = "evil.example";
 
 /** Every header that a proxy or a stranger says another address with. */
@@ -29,7 +29,7 @@ describe.each([
   ["behind a proxy", "1"],
 ])("a poisoned Host %s", (_where, TRUST_PROXY) => {
   it("is in no document, redirect, page or challenge", async () => {
-    const { base: own, service } = await startTown({ TRUST_PROXY });
+    const { base: own, service } = await startTestService({ TRUST_PROXY });
     const { client_id } = await registerPublic(own);
     const { url } = authorizationRequest(own, { client_id });
     const paths = service.routes
@@ -44,7 +44,7 @@ describe.each([
   });
 
   it("is in no answer to what is sent", async () => {
-    const { base: own } = await startTown({ TRUST_PROXY });
+    const { base: own } = await startTestService({ TRUST_PROXY });
     const post = (path: string, body: object) =>
       sendRaw(own + path, {
         method: "POST",
@@ -87,7 +87,7 @@ describe("a forged address of the caller", () => {
     );
 
   it("does not get around a limit", async () => {
-    const { base: own } = await startTown({ RATE_LIMITS: "apply=2/3600" });
+    const { base: own } = await startTestService({ RATE_LIMITS: "apply=2/3600" });
     const statuses = [];
     for (const from of ["192.0.2.1", "192.0.2.2", "192.0.2.3"]) {
       statuses.push((await apply(own, from)).status);
@@ -96,7 +96,7 @@ describe("a forged address of the caller", () => {
   });
 
   it("does not get around a limit behind a proxy, which writes the last one", async () => {
-    const { base: own } = await startTown({ RATE_LIMITS: "apply=2/3600", TRUST_PROXY: "1" });
+    const { base: own } = await startTestService({ RATE_LIMITS: "apply=2/3600", TRUST_PROXY: "1" });
     const statuses = [];
     for (const from of ["192.0.2.1", "192.0.2.2", "192.0.2.3"]) {
       statuses.push((await apply(own, `${from}, 198.51.100.7`)).status);
@@ -149,9 +149,9 @@ const elsewhere = [
 describe("a place to return to", () => {
   it("is one of this site after a sign-in, however it is spelt", async () => {
     for (const target of elsewhere) {
-      const person = town.person();
+      const person = testService.person();
       const start = await person.web.get(`/sign-in?return_to=${encodeURIComponent(target)}`);
-      const code = async () => (await town.codesTo(person.email)).at(-1) ?? "";
+      const code = async () => (await testService.codesTo(person.email)).at(-1) ?? "";
       const landed = await person.web.signIn(person.email, code, start);
       expect(landed.leavesFor, target).toBeUndefined();
       expect(landed.url.href, target).toBe(`${base}/account`);
@@ -160,11 +160,11 @@ describe("a place to return to", () => {
 
   it("is one of this site when a form is made by hand, too", async () => {
     for (const target of elsewhere) {
-      const person = town.person();
+      const person = testService.person();
       const form = (await person.web.get("/sign-in")).form("/sign-in");
       const asked = await person.web.submit(form, { email: person.email, return_to: target });
       expect(asked.url.pathname, target).toBe("/sign-in/code");
-      const [code] = await town.codesTo(person.email);
+      const [code] = await testService.codesTo(person.email);
       const landed = await person.web.submit(asked.form("/sign-in/code"), {
         code,
         return_to: target,
@@ -175,7 +175,7 @@ describe("a place to return to", () => {
   });
 
   it("cannot be had without signing in, and signing out leads nowhere else", async () => {
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const form = (await person.web.get("/account")).form("/sign-out");
     const out = await person.web.submit(form, {
@@ -274,7 +274,7 @@ describe("a redirect address", () => {
 describe("a token", () => {
   it("in the address is refused, whatever it is called and wherever it goes", async () => {
     const token = await newToken(base);
-    const key = await town.person().createKey(["signals:read"]);
+    const key = await testService.person().createKey(["signals:read"]);
     for (const [name, value] of [
       ["access_token", token],
       ["access_token", key],
@@ -303,7 +303,7 @@ describe("a token", () => {
 
   it("beside another credential is refused, even when both are good and the same", async () => {
     const token = await newToken(base);
-    const key = await town.person().createKey(["signals:read"]);
+    const key = await testService.person().createKey(["signals:read"]);
     const signals = `${base}/api/signals?limit=1`;
     const bearer = { authorization: `Bearer ${token}` };
     const both: readonly Readonly<Record<string, string | string[]>>[] = [
@@ -375,9 +375,9 @@ describe("an odd spelling of an address", () => {
 
 describe("a page of another origin", () => {
   it("may read documents, and never with a person's cookie", async () => {
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
-    for (const { method, path } of town.service.routes) {
+    for (const { method, path } of testService.service.routes) {
       const answer = await fetch(base + path.replace(/:\w+/g, "x"), {
         method,
         headers: { origin: "https://evil.example", cookie: person.web.cookie() },
@@ -430,5 +430,5 @@ describe("an address that a client names", () => {
 });
 
 it("no attack made the service log a failure of its own", () => {
-  expect(town.logged).toEqual([]);
+  expect(testService.logged).toEqual([]);
 });

@@ -16,11 +16,11 @@ import { receiver } from "../support/delivery-worker.ts";
 import { openStream } from "../support/event-stream.ts";
 import { connectMcp, textOf } from "../support/mcp.ts";
 import type { Person, UserTokens } from "../support/person.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 
-const town = await startTown({ ALLOW_INSECURE_WEBHOOKS: "1" });
-const { base } = town;
-const { records } = town.service.state.store;
+const testService = await startTestService({ ALLOW_INSECURE_WEBHOOKS: "1" });
+const { base } = testService;
+const { records } = testService.service.state.store;
 
 const ALERTS = "alerts:write signals:read";
 const WITH_FACTORS = `${ALERTS} factor:read`;
@@ -45,7 +45,7 @@ async function kept(alertId: string): Promise<StoredAlert> {
 
 /** An alert whose webhook has answered its challenge. */
 async function hook(headers: Headers, url: string): Promise<string> {
-  const id = await makeAlert(town, headers, { delivery: { type: "webhook", url } });
+  const id = await makeAlert(testService, headers, { delivery: { type: "webhook", url } });
   const alert = await kept(id);
   const way = { ...alert.value.way, state: { is: "active", since: 0 } } as Way;
   await records.commit([replace(alerts, alert, { value: { ...alert.value, way } })]);
@@ -83,7 +83,10 @@ interface Application {
   readonly headers: Headers;
 }
 
-async function application(person = town.person(), scope = WITH_FACTORS): Promise<Application> {
+async function application(
+  person = testService.person(),
+  scope = WITH_FACTORS,
+): Promise<Application> {
   const tokens = await person.tokens({ scope });
   return { person, tokens, headers: bearer(tokens.access_token) };
 }
@@ -132,7 +135,7 @@ describe("a credential that may not read factors", () => {
 
   it("gets none of an alert that its client made with a wider one", async () => {
     const inbox = await receiver();
-    const person = town.person();
+    const person = testService.person();
     const wide = await application(person);
     const id = await hook(wide.headers, inbox.url);
     const narrow = await postForm(`${base}/oauth/token`, {
@@ -216,7 +219,7 @@ const MANAGING: readonly (readonly [method: string, path: string, body?: object]
 
 describe("another application of the same person", () => {
   it("sees that an alert exists, and nothing else of it", async () => {
-    const person = town.person();
+    const person = testService.person();
     const [mine, theirs] = [await application(person), await application(person)];
     const url = "https://hooks.example.com/a-secret-path";
     const id = await hook(mine.headers, url);
@@ -246,9 +249,12 @@ describe("another application of the same person", () => {
   });
 
   it("hears nothing of its events in a stream, and of its own all", async () => {
-    const person = town.person();
+    const person = testService.person();
     const [mine, theirs] = [await application(person), await application(person)];
-    const [id, own] = [await makeAlert(town, mine.headers), await makeAlert(town, theirs.headers)];
+    const [id, own] = [
+      await makeAlert(testService, mine.headers),
+      await makeAlert(testService, theirs.headers),
+    ];
     const stream = await openStream(`${base}/api/alerts/stream`, theirs.headers);
     await stream.untilBlock((block) => block.id !== undefined);
     const foreign = await tell(id);
@@ -260,10 +266,13 @@ describe("another application of the same person", () => {
   });
 
   it("learns from no cursor when the first has events, and misses none of its own", async () => {
-    const person = town.person();
+    const person = testService.person();
     const [first, second] = [await person.tokens({ scope: ALERTS }), await person.tokens()];
     const [theirs, own] = [bearer(first.access_token), bearer(second.access_token)];
-    const [theirAlert, ownAlert] = [await makeAlert(town, theirs), await makeAlert(town, own)];
+    const [theirAlert, ownAlert] = [
+      await makeAlert(testService, theirs),
+      await makeAlert(testService, own),
+    ];
     const poll = async (cursor?: unknown, headers = own) => {
       const query = cursor === undefined ? "" : `?cursor=${cursor}`;
       return (await ask(headers, `/api/alerts/events${query}`)).body;
@@ -293,19 +302,19 @@ describe("another application of the same person", () => {
   });
 
   it("makes an alert of its own under the same idempotency key", async () => {
-    const person = town.person();
+    const person = testService.person();
     const [mine, theirs] = [await application(person), await application(person)];
     const wanted = { delivery: { type: "webhook", url: "https://hooks.example.com/in" } };
     const under = { idempotencyKey: "the-same", ...wanted };
-    const id = await makeAlert(town, mine.headers, under);
-    expect(await makeAlert(town, mine.headers, under)).toBe(id);
-    const other = await makeAlert(town, theirs.headers, under);
+    const id = await makeAlert(testService, mine.headers, under);
+    expect(await makeAlert(testService, mine.headers, under)).toBe(id);
+    const other = await makeAlert(testService, theirs.headers, under);
     expect(other).not.toBe(id);
     expect((await ask(theirs.headers, `/api/alerts/${other}`)).status).toBe(200);
   });
 
   it("is not told that a webhook of the first was disabled", async () => {
-    const person = town.person();
+    const person = testService.person();
     const [gone, inbox] = [await receiver({ behaviour: 410 }), await receiver()];
     const [mine, theirs] = [await application(person), await application(person)];
     const id = await hook(mine.headers, gone.url);
@@ -319,12 +328,12 @@ describe("another application of the same person", () => {
   });
 
   it("is not an agent of the person, nor the other way round", async () => {
-    const person = town.person();
-    const { token } = await claimedAgent(town, person);
+    const person = testService.person();
+    const { token } = await claimedAgent(testService, person);
     const app = await application(person);
     const [ofAgent, ofApp] = [
-      await makeAlert(town, bearer(token)),
-      await makeAlert(town, app.headers),
+      await makeAlert(testService, bearer(token)),
+      await makeAlert(testService, app.headers),
     ];
     for (const [headers, id] of [
       [app.headers, ofAgent],
@@ -338,14 +347,14 @@ describe("another application of the same person", () => {
 
 describe("the person", () => {
   it("sees all with their own key, and can end each but not take it over", async () => {
-    const person = town.person();
+    const person = testService.person();
     const key = { "x-api-key": await person.createKey(["alerts:write", "signals:read"]) };
-    const { agent, token } = await claimedAgent(town, person);
+    const { agent, token } = await claimedAgent(testService, person);
     const app = await application(person);
     const url = "https://hooks.example.com/in";
     const ofApp = await hook(app.headers, url);
-    town.clock.now = new Date(town.clock.now.getTime() + 1);
-    const ids = [ofApp, await makeAlert(town, bearer(token))] as const;
+    testService.clock.now = new Date(testService.clock.now.getTime() + 1);
+    const ids = [ofApp, await makeAlert(testService, bearer(token))] as const;
     const { items, others } = (await ask(key, "/api/alerts")).body;
     expect(others).toBe(0);
     expect(items).toMatchObject([
@@ -366,9 +375,11 @@ describe("the person", () => {
   });
 
   it("sees with their key nothing of another person's", async () => {
-    const key = { "x-api-key": await town.person().createKey(["alerts:write", "signals:read"]) };
+    const key = {
+      "x-api-key": await testService.person().createKey(["alerts:write", "signals:read"]),
+    };
     const { headers } = await application();
-    const id = await makeAlert(town, headers);
+    const id = await makeAlert(testService, headers);
     expect((await ask(key, "/api/alerts")).body).toMatchObject({ items: [], others: 0 });
     expect((await ask(key, `/api/alerts/${id}`)).status).toBe(404);
     expect((await ask(key, `/api/alerts/${id}`, "DELETE")).status).toBe(404);
@@ -435,9 +446,9 @@ describe("an application whose access has ended", () => {
   });
 
   it("on one device keeps its alerts while another device has access", async () => {
-    const person = town.person();
+    const person = testService.person();
     const { tokens, headers } = await application(person);
-    const id = await makeAlert(town, headers);
+    const id = await makeAlert(testService, headers);
     const account = (await kept(id)).value.owner.id;
     const { client_id } = tokens.client;
     const groups = [belongingTo(account)];
@@ -451,7 +462,7 @@ describe("an application whose access has ended", () => {
 
 describe("an alert of a store of before", () => {
   it("belongs to the client that is recorded; events without one go with their alert", async () => {
-    const person = town.person();
+    const person = testService.person();
     const [mine, theirs] = [await application(person), await application(person)];
     const inbox = await receiver();
     const id = await hook(mine.headers, inbox.url);
@@ -473,10 +484,10 @@ describe("an alert of a store of before", () => {
   });
 
   it("that names no client is seen and ended by the person alone", async () => {
-    const person = town.person();
+    const person = testService.person();
     const key = { "x-api-key": await person.createKey(["alerts:write", "signals:read"]) };
     const { headers } = await application(person);
-    const id = await makeAlert(town, headers);
+    const id = await makeAlert(testService, headers);
     const alert = await kept(id);
     const { clientId: _, ...owner } = alert.value.owner;
     await records.commit([replace(alerts, alert, { value: { ...alert.value, owner } })]);

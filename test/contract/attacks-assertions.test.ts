@@ -4,7 +4,7 @@ import { claimedBy, clients } from "../../src/auth/agents/agent.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { getWith, postForm, postJson, type Registered, register } from "../support/agent.ts";
 import { type Claims, startIdentityProvider, trustFile } from "../support/identity-provider.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 
 const GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
@@ -12,9 +12,11 @@ const trusted = await startIdentityProvider();
 const stranger = await startIdentityProvider();
 const [key] = trusted.keys;
 const entry = { name: "Example ID", issuer: trusted.issuer, jwks_uri: `${trusted.issuer}/jwks` };
-const town = await startTown({ TRUSTED_ISSUERS: await trustFile(JSON.stringify([entry])) });
-const { base } = town;
-const seconds = () => Math.floor(town.clock.now.getTime() / 1000);
+const testService = await startTestService({
+  TRUSTED_ISSUERS: await trustFile(JSON.stringify([entry])),
+});
+const { base } = testService;
+const seconds = () => Math.floor(testService.clock.now.getTime() / 1000);
 
 /** How an assertion differs from a right one. */
 interface Changes {
@@ -174,7 +176,7 @@ describe("an identity assertion at the token endpoint", () => {
   });
 
   it("is never joined to an account by its e-mail address", async () => {
-    const person = town.person("alice@example.com");
+    const person = testService.person("alice@example.com");
     await person.tokens();
     const client = await newClient();
     const claims = { email: "alice@example.com", email_verified: true };
@@ -254,12 +256,12 @@ describe("an identity assertion at registration", () => {
 });
 
 it("no attack made the service log a failure of its own", () => {
-  expect(town.logged).toEqual([]);
+  expect(testService.logged).toEqual([]);
 });
 
 describe("agents that one person gets by assertions", () => {
   it("are a thousand, also when many come at once; the oldest gives way", async () => {
-    const { records } = town.service.state.store;
+    const { records } = testService.service.state.store;
     const enter = async () => {
       const answer = await postJson(`${base}/oauth/register`, {
         type: "identity_assertion",

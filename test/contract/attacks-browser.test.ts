@@ -8,10 +8,10 @@ import { postJson, register, tokenOf } from "../support/agent.ts";
 import { startBrowser } from "../support/browser.ts";
 import { authorizationRequest, type Person, registerPublic } from "../support/person.ts";
 import { storeName } from "../support/stored-name.ts";
-import { sharedTown } from "../support/town.ts";
+import { sharedTestService } from "../support/test-service.ts";
 
-const town = await sharedTown();
-const { base } = town;
+const testService = await sharedTestService();
+const { base } = testService;
 const browser = await startBrowser();
 
 /** The browser of a person who is signed in. */
@@ -59,17 +59,17 @@ const names = [
 
 describe("a name that a stranger chose", () => {
   it.each(names)("runs nothing, even where no policy would stop it: %j", async (client_name) => {
-    const person = town.person();
+    const person = testService.person();
     const context = await browserOf(person, { bypassCSP: true });
     const claimed = await register(base);
-    await storeName(town, claimed, client_name);
+    await storeName(testService, claimed, client_name);
     const { claim } = claimed as typeof claimed & { claim: { code: string } };
     await person.claim(claimed.client_id, claim.code);
     const { client_id } = await registerPublic(base);
-    await storeName(town, { client_id }, client_name);
+    await storeName(testService, { client_id }, client_name);
     await person.tokens({ client: { ...claimed, client_id } });
     const agent = await register(base);
-    await storeName(town, agent, client_name);
+    await storeName(testService, agent, client_name);
     const started = await postJson(
       `${base}/oauth/claim/start`,
       { agent_id: agent.client_id },
@@ -77,7 +77,7 @@ describe("a name that a stranger chose", () => {
     );
     const { verification_uri } = (await started.json()) as { verification_uri: string };
     const another = await registerPublic(base);
-    await storeName(town, another, client_name);
+    await storeName(testService, another, client_name);
 
     const page = await context.newPage();
     const seen = watched(page);
@@ -111,7 +111,7 @@ const keysOf = async (person: Person) =>
 
 describe("another site", () => {
   it("shows no page in a frame", async () => {
-    const person = town.person();
+    const person = testService.person();
     const context = await browserOf(person);
     const frames = ["/account", "/claim", "/sign-in"].map(
       (path) => `<iframe src="${base}${path}"></iframe>`,
@@ -125,7 +125,7 @@ describe("another site", () => {
   });
 
   it("sends no form in a person's name", async () => {
-    const person = town.person();
+    const person = testService.person();
     const context = await browserOf(person);
     const { fields } = (await person.web.get("/account")).form("/account/keys");
     const stolen = fields.find(([name]) => name === "form_token")?.[1];
@@ -144,7 +144,7 @@ describe("another site", () => {
   });
 
   it("reads nothing that is a person's", async () => {
-    const person = town.person();
+    const person = testService.person();
     const context = await browserOf(person);
     const page = await context.newPage();
     await page.goto(await elsewhere("<p>Hello</p>"));

@@ -13,23 +13,22 @@ import {
 } from "../support/agent.ts";
 import { bearer, makeAlert } from "../support/alert-events.ts";
 import { authorizationRequest, CALLBACK, type Person, type UserTokens } from "../support/person.ts";
-import { LOOSE_LIMITS, SANDBOX_NOW } from "../support/service.ts";
-import { startTown } from "../support/town.ts";
+import { LOOSE_LIMITS, SANDBOX_NOW, startTestService } from "../support/test-service.ts";
 import { textOf } from "../support/web.ts";
 
 /** A registration with the code that the agent was given. */
 type Claimable = Registered & { readonly claim: { readonly code: string } };
 
-const town = await startTown();
-const { base } = town;
+const testService = await startTestService();
+const { base } = testService;
 const allScopes = ["signals:read", "factor:read", "darkpool:read", "alerts:write"];
 
 beforeEach(() => {
-  town.clock.now = SANDBOX_NOW;
+  testService.clock.now = SANDBOX_NOW;
 });
 
 const wait = (ms: number) => {
-  town.clock.now = new Date(town.clock.now.getTime() + ms);
+  testService.clock.now = new Date(testService.clock.now.getTime() + ms);
 };
 
 const newAgent = (changes: object = {}) => register(base, changes) as Promise<Claimable>;
@@ -53,7 +52,7 @@ async function begin(agent: Registered, bearer: string, body: object = {}) {
 }
 
 const userToken = async (scope?: string) =>
-  (await town.person().tokens(scope === undefined ? {} : { scope })).access_token;
+  (await testService.person().tokens(scope === undefined ? {} : { scope })).access_token;
 
 const owned = async (agent: Registered) => {
   const answer = await postForm(`${base}/oauth/token`, {
@@ -80,7 +79,7 @@ describe("an agent", () => {
     const agent = await newAgent();
     const token = await tokenOf(base, agent);
     const { body: started } = await begin(agent, token);
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const shown = await person.web.get(String(started.verification_uri));
     const revealed = await person.web.submit(shown.form("/claim/approve"));
@@ -103,7 +102,7 @@ describe("an agent", () => {
 
   it("cannot be claimed by an agent that somebody answers for", async () => {
     const [claimed, other] = [await newAgent(), await newAgent()];
-    await town.person().claim(claimed.client_id, claimed.claim.code);
+    await testService.person().claim(claimed.client_id, claimed.claim.code);
     const bearer = await tokenOf(base, claimed, { scope: allScopes.join(" ") });
     const { status } = await claim(other, other.claim.code, bearer);
     expect(status).toBe(403);
@@ -112,7 +111,7 @@ describe("an agent", () => {
 
   it("cannot be claimed with an API key, however wide", async () => {
     const agent = await newAgent();
-    const key = await town.person().createKey(allScopes as never);
+    const key = await testService.person().createKey(allScopes as never);
     for (const headers of [{ "x-api-key": key }, { authorization: `Bearer ${key}` }]) {
       const answer = await postJson(
         `${base}/oauth/claim`,
@@ -134,7 +133,7 @@ describe("an agent", () => {
     const { url, verifier } = authorizationRequest(base, {
       client_id: agent.client_id,
     });
-    const callback = await town.person().authorize(url);
+    const callback = await testService.person().authorize(url);
     const answer = await postForm(`${base}/oauth/token`, {
       grant_type: "authorization_code",
       client_id: agent.client_id,
@@ -170,7 +169,7 @@ describe("a person's token", () => {
   });
 
   it("that was refreshed is as old as the sign-in", async () => {
-    const { client, refresh_token } = await town.person().tokens();
+    const { client, refresh_token } = await testService.person().tokens();
     wait(5 * 60_000 + 1_000);
     const answer = await postForm(`${base}/oauth/token`, {
       grant_type: "refresh_token",
@@ -183,7 +182,7 @@ describe("a person's token", () => {
   });
 
   it("for /mcp alone cannot claim", async () => {
-    const { access_token } = await town.person().tokens({ resource: `${base}/mcp` });
+    const { access_token } = await testService.person().tokens({ resource: `${base}/mcp` });
     const agent = await newAgent();
     expect((await claim(agent, agent.claim.code, access_token)).status).toBe(401);
     expect(await owned(agent)).toBe(false);
@@ -268,7 +267,7 @@ describe("a claim", () => {
 
   it("meets limits per agent and per person", async () => {
     const RATE_LIMITS = "claim-agent=3/3600 claim-user=3/3600";
-    const { base: own, person } = await startTown({ RATE_LIMITS });
+    const { base: own, person } = await startTestService({ RATE_LIMITS });
     const agent = (await register(own)) as Claimable;
     const { access_token } = await person().tokens();
     const statuses = [];
@@ -328,7 +327,7 @@ const endsBy: Readonly<
 
 describe("an application that claims an agent with its person's token", () => {
   it.each(Object.entries(endsBy))("loses it when %s", async (_how, end) => {
-    const person = town.person();
+    const person = testService.person();
     const claimed = await claimedThrough(person, await person.tokens());
     const other = await newAgent();
     await person.claim(other.client_id, other.claim.code);
@@ -342,11 +341,11 @@ describe("an application that claims an agent with its person's token", () => {
   it.each(Object.entries(endsBy))(
     "leaves nothing of it that counts for the person when %s",
     async (_how, end) => {
-      const person = town.person();
+      const person = testService.person();
       const claimed = await claimedThrough(person, await person.tokens());
       const { client_id } = claimed.agent;
       const own = await tokenOf(base, claimed.agent, { scope: "signals:read alerts:write" });
-      for (let made = 0; made < 100; made += 1) await makeAlert(town, bearer(own));
+      for (let made = 0; made < 100; made += 1) await makeAlert(testService, bearer(own));
       const key = await person.createKey(allScopes as never);
       const make = async () => {
         const headers = { "x-api-key": key };
@@ -358,14 +357,14 @@ describe("an application that claims an agent with its person's token", () => {
       const answer = await fetch(`${base}/api/alerts`, { headers: { "x-api-key": key } });
       const { items } = (await answer.json()) as { readonly items: readonly object[] };
       expect(items).toHaveLength(1);
-      const { records } = town.service.state.store;
+      const { records } = testService.service.state.store;
       const kept = await records.list(alerts, { limit: 10_000 });
       expect(kept.filter(({ value }) => value.owner.id === client_id)).toEqual([]);
     },
   );
 
   it("does not keep it longer by getting it tokens, or by claiming through it once more", async () => {
-    const person = town.person();
+    const person = testService.person();
     const first = await person.tokens();
     const middle = (await newAgent({
       grant_types: ["client_credentials", "authorization_code", "refresh_token"],
@@ -391,7 +390,7 @@ describe("an application that claims an agent with its person's token", () => {
   });
 
   it("claims none any more once its access has ended", async () => {
-    const tokens = await town.person().tokens();
+    const tokens = await testService.person().tokens();
     const agent = await newAgent();
     await postForm(`${base}/oauth/revoke`, { token: tokens.refresh_token });
     expect((await claim(agent, agent.claim.code, tokens.access_token)).status).toBe(401);
@@ -420,7 +419,7 @@ describe("whoever has an agent's registration access token", () => {
 
   it("manages it no more when a person has claimed it on the page", async () => {
     const agent = await newAgent();
-    await town.person().claim(agent.client_id, agent.claim.code);
+    await testService.person().claim(agent.client_id, agent.claim.code);
     await isWorthless(agent);
   });
 
@@ -443,7 +442,7 @@ describe("whoever has an agent's registration access token", () => {
   it("manages it no more when the agent was claimed with the shown code, and got another", async () => {
     const agent = await newAgent();
     const { body: started } = await begin(agent, agent.registration_access_token);
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const page = await person.web.get(String(started.verification_uri));
     const { html } = await person.web.submit(page.form("/claim/approve"));
@@ -459,7 +458,7 @@ describe("whoever has an agent's registration access token", () => {
 describe("the claim page", () => {
   it("never fills the code in, whatever the address says", async () => {
     const agent = await newAgent();
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const address = `/claim?agent=${agent.client_id}&code=${agent.claim.code}&claim_code=${agent.claim.code}`;
     const page = await person.web.get(address);
@@ -472,7 +471,7 @@ describe("the claim page", () => {
 
   it("asks for a sign-in that is older than five minutes again", async () => {
     const agent = await newAgent();
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const open = await person.web.get(`/claim?agent=${agent.client_id}`);
     wait(5 * 60_000 + 1_000);
@@ -487,7 +486,7 @@ describe("the claim page", () => {
 
   it("gives no scope that was not chosen, and none that does not exist", async () => {
     const agent = await newAgent();
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const page = await person.web.get(`/claim?agent=${agent.client_id}`);
     const shown = await person.web.submit(page.form("/claim"), {
@@ -501,7 +500,7 @@ describe("the claim page", () => {
 
   it("cannot be completed for another agent than the code belongs to", async () => {
     const [mine, other] = [await newAgent(), await newAgent()];
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const page = await person.web.get(`/claim?agent=${mine.client_id}`);
     const shown = await person.web.submit(page.form("/claim"), {
@@ -514,9 +513,9 @@ describe("the claim page", () => {
 
   it("reveals no code to anyone but the person that the agent named", async () => {
     const agent = await newAgent();
-    const named = town.person("named@example.com");
+    const named = testService.person("named@example.com");
     const { body } = await begin(agent, await tokenOf(base, agent), { login_hint: named.email });
-    const stranger = town.person();
+    const stranger = testService.person();
     await stranger.signIn();
     const page = await stranger.web.get(String(body.verification_uri));
     expect(page.forms.map(({ action }) => new URL(action).pathname)).not.toContain(
@@ -536,7 +535,7 @@ describe("the claim page", () => {
     const token = await tokenOf(base, agent);
     const { body } = await begin(agent, token);
     expect((await claim(agent, "00000000", token)).body.error).toBe("claim_not_confirmed");
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const page = await person.web.get(String(body.verification_uri));
     const revealed = await person.web.submit(page.form("/claim/approve"));
@@ -547,7 +546,7 @@ describe("the claim page", () => {
 
     const other = await newAgent();
     expect((await claim(agent, code, await tokenOf(base, other))).status).toBe(403);
-    const stolen = await claim(agent, code, (await town.person().tokens()).access_token);
+    const stolen = await claim(agent, code, (await testService.person().tokens()).access_token);
     expect(stolen.body.error).toBe("invalid_claim_code");
     const answers = await Promise.all(Array.from({ length: 100 }, () => claim(agent, code, token)));
     expect(answers.some(({ status }) => status === 200)).toBe(true);
@@ -575,14 +574,14 @@ describe("an agent that updates itself while its claim page is open", () => {
     return { ...agent, ...((await answer.json()) as object) };
   };
   const scopesOf = async ({ client_id }: Registered) => {
-    const { records } = town.service.state.store;
+    const { records } = testService.service.state.store;
     return (await records.get(clients, client_id))?.value.agent.owner?.scopes;
   };
   const narrow = () => newAgent({ scope: "signals:read" });
 
   it("gets what the page showed when the person types its code", async () => {
     const agent = await narrow();
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const page = await person.web.get(`/claim?agent=${agent.client_id}`);
     const { client_id: agent_id, claim } = agent;
@@ -595,7 +594,7 @@ describe("an agent that updates itself while its claim page is open", () => {
   it.each(["before", "after"])("gets it when the person agrees %s the update", async (when) => {
     const agent = await narrow();
     const { body: started } = await begin(agent, agent.registration_access_token);
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const page = await person.web.get(String(started.verification_uri));
     const agree = () => person.web.submit(page.form("/claim/approve"), { scope: [] });
@@ -614,14 +613,14 @@ describe("an agent that nobody has claimed", () => {
     const agent = await newAgent();
     const token = agent.registration_access_token;
     const { body: started } = await begin(agent, token);
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const page = await person.web.get(String(started.verification_uri));
     await person.web.submit(page.form("/claim/approve"));
     for (let times = 0; times < 3; times += 1) {
       expect((await claim(agent, "00000000", token)).body.error).toBe("invalid_claim_code");
     }
-    const { records, archive } = town.service.state.store;
+    const { records, archive } = testService.service.state.store;
     const waiting = await records.list(unsealedAudit, { limit: 10_000 });
     const kept = await archive.read(AUDIT_KIND, { from: 0, order: "newest", limit: 1000 });
     const entries = [...waiting.map(({ value }) => value), ...kept].map(
@@ -632,7 +631,7 @@ describe("an agent that nobody has claimed", () => {
   });
 
   it("gets so many new claim codes of one network as that may have", async () => {
-    const strict = await startTown({
+    const strict = await startTestService({
       TRUST_PROXY: "1",
       RATE_LIMITS: `${LOOSE_LIMITS} claim-start-address=2/60 claim-start-site=3/60 claim-start-provider=4/60`,
     });
@@ -686,5 +685,5 @@ describe("an agent that registered for a person", () => {
 });
 
 it("no attack made the service log a failure of its own", () => {
-  expect(town.logged).toEqual([]);
+  expect(testService.logged).toEqual([]);
 });

@@ -8,10 +8,10 @@ import {
   tokenOf,
 } from "../support/agent.ts";
 import { authorizationRequest, CALLBACK, registerPublic } from "../support/person.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 
-const town = await startTown();
-const { base } = town;
+const testService = await startTestService();
+const { base } = testService;
 const signals = `${base}/api/signals?limit=1`;
 const WIDE = "signals:read factor:read darkpool:read alerts:write";
 
@@ -152,7 +152,7 @@ describe("a client that was deleted", () => {
   it("loses everything that was issued to it, at once", async () => {
     const agent = await register(base);
     const token = await tokenOf(base, agent);
-    const person = town.person();
+    const person = testService.person();
     const client = await registerPublic(base);
     const tokens = await person.tokens({ client });
     expect([await statusOf(token), await statusOf(tokens.access_token)]).toEqual([200, 200]);
@@ -319,7 +319,7 @@ describe("a code", () => {
       client_id: client.client_id,
       resource: base,
     });
-    const callback = await town.person().authorize(url);
+    const callback = await testService.person().authorize(url);
     const right = {
       grant_type: "authorization_code",
       client_id: client.client_id,
@@ -364,7 +364,7 @@ describe("a code", () => {
   it("cannot be spent for more than was consented to", async () => {
     const client = await registerPublic(base);
     const { url, verifier } = authorizationRequest(base, { client_id: client.client_id });
-    const callback = await town.person().authorize(url, { scopes: ["signals:read"] });
+    const callback = await testService.person().authorize(url, { scopes: ["signals:read"] });
     const answer = await postForm(`${base}/oauth/token`, {
       grant_type: "authorization_code",
       client_id: client.client_id,
@@ -385,10 +385,10 @@ describe("a code", () => {
 
   it("ends after a minute or so", async () => {
     const { exchange } = await issued();
-    const { now } = town.clock;
-    town.clock.now = new Date(now.getTime() + 11 * 60_000);
+    const { now } = testService.clock;
+    testService.clock.now = new Date(now.getTime() + 11 * 60_000);
     const { body } = await exchange();
-    town.clock.now = now;
+    testService.clock.now = now;
     expect(body).toMatchObject({ error: "invalid_grant" });
   });
 
@@ -425,7 +425,7 @@ describe("a refresh token", () => {
   };
 
   it("and its whole family end when it comes again", async () => {
-    const { client, ...tokens } = await town.person().tokens();
+    const { client, ...tokens } = await testService.person().tokens();
     const second = await refresh(client.client_id, tokens.refresh_token);
     const third = await refresh(client.client_id, second.body.refresh_token ?? "");
     expect([second.status, third.status]).toEqual([200, 200]);
@@ -438,7 +438,7 @@ describe("a refresh token", () => {
   });
 
   it("brings one answer however often it is sent at once", async () => {
-    const { client, refresh_token } = await town.person().tokens();
+    const { client, refresh_token } = await testService.person().tokens();
     const answers = await Promise.all(
       Array.from({ length: 100 }, () => refresh(client.client_id, refresh_token)),
     );
@@ -446,27 +446,29 @@ describe("a refresh token", () => {
   });
 
   it("is of no use to another client", async () => {
-    const { refresh_token } = await town.person().tokens();
+    const { refresh_token } = await testService.person().tokens();
     const other = await registerPublic(base);
     const { body } = await refresh(other.client_id, refresh_token);
     expect(body).toMatchObject({ error: "invalid_grant" });
   });
 
   it("widens nothing", async () => {
-    const { client, refresh_token } = await town.person().tokens({ scope: "signals:read" });
+    const { client, refresh_token } = await testService.person().tokens({ scope: "signals:read" });
     const { body } = await refresh(client.client_id, refresh_token, { scope: WIDE });
     expect(body).toMatchObject({ error: "invalid_scope" });
   });
 
   it("for /mcp brings no token for the whole service", async () => {
-    const { client, refresh_token } = await town.person().tokens({ resource: `${base}/mcp` });
+    const { client, refresh_token } = await testService
+      .person()
+      .tokens({ resource: `${base}/mcp` });
     const { body } = await refresh(client.client_id, refresh_token, { resource: base });
     if (body.access_token !== undefined) expect(await statusOf(body.access_token)).toBe(401);
     else expect(body).toMatchObject({ error: "invalid_target" });
   });
 
   it("ends when the person removes the application", async () => {
-    const person = town.person();
+    const person = testService.person();
     const { client, access_token, refresh_token } = await person.tokens();
     const { forms } = await person.web.get("/account");
     const remove = forms.find(({ action }) => action.includes("/account/applications/"));
@@ -494,5 +496,5 @@ describe("a revocation", () => {
 });
 
 it("no attack made the service log a failure of its own", () => {
-  expect(town.logged).toEqual([]);
+  expect(testService.logged).toEqual([]);
 });

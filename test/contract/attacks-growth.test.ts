@@ -7,7 +7,6 @@ import { collection, type Records } from "../../src/store/port/records.ts";
 import { getWith, postJson } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
-import { LOOSE_LIMITS } from "../support/service.ts";
 import {
   describeEngines,
   describeStores,
@@ -16,7 +15,7 @@ import {
   openStore,
   slowed,
 } from "../support/stores.ts";
-import { startTown } from "../support/town.ts";
+import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 import { type Consented, consented, createVisitor, exchange } from "../support/visitor.ts";
 import { textOf } from "../support/web.ts";
 
@@ -277,15 +276,15 @@ describe("applications that a person lets act for them", () => {
   });
 
   it("lead to the page where one is ended when there are too many", async () => {
-    const town = await startTown();
-    const { records } = town.service.state.store;
-    const person = town.person();
+    const testService = await startTestService();
+    const { records } = testService.service.state.store;
+    const person = testService.person();
     const { client } = await person.tokens();
     const [first] = await records.list(grants, { limit: 1 });
     await letAct(records, first?.value.accountId ?? "", 99);
 
-    const { client_id } = await registerPublic(town.base);
-    const { url } = authorizationRequest(town.base, { client_id });
+    const { client_id } = await registerPublic(testService.base);
+    const { url } = authorizationRequest(testService.base, { client_id });
     const refused = await person.web.get(url);
     expect(refused.status).toBe(409);
     expect(textOf(refused.html)).toContain("You have let 100 applications act for you");
@@ -298,7 +297,7 @@ describe("applications that a person lets act for them", () => {
     expect(asked.status).toBe(200);
     const done = await person.web.submit(asked.form(asked.url.pathname), { decision: "allow" });
     expect(done.leavesFor?.searchParams.get("code")).toBeTruthy();
-    const again = authorizationRequest(town.base, { client_id: client.client_id });
+    const again = authorizationRequest(testService.base, { client_id: client.client_id });
     expect((await person.authorize(again.url)).searchParams.get("code")).toBeTruthy();
   });
 });
@@ -315,12 +314,12 @@ describe("whoever holds many networks of one provider", () => {
     ["apply", { name: "Eve", email: "eve@example.com" }],
     ["contact", { message: "Hello", email: "eve@example.com" }],
   ])("gets no further than a site and a provider may (%s)", async (name, body) => {
-    const town = await startTown({
+    const testService = await startTestService({
       TRUST_PROXY: "1",
       RATE_LIMITS: `${LOOSE_LIMITS} ${name}-site=3/3600 ${name}-provider=7/3600`,
     });
     const ask = async (ip: string) =>
-      (await postJson(`${town.base}/api/${name}`, body, { "x-forwarded-for": ip })).status;
+      (await postJson(`${testService.base}/api/${name}`, body, { "x-forwarded-for": ip })).status;
     const homes = ["100", "200", "300", "400", "500"].map((home) => `2001:db8:1:${home}::1`);
     expect(await fromEach(ask, homes)).toEqual({ taken: 3, last: 429 });
     const sites = [2, 3, 4, 5, 6, 7].map((site) => `2001:db8:${site}::1`);
@@ -329,13 +328,13 @@ describe("whoever holds many networks of one provider", () => {
   });
 
   it("gets no more applications in a day", async () => {
-    const town = await startTown({
+    const testService = await startTestService({
       TRUST_PROXY: "1",
       RATE_LIMITS: `${LOOSE_LIMITS} apply-day-site=3/86400 apply-day-provider=4/86400`,
     });
     const body = { name: "Eve", email: "eve@example.com" };
     const ask = async (ip: string) =>
-      (await postJson(`${town.base}/api/apply`, body, { "x-forwarded-for": ip })).status;
+      (await postJson(`${testService.base}/api/apply`, body, { "x-forwarded-for": ip })).status;
     const homes = ["100", "200", "300", "400"].map((home) => `2001:db8:1:${home}::1`);
     expect(await fromEach(ask, homes)).toEqual({ taken: 3, last: 429 });
     const sites = [2, 3].map((site) => `2001:db8:${site}::1`);

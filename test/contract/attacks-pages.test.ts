@@ -2,17 +2,16 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Records } from "../../src/store/port/records.ts";
 import { getWith, postForm, postJson, register, tokenOf } from "../support/agent.ts";
 import { authorizationRequest, CALLBACK, type Person, registerPublic } from "../support/person.ts";
-import { SANDBOX_NOW } from "../support/service.ts";
 import { storeName } from "../support/stored-name.ts";
-import { startTown } from "../support/town.ts";
+import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";
 import { createWeb, textOf, type WebPage } from "../support/web.ts";
 
-const town = await startTown();
-const { base } = town;
+const testService = await startTestService();
+const { base } = testService;
 const EVIL = "https://evil.example";
 
 beforeEach(() => {
-  town.clock.now = SANDBOX_NOW;
+  testService.clock.now = SANDBOX_NOW;
 });
 
 const pathOf = (action: string) => new URL(action).pathname;
@@ -25,7 +24,7 @@ const newAgent = (changes: object = {}) =>
 
 /** A person with one of everything that the account page can end. */
 async function settled(): Promise<Person> {
-  const person = town.person();
+  const person = testService.person();
   const agent = await newAgent();
   await person.claim(agent.client_id, agent.claim.code);
   await person.createKey(["signals:read"]);
@@ -69,7 +68,7 @@ describe("a form of another site", () => {
   it("changes nothing, whatever it sends and from wherever", async () => {
     const person = await settled();
     const forms = await everyForm(person);
-    const posts = town.service.routes.filter(({ method, path }) => {
+    const posts = testService.service.routes.filter(({ method, path }) => {
       const isPage = /^\/(sign-|claim|account|contact|apply|oauth\/interaction)/.test(path);
       return method === "POST" && isPage;
     });
@@ -156,11 +155,11 @@ describe("a person", () => {
   });
 
   it("cannot make a sixth key, nor one with a scope that does not exist", async () => {
-    const person = town.person();
+    const person = testService.person();
     for (let count = 0; count < 5; count++) await person.createKey(["signals:read"]);
     await expect(person.createKey(["signals:read"])).rejects.toThrow();
     const account = await person.web.get("/account");
-    const wide = await town.person();
+    const wide = await testService.person();
     await wide.signIn();
     const form = (await wide.web.get("/account")).form("/account/keys");
     const { html } = await wide.web.submit(form, { name: "x", scope: ["everything:write"] });
@@ -170,7 +169,7 @@ describe("a person", () => {
 
   it("who follows a stranger's authorization request is not asked to consent to it", async () => {
     const { client_id } = await registerPublic(base);
-    const attacker = town.person();
+    const attacker = testService.person();
     const started = await fetch(authorizationRequest(base, { client_id }).url, {
       redirect: "manual",
     });
@@ -184,7 +183,7 @@ describe("a person", () => {
   it("gives an application no scope that it did not ask for", async () => {
     const { client_id } = await registerPublic(base);
     const { url, verifier } = authorizationRequest(base, { client_id, scope: "signals:read" });
-    const callback = await town.person().authorize(url, {
+    const callback = await testService.person().authorize(url, {
       scopes: ["signals:read", "alerts:write", "openid", "offline_access"],
     });
     const answer = await postForm(`${base}/oauth/token`, {
@@ -201,7 +200,7 @@ describe("a person", () => {
   it("who ticks nothing is asked again, and gives nothing", async () => {
     const { client_id } = await registerPublic(base);
     const { url } = authorizationRequest(base, { client_id });
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const consent = await person.web.get(url);
     const form = consent.form(consent.url.pathname);
@@ -212,7 +211,7 @@ describe("a person", () => {
   it("who signs out is asked to sign in for the next request", async () => {
     const { client_id } = await registerPublic(base);
     const request = () => authorizationRequest(base, { client_id }).url;
-    const person = town.person();
+    const person = testService.person();
     await person.authorize(request());
     await person.web.submit((await person.web.get("/account")).form("/sign-out"));
     const next = await person.web.get(request());
@@ -229,11 +228,14 @@ describe("a person", () => {
     const changes = { redirect_uris: [redirect_uri], application_type: "web" };
     const { client_id } = await registerPublic(base, changes);
     const { url } = authorizationRequest(base, { client_id, resource: base, redirect_uri });
-    const [first, second] = [town.person(), town.person()];
+    const [first, second] = [testService.person(), testService.person()];
     const { web } = first;
     await first.signIn();
     const open = await web.get(url);
-    await web.signIn(second.email, async (email) => (await town.codesTo(email)).at(-1) ?? "");
+    await web.signIn(
+      second.email,
+      async (email) => (await testService.codesTo(email)).at(-1) ?? "",
+    );
     const [, formToken] = (await web.get("/account")).form("/sign-out").fields[0] ?? [];
     const form = open.form(open.url.pathname);
     const answers = [
@@ -249,7 +251,7 @@ describe("a person", () => {
       const page = await at.web.get("/account");
       return page.html.includes(client_id);
     };
-    const elsewhere = town.person(first.email);
+    const elsewhere = testService.person(first.email);
     await elsewhere.signIn();
     expect([await allowed(elsewhere), await allowed(first)]).toEqual([false, false]);
 
@@ -318,7 +320,7 @@ describe("a cookie", () => {
   });
 
   it("is secure and bound to the host when the service is reached by https", async () => {
-    const { base: local } = await startTown({ BASE_URL: "https://signals.example" });
+    const { base: local } = await startTestService({ BASE_URL: "https://signals.example" });
     const { client_id } = await registerPublic(local);
     const { search } = authorizationRequest(local, { client_id }).url;
     const page = await cookiesOf(local, `${local}/sign-in`);
@@ -333,7 +335,7 @@ describe("a cookie", () => {
   });
 
   it("that was planted before a sign-in is worth nothing after it", async () => {
-    const person = town.person();
+    const person = testService.person();
     await person.web.get("/sign-in");
     const planted = person.web.cookie();
     expect(planted).not.toBe("");
@@ -358,7 +360,7 @@ describe("a cookie", () => {
   });
 
   it("is dead after signing out, for whoever kept a copy", async () => {
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const copy = person.web.cookie();
     await person.web.submit((await person.web.get("/account")).form("/sign-out"));
@@ -367,7 +369,7 @@ describe("a cookie", () => {
   });
 
   it("opens nothing but pages", async () => {
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const headers = { cookie: person.web.cookie() };
     for (const path of ["/api/signals?limit=1", "/api/factors?symbol=ALDER.SIM"]) {
@@ -380,10 +382,10 @@ describe("a cookie", () => {
 
 describe("a sign-in code", () => {
   async function asked() {
-    const person = town.person();
+    const person = testService.person();
     const start = await person.web.get("/sign-in");
     const page = await person.web.submit(start.form("/sign-in"), { email: person.email });
-    const code = (await town.codesTo(person.email)).at(-1) ?? "";
+    const code = (await testService.codesTo(person.email)).at(-1) ?? "";
     const type = (typed: string) => person.web.submit(page.form("/sign-in/code"), { code: typed });
     return { person, code, type };
   }
@@ -416,7 +418,7 @@ describe("a sign-in code", () => {
 
   it("ends after ten minutes", async () => {
     const { code, type } = await asked();
-    town.clock.now = new Date(SANDBOX_NOW.getTime() + 10 * 60_000 + 1_000);
+    testService.clock.now = new Date(SANDBOX_NOW.getTime() + 10 * 60_000 + 1_000);
     expect((await type(code)).status).toBe(400);
   });
 });
@@ -450,8 +452,8 @@ describe("an e-mail address", () => {
     expect(applied.status).toBe(400);
     const sent = await postJson(`${base}/api/contact`, { email, message: "x" });
     expect(sent.status).toBe(400);
-    expect(await town.lettersTo("victim@example.com")).toEqual([]);
-    expect(await town.lettersTo("all@example.com")).toEqual([]);
+    expect(await testService.emailsTo("victim@example.com")).toEqual([]);
+    expect(await testService.emailsTo("all@example.com")).toEqual([]);
   });
 });
 
@@ -481,17 +483,17 @@ describe("what a stranger wrote", () => {
     "javascript:alert(1)",
   ];
   it.each(names)("stays text on every page that shows it: %j", async (client_name) => {
-    const person = town.person();
+    const person = testService.person();
     const agent = await newAgent();
     const { client_id } = await registerPublic(base);
-    await storeName(town, agent, client_name);
-    await storeName(town, { client_id }, client_name);
+    await storeName(testService, agent, client_name);
+    await storeName(testService, { client_id }, client_name);
     const consent = await person.web.get(authorizationRequest(base, { client_id }).url);
     const signedIn =
       consent.url.pathname === "/sign-in"
         ? await person.web.signIn(
             person.email,
-            async () => (await town.codesTo(person.email)).at(-1) ?? "",
+            async () => (await testService.codesTo(person.email)).at(-1) ?? "",
             consent,
           )
         : consent;
@@ -503,7 +505,7 @@ describe("what a stranger wrote", () => {
     });
     const done = await person.web.submit(shown.form("/claim/confirm"));
     const other = await newAgent();
-    await storeName(town, other, client_name);
+    await storeName(testService, other, client_name);
     const started = await postJson(
       `${base}/oauth/claim/start`,
       { agent_id: other.client_id },
@@ -536,7 +538,7 @@ describe("what a stranger wrote", () => {
     "/api/signals?symbol=%3Cscript%3Ealert(1)%3C/script%3E",
     "/sign-in/callback?error=%3Cscript%3Ealert(1)%3C/script%3E",
   ])("in an address is not in the page as markup: %s", async (path) => {
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const answer = await fetch(base + path, { headers: { cookie: person.web.cookie() } });
     const body = await answer.text();
@@ -578,10 +580,10 @@ describe("who is here", () => {
   };
 
   it("cannot be learnt by asking for codes, by text or by work", async () => {
-    const before = await startTown();
+    const before = await startTestService();
     await before.person("known@example.com").signIn();
     await before.stop();
-    const own = await startTown({ SIGN_UP: "closed", DATA_DIR: before.folder });
+    const own = await startTestService({ SIGN_UP: "closed", DATA_DIR: before.folder });
     const known = await leastWork(own.service.state.store.records, () =>
       ask(own.base, "known@example.com"),
     );
@@ -622,7 +624,7 @@ describe("who is here", () => {
 
   it("is answered alike, with the same work, for a known and an unknown agent in a claim", async () => {
     const agent = await newAgent();
-    const { access_token } = await town.person().tokens();
+    const { access_token } = await testService.person().tokens();
     const guess = async (agent_id: string) => {
       const answer = await postJson(
         `${base}/oauth/claim`,
@@ -632,7 +634,7 @@ describe("who is here", () => {
       const body = (await answer.text()).replaceAll(agent_id, "<agent>");
       return [answer.status, body];
     };
-    const { records } = town.service.state.store;
+    const { records } = testService.service.state.store;
     const known = await leastWork(records, () => guess(agent.client_id));
     const unknown = await leastWork(records, () => guess(agent.client_id.replace(/.$/, "_")));
     expect(known).toEqual(unknown);
@@ -645,7 +647,7 @@ describe("who is here", () => {
       return { status: answer.status, members: Object.keys(body.data), at: body.data.registeredAt };
     };
     const first = await apply("applied@example.com");
-    town.clock.now = new Date(SANDBOX_NOW.getTime() + 60_000);
+    testService.clock.now = new Date(SANDBOX_NOW.getTime() + 60_000);
     const again = await apply("applied@example.com");
     expect(again).toEqual(await apply("new-here@example.com"));
     expect(first.members).toEqual(again.members);
@@ -684,5 +686,5 @@ const isSealing = (args: readonly unknown[]): boolean =>
   /"audit-chain"|^\[\{"name":"unsealed-audit"/.test(JSON.stringify(args));
 
 it("no attack made the service log a failure of its own", () => {
-  expect(town.logged).toEqual([]);
+  expect(testService.logged).toEqual([]);
 });

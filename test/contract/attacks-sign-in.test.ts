@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { LOOSE_LIMITS } from "../support/service.ts";
-import { startTown } from "../support/town.ts";
+import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 import { createWeb } from "../support/web.ts";
 
 const limits =
   "code-address=20/3600 code-email=5/3600 code-email-network=10/3600 code-email-all=12/3600 code-browser=2/3600";
-const town = await startTown({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}`, TRUST_PROXY: "1" });
-const { base } = town;
+const testService = await startTestService({
+  RATE_LIMITS: `${LOOSE_LIMITS} ${limits}`,
+  TRUST_PROXY: "1",
+});
+const { base } = testService;
 
 /** Asks for codes in the name of somebody, from a network address. @returns The last status. */
 async function ask(email: string, from: string, times = 1, at = base): Promise<number> {
@@ -39,7 +41,7 @@ describe("whoever asks for codes in somebody's name", () => {
     const email = "mailbox@example.com";
     for (const at of [1, 2, 3]) await ask(email, `198.51.${at}.1`, 5);
     expect(await ask(email, "203.0.113.2")).toBe(429);
-    expect(await town.codesTo(email)).toHaveLength(12);
+    expect(await testService.codesTo(email)).toHaveLength(12);
   });
 
   it.each([
@@ -56,7 +58,7 @@ describe("whoever asks for codes in somebody's name", () => {
   );
 
   it("does not lock out a browser where that person signed in before, also from its own address", async () => {
-    const person = town.person("known@example.com");
+    const person = testService.person("known@example.com");
     await person.signIn();
     const account = await person.web.get("/account");
     await person.web.submit(account.form("/sign-out"));
@@ -67,7 +69,7 @@ describe("whoever asks for codes in somebody's name", () => {
   });
 
   it("gets no further by a browser that knows somebody else, or one that asks too often", async () => {
-    const [attacker, victim] = [town.person("attacker@example.com"), "other@example.com"];
+    const [attacker, victim] = [testService.person("attacker@example.com"), "other@example.com"];
     await attacker.signIn();
     expect(await ask(victim, "127.0.0.1", 6)).toBe(429);
     expect(await askAt(attacker.web, victim)).toBe(429);
@@ -79,7 +81,7 @@ describe("whoever asks for codes in somebody's name", () => {
 
 describe("whoever holds many networks", () => {
   const flooded = async (limits: string) => {
-    const { base } = await startTown({
+    const { base } = await startTestService({
       TRUST_PROXY: "1",
       RATE_LIMITS: `${LOOSE_LIMITS} ${limits}`,
     });

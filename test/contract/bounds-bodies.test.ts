@@ -2,22 +2,22 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { tokenOf } from "../support/agent.ts";
 import { bearer, claimedAgent, type Headers } from "../support/alert-events.ts";
 import { type RawAnswer, sendRaw } from "../support/raw.ts";
-import { startTown, type Town } from "../support/town.ts";
+import { startTestService, type TestService } from "../support/test-service.ts";
 
-let town: Town;
+let testService: TestService;
 let credentials: readonly Headers[];
 
 beforeAll(async () => {
-  town = await startTown();
-  const person = town.person();
+  testService = await startTestService();
+  const person = testService.person();
   await person.signIn();
-  const { agent, token } = await claimedAgent(town, person);
-  const mcp = await tokenOf(town.base, agent, { resource: `${town.base}/mcp` });
+  const { agent, token } = await claimedAgent(testService, person);
+  const mcp = await tokenOf(testService.base, agent, { resource: `${testService.base}/mcp` });
   credentials = [
     {},
     bearer(token),
     bearer(mcp),
-    { cookie: person.web.cookie(), origin: town.base },
+    { cookie: person.web.cookie(), origin: testService.base },
   ];
 });
 
@@ -26,10 +26,11 @@ const FORM_TYPE = "application/x-www-form-urlencoded";
 
 /** Every route that takes a body, with something for each part that varies. */
 const targets = (): readonly (readonly [method: string, url: string])[] =>
-  town.service.routes
+  testService.service.routes
     .filter(({ method }) => ["POST", "PUT", "PATCH", "DELETE"].includes(method))
     .map(
-      ({ method, path }) => [method, town.base + path.replace(/:\w+|\*\w*/g, "some_1")] as const,
+      ({ method, path }) =>
+        [method, testService.base + path.replace(/:\w+|\*\w*/g, "some_1")] as const,
     );
 
 /** Sends a body to every route, as everybody. */
@@ -42,7 +43,7 @@ async function everywhere(body: string, type = JSON_TYPE): Promise<readonly Sent
   for (const [method, url] of targets()) {
     for (const credential of credentials) {
       const answer = await sendRaw(url, { method, headers: { ...headers, ...credential }, body });
-      answers.push({ ...answer, target: `${method} ${url.slice(town.base.length)}` });
+      answers.push({ ...answer, target: `${method} ${url.slice(testService.base.length)}` });
     }
   }
   return answers;
@@ -92,7 +93,7 @@ describe("a malformed body", () => {
     const answers = await everywhere(body);
     expect(answers.length).toBeGreaterThan(60);
     expect(answers.filter((answer) => !isRefusal(answer)).map(summary)).toEqual([]);
-    expect(town.logged).toEqual([]);
+    expect(testService.logged).toEqual([]);
   });
 
   it.each(poisons)("has no effect on other requests: %s", async (_, body) => {
@@ -101,7 +102,7 @@ describe("a malformed body", () => {
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
     expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
     expect(answers.some((answer) => answer.body.includes('polluted":true'))).toBe(false);
-    expect(town.logged).toEqual([]);
+    expect(testService.logged).toEqual([]);
   });
 
   it.each([
@@ -112,7 +113,7 @@ describe("a malformed body", () => {
     const answers = await everywhere(form, FORM_TYPE);
     expect(answers.filter(({ status }) => status >= 500).map(summary)).toEqual([]);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
-    expect(town.logged).toEqual([]);
+    expect(testService.logged).toEqual([]);
   });
 });
 

@@ -4,14 +4,14 @@ import { connect } from "node:net";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { createBoundedServer } from "../../src/http/server.ts";
 import { newToken } from "../support/agent.ts";
-import { startTown, type Town } from "../support/town.ts";
+import { startTestService, type TestService } from "../support/test-service.ts";
 
-let town: Town;
+let testService: TestService;
 let port: number;
 
 beforeAll(async () => {
-  town = await startTown();
-  const server = createBoundedServer(town.service.app).listen(0, "127.0.0.1");
+  testService = await startTestService();
+  const server = createBoundedServer(testService.service.app).listen(0, "127.0.0.1");
   await once(server, "listening");
   port = (server.address() as AddressInfo).port;
   return () => {
@@ -158,7 +158,7 @@ describe("unusual but valid HTTP", () => {
   });
 
   it("a credential in the trailer section is ignored", async () => {
-    const token = await newToken(town.base);
+    const token = await newToken(testService.base);
     const fields = ["Content-Type: application/json", "Transfer-Encoding: chunked"];
     const trailer = `0\r\nAuthorization: Bearer ${token}\r\n\r\n`;
     const said = await exchange(head("POST /mcp HTTP/1.1", ...fields), "2\r\n{}\r\n", trailer);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { getWith, newToken, postJson } from "../support/agent.ts";
 import { sendRaw } from "../support/raw.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 
-const { base } = await startTown();
+const { base } = await startTestService();
 const SECURE = "https://signals.example";
-const secure = await startTown({ BASE_URL: SECURE });
+const secure = await startTestService({ BASE_URL: SECURE });
 
 const HTML = "text/html,application/xhtml+xml,*/*;q=0.8";
 
@@ -24,8 +24,8 @@ const eras = {
 };
 
 describe.each(["1", "0"])("the MCP endpoint with MCP_FAST_PATH=%s", async (path) => {
-  const town = await startTown({ MCP_FAST_PATH: path });
-  const token = await newToken(town.base);
+  const testService = await startTestService({ MCP_FAST_PATH: path });
+  const token = await newToken(testService.base);
 
   it.each([
     ["legacy", "*/*"],
@@ -34,7 +34,7 @@ describe.each(["1", "0"])("the MCP endpoint with MCP_FAST_PATH=%s", async (path)
     ["modern", undefined],
   ] as const)("answers a %s message with Accept: %s", async (era, accept) => {
     const { headers, params } = eras[era];
-    const { status, body } = await sendRaw(`${town.base}/mcp`, {
+    const { status, body } = await sendRaw(`${testService.base}/mcp`, {
       method: "POST",
       headers: {
         "content-type": "application/json",

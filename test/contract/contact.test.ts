@@ -2,23 +2,24 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { focuses, readApplications, readInquiries } from "../../src/intake/intake-records.ts";
 import { AUDIT_KIND, type AuditEntry } from "../../src/store/audit/entry.ts";
 import { getWith, postJson } from "../support/agent.ts";
-import { SANDBOX_NOW } from "../support/service.ts";
 import { smallMarket } from "../support/small-market.ts";
-import { startTown, type Town } from "../support/town.ts";
+import { SANDBOX_NOW, startTestService, type TestService } from "../support/test-service.ts";
 import { createWeb, textOf, type WebPage } from "../support/web.ts";
 
-const town = await startTown();
-const { base } = town;
+const testService = await startTestService();
+const { base } = testService;
 
 beforeEach(() => {
-  town.clock.now = SANDBOX_NOW;
+  testService.clock.now = SANDBOX_NOW;
 });
 
 const hello = { email: "ada@host.example", message: "Hello" };
 const ada = { name: "Ada Lovelace", email: "ada@host.example" };
 
-const inquiriesOf = ({ service }: Town = town) => readInquiries(service.state.store.records);
-const applicationsOf = ({ service }: Town = town) => readApplications(service.state.store.records);
+const inquiriesOf = ({ service }: TestService = testService) =>
+  readInquiries(service.state.store.records);
+const applicationsOf = ({ service }: TestService = testService) =>
+  readApplications(service.state.store.records);
 
 type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
@@ -64,7 +65,7 @@ describe("the contact page", () => {
     expect(page.headers.get("cache-control")).toBe("no-store");
     expect(page.html).not.toMatch(/<script|href="\/account"/);
     expect(textOf(page.html)).toContain("kept for 180 days");
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     expect((await person.web.get("/contact")).html).toContain('href="/account"');
   });
@@ -197,22 +198,22 @@ describe("the application page", () => {
     for (const scope of named) expect(text).toContain(scope);
     expect(text).not.toContain("alerts:write");
     expect((await getWith(token, `${base}/api/signals?limit=1`)).status).toBe(200);
-    town.clock.now = new Date("2026-11-28T04:59:00Z");
+    testService.clock.now = new Date("2026-11-28T04:59:00Z");
     expect((await getWith(token, `${base}/api/signals?limit=1`)).status).toBe(200);
-    town.clock.now = new Date("2026-11-28T05:01:00Z");
+    testService.clock.now = new Date("2026-11-28T05:01:00Z");
     expect((await getWith(token, `${base}/api/signals?limit=1`)).status).toBe(401);
     expect(await applicationsOf()).toMatchObject([{ ...ada, focus: "quant", state: "waiting" }]);
   });
 
   it("says that a token which is no API key only identifies the application", async () => {
-    const live = await startTown({ MARKET: `files:${await smallMarket()}` });
+    const live = await startTestService({ MARKET: `files:${await smallMarket()}` });
     const page = await send("/apply", ada, live.base);
     expect(textOf(page.html)).toMatch(/queue_\w{32} It identifies your application/);
     expect(textOf(page.html)).not.toMatch(/API key|msv_/);
   });
 
   it("offers every focus area, and none", async () => {
-    const own = await startTown();
+    const own = await startTestService();
     const { html } = await createWeb(own.base).get("/apply");
     const values = Array.from(html.matchAll(/type="radio"[^>]* value="(\w*)"/g), ([, one]) => one);
     expect(values).toEqual([...focuses, ""]);
@@ -273,7 +274,7 @@ describe("the application page", () => {
   });
 
   it("has a daily limit too", async () => {
-    const own = await startTown({ RATE_LIMITS: "apply-day=1/86400" });
+    const own = await startTestService({ RATE_LIMITS: "apply-day=1/86400" });
     expect((await send("/apply", ada, own.base)).status).toBe(200);
     expect((await send("/apply", ada, own.base)).status).toBe(429);
   });
@@ -316,7 +317,7 @@ describe.each([
   });
 
   it("shares its rate limit with the API", async () => {
-    const own = await startTown({ RATE_LIMITS: "contact=2/3600 apply=2/3600" });
+    const own = await startTestService({ RATE_LIMITS: "contact=2/3600 apply=2/3600" });
     for (let time = 0; time < 3; time += 1) {
       expect((await send(path, { ...filled, email: "wrong" }, own.base)).status).toBe(400);
     }
@@ -331,7 +332,7 @@ describe.each([
   });
 
   it("leaves an audit row with the hashed address and without the submitted text", async () => {
-    const own = await startTown();
+    const own = await startTestService();
     await send(path, filled, own.base);
     const { store, keyring } = own.service.state;
     const read = async () => {

@@ -11,12 +11,12 @@ import {
   tokenOf,
 } from "../support/agent.ts";
 import { registerPublic } from "../support/person.ts";
-import { sharedTown, startTown, type Town } from "../support/town.ts";
+import { sharedTestService, startTestService, type TestService } from "../support/test-service.ts";
 import { textOf as wordsOf } from "../support/web.ts";
 import { type Outcome, run, stepsOf, type Variables } from "../unit/wellknown/commands.ts";
 
-const town = await sharedTown();
-const { base } = town;
+const testService = await sharedTestService();
+const { base } = testService;
 
 const read = async (path: string, from = base) => (await fetch(from + path)).text();
 const skill = (name: string, from = base) =>
@@ -38,7 +38,10 @@ async function follow(steps: ReturnType<typeof stepsOf>, variables: Variables) {
 
 /** Runs auth.md from top to bottom, with one of the two ways to be claimed. @returns The scopes of the
  *  agent once it was claimed. */
-async function followAuthMd({ base, person: newPerson }: Town, way: string): Promise<string> {
+async function followAuthMd(
+  { base, person: newPerson }: TestService,
+  way: string,
+): Promise<string> {
   const steps = stepsOf(await read("/auth.md", base));
   const under = (heading: string) => steps.filter((step) => step.under === heading);
   const person = newPerson();
@@ -76,7 +79,10 @@ async function followAuthMd({ base, person: newPerson }: Town, way: string): Pro
 }
 
 /** What a person does with the page that an agent sends them to. */
-async function codeShownTo(person: ReturnType<Town["person"]>, page: string): Promise<string> {
+async function codeShownTo(
+  person: ReturnType<TestService["person"]>,
+  page: string,
+): Promise<string> {
   await person.signIn();
   const approving = await person.web.get(page);
   const { html } = await person.web.submit(approving.form("/claim/approve"));
@@ -96,7 +102,7 @@ describe("auth.md", async () => {
   });
 
   it.each([THE_PERSONS, THE_AGENTS])("can be followed from top to bottom: %s", async (way) => {
-    expect(await followAuthMd(town, way)).toContain("alerts:write");
+    expect(await followAuthMd(testService, way)).toContain("alerts:write");
   });
 
   it("states what an unclaimed agent gets", async () => {
@@ -156,7 +162,7 @@ describe("auth.md", async () => {
   });
 
   it("states correctly where to send a credential", async () => {
-    const key = await town.person().createKey(["signals:read"]);
+    const key = await testService.person().createKey(["signals:read"]);
     const path = `${base}/api/signals?limit=1`;
     expect((await getWith(key, path)).status).toBe(200);
     expect((await fetch(path, { headers: { "x-api-key": key } })).status).toBe(200);
@@ -166,7 +172,7 @@ describe("auth.md", async () => {
 
 it("a registration lives as long as auth.md says", async () => {
   const DAY_MS = 86_400_000;
-  const other = await startTown();
+  const other = await startTestService();
   const [unused, used] = [await register(other.base), await register(other.base)];
   await tokenOf(other.base, used);
   const start = other.clock.now.getTime();
@@ -201,7 +207,7 @@ describe("an error in the table of auth.md", async () => {
       { authorization: `Bearer ${token}` },
     );
   /** Where these are limited to nothing. */
-  const strict = await startTown({ RATE_LIMITS: "register=0/60 contact=0/60" });
+  const strict = await startTestService({ RATE_LIMITS: "register=0/60 contact=0/60" });
   /** How each comes about, by status and name. The store's are tested where it fails. */
   const causes: Readonly<Record<string, () => Promise<Response>>> = {
     "400 invalid_client_metadata": () =>
@@ -211,7 +217,10 @@ describe("an error in the table of auth.md", async () => {
       registering({ grant_types: ["client_credentials"], scope: "alerts:write" }),
     "400 invalid_target": () => askToken({ resource: "https://elsewhere.example" }),
     "400 invalid_claim_code": async () =>
-      claiming((await town.person().tokens()).access_token, (await register(base)).client_id),
+      claiming(
+        (await testService.person().tokens()).access_token,
+        (await register(base)).client_id,
+      ),
     "401 invalid_client": () => askToken({ client_secret: "wrong" }),
     "401 invalid_token": () => claiming("unknown", "agt_1"),
     "401 unauthenticated": () => fetch(`${base}/api/signals`),
@@ -228,7 +237,7 @@ describe("an error in the table of auth.md", async () => {
     "409 already_claimed": async () => {
       const agent = await register(base);
       const { claim, client_id } = agent as typeof agent & { claim: { code: string } };
-      await town.person().claim(client_id, claim.code);
+      await testService.person().claim(client_id, claim.code);
       const authorization = `Bearer ${await tokenOf(base, agent)}`;
       return postJson(`${base}/oauth/claim/start`, { agent_id: client_id }, { authorization });
     },
@@ -273,7 +282,7 @@ describe.each([
   ["factor:read"],
   ["darkpool:read"],
 ])("an instance that gives agents %s only", async (given) => {
-  const some = await startTown({ ANONYMOUS_SCOPES: given });
+  const some = await startTestService({ ANONYMOUS_SCOPES: given });
   const claimed = "signals:read factor:read darkpool:read alerts:write";
 
   it.each([THE_PERSONS, THE_AGENTS])("has an auth.md whose commands work: %s", async (way) => {
@@ -300,7 +309,7 @@ describe.each([
 });
 
 describe("an instance that is open to people only", async () => {
-  const closed = await startTown({ ANONYMOUS_SCOPES: " " });
+  const closed = await startTestService({ ANONYMOUS_SCOPES: " " });
 
   it("states that agents need a claim, and accepts the applications of people", async () => {
     const authMd = await read("/auth.md", closed.base);
@@ -366,7 +375,7 @@ describe("the skill", () => {
   });
 
   it("alert-webhooks works unchanged", async () => {
-    const ACCESS_TOKEN = (await town.person().tokens()).access_token;
+    const ACCESS_TOKEN = (await testService.person().tokens()).access_token;
     const variables: Variables = { ACCESS_TOKEN, WEBHOOK_URL: "https://hooks.example.com/in" };
     const done = await follow(stepsOf(await skill("alert-webhooks")), variables);
     expect(done[1]?.body).toMatchObject({ events: [], nextCursor: expect.any(String) });

@@ -6,12 +6,12 @@ import { paths } from "../../wellknown/paths.ts";
 import { getWith, newToken, postJson } from "../support/agent.ts";
 import { postMcp } from "../support/matrix-routes.ts";
 import { mcpAsks, resultOf } from "../support/mcp-messages.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 import { verifies } from "../support/verifies.ts";
 import { agentAuthFaults } from "../unit/wellknown/agent-auth-rules.ts";
 import { cardFaults } from "../unit/wellknown/card-schema.ts";
 
-const { base, service, clock } = await startTown();
+const { base, service, clock } = await startTestService();
 
 const insecure = { [oauth.allowInsecureRequests]: true };
 const ORIGIN = { origin: "https://elsewhere.example" };
@@ -557,13 +557,13 @@ describe("every link of a document", () => {
 
 describe("behind a reverse proxy", async () => {
   const PUBLIC = "https://signals.example";
-  const town = await startTown({ BASE_URL: PUBLIC });
-  const inner = new URL(town.base).host;
+  const testService = await startTestService({ BASE_URL: PUBLIC });
+  const inner = new URL(testService.base).host;
   const forwarded = { host: "evil.example", "x-forwarded-host": "evil.example" };
 
   verifies("4/base-url", "every document names only the public URL", async () => {
     for (const path of [...all, "/api/health", "/api/signals", "/oauth/register"]) {
-      const response = await fetch(town.base + path, { headers: forwarded });
+      const response = await fetch(testService.base + path, { headers: forwarded });
       const told = `${JSON.stringify([...response.headers])}\n${await response.text()}`;
       expect(told).not.toContain(inner);
       expect(told).not.toContain("127.0.0.1");
@@ -576,7 +576,7 @@ describe("behind a reverse proxy", async () => {
   });
 
   it("the challenge names the public URL", async () => {
-    const { headers } = await fetch(`${town.base}/mcp`, { method: "POST" });
+    const { headers } = await fetch(`${testService.base}/mcp`, { method: "POST" });
     expect(headers.get("www-authenticate")).toContain(
       `resource_metadata="${PUBLIC}/.well-known/oauth-protected-resource/mcp"`,
     );

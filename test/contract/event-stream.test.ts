@@ -15,11 +15,10 @@ import {
 import type { OpenStream } from "../support/event-stream.ts";
 import type { Person } from "../support/person.ts";
 import { createDatabase, postgresAvailable } from "../support/postgres.ts";
-import { SANDBOX_NOW } from "../support/service.ts";
-import { startTown, type Town } from "../support/town.ts";
+import { SANDBOX_NOW, startTestService, type TestService } from "../support/test-service.ts";
 
-const town = await startTown();
-const { base } = town;
+const testService = await startTestService();
+const { base } = testService;
 
 /** A stream ends so soon after its credential; the rest is for a machine that has much else to do. */
 const WITHIN_MS = 1_000 + 1_000;
@@ -33,7 +32,7 @@ async function expectEnd({ ended }: OpenStream, end: () => Promise<unknown>): Pr
 }
 
 /** Opens the stream of whoever sends the headers; it is open when this resolves. */
-async function opened(headers: Headers, at: Town = town): Promise<OpenStream> {
+async function opened(headers: Headers, at: TestService = testService): Promise<OpenStream> {
   const stream = await (await watcherIn(at, headers)).open();
   expect(stream.response.status).toBe(200);
   await stream.untilBlock(({ id }) => id !== undefined);
@@ -50,23 +49,23 @@ async function submits(person: Person, action: RegExp): Promise<void> {
 
 describe("the event stream ends within a second", () => {
   it("when its token is revoked, while other streams continue", async () => {
-    const person = town.person();
+    const person = testService.person();
     const [mine, other] = [await person.tokens(), await person.tokens()];
     const stream = await opened(bearer(mine.access_token));
     const stays = await opened(bearer(other.access_token));
     await expectEnd(stream, () => postForm(`${base}/oauth/revoke`, { token: mine.access_token }));
-    await makeAlert(town, bearer(other.access_token));
+    await makeAlert(testService, bearer(other.access_token));
     const open = await Promise.race([stays.ended, new Promise((r) => setImmediate(r, "open"))]);
     expect(open).toBe("open");
   });
 
   it("when its client is deleted", async () => {
-    const agent = (await register(town.base)) as Claimable;
-    const { access_token } = await town.person().tokens();
+    const agent = (await register(testService.base)) as Claimable;
+    const { access_token } = await testService.person().tokens();
     const claim = { agent_id: agent.client_id, claim_code: agent.claim.code };
-    const answer = await postJson(`${town.base}/oauth/claim`, claim, bearer(access_token));
+    const answer = await postJson(`${testService.base}/oauth/claim`, claim, bearer(access_token));
     const { registration_access_token } = (await answer.json()) as typeof agent;
-    await expectEnd(await opened(bearer(await tokenOf(town.base, agent))), () =>
+    await expectEnd(await opened(bearer(await tokenOf(testService.base, agent))), () =>
       fetch(agent.registration_client_uri, {
         method: "DELETE",
         headers: bearer(registration_access_token),
@@ -75,13 +74,13 @@ describe("the event stream ends within a second", () => {
   });
 
   it("when the person removes the agent", async () => {
-    const person = town.person();
-    const { token } = await claimedAgent(town, person);
+    const person = testService.person();
+    const { token } = await claimedAgent(testService, person);
     await expectEnd(await opened(bearer(token)), () => submits(person, /agents\/.*\/remove/));
   });
 
   it("when the person revokes the access of the application", async () => {
-    const person = town.person();
+    const person = testService.person();
     const { access_token } = await person.tokens();
     await expectEnd(await opened(bearer(access_token)), () =>
       submits(person, /applications\/.*\/remove/),
@@ -89,29 +88,29 @@ describe("the event stream ends within a second", () => {
   });
 
   it("when its API key is revoked", async () => {
-    const person = town.person();
+    const person = testService.person();
     const key = await person.createKey(["alerts:write", "signals:read"]);
     await expectEnd(await opened({ "x-api-key": key }), () => submits(person, /keys\/.*\/revoke/));
   });
 
   it("when the account is deleted: streams of the person, the agent and the key", async () => {
-    const person = town.person();
+    const person = testService.person();
     const { access_token } = await person.tokens();
     const key = await person.createKey(["alerts:write", "signals:read"]);
-    const { token } = await claimedAgent(town, person);
+    const { token } = await claimedAgent(testService, person);
     const streams = [
       await opened(bearer(access_token)),
       await opened({ "x-api-key": key }),
       await opened(bearer(token)),
     ];
-    const { records } = town.service.state.store;
-    const options = { records, now: () => town.clock.now, counted: {} };
+    const { records } = testService.service.state.store;
+    const options = { records, now: () => testService.clock.now, counted: {} };
     await forgetEmail(options, person.email);
     await Promise.all(streams.map((stream) => expectEnd(stream, async () => undefined)));
   });
 
   it("when its token expires, and when the service drains", async () => {
-    const own = await startTown();
+    const own = await startTestService();
     const person = own.person();
     const open = async () => opened(bearer((await person.tokens()).access_token), own);
     await expectEnd(await open(), async () => {
@@ -124,9 +123,9 @@ describe("the event stream ends within a second", () => {
 
 describe("the event stream", () => {
   it("is rejected before it starts without a credential, the scope or a valid cursor", async () => {
-    const person = town.person();
+    const person = testService.person();
     const { access_token } = await person.tokens({ scope: "signals:read" });
-    const watcher = await watcherIn(town, bearer((await person.tokens()).access_token));
+    const watcher = await watcherIn(testService, bearer((await person.tokens()).access_token));
     const statusOf = async (path: string, headers: Headers) => {
       const response = await fetch(`${base}/api/alerts/stream${path}`, { headers });
       expect(response.headers.get("content-type")).toContain("application/problem+json");
@@ -140,15 +139,17 @@ describe("the event stream", () => {
   });
 
   it("has only the events of its caller, in the format of the polling API", async () => {
-    const [one, two] = [town.person(), town.person()];
+    const [one, two] = [testService.person(), testService.person()];
     const watchers = [
-      await watcherIn(town, bearer((await one.tokens()).access_token)),
-      await watcherIn(town, bearer((await two.tokens()).access_token)),
-      await watcherIn(town, { "x-api-key": await one.createKey(["alerts:write", "signals:read"]) }),
+      await watcherIn(testService, bearer((await one.tokens()).access_token)),
+      await watcherIn(testService, bearer((await two.tokens()).access_token)),
+      await watcherIn(testService, {
+        "x-api-key": await one.createKey(["alerts:write", "signals:read"]),
+      }),
     ];
     const streams = await Promise.all(watchers.map((watcher) => watcher.open("?cursor=0")));
     for (const [index, watcher] of watchers.entries()) {
-      await writeEvents(town, watcher, [nextAt(), nextAt(), nextAt()].slice(index));
+      await writeEvents(testService, watcher, [nextAt(), nextAt(), nextAt()].slice(index));
     }
     for (const [index, stream] of streams.entries()) {
       await stream.until(3 - index);
@@ -161,10 +162,10 @@ describe("the event stream", () => {
   });
 
   it("continues from a polling cursor, and polling continues from its last event id", async () => {
-    const { access_token } = await town.person().tokens();
-    const watcher = await watcherIn(town, bearer(access_token));
+    const { access_token } = await testService.person().tokens();
+    const watcher = await watcherIn(testService, bearer(access_token));
     const ats = Array.from({ length: 6 }, nextAt);
-    await writeEvents(town, watcher, ats);
+    await writeEvents(testService, watcher, ats);
     const whole = await watcher.open("?cursor=0");
     await whole.until(6);
     const polled = await fetch(`${base}/api/alerts/events?limit=2`, { headers: watcher.headers });
@@ -180,14 +181,17 @@ describe("the event stream", () => {
   });
 
   it("is limited to five connections per caller", async () => {
-    const watcher = await watcherIn(town, bearer((await town.person().tokens()).access_token));
+    const watcher = await watcherIn(
+      testService,
+      bearer((await testService.person().tokens()).access_token),
+    );
     const statuses: number[] = [];
     for (let count = 0; count < 6; count++) statuses.push((await watcher.open()).response.status);
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
   });
 
   it("logs no internal failure", () => {
-    expect(town.logged).toEqual([]);
+    expect(testService.logged).toEqual([]);
   });
 });
 
@@ -232,7 +236,7 @@ async function createReader(watcher: Watcher) {
 }
 
 /** Writes events while somebody reads them over and over. */
-async function expectAll(at: Town, watcher: Watcher, steps: readonly Step[]): Promise<void> {
+async function expectAll(at: TestService, watcher: Watcher, steps: readonly Step[]): Promise<void> {
   const reader = await createReader(watcher);
   const written: number[] = [];
   let writing = Promise.resolve();
@@ -258,14 +262,14 @@ const onPostgres = {
   isMissing: !postgresAvailable,
   tags: ["full" as const],
   open: async () =>
-    startTown({
+    startTestService({
       DATABASE_URL: await createDatabase(),
       MASTER_KEY: Buffer.alloc(32, 1).toString("base64"),
     }),
 };
 
 const places = [
-  { name: "the embedded store", isMissing: false, tags: [], open: async () => town },
+  { name: "the embedded store", isMissing: false, tags: [], open: async () => testService },
   onPostgres,
 ];
 

@@ -11,11 +11,11 @@ import {
   tokenOf,
 } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
-import { startService } from "../support/service.ts";
 import { embedded } from "../support/stores.ts";
+import { startTestService } from "../support/test-service.ts";
 import { verifies } from "../support/verifies.ts";
 
-const running = await startService();
+const running = await startTestService();
 const { base } = running;
 const token = await newToken(base);
 const signals = `${base}/api/signals?symbol=ALDER.SIM`;

@@ -5,10 +5,11 @@ import { expect, it, onTestFinished } from "vitest";
 import { healthRoute } from "../../src/http/api/health.ts";
 import type { ToolContext } from "../../src/tool.ts";
 import { listenerOf } from "../support/route-listener.ts";
-import { SANDBOX_NOW, startService } from "../support/service.ts";
+import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";
+
 import { verifies } from "../support/verifies.ts";
 
-const { base, service, clock } = await startService();
+const { base, service, clock } = await startTestService();
 const health = async () => {
   const response = await fetch(`${base}/api/health`);
   return { response, body: (await response.json()) as Record<string, unknown> };

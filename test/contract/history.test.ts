@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { newToken } from "../support/agent.ts";
 import { FOLDER, isMissing, reduced } from "../support/real-market.ts";
-import { startService } from "../support/service.ts";
+import { startTestService } from "../support/test-service.ts";
 
 /** Reading years of a whole market takes seconds. */
 const timeout = 180_000;
@@ -22,7 +22,7 @@ const SAMPLE = [...STOCKS, "IWM", "SPY", "BTC-USD", "ETH-USD"];
 
 async function serve(folder: string, asOf: string) {
   const market = { kind: "files", folder, asOf: new Date(asOf) } as const;
-  const { base } = await startService({ market });
+  const { base } = await startTestService({}, { market });
   const token = await newToken(base);
   const read = async (path: string) => {
     const headers = { authorization: `Bearer ${token}`, "x-request-id": "same" };

@@ -2,16 +2,15 @@ import { appendFile, copyFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { getWith, newToken } from "../support/agent.ts";
-import { SANDBOX_NOW } from "../support/service.ts";
 import { smallMarket } from "../support/small-market.ts";
-import { startTown } from "../support/town.ts";
+import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";
 import { createWeb, textOf, type WebPage } from "../support/web.ts";
 
-const town = await startTown();
-const { base } = town;
+const testService = await startTestService();
+const { base } = testService;
 
 beforeEach(() => {
-  town.clock.now = SANDBOX_NOW;
+  testService.clock.now = SANDBOX_NOW;
 });
 
 /** To this fetch adds, as a browser does, that it wants nothing from a cache on the way. */
@@ -155,7 +154,7 @@ describe("the home page of the sandbox", () => {
   it.each(["/", "/market/ALDER.SIM"])(
     "is answered with 304 while it is unchanged: %s",
     async (path) => {
-      const own = await startTown();
+      const own = await startTestService();
       const address = own.base + path;
       const first = await fetch(address);
       const etag = first.headers.get("etag") ?? "";
@@ -396,7 +395,7 @@ async function recordedMarket(): Promise<string> {
   return folder;
 }
 
-const recorded = await startTown({
+const recorded = await startTestService({
   MARKET: `files:${await recordedMarket()}`,
   ...{ SIGN_UP: "open", ANONYMOUS_SCOPES: "factor:read darkpool:read" },
 });
@@ -406,7 +405,7 @@ const SECRETS = /ACME|LATE|FUND|COIN-USD|X\d\d|alert\(|Broad Market|<data|row-|c
 
 describe("a market from files, with default settings", () => {
   it("is as open to browsers as to unclaimed agents", async () => {
-    const { base: open } = await startTown({ MARKET: `files:${await recordedMarket()}` });
+    const { base: open } = await startTestService({ MARKET: `files:${await recordedMarket()}` });
     const { html } = await createWeb(open).get("/");
     expect(symbolsIn(html)).toContain("ACME");
     expect(html).toContain('class="factor"');
@@ -518,7 +517,7 @@ describe("a market with no access for unclaimed agents", () => {
 
 describe("a visitor over the rate limit", () => {
   it("is told when to retry", async () => {
-    const own = await startTown({ RATE_LIMITS: "calls=2/3600" });
+    const own = await startTestService({ RATE_LIMITS: "calls=2/3600" });
     const status = async () => (await fetch(own.base)).status;
     expect([await status(), await status()]).toEqual([200, 200]);
     const response = await fetch(`${own.base}/market/ALDER.SIM`);

@@ -1,14 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { postJson, type Registered, register } from "../support/agent.ts";
 import type { UserTokens } from "../support/person.ts";
-import { LOOSE_LIMITS } from "../support/service.ts";
-import { startTown, type Town } from "../support/town.ts";
+import { LOOSE_LIMITS, startTestService, type TestService } from "../support/test-service.ts";
 
 const [ATTACKER, OWNER] = ["203.0.113.1", "198.51.100.1"];
 
 /** A service that believes what a proxy says of the address. */
 const strict = (more: Readonly<Record<string, string>> = {}) =>
-  startTown({
+  startTestService({
     RATE_LIMITS: `${LOOSE_LIMITS} wrong-code=3/900 secret-address=3/900`,
     TRUST_PROXY: "1",
     ...more,
@@ -18,11 +17,11 @@ const from = (address: string) => ({ "x-forwarded-for": address });
 
 type Agent = Registered & { readonly claim: { readonly code: string } };
 
-const newAgent = async ({ base }: Town) => (await register(base)) as Agent;
+const newAgent = async ({ base }: TestService) => (await register(base)) as Agent;
 
 /** A person's try of a claim code. */
 const claim = (
-  { base }: Town,
+  { base }: TestService,
   { client_id: agent_id }: Agent,
   guess: { readonly code: string; readonly by: UserTokens; readonly address: string },
 ) =>
@@ -38,20 +37,24 @@ const waitOf = ({ status, headers }: Response): number =>
 
 describe("a caller who guesses claim codes", () => {
   it("is locked out, even after a restart, and nobody else is", async () => {
-    const town = await strict();
-    const [attacker, owner] = [await town.person().tokens(), await town.person().tokens()];
-    const agent = await newAgent(town);
+    const testService = await strict();
+    const [attacker, owner] = [
+      await testService.person().tokens(),
+      await testService.person().tokens(),
+    ];
+    const agent = await newAgent(testService);
     // Another agent's code, so that the one in question stays good.
-    const other = await newAgent(town);
-    const guess = () => claim(town, other, { code: "00000000", by: attacker, address: ATTACKER });
+    const other = await newAgent(testService);
+    const guess = () =>
+      claim(testService, other, { code: "00000000", by: attacker, address: ATTACKER });
 
     const guesses = [await guess(), await guess(), await guess()];
     expect(guesses.map(({ status }) => status)).toEqual([400, 400, 400]);
     const right = { code: agent.claim.code, by: attacker, address: ATTACKER };
-    expect(waitOf(await claim(town, agent, right))).toBe(15);
+    expect(waitOf(await claim(testService, agent, right))).toBe(15);
 
-    await town.stop();
-    const again = await strict({ DATA_DIR: town.folder, BASE_URL: town.base });
+    await testService.stop();
+    const again = await strict({ DATA_DIR: testService.folder, BASE_URL: testService.base });
     expect(waitOf(await claim(again, agent, right))).toBe(15);
     const theirs = await claim(again, agent, { ...right, by: owner, address: OWNER });
     expect([theirs.status, await theirs.json()]).toMatchObject([200, { status: "claimed" }]);
@@ -60,28 +63,28 @@ describe("a caller who guesses claim codes", () => {
 
 describe("a caller who guesses sign-in codes", () => {
   it("is locked out of sign-in and of claims", async () => {
-    const town = await startTown({ RATE_LIMITS: `${LOOSE_LIMITS} wrong-code=3/900` });
-    const tokens = await town.person().tokens();
-    const { web, email } = town.person();
+    const testService = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} wrong-code=3/900` });
+    const tokens = await testService.person().tokens();
+    const { web, email } = testService.person();
     const page = await web.submit((await web.get("/sign-in")).form("/sign-in"), { email });
     const guess = async (code: string) => web.submit(page.form("/sign-in/code"), { code });
     const guesses = [await guess("00000000"), await guess("11111111"), await guess("22222222")];
     expect(guesses.map(({ status }) => status)).toEqual([400, 400, 400]);
-    const [code = ""] = await town.codesTo(email);
+    const [code = ""] = await testService.codesTo(email);
     const refused = await guess(code);
     expect(refused.status).toBe(429);
     expect(Number(refused.headers.get("retry-after"))).toBe(900);
-    const agent = await newAgent(town);
+    const agent = await newAgent(testService);
     const right = { code: agent.claim.code, by: tokens, address: OWNER };
-    expect(waitOf(await claim(town, agent, right))).toBe(15);
+    expect(waitOf(await claim(testService, agent, right))).toBe(15);
   });
 
   it("is not locked out for an occasional wrong code", async () => {
-    const town = await startTown({ RATE_LIMITS: `${LOOSE_LIMITS} wrong-code=3/900` });
-    const { web, email } = town.person();
+    const testService = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} wrong-code=3/900` });
+    const { web, email } = testService.person();
     const page = await web.submit((await web.get("/sign-in")).form("/sign-in"), { email });
     await web.submit(page.form("/sign-in/code"), { code: "00000000" });
-    const [code = ""] = await town.codesTo(email);
+    const [code = ""] = await testService.codesTo(email);
     await web.submit(page.form("/sign-in/code"), { code });
     expect((await web.get("/account")).url.pathname).toBe("/account");
   });

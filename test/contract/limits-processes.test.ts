@@ -3,12 +3,11 @@ import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { newToken, postForm, register } from "../support/agent.ts";
 import { bearer } from "../support/alert-events.ts";
 import { createDatabase, postgresAvailable } from "../support/postgres.ts";
-import { LOOSE_LIMITS } from "../support/service.ts";
-import { startTown, type Town } from "../support/town.ts";
+import { LOOSE_LIMITS, startTestService, type TestService } from "../support/test-service.ts";
 
 const START_MS = 60_000;
 
-type Services = readonly [Town, Town, Town];
+type Services = readonly [TestService, TestService, TestService];
 
 /** Limits of which each is met by one test. */
 const LIMITS = "apply=7/3600 secret-address=3/900 calls-anonymous=30/3600 contact=4/3600";
@@ -20,21 +19,21 @@ async function servicesOn(databaseUrl: string): Promise<Services> {
     MASTER_KEY: Buffer.alloc(32, 7).toString("base64"),
     RATE_LIMITS: `${LOOSE_LIMITS} ${LIMITS}`,
   };
-  return [await startTown(env), await startTown(env), await startTown(env)];
+  return [await startTestService(env), await startTestService(env), await startTestService(env)];
 }
 
 const statusesOf = async (answers: readonly Promise<Response>[]) =>
   (await Promise.all(answers)).map(({ status }) => status);
 
-const post = ({ base }: Town, path: string, body: object) =>
+const post = ({ base }: TestService, path: string, body: object) =>
   fetch(base + path, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body),
   });
 
-const contact = (town: Town) =>
-  post(town, "/api/contact", { email: "ada@example.com", message: "hello" });
+const contact = (testService: TestService) =>
+  post(testService, "/api/contact", { email: "ada@example.com", message: "hello" });
 
 const onPostgres = describe.skipIf(!postgresAvailable);
 onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
@@ -48,7 +47,7 @@ onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
   it("together allow what one process would, for any distribution of requests", async () => {
     const statuses = await statusesOf(
       Array.from({ length: 60 }, (_, at) =>
-        post(services[at % 3] as Town, "/api/apply", {
+        post(services[at % 3] as TestService, "/api/apply", {
           ...{ name: "Ada", email: `ada-${at}@example.com` },
         }),
       ),
@@ -63,9 +62,10 @@ onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
     tags: ["nightly"],
   }, async () => {
     const token = await newToken(services[0].base);
-    const call = ({ base }: Town) => fetch(`${base}/api/signals`, { headers: bearer(token) });
+    const call = ({ base }: TestService) =>
+      fetch(`${base}/api/signals`, { headers: bearer(token) });
     let allowed = 0;
-    const refusing = new Set<Town>();
+    const refusing = new Set<TestService>();
     while (refusing.size < 3) {
       for (const service of services) {
         if ((await call(service)).status === 200) allowed += 1;
@@ -98,7 +98,7 @@ onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
 
   it("lock out a guesser in every process, whichever received the guesses", async () => {
     const { client_id, client_secret } = await register(services[0].base);
-    const ask = ({ base }: Town, secret: string) =>
+    const ask = ({ base }: TestService, secret: string) =>
       postForm(`${base}/oauth/token`, {
         ...{ grant_type: "client_credentials", client_id, client_secret: secret },
       });

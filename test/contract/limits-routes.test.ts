@@ -5,7 +5,7 @@ import { LastUse } from "../../src/auth/last-use.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
 import type { ServedRoute } from "../../src/http/served-routes.ts";
 import { type QuotaName, quotas } from "../../src/limits/limits.ts";
-import { startTown, type Town } from "../support/town.ts";
+import { startTestService, type TestService } from "../support/test-service.ts";
 
 /** Routes without a limit, and why. */
 const UNLIMITED: Readonly<Record<string, string>> = {
@@ -21,7 +21,7 @@ const noneBut = (...names: readonly QuotaName[]): string =>
     .join(" ");
 
 /** A key that may do everything, made past all limits. */
-async function keyFor({ service, clock }: Town): Promise<string> {
+async function keyFor({ service, clock }: TestService): Promise<string> {
   const { store, keyring } = service.state;
   const { records } = store;
   const now = () => clock.now;
@@ -38,7 +38,11 @@ async function keyFor({ service, clock }: Town): Promise<string> {
 }
 
 /** Asks a route for something that is not there. */
-const ask = ({ base }: Town, { method, path }: ServedRoute, headers: Record<string, string> = {}) =>
+const ask = (
+  { base }: TestService,
+  { method, path }: ServedRoute,
+  headers: Record<string, string> = {},
+) =>
   fetch(base + path.replaceAll(/[:*]\w+/g, "x"), {
     method: method === "*" ? "GET" : method,
     redirect: "manual",
@@ -54,23 +58,23 @@ const limitFields = ({ headers }: Response) => [
 
 describe("every route", () => {
   it("is limited, except for the few listed here", async () => {
-    const town = await startTown({ RATE_LIMITS: noneBut() });
-    const key = await keyFor(town);
+    const testService = await startTestService({ RATE_LIMITS: noneBut() });
+    const key = await keyFor(testService);
     const unlimited = [];
-    for (const route of town.service.routes) {
-      const { status } = await ask(town, route, { "x-api-key": key });
+    for (const route of testService.service.routes) {
+      const { status } = await ask(testService, route, { "x-api-key": key });
       if (status !== 429) unlimited.push(nameOf(route));
     }
-    expect(town.service.routes.length).toBeGreaterThan(60);
+    expect(testService.service.routes.length).toBeGreaterThan(60);
     expect(unlimited.toSorted()).toEqual(Object.keys(UNLIMITED).toSorted());
   });
 
   it("is limited for callers without a credential", async () => {
-    const town = await startTown({ RATE_LIMITS: noneBut() });
+    const testService = await startTestService({ RATE_LIMITS: noneBut() });
     const startedAt = performance.now();
-    for (const route of town.service.routes) {
+    for (const route of testService.service.routes) {
       if (nameOf(route) in UNLIMITED) continue;
-      const answer = await ask(town, route);
+      const answer = await ask(testService, route);
       expect(answer.status, nameOf(route)).toBe(429);
       // The window begins with the first request, and is whole seconds shorter for the later ones.
       const left = Number(answer.headers.get("retry-after"));
@@ -85,26 +89,28 @@ describe("every route", () => {
   });
 
   it("is limited for callers with a wrong credential", async () => {
-    const town = await startTown({ RATE_LIMITS: noneBut("visits") });
-    const answer = await fetch(`${town.base}/api/signals`, { headers: { "x-api-key": "wrong" } });
+    const testService = await startTestService({ RATE_LIMITS: noneBut("visits") });
+    const answer = await fetch(`${testService.base}/api/signals`, {
+      headers: { "x-api-key": "wrong" },
+    });
     expect(answer.status).toBe(429);
   });
 
   it("reports the remaining quota on every answer", async () => {
-    const town = await startTown();
-    const key = await keyFor(town);
-    for (const route of town.service.routes) {
+    const testService = await startTestService();
+    const key = await keyFor(testService);
+    for (const route of testService.service.routes) {
       if (nameOf(route) in UNLIMITED) continue;
-      const answer = await ask(town, route, { "x-api-key": key });
+      const answer = await ask(testService, route, { "x-api-key": key });
       await answer.body?.cancel();
       expect(limitFields(answer), nameOf(route)).not.toContain(null);
     }
   });
 
   it("is limited even where the path does not exist", async () => {
-    const town = await startTown({ RATE_LIMITS: noneBut() });
+    const testService = await startTestService({ RATE_LIMITS: noneBut() });
     for (const path of ["/nothing", "/oauth/nothing", "/api/nothing", "/.well-known/nothing"]) {
-      expect((await fetch(town.base + path)).status, path).toBe(429);
+      expect((await fetch(testService.base + path)).status, path).toBe(429);
     }
   });
 });

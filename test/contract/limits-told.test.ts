@@ -2,11 +2,10 @@ import { describe, expect, it } from "vitest";
 import { newToken, postForm, postJson, register } from "../support/agent.ts";
 import { bearer } from "../support/alert-events.ts";
 import { mcpAsks, messageOf } from "../support/mcp-messages.ts";
-import { LOOSE_LIMITS } from "../support/service.ts";
 import { parseList } from "../support/structured-list.ts";
-import { startTown } from "../support/town.ts";
+import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 
-const strict = (limits: string) => startTown({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}` });
+const strict = (limits: string) => startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}` });
 
 const fieldsOf = ({ headers }: Response) => ({
   policy: parseList(headers.get("ratelimit-policy") ?? ""),
@@ -28,7 +27,7 @@ describe("the parser of structured field lists", () => {
  *  seconds; `qu` is requests and `pk` is nobody's business, so both are left out. */
 describe("the RateLimit fields", () => {
   it("are lists as the draft specifies, on every kind of answer", async () => {
-    const { base } = await startTown();
+    const { base } = await startTestService();
     const token = await newToken(base);
     const client = await register(base);
     const answers = await Promise.all([
@@ -128,7 +127,7 @@ describe("the client address for rate limits", () => {
   ])(
     "is what the proxies wrote when %i are configured, whatever precedes it",
     async (hops, chain) => {
-      const { base } = await startTown({
+      const { base } = await startTestService({
         RATE_LIMITS: `${LOOSE_LIMITS} visits=2/3600`,
         TRUST_PROXY: String(hops),
       });

@@ -8,8 +8,7 @@ import { addressKey } from "../../src/limits/address-key.ts";
 import { createLimits, type LimitsOptions } from "../../src/limits/memory-limits.ts";
 import { postJson, register } from "../support/agent.ts";
 import { problemHandler } from "../support/route-listener.ts";
-import { LOOSE_LIMITS } from "../support/service.ts";
-import { startTown } from "../support/town.ts";
+import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 import { createWeb } from "../support/web.ts";
 
 const byAddress = (req: express.Request) => addressKey(req.ip);
@@ -190,17 +189,17 @@ describe("the address that is counted", () => {
 });
 
 describe("a caller over a limit", () => {
-  const strict = (limits: string) => startTown({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}` });
+  const strict = (limits: string) => startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}` });
 
   it("cannot use up the sign-in codes of others", async () => {
-    const { base, lettersTo } = await strict("code-address=1/3600 code-email=1/3600");
+    const { base, emailsTo } = await strict("code-address=1/3600 code-email=1/3600");
     const ask = async (email: string) => {
       const web = createWeb(base);
       return (await web.submit((await web.get("/sign-in")).form("/sign-in"), { email })).status;
     };
     expect(await ask("attacker@example.com")).toBe(200);
     expect([await ask("victim@example.com"), await ask("victim@example.com")]).toEqual([429, 429]);
-    expect(await lettersTo("victim@example.com")).toEqual([]);
+    expect(await emailsTo("victim@example.com")).toEqual([]);
   });
 
   it("cannot use up the claim attempts of others", async () => {
@@ -233,7 +232,7 @@ describe("a caller over a limit", () => {
 
 describe("API key management", () => {
   it("has a rate limit per account", async () => {
-    const { person } = await startTown({ RATE_LIMITS: `${LOOSE_LIMITS} key-change=2/3600` });
+    const { person } = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} key-change=2/3600` });
     const [one, other] = [person(), person()];
     await Promise.all([one.signIn(), other.signIn()]);
     await one.createKey(["signals:read"]);

@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Registered, register } from "../support/agent.ts";
 import type { UserTokens } from "../support/person.ts";
 import { createDatabase, postgresAvailable } from "../support/postgres.ts";
-import { LOOSE_LIMITS } from "../support/service.ts";
-import { startTown, type Town } from "../support/town.ts";
+import { LOOSE_LIMITS, startTestService, type TestService } from "../support/test-service.ts";
 
 type Members = Readonly<Record<string, string>>;
 
@@ -16,17 +15,21 @@ interface Agent {
   readonly by: Way;
 }
 
-const post = ({ base }: Town, form: Members, headers: Members = {}) =>
+const post = ({ base }: TestService, form: Members, headers: Members = {}) =>
   fetch(`${base}/oauth/token`, { method: "POST", headers, body: new URLSearchParams(form) });
 
 /** Asks for the agent's own token. */
-function ask(town: Town, { client, by }: Agent, from = "198.51.100.1"): Promise<Response> {
+function ask(
+  testService: TestService,
+  { client, by }: Agent,
+  from = "198.51.100.1",
+): Promise<Response> {
   const { client_id, client_secret } = client;
   const grant = { grant_type: "client_credentials" };
   const forwarded = { "x-forwarded-for": from };
-  if (by === "form") return post(town, { ...grant, client_id, client_secret }, forwarded);
+  if (by === "form") return post(testService, { ...grant, client_id, client_secret }, forwarded);
   const authorization = `Basic ${btoa(`${client_id}:${client_secret}`)}`;
-  return post(town, grant, { ...forwarded, authorization });
+  return post(testService, grant, { ...forwarded, authorization });
 }
 
 /** The statuses of requests, one after the other. */
@@ -68,20 +71,24 @@ for (const { name, isHere, tags, env } of engines) {
 function provesLimits(env: () => Promise<Readonly<Record<string, string>>>) {
   /** A service that allows two in an hour of what is named, and 100,000 of all else. */
   const allowingTwo = async (...quotas: readonly string[]) =>
-    startTown({
+    startTestService({
       ...(await env()),
       TRUST_PROXY: "1",
       RATE_LIMITS: [LOOSE_LIMITS, ...quotas.map((quota) => `${quota}=2/3600`)].join(" "),
     });
 
   it("cap the tokens of an unclaimed agent, across all its addresses", async () => {
-    const town = await allowingTwo("token-unclaimed-client");
+    const testService = await allowingTwo("token-unclaimed-client");
     for (const by of ways) {
-      const agent = { client: await register(town.base), by };
-      const asked = ["198.51.100.1", "203.0.113.1"].map((from) => () => ask(town, agent, from));
+      const agent = { client: await register(testService.base), by };
+      const asked = ["198.51.100.1", "203.0.113.1"].map(
+        (from) => () => ask(testService, agent, from),
+      );
       expect(await statusesOf(asked)).toEqual([200, 200]);
-      await expectRefused(await ask(town, agent, "192.0.2.1"), "token-unclaimed-client");
-      expect((await ask(town, { client: await register(town.base), by })).status).toBe(200);
+      await expectRefused(await ask(testService, agent, "192.0.2.1"), "token-unclaimed-client");
+      expect(
+        (await ask(testService, { client: await register(testService.base), by })).status,
+      ).toBe(200);
     }
   });
 
@@ -90,67 +97,73 @@ function provesLimits(env: () => Promise<Readonly<Record<string, string>>>) {
     ["token-unclaimed-site", ["2001:db8:1:100::1", "2001:db8:1:200::1", "2001:db8:1:300::1"]],
     ["token-unclaimed-provider", ["2001:db8:1::1", "2001:db8:2::1", "2001:db8:3::1"]],
   ])("cap the total of many such agents by %s", async (quota, [first, second, third]) => {
-    const town = await allowingTwo(quota);
+    const testService = await allowingTwo(quota);
     const agents = ["form", "header", "form", "header"] as const;
     const [one, other, ...late] = await Promise.all(
-      agents.map(async (by): Promise<Agent> => ({ client: await register(town.base), by })),
+      agents.map(async (by): Promise<Agent> => ({ client: await register(testService.base), by })),
     );
-    const within = [() => ask(town, one as Agent, first), () => ask(town, other as Agent, second)];
+    const within = [
+      () => ask(testService, one as Agent, first),
+      () => ask(testService, other as Agent, second),
+    ];
     expect(await statusesOf(within)).toEqual([200, 200]);
     for (const agent of late) {
-      await expectRefused(await ask(town, agent, third), quota);
-      expect((await ask(town, agent, `203.0.113.${agent.by.length}`)).status).toBe(200);
+      await expectRefused(await ask(testService, agent, third), quota);
+      expect((await ask(testService, agent, `203.0.113.${agent.by.length}`)).status).toBe(200);
     }
   });
 
   it("of an agent that keeps requesting do not affect its neighbors", async () => {
-    const town = await allowingTwo("token-unclaimed-client", "token-unclaimed-site");
-    const client = await register(town.base);
-    const asked = ways.map((by) => () => ask(town, { client, by }));
-    await ask(town, { client, by: "form" }, "203.0.113.1");
+    const testService = await allowingTwo("token-unclaimed-client", "token-unclaimed-site");
+    const client = await register(testService.base);
+    const asked = ways.map((by) => () => ask(testService, { client, by }));
+    await ask(testService, { client, by: "form" }, "203.0.113.1");
     expect(await statusesOf([...asked, ...asked])).toEqual([200, 429, 429, 429]);
-    const neighbor = await register(town.base);
-    expect((await ask(town, { client: neighbor, by: "form" })).status).toBe(200);
+    const neighbor = await register(testService.base);
+    expect((await ask(testService, { client: neighbor, by: "form" })).status).toBe(200);
   });
 
   it("count those of a claimed agent for that agent alone", async () => {
-    const town = await allowingTwo("token-client", "token-unclaimed");
+    const testService = await allowingTwo("token-client", "token-unclaimed");
     for (const by of ways) {
-      const client: Agent["client"] = await register(town.base);
-      await town.person().claim(client.client_id, client.claim?.code ?? "");
-      const asked = [1, 2].map(() => () => ask(town, { client, by }));
+      const client: Agent["client"] = await register(testService.base);
+      await testService.person().claim(client.client_id, client.claim?.code ?? "");
+      const asked = [1, 2].map(() => () => ask(testService, { client, by }));
       expect(await statusesOf(asked)).toEqual([200, 200]);
-      await expectRefused(await ask(town, { client, by }), "token-client");
+      await expectRefused(await ask(testService, { client, by }), "token-client");
     }
   });
 
   it("cap those of a person, across all their clients and agents", async () => {
-    const town = await allowingTwo("token-account");
+    const testService = await allowingTwo("token-account");
     const agents = await Promise.all(
-      ways.map(async (by) => ({ client: (await register(town.base)) as Agent["client"], by })),
+      ways.map(async (by) => ({
+        client: (await register(testService.base)) as Agent["client"],
+        by,
+      })),
     );
-    const person = town.person();
+    const person = testService.person();
     for (const { client } of agents) await person.claim(client.client_id, client.claim?.code ?? "");
     const { refresh_token, client } = await person.tokens();
     const { client_id } = client;
     const [first, second] = agents;
-    expect((await ask(town, first as Agent)).status).toBe(200);
-    await expectRefused(await ask(town, second as Agent), "token-account");
+    expect((await ask(testService, first as Agent)).status).toBe(200);
+    await expectRefused(await ask(testService, second as Agent), "token-account");
     const form = { grant_type: "refresh_token", client_id, refresh_token };
-    await expectRefused(await post(town, form), "token-account");
-    await town.person().tokens({ client });
+    await expectRefused(await post(testService, form), "token-account");
+    await testService.person().tokens({ client });
   });
 
   it("count those of a shared client for each of its users", async () => {
-    const town = await allowingTwo("token-client", "token-unclaimed-client");
-    const first = await town.person().tokens();
+    const testService = await allowingTwo("token-client", "token-unclaimed-client");
+    const first = await testService.person().tokens();
     const { client_id } = first.client;
     const refresh = (refresh_token: string) =>
-      post(town, { grant_type: "refresh_token", client_id, refresh_token });
+      post(testService, { grant_type: "refresh_token", client_id, refresh_token });
     const refreshed = await refresh(first.refresh_token);
     expect(refreshed.status).toBe(200);
     const { refresh_token } = (await refreshed.json()) as UserTokens;
     await expectRefused(await refresh(refresh_token), "token-client");
-    await town.person().tokens({ client: first.client });
+    await testService.person().tokens({ client: first.client });
   });
 }

@@ -2,7 +2,7 @@ import { expect, it, vi } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { serveProviders } from "../support/providers/served.ts";
-import { type RunningService, SANDBOX_NOW, startService } from "../support/service.ts";
+import { SANDBOX_NOW, startTestService, type TestService } from "../support/test-service.ts";
 
 /** One factor of an answer. */
 interface FactorAnswer {
@@ -14,13 +14,13 @@ interface FactorAnswer {
 
 /** Some coins whose prices and network figures come from local servers, by one clock. */
 async function followed() {
-  let running: RunningService | undefined;
+  let running: TestService | undefined;
   const now = () => (running?.clock.now ?? SANDBOX_NOW).getTime();
   const served = await serveProviders({
     ...{ ids: ["coinbase", "coin-metrics"], now },
     symbols: ["BTC-USD", "ETH-USD"],
   });
-  running = await startService({ market: readConfig(served.env).market });
+  running = await startTestService({}, { market: readConfig(served.env).market });
   const { base, clock, service } = running;
   let token = "";
   const get = async (path: string) =>
@@ -125,7 +125,7 @@ it("a tracked instrument without a price is not unknown", async () => {
     now: () => +SANDBOX_NOW,
     symbols: ["AAPL", "BRK-B"],
   });
-  const { base } = await startService({ market: readConfig(served.env).market });
+  const { base } = await startTestService({}, { market: readConfig(served.env).market });
   const token = await newToken(base);
   const get = (path: string) => getWith(token, `${base}${path}`);
   for (const path of ["signals", "factors", "darkpool"]) {

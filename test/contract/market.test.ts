@@ -5,10 +5,11 @@ import { STATUSES } from "../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
 import { createSandbox } from "../../src/sources/sandbox/sandbox.ts";
 import { getWith, newToken } from "../support/agent.ts";
-import { SANDBOX_NOW, startService } from "../support/service.ts";
+import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";
+
 import { verifies } from "../support/verifies.ts";
 
-const { base, service, clock } = await startService();
+const { base, service, clock } = await startTestService();
 const token = await newToken(base, {});
 
 async function read<T>(path: string): Promise<T> {

@@ -7,7 +7,7 @@ import { createWorld } from "../support/matrix-credentials.ts";
 import { gated, type ScopeNames } from "../support/matrix-policies.ts";
 import { postMcp, routeTable } from "../support/matrix-routes.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 
 /** What every operation that the MCP endpoint announces needs. One that is not here fails. */
 const announced = {
@@ -52,13 +52,13 @@ interface Listed {
 /** Methods that are about signals, whatever they name. */
 const onSignals = ["resources/read", "prompts/get", "completion/complete", "subscriptions/listen"];
 
-const town = await startTown();
-const { base } = town;
+const testService = await startTestService();
+const { base } = testService;
 const world = await createWorld({
   base,
-  person: town.person,
+  person: testService.person,
   wait: (ms) => {
-    town.clock.now = new Date(town.clock.now.getTime() + ms);
+    testService.clock.now = new Date(testService.clock.now.getTime() + ms);
   },
 });
 const { victims } = world;
@@ -122,7 +122,7 @@ const rpc = (method: string, params: object = {}) =>
 
 describe("a route", () => {
   it("is in the table, with each of its methods", () => {
-    const served = town.service.routes.map(nameOf);
+    const served = testService.service.routes.map(nameOf);
     expect(served.filter((name) => !Object.hasOwn(table, name))).toEqual([]);
     expect(Object.keys(table).filter((name) => !served.includes(name))).toEqual([]);
     expect(served).toEqual([...new Set(served)]);
@@ -145,9 +145,9 @@ describe("a route", () => {
   });
 
   it("has no other method, for any caller", async () => {
-    const paths = new Set(town.service.routes.map(({ path }) => path));
+    const paths = new Set(testService.service.routes.map(({ path }) => path));
     for (const path of paths) {
-      const known = town.service.routes.filter((route) => route.path === path);
+      const known = testService.service.routes.filter((route) => route.path === path);
       const others = ["GET", "POST", "PUT", "PATCH", "DELETE"].filter(
         (method) => !known.some((route) => route.method === method),
       );
@@ -283,6 +283,6 @@ describe("after all requests of the matrix", () => {
   });
 
   it("the service has logged no internal failure", () => {
-    expect(town.logged).toEqual([]);
+    expect(testService.logged).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { newToken } from "../support/agent.ts";
 import { sendRaw } from "../support/raw.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 
 const LEGACY = {
   accept: "application/json, text/event-stream",
@@ -15,10 +15,10 @@ const message = (params: object = {}) =>
 const deep = (levels: number): object => (levels === 0 ? {} : { a: deep(levels - 1) });
 
 describe.each(["1", "0"])("a message with MCP_FAST_PATH=%s", async (path) => {
-  const town = await startTown({ MCP_FAST_PATH: path });
-  const token = await newToken(town.base);
+  const testService = await startTestService({ MCP_FAST_PATH: path });
+  const token = await newToken(testService.base);
   const send = (body: string | Buffer, headers: Record<string, string | undefined> = {}) =>
-    sendRaw(`${town.base}/mcp`, {
+    sendRaw(`${testService.base}/mcp`, {
       method: "POST",
       headers: Object.fromEntries(
         Object.entries({ ...LEGACY, authorization: `Bearer ${token}`, ...headers }).filter(
@@ -38,7 +38,7 @@ describe.each(["1", "0"])("a message with MCP_FAST_PATH=%s", async (path) => {
       Buffer.from(message(), "utf16le"),
       { "content-type": "application/json; charset=utf-16le" },
     ],
-    ["with an origin of its own", message(), { origin: town.base }],
+    ["with an origin of its own", message(), { origin: testService.base }],
   ])("is read %s", async (_how, body, headers) => {
     const { status, body: text } = await send(body, headers);
     expect(text).toContain("get_signal");
@@ -63,7 +63,10 @@ describe.each(["1", "0"])("a message with MCP_FAST_PATH=%s", async (path) => {
   });
 
   it("counts once, and over the limit is answered with the time to retry", async () => {
-    const strict = await startTown({ MCP_FAST_PATH: path, RATE_LIMITS: "calls-anonymous=5/3600" });
+    const strict = await startTestService({
+      MCP_FAST_PATH: path,
+      RATE_LIMITS: "calls-anonymous=5/3600",
+    });
     const by = await newToken(strict.base);
     const headers = { ...LEGACY, authorization: `Bearer ${by}` };
     const ask = () => sendRaw(`${strict.base}/mcp`, { method: "POST", headers, body: message() });
@@ -76,12 +79,12 @@ describe.each(["1", "0"])("a message with MCP_FAST_PATH=%s", async (path) => {
   });
 
   it("may be incomplete: a client that disconnects while sending leaves no state behind", async () => {
-    const { port } = new URL(town.base);
+    const { port } = new URL(testService.base);
     const socket = connect(Number(port), "127.0.0.1");
     const head = `POST /mcp HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n{`;
     await new Promise<void>((sent) => socket.end(head, () => sent()));
     await new Promise((closed) => socket.once("close", closed).resume());
     expect((await send(message())).status).toBe(200);
-    expect(town.logged).toEqual([]);
+    expect(testService.logged).toEqual([]);
   });
 });

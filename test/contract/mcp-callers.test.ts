@@ -2,10 +2,10 @@ import { expect, it } from "vitest";
 import { getWith, newToken } from "../support/agent.ts";
 import { bearer, claimedAgent, makeAlert } from "../support/alert-events.ts";
 import { sendCall, ways } from "../support/mcp-usual.ts";
-import { sharedTown } from "../support/town.ts";
+import { sharedTestService } from "../support/test-service.ts";
 
-const town = await sharedTown();
-const { base } = town;
+const testService = await sharedTestService();
+const { base } = testService;
 
 /** Tools for one instrument, their routes and what they need. */
 const tools = {
@@ -16,7 +16,7 @@ const tools = {
 
 type Name = keyof typeof tools;
 const names = Object.keys(tools) as readonly Name[];
-const symbols = town.service.market
+const symbols = testService.service.market
   .instruments()
   .filter(({ assetClass }) => assetClass === "stock")
   .map(({ symbol }) => symbol)
@@ -36,8 +36,8 @@ const all = readers.at(-1)?.token ?? "";
 /** People's agents, each with one alert. */
 const owners = await Promise.all(
   [1, 2, 3].map(async () => {
-    const { token } = await claimedAgent(town, town.person());
-    return { token, alertId: await makeAlert(town, bearer(token)) };
+    const { token } = await claimedAgent(testService, testService.person());
+    return { token, alertId: await makeAlert(testService, bearer(token)) };
   }),
 );
 
@@ -95,5 +95,5 @@ it("returns to each of 6,000 concurrent calls its own answer, even when callers 
   const fast = answers.filter(({ status, headers }) => status === 200 && headers["content-length"]);
   expect(fast.length).toBeGreaterThan(1_500);
   expect(answers.filter(({ status }) => status === 403).length).toBeGreaterThan(1_000);
-  expect(town.logged).toEqual([]);
+  expect(testService.logged).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { newToken, postForm } from "../support/agent.ts";
 import { sendRaw } from "../support/raw.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 
 const ACCEPTS = "application/json, text/event-stream";
 
@@ -65,7 +65,7 @@ function leap(ms: number): void {
 describe.each(["1", "0"])("rate limiting with MCP_FAST_PATH=%s", async (path) => {
   const start = async (points: number): Promise<Asked> => {
     const limits = `calls-anonymous=${points}/3600`;
-    const { base } = await startTown({ MCP_FAST_PATH: path, RATE_LIMITS: limits });
+    const { base } = await startTestService({ MCP_FAST_PATH: path, RATE_LIMITS: limits });
     return { base, token: await newToken(base) };
   };
 
@@ -92,7 +92,7 @@ describe.each(["1", "0"])("rate limiting with MCP_FAST_PATH=%s", async (path) =>
 });
 
 describe.each(["1", "0"])("a slow body with MCP_FAST_PATH=%s", async (path) => {
-  const { base } = await startTown({ MCP_FAST_PATH: path });
+  const { base } = await startTestService({ MCP_FAST_PATH: path });
 
   it("is answered while its credential is still valid", async () => {
     const slow = await beginSlowly({ base, token: await newToken(base) });
@@ -118,7 +118,7 @@ describe("an invalid token", () => {
   it("is looked up once, on either path", async () => {
     const looks = [];
     for (const path of ["1", "0"]) {
-      const { base, service } = await startTown({ MCP_FAST_PATH: path });
+      const { base, service } = await startTestService({ MCP_FAST_PATH: path });
       const get = vi.spyOn(service.state.store.records, "get");
       const { status } = await send({ base, token: "a".repeat(43) });
       expect(status).toBe(401);

@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { newToken } from "../support/agent.ts";
 import { meaningOf, oddMessages, sendOdd } from "../support/mcp-odd.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 
-const fast = await startTown({ MCP_FAST_PATH: "1" });
-const slow = await startTown({ MCP_FAST_PATH: "0" });
+const fast = await startTestService({ MCP_FAST_PATH: "1" });
+const slow = await startTestService({ MCP_FAST_PATH: "0" });
 const tokens = { fast: await newToken(fast.base), slow: await newToken(slow.base) };
 
 /** The SDK's own handler writes answers in pieces. */

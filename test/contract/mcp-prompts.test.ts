@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { tools } from "../../tools/index.ts";
 import { newToken, register, tokenOf } from "../support/agent.ts";
 import { mcpAsks, messageOf, resultOf } from "../support/mcp-messages.ts";
-import { sharedTown } from "../support/town.ts";
+import { sharedTestService } from "../support/test-service.ts";
 
-const town = await sharedTown();
-const { base } = town;
+const testService = await sharedTestService();
+const { base } = testService;
 const token = await newToken(base);
 const withoutScope = await tokenOf(base, await register(base), { scope: "factor:read" });
 
@@ -78,7 +78,9 @@ describe.each(eras)("the prompt verify_signal for a client of $era", ({ ask }) =
   });
 
   it("omits off-exchange trades for a coin, which has none", async () => {
-    const coins = town.service.market.instruments().filter((one) => one.assetClass === "crypto");
+    const coins = testService.service.market
+      .instruments()
+      .filter((one) => one.assetClass === "crypto");
     const text = await textFor(coins[0]?.symbol ?? "");
     expect(text).not.toContain("get_darkpool");
     expect(text).toMatch(/^3\. get_signal with from/m);
@@ -131,5 +133,5 @@ describe.each(eras)("the prompt verify_signal for a client of $era", ({ ask }) =
 });
 
 it("the service logs no internal failure during these tests", () => {
-  expect(town.logged).toEqual([]);
+  expect(testService.logged).toEqual([]);
 });

@@ -5,11 +5,11 @@ import { startAlertApp } from "../support/alert-app.ts";
 import { bearer } from "../support/alert-events.ts";
 import { postMcp } from "../support/matrix-routes.ts";
 import { mcpAsks, messageOf, resultOf } from "../support/mcp-messages.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 
-const town = await startTown();
-const { base } = town;
-const { market } = town.service;
+const testService = await startTestService();
+const { base } = testService;
+const { market } = testService.service;
 const token = await newToken(base);
 const withoutScope = await tokenOf(base, await register(base), { scope: "factor:read" });
 
@@ -275,6 +275,6 @@ describe("subscriptions for a client of 2025-11-25", () => {
 
 describe("the service", () => {
   it("logs no internal failure during these tests", () => {
-    expect(town.logged).toEqual([]);
+    expect(testService.logged).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { newToken } from "../support/agent.ts";
 import type { ScopeNames } from "../support/matrix-policies.ts";
 import { sendCall, type ToolCall, ways } from "../support/mcp-usual.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 
 /** What callers ask for, and the scopes that it needs. */
 interface Asked extends Pick<ToolCall, "method" | "params"> {
@@ -33,7 +33,7 @@ function named(name: string) {
 const CALLS = 3_000;
 
 describe.each(["1", "0"])("3,000 calls without their scope and MCP_FAST_PATH=%s", async (path) => {
-  const { base, logged } = await startTown({ MCP_FAST_PATH: path });
+  const { base, logged } = await startTestService({ MCP_FAST_PATH: path });
   const read = ["signals:read", "factor:read", "darkpool:read"] as const;
   const tokenWith = (scopes: readonly string[]) => newToken(base, { scope: scopes.join(" ") });
   const all = await tokenWith(read);

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { Method } from "../../src/answers/method.ts";
 import { METHOD_VERSION } from "../../src/score/snapshot.ts";
 import { getWith, newToken } from "../support/agent.ts";
-import { startService } from "../support/service.ts";
+import { startTestService } from "../support/test-service.ts";
 
 interface Factors {
   readonly methodVersion: string;
@@ -13,7 +13,7 @@ interface Factors {
   readonly analyser: object;
 }
 
-const { base, service, clock } = await startService();
+const { base, service, clock } = await startTestService();
 const token = await newToken(base);
 
 const ask = (path: string, headers: Readonly<Record<string, string>> = {}, method = "GET") =>

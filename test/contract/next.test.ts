@@ -13,11 +13,11 @@ import {
   tokenOf,
 } from "../support/agent.ts";
 import { CALLBACK } from "../support/person.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 import { verifies } from "../support/verifies.ts";
 
-const town = await startTown();
-const { base } = town;
+const testService = await startTestService();
+const { base } = testService;
 const token = await newToken(base);
 const openapi = await (await fetch(`${base}/docs/api/openapi.json`)).text();
 
@@ -86,7 +86,7 @@ const read = (path: string) => getWith(token, base + path);
 
 /** A person's alerts, for failures that need the scope for them. */
 const personal = await (async () => {
-  const person = town.person();
+  const person = testService.person();
   await person.signIn();
   return (await person.tokens()).access_token;
 })();
@@ -156,7 +156,7 @@ describe("an agent that lacks alerts:write", () => {
 
     const begun = await postJson(String(start?.url), { agent_id: agent.client_id }, withToken(own));
     const { claim } = (await begun.json()) as { claim: { code: string } };
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const asked = await person.web.get(`${page?.url.pathname}${page?.url.search}`);
     const fields = { agent_id: agent.client_id, code: claim.code };
@@ -184,7 +184,7 @@ describe("an agent that lacks alerts:write", () => {
   });
 
   it("does not apply to a person or an API key, which are not told of a claim", async () => {
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const { access_token } = await person.tokens({ scope: "signals:read" });
     const key = await person.createKey(["signals:read"]);

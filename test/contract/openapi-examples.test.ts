@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { getWith, postJson } from "../support/agent.ts";
 import { createPlayer, type Described } from "../support/exchange-player.ts";
 import { type ReceiverOptions, startReceiver } from "../support/receivers.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 
 /**
  * Every example of the description is played against the sandbox. After a change that means to
@@ -10,8 +10,8 @@ import { startTown } from "../support/town.ts";
  */
 const isRecorded = process.env.UPDATE_EXAMPLES === "1";
 
-const town = await startTown({ ALLOW_INSECURE_WEBHOOKS: "1" });
-const { base, clock, service } = town;
+const testService = await startTestService({ ALLOW_INSECURE_WEBHOOKS: "1" });
+const { base, clock, service } = testService;
 const document = (await (await fetch(`${base}/docs/api/openapi.json`)).json()) as Described;
 const player = createPlayer(base, document, isRecorded);
 const { play, fail } = player;
@@ -31,7 +31,7 @@ function pass(ms: number): void {
 
 /** Lets a person confirm the claim of an agent. @returns The code that they were shown. */
 async function confirmed(link: string): Promise<string> {
-  const person = town.person();
+  const person = testService.person();
   await person.signIn();
   const page = await person.web.get(link);
   const shown = await person.web.submit(page.form("/claim/approve"));

@@ -12,11 +12,10 @@ import {
 } from "../support/checks-answers.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
 import { freePort, temporaryFolder } from "../support/process.ts";
-import { LOOSE_LIMITS } from "../support/service.ts";
-import { startTown } from "../support/town.ts";
+import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 
-const town = await startTown();
-const { base } = town;
+const testService = await startTestService();
+const { base } = testService;
 const document = (await (await fetch(`${base}/docs/api/openapi.json`)).json()) as Description;
 
 const described = describedIn(document);
@@ -32,7 +31,7 @@ const withProblem = (status: number, code: string) =>
 const scopesOf = ({ operation }: Described): readonly Scope[] =>
   operation.security.flatMap(({ oauth2 = [] }) => oauth2);
 
-const person = town.person();
+const person = testService.person();
 const key = await person.createKey(allScopes);
 const reader = await newToken(base, { scope: "signals:read" });
 const other = await newToken(base, { scope: "factor:read" });
@@ -258,7 +257,7 @@ describe("a documented answer", () => {
   });
 
   it("of alerts beyond the quota", async () => {
-    const own = await town.person().createKey(allScopes);
+    const own = await testService.person().createKey(allScopes);
     const once = { "idempotency-key": "one", ...json(SYMBOL, own).headers };
     await call("register_alert", { ...json(SYMBOL, own), headers: once });
     const other = { ...json({ assetClass: "crypto" }, own), headers: once };
@@ -290,7 +289,7 @@ describe("a documented answer", () => {
   it("of claims", async () => {
     const agent = await register(base);
     const { client_id: agent_id, claim } = agent as typeof agent & { claim: { code: string } };
-    const [token, person] = [await tokenOf(base, agent), await town.person().tokens()];
+    const [token, person] = [await tokenOf(base, agent), await testService.person().tokens()];
     const wrong = { agent_id, claim_code: "00000000" };
     expect(
       await statusesOf([
@@ -304,14 +303,14 @@ describe("a documented answer", () => {
         call("start_claim", json({ agent_id: "agt_1" }, token)),
       ]),
     ).toEqual([400, 400, 401, 403, 409, 400, 401, 403]);
-    await town.person().claim(agent_id, claim.code);
+    await testService.person().claim(agent_id, claim.code);
     const claimed = await tokenOf(base, agent);
     expect((await call("start_claim", json({ agent_id }, claimed))).status).toBe(409);
   });
 });
 
 it("the userinfo endpoint answers as documented", async () => {
-  const person = town.person();
+  const person = testService.person();
   const { access_token: told } = await person.tokens({ scope: "openid signals:read" });
   const { access_token: untold } = await person.tokens({ scope: "signals:read" });
   for (const id of ["get_user_info", "post_user_info"]) {
@@ -400,9 +399,9 @@ it("every route answers an exceeded rate limit as documented", async () => {
     ...never.split(" ").map((name) => `${name}=0/60`),
     ...["register=2/60", "token=1/60"],
   ].join(" ");
-  const strict = await startTown({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}` });
+  const strict = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}` });
   // What is open to everyone is refused here before an endpoint looks at its own quota.
-  const closed = await startTown({ RATE_LIMITS: `${LOOSE_LIMITS} visits=0/60` });
+  const closed = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} visits=0/60` });
   const agent = await register(strict.base);
   const { client_id, client_secret, registration_access_token: own } = agent;
   const grant_type = "client_credentials";
@@ -419,14 +418,14 @@ it("every route answers an exceeded rate limit as documented", async () => {
     apply: json({ name: "Somebody", email: "someone@example.com" }),
     contact: json({ email: "someone@example.com", message: "Hello" }),
   };
-  const townsOf = (one: Described) => {
+  const testServicesOf = (one: Described) => {
     if (nameOf(one).endsWith("user_info")) return [closed];
     if (one.path.startsWith("/oauth/")) return [strict, closed];
     return one.method === "GET" && one.operation.security.length === 0 ? [closed] : [strict];
   };
   for (const one of described.filter(({ operation }) => "429" in operation.responses)) {
     const usual = takesBody(one) ? json({}, limited) : { headers: bearer(limited) };
-    for (const { base: to } of townsOf(one)) {
+    for (const { base: to } of testServicesOf(one)) {
       const response = await send(one, { ...(requests[nameOf(one)] ?? usual), to });
       expect([nameOf(one), response.status]).toEqual([nameOf(one), 429]);
       expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
@@ -435,7 +434,7 @@ it("every route answers an exceeded rate limit as documented", async () => {
 });
 
 it("every public route answers an exceeded rate limit of an address as documented", async () => {
-  const closed = await startTown({ RATE_LIMITS: `${LOOSE_LIMITS} visits=0/60` });
+  const closed = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} visits=0/60` });
   const unlimited = ["get_health", "get_liveness", "get_readiness"];
   for (const one of described.filter(({ operation }) => operation.security.length === 0)) {
     if (one.method !== "GET") continue;

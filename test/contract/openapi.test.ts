@@ -3,7 +3,7 @@ import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
 import { tools } from "../../tools/index.ts";
 import { connectMcp } from "../support/mcp.ts";
-import { sharedTown } from "../support/town.ts";
+import { sharedTestService } from "../support/test-service.ts";
 import { verifies } from "../support/verifies.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -42,8 +42,8 @@ interface Document extends Json {
   };
 }
 
-const town = await sharedTown();
-const { base } = town;
+const testService = await sharedTestService();
+const { base } = testService;
 const address = `${base}/docs/api/openapi.json`;
 const document = (await (await fetch(address)).json()) as Document;
 
@@ -82,7 +82,7 @@ describe("the OpenAPI document", () => {
   );
 
   it("describes every route except the pages, and nothing else", () => {
-    const served = town.service.routes
+    const served = testService.service.routes
       .filter(({ path }) => !PAGES.test(path))
       .map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, "{$1}")}`);
     const names = described.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
@@ -265,7 +265,7 @@ const grid = (least: number, most: number, step: number): readonly number[] =>
   );
 
 describe("every number that the service accepts is valid by the published schema", async () => {
-  const key = await town.person().createKey(["signals:read"]);
+  const key = await testService.person().createKey(["signals:read"]);
   const { tools: listed } = await (await connectMcp(base, key)).listTools();
   const published = new Map(listed.map(({ name, inputSchema }) => [name, inputSchema as Json]));
   const schemaAt = (name: string): Json =>

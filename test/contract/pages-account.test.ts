@@ -10,11 +10,11 @@ import {
   watcherIn,
 } from "../support/alert-events.ts";
 import { attempted } from "../support/alert-service.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 import { textOf, type WebPage } from "../support/web.ts";
 
-const town = await startTown();
-const { base } = town;
+const testService = await startTestService();
+const { base } = testService;
 
 /** An agent with a claim code. */
 async function newAgent(client_name = "Night shift") {
@@ -38,7 +38,7 @@ const alertCards = ({ html }: WebPage): readonly string[] =>
 
 /** Makes an alert what the service makes of it in time. */
 async function become(id: string, change: (alert: Alert) => Partial<Alert>): Promise<void> {
-  const { records } = town.service.state.store;
+  const { records } = testService.service.state.store;
   const stored = await records.get(alerts, id);
   if (stored === undefined) throw new Error("there is no such alert");
   const value = { ...stored.value, ...change(stored.value) };
@@ -49,7 +49,7 @@ const HOOK = { type: "webhook", url: "https://hooks.example.com:8443/in/secret-p
 
 describe("the account page", () => {
   it("explains each section and the next step to a new person", async () => {
-    const account = await town.person().signIn();
+    const account = await testService.person().signIn();
     const said = textOf(account.html);
     expect(said).toMatch(/Agents you answer for An agent that you claim may do more/);
     expect(said).toMatch(
@@ -61,7 +61,7 @@ describe("the account page", () => {
   });
 
   it("shows an agent by its own name, and removes it with its tokens", async () => {
-    const person = town.person();
+    const person = testService.person();
     const agent = await newAgent();
     await person.signIn();
     await person.claim(agent.client_id, agent.claim.code);
@@ -84,7 +84,7 @@ describe("the account page", () => {
   });
 
   it("shows an application, and revokes its grant", async () => {
-    const person = town.person();
+    const person = testService.person();
     const { access_token } = await person.tokens({ scope: "signals:read" });
     const probe = () => getWith(access_token, `${base}/api/signals?limit=1`);
     expect((await probe()).status).toBe(200);
@@ -100,11 +100,14 @@ describe("the account page", () => {
   });
 
   it("answers the same for unknown ids and for those of other people", async () => {
-    const person = town.person();
+    const person = testService.person();
     const account = await person.signIn();
     const [, formToken = ""] =
       account.form("/sign-out").fields.find(([name]) => name === "form_token") ?? [];
-    const another = await watcherIn(town, bearer((await town.person().tokens()).access_token));
+    const another = await watcherIn(
+      testService,
+      bearer((await testService.person().tokens()).access_token),
+    );
     for (const path of [
       "keys/key_x/revoke",
       "agents/agt_x/remove",
@@ -123,7 +126,7 @@ describe("the account page", () => {
   });
 
   it("requires a sign-in, for its forms too", async () => {
-    const person = town.person();
+    const person = testService.person();
     const account = await person.signIn();
     const key = account.form("/account/keys");
     const out = await person.web.submit(account.form("/sign-out"));
@@ -137,7 +140,7 @@ describe("the account page", () => {
 
 describe("an API key", () => {
   it("is shown once, works, and can be revoked", async () => {
-    const person = town.person();
+    const person = testService.person();
     const account = await person.signIn();
     const shown = await person.web.submit(account.form("/account/keys"), {
       name: "  notebook   at < home >",
@@ -178,7 +181,7 @@ describe("an API key", () => {
     [{ name: "x", scope: [] }, "#scope-0", "Choose at least one thing that it may do."],
     [{ name: "x", scope: "everything" }, "#scope-0", "Choose at least one thing that it may do."],
   ])("is not created from %j", async (filled, field, text) => {
-    const person = town.person();
+    const person = testService.person();
     const account = await person.signIn();
     const again = await person.web.submit(account.form("/account/keys"), filled);
     expect(again.status).toBe(400);
@@ -188,7 +191,7 @@ describe("an API key", () => {
   });
 
   it("cannot be created beyond five, not even by a form that is still open", async () => {
-    const person = town.person();
+    const person = testService.person();
     const old = await person.signIn();
     for (let count = 0; count < 5; count++) await person.createKey(["signals:read"]);
     const full = await person.web.get("/account");
@@ -206,17 +209,20 @@ describe("an API key", () => {
 
 describe("the alerts on the account page", () => {
   it("include those of the person, the agents and the keys, and can each be deleted", async () => {
-    const person = town.person();
+    const person = testService.person();
     const { access_token, client } = await person.tokens();
     const own = bearer(access_token);
     const key = { "x-api-key": await person.createKey(["alerts:write", "signals:read"]) };
-    const { agent, token } = await claimedAgent(town, person);
+    const { agent, token } = await claimedAgent(testService, person);
     const ids = [
-      await makeAlert(town, own, { label: "mine" }),
-      await makeAlert(town, key, { label: "of the key", kinds: ["volatility"] }),
-      await makeAlert(town, bearer(token), { label: "of the agent", delivery: HOOK }),
+      await makeAlert(testService, own, { label: "mine" }),
+      await makeAlert(testService, key, { label: "of the key", kinds: ["volatility"] }),
+      await makeAlert(testService, bearer(token), { label: "of the agent", delivery: HOOK }),
     ];
-    const stranger = await watcherIn(town, bearer((await town.person().tokens()).access_token));
+    const stranger = await watcherIn(
+      testService,
+      bearer((await testService.person().tokens()).access_token),
+    );
 
     const page = await person.web.get("/account");
     const cards = alertCards(page);
@@ -243,9 +249,9 @@ describe("the alerts on the account page", () => {
   });
 
   it("are not deleted by a form that is not from the page", async () => {
-    const person = town.person();
+    const person = testService.person();
     const own = bearer((await person.tokens()).access_token);
-    const id = await makeAlert(town, own);
+    const id = await makeAlert(testService, own);
     const form = (await person.web.get("/account")).form(`/account/alerts/${id}/remove`);
     const forged = await person.web.submit(form, { form_token: "x".repeat(43) });
     expect(forged.status).toBe(403);
@@ -253,17 +259,17 @@ describe("the alerts on the account page", () => {
   });
 
   it("show only the host of a webhook, and the time of its last accepted delivery", async () => {
-    const person = town.person();
+    const person = testService.person();
     const own = bearer((await person.tokens()).access_token);
-    const id = await makeAlert(town, own, { delivery: HOOK });
+    const id = await makeAlert(testService, own, { delivery: HOOK });
     const page = await person.web.get("/account");
     expect(alertCards(page)[0]).toMatch(
       /Alert without a label Status Waits until its webhook confirms that it wants this .* Sent to hooks.example.com:8443 Last success none lately/,
     );
     expect(page.html).not.toMatch(/secret-path|sesame/);
 
-    const { store } = town.service.state;
-    const at = town.clock.now.getTime() - 60_000;
+    const { store } = testService.service.state;
+    const at = testService.clock.now.getTime() - 60_000;
     await attempted(store, { alertId: id, eventId: "msg_1", at });
     const failed = { error: "http_status", status: 500 } as const;
     await attempted(store, { alertId: id, eventId: "msg_2", at: at + 30_000, ...failed });
@@ -272,10 +278,10 @@ describe("the alerts on the account page", () => {
   });
 
   it("show their state", async () => {
-    const person = town.person();
+    const person = testService.person();
     const own = bearer((await person.tokens()).access_token);
-    const expiresAt = new Date(town.clock.now.getTime() + 3_600_000).toISOString();
-    const id = await makeAlert(town, own, {
+    const expiresAt = new Date(testService.clock.now.getTime() + 3_600_000).toISOString();
+    const id = await makeAlert(testService, own, {
       ...{ symbols: undefined, assetClass: "crypto", signal: "LONG", expiresAt },
     });
     const card = async () => alertCards(await person.web.get("/account"))[0] ?? "";
@@ -297,25 +303,25 @@ describe("the alerts on the account page", () => {
     ["failing", "its webhook failed for five days"],
     ["unverified", "its webhook never confirmed that it wants this"],
   ] as const)("state why a webhook is disabled: %s", async (reason, words) => {
-    const person = town.person();
+    const person = testService.person();
     const own = bearer((await person.tokens()).access_token);
-    const id = await makeAlert(town, own, { delivery: HOOK });
+    const id = await makeAlert(testService, own, { delivery: HOOK });
     const card = async () => alertCards(await person.web.get("/account"))[0];
     await become(id, (alert) => {
       if (alert.way.by !== "webhook") throw new Error("the alert has no webhook");
       return { way: { ...alert.way, state: { is: "disabled", since: 0, reason } } };
     });
     expect(await card()).toContain(`Status Stopped: ${words}`);
-    await become(id, () => ({ expiresAt: town.clock.now.getTime() }));
+    await become(id, () => ({ expiresAt: testService.clock.now.getTime() }));
     expect(await card()).toContain("Status Over");
   });
 
   it("escape text from others, and truncate long lists", async () => {
-    const person = town.person();
+    const person = testService.person();
     const own = bearer((await person.tokens()).access_token);
-    const symbols = town.service.market.instruments().map(({ symbol }) => symbol);
+    const symbols = testService.service.market.instruments().map(({ symbol }) => symbol);
     const label = '" autofocus onfocus="alert(1)" <3';
-    await makeAlert(town, own, { label, symbols });
+    await makeAlert(testService, own, { label, symbols });
     const page = await person.web.get("/account");
     expect(page.html).not.toContain('onfocus="');
     const [card = ""] = alertCards(page);
@@ -325,13 +331,13 @@ describe("the alerts on the account page", () => {
   });
 
   it("are a hundred at most, with the number of those left out", async () => {
-    const person = town.person();
+    const person = testService.person();
     const own = bearer((await person.tokens()).access_token);
-    const first = await makeAlert(town, own);
-    for (let count = 1; count < 100; count++) await makeAlert(town, own);
+    const first = await makeAlert(testService, own);
+    for (let count = 1; count < 100; count++) await makeAlert(testService, own);
     // A person has a hundred at most now; older data may have more.
     const last = ["alr_old1", "alr_old2"];
-    const { records } = town.service.state.store;
+    const { records } = testService.service.state.store;
     const stored = await records.get(alerts, first);
     if (stored === undefined) throw new Error("there is no such alert");
     const value = { ...stored.value, createdAt: stored.value.createdAt + 1 };

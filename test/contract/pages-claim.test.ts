@@ -2,15 +2,14 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { AUDIT_KIND, type AuditEntry } from "../../src/store/audit/entry.ts";
 import { getWith, postJson, register, tokenOf } from "../support/agent.ts";
 import type { Person } from "../support/person.ts";
-import { SANDBOX_NOW } from "../support/service.ts";
-import { startTown } from "../support/town.ts";
+import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";
 import { textOf, type WebPage } from "../support/web.ts";
 
-const town = await startTown();
-const { base } = town;
+const testService = await startTestService();
+const { base } = testService;
 
 beforeEach(() => {
-  town.clock.now = SANDBOX_NOW;
+  testService.clock.now = SANDBOX_NOW;
 });
 
 /** How long after a sign-in a claim is possible. */
@@ -59,7 +58,7 @@ const isAtSignIn = ({ url }: WebPage) => url.pathname === "/sign-in";
 
 describe("claiming with the agent's code", () => {
   it("leads from id and code over a review of the agent to the confirmation", async () => {
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const agent = await newAgent();
     const asked = await person.web.get(`/claim?agent=${agent.client_id}`);
@@ -97,7 +96,7 @@ describe("claiming with the agent's code", () => {
   });
 
   it("gives the same error for an unknown agent, a wrong code, an expired one and a claimed agent", async () => {
-    const [person, other] = [town.person(), town.person()];
+    const [person, other] = [testService.person(), testService.person()];
     await person.signIn();
     await other.signIn();
     const [agent, claimed, hinted] = [
@@ -124,14 +123,14 @@ describe("claiming with the agent's code", () => {
       expect(valueIn(page, "/claim", "code")).toBe("");
       said.add(textOf(page.html));
     }
-    town.clock.now = later(10 * 60_000 + 1_000);
+    testService.clock.now = later(10 * 60_000 + 1_000);
     await person.signIn();
     said.add(textOf((await askFor(person, agent.client_id, agent.claim.code)).html));
     expect([...said]).toEqual([expect.stringContaining("The id or the code is wrong")]);
   });
 
   it("leaves the agent's scopes unchanged when no more are selected", async () => {
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const agent = await newAgent(base, { scope: "signals:read" });
     const shown = await askFor(person, agent.client_id, agent.claim.code);
@@ -141,7 +140,7 @@ describe("claiming with the agent's code", () => {
   });
 
   it("asks again when no scope would be granted, and preserves the code", async () => {
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const waits = { type: "service_auth", login_hint: person.email };
     const agent = await newAgent(base, waits);
@@ -156,7 +155,7 @@ describe("claiming with the agent's code", () => {
   });
 
   it("takes no code from the URL, and changes nothing on GET", async () => {
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const agent = await newAgent();
     const query = `agent=${agent.client_id}&agent_id=${agent.client_id}&code=${agent.claim.code}`;
@@ -169,7 +168,7 @@ describe("claiming with the agent's code", () => {
 
 describe("claiming by the agent's link", () => {
   it("shows the agent, then a code with which the agent completes the claim", async () => {
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const agent = await newAgent();
     const { link, token } = await linkOf(agent);
@@ -196,7 +195,7 @@ describe("claiming by the agent's link", () => {
   });
 
   it("asks again when no scope would be granted", async () => {
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const agent = await newAgent(base, { type: "service_auth", login_hint: person.email });
     const { link } = await linkOf(agent, undefined, agent.registration_access_token);
@@ -211,7 +210,7 @@ describe("claiming by the agent's link", () => {
   it.each(["", "x", "x".repeat(43), "%00", "../x", "x".repeat(400)])(
     "is rejected with the same error for an invalid link: %j",
     async (attempt) => {
-      const person = town.person();
+      const person = testService.person();
       await person.signIn();
       const page = await person.web.get(`/claim?attempt=${attempt}`);
       expect([page.status, textOf(page.html)]).toEqual([
@@ -222,7 +221,7 @@ describe("claiming by the agent's link", () => {
   );
 
   it("tells a person whom the agent did not name that it waits for another person, and no more", async () => {
-    const [person, named] = [town.person(), town.person()];
+    const [person, named] = [testService.person(), testService.person()];
     await person.signIn();
     const agent = await newAgent();
     const { link } = await linkOf(agent, named.email);
@@ -258,18 +257,18 @@ describe("a claim", () => {
   }
 
   it("is possible for five minutes after a sign-in", async () => {
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const all = await steps(person);
-    town.clock.now = later(FRESH_MS);
+    testService.clock.now = later(FRESH_MS);
     for (const [place, step] of all) expect((await step()).status, place).toBe(200);
   });
 
   it("requires a new sign-in after that, at every step, and resumes there", async () => {
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const all = await steps(person);
-    town.clock.now = later(FRESH_MS + 1);
+    testService.clock.now = later(FRESH_MS + 1);
     for (const [place, step] of all) {
       const page = await step();
       expect(isAtSignIn(page), place).toBe(true);
@@ -282,11 +281,11 @@ describe("a claim", () => {
   });
 
   it("is recorded in the audit log with the person's address, like the sign-in before it", async () => {
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const agent = await newAgent();
     await person.claim(agent.client_id, agent.claim.code);
-    const { store, keyring } = town.service.state;
+    const { store, keyring } = testService.service.state;
     const addressHash = keyring.hashAddress("127.0.0.1");
     const entries = async () => {
       const rows = await store.archive.read(AUDIT_KIND, { order: "newest", limit: 100 });
@@ -306,7 +305,7 @@ describe("a claim", () => {
 
   it("requires a sign-in", async () => {
     const agent = await newAgent();
-    const page = await town.person().web.get(`/claim?agent=${agent.client_id}`);
+    const page = await testService.person().web.get(`/claim?agent=${agent.client_id}`);
     expect(isAtSignIn(page)).toBe(true);
     expect(page.url.searchParams.get("return_to")).toBe(`/claim?agent=${agent.client_id}`);
   });
@@ -326,7 +325,7 @@ describe("too many claim attempts", () => {
   }
 
   it("are rejected for one person, across agents", async () => {
-    const own = await startTown({ RATE_LIMITS: "claim-user=2/3600" });
+    const own = await startTestService({ RATE_LIMITS: "claim-user=2/3600" });
     const [one, two] = [own.person(), own.person()];
     const tries = [
       [one, "a"],
@@ -338,26 +337,26 @@ describe("too many claim attempts", () => {
   });
 
   it("are rejected for one agent, across people", async () => {
-    const own = await startTown({ RATE_LIMITS: "claim-agent=2/3600" });
+    const own = await startTestService({ RATE_LIMITS: "claim-agent=2/3600" });
     const tries = ["a", "a", "a", "b"].map((agentId) => [own.person(), agentId] as const);
     expect(await answers(tries)).toEqual([400, 400, 429, 400]);
   });
 
   it("are rejected for one agent, however its id is spelled", async () => {
-    const own = await startTown({ RATE_LIMITS: "claim-agent=2/3600" });
+    const own = await startTestService({ RATE_LIMITS: "claim-agent=2/3600" });
     const tries = ["a", " a", "a\t ", "b"].map((agentId) => [own.person(), agentId] as const);
     expect(await answers(tries)).toEqual([400, 400, 429, 400]);
   });
 
   it("are counted only for the person and the address when the agent id is malformed", async () => {
-    const own = await startTown({ RATE_LIMITS: "claim-agent=2/3600 claim-address=4/3600" });
+    const own = await startTestService({ RATE_LIMITS: "claim-agent=2/3600 claim-address=4/3600" });
     const id = "x".repeat(201);
     const tries = [id, id, id, "", "a"].map((agentId) => [own.person(), agentId] as const);
     expect(await answers(tries)).toEqual([400, 400, 400, 400, 429]);
   });
 
   it("are rejected for one address, across people and agents", async () => {
-    const own = await startTown({ RATE_LIMITS: "claim-address=2/3600" });
+    const own = await startTestService({ RATE_LIMITS: "claim-address=2/3600" });
     const tries = ["a", "b", "c", "d"].map((agentId) => [own.person(), agentId] as const);
     expect(await answers(tries)).toEqual([400, 400, 429, 429]);
   });

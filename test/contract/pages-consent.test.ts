@@ -3,16 +3,15 @@ import { clients } from "../../src/auth/agents/agent.ts";
 import { storeUnavailable } from "../../src/store/port/unavailable.ts";
 import { register } from "../support/agent.ts";
 import { authorizationRequest, type Person, registerPublic } from "../support/person.ts";
-import { SANDBOX_NOW } from "../support/service.ts";
-import { startTown } from "../support/town.ts";
+import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";
 import { textOf, type WebPage } from "../support/web.ts";
 
-const town = await startTown();
-const { base } = town;
+const testService = await startTestService();
+const { base } = testService;
 
 /** When authorization requests are made, oidc-provider tells by the clock of the machine. */
 beforeEach(() => {
-  town.clock.now = SANDBOX_NOW;
+  testService.clock.now = SANDBOX_NOW;
 });
 
 const request = (client_id: string, parameters: Record<string, string> = {}) =>
@@ -23,7 +22,7 @@ async function atConsent(
   changes: object = {},
   parameters: Record<string, string> = {},
 ): Promise<{ readonly person: Person; readonly page: WebPage; readonly clientId: string }> {
-  const person = town.person();
+  const person = testService.person();
   await person.signIn();
   const { client_id: clientId } = await registerPublic(base, changes);
   const page = await person.web.get(request(clientId, parameters));
@@ -39,7 +38,7 @@ async function atConsentAgain() {
 
 /** Has the store fail whenever a client is looked for, until the test is over. */
 function failAtClients(failure: Error): void {
-  const { records } = town.service.state.store;
+  const { records } = testService.service.state.store;
   const { get } = records;
   const failing = vi.spyOn(records, "get").mockImplementation((from, key) => {
     if (from.name === clients.name) return Promise.reject(failure);
@@ -54,9 +53,9 @@ describe("an authorization request during an internal failure", () => {
     ["a silent store", storeUnavailable("down"), 503, "Not possible just now"],
   ])("shows an error page: %s", async (_what, failure, status, heading) => {
     const { client_id } = await registerPublic(base);
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
-    const before = town.logged.length;
+    const before = testService.logged.length;
     failAtClients(failure);
     const response = await fetch(request(client_id), {
       headers: { accept: "text/html", cookie: person.web.cookie(base) },
@@ -70,7 +69,7 @@ describe("an authorization request during an internal failure", () => {
     expect(said).toContain(heading);
     expect(said).not.toContain("broken");
     if (status === 503) expect(response.headers.get("retry-after")).toMatch(/^\d+$/);
-    if (status === 500) expect(town.logged.length).toBe(before + 1);
+    if (status === 500) expect(testService.logged.length).toBe(before + 1);
     const program = await fetch(request(client_id), { redirect: "manual" });
     expect([program.status, await program.json()]).toEqual([
       status,
@@ -265,10 +264,10 @@ describe("a consent decision", () => {
   );
 
   it("is valid only while the sign-in is recent enough", async () => {
-    town.clock.now = new Date();
+    testService.clock.now = new Date();
     const scope = "openid signals:read";
     const { person, page } = await atConsent({}, { scope, max_age: "30" });
-    town.clock.now = new Date(Date.now() - 60_000);
+    testService.clock.now = new Date(Date.now() - 60_000);
     await person.signIn();
     const [, formToken] = (await person.web.get("/account")).form("/sign-out").fields[0] ?? [];
     const filled = { form_token: formToken, decision: "allow" };
@@ -281,7 +280,7 @@ describe("a consent decision", () => {
 
 describe("an authorization request", () => {
   it("redirects an anonymous visitor to the sign-in, and then continues", async () => {
-    const person = town.person();
+    const person = testService.person();
     const { client_id } = await registerPublic(base);
     const page = await person.web.get(request(client_id));
     expect(page.url.pathname).toBe("/sign-in");
@@ -292,7 +291,7 @@ describe("an authorization request", () => {
   });
 
   it("requires a new sign-in when it says so", async () => {
-    town.clock.now = new Date(Date.now() - 60_000);
+    testService.clock.now = new Date(Date.now() - 60_000);
     const scope = "openid signals:read";
     const { person, clientId } = await atConsent({ scope }, { scope });
     for (const parameters of [{ prompt: "login" }, { max_age: "30" }]) {
@@ -333,7 +332,7 @@ describe("an authorization request", () => {
   });
 
   it("over the rate limit shows a page with the time to retry", async () => {
-    const strict = await startTown({ RATE_LIMITS: "authorize=1/60" });
+    const strict = await startTestService({ RATE_LIMITS: "authorize=1/60" });
     const { client_id } = await registerPublic(strict.base);
     const ask = (accept: string) => {
       const { url } = authorizationRequest(strict.base, { client_id, resource: strict.base });
@@ -348,7 +347,7 @@ describe("an authorization request", () => {
 
   it("that is unknown, expired or of another browser shows a page with the advice to start again", async () => {
     const { person, page } = await atConsent();
-    const stranger = town.person();
+    const stranger = testService.person();
     await stranger.signIn();
     const form = formIn(page);
     await person.web.submit(form, { decision: "deny" });
@@ -366,8 +365,8 @@ describe("an authorization request", () => {
   });
 
   it("that follows a form continues from an intermediate page, which form-action does not restrict", async () => {
-    const person = town.person();
-    town.clock.now = new Date(Date.now() - 60_000);
+    const person = testService.person();
+    testService.clock.now = new Date(Date.now() - 60_000);
     await person.signIn();
     const { client_id } = await register(base, {
       redirect_uris: ["https://desk.example/callback"],
@@ -378,7 +377,7 @@ describe("an authorization request", () => {
     });
     const to = { redirect_uri: "https://desk.example/callback", scope: "signals:read" };
     await person.authorize(request(client_id, to));
-    town.clock.now = new Date();
+    testService.clock.now = new Date();
     const page = await person.web.get(request(client_id, { ...to, prompt: "login" }));
     const place = page.url.searchParams.get("return_to") ?? "";
     await person.signIn();

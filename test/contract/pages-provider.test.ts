@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { startOpenIdProvider } from "../support/openid-provider.ts";
 import { freePort } from "../support/process.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 import { createWeb, textOf } from "../support/web.ts";
 
 const port = await freePort();
@@ -10,12 +10,12 @@ const client = {
   OIDC_CLIENT_ID: "market-signal",
   OIDC_CLIENT_SECRET: "secret of the client",
 };
-const town = await startTown({ ...client, OIDC_ISSUER: `http://${host}` });
-const { base } = town;
+const testService = await startTestService({ ...client, OIDC_ISSUER: `http://${host}` });
+const { base } = testService;
 
 /** The provider tells the time by the clock of the machine. */
 beforeEach(() => {
-  town.clock.now = new Date();
+  testService.clock.now = new Date();
 });
 
 const startProvider = () =>
@@ -45,7 +45,7 @@ describe("signing in with an external provider", () => {
 
   it("dates from the provider's auth_time, however late the browser returns", async () => {
     const OIDC_ISSUER = `http://127.0.0.1:${await freePort()}`;
-    const own = await startTown({ ...client, OIDC_ISSUER });
+    const own = await startTestService({ ...client, OIDC_ISSUER });
     const redirectUri = `${own.base}/sign-in/callback`;
     const port = Number(new URL(OIDC_ISSUER).port);
     const provider = await startOpenIdProvider({ redirectUri, port });
@@ -100,7 +100,7 @@ describe("signing in with an external provider", () => {
     const provider = await startProvider();
     const { leavesFor } = await sentThere();
     const answer = await provider.visit(leavesFor);
-    const victim = town.person();
+    const victim = testService.person();
     await victim.signIn();
     expect((await victim.web.get(answer)).status).toBe(400);
     const account = await victim.web.get("/account");
@@ -109,7 +109,7 @@ describe("signing in with an external provider", () => {
 
   it("shows a page that advises to retry when the provider does not answer", async () => {
     const OIDC_ISSUER = `http://127.0.0.1:${await freePort()}`;
-    const web = createWeb((await startTown({ ...client, OIDC_ISSUER })).base);
+    const web = createWeb((await startTestService({ ...client, OIDC_ISSUER })).base);
     const page = await web.get("/sign-in");
     const answer = await web.submit(page.form("/sign-in/provider"));
     expect([answer.status, answer.headers.get("content-type")]).toEqual([

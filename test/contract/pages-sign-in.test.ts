@@ -1,19 +1,18 @@
 import { setImmediate as settled } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Operation, Records } from "../../src/store/port/records.ts";
-import { SANDBOX_NOW } from "../support/service.ts";
 import { startSmtp } from "../support/smtp.ts";
-import { startTown } from "../support/town.ts";
+import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";
 import { createWeb, textOf } from "../support/web.ts";
 
-const town = await startTown();
-const { base } = town;
+const testService = await startTestService();
+const { base } = testService;
 
 beforeEach(() => {
-  town.clock.now = SANDBOX_NOW;
+  testService.clock.now = SANDBOX_NOW;
 });
 
-const codeOf = async (email: string) => (await town.codesTo(email)).at(-1) ?? "";
+const codeOf = async (email: string) => (await testService.codesTo(email)).at(-1) ?? "";
 
 describe("signing in", () => {
   it.each([
@@ -22,7 +21,7 @@ describe("signing in", () => {
   ])(
     "states who gets no code where SIGN_UP is %s, and the alternatives",
     async (SIGN_UP, words, way) => {
-      const own = await startTown({ SIGN_UP });
+      const own = await startTestService({ SIGN_UP });
       const web = createWeb(own.base);
       const start = await web.get("/sign-in");
       const asked = await web.submit(start.form("/sign-in"), { email: "nobody@example.com" });
@@ -82,7 +81,7 @@ describe("signing in", () => {
   it.each(["open", "closed"])(
     "asks for a new code when the last one has expired, with SIGN_UP=%s",
     async (SIGN_UP) => {
-      const own = await startTown({ SIGN_UP });
+      const own = await startTestService({ SIGN_UP });
       const web = createWeb(own.base);
       const start = await web.get("/sign-in?return_to=/claim");
       const asked = await web.submit(start.form("/sign-in"), { email: "cat@example.com" });
@@ -108,11 +107,11 @@ describe("signing in", () => {
   });
 
   it("behaves the same for a known address as for an unknown one, also afterwards", async () => {
-    const before = await startTown();
+    const before = await startTestService();
     await before.person("known@example.com").signIn();
     await before.stop();
     const smtp = await startSmtp();
-    const own = await startTown({
+    const own = await startTestService({
       ...{ SIGN_UP: "closed", DATA_DIR: before.folder },
       ...{ SMTP_URL: smtp.url, MAIL_FROM: "signals@example.com" },
     });
@@ -138,7 +137,7 @@ describe("signing in", () => {
       ["//evil.example", "/account"],
       ["/sign-out", "/account"],
     ] as const) {
-      const person = town.person();
+      const person = testService.person();
       const page = await person.web.get(`/sign-in?return_to=${encodeURIComponent(place)}`);
       const filled = { email: person.email, return_to: place };
       const forged = await person.web.submit(page.form("/sign-in"), filled);
@@ -149,7 +148,7 @@ describe("signing in", () => {
   });
 
   it("fills in the address of a person who signs in again", async () => {
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     const { html } = await person.web.get("/sign-in");
     expect(html).toContain(`value="${person.email}"`);
@@ -167,7 +166,7 @@ describe("signing in", () => {
     expect(without).toMatch(/market-signal admin mail.*Code from the operator/);
     expect(without).not.toMatch(/by e-mail|from the e-mail|spam|on its way/);
     const mail = { SMTP_URL: "smtp://127.0.0.1:9", MAIL_FROM: "signals@example.com" };
-    const mailing = await said((await startTown(mail)).base);
+    const mailing = await said((await startTestService(mail)).base);
     expect(mailing).toContain("You get a code by e-mail");
     expect(mailing).toMatch(/a code is on its way\. Code from the e-mail.*spam folder/);
     expect(mailing).not.toMatch(/operator|npm run/);
@@ -211,7 +210,7 @@ async function workOf<T>(records: Records, run: () => Promise<T>) {
 
 describe("signing out", () => {
   it("leads to the sign-in page, and closes the account page", async () => {
-    const person = town.person();
+    const person = testService.person();
     const account = await person.signIn();
     const out = await person.web.submit(account.form("/sign-out"));
     expect(out.url.href).toBe(`${base}/sign-in`);

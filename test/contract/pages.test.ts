@@ -3,15 +3,14 @@ import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { beforeEach, describe, expect, it } from "vitest";
 import { sendRaw } from "../support/raw.ts";
-import { SANDBOX_NOW } from "../support/service.ts";
-import { startTown } from "../support/town.ts";
+import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";
 import { createWeb, textOf } from "../support/web.ts";
 
-const town = await startTown();
-const { base } = town;
+const testService = await startTestService();
+const { base } = testService;
 
 beforeEach(() => {
-  town.clock.now = SANDBOX_NOW;
+  testService.clock.now = SANDBOX_NOW;
 });
 
 const post = (
@@ -48,7 +47,7 @@ describe("a page", () => {
   it.each(["/sign-in", "/sign-in/code", "/oauth/interaction/x", "/account", "/claim"])(
     "has a language, one main landmark and one first-level heading: %s",
     async (path) => {
-      const person = town.person();
+      const person = testService.person();
       await person.signIn();
       const { html } = await person.web.get(path);
       expect(html).toMatch(/^<!doctype html>\n<html lang="en">/);
@@ -123,7 +122,7 @@ describe("an error on a page", () => {
   });
 
   it("reads form members as text only", async () => {
-    const person = town.person();
+    const person = testService.person();
     const page = await person.web.get("/sign-in");
     const form = page.form("/sign-in");
     for (const name of ["email[x]", "email[]", "__proto__", "constructor"]) {
@@ -135,7 +134,7 @@ describe("an error on a page", () => {
   });
 
   it("is logged for the operator when it is internal, and not otherwise", async () => {
-    const own = await startTown();
+    const own = await startTestService();
     const person = own.person();
     await person.signIn();
     const { records } = own.service.state.store;
@@ -168,13 +167,13 @@ describe("a page at another host name than the base URL's", () => {
   });
 
   it("redirects a browser from localhost, which can then sign in", async () => {
-    const person = town.person();
+    const person = testService.person();
     const { leavesFor } = await createWeb(local).get(`${local}/account`);
     expect(leavesFor?.href).toBe(`${base}/account`);
     const page = await person.web.get(leavesFor ?? "");
     const account = await person.web.signIn(
       person.email,
-      async (email) => (await town.codesTo(email)).at(-1) ?? "",
+      async (email) => (await testService.codesTo(email)).at(-1) ?? "",
       page,
     );
     expect(account.url.href).toBe(`${base}/account`);
@@ -201,7 +200,7 @@ describe("a page at another host name than the base URL's", () => {
   });
 
   it("uses the forwarded host of a trusted proxy", async () => {
-    const own = await startTown({ BASE_URL: "https://signals.example", TRUST_PROXY: "1" });
+    const own = await startTestService({ BASE_URL: "https://signals.example", TRUST_PROXY: "1" });
     const statusFor = async (headers: Readonly<Record<string, string>>) =>
       (await sendRaw(`${own.base}/sign-in`, { headers })).status;
     expect(await statusFor({ host: "Signals.Example:443" })).toBe(200);
@@ -241,7 +240,7 @@ describe("the CSRF check of a form", () => {
   });
 });
 
-const strict = await startTown({
+const strict = await startTestService({
   RATE_LIMITS: "code-email=1/900 code-address=3/1800",
 });
 
@@ -272,7 +271,7 @@ describe("a rate limit on a page", () => {
   });
 
   it("counts code attempts", async () => {
-    const loose = await startTown({ RATE_LIMITS: "code-tries=1/60" });
+    const loose = await startTestService({ RATE_LIMITS: "code-tries=1/60" });
     const web = createWeb(loose.base);
     const start = await web.get("/sign-in");
     const asked = await web.submit(start.form("/sign-in"), { email: "four@example.com" });

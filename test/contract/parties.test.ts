@@ -1,13 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { getWith, postForm, postJson, type Registered } from "../support/agent.ts";
 import { claimsFor, startIdentityProvider, trustFile } from "../support/identity-provider.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 import { verifies } from "../support/verifies.ts";
 
 const issuer = await startIdentityProvider();
 const entry = { name: "Corp", issuer: issuer.issuer, jwks_uri: `${issuer.issuer}/jwks.json` };
-const town = await startTown({ TRUSTED_ISSUERS: await trustFile(JSON.stringify([entry])) });
-const { base } = town;
+const testService = await startTestService({
+  TRUSTED_ISSUERS: await trustFile(JSON.stringify([entry])),
+});
+const { base } = testService;
 const signals = `${base}/api/signals?limit=1`;
 
 type Answer = Registered & {
@@ -35,7 +37,7 @@ const statusWith = async (credential: string | undefined) =>
   (await getWith(credential ?? "", signals)).status;
 
 const assertion = (changes: object = {}) =>
-  issuer.sign({ ...claimsFor(base, issuer.issuer, town.clock.now.getTime()), ...changes });
+  issuer.sign({ ...claimsFor(base, issuer.issuer, testService.clock.now.getTime()), ...changes });
 
 const verified = async (text: string) =>
   registered({
@@ -92,7 +94,7 @@ describe("a caller", () => {
       expect(body.scopes.pre_claim).toEqual([]);
       expect(await token(body)).toBeUndefined();
 
-      const boss = town.person("boss@example.com");
+      const boss = testService.person("boss@example.com");
       await boss.claim(body.client_id, body.claim?.code ?? "");
       expect(await statusWith(await token(body))).toBe(200);
     },
@@ -103,7 +105,7 @@ describe("a caller", () => {
       status: 400,
       body: { error: "invalid_client_metadata" },
     });
-    const { access_token } = await town.person().tokens();
+    const { access_token } = await testService.person().tokens();
     expect(await statusWith(access_token)).toBe(200);
   });
 
@@ -112,7 +114,7 @@ describe("a caller", () => {
       status: 400,
       body: { error: "invalid_client_metadata" },
     });
-    expect(await statusWith(await town.person().createKey(["signals:read"]))).toBe(200);
+    expect(await statusWith(await testService.person().createKey(["signals:read"]))).toBe(200);
   });
 
   it("cannot be anything else", async () => {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { startService } from "../support/service.ts";
+import { startTestService } from "../support/test-service.ts";
 
-const { base, service } = await startService();
+const { base, service } = await startTestService();
 const ready = async () => {
   const response = await fetch(`${base}/readyz`);
   return { response, body: (await response.json()) as Record<string, unknown> };

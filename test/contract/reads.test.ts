@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { LastUse } from "../../src/auth/last-use.ts";
 import { newToken } from "../support/agent.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 
-const town = await startTown();
-const { base, clock, service } = town;
+const testService = await startTestService();
+const { base, clock, service } = testService;
 
 async function newKey(): Promise<string> {
   const { records } = service.state.store;
@@ -184,7 +184,7 @@ describe("shared answers", () => {
 });
 
 it("answers for a single caller have no validator and are not cacheable", async () => {
-  const person = town.person();
+  const person = testService.person();
   const { access_token } = await person.tokens();
   for (const path of ["/api/alerts", "/api/alerts/events"]) {
     const { status, headers } = await ask(path, { ...bearer(access_token), "if-none-match": "*" });
@@ -195,7 +195,7 @@ it("answers for a single caller have no validator and are not cacheable", async 
 });
 
 it("every read counts once, however it ends, and is authorized before validators are compared", async () => {
-  const limited = await startTown({ RATE_LIMITS: "calls-anonymous=4/3600 visits=1000/60" });
+  const limited = await startTestService({ RATE_LIMITS: "calls-anonymous=4/3600 visits=1000/60" });
   const headers = bearer(await newToken(limited.base));
   const statuses: number[] = [];
   const left: (string | null)[] = [];

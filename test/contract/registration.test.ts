@@ -10,10 +10,10 @@ import {
   register,
   tokenOf,
 } from "../support/agent.ts";
-import { sharedTown } from "../support/town.ts";
+import { sharedTestService } from "../support/test-service.ts";
 import { verifies } from "../support/verifies.ts";
 
-const { base } = await sharedTown();
+const { base } = await sharedTestService();
 
 verifies(
   [

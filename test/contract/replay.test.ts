@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { METHOD_VERSION } from "../../src/score/snapshot.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { isMissing, reduced } from "../support/real-market.ts";
-import { type RunningService, startService } from "../support/service.ts";
 import { smallMarket } from "../support/small-market.ts";
+import { startTestService, type TestService } from "../support/test-service.ts";
 
 /** Time between two steps of a replay. */
 const STEP_MS = 250;
@@ -11,7 +11,7 @@ const STEP_MS = 250;
 const iso = (at: number) => new Date(at).toISOString();
 
 /** What a service answers to everything that can be asked about a market. */
-async function answers({ base }: RunningService, symbols: readonly string[]) {
+async function answers({ base }: TestService, symbols: readonly string[]) {
   const token = await newToken(base);
   const paths = [
     "/api/signals",
@@ -40,7 +40,7 @@ const withoutMode = (bodies: Readonly<Record<string, string>>) =>
   Object.values(bodies).map((body) => body.replaceAll(/"market":"(replay|files)"/g, ""));
 
 /** Plays steps as the process does. */
-function play({ service, clock }: RunningService, steps: number): void {
+function play({ service, clock }: TestService, steps: number): void {
   for (let step = 0; step < steps; step++) {
     clock.now = new Date(clock.now.getTime() + STEP_MS);
     service.refresh();
@@ -49,11 +49,11 @@ function play({ service, clock }: RunningService, steps: number): void {
 
 function replay(folder: string, [from, to]: readonly [string, string], daysPerSecond: number) {
   const range = { from: Date.parse(from), to: Date.parse(to) };
-  return startService({ market: { kind: "replay", folder, ...range, daysPerSecond } });
+  return startTestService({}, { market: { kind: "replay", folder, ...range, daysPerSecond } });
 }
 
 const standing = (folder: string, at: number) =>
-  startService({ market: { kind: "files", folder, asOf: new Date(at) } });
+  startTestService({}, { market: { kind: "files", folder, asOf: new Date(at) } });
 
 describe("a replay of history", () => {
   let folder: string;

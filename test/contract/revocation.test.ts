@@ -10,7 +10,7 @@ import { collection } from "../../src/store/port/records.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { newToken, postForm, register, tokenOf } from "../support/agent.ts";
 import { createDatabase, postgresAvailable } from "../support/postgres.ts";
-import { startTown, type Town } from "../support/town.ts";
+import { startTestService, type TestService } from "../support/test-service.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -22,7 +22,7 @@ interface Ending {
 
 const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` });
 
-const statusAt = async ({ base }: Town, headers: Headers): Promise<number> =>
+const statusAt = async ({ base }: TestService, headers: Headers): Promise<number> =>
   (await fetch(`${base}/api/signals?limit=1`, { headers })).status;
 
 /** An agent with the code by which a person claims it. */
@@ -31,7 +31,7 @@ async function newAgent(base: string) {
   return { ...agent, ...(agent as unknown as { readonly claim: { readonly code: string } }) };
 }
 
-function keysOf({ service, clock }: Town) {
+function keysOf({ service, clock }: TestService) {
   const { records } = service.state.store;
   const now = () => clock.now;
   const lastUse = new LastUse({ records, now, onError: () => {} });
@@ -39,7 +39,7 @@ function keysOf({ service, clock }: Town) {
 }
 
 /** The ways in which a credential can end before its time. */
-const endings: Readonly<Record<string, (town: Town) => Promise<Ending>>> = {
+const endings: Readonly<Record<string, (testService: TestService) => Promise<Ending>>> = {
   async "a token that is revoked"({ base }) {
     const token = await newToken(base);
     return { headers: bearer(token), end: () => postForm(`${base}/oauth/revoke`, { token }) };
@@ -74,8 +74,8 @@ const endings: Readonly<Record<string, (town: Town) => Promise<Ending>>> = {
     const options = { records, now: () => clock.now, counted: {} };
     return { headers: bearer(access_token), end: () => forgetEmail(options, someone.email) };
   },
-  async "a key that is revoked"(town) {
-    const keys = keysOf(town);
+  async "a key that is revoked"(testService) {
+    const keys = keysOf(testService);
     const made = await keys.create({ name: "Desk", scopes: ["signals:read"], by: "operator" });
     return { headers: { "x-api-key": made.key }, end: () => keys.revoke(made.id, "operator") };
   },
@@ -85,13 +85,15 @@ const endings: Readonly<Record<string, (town: Town) => Promise<Ending>>> = {
 const SOON = { timeout: 5_000, interval: 20 };
 
 describe("a single process", async () => {
-  const town = await startTown();
+  const testService = await startTestService();
 
   it.each(Object.keys(endings))("rejects %s at the next call", async (name) => {
-    const { headers, end } = await (endings[name] as (town: Town) => Promise<Ending>)(town);
-    expect(await statusAt(town, headers)).toBe(200);
+    const { headers, end } = await (endings[name] as (testService: TestService) => Promise<Ending>)(
+      testService,
+    );
+    expect(await statusAt(testService, headers)).toBe(200);
     await end();
-    expect(await statusAt(town, headers)).toBe(401);
+    expect(await statusAt(testService, headers)).toBe(401);
   });
 });
 
@@ -99,17 +101,19 @@ const onPostgres = describe.skipIf(!postgresAvailable);
 onPostgres("two processes on PostgreSQL", { tags: ["full"] }, () => {
   let url: string;
   // Two processes of one service, as far as one process can have them.
-  let one: Town;
-  let other: Town;
+  let one: TestService;
+  let other: TestService;
   beforeAll(async () => {
     url = await createDatabase();
     const env = { MASTER_KEY: randomBytes(32).toString("base64"), DATABASE_URL: url };
-    one = await startTown(env);
-    other = await startTown({ ...env, BASE_URL: one.base });
+    one = await startTestService(env);
+    other = await startTestService({ ...env, BASE_URL: one.base });
   });
 
   it.each(Object.keys(endings))("both reject %s", async (name) => {
-    const { headers, end } = await (endings[name] as (town: Town) => Promise<Ending>)(one);
+    const { headers, end } = await (endings[name] as (testService: TestService) => Promise<Ending>)(
+      one,
+    );
     expect([await statusAt(one, headers), await statusAt(other, headers)]).toEqual([200, 200]);
     await end();
     expect(await statusAt(one, headers)).toBe(401);

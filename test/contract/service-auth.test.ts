@@ -6,10 +6,10 @@ import {
   type Registered,
   tokenOf,
 } from "../support/agent.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 import { verifies } from "../support/verifies.ts";
 
-const { base, person } = await startTown({ ANONYMOUS_SCOPES: " " });
+const { base, person } = await startTestService({ ANONYMOUS_SCOPES: " " });
 
 interface Answer extends Registered {
   readonly error?: string;

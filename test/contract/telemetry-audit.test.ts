@@ -11,10 +11,9 @@ import {
   tokenOf,
 } from "../support/agent.ts";
 import { auditedIn } from "../support/alert-service.ts";
-import { startService } from "../support/service.ts";
-import { sharedTown } from "../support/town.ts";
+import { sharedTestService, startTestService } from "../support/test-service.ts";
 
-const { base, service } = await startService();
+const { base, service } = await startTestService();
 
 /** Rows wait in the outbox until they are in the archive. */
 async function auditsIn(store: Pick<Store, "records" | "archive">): Promise<readonly AuditEntry[]> {
@@ -78,16 +77,16 @@ describe("the audit log of unclaimed agents", () => {
   });
 
   it("records with the claim when and how the agent registered", async () => {
-    const town = await sharedTown();
-    const client = (await register(town.base)) as Registered & { claim: { code: string } };
-    const { records: kept, archive: rows } = town.service.state.store;
-    await town.person().claim(client.client_id, client.claim.code);
+    const testService = await sharedTestService();
+    const client = (await register(testService.base)) as Registered & { claim: { code: string } };
+    const { records: kept, archive: rows } = testService.service.state.store;
+    await testService.person().claim(client.client_id, client.claim.code);
     const claimed = await auditsIn({ records: kept, archive: rows });
     expect(claimed.filter(({ action }) => action === "client.claimed")).toContainEqual(
       expect.objectContaining({
         target: client.client_id,
         detail: {
-          registeredAt: town.clock.now.getTime(),
+          registeredAt: testService.clock.now.getTime(),
           identityType: "anonymous",
           site: expect.any(String),
         },

@@ -12,7 +12,8 @@ import { measuredSender, tracedAsk } from "../../src/telemetry/instrumented.ts";
 import { NO_METERS } from "../../src/telemetry/meters.ts";
 import { getWith, newToken, postJson } from "../support/agent.ts";
 import { startReceiver } from "../support/receivers.ts";
-import { startService } from "../support/service.ts";
+import { startTestService } from "../support/test-service.ts";
+
 import { loopbackSender } from "../support/webhook-alerts.ts";
 
 const exporter = new InMemorySpanExporter();
@@ -27,7 +28,7 @@ const PARENT = "00f067aa0ba902b7";
 const TRACEPARENT = `00-${TRACE}-${PARENT}-01`;
 const OTHER = "0af7651916cd43dd8448eb211c80319c";
 
-const { base } = await startService();
+const { base } = await startTestService();
 const token = await newToken(base);
 beforeEach(() => exporter.reset());
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { register } from "../support/agent.ts";
-import { LOOSE_LIMITS } from "../support/service.ts";
-import { startTown, type Town } from "../support/town.ts";
+import { LOOSE_LIMITS, startTestService, type TestService } from "../support/test-service.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -16,7 +15,7 @@ interface Said {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-async function ask({ base }: Town, body: string, headers: Headers = {}): Promise<Said> {
+async function ask({ base }: TestService, body: string, headers: Headers = {}): Promise<Said> {
   const url = `${base}/oauth/token`;
   const init = { method: "POST", headers: { "content-type": FORM, ...headers }, body };
   const answer = await fetch(url, init);
@@ -28,9 +27,9 @@ async function ask({ base }: Town, body: string, headers: Headers = {}): Promise
 }
 
 /** What the lane answers, and what Express answers to the same. */
-async function askTwice(town: Town, body: string, headers: Headers = {}) {
-  const fast = await ask(town, body, headers);
-  const slow = await ask(town, body, { ...headers, "content-type": IN_EXPRESS });
+async function askTwice(testService: TestService, body: string, headers: Headers = {}) {
+  const fast = await ask(testService, body, headers);
+  const slow = await ask(testService, body, { ...headers, "content-type": IN_EXPRESS });
   return { fast, slow };
 }
 
@@ -50,20 +49,20 @@ function comparable({ status, headers, body }: Said) {
 const left = ({ headers }: Said): string | undefined =>
   /"visits";r=(\d+)/.exec(headers.ratelimit ?? "")?.[1];
 
-const town = await startTown();
+const testService = await startTestService();
 
-async function newForm({ base }: Town, changes: Headers = {}): Promise<string> {
+async function newForm({ base }: TestService, changes: Headers = {}): Promise<string> {
   const { client_id, client_secret } = await register(base);
   const form = { grant_type: "client_credentials", client_id, client_secret, ...changes };
   return new URLSearchParams(form).toString();
 }
 
-const form = await newForm(town);
+const form = await newForm(testService);
 const { client_id: id = "", client_secret: secret = "" } = Object.fromEntries(
   new URLSearchParams(form),
 );
 const basic = { authorization: `Basic ${btoa(`${id}:${secret}`)}` };
-const { base } = town;
+const { base } = testService;
 
 const requests: Readonly<Record<string, readonly [body: string, headers?: Headers]>> = {
   "an agent": [form],
@@ -89,27 +88,27 @@ const requests: Readonly<Record<string, readonly [body: string, headers?: Header
 describe("the fast path of token requests answers like Express", () => {
   it.each(Object.keys(requests))("from %s", async (name) => {
     const [body = "", headers] = requests[name] ?? [];
-    const { fast, slow } = await askTwice(town, body, headers);
+    const { fast, slow } = await askTwice(testService, body, headers);
     expect(comparable(fast)).toEqual(comparable(slow));
   });
 
   it.each(["Application/X-WWW-Form-Urlencoded", `${FORM};charset=UTF-8`])(
     "with a body said to be %s",
     async (type) => {
-      const { status, body } = await ask(town, form, { "content-type": type });
+      const { status, body } = await ask(testService, form, { "content-type": type });
       expect([status, body.token_type]).toEqual([200, "Bearer"]);
     },
   );
 
   it("with a body that is too large", async () => {
-    const { fast, slow } = await askTwice(town, `${form}&state=${"x".repeat(20_000)}`);
+    const { fast, slow } = await askTwice(testService, `${form}&state=${"x".repeat(20_000)}`);
     expect(fast.status).toBe(413);
     expect(comparable(fast)).toEqual(comparable(slow));
   });
 });
 
 const strict = (limits: string, more: Headers = {}) =>
-  startTown({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}`, ...more });
+  startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}`, ...more });
 
 describe("a token request", () => {
   it("counts once, however it ends, and is rejected as in Express", async () => {

@@ -2,17 +2,17 @@ import { describe, expect, it } from "vitest";
 import { newToken } from "../support/agent.ts";
 import { connectMcp } from "../support/mcp.ts";
 import { mcpAsks, resultOf } from "../support/mcp-messages.ts";
+import { sharedTestService } from "../support/test-service.ts";
 import { answerFaults, type ListedTool, toolFaults } from "../support/tool-linter.ts";
-import { sharedTown } from "../support/town.ts";
 
 /** Most bytes of the whole list, as it is sent. */
 const MAX_LIST_BYTES = 24_000;
 /** Most tools that a model should have to choose from. */
 const MAX_TOOLS = 8;
 
-const town = await sharedTown();
-const { base } = town;
-const { access_token: personToken } = await town.person().tokens();
+const testService = await sharedTestService();
+const { base } = testService;
+const { access_token: personToken } = await testService.person().tokens();
 const { eras } = mcpAsks(base, await newToken(base));
 const client = await connectMcp(base, personToken);
 
@@ -129,5 +129,5 @@ describe("the linter", () => {
 });
 
 it("the service logs no internal failure during these tests", () => {
-  expect(town.logged).toEqual([]);
+  expect(testService.logged).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { scopes } from "../../src/auth/scopes.ts";
 import { tools } from "../../tools/index.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { connectMcp, textOf } from "../support/mcp.ts";
-import { sharedTown } from "../support/town.ts";
+import { sharedTestService } from "../support/test-service.ts";
 import { verifies } from "../support/verifies.ts";
 
 /** Several questions for each tool; a tool without any fails the test below. */
@@ -48,7 +48,7 @@ const questions: Readonly<Record<string, readonly Record<string, unknown>[]>> = 
   find_instruments: [{}, { query: "ald" }, { assetClass: "crypto", limit: 2 }, { query: "%" }],
 };
 
-const { base } = await sharedTown();
+const { base } = await sharedTestService();
 const token = await newToken(base);
 const client = await connectMcp(base, token);
 

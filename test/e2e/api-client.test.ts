@@ -5,7 +5,7 @@ import addFormats from "ajv-formats";
 import createClient from "openapi-fetch";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startReceiver } from "../support/receivers.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -34,8 +34,10 @@ interface Content {
   readonly examples?: Readonly<Record<string, { readonly value: Json }>>;
 }
 
-const town = await startTown({ ALLOW_INSECURE_WEBHOOKS: "1" });
-const document = (await (await fetch(`${town.base}/docs/api/openapi.json`)).json()) as Document;
+const testService = await startTestService({ ALLOW_INSECURE_WEBHOOKS: "1" });
+const document = (await (
+  await fetch(`${testService.base}/docs/api/openapi.json`)
+).json()) as Document;
 
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
@@ -172,7 +174,7 @@ describe("a client generated from the OpenAPI document", () => {
     const receiver = await startReceiver();
     onTestFinished(receiver.close);
     const agent = await registered();
-    await town.person().claim(agent.client_id ?? "", (agent.claim as { code: string }).code);
+    await testService.person().claim(agent.client_id ?? "", (agent.claim as { code: string }).code);
     const { access_token: token = "" } = await tokenFor(agent);
 
     const delivery = { type: "webhook", url: receiver.url };
@@ -182,7 +184,7 @@ describe("a client generated from the OpenAPI document", () => {
       201,
     );
     const alert = { token, path: { id: made.id } };
-    town.clock.now = new Date(town.clock.now.getTime() + 5_000);
+    testService.clock.now = new Date(testService.clock.now.getTime() + 5_000);
     await receiver.arrived(1);
     await until(async () => (await call("get_alert", alert)).status === "active");
     expect(await call("list_alerts", { token })).toMatchObject({ items: [{ id: made.id }] });

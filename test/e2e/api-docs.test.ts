@@ -6,16 +6,16 @@ import { newToken } from "../support/agent.ts";
 import { startBrowser } from "../support/browser.ts";
 import { accessibilityFaults, photograph } from "../support/look.ts";
 import { registerPublic } from "../support/person.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 import { verifies } from "../support/verifies.ts";
 
-const town = await startTown();
-const { base } = town;
+const testService = await startTestService();
+const { base } = testService;
 const browser = await startBrowser();
 
 /** oidc-provider tells the time by the clock of the machine. */
 beforeEach(() => {
-  town.clock.now = new Date();
+  testService.clock.now = new Date();
 });
 
 /** A page, with what the browser complained about and whom else it asked. */
@@ -75,7 +75,7 @@ async function consent(window: Page): Promise<void> {
   await window.getByRole("button", { name: "Send me a code" }).click();
   const field = window.getByLabel("Code from the operator");
   await field.waitFor();
-  await field.fill((await town.codesTo(email)).at(-1) ?? "");
+  await field.fill((await testService.codesTo(email)).at(-1) ?? "");
   await window.getByRole("button", { name: "Sign in" }).click();
   await window.getByRole("button", { name: "Allow what is ticked" }).click();
 }

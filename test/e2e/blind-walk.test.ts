@@ -8,7 +8,7 @@ import { tools } from "../../tools/index.ts";
 import { paths } from "../../wellknown/paths.ts";
 import { say } from "../support/checks-list.ts";
 import { type WalkedCall, walk } from "../support/checks-walk.ts";
-import { startTownProcess } from "../support/town-process.ts";
+import { startTestServiceProcess } from "../support/test-service-process.ts";
 import { verifies } from "../support/verifies.ts";
 
 /** What the walk consists of. */
@@ -25,7 +25,7 @@ interface Claimable {
   readonly claim: { readonly code: string };
 }
 
-const { baseUrl, person } = await startTownProcess();
+const { baseUrl, person } = await startTestServiceProcess();
 const walked = await walk({
   baseUrl,
   person: (registration) => {

@@ -8,7 +8,7 @@ import { describe, expect, it, vi } from "vitest";
 import { getWith, postForm, register, tokenOf } from "../support/agent.ts";
 import { createDatabase, postgresAvailable, startPostgres } from "../support/postgres.ts";
 import { freePort, runToEnd, startProcess } from "../support/process.ts";
-import { LOOSE_LIMITS } from "../support/service.ts";
+import { LOOSE_LIMITS } from "../support/test-service.ts";
 
 vi.setConfig({ testTimeout: 180_000 });
 

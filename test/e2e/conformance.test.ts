@@ -5,10 +5,10 @@ import { expect, it } from "vitest";
 import { register } from "../support/agent.ts";
 import { printScenarios, startKit } from "../support/conformance-kit.ts";
 import { freePort } from "../support/process.ts";
-import { startTownProcess } from "../support/town-process.ts";
+import { startTestServiceProcess } from "../support/test-service-process.ts";
 
 it("passes every check of the MCP conformance kit for authorization servers", async () => {
-  const { baseUrl, person } = await startTownProcess();
+  const { baseUrl, person } = await startTestServiceProcess();
   const port = await freePort();
   const { client_id } = await register(baseUrl, {
     grant_types: ["authorization_code"],

@@ -5,15 +5,15 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { readApplications, readInquiries } from "../../src/intake/intake-records.ts";
 import { startBrowser } from "../support/browser.ts";
 import { accessibilityFaults, photograph } from "../support/look.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 
-const town = await startTown({ RATE_LIMITS: "contact=2/3600 apply=5/3600" });
-const { base } = town;
-const { records } = town.service.state.store;
+const testService = await startTestService({ RATE_LIMITS: "contact=2/3600 apply=5/3600" });
+const { base } = testService;
+const { records } = testService.service.state.store;
 const browser = await startBrowser();
 
 beforeEach(() => {
-  town.clock.now = new Date();
+  testService.clock.now = new Date();
 });
 
 /** What the browser complained about, and what it asked of others. */

@@ -8,7 +8,7 @@ import { newToken, postJson, register } from "../support/agent.ts";
 import { createWitness, type Description, describedIn } from "../support/checks-answers.ts";
 import { type FuzzedRequest, fuzzedRequest } from "../support/fuzz-requests.ts";
 import { startProcess, temporaryFolder } from "../support/process.ts";
-import { LOOSE_LIMITS } from "../support/service.ts";
+import { LOOSE_LIMITS } from "../support/test-service.ts";
 
 /** How many requests, and where the draw begins: `npm run fuzz` sends 20,000 with a seed of the day. */
 const REQUESTS = Number(process.env.FUZZ ?? 3_000);

@@ -6,7 +6,7 @@ import { getWith, newToken } from "../support/agent.ts";
 import { startBrowser } from "../support/browser.ts";
 import { heightsOf } from "../support/drawn.ts";
 import { accessibilityFaults, photograph } from "../support/look.ts";
-import { startTown, type Town } from "../support/town.ts";
+import { startTestService, type TestService } from "../support/test-service.ts";
 
 const browser = await startBrowser();
 
@@ -17,17 +17,18 @@ const SESSION_MS = 60_000;
 const PATIENT = { timeout: 30_000 };
 
 /** A sandbox at the time of the machine, by which oidc-provider judges tokens. */
-async function startSandbox(): Promise<Town> {
-  const town = await startTown();
-  await town.passTo(new Date());
-  return town;
+async function startSandbox(): Promise<TestService> {
+  const testService = await startTestService();
+  await testService.advanceTo(new Date());
+  return testService;
 }
 
-const town = await startSandbox();
-const { base } = town;
+const testService = await startSandbox();
+const { base } = testService;
 
 /** Lets the next session close. */
-const goOn = ({ clock, passTo }: Town) => passTo(new Date(clock.now.getTime() + SESSION_MS));
+const goOn = ({ clock, advanceTo }: TestService) =>
+  advanceTo(new Date(clock.now.getTime() + SESSION_MS));
 
 /** A page, with what the browser complained about and whom else it asked. */
 interface Watched {
@@ -279,7 +280,7 @@ describe("an open page while the market moves", () => {
     await link.focus();
     await page.evaluate("window.kept = document.activeElement; scrollTo(0, 700)");
     const before = await shown(page);
-    await goOn(town);
+    await goOn(testService);
     await expect.poll(() => shown(page), PATIENT).not.toEqual(before);
     expect(await shown(page)).toEqual(await answered());
     expect(await page.evaluate("document.activeElement === window.kept")).toBe(true);
@@ -304,7 +305,7 @@ describe("an open page while the market moves", () => {
     await page.evaluate("window.kept = document.activeElement");
     const order = async () => (await shown(page)).map(([symbol]) => symbol);
     const before = await order();
-    await goOn(town);
+    await goOn(testService);
     await expect.poll(order, PATIENT).not.toEqual(before);
     expect(await page.evaluate("document.activeElement === window.kept")).toBe(true);
     expect(await page.evaluate("document.activeElement.textContent")).toBe("ALDER.SIM");

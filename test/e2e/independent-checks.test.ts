@@ -14,7 +14,8 @@ import { type Crawl, crawl, deadLinks } from "../support/checks-links.ts";
 import { type Check, type CheckOutcome, made, sayChecks } from "../support/checks-list.ts";
 import { redoclyFaults, spectralFaults } from "../support/checks-openapi.ts";
 import { startProcess, temporaryFolder } from "../support/process.ts";
-import { LOOSE_LIMITS } from "../support/service.ts";
+import { LOOSE_LIMITS } from "../support/test-service.ts";
+
 import { cardFaults } from "../unit/wellknown/card-schema.ts";
 
 /** One session a day: what is checked stays as it is. */

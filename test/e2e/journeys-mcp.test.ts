@@ -20,10 +20,10 @@ import { register } from "../support/agent.ts";
 import { createCertificate } from "../support/certificate.ts";
 import { textOf } from "../support/mcp.ts";
 import type { Person } from "../support/person.ts";
-import { startTown } from "../support/town.ts";
-import { startTownProcess } from "../support/town-process.ts";
+import { startTestService } from "../support/test-service.ts";
+import { startTestServiceProcess } from "../support/test-service-process.ts";
 
-const { baseUrl, person } = await startTownProcess();
+const { baseUrl, person } = await startTestServiceProcess();
 const endpoint = new URL(`${baseUrl}/mcp`);
 const redirectUrl = "http://127.0.0.1:33418/callback";
 
@@ -34,7 +34,7 @@ afterAll(() => {
 
 /** A service that reaches the client's document, which is on this machine. */
 const { document, outbound } = await startDocument();
-const town = await startTown({}, { outbound });
+const testService = await startTestService({}, { outbound });
 
 /** What an MCP client does once it is connected. */
 interface Caller {
@@ -165,11 +165,11 @@ describe.each(generations)("the MCP client $name with a person", (generation) =>
   });
 
   it("gets from a 401 to a tool call with a client ID metadata document", async () => {
-    const at = new URL(`${town.base}/mcp`);
-    const journey = { endpoint: at, person: () => town.person(), document };
+    const at = new URL(`${testService.base}/mcp`);
+    const journey = { endpoint: at, person: () => testService.person(), document };
     const { request, client_id } = await expectJourney(generation, journey);
     expect([request.searchParams.get("client_id"), client_id]).toEqual([document, document]);
-    expect(town.logged).toEqual([]);
+    expect(testService.logged).toEqual([]);
   });
 });
 

@@ -2,10 +2,10 @@ import { exportJWK, generateKeyPair } from "jose";
 import * as oauth from "oauth4webapi";
 import * as openid from "openid-client";
 import { describe, expect, it } from "vitest";
-import { startTownProcess } from "../support/town-process.ts";
+import { startTestServiceProcess } from "../support/test-service-process.ts";
 import { verifies } from "../support/verifies.ts";
 
-const { baseUrl, person } = await startTownProcess();
+const { baseUrl, person } = await startTestServiceProcess();
 const issuer = new URL(baseUrl);
 const signals = new URL(`${baseUrl}/api/signals?limit=1`);
 const redirect_uri = "http://127.0.0.1/callback";

@@ -12,7 +12,7 @@ import {
   startKit,
   warned,
 } from "../support/conformance-kit.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 
 /** Before 2026-07-28 these need a session, which the service does not keep: a question within a
  *  call, and subscriptions. */
@@ -39,8 +39,8 @@ const paths = [
 
 describe.each(paths)("the MCP endpoint $name", async ({ name: path, env }) => {
   /** The service as it is, with its gate, and beside its own tools those that the kit calls. */
-  const town = await startTown(env, { mcpAddition: fixtures });
-  const url = `${await startBearerProxy(town.base, await newToken(town.base))}/mcp`;
+  const testService = await startTestService(env, { mcpAddition: fixtures });
+  const url = `${await startBearerProxy(testService.base, await newToken(testService.base))}/mcp`;
 
   async function run(revision: string, excuseOf: (name: string) => string | undefined) {
     const { ended } = startKit("server", "--url", url, "--requirements", revision);
@@ -75,13 +75,13 @@ describe.each(paths)("the MCP endpoint $name", async ({ name: path, env }) => {
 
   it("rejects the kit without a token", async () => {
     const { ended } = startKit(
-      ...["server", "--url", `${town.base}/mcp`, "--scenario", "tools-list"],
+      ...["server", "--url", `${testService.base}/mcp`, "--scenario", "tools-list"],
       ...["--spec-version", "2026-07-28"],
     );
     expect(failed((await ended).scenarios)).toEqual(["tools-list"]);
   });
 
   it("logs no internal failure during the tests", () => {
-    expect(town.logged).toEqual([]);
+    expect(testService.logged).toEqual([]);
   });
 });

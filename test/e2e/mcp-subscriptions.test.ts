@@ -13,20 +13,20 @@ import { afterAll, describe, expect, it } from "vitest";
 import { newToken, postForm, register, tokenOf } from "../support/agent.ts";
 import { bearer, type Claimable, claimedAgent, type Headers } from "../support/alert-events.ts";
 import { startProcess } from "../support/process.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 
-const town = await startTown();
-const { base } = town;
+const testService = await startTestService();
+const { base } = testService;
 
 /** A subscription ends so soon after its credential; the rest is for a machine that has much else to
  *  do. */
 const WITHIN_MS = 1_000 + 1_000;
 
 /** Lets a simulated day pass, with which every signal may change. */
-const nextDay = () => town.passTo(new Date(town.clock.now.getTime() + 60_000));
+const nextDay = () => testService.advanceTo(new Date(testService.clock.now.getTime() + 60_000));
 
 /** Three instruments that are always listed. */
-const [ONE = "", TWO = "", THREE = ""] = town.service.market
+const [ONE = "", TWO = "", THREE = ""] = testService.service.market
   .instruments()
   .filter(({ assetClass }) => assetClass === "stock")
   .map(({ symbol }) => symbol);
@@ -166,7 +166,7 @@ describe("a subscription ends cleanly within a second", () => {
     const agent = (await register(base)) as Claimable;
     const { client } = await connect(bearer(await tokenOf(base, agent)));
     const subscription = await client.listen(to("ALDER.SIM"));
-    const person = town.person();
+    const person = testService.person();
     await person.signIn();
     await expectEnd(subscription, () => person.claim(agent.client_id, agent.claim.code));
   });
@@ -184,9 +184,11 @@ describe("a subscription ends cleanly within a second", () => {
   });
 
   it("when an API key is revoked, while a person's agent continues", async () => {
-    const person = town.person();
+    const person = testService.person();
     const { client } = await connect({ "x-api-key": await person.createKey(["signals:read"]) });
-    const { client: agent, told } = await connect(bearer((await claimedAgent(town, person)).token));
+    const { client: agent, told } = await connect(
+      bearer((await claimedAgent(testService, person)).token),
+    );
     const subscription = await client.listen(to("ALDER.SIM"));
     await agent.listen(to("ALDER.SIM"));
     const { forms } = await person.web.get("/account");
@@ -201,7 +203,7 @@ describe("a subscription ends cleanly within a second", () => {
     const { client } = await connect(await anonymous());
     const subscription = await client.listen(to("ALDER.SIM"));
     await expectEnd(subscription, () => {
-      town.clock.now = new Date(town.clock.now.getTime() + 3_601_000);
+      testService.clock.now = new Date(testService.clock.now.getTime() + 3_601_000);
     });
   });
 
@@ -238,6 +240,6 @@ describe("an MCP client before 2026-07-28", () => {
 
 describe("the service", () => {
   it("logs no internal failure during these tests", () => {
-    expect(town.logged).toEqual([]);
+    expect(testService.logged).toEqual([]);
   });
 });

@@ -14,15 +14,15 @@ import { startOpenIdProvider } from "../support/openid-provider.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
 import { freePort } from "../support/process.ts";
 import { storeName } from "../support/stored-name.ts";
-import { startTown } from "../support/town.ts";
+import { startTestService } from "../support/test-service.ts";
 
-const town = await startTown();
-const { base } = town;
+const testService = await startTestService();
+const { base } = testService;
 const browser = await startBrowser();
 
 /** oidc-provider tells the time by the clock of the machine. */
 beforeEach(() => {
-  town.clock.now = new Date();
+  testService.clock.now = new Date();
 });
 
 const sites: Server[] = [];
@@ -70,7 +70,7 @@ async function openPage(options: BrowserContextOptions = {}): Promise<Page> {
   return page;
 }
 
-const codeOf = async (email: string) => (await town.codesTo(email)).at(-1) ?? "";
+const codeOf = async (email: string) => (await testService.codesTo(email)).at(-1) ?? "";
 
 let people = 0;
 const newAddress = () => `browser-${++people}@example.com`;
@@ -264,13 +264,13 @@ describe("a person in a browser", () => {
     const changes = { redirect_uris: [redirect_uri], application_type: "web" };
     const { client_id } = await registerPublic(base, changes);
     const asked = { client_id, redirect_uri, resource: base };
-    town.clock.now = new Date(Date.now() - 60_000);
+    testService.clock.now = new Date(Date.now() - 60_000);
     await page.goto(authorizationRequest(base, asked).url.href);
     const email = await signIn(page);
     await page.getByRole("button", { name: "Allow what is ticked" }).click();
     await page.waitForURL(/callback\?code=/);
 
-    town.clock.now = new Date(Date.now() + 1_000);
+    testService.clock.now = new Date(Date.now() + 1_000);
     await page.goto(authorizationRequest(base, { ...asked, prompt: "login" }).url.href);
     await signIn(page, email);
     await page.waitForURL(/callback\?code=/);
@@ -279,7 +279,7 @@ describe("a person in a browser", () => {
 
   it("signs in with an external provider", async () => {
     const port = await freePort();
-    const own = await startTown({
+    const own = await startTestService({
       OIDC_ISSUER: `http://127.0.0.1:${port}`,
       OIDC_CLIENT_ID: "market-signal",
       OIDC_CLIENT_SECRET: "secret of the client",
@@ -329,10 +329,13 @@ describe("a person in a browser", () => {
     await page.getByRole("button", { name: "Answer for this agent" }).click();
     await page.getByRole("heading", { name: "You answer for this agent now" }).waitFor();
     const headers = bearer(await tokenOf(base, agent));
-    const symbols = town.service.market.instruments().map(({ symbol }) => symbol);
+    const symbols = testService.service.market.instruments().map(({ symbol }) => symbol);
     const url = `https://${"long-name-of-a-host.".repeat(8)}example.com:8443/secret`;
-    await makeAlert(town, headers, { label: "Watch the harbour", symbols: symbols.slice(0, 3) });
-    await makeAlert(town, headers, {
+    await makeAlert(testService, headers, {
+      label: "Watch the harbour",
+      symbols: symbols.slice(0, 3),
+    });
+    await makeAlert(testService, headers, {
       ...{ label: `<3 ${"W".repeat(90)}`, symbols, kinds: ["volatility"] },
       delivery: { type: "webhook", url },
     });
@@ -357,7 +360,7 @@ describe("a person in a browser", () => {
     const page = await openPage();
     const name = `<img src=x onerror=alert(1)> ${"W".repeat(70)}`;
     const agent = await newAgent("An agent");
-    await storeName(town, agent, name);
+    await storeName(testService, agent, name);
     await page.goto(`${base}/claim?agent=${agent.client_id}`);
     await signIn(page);
     await typeClaim(page, agent.claim.code);

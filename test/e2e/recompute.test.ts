@@ -4,7 +4,8 @@ import { describe, expect, it, vi } from "vitest";
 import { getWith, newToken } from "../support/agent.ts";
 import { startProcess } from "../support/process.ts";
 import { FOLDER, isMissing } from "../support/real-market.ts";
-import { LOOSE_LIMITS } from "../support/service.ts";
+import { LOOSE_LIMITS } from "../support/test-service.ts";
+
 import { type FactorsAnswer, type MethodAnswer, recompute } from "../support/third-party.ts";
 import { verifies } from "../support/verifies.ts";
 

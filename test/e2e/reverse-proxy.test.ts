@@ -5,7 +5,8 @@ import { addressFaults, addressPaths } from "../support/checks-addresses.ts";
 import { addressesIn, crawl } from "../support/checks-links.ts";
 import { freePort, startProcess } from "../support/process.ts";
 import { startReverseProxy } from "../support/reverse-proxy.ts";
-import { LOOSE_LIMITS } from "../support/service.ts";
+import { LOOSE_LIMITS } from "../support/test-service.ts";
+
 import { verifies } from "../support/verifies.ts";
 
 const PUBLIC = "https://signals.example";

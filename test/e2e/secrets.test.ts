@@ -14,8 +14,7 @@ import {
   startProcess,
   temporaryFolder,
 } from "../support/process.ts";
-import { LOOSE_LIMITS } from "../support/service.ts";
-import { codesIn } from "../support/town.ts";
+import { codesIn, LOOSE_LIMITS } from "../support/test-service.ts";
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 

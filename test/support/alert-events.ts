@@ -9,14 +9,14 @@ import { announce, append } from "../../src/store/port/operations.ts";
 import { postJson, type Registered, register, tokenOf } from "./agent.ts";
 import { type OpenStream, openStream } from "./event-stream.ts";
 import type { Person } from "./person.ts";
-import type { Town } from "./town.ts";
+import type { TestService } from "./test-service.ts";
 
 /** An agent as it is registered, with its claim code. */
 export type Claimable = Registered & { readonly claim: { readonly code: string } };
 
 /** Registers an agent that a person then claims. */
 export async function claimedAgent(
-  { base }: Pick<Town, "base">,
+  { base }: Pick<TestService, "base">,
   person: Person,
   client_name = "Night shift",
 ): Promise<{ readonly agent: Claimable; readonly token: string }> {
@@ -33,7 +33,7 @@ export const bearer = (token: string): Headers => ({ authorization: `Bearer ${to
 
 /** Makes an alert. @returns Its id. */
 export async function makeAlert(
-  { base }: Pick<Town, "base">,
+  { base }: Pick<TestService, "base">,
   headers: Headers,
   changes: object = {},
 ): Promise<string> {
@@ -54,20 +54,20 @@ export interface Watcher {
 }
 
 /** Makes an alert to write events of. */
-export async function watcherIn(town: Town, headers: Headers): Promise<Watcher> {
-  const alertId = await makeAlert(town, headers);
-  const alert = await town.service.state.store.records.get(alerts, alertId);
+export async function watcherIn(testService: TestService, headers: Headers): Promise<Watcher> {
+  const alertId = await makeAlert(testService, headers);
+  const alert = await testService.service.state.store.records.get(alerts, alertId);
   if (alert === undefined) throw new Error("the alert is not kept");
   return {
     ...{ headers, alertId, owner: alert.value.owner },
     open: (path = "", more = {}) =>
-      openStream(`${town.base}/api/alerts/stream${path}`, { ...headers, ...more }),
+      openStream(`${testService.base}/api/alerts/stream${path}`, { ...headers, ...more }),
   };
 }
 
 /** Writes events as the leader decides them, in one commit. @param ats Their instants, rising. */
 export async function writeEvents(
-  { service }: Pick<Town, "service">,
+  { service }: Pick<TestService, "service">,
   { alertId, owner }: Pick<Watcher, "alertId" | "owner">,
   ats: readonly number[],
 ): Promise<void> {

@@ -1,11 +1,11 @@
 import { clients } from "../../src/auth/agents/agent.ts";
 import { replace, update } from "../../src/store/port/operations.ts";
-import type { Town } from "./town.ts";
+import type { TestService } from "./test-service.ts";
 
 /** Gives a registered client a name that a registration is refused with, as one can have that was
  *  kept before it was. */
 export async function storeName(
-  { service }: Town,
+  { service }: TestService,
   { client_id }: { readonly client_id: string },
   client_name: string,
 ): Promise<void> {

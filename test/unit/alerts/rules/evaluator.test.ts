@@ -82,13 +82,13 @@ describe("events of an account", () => {
 
 describe("an evaluated session", () => {
   it("fires on a change since the session before, never on an instrument's first session", async () => {
-    const town = await begun({}, createScriptedMarket(), LONG);
-    expect(await summaryOf(town.store)).toEqual([]);
-    await play(town, [LONG, {}, {}]);
-    expect(await summaryOf(town.store)).toEqual(["A@3 direction"]);
-    town.stage.close(5, { A: {}, NEW: LONG });
-    await town.leader.run();
-    expect(await summaryOf(town.store)).toEqual(["A@3 direction"]);
+    const testService = await begun({}, createScriptedMarket(), LONG);
+    expect(await summaryOf(testService.store)).toEqual([]);
+    await play(testService, [LONG, {}, {}]);
+    expect(await summaryOf(testService.store)).toEqual(["A@3 direction"]);
+    testService.stage.close(5, { A: {}, NEW: LONG });
+    await testService.leader.run();
+    expect(await summaryOf(testService.store)).toEqual(["A@3 direction"]);
   });
 
   it("fires a new alert on a change since the last close", async () => {
@@ -106,49 +106,50 @@ describe("an evaluated session", () => {
   });
 
   it("adds up small moves over sessions", async () => {
-    const town = await begun();
+    const testService = await begun();
     await play(
-      town,
+      testService,
       [54, 58, 62, 66, 70].map((score) => ({ score })),
     );
-    expect(await summaryOf(town.store)).toEqual(["A@5 score"]);
+    expect(await summaryOf(testService.store)).toEqual(["A@5 score"]);
   });
 
   it("fires once for a flapping score until it rearms", async () => {
-    const town = await begun();
+    const testService = await begun();
     await play(
-      town,
+      testService,
       [66, 82, 49, 66, 82, 66].map((score) => ({ score })),
     );
-    expect(await summaryOf(town.store)).toEqual(["A@2 score", "A@6 score"]);
+    expect(await summaryOf(testService.store)).toEqual(["A@2 score", "A@6 score"]);
   });
 
   it("stays quiet during the cooldown and fires afterwards if the change still holds", async () => {
-    const town = await begun({ thresholds: { cooldownDays: 3 } });
-    await play(town, [LONG, {}, LONG, {}, {}]);
-    expect(await summaryOf(town.store)).toEqual(["A@2 direction", "A@5 direction"]);
+    const testService = await begun({ thresholds: { cooldownDays: 3 } });
+    await play(testService, [LONG, {}, LONG, {}, {}]);
+    expect(await summaryOf(testService.store)).toEqual(["A@2 direction", "A@5 direction"]);
   });
 
   it("comes in closing order when several are caught up", async () => {
-    const town = await begun();
-    await play(town, [{}]);
-    town.stage.close(3, { A: LONG, B: {} });
-    town.stage.close(4, { A: {}, B: LONG });
-    town.stage.close(5, { A: LONG, B: {} });
-    await leaderOf(town.store, town.stage).run();
-    expect(await summaryOf(town.store)).toEqual([
+    const testService = await begun();
+    await play(testService, [{}]);
+    testService.stage.close(3, { A: LONG, B: {} });
+    testService.stage.close(4, { A: {}, B: LONG });
+    testService.stage.close(5, { A: LONG, B: {} });
+    await leaderOf(testService.store, testService.stage).run();
+    expect(await summaryOf(testService.store)).toEqual([
       ...["A@3 direction", "A@4 direction", "B@4 direction"],
       ...["A@5 direction", "B@5 direction"],
     ]);
-    const told = await toldIn(town.store);
+    const told = await toldIn(testService.store);
     expect(told.map(({ payload }) => payload.data.sequence)).toEqual([1, 2, 1, 3, 2]);
   });
 
   it("is skipped when its factors are no longer kept", async () => {
-    const town = await begun();
-    for (let day = 2; day <= 50; day++) town.stage.close(day, { A: day % 2 === 0 ? LONG : {} });
-    await leaderOf(town.store, town.stage).run();
-    const told = await summaryOf(town.store);
+    const testService = await begun();
+    for (let day = 2; day <= 50; day++)
+      testService.stage.close(day, { A: day % 2 === 0 ? LONG : {} });
+    await leaderOf(testService.store, testService.stage).run();
+    const told = await summaryOf(testService.store);
     expect(told).toHaveLength(29);
     expect(told.at(0)).toBe("A@22 direction");
     expect(told.at(-1)).toBe("A@50 direction");
@@ -314,11 +315,11 @@ describe("the recipients of an event", () => {
   });
 
   it("do not get events that they missed while paused", async () => {
-    const town = await begun({ isPaused: true });
-    await play(town, [LONG]);
-    await town.store.records.commit(alertSteps("a1"));
-    await play(town, [LONG, {}], 3);
-    expect(await summaryOf(town.store)).toEqual(["A@4 direction"]);
+    const testService = await begun({ isPaused: true });
+    await play(testService, [LONG]);
+    await testService.store.records.commit(alertSteps("a1"));
+    await play(testService, [LONG, {}], 3);
+    expect(await summaryOf(testService.store)).toEqual(["A@4 direction"]);
   });
 
   it.each<readonly [string, AlertOverrides]>([
@@ -343,10 +344,10 @@ describe("the recipients of an event", () => {
 
 describe("an event", () => {
   it("is one row and one delivery with the same body, deleted with its alert", async () => {
-    const town = await begun();
-    await play(town, [{ score: 70, direction: "LONG" }]);
-    const [event] = await toldIn(town.store);
-    const [delivery] = await queuedIn(town.store);
+    const testService = await begun();
+    await play(testService, [{ score: 70, direction: "LONG" }]);
+    const [event] = await toldIn(testService.store);
+    const [delivery] = await queuedIn(testService.store);
     expect(delivery?.key).toBe(event?.id);
     expect(delivery?.value.body).toBe(event?.body);
     expect(delivery?.value.type).toBe("signal.shift");
@@ -362,21 +363,21 @@ describe("an event", () => {
         after: { asOf: new Date(2 * DAY_MS).toISOString(), contributions: { momentum: 20 } },
       },
     });
-    await town.store.records.commit([removeGroup(alertGroup("a1"))]);
+    await testService.store.records.commit([removeGroup(alertGroup("a1"))]);
     const left = [collection("alert-sequences"), collection("deliveries"), alerts];
-    for (const each of left) expect(await readAll(town.store.records, each)).toEqual([]);
+    for (const each of left) expect(await readAll(testService.store.records, each)).toEqual([]);
   });
 
   it("has a later instant than the one before, also after a clock change or a new leader", async () => {
-    const town = await begun();
-    await play(town, [LONG, {}]);
-    town.store.clock.now -= 3_600_000;
-    await play(town, [LONG], 4);
-    const other = leaderOf(town.store, town.stage);
-    await play({ stage: town.stage, leader: other }, [{}], 5);
-    town.store.clock.now += 7_200_000;
-    await play({ stage: town.stage, leader: other }, [LONG], 6);
-    const told = await toldIn(town.store);
+    const testService = await begun();
+    await play(testService, [LONG, {}]);
+    testService.store.clock.now -= 3_600_000;
+    await play(testService, [LONG], 4);
+    const other = leaderOf(testService.store, testService.stage);
+    await play({ stage: testService.stage, leader: other }, [{}], 5);
+    testService.store.clock.now += 7_200_000;
+    await play({ stage: testService.stage, leader: other }, [LONG], 6);
+    const told = await toldIn(testService.store);
     const times = told.map(({ at }) => at - START);
     expect(times).toEqual([0, 1, 2, 3, 3_600_000]);
     const timestamps = told.map(({ payload }) => Date.parse(payload.timestamp) - START);
@@ -386,28 +387,28 @@ describe("an event", () => {
 
 describe("the state of a condition", () => {
   it("is deleted with the last alert that needs it", async () => {
-    const town = await begun();
-    await play(town, [{ score: 60 }]);
-    expect(await statesIn(town.store)).toEqual(["signal_shift:15:method A"]);
-    await town.store.records.commit([remove(alerts, "a1")]);
-    await play(town, [{ score: 62 }], 3);
-    expect(await statesIn(town.store)).toEqual([]);
-    await town.store.records.commit(alertSteps("a2"));
-    await play(town, [{ score: 66 }], 4);
-    expect(await summaryOf(town.store)).toEqual([]);
-    await play(town, [{ score: 77 }], 5);
-    expect(await summaryOf(town.store)).toEqual(["A@5 score"]);
+    const testService = await begun();
+    await play(testService, [{ score: 60 }]);
+    expect(await statesIn(testService.store)).toEqual(["signal_shift:15:method A"]);
+    await testService.store.records.commit([remove(alerts, "a1")]);
+    await play(testService, [{ score: 62 }], 3);
+    expect(await statesIn(testService.store)).toEqual([]);
+    await testService.store.records.commit(alertSteps("a2"));
+    await play(testService, [{ score: 66 }], 4);
+    expect(await summaryOf(testService.store)).toEqual([]);
+    await play(testService, [{ score: 77 }], 5);
+    expect(await summaryOf(testService.store)).toEqual(["A@5 score"]);
   });
 
   it("is deleted for instruments that no alert covers any more", async () => {
-    const town = await begun({ watched: named("A", "B") });
-    town.stage.close(2, { A: {}, B: {} });
-    await town.leader.run();
-    expect(await statesIn(town.store)).toHaveLength(2);
-    await town.store.records.commit(alertSteps("a1", { watched: named("B") }));
-    town.stage.close(3, { A: {}, B: {} });
-    await town.leader.run();
-    expect(await statesIn(town.store)).toEqual(["signal_shift:15:method B"]);
+    const testService = await begun({ watched: named("A", "B") });
+    testService.stage.close(2, { A: {}, B: {} });
+    await testService.leader.run();
+    expect(await statesIn(testService.store)).toHaveLength(2);
+    await testService.store.records.commit(alertSteps("a1", { watched: named("B") }));
+    testService.stage.close(3, { A: {}, B: {} });
+    await testService.leader.run();
+    expect(await statesIn(testService.store)).toEqual(["signal_shift:15:method B"]);
   });
 
   it("supports symbols with spaces", async () => {
@@ -443,27 +444,29 @@ describe("the state of a condition", () => {
   });
 
   it("survives a leader whose market time is a day behind", async () => {
-    const town = await begun();
-    await play(town, [LONG, {}]);
+    const testService = await begun();
+    await play(testService, [LONG, {}]);
     const behind = createScriptedMarket();
     behind.close(1, { A: {} });
     behind.close(2, { A: LONG });
-    const leader = leaderOf(town.store, behind);
+    const leader = leaderOf(testService.store, behind);
     expect(await leader.run()).toBe(0);
     await play({ stage: behind, leader }, [{}, LONG], 3);
-    expect(await summaryOf(town.store)).toEqual([2, 3, 4].map((day) => `A@${day} direction`));
+    expect(await summaryOf(testService.store)).toEqual(
+      [2, 3, 4].map((day) => `A@${day} direction`),
+    );
   });
 
   it("is deleted when the method version changes", async () => {
-    const town = await begun();
-    await play(town, [{ score: 60 }]);
+    const testService = await begun();
+    await play(testService, [{ score: 60 }]);
     const progress = collection<Record<string, unknown>>("alert-progress");
-    const [stored] = await readAll(town.store.records, progress);
+    const [stored] = await readAll(testService.store.records, progress);
     const value = { ...stored?.value, methodVersion: "0.9.0" };
-    await town.store.records.commit([put(progress, { key: stored?.key ?? "", value })]);
-    const leader = leaderOf(town.store, town.stage);
-    await play({ stage: town.stage, leader }, [{ score: 70 }, { score: 76 }], 3);
-    expect(await summaryOf(town.store)).toEqual(["A@4 score"]);
+    await testService.store.records.commit([put(progress, { key: stored?.key ?? "", value })]);
+    const leader = leaderOf(testService.store, testService.stage);
+    await play({ stage: testService.stage, leader }, [{ score: 70 }, { score: 76 }], 3);
+    expect(await summaryOf(testService.store)).toEqual(["A@4 score"]);
   });
 });
 
@@ -492,8 +495,11 @@ describe("the sequence numbers of an alert", () => {
   });
 
   it("count an instrument that is named twice once", async () => {
-    const town = await begun({ watched: named("A", "A"), kinds: ["signal_shift", "signal_shift"] });
-    await play(town, [LONG]);
-    expect(await summaryOf(town.store)).toEqual(["A@2 direction"]);
+    const testService = await begun({
+      watched: named("A", "A"),
+      kinds: ["signal_shift", "signal_shift"],
+    });
+    await play(testService, [LONG]);
+    expect(await summaryOf(testService.store)).toEqual(["A@2 direction"]);
   });
 });

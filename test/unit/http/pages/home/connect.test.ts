@@ -6,11 +6,11 @@ import { type Client, connect } from "../../../../../src/http/pages/home/connect
 import { homeMarkdown } from "../../../../../src/http/pages/home/home-routes.ts";
 import { tools } from "../../../../../tools/index.ts";
 import { getWith, postForm, postJson, type Registered } from "../../../../support/agent.ts";
-import { startTown } from "../../../../support/town.ts";
+import { startTestService } from "../../../../support/test-service.ts";
 import { sites } from "../../../wellknown/sites.ts";
 
-const town = await startTown();
-const { base } = town;
+const testService = await startTestService();
+const { base } = testService;
 const clients = connect({ baseUrl: base, anonymousScopes: anonymousCeiling });
 
 function client(name: string, of = clients): Client {
@@ -82,7 +82,7 @@ describe("the configuration of a client", () => {
 
   it("uses an API key where it says so", async () => {
     const { code, intro } = client("Other clients, with an API key");
-    const key = await town.person().createKey(["signals:read"]);
+    const key = await testService.person().createKey(["signals:read"]);
     const { url, headers } = JSON.parse(code.replace("YOUR_API_KEY", key)).mcpServers[
       "market-signal"
     ];
@@ -104,7 +104,7 @@ describe("the shell commands", () => {
   it.each(["factor:read", "darkpool:read"] as const)(
     "request what %s alone permits",
     async (scope) => {
-      const { base: baseUrl } = await startTown({ ANONYMOUS_SCOPES: scope });
+      const { base: baseUrl } = await startTestService({ ANONYMOUS_SCOPES: scope });
       const { code } = client("curl", connect({ baseUrl, anonymousScopes: [scope] }));
       const { stdout, stderr } = await sh(code);
       expect([stderr, stdout]).toEqual(["", expect.stringContaining('"name":"get_signal"')]);
@@ -114,13 +114,13 @@ describe("the shell commands", () => {
   it("use an API key that is set, and then register no agent", async () => {
     const { code, intro } = client("curl");
     const [, variable = ""] = /set (\w+) to it first/.exec(intro) ?? [];
-    const key = await town.person().createKey(["signals:read"]);
+    const key = await testService.person().createKey(["signals:read"]);
     const { stdout } = await sh(code.replace("/oauth/register", "/nowhere"), { [variable]: key });
     expect(stdout).toContain('"symbol"');
   });
 
   it("require an API key where unclaimed agents have no scopes, and say so", async () => {
-    const closed = await startTown({ ANONYMOUS_SCOPES: " " });
+    const closed = await startTestService({ ANONYMOUS_SCOPES: " " });
     const { code, intro } = client("curl", connect({ baseUrl: closed.base, anonymousScopes: [] }));
     await expect(sh(code)).rejects.toMatchObject({ stderr: expect.stringContaining("401") });
     const [, variable = ""] = /Set (\w+) to an API key first/.exec(intro) ?? [];
@@ -182,7 +182,7 @@ describe("the home page in Markdown", () => {
     const prose = markdown.replace(/^```.*?^```$/gms, "");
     const links = Array.from(prose.matchAll(/https?:\/\/[^\s)`"]+/g), ([link]) => link);
     const addresses = [...new Set(links.map((link) => link.replace(/[.,]$/, "")))];
-    const key = await town.person().createKey([...allScopes]);
+    const key = await testService.person().createKey([...allScopes]);
     const statuses = await Promise.all(
       addresses.map(async (address) => [address, (await getWith(key, address)).status] as const),
     );

@@ -3,8 +3,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createPerson, type Person } from "./person.ts";
 import { startProcess, temporaryFolder } from "./process.ts";
-import { LOOSE_LIMITS } from "./service.ts";
-import { codesIn } from "./town.ts";
+import { codesIn, LOOSE_LIMITS } from "./test-service.ts";
 
 const run = promisify(execFile);
 
@@ -17,7 +16,7 @@ interface Shown {
 }
 
 /** Starts the service as a process of its own, for people whose mail the operator reads to them. */
-export async function startTownProcess(env: Readonly<Record<string, string>> = {}) {
+export async function startTestServiceProcess(env: Readonly<Record<string, string>> = {}) {
   const DATA_DIR = temporaryFolder();
   const { baseUrl } = await startProcess({ DATA_DIR, RATE_LIMITS: LOOSE_LIMITS, ...env });
 
