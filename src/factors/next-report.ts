@@ -1,0 +1,196 @@
+import { countKnown } from "../market/point-in-time.ts";
+import type { Fundamental, Known, RecordList } from "../market/records.ts";
+import { FILING_RULES } from "./filings.ts";
+import { MAX_FIGURE_AGE_DAYS } from "./yields.ts";
+
+/**
+ * When a company will file its next quarterly report, told from its own past filings alone. It is
+ * the filing that is predicted; the announcement of the results comes on that day or a few sessions
+ * before it.
+ */
+export const REPORT_RULES = {
+  /** Days from the end of a fiscal quarter to that of the next. */
+  quarterDays: 91,
+  /** 52 weeks: companies keep the day of the week. */
+  yearDays: 364,
+  /** Quarter ends at most this many days from where they are expected are those that are meant. */
+  matchDays: 20,
+  /** A filing about a quarter that ended less than this many days after the one before amends it. */
+  minQuarterDays: 45,
+  /** Years whose filings of the quarter give the median lag, and the fewest of them that do. */
+  lagYears: 3,
+  minLags: 2,
+} as const;
+
+/** The first filing of a quarter's figures. */
+export interface QuarterlyFiling extends Known {
+  /** End of the fiscal quarter, Unix milliseconds. */
+  readonly periodEnd: number;
+}
+
+/**
+ * What an expected filing is told from. `year_before`: the filing of the same quarter a year before,
+ * plus 364 days. `median_lag`: the end of the quarter, plus the median lag of that quarter's filings
+ * in three years; used where the filing of the year before is missing.
+ */
+export const REPORT_BASES = ["year_before", "median_lag"] as const;
+export type ReportBasis = (typeof REPORT_BASES)[number];
+
+/** The days between which 95 % of the filings before came, counted from the expected one. */
+export type DaysAround = readonly [low: number, high: number];
+
+/** The windows of one basis each, or of both. */
+export interface ReportWindow {
+  /** Unix milliseconds: fitted on filings known before it; holds for what is told from later ones. */
+  readonly from: number;
+  readonly days: Readonly<Partial<Record<ReportBasis, DaysAround>>>;
+}
+
+/** A filing that is expected. Instants are those at which it becomes known, Unix milliseconds. */
+export interface ExpectedReport {
+  readonly expected: number;
+  readonly earliest: number;
+  readonly latest: number;
+  readonly basis: ReportBasis;
+  /** End of the quarter that it is about, Unix milliseconds, to within some days. */
+  readonly periodEnd: number;
+}
+
+/** Why no filing is expected: there is none so far, there are too few, or they have ceased. */
+export type NoReportReason = "no_filings" | "too_few" | "ceased";
+
+/** What is known of a company's next quarterly report at an instant. */
+export type NextReport =
+  | { readonly is: "expected" | "late"; readonly report: ExpectedReport }
+  | { readonly is: "unknown"; readonly reason: NoReportReason };
+
+/** The filings found in a list of figures, and how many figures it had then. */
+const found = new WeakMap<
+  RecordList<Fundamental>,
+  { readonly figures: number; readonly filings: readonly QuarterlyFiling[] }
+>();
+
+/**
+ * The quarterly filings among the figures of a company, in the order in which they became known.
+ * Each is told from the figures known by then, so filings known at an instant stay the same whatever
+ * comes after it. A list that only grows is read once per length.
+ *
+ * @param fundamentals Ascending by `availableAt`.
+ * @param dayMs Length of a market day in milliseconds.
+ */
+export function quarterlyFilings(
+  fundamentals: RecordList<Fundamental>,
+  dayMs: number,
+): readonly QuarterlyFiling[] {
+  const before = found.get(fundamentals);
+  if (before?.figures === fundamentals.length) return before.filings;
+  const filings = findFilings(fundamentals, dayMs);
+  found.set(fundamentals, { figures: fundamentals.length, filings });
+  return filings;
+}
+
+function findFilings(
+  fundamentals: RecordList<Fundamental>,
+  dayMs: number,
+): readonly QuarterlyFiling[] {
+  const filings: QuarterlyFiling[] = [];
+  for (const { metric, periodEnd, availableAt } of fundamentals) {
+    const lagDays = (availableAt - periodEnd) / dayMs;
+    // Shares are counted on the cover, weeks after the quarter.
+    if (metric === "shares" || lagDays < 1 || lagDays > FILING_RULES.maxLagDays) continue;
+    // A filing repeats earlier quarters; it is about the newest.
+    const newest = filings.at(-1);
+    if (newest?.availableAt === availableAt && newest.periodEnd < periodEnd) filings.pop();
+    const before = filings.at(-1)?.periodEnd ?? Number.NEGATIVE_INFINITY;
+    const isNext = periodEnd >= before + REPORT_RULES.minQuarterDays * dayMs;
+    if (isNext) filings.push({ periodEnd, availableAt });
+  }
+  return filings;
+}
+
+/**
+ * The filing that is to follow the newest of some filings.
+ *
+ * @param filings As `quarterlyFilings` gives them.
+ * @returns `undefined` where they are too few.
+ */
+export function expectReport(
+  filings: readonly QuarterlyFiling[],
+  windows: readonly ReportWindow[],
+  dayMs: number,
+): ExpectedReport | undefined {
+  const newest = filings.at(-1);
+  if (newest === undefined) return undefined;
+  const periodEnd = newest.periodEnd + REPORT_RULES.quarterDays * dayMs;
+  const told = expectedFiling(filings, periodEnd, dayMs);
+  const days = told && daysAround(windows, newest.availableAt)?.[told.basis];
+  if (told === undefined || days === undefined) return undefined;
+  const [earliest, latest] = days.map((count) => told.expected + count * dayMs) as [number, number];
+  return { ...told, earliest, latest, periodEnd };
+}
+
+/** When the filing about a quarter is expected, by the better of the two bases. */
+export function expectedFiling(
+  filings: readonly QuarterlyFiling[],
+  periodEnd: number,
+  dayMs: number,
+): { readonly expected: number; readonly basis: ReportBasis } | undefined {
+  const yearMs = REPORT_RULES.yearDays * dayMs;
+  const yearBefore = filingOf(filings, periodEnd - yearMs, dayMs);
+  if (yearBefore !== undefined) {
+    return { expected: yearBefore.availableAt + yearMs, basis: "year_before" };
+  }
+  const lag = medianLag(filings, periodEnd, dayMs);
+  return lag === undefined ? undefined : { expected: periodEnd + lag, basis: "median_lag" };
+}
+
+/** Median lag of a quarter's filings in the years before, milliseconds; of two the shorter. */
+export function medianLag(
+  filings: readonly QuarterlyFiling[],
+  periodEnd: number,
+  dayMs: number,
+): number | undefined {
+  const lags = Array.from({ length: REPORT_RULES.lagYears }, (_, index) =>
+    filingOf(filings, periodEnd - (index + 1) * REPORT_RULES.yearDays * dayMs, dayMs),
+  ).flatMap((filing) => (filing === undefined ? [] : [filing.availableAt - filing.periodEnd]));
+  if (lags.length < REPORT_RULES.minLags) return undefined;
+  return lags.sort((a, b) => a - b)[Math.floor((lags.length - 1) / 2)];
+}
+
+/** The filing of the quarter that ended about an instant. */
+const filingOf = (filings: readonly QuarterlyFiling[], periodEnd: number, dayMs: number) =>
+  filings.findLast(
+    (filing) => Math.abs(filing.periodEnd - periodEnd) <= REPORT_RULES.matchDays * dayMs,
+  );
+
+/** The window that holds for what is told from a filing known at an instant. */
+export const daysAround = (windows: readonly ReportWindow[], toldAt: number) =>
+  windows.findLast(({ from }) => from <= toldAt)?.days;
+
+/** Whole days by which an instant lies after another one, to the nearest: clocks change in summer. */
+export const daysAfter = (at: number, other: number, dayMs: number): number =>
+  Math.round((at - other) / dayMs);
+
+/**
+ * What is known of the next report of a company at an instant, from the filings known by then. Once a
+ * filing is there, it is the one after it.
+ *
+ * @param filings As `quarterlyFilings` gives them; later ones are ignored.
+ * @param at Unix milliseconds.
+ */
+export function nextReport(
+  filings: readonly QuarterlyFiling[],
+  at: number,
+  windows: readonly ReportWindow[],
+  dayMs: number,
+): NextReport {
+  const known = filings.slice(0, countKnown(filings, at));
+  const newest = known.at(-1);
+  if (newest === undefined) return { is: "unknown", reason: "no_filings" };
+  if (at - newest.availableAt > MAX_FIGURE_AGE_DAYS.filing * dayMs) {
+    return { is: "unknown", reason: "ceased" };
+  }
+  const report = expectReport(known, windows, dayMs);
+  if (report === undefined) return { is: "unknown", reason: "too_few" };
+  return { is: daysAfter(at, report.latest, dayMs) > 0 ? "late" : "expected", report };
+}

@@ -1,0 +1,153 @@
+import {
+  type DaysAround,
+  daysAfter,
+  daysAround,
+  expectedFiling,
+  medianLag,
+  type QuarterlyFiling,
+  quarterlyFilings,
+  REPORT_RULES,
+  type ReportBasis,
+  type ReportWindow,
+} from "../../factors/next-report.ts";
+import type { InstrumentRecords } from "../../market/records.ts";
+
+/** Share of the filings that a window is to hold. */
+export const WINDOW_SHARE = 0.95;
+
+/** The fewest errors that a window is fitted on. */
+const MIN_ERRORS = 100;
+
+/** What was expected when a filing became known, and the filing that followed it. */
+export interface ReportOutcome {
+  readonly symbol: string;
+  /** When the filing before became known, and what was expected from then on; Unix milliseconds. */
+  readonly toldAt: number;
+  readonly basis: ReportBasis;
+  /** When the next filing became known, Unix milliseconds. */
+  readonly filedAt: number;
+  /** Days by which it came after the expected day; `null` if it is about a later quarter, so that the
+   *  expected one is missing. */
+  readonly errorDays: number | null;
+  /** The same had it been told from the median lag; `null` where there are too few lags. */
+  readonly lagErrorDays: number | null;
+}
+
+/** Every expected filing of some companies, with what came of it. */
+export const reportOutcomes = (
+  records: readonly InstrumentRecords[],
+  dayMs: number,
+): readonly ReportOutcome[] =>
+  records.flatMap(({ instrument, fundamentals }) =>
+    outcomesOf(instrument.symbol, quarterlyFilings(fundamentals ?? [], dayMs), dayMs),
+  );
+
+function outcomesOf(
+  symbol: string,
+  filings: readonly QuarterlyFiling[],
+  dayMs: number,
+): readonly ReportOutcome[] {
+  return filings.slice(1).flatMap((next, index): ReportOutcome[] => {
+    const newest = filings[index] as QuarterlyFiling;
+    const known = filings.slice(0, index + 1);
+    const periodEnd = newest.periodEnd + REPORT_RULES.quarterDays * dayMs;
+    const told = expectedFiling(known, periodEnd, dayMs);
+    if (told === undefined) return [];
+    const isExpected = Math.abs(next.periodEnd - periodEnd) <= REPORT_RULES.matchDays * dayMs;
+    const errorFrom = (expected: number) =>
+      isExpected ? daysAfter(next.availableAt, expected, dayMs) : null;
+    const lag = medianLag(known, periodEnd, dayMs);
+    return [
+      {
+        symbol,
+        toldAt: newest.availableAt,
+        basis: told.basis,
+        filedAt: next.availableAt,
+        errorDays: errorFrom(told.expected),
+        lagErrorDays: lag === undefined ? null : errorFrom(periodEnd + lag),
+      },
+    ];
+  });
+}
+
+/**
+ * The window of each year, fitted on the filings known before it: the shortest whole days of which at
+ * most 2.5 % of the errors lie below and 2.5 % above. A basis with too few errors before has none.
+ */
+export const fitReportWindows = (
+  outcomes: readonly ReportOutcome[],
+  years: readonly number[],
+): readonly ReportWindow[] =>
+  years.flatMap((year) => {
+    const from = Date.UTC(year, 0);
+    const before = outcomes.filter(({ filedAt }) => filedAt < from);
+    const fromYear = before.filter(({ basis }) => basis === "year_before");
+    const yearBefore = daysHolding(fromYear.map(({ errorDays }) => errorDays));
+    const lag = daysHolding(before.map(({ lagErrorDays }) => lagErrorDays));
+    const days = {
+      ...(yearBefore && { year_before: yearBefore }),
+      ...(lag && { median_lag: lag }),
+    };
+    return Object.keys(days).length === 0 ? [] : [{ from, days }];
+  });
+
+function daysHolding(errors: readonly (number | null)[]): DaysAround | undefined {
+  const sorted = Float64Array.from(errors.filter((error) => error !== null)).sort();
+  if (sorted.length < MIN_ERRORS) return undefined;
+  const outside = Math.floor((sorted.length * (1 - WINDOW_SHARE)) / 2);
+  return [sorted[outside] as number, sorted[sorted.length - 1 - outside] as number];
+}
+
+/** How well filings were predicted over some time. */
+export interface ReportAccuracy {
+  /** Filings that were expected, and that came. */
+  readonly filings: number;
+  /** Filings that were expected, and of whose quarter none came before the next quarter's. */
+  readonly missing: number;
+  /** Of the absolute errors, in days. */
+  readonly medianError: number;
+  readonly meanError: number;
+  /** Shares of the filings within so many days. */
+  readonly within3: number;
+  readonly within7: number;
+  /** Share of the filings inside the window that was told, and of all that were expected. */
+  readonly inside: number;
+  readonly insideOfExpected: number;
+  /** Mean days of a window, both ends included. */
+  readonly windowDays: number;
+}
+
+/**
+ * Grades what was told against what came.
+ *
+ * @param outcomes Those of which no window was told are left out.
+ */
+export function gradeReports(
+  outcomes: readonly ReportOutcome[],
+  windows: readonly ReportWindow[],
+): ReportAccuracy {
+  const told = outcomes.flatMap(({ toldAt, basis, errorDays }) => {
+    const days = daysAround(windows, toldAt)?.[basis];
+    return days === undefined ? [] : [{ errorDays, days }];
+  });
+  const came = told.flatMap(({ errorDays, days }) =>
+    errorDays === null ? [] : [{ errorDays, days }],
+  );
+  const errors = Float64Array.from(came, ({ errorDays }) => Math.abs(errorDays)).sort();
+  const within = (days: number) => errors.filter((error) => error <= days).length / errors.length;
+  const inside = came.filter(
+    ({ errorDays, days: [low, high] }) => errorDays >= low && errorDays <= high,
+  ).length;
+  const width = came.reduce((sum, { days: [low, high] }) => sum + high - low + 1, 0);
+  return {
+    filings: came.length,
+    missing: told.length - came.length,
+    medianError: errors[Math.floor(errors.length / 2)] ?? Number.NaN,
+    meanError: errors.reduce((sum, error) => sum + error, 0) / errors.length,
+    within3: within(3),
+    within7: within(7),
+    inside: inside / came.length,
+    insideOfExpected: inside / told.length,
+    windowDays: width / came.length,
+  };
+}
