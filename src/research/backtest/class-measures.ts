@@ -1,5 +1,6 @@
 import { normalCdf } from "../../factors/statistics.ts";
 import type { AssetClass } from "../../market/instrument.ts";
+import type { InstrumentRecords } from "../../market/records.ts";
 import { bootstrapInterval, type Interval } from "./bootstrap.ts";
 import { type Calibration, calibrate, skillOf } from "./calibration.ts";
 import { type Coverage, coverageOf, type DatedValue } from "./coverage.ts";
@@ -11,6 +12,8 @@ import type { Panel } from "./panel.ts";
 import { type Calibrated, type WalkForward, walkForward } from "./probabilities.ts";
 import { forecastHorizon, HORIZONS, headlineHorizon, type Question, stepOf } from "./question.ts";
 import type { ReturnGrid } from "./return-grid.ts";
+import { gradeRisk } from "./risk/grade.ts";
+import type { RiskMeasures } from "./risk/measures.ts";
 import { overlapDates, type SeriesSummary, summariseSeries } from "./series-summary.ts";
 import type { SignalCount } from "./signal-count.ts";
 import { byRegime, byYear, type Slice } from "./slices.ts";
@@ -57,6 +60,8 @@ export interface ClassMeasures {
   readonly probabilities: ProbabilityMeasures | null;
   /** Shares of the scores from 0 up to 10 points, from 10 up to 20, ... from 90 to 100. */
   readonly scoreShares: readonly number[];
+  /** By horizon; of the composite alone, since risk belongs to no factor. */
+  readonly risk: readonly RiskMeasures[];
   /** Of the published signal of the graded instruments, whatever the subject. */
   readonly signals: SignalCount;
   /** Only for social: what messages say against the return of the same session. */
@@ -69,6 +74,7 @@ export interface ClassMeasures {
 export interface ReplayedClass {
   readonly question: Question;
   readonly grid: ReturnGrid;
+  readonly records: readonly InstrumentRecords[];
   readonly panel: Panel;
   /** Rows of the grid that are graded. */
   readonly graded: ReadonlySet<number>;
@@ -79,7 +85,7 @@ export interface ReplayedClass {
 
 /** Measures one asset class. */
 export function measureClass(replayed: ReplayedClass): ClassMeasures {
-  const { question, grid, panel, graded, leftOut, sameDay, nextOpen } = replayed;
+  const { question, grid, records, panel, graded, leftOut, sameDay, nextOpen } = replayed;
   const { assetClass } = grid;
   const headline = headlineHorizon(question.subject, assetClass);
   return {
@@ -92,6 +98,13 @@ export function measureClass(replayed: ReplayedClass): ClassMeasures {
     horizons: HORIZONS.map((horizon) => measureHorizon(replayed, horizon)),
     probabilities: isThroughTime(replayed) ? null : measureProbabilities(replayed),
     scoreShares: scoreShares(panel),
+    risk:
+      question.subject === "composite"
+        ? gradeRisk(
+            { grid, records, graded, places: panel.dates.map(({ place }) => place) },
+            question,
+          )
+        : [],
     signals: panel.signals,
     sameDay,
     nextOpen,

@@ -82,6 +82,7 @@ export function runBacktest({
     return measureClass({
       ...one,
       question,
+      records,
       panel: (collectors[index] as Collector).panel(),
       ...extras({ ...one, records }, { question, dayMs: market.dayMs }),
     });

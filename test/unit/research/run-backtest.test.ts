@@ -205,6 +205,19 @@ describe("a backtest", () => {
     const shares = Object.values(composite.stock?.signals.shares ?? {});
     expect(shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
   });
+
+  it("grades risk with the composite alone", () => {
+    const composite = run(skilled, { subject: "composite" }).stock;
+    expect(composite?.risk.map(({ horizon }) => horizon)).toEqual([5, 21]);
+    for (const { evidence, years, fitted } of composite?.risk ?? []) {
+      // This market ends before the quantiles of the method do.
+      expect(evidence).toMatchObject({ verdict: "insufficient_data", forecasts: 0 });
+      expect(evidence.qlike.before?.forecast).toBeGreaterThan(0);
+      expect(years).toEqual([]);
+      expect(fitted?.length).toBe(101);
+    }
+    expect(found.stock?.risk).toEqual([]);
+  });
 });
 
 describe("the report", () => {
@@ -257,6 +270,14 @@ describe("the report", () => {
   it("escapes text from users and data", () => {
     const hostile = { ...found, question: { ...found.question, symbols: ["<script>x</script>"] } };
     expect(reportPage(hostile)).not.toContain("<script>");
+  });
+
+  it("shows how good the risk forecasts were", () => {
+    const composite = reportPage(run(skilled, { subject: "composite" }));
+    expect(composite).toContain("QLIKE of the volatility forecast and its rivals");
+    expect(composite).toContain("Shares within the ranges over 21 sessions");
+    expect(composite).not.toMatch(/NaN|Infinity|undefined|\[object/);
+    expect(page).not.toContain("Shares within the ranges");
   });
 
   it("has room for a class that could not be measured", () => {

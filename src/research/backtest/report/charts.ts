@@ -1,4 +1,5 @@
 import type { Html } from "../../../http/pages/html.ts";
+import type { Calibration } from "../calibration.ts";
 import { wealth } from "../drawdown.ts";
 import type { ClassResult, HorizonResult } from "../judgement.ts";
 import type { Slice } from "../slices.ts";
@@ -145,9 +146,12 @@ export function coverageChart({ comparison, coverage }: ClassResult): Html | und
 }
 
 /** How often what was given a probability happened. */
-export function reliabilityChart({ probabilities }: ClassResult): Html | undefined {
-  if (probabilities === null) return undefined;
-  const points = probabilities.bins.map(({ meanProbability, frequency }) => [
+export function reliabilityChart(
+  title: string,
+  calibration: Pick<Calibration, "bins"> | null,
+): Html | undefined {
+  if (calibration === null) return undefined;
+  const points = calibration.bins.map(({ meanProbability, frequency }) => [
     meanProbability,
     frequency,
   ]);
@@ -155,7 +159,7 @@ export function reliabilityChart({ probabilities }: ClassResult): Html | undefin
   const axis = { ...valueAxis((value) => percent(value, 0)), min, max, interval };
   return chart(
     {
-      title: "Probabilities and what came of them",
+      title,
       caption:
         "Each point is a tenth of the forecasts: across what was said, upwards how often it happened. On the line is right.",
     },

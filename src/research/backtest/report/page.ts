@@ -13,6 +13,7 @@ import {
 } from "./charts.ts";
 import { coefficientChart } from "./coefficient-chart.ts";
 import { change, coefficient, NONE, percent, range, tValue, whole } from "./figures.ts";
+import { RISK_RULE, riskSection } from "./risk.ts";
 import { STYLE } from "./style.ts";
 import { bookTable, coefficientTable, hitTable, sliceTable } from "./tables.ts";
 import {
@@ -84,6 +85,7 @@ ${main && keyFigures(main)}
 ${result.sameDay && sameDayNote(result.sameDay)}
 ${result.nextOpen && nextOpenNote(result.nextOpen)}
 ${isMeasured && main && measured(result, main)}
+${riskSection(result)}
 </section>`;
 }
 
@@ -111,7 +113,7 @@ ${decileChart(main)}
 ${wealthChart(main)}
 ${yearChart(main)}
 ${sliceChart("By how turbulent the market was", `Mean coefficient ${over}, in thirds of the dates by the volatility of the 63 sessions before.`, main.regimes)}
-${reliabilityChart(result)}
+${reliabilityChart("Probabilities and what came of them", result.probabilities)}
 ${coverageChart(result)}
 </div>
 ${coefficientTable(result)}
@@ -142,6 +144,8 @@ const methodSection = (result: BacktestResult): Html => html`<section id="method
 <h3>The verdict</h3>
 <ul>${VERDICT_RULE.map((rule) => html`<li>${rule}</li>`)}</ul>
 <p>t is the smaller of the plain one and that of Newey and West, whose lag is the number of dates that one horizon spans. Intervals come from a block bootstrap with blocks of about that length and seed ${result.question.seed}.</p>
+<h3>Risk</h3>
+<p>${RISK_RULE}</p>
 <h3>What is not shown</h3>
 <ul>${caveats(result).map((caveat) => html`<li>${caveat}</li>`)}</ul>
 </section>`;

@@ -2,6 +2,7 @@ import type { ClassResult } from "../judgement.ts";
 import type { BacktestResult } from "../run-backtest.ts";
 import type { SeriesSummary } from "../series-summary.ts";
 import { change, coefficient, NONE, percent, range, tValue, whole } from "./figures.ts";
+import { riskLines } from "./risk.ts";
 import {
   CLASS_WORDS,
   coverageSentence,
@@ -56,6 +57,7 @@ function classText(result: ClassResult, paint: Paint): string {
     ...extraLine("Same day", sameDay),
     ...extraLine("Short ratio and the session after its publication, open to close", nextOpen),
     ...(isMeasured ? ["", ...horizonLines(result, paint), ""] : []),
+    ...riskLines(result),
     `  Published signal: LONG ${percent(signals.shares.LONG, 0)}, WAIT ${percent(signals.shares.WAIT, 0)}, SHORT ${percent(signals.shares.SHORT, 0)}; ` +
       `${signals.changesPerYear.toFixed(1)} changes a year, ${percent(signals.flipBackShare)} taken back.`,
   ].join("\n");

@@ -13,7 +13,7 @@ interface Table {
 }
 
 /** Writes a table that scrolls by itself where the page is narrow. */
-function table({ caption, columns, rows }: Table): Html {
+export function table({ caption, columns, rows }: Table): Html {
   return html`<div class="table" role="region" tabindex="0" aria-label="${caption}"><table>
 <caption>${caption}</caption>
 <thead><tr>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>

@@ -1,0 +1,104 @@
+import { type Html, html } from "../../../http/pages/html.ts";
+import { FITTED_BEFORE } from "../../../risk/measured-table.ts";
+import {
+  type QlikeFigures,
+  RANGES,
+  type RiskEvidence,
+  type RiskVerdict,
+} from "../../../risk/table.ts";
+import type { ClassResult } from "../judgement.ts";
+import type { CoverageSlice, RiskMeasures } from "../risk/measures.ts";
+import { reliabilityChart } from "./charts.ts";
+import { change, NONE, percent, tValue, whole } from "./figures.ts";
+import { table } from "./tables.ts";
+import { sessions } from "./words.ts";
+
+const VERDICT_WORDS: Readonly<Record<RiskVerdict, string>> = {
+  supported: "Supported",
+  baseline: "Baseline",
+  not_supported: "Not supported",
+  insufficient_data: "Not enough data",
+};
+
+/** How the verdict on a risk forecast is reached. */
+export const RISK_RULE = `Volatility is forecast from the last 252 sessions, and graded by QLIKE, y/f - ln(y/f) - 1, of the squared returns that followed; smaller is better. Ranges come from quantiles of outcomes before ${FITTED_BEFORE}, start at the last known close, and are graded on what followed later. Supported: QLIKE is below that of the exponentially weighted mean (.94) with t under -2 on both sides of that date, and every range held within 3 points. Baseline: the forecast is that mean itself, and the ranges held as well. The chance of a fall is published only while its skill is above zero with its interval.`;
+
+/** How good the risk forecasts of a class were; `undefined` where none was graded. */
+export function riskSection({ risk }: ClassResult): Html | undefined {
+  if (risk.length === 0) return undefined;
+  return html`<h3>Risk</h3>
+${risk.map(sentence).map((text) => html`<p>${text}</p>`)}
+${volatilityTable(risk)}
+${risk.map(({ horizon, thirds, years, evidence }) =>
+  coverageTable(`Shares within the ranges over ${sessions(horizon)}`, [
+    { label: "All", forecasts: evidence.forecasts, coverage: evidence.coverage },
+    ...thirds,
+    ...years,
+  ]),
+)}
+<div class="charts">
+${risk.map(({ horizon, fallPercent, fall }) =>
+  reliabilityChart(
+    `Chance of a fall over ${fallPercent} % in ${sessions(horizon)}, and what came of it`,
+    fall,
+  ),
+)}
+</div>`;
+}
+
+/** The same in a line for each horizon. */
+export const riskLines = ({ risk }: ClassResult): readonly string[] =>
+  risk.map((measures) => `  Risk: ${sentence(measures)}`);
+
+function sentence({ horizon, fallPercent, evidence }: RiskMeasures): string {
+  const { verdict, forecasts, qlike, coverage, fallSkill } = evidence;
+  const held = RANGES.map(
+    (share, index) => `${percent(share, 0)} range ${percent(coverage[index])}`,
+  ).join(", ");
+  const skill = fallSkill
+    ? ` Chance of a fall over ${fallPercent}\u00a0%: skill ${change(fallSkill.value)}, 95 % interval ${change(fallSkill.low)} to ${change(fallSkill.high)}.`
+    : "";
+  return (
+    `${sessions(horizon)}: ${VERDICT_WORDS[verdict]}. ` +
+    `QLIKE before ${FITTED_BEFORE} ${qlikeWords(qlike.before)}, after ${qlikeWords(qlike.after)}. ` +
+    (forecasts === 0 ? "" : `Held after it: ${held}, of ${whole(forecasts)} forecasts.${skill}`)
+  ).trim();
+}
+
+const qlikeWords = (figures: QlikeFigures | null): string =>
+  figures === null
+    ? NONE
+    : `${loss(figures.forecast)} (weighted mean ${loss(figures.ewma)}, t ${tValue(figures.t)})`;
+
+const loss = (value: number): string => value.toFixed(3);
+
+const volatilityTable = (risk: readonly RiskMeasures[]): Html =>
+  table({
+    caption: `QLIKE of the volatility forecast and its rivals, before and from ${FITTED_BEFORE}`,
+    columns: ["Sessions", "Forecast", "Weighted mean", "Random walk", "t", "Verdict"],
+    rows: risk.flatMap(({ horizon, evidence }) =>
+      [evidence.qlike.before, evidence.qlike.after].map((figures, side) => [
+        `${horizon}, ${side === 0 ? "before" : "after"}`,
+        ...cellsOf(figures),
+        verdictCell(evidence),
+      ]),
+    ),
+  });
+
+const cellsOf = (figures: QlikeFigures | null): readonly string[] =>
+  figures === null
+    ? [NONE, NONE, NONE, NONE]
+    : [loss(figures.forecast), loss(figures.ewma), loss(figures.randomWalk), tValue(figures.t)];
+
+const verdictCell = ({ verdict }: RiskEvidence): string => VERDICT_WORDS[verdict];
+
+const coverageTable = (caption: string, slices: readonly CoverageSlice[]): Html =>
+  table({
+    caption,
+    columns: ["Part", ...RANGES.map((share) => percent(share, 0)), "Forecasts"],
+    rows: slices.map(({ label, coverage, forecasts }) => [
+      label,
+      ...coverage.map((share) => (forecasts === 0 ? NONE : percent(share))),
+      whole(forecasts),
+    ]),
+  });

@@ -1,0 +1,20 @@
+import { FITTED_BEFORE, RISK_TABLE } from "../../../risk/measured-table.ts";
+import { type Question, stepOf } from "../question.ts";
+import { measureRisk, type RiskMeasures } from "./measures.ts";
+import { observeRisk, type RiskGrid } from "./observations.ts";
+
+/** Grades what the service forecasts of a class, with the method's table; nothing without outcomes. */
+export function gradeRisk(
+  risk: RiskGrid,
+  { pace, seed }: Pick<Question, "pace" | "seed">,
+): readonly RiskMeasures[] {
+  const { assetClass } = risk.grid;
+  return RISK_TABLE.classes[assetClass].flatMap(({ horizon, model, fallPercent, quantiles }) => {
+    const observations = observeRisk(risk, horizon);
+    if (observations.length === 0) return [];
+    const overlap = { horizon, step: stepOf(pace, assetClass) };
+    const fittedBefore = FITTED_BEFORE;
+    const question = { horizon, model, fallPercent, quantiles, fittedBefore, overlap, seed };
+    return [measureRisk(observations, question)];
+  });
+}
