@@ -112,9 +112,13 @@ function sourcesOf(market: Origin["market"], symbols: readonly string[]): Source
 }
 
 /** The members that every answer about one instrument has. */
-export const common = (origin: Origin, { instrument, at, status }: PastSnapshot) => ({
+export const common = (
+  origin: Origin,
+  { instrument, at, status, methodVersion = METHOD_VERSION }: PastSnapshot,
+) => ({
   ...identityOf(instrument),
   ...provenance(origin, at, [instrument.symbol]),
+  methodVersion,
   status,
 });
 
@@ -122,7 +126,9 @@ export const common = (origin: Origin, { instrument, at, status }: PastSnapshot)
 export const snapshotId = ({
   instrument,
   at,
+  methodVersion = METHOD_VERSION,
 }: {
   readonly instrument: Instrument;
   readonly at: number;
-}): string => `${instrument.symbol}/${isoInstant(at)}/${METHOD_VERSION}`;
+  readonly methodVersion?: string;
+}): string => `${instrument.symbol}/${isoInstant(at)}/${methodVersion}`;

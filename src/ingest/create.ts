@@ -8,6 +8,7 @@ import { METHOD_VERSION } from "../score/snapshot.ts";
 import { createSnapshotArchive, type MemoryArchive } from "../score/snapshot-archive.ts";
 import type { MarketClock } from "../sources/market-clock.ts";
 import { type OpenedMarket, openMarket } from "../sources/open-market.ts";
+import { serveRecorded } from "../store/session-archive.ts";
 import type { KeptSignalsFile } from "./kept-signals.ts";
 import type { Live, LiveOptions } from "./live.ts";
 import { type Analyser, openSentimentReader, type SentimentReader } from "./sentiment-model.ts";
@@ -103,6 +104,10 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
   });
   refresh.run();
   void kept?.write();
+  if (market.mode !== "sandbox") {
+    const to = refresh.knownUntil;
+    await serveRecorded(options.store.archive, snapshots, { from: market.servedFrom(to), to });
+  }
   return {
     market,
     analyser,

@@ -1,10 +1,11 @@
 import { memoByVersion } from "../lib/memo.ts";
+import { createLazyList } from "../market/lazy-list.ts";
 import type { RecordList } from "../market/records.ts";
 import { type ClosedSnapshots, createClosedSnapshots } from "./closed-snapshots.ts";
 import type { PeerTables } from "./peers.ts";
 import type { SnapshotArchive } from "./scoring-engine.ts";
 import type { SignalRecord } from "./signal-records.ts";
-import type { Snapshot } from "./snapshot.ts";
+import type { PastSnapshot, Snapshot } from "./snapshot.ts";
 
 /** The snapshots in memory, readable by instrument and time. */
 export interface MemoryArchive extends SnapshotArchive {
@@ -18,12 +19,14 @@ export interface MemoryArchive extends SnapshotArchive {
    *  long as the edition is the same. */
   allNewest(): readonly Snapshot[];
   /** The last snapshot at or before an instant, with factors only while they are kept. */
-  lastAt(symbol: string, at: number): Snapshot | SignalRecord | undefined;
+  lastAt(symbol: string, at: number): PastSnapshot | undefined;
   /** Final snapshots of the sessions that closed in [from, to], oldest first. */
-  history(symbol: string, from: number, to: number): RecordList<SignalRecord>;
+  history(symbol: string, from: number, to: number): RecordList<PastSnapshot>;
   /** Final snapshots of the sessions that closed after an instant, oldest first, at a cost that
    *  depends only on how many there are. */
   closedAfter(symbol: string, at: number): readonly (Snapshot | SignalRecord)[];
+  /** From now on a recorded session is told as it was recorded, whatever a later walk makes of it. */
+  addRecorded(snapshot: PastSnapshot): void;
   /** Every table that a kept snapshot was made with, newest first. */
   tables(): readonly PeerTables[];
 }
@@ -59,6 +62,14 @@ export function createSnapshotArchive(): MemoryArchive {
   };
   const perEdition = <T>(make: () => T) => memoByVersion(() => edition, make);
   const entryOf = (symbol: string) => shown.instruments.get(symbol);
+  const recorded = new Map<string, Map<number, PastSnapshot>>();
+  const asRecorded = (one: PastSnapshot): PastSnapshot =>
+    recorded.get(one.instrument.symbol)?.get(one.at) ?? one;
+  const newest = (symbol: string): Snapshot | undefined => {
+    const found = entryOf(symbol)?.newest;
+    const said = found && asRecorded(found);
+    return said !== undefined && isWhole(said) ? said : found;
+  };
   return {
     clear() {
       written = emptyIndex();
@@ -77,22 +88,37 @@ export function createSnapshotArchive(): MemoryArchive {
     },
     edition: () => edition,
     latestAt: () => shown.latestAt,
-    newest: (symbol) => entryOf(symbol)?.newest,
-    allNewest: perEdition(() => sorted(shown.instruments.values())),
+    addRecorded(snapshot) {
+      const { symbol } = snapshot.instrument;
+      const known = recorded.get(symbol) ?? new Map<number, PastSnapshot>();
+      recorded.set(symbol, known.set(snapshot.at, snapshot));
+      edition++;
+    },
+    newest,
+    allNewest: perEdition(() =>
+      [...shown.instruments.keys()].sort().flatMap((symbol) => newest(symbol) ?? []),
+    ),
     lastAt(symbol, at) {
       const { newest, closed } = entryOf(symbol) ?? {};
-      return newest && newest.at <= at ? newest : closed?.lastAt(at);
+      const found = newest && newest.at <= at ? newest : closed?.lastAt(at);
+      return found && asRecorded(found);
     },
-    history: (symbol, from, to) => entryOf(symbol)?.closed.between(from, to) ?? [],
+    history(symbol, from, to) {
+      const list = entryOf(symbol)?.closed.between(from, to) ?? [];
+      if (!recorded.has(symbol)) return list;
+      return createLazyList(
+        () => list.length,
+        (index) => asRecorded(list.at(index) as PastSnapshot),
+      );
+    },
     closedAfter: (symbol, at) => entryOf(symbol)?.closed.after(at) ?? [],
     tables: perEdition(() => tablesOf(shown.instruments.values())),
   };
 }
 
-const sorted = (instruments: Iterable<InstrumentSnapshots>): readonly Snapshot[] =>
-  Array.from(instruments, ({ newest }) => newest).sort((a, b) =>
-    a.instrument.symbol < b.instrument.symbol ? -1 : 1,
-  );
+/** Whether a snapshot has its factors, by the method in use. */
+const isWhole = (one: PastSnapshot): one is Snapshot =>
+  one.factors !== undefined && one.methodVersion === undefined;
 
 function tablesOf(instruments: Iterable<InstrumentSnapshots>): readonly PeerTables[] {
   const found = new Set<PeerTables>();

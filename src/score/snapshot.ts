@@ -66,7 +66,11 @@ export interface Snapshot {
 }
 
 /** A snapshot of which the factors may no longer be kept. */
-export type PastSnapshot = Omit<Snapshot, "factors"> & Partial<Pick<Snapshot, "factors">>;
+export interface PastSnapshot extends Omit<Snapshot, "factors"> {
+  readonly factors?: Snapshot["factors"];
+  /** The method of a recorded snapshot where it is not the one in use. */
+  readonly methodVersion?: string;
+}
 
 /** What a snapshot is computed from. */
 export interface SnapshotInputs {

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import type { SignalRecord } from "../score/signal-records.ts";
+import { isDeepStrictEqual } from "node:util";
+import { METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
 import type { MemoryArchive } from "../score/snapshot-archive.ts";
 import type { Archive, ArchiveRow } from "./port/archive.ts";
 
@@ -8,6 +9,9 @@ import type { Archive, ArchiveRow } from "./port/archive.ts";
  * takes about 2.5 kB on disk, so 1,000 instruments take about 630 MB a year.
  */
 const SNAPSHOT_KIND = "snapshot";
+
+/** Rows that are read at once. */
+const READ_ROWS = 1_000;
 
 /** Rows per step: a few milliseconds of work, so that no request waits longer. */
 const ROWS_PER_STEP = 200;
@@ -29,7 +33,7 @@ export interface SessionArchiveOptions {
    */
   readonly hasWholeHistory: boolean;
   /** Deterministic id of a snapshot. */
-  readonly idOf: (snapshot: SignalRecord) => string;
+  readonly idOf: (snapshot: PastSnapshot) => string;
 }
 
 /**
@@ -42,14 +46,14 @@ export interface SessionArchiveOptions {
  */
 export function createSessionArchive(options: SessionArchiveOptions): () => Promise<number> {
   const { archive, knownUntil, idOf } = options;
-  const rowOf = (snapshot: SignalRecord): ArchiveRow => ({
+  const rowOf = (snapshot: PastSnapshot): ArchiveRow => ({
     kind: SNAPSHOT_KIND,
     at: snapshot.at,
     id: idOf(snapshot),
     subject: snapshot.instrument.symbol,
     body: bodyOf(snapshot),
   });
-  let waiting: readonly SignalRecord[] = [];
+  let waiting: readonly PastSnapshot[] = [];
   let recordedUntil: number | undefined;
 
   return async () => {
@@ -74,8 +78,72 @@ export function createSessionArchive(options: SessionArchiveOptions): () => Prom
  * The snapshot with the epoch of its peer tables in place of the tables, which a class shares and which
  * are larger than all its snapshots.
  */
-function bodyOf({ tables, ...snapshot }: SignalRecord) {
+function bodyOf({ tables, ...snapshot }: PastSnapshot) {
   return { ...snapshot, tablesEpoch: tables?.epoch ?? null };
+}
+
+/**
+ * Compares what was recorded of the sessions that closed in [from, to] with what memory says of them.
+ * Where the two differ, because records were corrected since or because the method was another, memory
+ * tells it as it was recorded.
+ */
+export async function serveRecorded(
+  archive: Pick<Archive, "read">,
+  snapshots: Pick<MemoryArchive, "lastAt" | "addRecorded">,
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<void> {
+  const told = new Set<string>();
+  for await (const row of rowsBetween(archive, from, to)) {
+    const said = recordedSnapshot(row);
+    const session = `${row.subject} ${row.at}`;
+    // A row by the method in use holds before one of the same session by another.
+    if (said.methodVersion === undefined) told.add(session);
+    else if (told.has(session)) continue;
+    const found = snapshots.lastAt(row.subject ?? "", row.at);
+    if (found?.at === row.at && !isSame(said, found)) snapshots.addRecorded(said);
+  }
+}
+
+/** The rows of [from, to], oldest first. */
+async function* rowsBetween(
+  archive: Pick<Archive, "read">,
+  from: number,
+  to: number,
+): AsyncGenerator<ArchiveRow> {
+  let page: readonly ArchiveRow[] = [];
+  do {
+    const last = page.at(-1);
+    page = await archive.read(SNAPSHOT_KIND, {
+      from,
+      to,
+      order: "oldest",
+      limit: READ_ROWS,
+      ...(last && { after: last }),
+    });
+    yield* page;
+  } while (page.length === READ_ROWS);
+}
+
+/** The snapshot of a row; factors only by the method in use, since only it can explain them. */
+function recordedSnapshot({ id, body }: ArchiveRow): PastSnapshot {
+  const { tablesEpoch: _, factors, ...rest } = body as RecordedBody;
+  const methodVersion = id.slice(id.lastIndexOf("/") + 1);
+  if (methodVersion !== METHOD_VERSION) return { ...rest, methodVersion };
+  return factors === undefined ? rest : { ...rest, factors };
+}
+
+/** Body of a row, as `bodyOf` writes it. */
+type RecordedBody = Omit<PastSnapshot, "tables" | "methodVersion"> & {
+  readonly tablesEpoch: number | null;
+};
+
+/** Whether two snapshots of one session say the same. */
+const isSame = (one: PastSnapshot, other: PastSnapshot): boolean =>
+  isDeepStrictEqual(saidBy(one), saidBy(other));
+
+function saidBy(snapshot: PastSnapshot) {
+  const { methodVersion, status, score, confidence, coverage, signal, price } = snapshot;
+  return { methodVersion, status, score, confidence, coverage, signal, price };
 }
 
 /** Where a process starts recording: at the last recorded session, since its rows may be incomplete. */
@@ -94,7 +162,7 @@ function closedIn(
   snapshots: SessionArchiveOptions["snapshots"],
   from: number,
   to: number,
-): readonly SignalRecord[] {
+): readonly PastSnapshot[] {
   return snapshots
     .allNewest()
     .flatMap(({ instrument }) => [...snapshots.history(instrument.symbol, from, to)])

@@ -1,0 +1,107 @@
+import { expect, it } from "vitest";
+import { common, snapshotId } from "../../../src/answers/common.ts";
+import type { Market } from "../../../src/market/market.ts";
+import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
+import { METHOD_VERSION, type PastSnapshot } from "../../../src/score/snapshot.ts";
+import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
+import { createSessionArchive, serveRecorded } from "../../../src/store/session-archive.ts";
+import { closeOf, DAYS, METHOD_MARKET } from "../../method/market.ts";
+import { model, openStore } from "../../support/stores.ts";
+
+/** The last recorded session, and one long before it. */
+const LAST = closeOf(DAYS - 5);
+const EARLY = closeOf(DAYS - 80);
+const range = { from: METHOD_MARKET.servedFrom(LAST), to: LAST };
+
+/** The market after a correction: the closes of one stock were 20 % higher for 60 days. */
+const CORRECTED: Market = {
+  ...METHOD_MARKET,
+  recordsUntil: (at) =>
+    METHOD_MARKET.recordsUntil(at).map((one) => {
+      if (one.instrument.symbol !== "S0") return one;
+      const isWrong = (known: number) => known > closeOf(DAYS - 90) && known < closeOf(DAYS - 30);
+      const bars = [...one.bars].map((bar) =>
+        isWrong(bar.availableAt)
+          ? { ...bar, close: bar.close * 1.2, logReturn: (bar.logReturn ?? 0) + 0.02 }
+          : bar,
+      );
+      return { ...one, bars };
+    }),
+};
+
+/** Snapshots in memory after a walk, and the record of them. */
+async function walked(market: Market, at: number) {
+  const snapshots = createSnapshotArchive();
+  new ScoringEngine(market, snapshots).refresh(at);
+  return snapshots;
+}
+
+const signalsOf = (list: Iterable<PastSnapshot>) =>
+  Array.from(list, ({ at, score, signal, status, price }) => ({
+    at,
+    score,
+    signal,
+    status,
+    price,
+  }));
+
+it("sessions are told as they were recorded after records were corrected", async () => {
+  const { archive } = await openStore(model);
+  const before = await walked(METHOD_MARKET, LAST);
+  const record = createSessionArchive({
+    archive,
+    snapshots: before,
+    knownUntil: () => LAST,
+    dayMs: METHOD_MARKET.dayMs,
+    hasWholeHistory: true,
+    idOf: snapshotId,
+  });
+  while ((await record()) > 0);
+
+  const after = await walked(CORRECTED, closeOf(DAYS));
+  const recordedFrom = LAST - 30 * METHOD_MARKET.dayMs;
+  const unrecorded = signalsOf(after.history("S0", recordedFrom, LAST));
+  expect(unrecorded).not.toEqual(signalsOf(before.history("S0", recordedFrom, LAST)));
+  await serveRecorded(archive, after, range);
+  for (const { instrument } of before.allNewest()) {
+    const told = after.history(instrument.symbol, recordedFrom, LAST);
+    expect(signalsOf(told)).toEqual(
+      signalsOf(before.history(instrument.symbol, recordedFrom, LAST)),
+    );
+    const last = after.lastAt(instrument.symbol, LAST);
+    expect(last?.score).toBe(before.lastAt(instrument.symbol, LAST)?.score);
+  }
+  // What was not recorded is told as it is known now.
+  const fresh = await walked(CORRECTED, closeOf(DAYS));
+  expect(after.newest("S0")).toEqual(fresh.newest("S0"));
+  expect(after.lastAt("S0", EARLY)?.score).toBe(fresh.lastAt("S0", EARLY)?.score);
+});
+
+it("sessions are told by the method that they were recorded by, and name it", async () => {
+  const { archive } = await openStore(model);
+  const snapshots = await walked(METHOD_MARKET, LAST);
+  const said = snapshots.lastAt("S2", EARLY) as PastSnapshot;
+  const row = (methodVersion: string, score: number) => ({
+    kind: "snapshot",
+    at: EARLY,
+    id: snapshotId({ ...said, methodVersion }),
+    subject: "S2",
+    body: { ...said, score, tables: undefined, tablesEpoch: null },
+  });
+  await archive.append([row("0.9.0", 12)]);
+  await serveRecorded(archive, snapshots, range);
+  const old = snapshots.lastAt("S2", EARLY) as PastSnapshot;
+  expect(old).toMatchObject({ score: 12, methodVersion: "0.9.0" });
+  expect(snapshotId(old)).toBe(`S2/${new Date(EARLY).toISOString()}/0.9.0`);
+  expect(common({ market: METHOD_MARKET }, old).methodVersion).toBe("0.9.0");
+
+  // One that was recorded by the method in use holds before it.
+  await archive.append([row(METHOD_VERSION, 34)]);
+  await serveRecorded(archive, snapshots, range);
+  expect(snapshots.lastAt("S2", EARLY)).toMatchObject({ score: 34 });
+  expect(
+    common({ market: METHOD_MARKET }, snapshots.lastAt("S2", EARLY) as PastSnapshot),
+  ).toMatchObject({
+    methodVersion: METHOD_VERSION,
+  });
+});
