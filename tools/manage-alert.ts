@@ -52,11 +52,11 @@ const Input = z.strictObject({
   since: InstantInput.optional().describe("With redeliver: what failed from then on."),
 });
 
-type Wish = z.output<typeof Input>;
-type Action = Wish["action"];
+type ManageInput = z.output<typeof Input>;
+type Action = ManageInput["action"];
 
 /** The input members of each action, and how many it requires. */
-const WISHES: Readonly<
+const PARAMETERS_BY_ACTION: Readonly<
   Record<Action, { readonly takes: readonly string[]; readonly needs: 0 | 1 | "some" }>
 > = {
   update: { takes: Object.keys(Updates.shape), needs: "some" },
@@ -133,7 +133,7 @@ export const manageAlert = defineTool({
 
 /** An action on an alert of the caller. */
 interface Task {
-  readonly wish: Wish;
+  readonly wish: ManageInput;
   readonly wanted: AlertRequest;
   readonly context: ToolContext;
 }
@@ -163,7 +163,7 @@ async function redeliver({ wish, wanted, context }: Task): Promise<Managed> {
   return { ...done, nextSince: isoInstantOrNull(next ?? null) };
 }
 
-function changesOf(wish: Wish, context: ToolContext): AlertChanges {
+function changesOf(wish: ManageInput, context: ToolContext): AlertChanges {
   const { symbols, kinds, scoreMove, volatilityZ, cooldownDays, url, label } = wish;
   const [expiresAt, snoozedUntil] = [millisOf(wish.expiresAt), millisOf(wish.snoozedUntil)];
   return given({
@@ -184,8 +184,8 @@ function given<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], u
 }
 
 /** @throws {Problem} `invalid_request` for members that the action ignores, or lacks. */
-function check({ id: _, action, ...rest }: Wish): void {
-  const { takes, needs } = WISHES[action];
+function check({ id: _, action, ...rest }: ManageInput): void {
+  const { takes, needs } = PARAMETERS_BY_ACTION[action];
   const names = Object.keys(rest);
   const ignored = names.filter((name) => !takes.includes(name));
   if (ignored.length > 0) {

@@ -35,7 +35,7 @@ const Input = z.strictObject({
     .describe("Repeats within 24 hours make no second alert."),
 });
 
-type Wish = z.output<typeof Input>;
+type AlertInput = z.output<typeof Input>;
 
 /** A new subscription to events. */
 export const registerAlert = defineTool({
@@ -78,7 +78,7 @@ export const registerAlert = defineTool({
 });
 
 /** @throws {Problem} `invalid_request` unless either symbols or filters are given. */
-function watchedBy({ symbols, assetClass, signal }: Wish, context: ToolContext): Watched {
+function watchedBy({ symbols, assetClass, signal }: AlertInput, context: ToolContext): Watched {
   const isFiltered = assetClass !== undefined || signal !== undefined;
   if (isFiltered === (symbols !== undefined)) {
     throw new Problem("invalid_request", {
@@ -91,7 +91,7 @@ function watchedBy({ symbols, assetClass, signal }: Wish, context: ToolContext):
 }
 
 /** @throws {Problem} `invalid_request` if header and input contain different keys. */
-function keyOf({ idempotencyKey: own }: Wish, { idempotencyKey: ofRequest }: Call) {
+function keyOf({ idempotencyKey: own }: AlertInput, { idempotencyKey: ofRequest }: Call) {
   if (own === undefined || ofRequest === undefined || own === ofRequest) return own ?? ofRequest;
   throw new Problem("invalid_request", {
     detail: "idempotencyKey: the header Idempotency-Key says another.",

@@ -85,10 +85,10 @@ export const contextOf = (res: ServerResponse): RequestContext =>
   (res as Response).locals as unknown as RequestContext;
 
 /** A request; an Express router may have removed a prefix from its URL. */
-type Asked = Pick<IncomingMessage, "url"> & { readonly originalUrl?: string };
+type RequestUrl = Pick<IncomingMessage, "url"> & { readonly originalUrl?: string };
 
 /** The query of a request, of any size; text values only. */
-export function queryOf({ url = "", originalUrl = url }: Asked): URLSearchParams {
+export function queryOf({ url = "", originalUrl = url }: RequestUrl): URLSearchParams {
   const start = originalUrl.indexOf("?");
   return new URLSearchParams(start < 0 ? "" : originalUrl.slice(start + 1));
 }

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { widestNetwork } from "../limits/address-key.ts";
-import { leftToGetMore, type Whole } from "../limits/share.ts";
+import { leftToGetMore, type SharedCapacity } from "../limits/share.ts";
 import { Problem } from "../problem.ts";
 import { insert } from "../store/port/operations.ts";
 import { collection, type Operation, type Placing, type Records } from "../store/port/records.ts";
@@ -24,10 +24,10 @@ const TRIES = 16;
 const FULL_RETRY_SECONDS = 3600;
 
 /** Group of a network's slots of one kind. @param network Its hash. */
-export const seatsOf = (kind: SlotKind, network: string): string => `seats:${kind}:${network}`;
+export const slotsOf = (kind: SlotKind, network: string): string => `seats:${kind}:${network}`;
 
 /** Dependencies of the slots. */
-export interface SeatOptions {
+export interface SlotOptions {
   readonly records: Records;
   /** Networks are stored only as hashes. */
   readonly hashAddress: (address: string) => string;
@@ -46,21 +46,21 @@ export interface SeatOptions {
  * @throws {Problem} `rate_limited` if the network has used its share.
  */
 export async function slotFor(
-  { records, hashAddress }: SeatOptions,
+  { records, hashAddress }: SlotOptions,
   { kind, ip, placing }: { kind: SlotKind; ip: string | undefined; placing: Placing },
 ): Promise<{ readonly seat: string; readonly step: Operation }> {
   const total = capacities[kind];
-  const groups = ip === undefined ? [] : [seatsOf(kind, hashAddress(widestNetwork(ip)))];
+  const groups = ip === undefined ? [] : [slotsOf(kind, hashAddress(widestNetwork(ip)))];
   const [group] = groups;
   const most = total * NETWORK_PART;
   const held = group === undefined ? [] : await records.list(slots, { group, limit: most });
-  const seat = `${kind}:${randomInt(seatsToChooseFrom({ total, most }, held.length))}`;
+  const seat = `${kind}:${randomInt(slotsToChooseFrom({ total, most }, held.length))}`;
   const placed = { ...placing, groups: [...(placing.groups ?? []), ...groups] };
   return { seat, step: insert(slots, { key: seat, value: true, ...placed }) };
 }
 
 /** @throws {Problem} `rate_limited` if there are none. */
-function seatsToChooseFrom(whole: Whole, held: number): number {
+function slotsToChooseFrom(whole: SharedCapacity, held: number): number {
   if (held >= whole.most) throw full("Too many of your network are waiting to be answered.");
   return Math.floor(whole.total - leftToGetMore(whole, held));
 }

@@ -7,7 +7,7 @@ import { ofEmail } from "../mail/email-address.ts";
 import { insert, unchanged } from "../store/port/operations.ts";
 import type { Operation, Stored } from "../store/port/records.ts";
 import type { StoreMode } from "../store/port/store.ts";
-import { commitWithinCapacity, type SeatOptions, slotFor } from "./capacity.ts";
+import { commitWithinCapacity, type SlotOptions, slotFor } from "./capacity.ts";
 import {
   APPLICATION_KEPT_MS,
   type Application,
@@ -64,7 +64,7 @@ export interface Intake {
 }
 
 /** Dependencies of the intake. */
-export interface IntakeOptions extends SeatOptions {
+export interface IntakeOptions extends SlotOptions {
   readonly now: () => Date;
   readonly audit: Auditor;
   readonly keys: Pick<ApiKeys, "created">;

@@ -1,5 +1,5 @@
 /** A capacity that several parties share. */
-export interface Whole {
+export interface SharedCapacity {
   /** The capacity. */
   readonly total: number;
   /** What a single party can use while it is alone. */
@@ -13,12 +13,12 @@ export interface Whole {
  *
  * @param left Unused capacity.
  */
-export function shareOf({ total, most }: Whole, left: number): number {
+export function shareOf({ total, most }: SharedCapacity, left: number): number {
   return Math.max(1, Math.min(most, most * (left / (total - most)) ** 2));
 }
 
 /** How much of a whole must be left for a party that has some of it to get more: the inverse of
  *  `shareOf`. @param has How much it has, from 0. */
-export function leftToGetMore({ total, most }: Whole, has: number): number {
+export function leftToGetMore({ total, most }: SharedCapacity, has: number): number {
   return (total - most) * Math.sqrt(has / most);
 }

@@ -236,7 +236,7 @@ export class ClassScorer {
       const measured = measure(state, context);
       if (measured === undefined) continue;
       const { inputs, composite } = evaluate(measured, context);
-      const signal = standingSignal(state.signal, sessionScore(inputs, composite));
+      const signal = currentSignal(state.signal, sessionScore(inputs, composite));
       this.#sink.setNewest(createSnapshot(inputs, composite, signal));
     }
   }
@@ -270,7 +270,7 @@ function chooseBenchmark(states: readonly InstrumentState[]): void {
 }
 
 /** Between two closes only a long pause in trading ends a signal. */
-const standingSignal = (closed: SignalState | undefined, session: SessionScore): SignalState =>
+const currentSignal = (closed: SignalState | undefined, session: SessionScore): SignalState =>
   closed !== undefined && session.missedSessions <= 1 ? closed : nextSignal(closed, session);
 
 /**

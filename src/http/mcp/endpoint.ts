@@ -12,7 +12,7 @@ import type { ProtectedResource } from "../authorize.ts";
 import type { Streams } from "../open-streams.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Handler } from "../route-table.ts";
-import { acceptsBoth, BOTH_FORMS, createFastPath, usualRequest } from "./fast-path.ts";
+import { acceptsBoth, BOTH_FORMS, createFastPath, plainRequest } from "./fast-path.ts";
 import { readMessage, requireModest } from "./message-body.ts";
 import { signalsListenedTo } from "./resources.ts";
 import {
@@ -57,7 +57,7 @@ export function createEndpoint(options: McpOptions): Handler {
   const { baseUrl, mcp, mcpFastPath, onReport } = options;
   const newServer = createServerFactory(options);
   const answerBySdk = sdkAnswerer(newServer, options);
-  const answerUsual = mcpFastPath ? createFastPath({ newServer, onReport }) : undefined;
+  const fastPath = mcpFastPath ? createFastPath({ newServer, onReport }) : undefined;
   const requireOwnOrigin = ownOriginGuard(baseUrl);
   return async (context) => {
     const { req, res } = context;
@@ -66,14 +66,14 @@ export function createEndpoint(options: McpOptions): Handler {
     const caller = await mcp.authorize(context);
     const message = await readMessage(context);
     requireModest(message);
-    const usual = usualRequest({ headers: req.headers, body: message }, ownNames);
-    const isRead = usual !== undefined && !isChange(usual.message);
+    const plain = plainRequest({ headers: req.headers, body: message }, ownNames);
+    const isRead = plain !== undefined && !isChange(plain.message);
     const isSlow = performance.now() - startedAt > SLOW_BODY_MS;
     if (!isRead || isSlow) await mcp.requireStillValid(context);
     if (Array.isArray(message)) await mcp.countFurther(context, caller, message.length - 1);
     mcp.requireScopes(caller, scopesOf(message));
     await withinTraceOf(message, async () => {
-      const answer = () => usual && answerUsual?.(usual, authInfoOf(caller));
+      const answer = () => plain && fastPath?.(plain, authInfoOf(caller));
       // The audit log records the client address of changes.
       const answering = isRead ? answer() : calledFrom(context.ip, answer);
       if (answering === undefined) await answerBySdk(context, { caller, message });

@@ -12,7 +12,7 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/server";
 import { MODERN } from "./announced.ts";
-import { isUsualJson } from "./message-body.ts";
+import { isPlainJson } from "./message-body.ts";
 import { MuxTransport } from "./mux-transport.ts";
 import { jsonOf } from "./tool-result-json.ts";
 
@@ -27,7 +27,7 @@ interface FastOptions {
 type Write = (res: ServerResponse) => void;
 
 /** @returns `undefined` if the request must go to the SDK's handler. */
-export type AnswerUsual = (usual: Usual, authInfo: AuthInfo) => Promise<Write> | undefined;
+export type FastPath = (request: PlainRequest, authInfo: AuthInfo) => Promise<Write> | undefined;
 
 /**
  * Answers ordinary requests with servers that live as long as the service. The SDK's own handler covers
@@ -35,7 +35,7 @@ export type AnswerUsual = (usual: Usual, authInfo: AuthInfo) => Promise<Write> |
  *
  * @returns Answers a request of an authorized caller.
  */
-export function createFastPath({ newServer, onReport }: FastOptions): AnswerUsual {
+export function createFastPath({ newServer, onReport }: FastOptions): FastPath {
   const start = (era: ProtocolEra): MuxTransport => {
     const [server, transport] = [newServer({ era }), new MuxTransport(era)];
     server.server.onerror = onReport;
@@ -79,7 +79,7 @@ export interface Received {
 }
 
 /** A request that the fast path can answer. */
-export interface Usual {
+export interface PlainRequest {
   readonly era: ProtocolEra;
   readonly message: JSONRPCRequest;
 }
@@ -87,7 +87,7 @@ export interface Usual {
 type Values = Readonly<Record<string, unknown>>;
 
 /** Names that the fast path accepts, by method; all names for a method that is not listed. */
-export type UsualNames = Readonly<Record<string, ReadonlySet<unknown>>>;
+export type KnownNames = Readonly<Record<string, ReadonlySet<unknown>>>;
 
 /** Methods with a single immediate response, each with the parameter that names its target, if any. */
 const methods: ReadonlyMap<unknown, "name" | "uri" | undefined> = new Map([
@@ -114,10 +114,13 @@ const PLAIN_NAME = /^(?!=\?)[!-~]+$/;
  * Finds out whether a message is an ordinary request: a single one, with a single response, and headers
  * that agree with it. The server rejects other errors.
  *
- * @returns `undefined` for anything unusual.
+ * @returns `undefined` for any other message.
  */
-export function usualRequest({ headers, body }: Received, names: UsualNames): Usual | undefined {
-  if (!isUsualJson(headers) || !isKnown(body)) return undefined;
+export function plainRequest(
+  { headers, body }: Received,
+  names: KnownNames,
+): PlainRequest | undefined {
+  if (!isPlainJson(headers) || !isKnown(body)) return undefined;
   const { _meta: meta = {}, ...params } = body.params ?? {};
   if (hasAny(params, CONTINUING) || hasAny(meta, ACCOMPANIED)) return undefined;
   const asked = { method: body.method, name: nameIn(body.method, params) };
@@ -142,13 +145,17 @@ function isKnown(body: unknown): body is JSONRPCRequest {
 }
 
 /** The target of a request. */
-interface Asked {
+interface RequestTarget {
   readonly method: string;
   readonly name: unknown;
 }
 
 /** Whether the three headers of the latest revision agree with the message. */
-function fitsModern(headers: IncomingHttpHeaders, meta: Values, { method, name }: Asked): boolean {
+function fitsModern(
+  headers: IncomingHttpHeaders,
+  meta: Values,
+  { method, name }: RequestTarget,
+): boolean {
   const versions = [headers["mcp-protocol-version"], meta[PROTOCOL_VERSION_META_KEY]];
   if (versions.some((version) => version !== MODERN)) return false;
   if (headers["mcp-method"] !== method) return false;

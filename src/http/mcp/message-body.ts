@@ -17,12 +17,12 @@ const MAX_BATCH = 10;
 const USUAL_TYPE = /^application\/json(; ?charset=utf-8)?$/i;
 
 /** Whether a body has a JSON content type in a common spelling. */
-export const isUsualJson = (headers: IncomingHttpHeaders): boolean =>
+export const isPlainJson = (headers: IncomingHttpHeaders): boolean =>
   USUAL_TYPE.test(headers["content-type"] ?? "");
 
 /** Whether a body is not encoded and has an acceptable `Content-Length`. */
 const isUsualBody = (headers: IncomingHttpHeaders): boolean =>
-  isUsualJson(headers) && isPlainBody(headers, MAX_MESSAGE_BYTES);
+  isPlainJson(headers) && isPlainBody(headers, MAX_MESSAGE_BYTES);
 
 /** Ignores a byte order mark, as the parser of Express does. */
 const utf8 = new TextDecoder();

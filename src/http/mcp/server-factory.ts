@@ -16,7 +16,7 @@ import { Problem } from "../../problem.ts";
 import type { Tool, ToolContext } from "../../tool.ts";
 import type { Answers } from "../api/answers.ts";
 import { announced, MODERN } from "./announced.ts";
-import type { UsualNames } from "./fast-path.ts";
+import type { KnownNames } from "./fast-path.ts";
 import { createPrompts, PROMPT } from "./prompts.ts";
 import { registerResources } from "./resources.ts";
 import { toolResult } from "./tool-result-json.ts";
@@ -126,7 +126,7 @@ export const changing: ReadonlySet<unknown> = new Set(
 );
 
 /** Names of the service's own tools, prompts and resources, by method. */
-export const ownNames: UsualNames = {
+export const ownNames: KnownNames = {
   "tools/call": new Set(tools.map(({ name }) => name)),
   "prompts/get": new Set([PROMPT]),
 };
@@ -144,7 +144,7 @@ function schema(json: Record<string, unknown>): StandardSchemaWithJSON<object, o
 }
 
 /** Where a tool is called. */
-interface Surroundings extends Pick<McpServerOptions, "answers" | "onError"> {
+interface RegistrationContext extends Pick<McpServerOptions, "answers" | "onError"> {
   readonly caller: Caller;
 }
 
@@ -152,7 +152,7 @@ interface Surroundings extends Pick<McpServerOptions, "answers" | "onError"> {
 async function call(
   tool: Tool,
   input: unknown,
-  { answers, onError, caller }: Surroundings,
+  { answers, onError, caller }: RegistrationContext,
 ): Promise<CallToolResult> {
   try {
     const from = { caller, idempotencyKey: undefined };

@@ -11,8 +11,8 @@ import {
   lastUse,
   moment,
   scopeNames,
-  stranger,
-  strangerSite,
+  untrustedHost,
+  untrustedText,
   unverifiedTitle,
 } from "./elements.ts";
 import { type Html, html } from "./html.ts";
@@ -34,7 +34,7 @@ export function accountPage(view: AccountView): PageAnswer {
     hasErrors: errors.length > 0,
     body: html`${errorSummary(errors)}
 <div class="who">
-<p>Signed in as <strong>${stranger(account.label)}</strong></p>
+<p>Signed in as <strong>${untrustedText(account.label)}</strong></p>
 ${form({ action: "/sign-out", formToken }, html`<button class="second">Sign out</button>`)}
 </div>
 ${section("agents", "Agents you answer for", agentsList(agents, formToken))}
@@ -64,7 +64,7 @@ function agentCard(agent: OwnAgent, formToken: string): Html {
   return html`<li class="card">
 <h3>${unverifiedTitle("Agent", name)}</h3>
 ${facts([
-  ["Id", html`<code>${stranger(agentId)}</code>`],
+  ["Id", html`<code>${untrustedText(agentId)}</code>`],
   ["Access", scopeNames(scopes)],
   ["Claimed", moment(claimedAt)],
   ...(endsWith === undefined ? [] : [claimedBy(endsWith)]),
@@ -84,7 +84,7 @@ ${ending({
 /** The application that claimed an agent. */
 const claimedBy = (clientId: string): readonly [string, Html] => [
   "Claimed by",
-  html`application <code>${strangerSite(clientId)}</code>; ends with its access`,
+  html`application <code>${untrustedHost(clientId)}</code>; ends with its access`,
 ];
 
 function applicationsList(applications: readonly ConnectedApplication[], formToken: string): Html {
@@ -99,7 +99,7 @@ function applicationCard(application: ConnectedApplication, formToken: string): 
   return html`<li class="card">
 <h3>${unverifiedTitle("Application", name)}</h3>
 ${facts([
-  ["Id", html`<code>${strangerSite(clientId)}</code>`],
+  ["Id", html`<code>${untrustedHost(clientId)}</code>`],
   ["Access", scopeNames(scopes)],
   ["Allowed", moment(grantedAt)],
 ])}

@@ -1,7 +1,7 @@
 import type { Alert, Owner, Watched } from "../../alerts/alert.ts";
 import type { AlertView } from "../../alerts/api/queries.ts";
 import type { ApiKey } from "../../auth/keys/api-keys.ts";
-import { ending, facts, moment, stranger, strangerSite } from "./elements.ts";
+import { ending, facts, moment, untrustedHost, untrustedText } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 
 /** Maximum number of alerts shown. */
@@ -41,7 +41,7 @@ function alertCard(seen: AnsweredAlert, { formToken, keys }: AlertsView): Html {
   const { id, alert } = seen;
   const { label, watched, owner, way, createdAt, expiresAt } = alert;
   return html`<li class="card">
-<h3>${label === null ? "Alert without a label" : html`“${stranger(label)}”`}</h3>
+<h3>${label === null ? "Alert without a label" : html`“${untrustedText(label)}”`}</h3>
 ${facts([
   ["Status", html`<strong>${statusWords(seen)}</strong>`],
   ["Watches", watchedWords(watched)],
@@ -118,7 +118,7 @@ function kindWords({ kinds }: Alert): string {
 }
 
 /** Shows only the host, because the path of a webhook URL can contain a secret. */
-const webhookHost = (url: string): Html => strangerSite(new URL(url).host);
+const webhookHost = (url: string): Html => untrustedHost(new URL(url).host);
 
 function lastSuccessWords(at: number | undefined): Html {
   return at === undefined ? html`<span class="quiet">none lately</span>` : moment(at);
@@ -127,12 +127,12 @@ function lastSuccessWords(at: number | undefined): Html {
 function makerWords({ kind, id, clientId = "" }: Owner, keys: readonly ApiKey[]): Html {
   switch (kind) {
     case "agent":
-      return html`Agent <code>${stranger(id)}</code>`;
+      return html`Agent <code>${untrustedText(id)}</code>`;
     case "user":
-      return html`Application <code>${strangerSite(clientId)}</code>`;
+      return html`Application <code>${untrustedHost(clientId)}</code>`;
     case "service": {
       const name = keys.find((key) => key.id === id)?.name ?? id;
-      return html`Your key ${stranger(name)}`;
+      return html`Your key ${untrustedText(name)}`;
     }
   }
 }

@@ -4,7 +4,7 @@ import { ApplicationFields } from "../../intake/fields.ts";
 import type { Intake } from "../../intake/intake.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import type { ShowPage } from "./answer.ts";
-import { APPLY_PATH, applyPage, seatPage } from "./apply.ts";
+import { APPLY_PATH, applyPage, queuePlacePage } from "./apply.ts";
 import { type CsrfGuard, filled, readForm, typed } from "./form.ts";
 import { inSentences } from "./intake-errors.ts";
 import type { ThrottleNetworks } from "./throttle.ts";
@@ -55,5 +55,5 @@ async function apply(
   const { name, email, focus } = data;
   await throttleNetworks(["apply", "apply-day"], req.ip);
   const seat = await intake.apply({ name, email, focus });
-  show(res, seatPage({ isSignedIn, name, email, focus, ...seat }));
+  show(res, queuePlacePage({ isSignedIn, name, email, focus, ...seat }));
 }

@@ -9,7 +9,7 @@ import {
   form,
   moment,
   scopeList,
-  stranger,
+  untrustedText,
 } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 
@@ -89,7 +89,7 @@ function choice(focus: string, { at, isChosen }: { at: number; isChosen: boolean
 }
 
 /** What the confirmation of an application shows. */
-export interface SeatView {
+export interface QueuePlaceView {
   readonly isSignedIn: boolean;
   readonly queueToken: string;
   readonly name: string;
@@ -102,7 +102,7 @@ export interface SeatView {
 }
 
 /** Page that shows the queue token, once. */
-export function seatPage(view: SeatView): PageAnswer {
+export function queuePlacePage(view: QueuePlaceView): PageAnswer {
   const { isSignedIn, queueToken, name, email, focus, registeredAt, key } = view;
   return {
     heading: "Your seat is reserved",
@@ -112,8 +112,8 @@ export function seatPage(view: SeatView): PageAnswer {
 <p>It identifies your application to the operator of this service: give it when you ask about it.</p>
 ${key && keyText(key)}
 <div class="card">${facts([
-      ["Name", stranger(name)],
-      ["E-mail address", stranger(email)],
+      ["Name", untrustedText(name)],
+      ["E-mail address", untrustedText(email)],
       focus !== undefined && ["Who you are", focusNames[focus]],
       ["Received", moment(registeredAt)],
     ])}</div>`,

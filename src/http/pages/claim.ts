@@ -12,7 +12,7 @@ import {
   type ScopeChoice,
   scopeChoice,
   scopeList,
-  stranger,
+  untrustedText,
   unverifiedName,
 } from "./elements.ts";
 import { type Html, html } from "./html.ts";
@@ -134,7 +134,7 @@ ${warning(step.bait)}
 <div class="card">
 ${facts([
   ["Agent", unverifiedName(agent.name)],
-  ["Its id", html`<code>${stranger(agent.agentId)}</code>`],
+  ["Its id", html`<code>${untrustedText(agent.agentId)}</code>`],
   ["Registered", moment(agent.registeredAt)],
   ["Access now", scopeList(agent.scopesNow)],
 ])}
@@ -166,7 +166,7 @@ export function claimedPage({
     "You answer for this agent now",
     html`<div class="card">
 ${facts([
-  ["Its id", html`<code>${stranger(agentId)}</code>`],
+  ["Its id", html`<code>${untrustedText(agentId)}</code>`],
   ["Access", scopeList(scopes)],
 ])}
 </div>
@@ -201,7 +201,7 @@ export const wrongAccountPage = (person: string): PageAnswer => ({
   status: 403,
   heading: "This agent is waiting for another person",
   isSignedIn: true,
-  body: html`<p class="lead">It named another e-mail address than that of <strong>${stranger(person)}</strong>.</p>
+  body: html`<p class="lead">It named another e-mail address than that of <strong>${untrustedText(person)}</strong>.</p>
 <p>If that address is yours too, sign out on <a href="/account">your account page</a> and sign in with it. Otherwise, there is nothing for you to do here.</p>`,
 });
 

@@ -1,7 +1,7 @@
 import type { SignUp } from "../../config/config.ts";
 
 import type { PageAnswer } from "./answer.ts";
-import { errorSummary, type FieldErrors, field, form, stranger } from "./elements.ts";
+import { errorSummary, type FieldErrors, field, form, untrustedText } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 import { withReturn } from "./return-to.ts";
 import { codeLimits } from "./sign-in.ts";
@@ -55,7 +55,7 @@ export function codePage({
     heading: "Type the code",
     hasErrors: errors.length > 0,
     body: html`${errorSummary(errors)}
-<p class="lead">If <strong>${stranger(email)}</strong> can sign in, ${sent}.</p>
+<p class="lead">If <strong>${untrustedText(email)}</strong> can sign in, ${sent}.</p>
 ${codeLimits[signUp]}
 ${hint}
 <div class="card">

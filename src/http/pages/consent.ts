@@ -7,8 +7,8 @@ import {
   facts,
   form,
   scopeChoice,
-  stranger,
-  strangerSite,
+  untrustedHost,
+  untrustedText,
   unverifiedName,
 } from "./elements.ts";
 import { type Html, html } from "./html.ts";
@@ -36,10 +36,10 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 function destination(redirectUri: string): Html {
   const { protocol, host: site, hostname } = new URL(redirectUri);
   if (!/^https?:$/.test(protocol)) {
-    return html`a program on your device, as <strong>${stranger(protocol)}</strong>`;
+    return html`a program on your device, as <strong>${untrustedText(protocol)}</strong>`;
   }
   const isLocal = LOOPBACK.test(hostname);
-  const host = html`<strong>${strangerSite(isLocal ? hostname : site)}</strong>`;
+  const host = html`<strong>${untrustedHost(isLocal ? hostname : site)}</strong>`;
   return isLocal ? html`a program on this computer, at ${host}` : host;
 }
 
@@ -47,8 +47,8 @@ function application({ name, clientId, documentHost, redirectUri }: AskingClient
   return facts([
     ["Application", unverifiedName(name)],
     documentHost === undefined
-      ? ["Its id", html`<code>${stranger(clientId)}</code>`]
-      : ["Described at", html`<strong>${strangerSite(documentHost)}</strong>`],
+      ? ["Its id", html`<code>${untrustedText(clientId)}</code>`]
+      : ["Described at", html`<strong>${untrustedHost(documentHost)}</strong>`],
     ["You are sent back to", destination(redirectUri)],
   ]);
 }
@@ -87,7 +87,7 @@ export function consentPage(view: ConsentView): PageAnswer {
     hasErrors: errors.length > 0,
     isSignedIn: true,
     body: html`${errorSummary(errors)}
-<p class="lead">You are signed in as <strong>${stranger(person)}</strong>.</p>
+<p class="lead">You are signed in as <strong>${untrustedText(person)}</strong>.</p>
 <div class="card">
 ${application(client)}
 </div>

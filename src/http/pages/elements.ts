@@ -3,7 +3,7 @@ import { memo } from "../../lib/memo.ts";
 import { type Content, type Html, html } from "./html.ts";
 
 /** Maximum characters of untrusted text shown. */
-const MAX_STRANGER_CHARACTERS = 100;
+const MAX_UNTRUSTED_CHARACTERS = 100;
 
 /** Maximum characters of a host name (RFC 1035 section 2.3.4, without the encoding overhead). */
 const MAX_HOST_CHARACTERS = 253;
@@ -25,25 +25,25 @@ interface FieldError {
 export type FieldErrors = readonly FieldError[];
 
 /** Untrusted text: bounded, isolated from its surroundings, with deceptive characters made visible. */
-export function stranger(text: string): Html {
+export function untrustedText(text: string): Html {
   const characters = harmless(text);
-  const isLong = characters.length > MAX_STRANGER_CHARACTERS;
-  const shown = characters.slice(0, MAX_STRANGER_CHARACTERS).join("");
-  return html`<bdi class="stranger">${shown}${isLong && "…"}</bdi>`;
+  const isLong = characters.length > MAX_UNTRUSTED_CHARACTERS;
+  const shown = characters.slice(0, MAX_UNTRUSTED_CHARACTERS).join("");
+  return html`<bdi class="untrusted">${shown}${isLong && "…"}</bdi>`;
 }
 
 /**
  * A host or URL chosen by a third party. The registrable domain is at the end of the host, so the end
  * is never cut off: an overlong host loses its middle.
  */
-export function strangerSite(text: string): Html {
+export function untrustedHost(text: string): Html {
   const characters = harmless(text);
   if (characters.length <= MAX_ORIGIN_CHARACTERS + MAX_HOST_CHARACTERS) {
-    return html`<bdi class="stranger">${characters.join("")}</bdi>`;
+    return html`<bdi class="untrusted">${characters.join("")}</bdi>`;
   }
   const start = characters.slice(0, MAX_ORIGIN_CHARACTERS).join("");
   const end = characters.slice(-MAX_HOST_CHARACTERS).join("");
-  return html`<bdi class="stranger">${start}…${end}</bdi>`;
+  return html`<bdi class="untrusted">${start}…${end}</bdi>`;
 }
 
 const harmless = (text: string): readonly string[] => [...text.replace(DECEPTIVE, "\uFFFD")];
@@ -54,12 +54,14 @@ const noName = html`<span class="quiet">no name given</span>`;
 
 /** The name that an agent or an application gave itself, marked as unverified. */
 export function unverifiedName(name: string | undefined): Html {
-  return isBlank(name) ? noName : html`calls itself “${stranger(name)}” ${notVerified}`;
+  return isBlank(name) ? noName : html`calls itself “${untrustedText(name)}” ${notVerified}`;
 }
 
 /** The same as the title of a card. */
 export function unverifiedTitle(kind: string, name: string | undefined): Html {
-  return isBlank(name) ? html`${kind} without a name` : html`“${stranger(name)}” ${notVerified}`;
+  return isBlank(name)
+    ? html`${kind} without a name`
+    : html`“${untrustedText(name)}” ${notVerified}`;
 }
 
 function isBlank(name: string | undefined): name is undefined {

@@ -14,7 +14,7 @@ export function followsForm({ headers }: Request): boolean {
 }
 
 /** A page that navigates on its own, so that the next request no longer results from the form. */
-export function goOnPage(goesOnTo: string): PageAnswer {
+export function redirectPage(goesOnTo: string): PageAnswer {
   return {
     heading: "One moment",
     goesOnTo,

@@ -10,7 +10,7 @@ import type { PageAnswer, ShowPage } from "./answer.ts";
 import { consentPage, fullPage, refusedPage } from "./consent.ts";
 import { type FieldErrors, SCOPES_ID } from "./elements.ts";
 import { type CsrfGuard, filled, readForm, Ticked } from "./form.ts";
-import { followsForm, goOnPage } from "./go-on.ts";
+import { followsForm, redirectPage } from "./go-on.ts";
 import { html } from "./html.ts";
 import { withReturn } from "./return-to.ts";
 
@@ -158,7 +158,7 @@ function goOn(
   { show }: InteractionRoutesOptions,
 ): void {
   if (address === undefined) show(res, overPage);
-  else if (followsForm(req)) show(res, goOnPage(address));
+  else if (followsForm(req)) show(res, redirectPage(address));
   else res.redirect(303, address);
 }
 

@@ -11,7 +11,7 @@ import {
   moment,
   scopeChoice,
   scopeNames,
-  stranger,
+  untrustedText,
 } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 
@@ -40,7 +40,7 @@ const full = html`<p class="note">You have ${KEYS_PER_ACCOUNT} keys, which is as
 
 function keyCard(key: ApiKey, formToken: string): Html {
   return html`<li class="card">
-<h3>${stranger(key.name)}</h3>
+<h3>${untrustedText(key.name)}</h3>
 ${facts([
   ["Begins with", html`<code>${key.hint}…</code>`],
   ["Access", scopeNames(key.scopes)],
@@ -89,7 +89,7 @@ export function newKeyPage({
   return {
     heading: "Your new key",
     isSignedIn: true,
-    body: html`<p class="lead">This is the key for <strong>${stranger(name)}</strong>. Copy it now: it is shown this once and never again.</p>
+    body: html`<p class="lead">This is the key for <strong>${untrustedText(name)}</strong>. Copy it now: it is shown this once and never again.</p>
 <p class="secret"><code>${key}</code></p>
 <p>Send it in the header <code>x-api-key</code>. Keep it like a password: anybody who has it can use it.</p>
 <p class="buttons"><a class="main" href="/account">I have saved it</a></p>`,

@@ -15,7 +15,7 @@ import { queryOf } from "../request-context.ts";
 import type { PageAnswer, ShowPage } from "./answer.ts";
 import { codePage } from "./code.ts";
 import { type CsrfGuard, filled, readForm, typed } from "./form.ts";
-import { followsForm, goOnPage } from "./go-on.ts";
+import { followsForm, redirectPage } from "./go-on.ts";
 import { returnTo, withReturn } from "./return-to.ts";
 import { signInPage } from "./sign-in.ts";
 import type { Throttle, ThrottleNetworks } from "./throttle.ts";
@@ -111,7 +111,7 @@ async function countCode(
 }
 
 /** Parameters of a sign-in page. */
-interface Asked {
+interface SignInPageParameters {
   readonly place: string;
   readonly email: string | undefined;
   /** An error to correct. */
@@ -121,7 +121,7 @@ interface Asked {
 function signInPageFor(
   { formToken }: Browser,
   { upstream, mailHint, signUp }: SignInRoutesOptions,
-  { wrong, ...asked }: Asked,
+  { wrong, ...asked }: SignInPageParameters,
 ): PageAnswer {
   const errors = wrong === undefined ? [] : [{ id: "email", text: wrong }];
   return signInPage({ ...asked, formToken, errors, mailHint, signUp, upstream: upstream?.name });
@@ -170,7 +170,7 @@ function codeRoute(router: Router, options: SignInRoutesOptions): void {
 }
 
 /** A rejected code. */
-interface Refused extends Pick<Asked, "place" | "email"> {
+interface Refused extends Pick<SignInPageParameters, "place" | "email"> {
   readonly req: Request;
   readonly res: Response;
   readonly browser: Browser;
@@ -186,7 +186,7 @@ function providerRoutes(router: Router, options: SignInRoutesOptions): void {
       const { secret } = await csrf.requireOwnForm(req);
       await throttleNetworks(["code-address"], req.ip);
       const { href } = await upstream.start(secret, returnTo(typed(req, "return_to")));
-      if (followsForm(req)) show(res, goOnPage(href));
+      if (followsForm(req)) show(res, redirectPage(href));
       else res.redirect(303, href);
     })
     .all(onlyMethods(["post"]));

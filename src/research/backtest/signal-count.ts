@@ -17,7 +17,7 @@ type Direction = Snapshot["signal"]["direction"];
 const FLIP_BACK_SESSIONS = 5;
 
 /** Where an instrument's signal stands, and how it came there. */
-interface Standing {
+interface OpenSignal {
   readonly direction: Direction;
   readonly before: Direction | undefined;
   /** Sessions since the last change. */
@@ -26,7 +26,7 @@ interface Standing {
 
 /** Counts signals and their changes, snapshot by snapshot, oldest first per instrument. */
 export function createSignalCount() {
-  const states = new Map<string, Standing>();
+  const states = new Map<string, OpenSignal>();
   const shares = { LONG: 0, WAIT: 0, SHORT: 0 };
   let sessions = 0;
   let years = 0;

@@ -16,7 +16,7 @@ const FINISH_SHARE = 0.95;
 const MS_PER_PART = 0.2;
 
 /** A work. */
-interface Asked {
+interface OnceRequest {
   /** A UUID that makes the work idempotent. */
   readonly id: string;
   /**
@@ -36,7 +36,7 @@ interface Asked {
  * @returns The result of the function of that name; `null` if it changed nothing.
  * @throws {Problem} `store_unavailable`.
  */
-export type Once = <T>(asked: Asked) => Promise<T | null>;
+export type Once = <T>(asked: OnceRequest) => Promise<T | null>;
 
 /** Dependencies of `once`. */
 export interface OnceOptions {
@@ -66,7 +66,7 @@ interface Answered {
 export function createOnce(connection: Connection, { now, epoch }: OnceOptions): Once {
   let known = { clock: 0, at: performance.now() };
   const text = "select market_signal.once($1, $2, $3, $4, $5, $6, $7) as answered";
-  return async <T>({ id, work, given, parts }: Asked) => {
+  return async <T>({ id, work, given, parts }: OnceRequest) => {
     const expected = epoch.current;
     const answered = await connection.run(async (client, budgetMs): Promise<Answered> => {
       const end = performance.now() + budgetMs;

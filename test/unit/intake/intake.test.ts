@@ -3,7 +3,7 @@ import { calledFrom, createAuditor } from "../../../src/auth/auditor.ts";
 import { createApiKeys } from "../../../src/auth/keys/api-keys.ts";
 import { LastUse } from "../../../src/auth/last-use.ts";
 import { anonymousCeiling } from "../../../src/auth/scopes.ts";
-import { seatsOf, slots } from "../../../src/intake/capacity.ts";
+import { slots, slotsOf } from "../../../src/intake/capacity.ts";
 import { createDecisions } from "../../../src/intake/decisions.ts";
 import { createIntake } from "../../../src/intake/intake.ts";
 import {
@@ -233,7 +233,7 @@ describe("the number of stored submissions", () => {
     "leaves slots for networks other than the one that has most (%s)",
     async (kind, total) => {
       const { intake, records } = await open(embedded);
-      const groups = [seatsOf(kind, "hash of 2001:db8::/32")];
+      const groups = [slotsOf(kind, "hash of 2001:db8::/32")];
       const steps = Array.from({ length: total / 2 }, (_, at) =>
         // A twentieth of all is of the one network, the rest of many others.
         put(slots, { key: `${kind}:${at}`, value: true, groups: at < total / 20 ? groups : [] }),
@@ -245,7 +245,7 @@ describe("the number of stored submissions", () => {
       await expect(ask("2001:db8:7::1")).rejects.toMatchObject({ code: "rate_limited" });
       await expect(ask("2001:db9::1")).resolves.toBeDefined();
       const own = await records.list(slots, {
-        group: seatsOf(kind, "hash of 2001:db9::/32"),
+        group: slotsOf(kind, "hash of 2001:db9::/32"),
         limit: 10,
       });
       expect(own).toHaveLength(1);
@@ -254,7 +254,7 @@ describe("the number of stored submissions", () => {
 
   it("is at most a tenth of the slots for one network", async () => {
     const { intake, records } = await open(embedded);
-    const groups = [seatsOf("inquiry", "hash of 192.0.2.0/24")];
+    const groups = [slotsOf("inquiry", "hash of 192.0.2.0/24")];
     const steps = Array.from({ length: 500 }, (_, at) =>
       put(slots, { key: `inquiry:${4_999 - at}`, value: true, groups }),
     );

@@ -152,7 +152,7 @@ new_token() {
 token=${"${"}${KEY_VARIABLE}:-$(new_token)}`;
 
 /** What a script requests: double-quoted shell strings, and the message. */
-interface Asked {
+interface ScriptParameters {
   readonly endpoint: string;
   readonly token: string;
   readonly message: object;
@@ -162,7 +162,7 @@ const askScript = ({
   endpoint,
   token,
   message,
-}: Asked): string => String.raw`curl -fsS "${endpoint}" \
+}: ScriptParameters): string => String.raw`curl -fsS "${endpoint}" \
   -H "Authorization: Bearer ${token}" \
   -H "Content-Type: application/json" \
   -H "Accept: application/json, text/event-stream" \

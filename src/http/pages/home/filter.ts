@@ -34,7 +34,7 @@ const Filter = z.object({
 export type Filter = z.output<typeof Filter>;
 
 /** A parsed query, and its errors. */
-export interface Asked {
+export interface ParsedFilter {
   /** Without the invalid members. */
   readonly filter: Filter;
   readonly errors: FieldErrors;
@@ -43,7 +43,7 @@ export interface Asked {
 }
 
 /** Parses the filter of a query. Unknown parameters are ignored: links carry tracking parameters. */
-export function filterOf(query: URLSearchParams): Asked {
+export function filterOf(query: URLSearchParams): ParsedFilter {
   const given: Record<string, string> = {};
   for (const name of Filter.keyof().options) given[name] = query.get(name) ?? "";
   const search = (given.q ?? "").slice(0, 2 * MAX_SEARCH);

@@ -10,7 +10,7 @@ import { ACCOUNT_PATH } from "../return-to.ts";
 import type { Viewer, ViewerOf } from "./viewer.ts";
 
 /** Dependencies of the pages about the market. */
-export interface Surroundings {
+export interface HomeContext {
   readonly site: Site;
   readonly context: ToolContext;
   readonly viewerOf: ViewerOf;

@@ -9,7 +9,7 @@ import { errorSummary, type FieldErrors, facts, field, moment } from "../element
 import { type Html, html } from "../html.ts";
 import { withReturn } from "../return-to.ts";
 import { type Client, connect } from "./connect.ts";
-import { type Asked, addressOf, type Filter, MAX_SEARCH } from "./filter.ts";
+import { addressOf, type Filter, MAX_SEARCH, type ParsedFilter } from "./filter.ts";
 import { homeLinks, live, news } from "./frame.ts";
 import type { MarketList } from "./market-list.ts";
 import { marketTable } from "./market-table.ts";
@@ -17,7 +17,7 @@ import { classNames } from "./marks.ts";
 import type { Viewer } from "./viewer.ts";
 
 /** Public state of the running service. */
-interface Standing {
+interface ServiceState {
   /** Instant up to which data are complete, in milliseconds since the epoch. */
   readonly asOf: number;
   readonly instruments: number;
@@ -28,8 +28,8 @@ interface Standing {
 export interface HomeView {
   readonly site: Site;
   readonly viewer: Viewer;
-  readonly standing: Standing;
-  readonly asked: Asked;
+  readonly standing: ServiceState;
+  readonly asked: ParsedFilter;
   /** Absent for viewers without access to the market, and if the filter is invalid. */
   readonly list: MarketList | undefined;
   readonly scriptPath: string;
@@ -56,7 +56,7 @@ export function homePage(view: HomeView): PageAnswer {
 </div>
 ${worth}
 </div>
-${standingSection(view)}
+${serviceSection(view)}
 ${marketSection(view)}
 ${connectSection(site)}
 ${documentsSection}
@@ -77,7 +77,7 @@ const marketKinds: Readonly<Record<MarketMode, string>> = {
   live: "Live",
 };
 
-function standingSection({ site, standing }: HomeView): Html {
+function serviceSection({ site, standing }: HomeView): Html {
   const { asOf, instruments, source } = standing;
   const entries = facts([
     ["Market", html`${marketKinds[site.market]} <code>${site.market}</code>`],
@@ -181,7 +181,7 @@ const orders: readonly Option[] = [
 const classes: readonly Option[] = [["", "All classes"], ...Object.entries(classNames)];
 
 /** The filter form of the instrument list. */
-function filterForm({ filter, errors, search }: Asked): Html {
+function filterForm({ filter, errors, search }: ParsedFilter): Html {
   const isChosen = addressOf(filter) !== "/" || errors.length > 0;
   return html`<form class="filters" method="get" action="/#market" role="search" aria-label="Instruments">
 ${field({

@@ -15,7 +15,7 @@ import { ACCOUNT_PATH } from "../return-to.ts";
 import { styleAddress } from "../style-route.ts";
 import { type Client, connect } from "./connect.ts";
 import { filterOf } from "./filter.ts";
-import type { Surroundings } from "./frame.ts";
+import type { HomeContext } from "./frame.ts";
 import { homePage } from "./home-page.ts";
 import { showInstrument } from "./instrument-route.ts";
 import { createListMarket } from "./market-list.ts";
@@ -43,7 +43,7 @@ const HEADERS = {
 export function homeRouter(options: HomeOptions): Router {
   const { site, context, now, onError } = options;
   const frame = { name: site.name, stylePath: styleAddress };
-  const surroundings: Surroundings = {
+  const surroundings: HomeContext = {
     site,
     context,
     viewerOf: createViewerOf({ ...options, anonymousScopes: site.anonymousScopes }),
@@ -65,7 +65,7 @@ export function homeRouter(options: HomeOptions): Router {
   return router;
 }
 
-function showHome({ site, context, viewerOf, send }: Surroundings): RequestHandler {
+function showHome({ site, context, viewerOf, send }: HomeContext): RequestHandler {
   const { market } = context;
   const listMarket = createListMarket(context);
   const markdown = { type: MARKDOWN_TYPE, text: homeMarkdown(site) };

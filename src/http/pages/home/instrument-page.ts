@@ -1,7 +1,7 @@
 import type { Site } from "../../../../wellknown/site.ts";
 import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../../../answers/meaning.ts";
 import type { PageAnswer } from "../answer.ts";
-import { type Fact, facts, stranger } from "../elements.ts";
+import { type Fact, facts, untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import { darkpoolSection } from "./darkpool-section.ts";
 import { factorsSection } from "./factor-cards.ts";
@@ -29,7 +29,7 @@ export function instrumentPage(
     isWide: true,
     links: homeLinks(viewer),
     scriptPath,
-    body: html`<p class="lead under">${stranger(signal.name)}</p>
+    body: html`<p class="lead under">${untrustedText(signal.name)}</p>
 ${live(
   "instrument",
   html`${signalSection(view)}
@@ -64,7 +64,7 @@ function factsOf(answer: SignalAnswer, sector: string | null): readonly (Fact | 
   const origin = answer.sources.map(({ name }) => name).join(", ");
   const kind = [classNames[assetClass], exchange, sector].filter((part) => part !== null);
   return [
-    ["Instrument", stranger(kind.join(", "))],
+    ["Instrument", untrustedText(kind.join(", "))],
     answer.price !== null && [
       "Price",
       html`${price(answer.price.value, answer.price.currency)} <span class="quiet">${when(answer.price.at)}</span>`,

@@ -5,9 +5,9 @@ import type { Instrument } from "../../../market/instrument.ts";
 import { type Resolution, resolveSymbol } from "../../../market/symbols.ts";
 import { linkToMarkdown } from "../../discovery/link-headers.ts";
 import type { PageAnswer } from "../answer.ts";
-import { stranger } from "../elements.ts";
+import { untrustedText } from "../elements.ts";
 import { html } from "../html.ts";
-import { homeLinks, type Surroundings } from "./frame.ts";
+import { type HomeContext, homeLinks } from "./frame.ts";
 import { forMembers } from "./home-page.ts";
 import { permitted, viewInstrument } from "./instrument.ts";
 import { closedMarkdown, instrumentMarkdown, unknownMarkdown } from "./instrument-markdown.ts";
@@ -18,7 +18,7 @@ import { scriptAddress } from "./script-route.ts";
 import type { Viewer } from "./viewer.ts";
 
 /** Shows one instrument, under the canonical spelling of its symbol. */
-export function showInstrument({ site, context, viewerOf, send }: Surroundings): RequestHandler {
+export function showInstrument({ site, context, viewerOf, send }: HomeContext): RequestHandler {
   const viewOf = remembered(context, (symbol) => viewInstrument(symbol, context));
   return async (req, res) => {
     const viewer = await viewerOf(req);
@@ -45,7 +45,7 @@ export function showInstrument({ site, context, viewerOf, send }: Surroundings):
 }
 
 /** A text that cannot be a symbol is not looked up. */
-const find = (asked: string, { market }: Surroundings["context"]): Resolution =>
+const find = (asked: string, { market }: HomeContext["context"]): Resolution =>
   SymbolInput.safeParse(asked).success
     ? resolveSymbol(market.instruments(), asked)
     : { kind: "unknown", candidates: [] };
@@ -66,13 +66,13 @@ const unknownPage = (
   status: 404,
   heading: "No such instrument",
   links: homeLinks(viewer),
-  body: html`<p class="lead">Nothing with the symbol ${stranger(asked)} is covered${why}.</p>
+  body: html`<p class="lead">Nothing with the symbol ${untrustedText(asked)} is covered${why}.</p>
 ${
   candidates.length > 0 &&
   html`<p>Did you mean one of these?</p>
 <ul class="candidates">${candidates.map(
     ({ symbol, name }) =>
-      html`<li><a href="${instrumentPath(symbol)}">${symbol}</a> ${stranger(name)}</li>`,
+      html`<li><a href="${instrumentPath(symbol)}">${symbol}</a> ${untrustedText(name)}</li>`,
   )}</ul>`
 }
 <p class="buttons"><a class="main" href="/#market">Look at all instruments</a></p>`,

@@ -1,4 +1,4 @@
-import { stranger } from "../elements.ts";
+import { untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import { points, when } from "./figures.ts";
 import { addressOf, type Filter } from "./filter.ts";
@@ -45,7 +45,7 @@ function tableRow({ signal: row, factors }: Row): Html {
   const { symbol, name, assetClass, signal, score, scoreRaw, status, asOf } = row;
   const warning = answerWords[status];
   return html`<tr id="row-${symbol}" role="row">
-<th scope="row" role="rowheader"><a href="${instrumentPath(symbol)}">${symbol}</a><span class="name">${stranger(name)}</span>${warning && html`<span class="tag">${warning}</span>`}</th>
+<th scope="row" role="rowheader"><a href="${instrumentPath(symbol)}">${symbol}</a><span class="name">${untrustedText(name)}</span>${warning && html`<span class="tag">${warning}</span>`}</th>
 <td class="class" role="cell">${classNames[assetClass]}</td>
 <td class="direction" role="cell">${signalMark(signal)}</td>
 <td class="score" role="cell"><data value="${scoreRaw}">${score}</data>${scoreBar(scoreRaw)}</td>

@@ -5,7 +5,7 @@ import { isJSONRPCRequest, McpServer, type ProtocolEra } from "@modelcontextprot
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createFastPath, type Received, usualRequest } from "../../../../src/http/mcp/fast-path.ts";
+import { createFastPath, plainRequest, type Received } from "../../../../src/http/mcp/fast-path.ts";
 import { jsonOf, toolResult } from "../../../../src/http/mcp/tool-result-json.ts";
 import { jsonSchema } from "../../../../src/lib/json-schema.ts";
 import { tools } from "../../../../tools/index.ts";
@@ -51,8 +51,8 @@ const changed = (
 
 describe("the fast path", () => {
   it("handles requests of both eras", () => {
-    expect(usualRequest(modern, names)).toEqual({ era: "modern", message: modern.body });
-    expect(usualRequest(legacy, names)).toEqual({ era: "legacy", message: legacy.body });
+    expect(plainRequest(modern, names)).toEqual({ era: "modern", message: modern.body });
+    expect(plainRequest(legacy, names)).toEqual({ era: "legacy", message: legacy.body });
   });
 
   it.each<[string, Change]>([
@@ -71,7 +71,7 @@ describe("the fast path", () => {
     ],
     ["arguments", { params: { arguments: { a: 1 } } }],
   ])("is for requests with %s", (_what, change) => {
-    expect(usualRequest(changed(modern, change), names)).toBeDefined();
+    expect(plainRequest(changed(modern, change), names)).toBeDefined();
   });
 
   it.each<[string, string | undefined]>([
@@ -79,7 +79,7 @@ describe("the fast path", () => {
     ["anything", "*/*"],
     ["what it does not say", undefined],
   ])("is for requests of older revisions whose client accepts %s", (_what, accept) => {
-    expect(usualRequest(changed(legacy, { headers: { accept } }), names)).toBeDefined();
+    expect(plainRequest(changed(legacy, { headers: { accept } }), names)).toBeDefined();
   });
 
   const odd: readonly (readonly [string, Change])[] = [
@@ -105,8 +105,8 @@ describe("the fast path", () => {
     ["no content type", { headers: { "content-type": undefined } }],
   ];
   it.each(odd)("leaves requests with %s to the SDK's handler", (_what, change) => {
-    expect(usualRequest(changed(modern, change), names)).toBeUndefined();
-    expect(usualRequest(changed(legacy, change), names)).toBeUndefined();
+    expect(plainRequest(changed(modern, change), names)).toBeUndefined();
+    expect(plainRequest(changed(legacy, change), names)).toBeUndefined();
   });
 
   it.each<[string, Change]>([
@@ -121,7 +121,7 @@ describe("the fast path", () => {
     ["two names in the header", { headers: { "mcp-name": "get, get" } }],
     ["an encoded name", { headers: { "mcp-name": "=?base64?Z2V0?=" } }],
   ])("leaves requests of the newest revision with %s to the SDK's handler", (_what, change) => {
-    expect(usualRequest(changed(modern, change), names)).toBeUndefined();
+    expect(plainRequest(changed(modern, change), names)).toBeUndefined();
   });
 
   it.each(["=?base64?Zm9v?=", "two words", "größe", ""])(
@@ -129,7 +129,7 @@ describe("the fast path", () => {
     (uri) => {
       const body = { method: "resources/read", params: { uri, _meta: META } };
       const headers = { "mcp-method": "resources/read", "mcp-name": uri };
-      expect(usualRequest(changed(modern, { headers, body }), names)).toBeUndefined();
+      expect(plainRequest(changed(modern, { headers, body }), names)).toBeUndefined();
     },
   );
 
@@ -142,11 +142,11 @@ describe("the fast path", () => {
     ["no wish for events", { headers: { accept: "application/json" } }],
     ["no wish for JSON", { headers: { accept: "text/event-stream" } }],
   ])("leaves requests of older revisions with %s to the SDK's handler", (_what, change) => {
-    expect(usualRequest(changed(legacy, change), names)).toBeUndefined();
+    expect(plainRequest(changed(legacy, change), names)).toBeUndefined();
   });
 
   it.each([[[legacy.body]], [null], ["x"], [1], [{}]])("leaves %o to the SDK's handler", (body) => {
-    expect(usualRequest({ ...legacy, body }, names)).toBeUndefined();
+    expect(plainRequest({ ...legacy, body }, names)).toBeUndefined();
   });
 });
 
@@ -177,7 +177,7 @@ async function serve() {
     const body = JSON.parse(Buffer.concat(await req.toArray()).toString());
     res.once("close", () => server.emit("left"));
     const auth = { token: "", clientId: "ann", scopes: [] };
-    const usual = usualRequest({ headers: req.headers, body }, names);
+    const usual = plainRequest({ headers: req.headers, body }, names);
     const answering = usual && answer(usual, auth);
     written.push((async () => (await answering)?.(res))());
     server.emit("taken");
@@ -234,7 +234,7 @@ it("the fast path handles only what the SDK treats as a request, since others ge
     },
     { requiredKeys: ["jsonrpc", "id", "method"] },
   );
-  const isUsual = (body: unknown) => usualRequest({ ...legacy, body }, names) !== undefined;
+  const isUsual = (body: unknown) => plainRequest({ ...legacy, body }, names) !== undefined;
   const seen = { usual: 0, odd: 0 };
   fc.assert(
     fc.property(requests, (body) => {

@@ -6,8 +6,8 @@ import {
   lastUse,
   moment,
   scopeChoice,
-  stranger,
-  strangerSite,
+  untrustedHost,
+  untrustedText,
   unverifiedName,
   unverifiedTitle,
 } from "../../../../src/http/pages/elements.ts";
@@ -15,31 +15,31 @@ import { html } from "../../../../src/http/pages/html.ts";
 
 describe("untrusted text", () => {
   it("is isolated from its surroundings", () => {
-    expect(stranger("שלום").toString()).toBe('<bdi class="stranger">שלום</bdi>');
-    expect(stranger("<b>").toString()).toBe('<bdi class="stranger">&lt;b&gt;</bdi>');
+    expect(untrustedText("שלום").toString()).toBe('<bdi class="untrusted">שלום</bdi>');
+    expect(untrustedText("<b>").toString()).toBe('<bdi class="untrusted">&lt;b&gt;</bdi>');
   });
 
   it("is truncated after 100 characters, with an ellipsis", () => {
-    expect(stranger("x".repeat(100)).toString()).toContain(`>${"x".repeat(100)}<`);
-    expect(stranger("😀".repeat(101)).toString()).toContain(`>${"😀".repeat(100)}…<`);
+    expect(untrustedText("x".repeat(100)).toString()).toContain(`>${"x".repeat(100)}<`);
+    expect(untrustedText("😀".repeat(101)).toString()).toContain(`>${"😀".repeat(100)}…<`);
   });
 
   it("is shown in full when it is a host or a URL", () => {
     const host = `${"a.".repeat(120)}evil.example`;
     const address = `https://${host}/${"x".repeat(250)}`;
     for (const site of [host, address]) {
-      expect(strangerSite(site).toString()).toBe(`<bdi class="stranger">${site}</bdi>`);
+      expect(untrustedHost(site).toString()).toBe(`<bdi class="untrusted">${site}</bdi>`);
     }
-    const endless = strangerSite(`${"a.".repeat(4_000)}evil.example`).toString();
+    const endless = untrustedHost(`${"a.".repeat(4_000)}evil.example`).toString();
     expect(endless).toMatch(/…[a.]+\.evil\.example<\/bdi>$/);
     expect(endless.length).toBeLessThan(600);
-    expect(strangerSite("a\u202Eb").toString()).toContain(">a\uFFFDb<");
+    expect(untrustedHost("a\u202Eb").toString()).toContain(">a\uFFFDb<");
   });
 
   it.each(["\u202E", "\u2066", "\u200F", "\u0007", "\u2028", "\n", "\uD800", "\u061C"])(
     "shows a replacement for %j",
     (trick) => {
-      expect(stranger(`a${trick}b`).toString()).toContain(">a\uFFFDb<");
+      expect(untrustedText(`a${trick}b`).toString()).toContain(">a\uFFFDb<");
     },
   );
 
