@@ -389,6 +389,27 @@ describe("an application that claims an agent with its person's token", () => {
     expect(await secretOf(last)).toBe(401);
   });
 
+  it("keeps by it no scope that the person takes from the application", async () => {
+    const person = town.person();
+    const { tokens, agent, own } = await claimedThrough(person, await person.tokens());
+    const alert = () => postJson(`${base}/api/alerts`, { symbols: ["ALDER.SIM"] }, bearer(own));
+    await makeAlert(town, bearer(await tokenOf(base, agent)));
+    const page = await person.web.get(
+      authorizationRequest(base, { client_id: tokens.client.client_id, prompt: "consent" }).url,
+    );
+    const scope = ["signals:read", "factor:read"];
+    await person.web.submit(page.form(page.url.pathname), { decision: "allow", scope });
+
+    expect((await alert()).status).toBe(403);
+    const { client_id, client_secret } = agent;
+    const form = { grant_type: "client_credentials", client_id, client_secret };
+    const answer = await postForm(`${base}/oauth/token`, form);
+    expect(((await answer.json()) as { scope: string }).scope).toBe(scope.join(" "));
+    const another = await newAgent({ scope: "signals:read" });
+    const { body } = await claim(another, another.claim.code, tokens.access_token);
+    expect(body.scope).toBe(scope.join(" "));
+  });
+
   it("claims none any more once its access has ended", async () => {
     const tokens = await testService.person().tokens();
     const agent = await newAgent();

@@ -1,7 +1,7 @@
-import { remove, removeAt, removeGroup } from "../../store/port/operations.ts";
+import { remove, removeAt, removeGroup, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
-import { belongingTo, through } from "../agents/agent.ts";
+import { belongingTo, clients, through } from "../agents/agent.ts";
 import { scopeNames } from "../scopes.ts";
 import { dependentAgentsRemoval } from "./own-agents.ts";
 
@@ -107,6 +107,26 @@ async function issuedUnderRemoval(
 ): Promise<readonly Operation[]> {
   const group = underGrant(grantId);
   return [...(await dependentAgentsRemoval(records, group)), removeGroup(group)];
+}
+
+/** The steps that take from the agents that an application claimed under a grant what the person takes
+ *  from the application: claiming agents keeps no scope for it. */
+export async function agentsNarrowing(
+  records: Pick<Records, "list">,
+  before: Stored<GrantRecord>,
+  after: GrantRecord,
+): Promise<readonly Operation[]> {
+  const left = allowedScopes(after);
+  const lost = allowedScopes(before.value).filter((name) => !left.includes(name));
+  if (lost.length === 0) return [];
+  const agents = await readAll(records, clients, underGrant(before.key));
+  return agents.flatMap((client) => {
+    const { metadata, agent } = client.value;
+    if (agent.owner?.through?.grantId !== before.key) return [];
+    const scopes = agent.owner.scopes.filter((name) => !lost.includes(name));
+    const value = { metadata, agent: { ...agent, owner: { ...agent.owner, scopes } } };
+    return [replace(clients, client, { value })];
+  });
 }
 
 /** The steps that end what a person has through a client, such as alerts, if a grant that ends is the

@@ -2,6 +2,7 @@ import type { Mailbox } from "../../mail/outbox.ts";
 import { unchanged } from "../../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { type AccountRecord, accounts } from "../accounts/accounts.ts";
+import { allowedScopes } from "../accounts/grants.ts";
 import type { Auditor } from "../auditor.ts";
 import type { Scope } from "../scopes.ts";
 import {
@@ -221,7 +222,8 @@ function completion(
 ): Decision<ClaimOutcome> {
   const { client, account } = match;
   const agentId = client.key;
-  const owner = ownership(claimer, heldUnclaimed(client.value, anonymousScopes), now());
+  const given = { ...claimer, scopes: scopesWithin(claimer, access) };
+  const owner = ownership(given, heldUnclaimed(client.value, anonymousScopes), now());
   const outcome = claimed(client, owner);
   return {
     answer: registrationToken === undefined ? outcome : { ...outcome, registrationToken },
@@ -237,6 +239,14 @@ function completion(
       ...claimNotice({ mailbox, baseUrl }, { email: account.value.email, agentId, owner }),
     ],
   };
+}
+
+/** The scopes that a claimer gives. The person may have taken some from the application since its token
+ *  was looked at. */
+function scopesWithin({ scopes }: Claimer, access: ClaimingAccess | undefined): readonly Scope[] {
+  if (access === undefined) return scopes;
+  const allowed = allowedScopes(access.grant.value);
+  return scopes.filter((name) => allowed.includes(name));
 }
 
 function claimed({ key, value }: Stored<ClientRecord>, owner: Ownership): Claimed {

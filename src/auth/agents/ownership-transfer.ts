@@ -1,5 +1,5 @@
 import type { Mailbox } from "../../mail/outbox.ts";
-import { removeAt, removeGroup, replace, unchanged } from "../../store/port/operations.ts";
+import { removeAt, removeGroup, replace } from "../../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { type GrantRecord, grants, isUnderGrant, underGrant } from "../accounts/grants.ts";
 import { allScopes, type Scope, scopeNames } from "../scopes.ts";
@@ -74,7 +74,8 @@ export function completedClaim(
   const held = heldWith(registrationToken, client.groups);
   return [
     removeAt(claims, claim),
-    ...(access === undefined ? [] : [unchanged(grants, access.grant)]),
+    // Written, so that it conflicts with a change of the grant that does not know of this agent.
+    ...(access === undefined ? [] : [replace(grants, access.grant, { value: access.grant.value })]),
     replace(clients, client, {
       value: { metadata: { ...metadata, scope }, agent: { ...agent, owner } },
       groups: [...held, claimedBy(owner.accountId), ...bonds],

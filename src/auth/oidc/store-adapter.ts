@@ -13,7 +13,13 @@ import {
   type Operation,
   type Stored,
 } from "../../store/port/records.ts";
-import { grantRevocationById, roomForGrant, underGrant } from "../accounts/grants.ts";
+import {
+  agentsNarrowing,
+  type GrantRecord,
+  grantRevocationById,
+  roomForGrant,
+  underGrant,
+} from "../accounts/grants.ts";
 import { askedBy, belongingTo, clients, isAudited, issuedTo } from "../agents/agent.ts";
 import {
   type AdapterContext,
@@ -166,15 +172,24 @@ class StoreAdapter implements Adapter {
     if (issuance !== undefined) return void issuance.issued.push(record);
     const state = stateOf(Provider.ctx);
     const issued = [record];
-    const ofModel = this.#model === "Grant" ? this.#grantIssuance(record, state) : {};
+    const ofModel = this.#model === "Grant" ? await this.#grantIssuance(record, state) : {};
     await issue({ consumed: [], issued, ...ofModel }, state, this.#context);
   }
 
   /** What goes with a grant that a person gives or changes. */
-  #grantIssuance({ key, value }: NewRecord, state: RequestState): Pick<Issuance, "steps" | "cap"> {
+  async #grantIssuance(
+    { key, value }: NewRecord,
+    state: RequestState,
+  ): Promise<Pick<Issuance, "steps" | "cap">> {
+    const { records, audit } = this.#context;
     const actor = String(value.accountId);
-    const steps = this.#context.audit({ action: "grant.given", actor, target: key });
-    if (state.grants.has(key)) return { steps };
+    const steps = audit({ action: "grant.given", actor, target: key });
+    const known = state.grants.get(key);
+    if (known !== undefined) {
+      return {
+        steps: [...steps, ...(await agentsNarrowing(records, known, value as GrantRecord))],
+      };
+    }
     const lock = { key: `grants ${actor}`, groups: [belongingTo(actor)] };
     return { steps, cap: { lock, makeRoom: () => this.#makeRoomForGrant(value) } };
   }
