@@ -103,8 +103,8 @@ export const quotas = {
   /** Sign-in codes sent to one e-mail address, in total. */
   "code-email-all": { points: 60, windowSeconds: 3600 },
   /**
-   * Sign-in codes sent to the last person who signed in at a browser, per browser; no other sign-in
-   * limit applies to these.
+   * Sign-in codes sent to the last person who signed in at a browser, per e-mail address; no other
+   * sign-in limit applies to these.
    */
   "code-browser": { points: 10, windowSeconds: 3600 },
   /** Sign-in codes sent, per network address. */

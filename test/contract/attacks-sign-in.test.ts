@@ -79,6 +79,21 @@ describe("whoever asks for codes in somebody's name", () => {
   });
 });
 
+describe("whoever signs in again and again", () => {
+  it("gets no more codes by the browsers that this makes known", async () => {
+    const email = "many-browsers@example.com";
+    const known = "market-signal-known";
+    const [first, second] = [town.person(email), town.person(email)];
+    await first.signIn();
+    await second.signIn();
+    expect(first.web.cookie(base)).toContain(known);
+    expect(second.web.cookie(base)).toContain(known);
+    const asked = [];
+    for (const { web } of [first, second, first, second]) asked.push(await askAt(web, email));
+    expect(asked).toEqual([200, 200, 429, 429]);
+  });
+});
+
 describe("whoever holds many networks", () => {
   const flooded = async (limits: string) => {
     const { base } = await startTestService({

@@ -91,7 +91,7 @@ function sendRoute(router: Router, options: SignInRoutesOptions): void {
 
 /**
  * Counts a code request. Anybody can request codes for any address, so strangers can use up their
- * shared quota but never the separate quota of a browser that the person has used.
+ * shared quota but never the separate quota of the browsers that the person has used.
  *
  * @throws {Problem} `rate_limited`
  */
@@ -101,7 +101,8 @@ async function countCode(
   { sessions, throttle, throttleNetworks }: SignInRoutesOptions,
 ): Promise<void> {
   const browser = await sessions.knownBrowser(headers.cookie, email);
-  if (browser !== undefined) return throttle({ "code-browser": browser });
+  // Not by browser: each sign-in makes another known one, which would bring codes of its own.
+  if (browser !== undefined) return throttle({ "code-browser": email });
   await throttleNetworks(["code-address"], ip);
   await throttle({
     "code-email": `${email} ${addressKey(ip)}`,
