@@ -301,6 +301,23 @@ describe("another application of the same person", () => {
     expect(await poll(some.nextCursor, theirs)).toMatchObject({ code: "invalid_request" });
   });
 
+  it("learns from no page whether the first has events after its own", async () => {
+    const person = town.person();
+    const [first, second] = [await person.tokens({ scope: ALERTS }), await person.tokens()];
+    const [theirs, own] = [bearer(first.access_token), bearer(second.access_token)];
+    const [theirAlert, ownAlert] = [await makeAlert(town, theirs), await makeAlert(town, own)];
+    const page = async () => (await ask(own, "/api/alerts/events?limit=1")).body;
+    const eventId = await tell(ownAlert);
+    await tell(theirAlert);
+    const only = await page();
+    expect(only).toMatchObject({ events: [{ id: eventId }], hasMore: false });
+    const next = await tell(ownAlert);
+    const { nextCursor, hasMore } = await page();
+    expect(hasMore).toBe(true);
+    const rest = await ask(own, `/api/alerts/events?limit=1&cursor=${nextCursor}`);
+    expect(rest.body).toMatchObject({ events: [{ id: next }], hasMore: false });
+  });
+
   it("makes an alert of its own under the same idempotency key", async () => {
     const person = testService.person();
     const [mine, theirs] = [await application(person), await application(person)];

@@ -170,11 +170,11 @@ async function ownPage(
   let scanned = 0;
   let reached: number | undefined;
   for await (const event of readEvents(source, { owner: reader, from, order: "oldest" })) {
-    if (events.length === limit || scanned === MAX_SCANNED) {
-      return { events, reached, hasMore: true };
-    }
+    if (scanned === MAX_SCANNED) return { events, reached, hasMore: true };
     const isAsked = alertId === undefined || event.alertId === alertId;
     if (isAsked && (await isOwn(event))) {
+      // Only an event of the reader's own makes another page: whether others have one is not told.
+      if (events.length === limit) return { events, reached, hasMore: true };
       events.push({ ...event, body: readableBody(event.body, reader.scopes) });
     }
     scanned += 1;
