@@ -390,10 +390,10 @@ describe("an application that claims an agent with its person's token", () => {
   });
 
   it("keeps by it no scope that the person takes from the application", async () => {
-    const person = town.person();
+    const person = testService.person();
     const { tokens, agent, own } = await claimedThrough(person, await person.tokens());
     const alert = () => postJson(`${base}/api/alerts`, { symbols: ["ALDER.SIM"] }, bearer(own));
-    await makeAlert(town, bearer(await tokenOf(base, agent)));
+    await makeAlert(testService, bearer(await tokenOf(base, agent)));
     const page = await person.web.get(
       authorizationRequest(base, { client_id: tokens.client.client_id, prompt: "consent" }).url,
     );

@@ -83,7 +83,7 @@ describe("whoever signs in again and again", () => {
   it("gets no more codes by the browsers that this makes known", async () => {
     const email = "many-browsers@example.com";
     const known = "market-signal-known";
-    const [first, second] = [town.person(email), town.person(email)];
+    const [first, second] = [testService.person(email), testService.person(email)];
     await first.signIn();
     await second.signIn();
     expect(first.web.cookie(base)).toContain(known);

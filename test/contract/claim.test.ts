@@ -93,7 +93,10 @@ async function start(overrides: Limits = {}) {
     const grantId = `grant-${accountId}`;
     await records.commit([
       put(accounts, { key: accountId, value }),
-      put(grants, { key: grantId, value: { accountId, clientId: "app" } }),
+      put(grants, {
+        key: grantId,
+        value: { accountId, clientId: "app", resources: { [base]: ALL.join(" ") } },
+      }),
     ]);
     const scopes = new Set(ALL);
     const person = { kind: "user" as const, id: accountId, accountId, grantId, scopes };
