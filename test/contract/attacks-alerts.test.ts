@@ -305,7 +305,10 @@ describe("another application of the same person", () => {
     const person = testService.person();
     const [first, second] = [await person.tokens({ scope: ALERTS }), await person.tokens()];
     const [theirs, own] = [bearer(first.access_token), bearer(second.access_token)];
-    const [theirAlert, ownAlert] = [await makeAlert(testService, theirs), await makeAlert(testService, own)];
+    const [theirAlert, ownAlert] = [
+      await makeAlert(testService, theirs),
+      await makeAlert(testService, own),
+    ];
     const page = async () => (await ask(own, "/api/alerts/events?limit=1")).body;
     const eventId = await tell(ownAlert);
     await tell(theirAlert);
