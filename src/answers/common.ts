@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { AssetClass, type Instrument } from "../market/instrument.ts";
 import { MarketMode, type Source, type SourcesByFeed } from "../market/market.ts";
+import { countKnown } from "../market/point-in-time.ts";
+import { BAR_FAULTS, BAR_VERDICTS, type InstrumentRecords } from "../market/records.ts";
 import { DIRECTIONS } from "../score/signal-hysteresis.ts";
 import { METHOD_VERSION, type PastSnapshot, STATUSES } from "../score/snapshot.ts";
 
@@ -62,11 +64,33 @@ export const Provenance = z.object({
     .describe("Release of the method, a plus sign and the first 16 digits of its methodHash."),
 });
 
+/** A bar that was doubted. */
+const DoubtedBar = z.object({
+  session: z.string(),
+  fault: z
+    .enum(BAR_FAULTS)
+    .describe(
+      "impossible: prices contradict each other; jump, spike: too far from the prices before or beside; repeat: the bar before once more; split: as after a split that was not announced.",
+    ),
+  outcome: z
+    .enum(["held", ...BAR_VERDICTS])
+    .describe(
+      "held: not used until the next bar; confirmed: used since then; dropped: never used; adjusted: used with the split it lacked.",
+    ),
+  detail: z.string(),
+});
+
 /** Members of every answer about one instrument. */
 export const Common = z.object({
   ...Identity.shape,
   ...Provenance.shape,
   status: AnswerStatus,
+  quality: z
+    .array(DoubtedBar)
+    .optional()
+    .describe(
+      "Bars among the last 252 that were doubted, newest first, 20 at most; absent without any.",
+    ),
 });
 
 /** ISO 8601 in UTC with milliseconds. */
@@ -94,6 +118,8 @@ export interface Origin {
     readonly source: Source;
     /** The sources of a listed instrument by feed; absent if `source` supplies all feeds. */
     readonly sourcesOf?: (symbol: string) => SourcesByFeed;
+    /** Records of a listed instrument; absent for events, which say nothing of quality. */
+    readonly records?: (symbol: string) => InstrumentRecords;
   };
 }
 
@@ -115,12 +141,40 @@ function sourcesOf(market: Origin["market"], symbols: readonly string[]): Source
 export const common = (
   origin: Origin,
   { instrument, at, status, methodVersion = METHOD_VERSION }: PastSnapshot,
-) => ({
-  ...identityOf(instrument),
-  ...provenance(origin, at, [instrument.symbol]),
-  methodVersion,
-  status,
-});
+) => {
+  const quality = qualityOf(origin.market, instrument, at);
+  return {
+    ...identityOf(instrument),
+    ...provenance(origin, at, [instrument.symbol]),
+    methodVersion,
+    status,
+    ...(quality.length > 0 && { quality }),
+  };
+};
+
+/** Most doubted bars of an answer. */
+const MAX_QUALITY = 20;
+/** Newest bars of an instrument among which a doubted one is said: no price window is longer. */
+const QUALITY_BARS = 252;
+
+/** What was doubted among the newest bars, as it was known at an instant. */
+function qualityOf(
+  { records }: Origin["market"],
+  { symbol }: Instrument,
+  at: number,
+): z.input<typeof DoubtedBar>[] {
+  const { bars, doubtedBars } = records?.(symbol) ?? {};
+  if (bars === undefined || doubtedBars === undefined) return [];
+  const first = bars.at(Math.max(0, countKnown(bars, at) - QUALITY_BARS))?.session ?? "";
+  return [...doubtedBars]
+    .filter(({ availableAt, session }) => availableAt <= at && session >= first)
+    .slice(-MAX_QUALITY)
+    .reverse()
+    .map(({ session, fault, detail, outcome }) => {
+      const isSettled = outcome !== null && outcome.at <= at;
+      return { session, fault, outcome: isSettled ? outcome.verdict : "held", detail };
+    });
+}
 
 /** Id of a snapshot: an instrument at an instant by one version of the method. */
 export const snapshotId = ({

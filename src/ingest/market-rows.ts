@@ -37,9 +37,7 @@ export interface ObservationBody extends Provenance {
 }
 
 /** Body of the row of a quarantined observation. */
-export interface RejectedBody
-  extends Provenance,
-    Pick<Rejected, "feed" | "symbol" | "reason" | "close"> {}
+export interface RejectedBody extends Provenance, Pick<Rejected, "feed" | "symbol" | "reason"> {}
 
 /** Most characters of an id that a provider assigned. */
 const MAX_ID = 200;
@@ -68,7 +66,7 @@ export const rejectedSubject = ({ feed, symbol }: Pick<Rejected, "feed" | "symbo
 
 /** Archive row of a quarantined observation. */
 export const rejectedRow = (rejected: Rejected, provenance: Provenance): ArchiveRow => {
-  const { feed, symbol, at, id, reason, close } = rejected;
+  const { feed, symbol, at, id, reason } = rejected;
   return {
     kind: REJECTED_KIND,
     at: plausible(at, provenance.observedAt),
@@ -79,7 +77,6 @@ export const rejectedRow = (rejected: Rejected, provenance: Provenance): Archive
       feed,
       symbol,
       reason,
-      ...(close !== undefined && { close }),
     } satisfies RejectedBody,
   };
 };

@@ -4,7 +4,6 @@ import type { Archive, ArchiveRow } from "../store/port/archive.ts";
 import type { Operation } from "../store/port/records.ts";
 import { announceChanges, NOTICE_TTL_MS } from "./change-notices.ts";
 import { idFault, rejectedRow, rowOf } from "./market-rows.ts";
-import { isBar, quarantine } from "./quarantine.ts";
 
 /** What was persisted. */
 interface Persisted {
@@ -33,10 +32,7 @@ export async function persist(
   provenance: { readonly provider: string; readonly observedAt: number },
   { archive, noticeTtlMs: ttlMs = NOTICE_TTL_MS }: PersistOptions,
 ): Promise<Persisted> {
-  const valid = withValidIds(reading);
-  const bars = await quarantine(valid.data.filter(isBar), archive);
-  const data = [...valid.data.filter((observation) => !isBar(observation)), ...bars.data];
-  const rejected = [...valid.rejected, ...bars.rejected];
+  const { data, rejected } = withValidIds(reading);
   const rows = data.map((observation) => rowOf(observation, provenance));
   const quarantined = rejected.map((one) => rejectedRow(one, provenance));
   await append([...rows, ...quarantined], archive);

@@ -30,6 +30,34 @@ export interface Bar extends Known {
   readonly logReturn: number | null;
 }
 
+/** A bar as its source reports it; `logReturn` follows from the bar before. */
+export type ReportedBar = Omit<Bar, "logReturn">;
+
+/**
+ * Why a bar is doubted. `impossible`: prices that contradict each other or are not above 0. `jump`:
+ * open or close too far from the close before. `spike`: high or low too far from open and close.
+ * `repeat`: the bar before once more. `split`: prices as after a split that was not announced.
+ */
+export const BAR_FAULTS = ["impossible", "jump", "spike", "repeat", "split"] as const;
+export type BarFault = (typeof BAR_FAULTS)[number];
+
+/**
+ * What becomes of a doubted bar. `confirmed`: it is used from the next bar on. `dropped`: it is never
+ * used. `adjusted`: it is used with the split that it lacked.
+ */
+export const BAR_VERDICTS = ["confirmed", "dropped", "adjusted"] as const;
+export type BarVerdict = (typeof BAR_VERDICTS)[number];
+
+/** A bar that was doubted when it became known. */
+export interface BarDoubt extends Known {
+  readonly session: string;
+  readonly fault: BarFault;
+  /** A sentence for people. */
+  readonly detail: string;
+  /** What the next bar showed, and when (Unix milliseconds); `null` until then. */
+  readonly outcome: { readonly verdict: BarVerdict; readonly at: number } | null;
+}
+
 /** One off-exchange trade (tape exchange code D): ATS, internalised or OTC. */
 export interface Print extends Known {
   readonly id: string;
@@ -124,6 +152,8 @@ export interface OnChain extends Known {
 export interface InstrumentRecords {
   readonly instrument: Instrument;
   readonly bars: RecordList<Bar>;
+  /** Bars that were doubted; absent where there was none. */
+  readonly doubtedBars?: RecordList<BarDoubt>;
   readonly fundamentals?: RecordList<Fundamental>;
   readonly mentions?: RecordList<Mention>;
   readonly prints?: RecordList<Print>;
@@ -141,5 +171,5 @@ export const FEEDS = [
   "shortVolumes",
   "weeklyVolumes",
   "onChain",
-] as const satisfies readonly Exclude<keyof InstrumentRecords, "instrument">[];
+] as const satisfies readonly Exclude<keyof InstrumentRecords, "instrument" | "doubtedBars">[];
 export type Feed = (typeof FEEDS)[number];

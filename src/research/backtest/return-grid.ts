@@ -45,7 +45,12 @@ export function createReturnGrid(
 ): ReturnGrid {
   const group = records.filter(({ instrument }) => instrument.assetClass === assetClass);
   const closes = new Map<string, number>();
-  for (const { bars } of group) for (const bar of bars) closes.set(bar.session, bar.availableAt);
+  for (const { bars } of group) {
+    for (const { session, availableAt } of bars) {
+      // A bar that was doubted becomes known a session later.
+      closes.set(session, Math.min(closes.get(session) ?? availableAt, availableAt));
+    }
+  }
   const sessions = [...closes]
     .map(([label, close]): Session => ({ label, close }))
     .filter(({ label }) => label <= to)

@@ -5,7 +5,7 @@ import type { Instrument } from "../../market/instrument.ts";
 import type { Market } from "../../market/market.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 import { countKnown } from "../../market/point-in-time.ts";
-import type { InstrumentRecords, Known } from "../../market/records.ts";
+import type { InstrumentRecords, Known, RecordList } from "../../market/records.ts";
 import { readBars } from "./bars.ts";
 import {
   createBarsDue,
@@ -108,13 +108,19 @@ async function readInstrument(
   calendar: PublicationCalendar,
   { folder, until }: { readonly folder: string; readonly until: number },
 ): Promise<InstrumentRecords> {
-  const read = async <R extends Known>(name: FolderName, reader: (file: TextFile) => R[]) => {
-    const file = await readText(join(folder, name, `${instrument.symbol}${FOLDERS[name]}`));
-    const all = file && reader(file);
+  const open = (name: FolderName) =>
+    readText(join(folder, name, `${instrument.symbol}${FOLDERS[name]}`));
+  const cut = <R extends Known>(all: RecordList<R> | undefined) => {
     const known = all?.slice(0, countKnown(all, until));
     return known?.length ? known : undefined;
   };
-  const bars = await read("bars", (file) => readBars(file, instrument.assetClass, calendar));
+  const read = async <R extends Known>(name: FolderName, reader: (file: TextFile) => R[]) => {
+    const file = await open(name);
+    return cut(file && reader(file));
+  };
+  const barFile = await open("bars");
+  const judged = barFile && readBars(barFile, instrument.assetClass, calendar);
+  const doubtedBars = cut(judged?.doubts);
   const fundamentals = await read("fundamentals", (file) => readFundamentals(file, calendar));
   const mentions = await read("mentions", readMentions);
   const prints = await read("prints", readPrints);
@@ -122,7 +128,8 @@ async function readInstrument(
   const onChain = await read("onchain", (file) => readOnChain(file, calendar));
   return {
     instrument,
-    bars: bars ?? [],
+    bars: cut(judged?.bars) ?? [],
+    ...(doubtedBars && { doubtedBars }),
     ...(fundamentals && { fundamentals }),
     ...(mentions && { mentions }),
     ...(prints && { prints }),

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import type { Bar } from "../../market/records.ts";
-import { barFault } from "./bar-validation.ts";
 import { cursorAt } from "./cursor.ts";
 import type { Observation, Reading, Rejected } from "./provider.ts";
 import {
@@ -51,15 +50,10 @@ export function readCoinDays(page: CoinPage): Reading {
   const over = ended > surelyOver ? ended : surelyOver;
   const last = over < through ? over : through;
   const isInTime = receivedAt < coinBarKnown(through);
-  const wanted = days
-    .filter(({ session }) => session >= from && session <= last)
-    .map((day) => barOf(day, symbol));
+  const wanted = days.filter(({ session }) => session >= from && session <= last);
   return {
-    data: wanted.filter((one) => "record" in one),
-    rejected: [
-      ...wanted.filter((one) => "reason" in one),
-      ...days.filter(isEarly).map((day) => rejectedDay(day, symbol, "it has not begun")),
-    ],
+    data: wanted.map((day) => barOf(day, symbol)),
+    rejected: days.filter(isEarly).map((day) => earlyDay(day, symbol)),
     cursor: cursorAt(last < from ? from : addDays(last, 1)),
     ...(last < through && { notBefore: receivedAt + (isInTime ? AGAIN_MS.early : AGAIN_MS.late) }),
   };
@@ -76,18 +70,16 @@ export const readNotTraded = (
   notBefore: receivedAt + NOT_TRADED_MS,
 });
 
-function barOf(day: CoinDay, symbol: string): Observation | Rejected {
+function barOf(day: CoinDay, symbol: string): Observation {
   const { session, open, high, low, close, volume } = day;
-  const reason = barFault(day);
-  if (reason !== undefined) return rejectedDay(day, symbol, reason);
   const availableAt = coinBarKnown(session);
   const record = { session, availableAt, open, high, low, close, volume, dividend: 0, split: 1 };
   return { ...place(day, symbol), record };
 }
 
-const rejectedDay = (day: CoinDay, symbol: string, reason: string): Rejected => ({
+const earlyDay = (day: CoinDay, symbol: string): Rejected => ({
   ...place(day, symbol),
-  reason,
+  reason: "it has not begun",
 });
 
 const place = ({ session }: CoinDay, symbol: string) =>

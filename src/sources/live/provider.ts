@@ -1,13 +1,13 @@
 import type { AssetClass, Instrument } from "../../market/instrument.ts";
 import type { Source } from "../../market/market.ts";
 import type {
-  Bar,
   Feed,
   Fundamental,
   Known,
   Mention,
   OnChain,
   Print,
+  ReportedBar,
   ShortVolume,
   WeeklyVolume,
 } from "../../market/records.ts";
@@ -15,8 +15,7 @@ import type { Answer } from "./answer.ts";
 
 /** Record type of each feed. */
 interface FeedRecords extends Readonly<Record<Feed, Known>> {
-  /** `logReturn` follows from the bar before. */
-  readonly bars: Omit<Bar, "logReturn">;
+  readonly bars: ReportedBar;
   readonly fundamentals: Fundamental;
   readonly mentions: Mention;
   readonly prints: Print;
@@ -49,8 +48,6 @@ export interface Rejected {
   readonly id: string;
   /** A sentence for the operator; data of the provider are quoted and bounded. */
   readonly reason: string;
-  /** Close of a bar that leaps: the next bar may show that it was true. */
-  readonly close?: number;
 }
 
 /** A request to a provider. Secrets are in `headers` alone. */

@@ -1,12 +1,15 @@
+import { BarGate, withReturn } from "../../market/bar-gate.ts";
 import type { AssetClass, Instrument } from "../../market/instrument.ts";
 import { createLazyList } from "../../market/lazy-list.ts";
 import type {
   Bar,
+  BarDoubt,
   Feed,
   InstrumentRecords,
   Known,
   Mention,
   RecordList,
+  ReportedBar,
 } from "../../market/records.ts";
 import type { Observation } from "./provider.ts";
 import { barsDue } from "./publication-times.ts";
@@ -107,7 +110,10 @@ export class RecordBook {
       records.isOutdated = false;
       records.hasLate = false;
     }
-    const lists = changed.map(([feed, { shown }]) => [feed, shown.records] as const);
+    const lists = changed.flatMap(([feed, { shown }]) => [
+      [feed, shown.records] as const,
+      ...(shown.doubts ? [["doubtedBars", shown.doubts] as const] : []),
+    ]);
     if (lists.length > 0) this.#records = { ...this.#records, ...Object.fromEntries(lists) };
     return this.#records;
   }
@@ -162,8 +168,8 @@ interface Addition {
 /** Adds a record to the list of readers: in its order or, when it is late, after what they read. */
 function show(records: FeedRecords, addition: Addition): void {
   const { feed, record, shownUntil } = addition;
-  const last = records.shown.records.at(-1);
-  const isInOrder = feed !== "bars" || !last || (last as Bar).session < (record as Bar).session;
+  const isInOrder =
+    feed !== "bars" || records.shown.newestSession < (record as ReportedBar).session;
   if (records.isOutdated || changesScores(addition) || !isInOrder) {
     records.isOutdated = true;
     return;
@@ -205,18 +211,23 @@ function recordOf(observed: ReceivedObservation): Known | undefined {
 /** A list as readers hold it, oldest first. */
 interface ShownList {
   readonly records: RecordList<Known>;
+  /** Doubted bars; absent in lists of other records. */
+  readonly doubts?: RecordList<BarDoubt>;
+  /** Session of the newest bar, doubted or not; "" in lists of other records. */
+  readonly newestSession: string;
   /** Adds a record after everything that was read. */
   add(record: Known): void;
 }
 
 const orderRecords = (feed: Feed, received: readonly Known[]): ShownList =>
-  feed === "bars" ? orderBars(received as readonly Bar[]) : orderByTime(received);
+  feed === "bars" ? orderBars(received as readonly ReportedBar[]) : orderByTime(received);
 
 /** Records in the order in which they became known. */
 function orderByTime(received: readonly Known[]): ShownList {
   const records = received.toSorted((one, other) => one.availableAt - other.availableAt);
   return {
     records,
+    newestSession: "",
     add(record) {
       const before = records.findLastIndex(({ availableAt }) => availableAt <= record.availableAt);
       records.splice(before + 1, 0, record);
@@ -225,26 +236,35 @@ function orderByTime(received: readonly Known[]): ShownList {
 }
 
 /**
- * Bars in the order of their sessions, each with its return, and none known before the bar of the
- * session before. They are computed when they are read; stored, they would take twice the memory.
+ * Bars in the order of their sessions, judged, each with its return, and none known before the bar
+ * of the session before. Returns are computed when they are read; stored, they would take twice the
+ * memory.
  */
-function orderBars(received: readonly Bar[]): ShownList {
-  const bars: Bar[] = [];
+function orderBars(received: readonly ReportedBar[]): ShownList {
+  const bars: ReportedBar[] = [];
   const times: number[] = [];
-  const add = (bar: Bar) => {
-    bars.push(bar);
-    times.push(Math.max(times.at(-1) ?? bar.availableAt, bar.availableAt));
+  const gate = new BarGate();
+  let newestSession = "";
+  const add = (reported: ReportedBar) => {
+    newestSession = reported.session;
+    for (const bar of gate.pass(reported)) {
+      bars.push(bar);
+      times.push(Math.max(times.at(-1) ?? bar.availableAt, bar.availableAt));
+    }
   };
   const inOrder = received.toSorted((one, other) => (one.session < other.session ? -1 : 1));
   for (const bar of inOrder) add(bar);
   const read = (index: number): Bar => {
-    const bar = bars[index] as Bar;
+    const bar = bars[index] as ReportedBar;
     const availableAt = times[index] as number;
-    return { ...bar, availableAt, logReturn: logReturn(bars[index - 1], bar) };
+    return withReturn({ ...bar, availableAt }, bars[index - 1]?.close);
   };
-  return { records: createLazyList(() => bars.length, read), add: (bar) => add(bar as Bar) };
+  return {
+    records: createLazyList(() => bars.length, read),
+    doubts: gate.doubts,
+    get newestSession() {
+      return newestSession;
+    },
+    add: (bar) => add(bar as ReportedBar),
+  };
 }
-
-/** Total log return with dividends and splits; `null` on the first bar. */
-const logReturn = (before: Bar | undefined, { close, dividend, split }: Bar): number | null =>
-  before === undefined ? null : Math.log(((close + dividend) * split) / before.close);

@@ -1,5 +1,5 @@
 import type { Packing } from "../../market/packed-list.ts";
-import type { Bar } from "../../market/records.ts";
+import type { Bar, ReportedBar } from "../../market/records.ts";
 import type { DayContext, World } from "./day-context.ts";
 import { dividendYieldOn } from "./price-regimes.ts";
 import type { Profile } from "./profile.ts";
@@ -19,13 +19,8 @@ function volumeOf({ instrument, dailyVolumeUsd }: Profile, noise: number, close:
   return Math.round(instrument.assetClass === "crypto" ? turnover : turnover / close);
 }
 
-/**
- * Trading of a day, known at its end.
- *
- * @param previousClose Close of the bar before, `undefined` for the first.
- * @returns `undefined` while trading is halted.
- */
-export function barOf(context: DayContext, previousClose: number | undefined): Bar | undefined {
+/** Trading of a day, known at its end; `undefined` while trading is halted. */
+export function barOf(context: DayContext): ReportedBar | undefined {
   const { world, profile, day } = context;
   const segment = world.segmentOf(day);
   const offset = day - segment.firstDay;
@@ -52,8 +47,6 @@ export function barOf(context: DayContext, previousClose: number | undefined): B
     volume: volumeOf(profile, 0.35 * normal(rng) + 5 * Math.abs(move), close),
     dividend,
     split,
-    logReturn:
-      previousClose === undefined ? null : Math.log(((close + dividend) * split) / previousClose),
   };
 }
 
@@ -62,7 +55,7 @@ export const barPacking = ({
   dayMs,
   sessionOf,
 }: Pick<World, "dayMs" | "sessionOf">): Packing<Bar, Bar> => ({
-  bytes: 61,
+  bytes: 65,
   write(view, at, bar) {
     view.setUint32(at, bar.availableAt / dayMs - 1);
     view.setFloat64(at + 4, bar.open);
@@ -73,13 +66,15 @@ export const barPacking = ({
     view.setFloat64(at + 44, bar.dividend);
     view.setFloat64(at + 52, bar.logReturn ?? Number.NaN);
     view.setUint8(at + 60, bar.split);
+    view.setUint32(at + 61, Date.parse(bar.session) / dayMs);
   },
   read(view, at) {
     const day = view.getUint32(at);
+    const sessionDay = view.getUint32(at + 61);
     const logReturn = view.getFloat64(at + 52);
     return {
       availableAt: (day + 1) * dayMs,
-      session: sessionOf(day),
+      session: sessionOf(sessionDay),
       open: view.getFloat64(at + 4),
       high: view.getFloat64(at + 12),
       low: view.getFloat64(at + 20),

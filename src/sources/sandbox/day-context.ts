@@ -1,4 +1,4 @@
-import type { Bar } from "../../market/records.ts";
+import type { ReportedBar } from "../../market/records.ts";
 import type { SegmentOf } from "./price-regimes.ts";
 import type { Profile } from "./profile.ts";
 import type { RngFor } from "./rng.ts";
@@ -25,7 +25,7 @@ export interface DayContext {
 
 /** A day on which the instrument traded. */
 export interface TradedDayContext extends DayContext {
-  readonly bar: Bar;
+  readonly bar: ReportedBar;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Packing } from "../../market/packed-list.ts";
-import type { Bar, Print } from "../../market/records.ts";
+import type { Print, ReportedBar } from "../../market/records.ts";
 import { type DayContext, idPrefixes, type TradedDayContext, type World } from "./day-context.ts";
 import type { Profile } from "./profile.ts";
 import { clamp, eventCount, logUniform, normal, type Rng, whole } from "./rng.ts";
@@ -32,7 +32,7 @@ interface Quote {
   readonly ask: number;
 }
 
-function quoteAt(rng: Rng, bar: Bar, dayFraction: number): Quote {
+function quoteAt(rng: Rng, bar: ReportedBar, dayFraction: number): Quote {
   const noise = (bar.high - bar.low) * 0.4 * (rng() - 0.5);
   const drift = bar.open + (bar.close - bar.open) * dayFraction;
   const mid = 100 * clamp(drift + noise, [bar.low, bar.high]);

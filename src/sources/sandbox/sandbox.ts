@@ -1,3 +1,4 @@
+import { BarGate, withReturn } from "../../market/bar-gate.ts";
 import type { Market, Source } from "../../market/market.ts";
 import { createPackedList } from "../../market/packed-list.ts";
 import type { Fundamental } from "../../market/records.ts";
@@ -34,8 +35,11 @@ function openRecordLists(profile: Profile, world: World) {
   const { messages, filings, offExchange, onChain } = traits;
   const hasPrints = offExchange === "usual" || offExchange === "thin";
   const fundamentals: Fundamental[] = [];
+  const gate = new BarGate();
   return {
     instrument,
+    gate,
+    doubtedBars: gate.doubts,
     bars: createPackedList(barPacking(world)),
     ...(messages !== "unobserved" && {
       mentions: createPackedList(mentionPacking(profile, world)),
@@ -80,8 +84,10 @@ function startYear(year: Year, world: World): GeneratedYear {
 function addDay(lists: RecordLists, context: DayContext, feedDay: number): void {
   const before = lists.bars.at(-1);
   const yesterday = before?.availableAt === context.day * context.world.dayMs ? before : undefined;
-  const bar = barOf(context, before?.close);
-  if (bar !== undefined) lists.bars.push(bar);
+  const bar = barOf(context);
+  for (const passed of bar === undefined ? [] : lists.gate.pass(bar)) {
+    lists.bars.push(withReturn(passed, lists.bars.at(-1)?.close));
+  }
   lists.fundamentals?.push(...filingsOf(context));
   if (yesterday !== undefined) lists.onChain?.push(onChainOf(context, yesterday));
   if (context.day < feedDay) return;

@@ -196,6 +196,28 @@ describe("bars", () => {
     expect(spinOff?.logReturn).toBeCloseTo(0, 12);
   });
 
+  it("that cannot be true are left out and named, as far as they are wanted", async () => {
+    const rows = [
+      "2014-06-06,1,2,1,2,9,0,1",
+      "2014-06-09,1,1,2,2,9,0,1",
+      "2014-06-10,2,2,2,2,9,0,1",
+    ];
+    const files = { "bars/ACME.csv": csv("bars", ...rows, "2014-06-11,2,2,0,-2,-9,0,1") };
+    const { bars, doubtedBars } = await readStock(files);
+    expect(bars.map(({ session }) => session)).toEqual(["2014-06-06", "2014-06-10"]);
+    expect(doubtedBars).toMatchObject([
+      {
+        session: "2014-06-09",
+        detail: "the high 1 is under the low 2",
+        outcome: { verdict: "dropped", at: bars[1]?.availableAt },
+      },
+      { session: "2014-06-11", detail: "the price 0 is not above 0", outcome: null },
+    ]);
+    const until = utc("2014-06-06T23:00:00Z");
+    const market = await readMarketFolder(await folderOf(files), { until });
+    expect(market.recordsUntil(until)[0]?.doubtedBars).toBeUndefined();
+  });
+
   it("known later than wanted are checked and then forgotten", async () => {
     const folder = await folderOf({ "bars/ACME.csv": csv("bars", ...rows) });
     const until = utc("2014-03-10T20:15:00Z");
@@ -206,7 +228,7 @@ describe("bars", () => {
     ]);
     await writeFile(
       join(folder, "bars/ACME.csv"),
-      csv("bars", ...rows, "2014-03-13,1,1,1,-1,0,0,1"),
+      csv("bars", ...rows, "2014-03-13,1,1,1,none,0,0,1"),
     );
     await expect(readMarketFolder(folder, { until })).rejects.toThrow("ACME.csv:6: close");
   });
@@ -405,9 +427,6 @@ describe("a malformed market folder is refused with file and line", () => {
     ["a date of another form", bar("06/09/2014,1,2,1,2,9,0,1"), "ACME.csv:3: date is"],
     ["a repeated date", bar("2014-06-06,1,2,1,2,9,0,1"), 'ACME.csv:3: date "2014-06-06" follows'],
     ["a date before the last", bar("2014-06-05,1,2,1,2,9,0,1"), "ACME.csv:3: date"],
-    ["a price of nothing", bar("2014-06-09,1,2,0,2,9,0,1"), 'ACME.csv:3: low is "0"'],
-    ["a high under the low", bar("2014-06-09,1,1,2,2,9,0,1"), "ACME.csv:3: high 1 is under low 2"],
-    ["a negative volume", bar("2014-06-09,1,2,1,2,-9,0,1"), 'ACME.csv:3: volume is "-9"'],
     ["a negative dividend", bar("2014-06-09,1,2,1,2,9,-1,1"), 'ACME.csv:3: dividend is "-1"'],
     ["a split of nothing", bar("2014-06-09,1,2,1,2,9,0,0"), 'ACME.csv:3: split is "0"'],
     ["a metric of another name", figure("netincome,2014-06-30,2014-08-01,1"), "ACME.csv:2: metric"],

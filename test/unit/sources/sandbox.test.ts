@@ -71,6 +71,10 @@ describe("the simulated market", () => {
     expect(records.every(({ instrument }) => instrument.currency === "USD")).toBe(true);
   });
 
+  it("has no bar that is doubted", () => {
+    expect(records.flatMap(({ doubtedBars = [] }) => doubtedBars)).toEqual([]);
+  });
+
   it("starts scoring a year before the first moment of a quarter", () => {
     const start = (YEAR_START - YEAR_DAYS) * DAY_MS;
     const next = YEAR_START + WALK_DAYS;

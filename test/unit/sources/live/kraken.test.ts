@@ -137,10 +137,10 @@ describe("Kraken, implausible records", () => {
     ["a price of nothing", [day("2026-06-08"), "0.0", "105", "95", "101", "100", "7", 9]],
     ["a price below nothing", [day("2026-06-08"), "100", "105", "-95", "101", "100", "7", 9]],
     ["a high under the low", [day("2026-06-08"), "100", "95", "105", "101", "100", "7", 9]],
-  ])("quarantines %s and stores the rest", (_, row) => {
+  ])("passes %s on as it is, to be judged beside the bars before it", (_, row) => {
     const driven = drive(kraken, answer(row, good, running), A_DAY);
-    expect(sessionsOf(driven)).toEqual(["2026-06-09"]);
-    expect(driven.rejected).toMatchObject([{ id: "2026-06-08", feed: "bars" }]);
+    expect(sessionsOf(driven)).toEqual(["2026-06-08", "2026-06-09"]);
+    expect(driven.rejected).toEqual([]);
   });
 
   it("stores a day without trades", () => {

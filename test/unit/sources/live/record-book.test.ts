@@ -203,3 +203,44 @@ describe("a record book", () => {
     );
   });
 });
+
+describe("a bar that is doubted", () => {
+  const shown = ({ bars, doubtedBars = [] }: InstrumentRecords) => ({
+    closes: Array.from(bars, ({ close }: Bar) => close),
+    doubts: Array.from(doubtedBars, ({ fault, outcome }) => [fault, outcome?.verdict ?? "held"]),
+  });
+  const far = (day: number, close: number) => bar(day, 0, { close });
+
+  it("is held back, and dropped by a bar at the price before", () => {
+    const book = new RecordBook(coin);
+    for (const one of [far(0, 10), far(1, 900)]) book.add(one, NEVER);
+    const records = book.revise();
+    expect(shown(records)).toEqual({ closes: [10], doubts: [["jump", "held"]] });
+    book.add(far(2, 11), T + 2 * DAY_MS);
+    expect(book.isOutdated()).toBe(false);
+    expect(shown(records)).toEqual({ closes: [10, 11], doubts: [["jump", "dropped"]] });
+    expect(shown(book.revise())).toEqual(shown(records));
+  });
+
+  it("is shown with the next bar when the price stays there", () => {
+    const book = new RecordBook(coin);
+    for (const one of [far(0, 10), far(1, 27)]) book.add(one, NEVER);
+    const records = book.revise();
+    book.add(far(2, 27.5), T + 2 * DAY_MS);
+    expect(shown(records)).toEqual({ closes: [10, 27, 27.5], doubts: [["jump", "confirmed"]] });
+    expect(Array.from(records.bars, ({ availableAt }: Bar) => availableAt)).toEqual([
+      T + DAY_MS,
+      T + 3 * DAY_MS,
+      T + 3 * DAY_MS,
+    ]);
+  });
+
+  it("is judged anew when a bar before it arrives", () => {
+    const book = new RecordBook(coin);
+    for (const one of [far(0, 10), far(2, 28)]) book.add(one, NEVER);
+    expect(shown(book.revise()).closes).toEqual([10]);
+    book.add(far(1, 17), T + 3 * DAY_MS);
+    expect(book.isOutdated()).toBe(true);
+    expect(shown(book.revise())).toEqual({ closes: [10, 17, 28], doubts: [] });
+  });
+});

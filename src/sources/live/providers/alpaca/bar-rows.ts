@@ -1,6 +1,5 @@
 import { z } from "zod";
 import type { Bar } from "../../../../market/records.ts";
-import { barFault } from "../../bar-validation.ts";
 import type { Observation, Rejected } from "../../provider.ts";
 import { withDot } from "../../provider-symbols.ts";
 import { isFuture, stockBarKnown } from "../../publication-times.ts";
@@ -63,7 +62,7 @@ interface BarContext {
   readonly receivedAt: number;
 }
 
-/** Observations of valid bars, and rejections of invalid ones. */
+/** Observations of bars, and rejections of future ones. */
 export const sift = (rows: readonly BarRow[], context: BarContext): (Observation | Rejected)[] =>
   rows.filter(({ session }) => session > context.done).map((row) => siftOne(row, context));
 
@@ -71,8 +70,7 @@ function siftOne(row: BarRow, { symbol, split, receivedAt }: BarContext): Observ
   const { session } = row;
   const at = Date.parse(session);
   const place = { feed: "bars", symbol, at, id: session } as const;
-  const reason = isFuture(at, receivedAt) ? "it has not begun" : barFault(row);
-  if (reason !== undefined) return { ...place, reason };
+  if (isFuture(at, receivedAt)) return { ...place, reason: "it has not begun" };
   const ratio = split?.session === session ? split.ratio : 1;
   const record = { ...row, availableAt: stockBarKnown(session), dividend: 0, split: ratio };
   return { ...place, record };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { barFault } from "../../bar-validation.ts";
+import { impossibility } from "../../../../market/bar-judgement.ts";
 import type { BarRow, FoundSplit } from "./bar-rows.ts";
 /**
  * Adjusted closes at both edges of a window, as many days after its first day: those of the last
@@ -27,7 +27,7 @@ interface Span {
 
 /** The edges of bars with adjusted prices, `null` without a bar. */
 export function edgesOf(rows: readonly BarRow[], { from, done }: Span): Edges | null {
-  const sound = rows.filter((row) => barFault(row) === undefined);
+  const sound = rows.filter((row) => impossibility(row) === undefined);
   const first = sound.findLast(({ session }) => session <= done) ?? sound[0];
   const last = sound.at(-1);
   if (first === undefined || last === undefined) return null;
@@ -44,7 +44,7 @@ export function splitIn(
 ): FoundSplit | undefined {
   if (edges === null) return undefined;
   const [firstDay, firstAdjusted, lastDay, lastAdjusted] = edges;
-  const sound = rows.filter((row) => barFault(row) === undefined);
+  const sound = rows.filter((row) => impossibility(row) === undefined);
   const places = sound.map(({ session }) => daysFrom(from, session));
   const [first, last] = [places.indexOf(firstDay), places.indexOf(lastDay)];
   const [earlier, later] = [sound[first], sound[last]];

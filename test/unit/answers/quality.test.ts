@@ -1,0 +1,48 @@
+import { expect, it } from "vitest";
+import { common, type Origin } from "../../../src/answers/common.ts";
+import { BarGate, withReturn } from "../../../src/market/bar-gate.ts";
+import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
+import type { PastSnapshot } from "../../../src/score/snapshot.ts";
+import { driftingMarket } from "../research/drifting-market.ts";
+
+const market = driftingMarket({ names: 2, days: 600, drift: 0.001 });
+const [clean] = market.recordsUntil(0) as readonly [InstrumentRecords, ...InstrumentRecords[]];
+
+/** The instrument with bad highs at some places. */
+function spoiled(places: readonly number[]): InstrumentRecords {
+  const gate = new BarGate();
+  const bars: Bar[] = [];
+  for (const [place, { logReturn: _, ...bar }] of [...clean.bars].entries()) {
+    const high = places.includes(place) ? bar.high * 1e6 : bar.high;
+    for (const one of gate.pass({ ...bar, high })) bars.push(withReturn(one, bars.at(-1)?.close));
+  }
+  return { ...clean, bars, doubtedBars: gate.doubts };
+}
+
+const records = spoiled([40, 300]);
+const origin = { market: { ...market, records: () => records } } satisfies Origin;
+const atBar = (place: number) => clean.bars.at(place) as Bar;
+const answerAt = (at: number) =>
+  common(origin, { instrument: clean.instrument, at, status: "ok" } as PastSnapshot);
+
+it("an answer names a doubted bar from the moment it is held, and what became of it", () => {
+  const { session, availableAt } = atBar(300);
+  expect(answerAt(availableAt - 1)).not.toHaveProperty("quality.1");
+  expect(answerAt(availableAt).quality?.[0]).toMatchObject({
+    session,
+    fault: "spike",
+    outcome: "held",
+  });
+  const settled = answerAt(atBar(301).availableAt).quality ?? [];
+  expect(settled[0]).toMatchObject({ session, outcome: "dropped" });
+  expect(settled[0]?.detail).toMatch(/^the high \d+(\.\d+)? is too far from the /);
+});
+
+it("an answer names doubted bars among the last 252 alone, and has no member without any", () => {
+  const sessions = (place: number) =>
+    (answerAt(atBar(place).availableAt).quality ?? []).map((one) => one.session);
+  expect(sessions(39)).toEqual([]);
+  expect(answerAt(atBar(39).availableAt)).not.toHaveProperty("quality");
+  expect(sessions(290)).toEqual([atBar(40).session]);
+  expect(sessions(310)).toEqual([atBar(300).session]);
+});

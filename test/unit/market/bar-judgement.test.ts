@@ -1,0 +1,190 @@
+import { describe, expect, it } from "vitest";
+import { BarGate } from "../../../src/market/bar-gate.ts";
+import { impossibility } from "../../../src/market/bar-judgement.ts";
+import type { ReportedBar } from "../../../src/market/records.ts";
+import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
+import { sharedFolder } from "../../support/shared.ts";
+
+const real = sharedFolder("market", "doubts about genuine bars");
+
+const DAY_MS = 86_400_000;
+const T = Date.UTC(2020, 0, 6);
+
+/** A quiet bar around a price; members given replace its own. */
+function bar(day: number, price: number, other: Partial<ReportedBar> = {}): ReportedBar {
+  return {
+    session: new Date(T + day * DAY_MS).toISOString().slice(0, 10),
+    availableAt: T + (day + 1) * DAY_MS,
+    open: price,
+    high: price * 1.01,
+    low: price * 0.99,
+    close: price * 1.001,
+    volume: 1_000 + day,
+    dividend: 0,
+    split: 1,
+    ...other,
+  };
+}
+
+/** What becomes of some bars after thirty quiet ones at 100. */
+function outcome(...bars: readonly ReportedBar[]) {
+  const gate = new BarGate();
+  for (let day = -30; day < 0; day++) gate.pass(bar(day, 100));
+  const accepted = bars.map((one) => gate.pass(one));
+  return {
+    accepted: accepted.map((some) => some.map(({ close }) => Math.round(close))),
+    last: accepted.flat().at(-1),
+    bars: accepted.flat(),
+    doubts: [...gate.doubts].map(({ fault, outcome }) => `${fault} ${outcome?.verdict ?? "held"}`),
+    detail: gate.doubts.at(0)?.detail,
+  };
+}
+
+describe("a bar that cannot be true", () => {
+  it.each([
+    ["the price 0 is not above 0", { low: 0 }],
+    ["the price -1 is not above 0", { close: -1, low: -1 }],
+    ["the price NaN is not above 0", { open: Number.NaN }],
+    ["the price Infinity is not above 0", { high: Number.POSITIVE_INFINITY }],
+    ["the high 99 is under the low 101", { high: 99, low: 101 }],
+    ["the open 98 is not between 99 and 101", { open: 98 }],
+    ["the close 102 is not between 99 and 101", { close: 102 }],
+    ["the volume -1 is not at least 0", { volume: -1 }],
+    ["the volume NaN is not at least 0", { volume: Number.NaN }],
+  ])("is held, named and dropped: %s", (detail, wrong) => {
+    const one = bar(0, 100, { high: 101, low: 99, close: 100, ...wrong });
+    expect(impossibility(one)).toBe(detail);
+    expect(outcome(one)).toMatchObject({ accepted: [[]], doubts: ["impossible held"], detail });
+    const settled = outcome(one, bar(1, 101));
+    expect(settled).toMatchObject({ accepted: [[], [101]], doubts: ["impossible dropped"] });
+  });
+
+  it("is doubted even as the first of all", () => {
+    const gate = new BarGate();
+    expect(gate.pass(bar(0, 100, { low: 0 }))).toEqual([]);
+    expect(gate.pass(bar(1, 100))).toHaveLength(1);
+  });
+});
+
+describe("a jump", () => {
+  it("is dropped when the next bar opens where prices were before", () => {
+    const settled = outcome(bar(0, 900), bar(1, 102));
+    expect(settled).toMatchObject({ accepted: [[], [102]], doubts: ["jump dropped"] });
+    expect(settled.detail).toBe(
+      "the close 900.9 is too far from the close 100.1 before it, and no split explains it",
+    );
+  });
+
+  it("is confirmed when the next bar opens where it closed, and is known from then on", () => {
+    const crash = bar(0, 30, { open: 34, high: 36, low: 27, volume: 40_000 });
+    const settled = outcome(crash, bar(1, 29));
+    expect(settled).toMatchObject({ accepted: [[], [30, 29]], doubts: ["jump confirmed"] });
+    expect(settled.bars[0]).toEqual({ ...crash, availableAt: bar(1, 29).availableAt });
+  });
+
+  it("that recovers by half is confirmed by the open after it", () => {
+    const crash = bar(0, 30, { open: 34, high: 36, low: 27, volume: 40_000 });
+    const rebound = bar(1, 60, { open: 33, low: 31, volume: 40_000 });
+    expect(outcome(crash, rebound)).toMatchObject({ accepted: [[], [30, 60]] });
+  });
+
+  it("is judged by splits and dividends, and passes with them", () => {
+    expect(outcome(bar(0, 25, { split: 4 })).doubts).toEqual([]);
+    expect(outcome(bar(0, 20, { dividend: 80 })).doubts).toEqual([]);
+  });
+
+  it("passes up to a factor of 2.2, in instruments of a wide range further", () => {
+    const fall = { open: 80, high: 81, volume: 9_000 };
+    expect(outcome(bar(0, 46, fall)).doubts).toEqual([]);
+    const gate = new BarGate();
+    for (let day = -30; day < 0; day++) gate.pass(bar(day, 100, { high: 112, low: 94 }));
+    expect(gate.pass(bar(0, 280, { open: 110, low: 99 }))).toHaveLength(1);
+  });
+
+  it("of a doubted bar that is itself in doubt is settled by the bar after it", () => {
+    const settled = outcome(bar(0, 900), bar(1, 0.6), bar(2, 101));
+    expect(settled).toMatchObject({
+      accepted: [[], [], [101]],
+      doubts: ["jump dropped", "jump dropped"],
+    });
+  });
+});
+
+describe("a spike", () => {
+  it("of a high or low is dropped with its bar, unless the next bar opens near it", () => {
+    expect(outcome(bar(0, 100, { high: 1e8 }), bar(1, 101)).doubts).toEqual(["spike dropped"]);
+    expect(outcome(bar(0, 100, { low: 1e-4 }), bar(1, 101)).doubts).toEqual(["spike dropped"]);
+    expect(outcome(bar(0, 100, { high: 500 }), bar(1, 450)).doubts).toEqual([
+      "spike confirmed",
+      "jump held",
+    ]);
+  });
+
+  it("passes up to a factor of 3, as in a flash crash", () => {
+    expect(outcome(bar(0, 100, { low: 40 })).doubts).toEqual([]);
+  });
+});
+
+describe("a repeated bar", () => {
+  it("is dropped, however often it is repeated", () => {
+    const [first, again, third] = [bar(0, 101), bar(1, 101), bar(2, 101)];
+    const volume = first.volume;
+    const settled = outcome(first, { ...again, volume }, { ...third, volume }, bar(3, 102));
+    expect(settled.accepted).toEqual([[101], [], [], [102]]);
+    expect(settled.doubts).toEqual(["repeat dropped", "repeat dropped"]);
+  });
+
+  it("passes with another volume, and where nobody traded", () => {
+    expect(outcome(bar(0, 101), bar(1, 101)).doubts).toEqual([]);
+    const still = { high: 100, low: 100, open: 100, close: 100, volume: 0 };
+    expect(outcome(bar(0, 100, still), bar(1, 100, still)).doubts).toEqual([]);
+  });
+});
+
+describe("a split that was not announced", () => {
+  it.each([1.5, 2, 3, 4, 7, 10, 20, 0.5, 0.1])("of %d new shares for one is put in", (ratio) => {
+    const settled = outcome(bar(0, 100 / ratio), bar(1, 101 / ratio));
+    expect(settled.doubts).toEqual(["split adjusted"]);
+    expect(settled.bars.map(({ split }) => split)).toEqual([ratio, 1]);
+  });
+
+  it("is no split when it is taken back, or told a session later", () => {
+    expect(outcome(bar(0, 25), bar(1, 100)).doubts).toEqual(["split dropped"]);
+    const late = outcome(bar(0, 25), bar(1, 100, { split: 1 }), bar(2, 25, { split: 4 }));
+    expect(late.doubts).toEqual(["split dropped"]);
+  });
+
+  it("is not seen in a crash to half, which has a wide range or many times the volume", () => {
+    expect(outcome(bar(0, 50, { volume: 9_000 })).doubts).toEqual([]);
+    expect(outcome(bar(0, 50, { high: 56, low: 46 })).doubts).toEqual([]);
+  });
+});
+
+it("splits and dividends of a dropped bar pass to the next", () => {
+  const settled = outcome(
+    bar(0, 25, { split: 4, dividend: 1, high: 1e8 }),
+    bar(1, 12.5, { split: 2, dividend: 0.25 }),
+  );
+  expect(settled.doubts).toEqual(["spike dropped"]);
+  expect(settled.last).toMatchObject({ split: 8, dividend: 0.75 });
+});
+
+describe.skipIf(real.isMissing)("genuine bars", { tags: ["full"], timeout: 60_000 }, () => {
+  it("are doubted at most once in 100,000, and each doubt is listed", async () => {
+    const market = await readMarketFolder(real.path);
+    const records = market.recordsUntil(Number.MAX_SAFE_INTEGER);
+    const doubts = records.flatMap(({ instrument: { symbol }, doubtedBars = [] }) =>
+      [...doubtedBars].map(
+        ({ session, fault, detail, outcome }) =>
+          `${symbol} ${session} ${fault} ${outcome?.verdict}: ${detail}`,
+      ),
+    );
+    const dropped = doubts.filter((line) => line.includes(" dropped: ")).length;
+    const bars = records.reduce((sum, one) => sum + one.bars.length, dropped);
+    process.stdout.write(`\n${doubts.length} of ${bars} bars doubted:\n${doubts.join("\n")}\n`);
+    expect(bars).toBeGreaterThan(1_000_000);
+    expect(doubts.length / bars).toBeLessThanOrEqual(1e-5);
+    const inCrash = doubts.filter((line) => / 2020-03-/.test(line));
+    expect(inCrash).toEqual([]);
+  });
+});
