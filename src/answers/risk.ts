@@ -6,6 +6,7 @@ import type { AssetClass, Instrument } from "../market/instrument.ts";
 import { RISK_MODELS } from "../risk/forecast.ts";
 import { RISK_TABLE, SIMULATED_RISK_TABLE } from "../risk/measured-table.ts";
 import {
+  choosePeers,
   type HorizonOutlook,
   LEVEL_RULES,
   type PriceRange,
@@ -106,15 +107,9 @@ export const riskParameters = (market: ToolContext["market"]) => {
   return { sha256: hashOf(table), levels: LEVEL_RULES, table };
 };
 
-/** An outlook and how it compares with peers. */
-interface Assessment {
-  readonly outlook: RiskOutlook | undefined;
-  readonly peerLevel: RiskLevel | null;
-}
-
-/** Outlooks and peers of a market by close: within a session they do not change. */
+/** What was worked out of a market: within a session it changes only where bars come late. */
 interface Caches {
-  readonly assessments: LRUCache<string, Assessment>;
+  readonly outlooks: LRUCache<string, { readonly outlook: RiskOutlook | undefined }>;
   readonly peers: LRUCache<string, readonly number[]>;
 }
 
@@ -122,7 +117,7 @@ const cachesByMarket = new WeakMap<ToolContext["market"], Caches>();
 
 function cachesOf(market: ToolContext["market"]): Caches {
   const known = cachesByMarket.get(market) ?? {
-    assessments: new LRUCache({ max: 20_000 }),
+    outlooks: new LRUCache({ max: 20_000 }),
     peers: new LRUCache({ max: 50 }),
   };
   cachesByMarket.set(market, known);
@@ -130,42 +125,61 @@ function cachesOf(market: ToolContext["market"]): Caches {
 }
 
 /** The outlook of an instrument at its last known close (Unix milliseconds). */
-function assess(
+function outlookAt(
   { symbol, assetClass }: Instrument,
   at: number,
   market: ToolContext["market"],
-): Assessment {
-  const { assessments } = cachesOf(market);
-  const key = `${symbol} ${at}`;
-  const known = assessments.get(key);
-  if (known !== undefined) return known;
-  const outlook = riskOutlook(market.records(symbol).bars, assetClass, at, tableOf(market));
-  const peerLevel =
-    outlook === undefined
-      ? null
-      : riskLevel(outlook.sigma, peersAt(assetClass, at, market), LEVEL_RULES.minPeers);
-  const assessment = { outlook, peerLevel };
-  assessments.set(key, assessment);
-  return assessment;
+): RiskOutlook | undefined {
+  const { outlooks } = cachesOf(market);
+  const { bars } = market.records(symbol);
+  const key = `${symbol} ${at} ${bars.length}`;
+  const known = outlooks.get(key) ?? {
+    outlook: riskOutlook(bars, assetClass, at, tableOf(market)),
+  };
+  outlooks.set(key, known);
+  return known.outlook;
 }
 
+/** The peers of each class, by the list of all instruments. */
+const peersByList = new WeakMap<
+  readonly Instrument[],
+  ReadonlyMap<AssetClass, readonly Instrument[]>
+>();
+
+function peersOf(all: readonly Instrument[], assetClass: AssetClass): readonly Instrument[] {
+  let known = peersByList.get(all);
+  if (known === undefined) {
+    const classes = Map.groupBy(all, (one) => one.assetClass);
+    known = new Map([...classes].map(([name, members]) => [name, choosePeers(members)] as const));
+    peersByList.set(all, known);
+  }
+  return known.get(assetClass) ?? [];
+}
+
+/** The forecasts that those of a class are compared with at a close. */
 function peersAt(
   assetClass: AssetClass,
   at: number,
   market: ToolContext["market"],
 ): readonly number[] {
+  const lists = peersOf(market.instruments(), assetClass).map(
+    ({ symbol }) => market.records(symbol).bars,
+  );
+  const bars = lists.reduce((sum, { length }) => sum + length, 0);
   const { peers } = cachesOf(market);
-  const key = `${assetClass} ${at}`;
-  const known = peers.get(key);
-  if (known !== undefined) return known;
-  const lists = market
-    .instruments()
-    .filter((one) => one.assetClass === assetClass)
-    .map(({ symbol }) => market.records(symbol).bars);
+  const key = `${assetClass} ${at} ${lists.length} ${bars}`;
   const newestSince = at - PEER_DAYS * market.dayMs;
-  const sigmas = peerSigmas(lists, assetClass, { at, newestSince });
-  peers.set(key, sigmas);
-  return sigmas;
+  const known = peers.get(key) ?? peerSigmas(lists, assetClass, { at, newestSince });
+  peers.set(key, known);
+  return known;
+}
+
+function peerLevelOf(
+  { sigma, bar }: RiskOutlook,
+  assetClass: AssetClass,
+  market: ToolContext["market"],
+): RiskLevel | null {
+  return riskLevel(sigma, peersAt(assetClass, bar.availableAt, market), LEVEL_RULES.minPeers);
 }
 
 /**
@@ -179,14 +193,15 @@ export function riskAnswer(
   isFull: boolean,
 ): z.input<typeof Risk> {
   const table = tableOf(market);
-  const { outlook, peerLevel } =
-    price === null ? { outlook: undefined, peerLevel: null } : assess(instrument, price.at, market);
+  const { assetClass } = instrument;
+  const outlook = price === null ? undefined : outlookAt(instrument, price.at, market);
   const level = outlook?.level ?? null;
+  const peerLevel = outlook ? peerLevelOf(outlook, assetClass, market) : null;
   return {
     level,
     peerLevel,
     summary: outlook
-      ? summaryOf(outlook, instrument.assetClass, { level, peerLevel }, table)
+      ? summaryOf(outlook, assetClass, { level, peerLevel }, table)
       : "No forecast: that takes 252 sessions with a price that moves.",
     table: hashOf(table).slice(0, 16),
     ...(isFull && { forecast: outlook ? forecastOf(outlook, instrument, table) : null }),

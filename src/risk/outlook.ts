@@ -108,27 +108,32 @@ function horizonOutlook(table: HorizonTable, sessionSigma: number): HorizonOutlo
   };
 }
 
+/** The members of a class that stand for it: all, or 200 evenly spaced ones. */
+export function choosePeers<T>(members: readonly T[]): readonly T[] {
+  const { maxPeers } = LEVEL_RULES;
+  if (members.length <= maxPeers) return members;
+  return Array.from(
+    { length: maxPeers },
+    (_, index) => members[Math.floor((index * members.length) / maxPeers)] as T,
+  );
+}
+
 /**
- * The forecasts of the peers of an instrument at a close, those that still trade.
+ * The forecasts of peers at a close, of those that still trade.
  *
- * @param lists Bars of the instruments of a class, in an order that does not change.
+ * @param lists Bars of instruments of one class.
  * @param newestSince Unix milliseconds: what has no bar since then is no peer.
  */
-export function peerSigmas(
+export const peerSigmas = (
   lists: readonly RecordList<Bar>[],
   assetClass: AssetClass,
   { at, newestSince }: { readonly at: number; readonly newestSince: number },
-): readonly number[] {
-  const stride = Math.max(1, lists.length / LEVEL_RULES.maxPeers);
-  const chosen = Math.min(lists.length, LEVEL_RULES.maxPeers);
-  return Array.from({ length: chosen }, (_, index) => Math.floor(index * stride)).flatMap(
-    (index) => {
-      const bars = barsBehind(lists[index] as RecordList<Bar>, at, 2);
-      if ((bars.at(-1)?.availableAt ?? Number.NEGATIVE_INFINITY) < newestSince) return [];
-      return forecastSigma(MODEL_OF_CLASS[assetClass], sessionVariances(bars)) ?? [];
-    },
-  );
-}
+): readonly number[] =>
+  lists.flatMap((list) => {
+    const bars = barsBehind(list, at, 2);
+    if ((bars.at(-1)?.availableAt ?? Number.NEGATIVE_INFINITY) < newestSince) return [];
+    return forecastSigma(MODEL_OF_CLASS[assetClass], sessionVariances(bars)) ?? [];
+  });
 
 /**
  * The level of a forecast among others by its middle rank.

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { PROBABILITIES } from "../../../src/factors/ecdf.ts";
 import { normalCdf, normalQuantile } from "../../../src/factors/statistics.ts";
 import { RISK_TABLE, SIMULATED_RISK_TABLE } from "../../../src/risk/measured-table.ts";
-import { peerSigmas, riskLevel, riskOutlook } from "../../../src/risk/outlook.ts";
+import { choosePeers, peerSigmas, riskLevel, riskOutlook } from "../../../src/risk/outlook.ts";
 import {
   chanceOfFall,
   type HorizonTable,
@@ -78,7 +78,8 @@ describe("the level of risk", () => {
     const known = bars.slice(0, 400);
     const lists = Array.from({ length: 1_000 }, (_, index) => (index < 500 ? bars : known));
     const peers = (newestSince: number) =>
-      peerSigmas(lists, "stock", { at: LAST, newestSince: newestSince * DAY_MS }).length;
+      peerSigmas(choosePeers(lists), "stock", { at: LAST, newestSince: newestSince * DAY_MS })
+        .length;
     expect(peers(300)).toBe(200);
     expect(peers(500)).toBe(100);
   });
