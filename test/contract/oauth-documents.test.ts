@@ -205,6 +205,28 @@ describe("a client with a client ID metadata document", () => {
     expect((await askFor(server, CLIENT_ID)).status).toBe(303);
   });
 
+  it("makes few requests wait at once, however many hosts of one network's choice never answer", async () => {
+    web.set(CLIENT_ID, document);
+    const { promise: end, resolve: answer } = Promise.withResolvers<void>();
+    const fetchSlowly: typeof fetch = async (input) => {
+      if (String(input) !== CLIENT_ID) await end;
+      return fetchWeb(input);
+    };
+    const options = { now: () => new Date(), limits: {}, proxyHops: 1 };
+    const server = await startAuthServer({ records, fetch: fetchSlowly, ...options });
+    const statuses: number[] = [];
+    const asking = Array.from({ length: 30 }, async (_, at) => {
+      const from = `2001:db8:${at}::1`;
+      const { status } = await askFor(server, `https://app-${at}.example/client.json`, from);
+      statuses.push(status);
+    });
+    await expect.poll(() => statuses).toEqual(Array(22).fill(429));
+    expect((await askFor(server, CLIENT_ID)).status).toBe(303);
+    answer();
+    await Promise.all(asking);
+    expect(statuses.filter((status) => status === 400)).toHaveLength(8);
+  });
+
   it.each(["fetch-address", "fetch-host-site", "fetch-host-all"])(
     "that was fetched within the hour is used from the cache when %s is unreachable",
     async (quota) => {

@@ -6,6 +6,7 @@ import type { Limits } from "../../limits/limits.ts";
 import { refusalOf } from "../../limits/refusal.ts";
 import type { Problem } from "../../problem.ts";
 import { scopes } from "../scopes.ts";
+import { ConcurrentFetches } from "./concurrent-fetches.ts";
 import { LastGood, RecentFailures } from "./fetch-cache.ts";
 
 /** Fetches like the global one. */
@@ -51,7 +52,8 @@ interface Asking {
  * Fetches metadata documents and key sets that clients name, within limits: per address (`fetch-
  * address`), fewer at a host that failed for that address (`fetch-host`), per host and site
  * (`fetch-host-site`), per host and provider (`fetch-host-provider`), and per host in all, so that
- * this server is no weapon against it (`fetch-host-all`, of which each network has a share).
+ * this server is no weapon against it (`fetch-host-all`, of which each network has a share); and so
+ * many at once (`ConcurrentFetches`).
  *
  * A failed address is not fetched again for a short time. Where a limit is reached, or a host fails
  * temporarily, the last good response of the past hour is used, so that nobody can cut a host's
@@ -62,14 +64,18 @@ interface Asking {
 export function limitedFetch(fetchGuarded: Fetch, limits: Limits): Fetch {
   const failures = new RecentFailures();
   const lastGood = new LastGood();
+  const underWay = new ConcurrentFetches();
   return async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
     const instead = (failure: unknown) => lastGood.of(url) ?? Promise.reject(failure);
     if (failures.has(url)) return instead(new Error(`${url} failed a moment ago`));
     const asking = { host: new URL(url).host, networks: networksOfCaller() };
-    const refusal = await refusalFor(asking, limits);
+    const network = widestOf(asking);
+    const refusal = (await refusalFor(asking, limits)) ?? underWay.refusalFor(network);
     if (refusal !== undefined) return instead(refusal);
-    const response = await fetchGuarded(input, init).catch((error: unknown) => error);
+    const response = await underWay
+      .run(network, () => fetchGuarded(input, init))
+      .catch((error: unknown) => error);
     if (response instanceof Response && response.status === 200) {
       return lastGood.store(url, response);
     }
@@ -84,6 +90,8 @@ export function limitedFetch(fetchGuarded: Fetch, limits: Limits): Fetch {
 
 /** Whether a response is a temporary failure, which says nothing about the document. */
 const isPassing = ({ status }: Response): boolean => status === 429 || status >= 500;
+
+const widestOf = ({ networks }: Asking): string => networks?.provider ?? networks?.site ?? "";
 
 function networksOfCaller(): Networks | undefined {
   const { ctx } = Provider;
