@@ -74,6 +74,11 @@ export function widestNetwork(ip: string | undefined): string {
   return provider ?? site;
 }
 
+/** The widest network of an address that is given by its key (`addressKey`). */
+export function networkOfKey(key: string): string {
+  return widestNetwork(key.split("/")[0]);
+}
+
 function prefixOf(address: IPv4 | IPv6, bits: number): string {
   const bytes = address.toByteArray().map((byte, at) => (at < bits / 8 ? byte : 0));
   return `${ipaddr.fromByteArray(bytes)}/${bits}`;

@@ -8,6 +8,7 @@ export type NestedQuota =
   | "authorize"
   | "token-unclaimed"
   | "code-address"
+  | "client-assertion"
   | "apply"
   | "apply-day"
   | "contact";

@@ -51,6 +51,15 @@ export const quotas = {
    * uses up the quota.
    */
   "token-account": { points: 5000, windowSeconds: 3600 },
+  /**
+   * Valid client assertions (RFC 7523), per address. Each is stored until it expires, also where no token
+   * is issued for it.
+   */
+  "client-assertion": { points: 10_000, windowSeconds: 3600 },
+  /** The same, per site. */
+  "client-assertion-site": { points: 20_000, windowSeconds: 3600 },
+  /** The same, per provider. */
+  "client-assertion-provider": { points: 50_000, windowSeconds: 3600 },
   /** Rejected token requests recorded in the audit log, per network (/32 of IPv6, /24 of IPv4). */
   "token-refused": { points: 100, windowSeconds: 3600 },
   /** Revocations, per address. */
@@ -61,6 +70,8 @@ export const quotas = {
   "secret-address": { points: 10, windowSeconds: 900 },
   /** Wrong claim and sign-in codes, per address. Repeated lockouts grow. */
   "wrong-code": { points: 20, windowSeconds: 3600 },
+  /** New addresses whose lockouts are stored, per network (/32 of IPv6, /24 of IPv4). */
+  lockouts: { points: 1000, windowSeconds: 86_400 },
   /** Applications, per address. */
   apply: { points: 5, windowSeconds: 3600 },
   /** The same, per site. */

@@ -1,10 +1,11 @@
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { grants, underGrant } from "../../src/auth/accounts/grants.ts";
 import { belongingTo, issuedTo } from "../../src/auth/agents/agent.ts";
 import { type AuditEntry, unsealedAudit } from "../../src/store/audit/entry.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
-import { getWith, postJson } from "../support/agent.ts";
+import { getWith, postJson, register } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
 import {
@@ -15,7 +16,7 @@ import {
   openStore,
   slowed,
 } from "../support/stores.ts";
-import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
+import { LOOSE_LIMITS, startTestService, type TestService } from "../support/test-service.ts";
 import { type Consented, consented, createVisitor, exchange } from "../support/visitor.ts";
 import { textOf } from "../support/web.ts";
 
@@ -303,6 +304,57 @@ describe("applications that a person lets act for them", () => {
 });
 
 describe("whoever holds many networks of one provider", () => {
+  const startWith = (limits: string) =>
+    startTestService({ TRUST_PROXY: "1", RATE_LIMITS: `${LOOSE_LIMITS} ${limits}` });
+  const countIn = async ({ service }: TestService, name: string) =>
+    (await service.state.store.records.list(collection(name), { limit: 10_000 })).length;
+  const postToken = async (base: string, from: string, form: Readonly<Record<string, string>>) => {
+    const body = new URLSearchParams({ grant_type: "client_credentials", ...form });
+    const headers = { "x-forwarded-for": from };
+    return (await fetch(`${base}/oauth/token`, { method: "POST", headers, body })).status;
+  };
+
+  it("leaves no more lockouts, and is refused in each network that guesses all the same", async () => {
+    const testService = await startWith("secret-address=2/900 lockouts=3/86400");
+    const guess = (site: number) =>
+      postToken(testService.base, `2001:db8:${site}::1`, { client_id: "a", client_secret: "b" });
+    for (const site of [1, 2, 3, 4, 5]) {
+      expect([await guess(site), await guess(site), await guess(site)]).toEqual([401, 401, 429]);
+    }
+    expect(await countIn(testService, "lockouts")).toBe(3);
+  });
+
+  it("leaves no more client assertions, of an agent that gets no token for them either", async () => {
+    const quotas = "client-assertion=5/3600 client-assertion-provider=7/3600";
+    const testService = await startWith(`${quotas} token-unclaimed-client=2/3600`);
+    const { base } = testService;
+    const { privateKey, publicKey } = await generateKeyPair("ES256");
+    const { client_id } = await register(base, {
+      grant_types: ["client_credentials"],
+      token_endpoint_auth_method: "private_key_jwt",
+      jwks: { keys: [{ ...(await exportJWK(publicKey)), kid: "1", alg: "ES256" }] },
+    });
+    let asked = 0;
+    const ask = async (from: string) => {
+      asked += 1;
+      const client_assertion = await new SignJWT({ jti: String(asked) })
+        .setProtectedHeader({ alg: "ES256", kid: "1" })
+        .setIssuer(client_id)
+        .setSubject(client_id)
+        .setAudience(base)
+        .setExpirationTime("50m")
+        .sign(privateKey);
+      const client_assertion_type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+      return postToken(base, from, { client_id, client_assertion, client_assertion_type });
+    };
+    for (const site of [1, 2, 3]) {
+      for (let time = 0; time < 6; time += 1) await ask(`2001:db8:${site}::1`);
+    }
+    expect(await countIn(testService, "oidc:ReplayDetection")).toBe(7);
+    expect(await ask("2001:db9::1")).toBe(429);
+    expect(await countIn(testService, "oidc:ReplayDetection")).toBe(8);
+  });
+
   /** Asks once from each of some networks. @returns How many were let in, and the last status. */
   async function fromEach(ask: (ip: string) => Promise<number>, ips: readonly string[]) {
     const statuses = [];

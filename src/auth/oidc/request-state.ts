@@ -109,6 +109,8 @@ interface AuthorizationError {
 export interface RequestHooks {
   /** Runs before an authorization request is stored, which is refused when this throws. */
   beforeAuthorizationStored?: () => Promise<void>;
+  /** Runs before a valid client assertion is stored, which is refused when this throws. */
+  beforeAssertionStored?: () => Promise<void>;
   /** Answers a refused authorization request in place of JSON. It gets a problem when the service could
    *  not answer the request. */
   onAuthorizationRefused?: (refusal: AuthorizationError | Problem) => void;

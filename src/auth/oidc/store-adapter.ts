@@ -160,8 +160,10 @@ class StoreAdapter implements Adapter {
 
   /** Records that an assertion of a client was seen; of several requests at once, only the first. */
   async #insertOnce({ collection, model: _, ...seen }: NewRecord): Promise<void> {
+    const { ctx } = Provider;
+    if (ctx !== undefined) await hooksOf(ctx.res).beforeAssertionStored?.();
     if (await this.#context.records.commit([insert(collection, seen)])) return;
-    const isOfClient = Provider.ctx?.oidc.client?.clientId === seen.value.iss;
+    const isOfClient = ctx?.oidc.client?.clientId === seen.value.iss;
     throw isOfClient
       ? new errors.InvalidClientAuth("assertion seen before")
       : new errors.InvalidGrant("seen before");

@@ -119,6 +119,8 @@ export function limitClientAuthentication(
     const { clientId, proof } = named;
     // A request that names no client has nothing to authenticate.
     if (proof !== undefined || clientId !== "") {
+      hooksOf(request.res).beforeAssertionStored = async () =>
+        admit(request.res, await countInNetworks(limits, "client-assertion", request.ip));
       hooksOf(request.res).onFailedClientAuthentication = async () => {
         await limits.count("secret-address", address);
         if (proof !== "secret") return undefined;
