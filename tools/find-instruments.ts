@@ -10,6 +10,7 @@ import {
   provenance,
 } from "../src/answers/common.ts";
 import { awaited } from "../src/answers/lookup.ts";
+import { NextReportFields, nextReportAnswer } from "../src/answers/next-report.ts";
 import { FACTOR_STATUSES } from "../src/factors/reading.ts";
 import { paginate } from "../src/lib/pagination.ts";
 import { AssetClass, type Instrument } from "../src/market/instrument.ts";
@@ -35,6 +36,7 @@ const Candidate = z.object({
     .describe("Which factors can be measured, and why not the others."),
   firstDataAt: Instant.nullable(),
   lastDataAt: Instant.nullable(),
+  ...NextReportFields.shape,
 });
 
 /** The instruments that the service covers. */
@@ -100,6 +102,8 @@ function unpriced(instrument: Instrument): z.input<typeof Candidate> {
     coverage: { momentum: none, valuation: none, social: none, darkpool: none },
     firstDataAt: null,
     lastDataAt: null,
+    nextReport: null,
+    nextReportReason: "No price is known yet.",
   };
 }
 
@@ -119,5 +123,6 @@ function candidate({ instrument, status, factors }: Snapshot, { market }: ToolCo
     },
     firstDataAt: isoInstantOrNull(bars.at(0)?.availableAt ?? null),
     lastDataAt: isoInstantOrNull(known === 0 ? null : (bars.at(known - 1)?.availableAt ?? null)),
+    ...nextReportAnswer(instrument, market.knownUntil(), market),
   };
 }

@@ -33,13 +33,10 @@ const Input = z.strictObject({
     .max(50)
     .optional()
     .describe("Several at once."),
-  asOf: InstantInput.optional().describe("The last recorded signal at or before this instant."),
-  from: InstantInput.optional().describe("With symbol: history from this instant on."),
-  to: InstantInput.optional().describe("With symbol: history up to this instant."),
-  risk: z
-    .literal("full")
-    .optional()
-    .describe("With symbol: ranges, chances and evidence of the risk forecast in full."),
+  asOf: InstantInput.optional().describe("The last signal recorded by this instant."),
+  from: InstantInput.optional().describe("With symbol: start of its history."),
+  to: InstantInput.optional().describe("With symbol: end of its history."),
+  risk: z.literal("full").optional().describe("With symbol: the risk forecast in full."),
   signal: Direction.optional().describe("Without a symbol: only this signal."),
   assetClass: AssetClass.optional().describe("Without a symbol: only this class."),
   minScore: z
@@ -59,7 +56,7 @@ export const getSignal = defineTool({
   name: "get_signal",
   title: "Get signal",
   description:
-    "Composite score (0 to 100 points) and LONG, SHORT or WAIT for a stock, fund or coin, with confidence, what is missing and the expected range (risk). symbol gives the full answer, with from or to its history; symbols a short answer each, and which failed; without either: all instruments, by page and filter. Call get_factors for the reasons.",
+    "Score (0 to 100 points) and LONG, SHORT or WAIT for a stock, fund or coin, with confidence, gaps, expected range (risk) and next report. symbol: the full answer, with from or to its history; symbols: a short answer each, and which failed; neither: all, by page and filter. get_factors gives the reasons.",
   scopes: ["signals:read"],
   routes: [{ method: "GET", path: "/api/signals" }],
   isShared: true,

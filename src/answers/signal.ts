@@ -18,6 +18,7 @@ import {
   snapshotId,
 } from "./common.ts";
 import { pOutperformReason, SCORE_IS } from "./meaning.ts";
+import { NextReportFields, nextReportAnswer } from "./next-report.ts";
 import { Risk, riskAnswer } from "./risk.ts";
 
 /** The time span that a score is about. */
@@ -96,6 +97,7 @@ export const Signal = z.object({
     .nullable()
     .describe("Newest close as traded, per share or coin."),
   risk: Risk,
+  ...NextReportFields.shape,
   snapshotId: z.string(),
 });
 
@@ -172,6 +174,7 @@ export function signalAnswer(
       at: isoInstant(price.at),
     },
     risk: riskAnswer(snapshot, context, isRiskFull),
+    ...nextReportAnswer(instrument, snapshot.at, context.market),
     snapshotId: snapshotId(snapshot),
   };
 }

@@ -37,7 +37,8 @@ const OUTLINE_DEPTH = 2;
 
 /**
  * The names and types of a JSON Schema, for lists that clients load in full. It accepts whatever the
- * schema accepts; alternatives of objects become one object with the members of all.
+ * schema accepts; alternatives of objects become one object with the members of all, and of an object
+ * that may be null the members are left out.
  */
 export function outline(
   { type, properties, items, anyOf, additionalProperties }: Json,
@@ -69,8 +70,9 @@ function outlineOfOne(schemas: readonly Json[]): Json {
     return { type: "object", properties: schemas.reduce(withMembers, {}) };
   }
   const [only, ...others] = schemas.filter(({ type }) => type !== "null");
-  const isNullable = typeof only?.type === "string" && others.length === 0;
-  return isNullable ? { ...only, type: [only.type, "null"] } : { anyOf: schemas };
+  if (typeof only?.type !== "string" || others.length > 0) return { anyOf: schemas };
+  const { properties: _, ...named } = only;
+  return { ...named, type: [only.type, "null"] };
 }
 
 /** Merges the members of objects; a member with two different schemas accepts anything. */

@@ -305,6 +305,21 @@ describe("the page of an instrument", () => {
     }
   });
 
+  it("has the next report of the API, with its window", async () => {
+    const { nextReport } = await ask<{ readonly nextReport: Readonly<Record<string, string>> }>(
+      "/api/signals?symbol=ALDER.SIM",
+    );
+    const { expected, earliest, latest } = nextReport;
+    const { html } = await createWeb(base).get(path);
+    for (const day of [expected, earliest, latest]) {
+      expect(html).toContain(`<time datetime="${day}">`);
+    }
+    const answer = await fetch(`${base}${path}`, { headers: { accept: "text/markdown" } });
+    expect(await answer.text()).toContain(`| ${expected} (${earliest} to ${latest}) |`);
+    const { html: coin } = await createWeb(base).get("/market/DRIMO-USD.SIM");
+    expect(textOf(coin)).not.toContain("Next report");
+  });
+
   it("has the history of the API, as a chart and as a table", async () => {
     const { html } = await createWeb(base).get(path);
     const { asOf } = await ask<{ readonly asOf: string }>("/api/signals?symbol=ALDER.SIM");

@@ -64,6 +64,8 @@ function taken(rows: Generator<DumpRow>): readonly DumpRow[] {
 /** Facts of the next file of a store. */
 export interface Beginning {
   readonly identity: StoreIdentity;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
   /** Later revisions are higher. */
   readonly revision: number;
 }
@@ -78,7 +80,7 @@ export class NextStore {
   #isOver = false;
 
   /** An unfinished file needs no journal, since it is discarded after a crash. */
-  constructor(paths: Paths, { identity, revision }: Beginning) {
+  constructor(paths: Paths, { identity, now, revision }: Beginning) {
     removeNext(paths);
     createFile(paths.unfinished);
     this.#paths = paths;
@@ -96,6 +98,7 @@ export class NextStore {
       file.setMeta("format", FORMAT);
       file.setMeta("id", identity.id);
       file.setMeta("mode", identity.mode);
+      file.setMeta("created", new Date(now).toISOString());
       return { records: new RecordTable(file), archive: new ArchiveTable(file) };
     });
     this.#records = tables.records;

@@ -27,7 +27,7 @@ describe("an outline", () => {
         level: { type: ["string", "null"] },
         share: { type: "number" },
         count: { type: ["integer", "null"] },
-        inner: { type: ["object", "null"], properties: { is: { type: "boolean" } } },
+        inner: { type: ["object", "null"] },
         list: {
           type: "array",
           items: {

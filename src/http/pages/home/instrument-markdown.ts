@@ -87,9 +87,19 @@ function signalRows(signal: SignalAnswer): readonly (readonly [string, Figure])[
     ...(forcedWait === null ? [] : ([["WAIT whatever the score", forcedWait]] as const)),
     ["Price", price === null ? null : `${price.value} ${price.currency} at ${price.at}`],
     ["Horizon", signal.horizon],
+    ...reportRows(signal),
     ["As of", signal.asOf],
     ["Source", sources.map(({ name }) => name).join(", ")],
   ];
+}
+
+/** The next filing; results come on that day or a few sessions before. */
+function reportRows(signal: SignalAnswer): readonly (readonly [string, Figure])[] {
+  const { nextReport, nextReportReason } = signal;
+  if (signal.assetClass !== "stock") return [];
+  if (nextReport === null) return [["Next quarterly filing", nextReportReason]];
+  const { expected, earliest, latest } = nextReport;
+  return [["Next quarterly filing, told from past ones", `${expected} (${earliest} to ${latest})`]];
 }
 
 function factorsPart({ factors }: FactorsAnswer): string {

@@ -78,9 +78,16 @@ function factsOf(answer: SignalAnswer, sector: string | null): readonly (Fact | 
       html`${percent(0)(coverage)} <span class="quiet">of the weight is measured</span>`,
     ],
     ["Horizon", horizon],
+    answer.assetClass === "stock" && ["Next report", reportWords(answer)],
     ["As of", html`${when(asOf)} <span class="quiet">${origin}</span>`],
   ];
 }
+
+/** The filing that is expected, or why none is. */
+const reportWords = ({ nextReport, nextReportReason }: SignalAnswer): Html =>
+  nextReport === null
+    ? html`<span class="quiet">${nextReportReason}</span>`
+    : html`filed about ${when(nextReport.expected)} <span class="quiet">${when(nextReport.earliest)} to ${when(nextReport.latest)}; results come on that day or a few sessions before</span>`;
 
 const sinceWords = ({ since, previousSignal }: SignalAnswer): Html =>
   html`Since ${when(since)}${

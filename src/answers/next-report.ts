@@ -1,0 +1,84 @@
+import { z } from "zod";
+import {
+  type ExpectedReport,
+  type NoReportReason,
+  nextReport,
+  quarterlyFilings,
+  REPORT_BASES,
+} from "../factors/next-report.ts";
+import { reportWindows } from "../factors/report-windows.ts";
+import { MAX_FIGURE_AGE_DAYS } from "../factors/yields.ts";
+import type { Instrument } from "../market/instrument.ts";
+import type { ToolContext } from "../tool.ts";
+import { isoInstant } from "./common.ts";
+
+const Day = z.string();
+
+/** The day on which a company is expected to file its next quarterly report. */
+export const ExpectedReportAnswer = z.object({
+  expected: Day.describe("An ISO date; in a simulated market the instant at which its day begins."),
+  earliest: Day.describe("From here to latest, 95 % of filings came before."),
+  latest: Day,
+  basis: z
+    .enum(REPORT_BASES)
+    .describe(
+      "year_before: 364 days after the filing of the same quarter a year before; median_lag: the end of the quarter plus its median lag in three years.",
+    ),
+});
+
+/** Members of an answer about an instrument. */
+export const NextReportFields = z.object({
+  nextReport: ExpectedReportAnswer.nullable().describe(
+    "When the next quarterly report is filed, told from the company's own past filings. Results are announced on that day or a few sessions before.",
+  ),
+  nextReportReason: z.string().nullable().describe("Why nextReport is null."),
+});
+
+/** Renders an expected report. */
+export const expectedReportAnswer = (
+  { expected, earliest, latest, basis }: ExpectedReport,
+  market: ReportMarket,
+): z.input<typeof ExpectedReportAnswer> => ({
+  expected: filingDay(expected, market),
+  earliest: filingDay(earliest, market),
+  latest: filingDay(latest, market),
+  basis,
+});
+
+/** What of a market days are told by. */
+export type ReportMarket = Pick<ToolContext["market"], "source" | "dayMs">;
+
+/**
+ * The day of a filing that becomes known at an instant. Outside the sandbox a filing counts from the
+ * midnight in New York after its day, noon of which is the same date in UTC.
+ */
+export const filingDay = (at: number, { source, dayMs }: ReportMarket): string =>
+  source.simulated
+    ? isoInstant(Math.floor(at / dayMs) * dayMs)
+    : isoInstant(at - dayMs / 2).slice(0, "2020-01-31".length);
+
+const REASONS: Readonly<Record<NoReportReason, string>> = {
+  no_filings: "No quarterly filing is known.",
+  too_few:
+    "Too few filings are known: neither that of the same quarter a year before, nor two of that quarter in three years.",
+  ceased: `No quarterly filing became known for ${MAX_FIGURE_AGE_DAYS.filing} days.`,
+};
+
+/** The members about the next report of an instrument, from what was known at an instant. */
+export function nextReportAnswer(
+  { symbol, assetClass }: Instrument,
+  at: number,
+  market: ReportMarket & Pick<ToolContext["market"], "records">,
+): z.input<typeof NextReportFields> {
+  if (assetClass !== "stock") return unknown("Only companies file quarterly reports.");
+  const filings = quarterlyFilings(market.records(symbol).fundamentals ?? [], market.dayMs);
+  const next = nextReport(filings, at, reportWindows(market.source), market.dayMs);
+  if (next.is === "unknown") return unknown(REASONS[next.reason]);
+  const report = expectedReportAnswer(next.report, market);
+  if (next.is === "expected") return { nextReport: report, nextReportReason: null };
+  return unknown(
+    `It is late: it was expected on ${report.expected}, and by ${report.latest} at the latest.`,
+  );
+}
+
+const unknown = (nextReportReason: string) => ({ nextReport: null, nextReportReason });

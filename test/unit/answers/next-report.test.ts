@@ -1,0 +1,104 @@
+import { describe, expect, it } from "vitest";
+import { NextReportFields, nextReportAnswer } from "../../../src/answers/next-report.ts";
+import { reportWindows } from "../../../src/factors/report-windows.ts";
+import type { AssetClass } from "../../../src/market/instrument.ts";
+import type { Fundamental } from "../../../src/market/records.ts";
+import { gradeReports, reportOutcomes } from "../../../src/research/backtest/report-dates.ts";
+import { dateKnown } from "../../../src/sources/live/publication-times.ts";
+import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
+
+const DAY_MS = 86_400_000;
+
+/** A filing known from the midnight in New York after its date. */
+const filed = (quarterEnd: string, date: string): Fundamental => ({
+  metric: "netIncome",
+  periodEnd: Date.parse(quarterEnd) + DAY_MS - 1,
+  availableAt: dateKnown(date),
+  value: 1,
+});
+
+const FILED = [
+  filed("2014-03-31", "2014-04-30"),
+  filed("2014-06-30", "2014-07-29"),
+  filed("2014-09-30", "2014-10-29"),
+  filed("2014-12-31", "2015-02-11"),
+  filed("2015-03-31", "2015-04-29"),
+];
+
+const SOURCE = { id: "files", name: "Files", terms: "", simulated: false };
+
+function answerOn(
+  at: string,
+  fundamentals: readonly Fundamental[],
+  assetClass: AssetClass = "stock",
+) {
+  const instrument = {
+    symbol: "ACME",
+    name: "Acme Corp.",
+    exchange: null,
+    currency: "USD",
+    sector: null,
+    assetClass,
+  };
+  const records = () => ({ instrument, bars: [], fundamentals });
+  const market = { source: SOURCE, dayMs: DAY_MS, records };
+  return NextReportFields.parse(nextReportAnswer(instrument, Date.parse(at), market));
+}
+
+describe("the next report in an answer", () => {
+  it("is told in dates, by what was known then", () => {
+    expect(answerOn("2015-03-02T21:15:00Z", FILED)).toEqual({
+      nextReport: {
+        expected: "2015-04-29",
+        earliest: "2015-04-22",
+        latest: "2015-05-06",
+        basis: "year_before",
+      },
+      nextReportReason: null,
+    });
+    expect(answerOn("2015-04-30T12:00:00Z", FILED).nextReport).toMatchObject({
+      expected: "2015-07-28",
+    });
+  });
+
+  it.each([
+    ["2015-03-02T21:15:00Z", "etf", /^Only companies file quarterly reports\.$/],
+    ["2014-04-30T12:00:00Z", "stock", /^No quarterly filing is known\.$/],
+    ["2014-12-01T12:00:00Z", "stock", /^Too few filings are known/],
+    [
+      "2015-08-05T21:15:00Z",
+      "stock",
+      /^It is late: it was expected on 2015-07-28, and by 2015-08-04 at the latest\.$/,
+    ],
+    ["2016-01-05T21:15:00Z", "stock", /^No quarterly filing became known for 200 days\.$/],
+  ] as const)("is missing with a reason on %s for a %s", (at, assetClass, reason) => {
+    const { nextReport, nextReportReason } = answerOn(at, FILED, assetClass);
+    expect(nextReport).toBeNull();
+    expect(nextReportReason).toMatch(reason);
+  });
+
+  it("is told of simulated companies in simulated days, and holds what it promises", () => {
+    const market = createSandbox({ seed: 1, sessionSeconds: 60 });
+    const { source, dayMs } = market;
+    const years = Array.from({ length: 4 }, (_, year) => (252 * (2 * year + 1) - 1) * dayMs);
+    const outcomes = years.flatMap((at) => reportOutcomes(market.recordsUntil(at), dayMs));
+    const { filings, inside } = gradeReports(outcomes, reportWindows(source));
+    expect(filings).toBeGreaterThan(900);
+    expect(inside).toBeGreaterThan(0.94);
+    expect(inside).toBeLessThan(0.97);
+
+    const at = years.at(-1) ?? 0;
+    const lists = market.recordsUntil(at);
+    const answers = lists.map((one) =>
+      nextReportAnswer(one.instrument, at, { source, dayMs, records: () => one }),
+    );
+    const told = answers.flatMap(({ nextReport }) => nextReport ?? []);
+    expect(told.length).toBeGreaterThan(25);
+    for (const { earliest, expected, latest } of told) {
+      const days = [earliest, expected, latest].map((day) => Date.parse(day) / dayMs);
+      expect(days.every(Number.isInteger)).toBe(true);
+      expect(days[1]).toBe((days[0] ?? 0) + 24);
+      expect(days[2]).toBe((days[1] ?? 0) + 24);
+    }
+  });
+});
