@@ -147,9 +147,9 @@ async function createOn(state: State, options: Measured): Promise<Service> {
   const { denials, unclaimedTally: agentRoom } = access;
   const report = createReport({ ...options, state, market, streams, denials, agentRoom });
   state.startMaintenance([
-    ...recording(scoring, state),
+    ...recording(scoring, state).map((job) => onceScored(job, scoring)),
     ...(scoring.live?.work ?? []),
-    alerts.leaderJob,
+    onceScored(alerts.leaderJob, scoring),
     ...sweeping(state),
   ]);
   alerts.start();
@@ -173,7 +173,7 @@ async function createOn(state: State, options: Measured): Promise<Service> {
       streams.close();
       await alerts.stop();
       await access.close();
-      await scoring.live?.close();
+      await scoring.close();
       await state.close();
     },
   };
@@ -231,6 +231,12 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
 const sweeping = ({ store: { counters } }: State): readonly LeaderJob[] =>
   counters === undefined ? [] : [{ tick: counters.sweep, everyMs: SWEEP_EVERY_MS }];
 
+/** A job that rests while the scores are those of the run before. */
+const onceScored = (job: LeaderJob, { isWarm }: Scoring): LeaderJob => ({
+  ...job,
+  tick: async () => (isWarm() ? 0 : job.tick()),
+});
+
 /** The leader records final snapshots. Those of the sandbox anyone can make again from its seed. */
 function recording(
   { market: { mode, dayMs }, snapshots, recordableUntil: knownUntil }: Scoring,
@@ -254,11 +260,12 @@ function recording(
  * two editions of the snapshots is made at the first of them, and stays as it was then.
  */
 export function toolContext(
-  { market, analyser, snapshots, marketNow, knownUntil }: Scoring,
+  { market, analyser, snapshots, marketNow, knownUntil, isWarm }: Scoring,
   alerts: AlertService,
 ): ToolContext {
   const perEdition = <T>(make: () => T) => memoByVersion(snapshots.edition, make);
-  const list = perEdition(() => market.recordsUntil(knownUntil()));
+  // While scores are computed anew, their records are read ahead of what is shown.
+  const list = perEdition(() => market.recordsUntil(isWarm() ? marketNow() : knownUntil()));
   const records = memoByVersion(
     list,
     () => new Map(list().map((one) => [one.instrument.symbol, one])),
@@ -277,6 +284,7 @@ export function toolContext(
       dayMs: market.dayMs,
       now: marketNow,
       knownUntil,
+      isWarm,
       instruments: perEdition(instrumentsIn(snapshots)),
       records: (symbol) => listed(records().get(symbol), symbol),
     },

@@ -26,6 +26,8 @@ export interface ToolContext {
     now(): number;
     /** Instant up to which everything is known, at most now. */
     knownUntil(): number;
+    /** Whether scores are those of the run before, which are being computed anew; absent: never. */
+    isWarm?(): boolean;
     /** Instruments that have data by then, in alphabetical order of their symbols. */
     instruments(): readonly Instrument[];
     /** Instruments that have data, or will; absent where the two are the same. */

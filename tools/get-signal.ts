@@ -8,7 +8,13 @@ import {
   provenance,
   SymbolInput,
 } from "../src/answers/common.ts";
-import { instantAsked, instantRange, resolve, snapshotAt } from "../src/answers/lookup.ts";
+import {
+  instantAsked,
+  instantRange,
+  refuseWhileWarm,
+  resolve,
+  snapshotAt,
+} from "../src/answers/lookup.ts";
 import {
   evidenceAnswer,
   type FailedSymbol,
@@ -174,6 +180,7 @@ const symbolsOf = (items: readonly PastSnapshot[]): readonly string[] =>
 
 function history(symbol: string, query: Query, context: ToolContext) {
   const instrument = resolve(symbol, context);
+  refuseWhileWarm(context);
   const { from, to } = instantRange(query, context.market.now());
   const list = context.snapshots.history(instrument.symbol, from, to);
   const { items, nextCursor } = paginate(list, {

@@ -62,6 +62,10 @@ export const Provenance = z.object({
   methodVersion: z
     .string()
     .describe("Release of the method, a plus sign and the first 16 digits of its methodHash."),
+  quality: z
+    .literal("last_run")
+    .optional()
+    .describe("Present for some seconds after a start: scores of the run before, not checked yet."),
 });
 
 /** A bar that was doubted. */
@@ -116,6 +120,8 @@ export interface Origin {
   readonly market: {
     readonly mode: MarketMode;
     readonly source: Source;
+    /** Whether scores are those of the run before, which are being computed anew; absent: never. */
+    readonly isWarm?: () => boolean;
     /** The sources of a listed instrument by feed; absent if `source` supplies all feeds. */
     readonly sourcesOf?: (symbol: string) => SourcesByFeed;
     /** Records of a listed instrument; absent for events, which say nothing of quality. */
@@ -129,6 +135,7 @@ export const provenance = ({ market }: Origin, at: number, symbols: readonly str
   market: market.mode,
   sources: sourcesOf(market, symbols),
   methodVersion: METHOD_VERSION,
+  ...(market.isWarm?.() && { quality: "last_run" as const }),
 });
 
 function sourcesOf(market: Origin["market"], symbols: readonly string[]): Source[] {

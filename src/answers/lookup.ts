@@ -97,9 +97,20 @@ export function snapshotAt(
   const at = instantAsked(asOf, context);
   const snapshot = context.snapshots.lastAt(symbol, at);
   if (snapshot !== undefined) return snapshot;
+  refuseWhileWarm(context);
   throw new Problem("not_available_then", {
     detail: `No snapshot of ${symbol} was recorded at or before ${isoInstant(at)}.`,
     next: `Ask for a later time, up to ${isoInstant(context.market.now())}, or without asOf.`,
+  });
+}
+
+/** @throws {Problem} `not_ready` while the past is computed anew after a start. */
+export function refuseWhileWarm({ market }: ToolContext): void {
+  if (!market.isWarm?.()) return;
+  throw new Problem("not_ready", {
+    detail: "The scores of the past are being computed.",
+    next: "Try again in a moment, or ask for the newest scores.",
+    headers: { "retry-after": "1" },
   });
 }
 

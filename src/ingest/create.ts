@@ -12,6 +12,7 @@ import { serveRecorded } from "../store/session-archive.ts";
 import type { KeptSignalsFile } from "./kept-signals.ts";
 import type { Live, LiveOptions } from "./live.ts";
 import { type Analyser, openSentimentReader, type SentimentReader } from "./sentiment-model.ts";
+import type { WarmStart } from "./warm-start.ts";
 
 /** A session that closes within this time after an observation has its data, in milliseconds: data
  *  arrive before they count. */
@@ -64,13 +65,17 @@ export interface Scoring {
   readonly snapshots: MemoryArchive;
   readonly updates: Pick<SignalUpdates, "onUpdate">;
   /** The live providers; absent where the market is recorded or simulated. */
-  readonly live: Pick<Live, "setup" | "work" | "check" | "close"> | undefined;
+  readonly live: Pick<Live, "setup" | "work" | "check"> | undefined;
   /** The current time of the market, Unix milliseconds. */
   marketNow(): number;
   /** Instant up to which everything is known and scored, at most now. */
   knownUntil(): number;
   /** The same for sessions that are recorded: none of a time that only a wrong clock knows. */
   recordableUntil(): number;
+  /** Whether scores are those of the run before, which are being computed anew. */
+  isWarm(): boolean;
+  /** Ends the work under way. */
+  close(): Promise<void>;
   /** Starts market time. */
   start(): void;
   /** Scores everything that became known since the last call. */
@@ -94,19 +99,36 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
   const kept = await openKeptSignals(opened, analyser, options);
   const { market, clock, engine, snapshots } =
     options.sandbox ?? scoredMarket(opened, polarityOf, kept);
+  const warm = await openWarmStart({ market, clock, engine, snapshots }, analyser, options);
+  const shownUntil = await warm?.show(clock.advance(wall()));
   const refresh = new ScoreRefresh({
     engine,
+    shownUntil,
     snapshots,
     advanceClock: () => clock.advance(wall()),
     isSynchronous: market.mode === "replay",
     onSetBack: live && ((at) => live.market.startOver(at)),
     onError: (error) => log.error({ err: error }, "scoring failed; it is tried again"),
+    onPublished(at) {
+      if (warm?.isShown) {
+        warm.settle();
+        settled().catch((error: unknown) =>
+          log.error({ err: error }, "what was recorded cannot be read"),
+        );
+      }
+      warm?.write(at, wall());
+    },
   });
-  refresh.run();
-  void kept?.write();
-  if (market.mode !== "sandbox") {
+  /** What follows the first scores. */
+  const settled = async () => {
+    void kept?.write();
+    if (market.mode === "sandbox") return;
     const to = refresh.knownUntil;
     await serveRecorded(options.store.archive, snapshots, { from: market.servedFrom(to), to });
+  };
+  if (shownUntil === undefined) {
+    refresh.run();
+    await settled();
   }
   return {
     market,
@@ -115,6 +137,11 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
     updates: { onUpdate: (listener) => refresh.updates.onUpdate(listener) },
     refresh: () => refresh.run(),
     live,
+    isWarm: () => warm?.isShown ?? false,
+    async close() {
+      await live?.close();
+      await warm?.close();
+    },
     marketNow: () => clock.now(wall()),
     knownUntil: () => refresh.knownUntil,
     recordableUntil: () => Math.min(refresh.knownUntil, confirmedUntil(live)),
@@ -154,6 +181,28 @@ async function openKeptSignals(
   });
   await kept.read(market.servedFrom(clock.now(now().getTime())));
   return kept;
+}
+
+/**
+ * Scores of the run before, for markets that a later run scores alike. A replay begins anew, and a live
+ * market may have learned more meanwhile.
+ */
+async function openWarmStart(
+  { market, snapshots }: ScoredMarket,
+  analyser: Analyser,
+  { config, log, deriveKey, sandbox }: ScoringOptions,
+): Promise<WarmStart | undefined> {
+  const { mode } = market;
+  if ((mode !== "sandbox" && mode !== "files") || sandbox !== undefined) return undefined;
+  const { WarmStart } = await import("./warm-start.ts");
+  return new WarmStart({
+    market,
+    snapshots,
+    folder: config.store.folder,
+    key: deriveKey("last-scores"),
+    origin: [config.market, analyser],
+    log,
+  });
 }
 
 /** Live providers are loaded only where they are configured. */

@@ -22,6 +22,10 @@ interface RefreshOptions {
   /** Called when the clock was set back to an instant; absent where that cannot happen. */
   readonly onSetBack?: ((at: number) => void) | undefined;
   readonly onError: (error: unknown) => void;
+  /** Called with the instant up to which everything is scored, after every refresh that has ended. */
+  readonly onPublished?: ((at: number) => void) | undefined;
+  /** Instant of scores that are shown before the first refresh; absent: there are none. */
+  readonly shownUntil?: number | undefined;
 }
 
 /**
@@ -39,6 +43,7 @@ export class ScoreRefresh {
 
   constructor(options: RefreshOptions) {
     this.#options = options;
+    this.#knownUntil = options.shownUntil ?? 0;
   }
 
   /** Instant up to which everything is known and scored, Unix milliseconds. */
@@ -81,6 +86,7 @@ export class ScoreRefresh {
 
   #publish(until: number): void {
     this.#knownUntil = until;
+    this.#options.onPublished?.(until);
     this.updates.look(this.#options.snapshots.allNewest());
   }
 }

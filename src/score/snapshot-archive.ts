@@ -25,6 +25,8 @@ export interface MemoryArchive extends SnapshotArchive {
   /** Final snapshots of the sessions that closed after an instant, oldest first, at a cost that
    *  depends only on how many there are. */
   closedAfter(symbol: string, at: number): readonly (Snapshot | SignalRecord)[];
+  /** Shows snapshots of an earlier run, without any history, until the first walk is published. */
+  showLast(snapshots: readonly Snapshot[]): void;
   /** From now on a recorded session is told as it was recorded, whatever a later walk makes of it. */
   addRecorded(snapshot: PastSnapshot): void;
   /** Every table that a kept snapshot was made with, newest first. */
@@ -88,6 +90,9 @@ export function createSnapshotArchive(): MemoryArchive {
     },
     edition: () => edition,
     latestAt: () => shown.latestAt,
+    showLast(snapshots) {
+      for (const snapshot of snapshots) put(snapshot);
+    },
     addRecorded(snapshot) {
       const { symbol } = snapshot.instrument;
       const known = recorded.get(symbol) ?? new Map<number, PastSnapshot>();

@@ -34,7 +34,7 @@ async function scoringOf(store: TestStore, storeNow?: () => number) {
     deriveKey: () => new Uint8Array(32),
     ...{ store, log: pino({ level: "silent" }) },
   });
-  onTestFinished(() => scoring.live?.close());
+  onTestFinished(() => scoring.close());
   const scores = () =>
     COINS.map((symbol) =>
       Array.from(scoring.snapshots.history(symbol, 0, store.clock.now), ({ at, score }) => [

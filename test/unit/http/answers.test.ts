@@ -54,7 +54,7 @@ async function open(env: Readonly<Record<string, string>>, start: number): Promi
     deriveKey: () => new Uint8Array(32),
     ...{ store, log: pino({ level: "silent" }) },
   });
-  onTestFinished(() => scoring.live?.close());
+  onTestFinished(() => scoring.close());
   return { scoring, store, clock: store.clock };
 }
 

@@ -1,0 +1,126 @@
+import { join } from "node:path";
+import type { Logger } from "pino";
+import type { Market } from "../market/market.ts";
+import { METHOD_VERSION, type Snapshot } from "../score/snapshot.ts";
+import type { MemoryArchive } from "../score/snapshot-archive.ts";
+import { AuthenticatedFile } from "./authenticated-file.ts";
+
+/** Name of the file in DATA_DIR. */
+const FILE = "last-scores.json";
+
+/** Last scores that are older than this, in market days, are not shown. */
+const MAX_AGE_DAYS = 10;
+
+/** Shortest time between two writes, in milliseconds. */
+const WRITE_EVERY_MS = 30_000;
+
+/** The newest snapshots of one run, without the tables of their peers. */
+interface LastScores {
+  /** Market, method and reader of texts. */
+  readonly origin: string;
+  /** Instant up to which everything was scored, Unix milliseconds. */
+  readonly at: number;
+  readonly snapshots: readonly Snapshot[];
+}
+
+/** What a warm start needs. */
+export interface WarmStartOptions {
+  readonly market: Market;
+  readonly snapshots: MemoryArchive;
+  /** Directory of the data of this machine. */
+  readonly folder: string;
+  /** 32 bytes that the file is authenticated with. */
+  readonly key: Uint8Array;
+  /** The market as it is configured, and who reads its texts. */
+  readonly origin: unknown;
+  readonly log: Logger;
+}
+
+/**
+ * Shows the scores that the run before ended with until they have been computed anew. They stand in no
+ * history, so that nothing is recorded of them and no alert fires on them.
+ */
+export class WarmStart {
+  readonly #options: WarmStartOptions;
+  readonly #file: AuthenticatedFile<LastScores>;
+  readonly #origin: string;
+  #shown: LastScores | undefined;
+  #writtenAt = Number.NEGATIVE_INFINITY;
+  #writing = Promise.resolve();
+
+  constructor(options: WarmStartOptions) {
+    const { folder, key, origin } = options;
+    this.#options = options;
+    this.#file = new AuthenticatedFile(join(folder, FILE), key);
+    this.#origin = JSON.stringify([METHOD_VERSION, origin]);
+  }
+
+  /** Whether the scores that are shown are those of the run before. */
+  get isShown(): boolean {
+    return this.#shown !== undefined;
+  }
+
+  /**
+   * Shows the last scores if they are of this market, by this method and not old.
+   *
+   * @param until Instant up to which the market is known, Unix milliseconds.
+   * @returns Instant of the last scores; `undefined`: there are none to show.
+   */
+  async show(until: number): Promise<number | undefined> {
+    const { market, snapshots, log } = this.#options;
+    const last = await this.#read();
+    if (last === undefined || last.origin !== this.#origin) return undefined;
+    const isSameRecord = market.scoredFrom?.(last.at) === market.scoredFrom?.(until);
+    const isRecent = last.at <= until && until - last.at <= MAX_AGE_DAYS * market.dayMs;
+    if (!isSameRecord || !isRecent) return undefined;
+    this.#shown = last;
+    snapshots.showLast(last.snapshots);
+    log.debug({ at: last.at }, "the last scores are shown while they are computed anew");
+    return last.at;
+  }
+
+  /** Compares the last scores with what was computed: they are dropped either way. */
+  settle(): void {
+    const { snapshots, log } = this.#options;
+    const last = this.#shown;
+    this.#shown = undefined;
+    if (last === undefined) return;
+    const others = last.snapshots.filter((one) => {
+      const found = snapshots.lastAt(one.instrument.symbol, last.at);
+      return found === undefined || textOf(found) !== textOf(one);
+    });
+    if (others.length === 0) return;
+    log.warn(
+      { symbols: others.map(({ instrument }) => instrument.symbol) },
+      "the last scores differ from those computed anew and were dropped",
+    );
+  }
+
+  /** Writes the newest snapshots, not more often than every 30 s. */
+  write(at: number, now: number): void {
+    if (now - this.#writtenAt < WRITE_EVERY_MS) return;
+    this.#writtenAt = now;
+    const { snapshots, log } = this.#options;
+    const newest = snapshots.allNewest().map((one) => ({ ...one, tables: undefined }));
+    this.#writing = this.#file
+      .write({ origin: this.#origin, at, snapshots: newest as unknown as readonly Snapshot[] })
+      .catch((error: unknown) => log.warn({ err: error }, `${FILE} cannot be written`));
+  }
+
+  /** Waits for the file. */
+  close(): Promise<void> {
+    return this.#writing;
+  }
+
+  async #read(): Promise<LastScores | undefined> {
+    try {
+      return await this.#file.read();
+    } catch (error) {
+      this.#options.log.warn({ err: error }, `${FILE} cannot be used; the last scores are dropped`);
+      return undefined;
+    }
+  }
+}
+
+/** Everything of a snapshot but the tables, as text. */
+const textOf = (snapshot: object): string => JSON.stringify({ ...snapshot, tables: undefined });

@@ -1,0 +1,119 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
+import pino from "pino";
+import { expect, it } from "vitest";
+import { readConfig } from "../../src/config/config.ts";
+import { AuthenticatedFile } from "../../src/ingest/authenticated-file.ts";
+import { openScoring, type Scoring } from "../../src/ingest/create.ts";
+import { toolContext } from "../../src/service.ts";
+import { getSignal } from "../../tools/get-signal.ts";
+import { atFileEnd } from "../support/file-end.ts";
+import { SANDBOX_NOW } from "../support/test-service.ts";
+import { model, openStore } from "../support/stores.ts";
+
+const DAY_MS = 60_000;
+const KEY = new Uint8Array(32).fill(7);
+const FILE = "last-scores.json";
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "warm-start-"));
+  atFileEnd(() => rm(folder, { recursive: true }));
+  return folder;
+}
+
+/** A process on a folder, so many days later; it has not refreshed after a warm start. */
+async function processOn(folder: string, days = 0, seed = "1") {
+  const warnings: string[] = [];
+  const scoring = await openScoring({
+    config: readConfig({ DATA_DIR: folder, SEED: seed }),
+    store: await openStore(model),
+    now: () => new Date(SANDBOX_NOW.getTime() + days * DAY_MS),
+    deriveKey: () => KEY,
+    log: pino({ level: "warn" }, { write: (line) => warnings.push(line) }),
+  });
+  return { scoring, warnings };
+}
+
+/** What is told of every instrument, without the tables of peers. */
+const toldBy = ({ snapshots }: Scoring): unknown =>
+  JSON.parse(JSON.stringify(snapshots.allNewest().map((one) => ({ ...one, tables: null }))));
+
+async function computed(scoring: Scoring): Promise<void> {
+  scoring.refresh();
+  while (scoring.isWarm()) await turn();
+}
+
+/** A folder in which a run has ended. */
+async function leftFolder() {
+  const folder = await newFolder();
+  const { scoring } = await processOn(folder);
+  expect(scoring.isWarm()).toBe(false);
+  await scoring.close();
+  return { folder, told: toldBy(scoring) };
+}
+
+const answerOf = (scoring: Scoring, query: object) =>
+  getSignal.run(
+    getSignal.input.parse(query) as Parameters<typeof getSignal.run>[0],
+    toolContext(scoring, undefined as never),
+    undefined as never,
+  );
+
+it("the scores of the run before are shown and marked until they are computed anew", async () => {
+  const { folder, told } = await leftFolder();
+  const { scoring, warnings } = await processOn(folder, 2);
+  expect(scoring.isWarm()).toBe(true);
+  expect(toldBy(scoring)).toEqual(told);
+  expect(scoring.knownUntil()).toBe(Math.floor(SANDBOX_NOW.getTime() / DAY_MS) * DAY_MS);
+  expect(answerOf(scoring, { symbol: "ALDER.SIM" })).toMatchObject({ quality: "last_run" });
+  // They stand in no history: nothing is recorded of them, and no alert fires on them.
+  const asked = { symbol: "ALDER.SIM", from: "2026-11-20T00:00:00Z" };
+  expect(() => answerOf(scoring, asked)).toThrow("not_ready");
+  expect(scoring.snapshots.closedAfter("ALDER.SIM", 0)).toEqual([]);
+
+  await computed(scoring);
+  expect(warnings).toEqual([]);
+  const { scoring: cold } = await processOn(await newFolder(), 2);
+  expect(toldBy(scoring)).toEqual(toldBy(cold));
+  expect(answerOf(scoring, { symbol: "ALDER.SIM" })).not.toHaveProperty("quality");
+  expect(answerOf(scoring, asked)).toEqual(answerOf(cold, asked));
+  await scoring.close();
+});
+
+it("last scores that differ from those computed anew are dropped with a warning", async () => {
+  const { folder } = await leftFolder();
+  const file = new AuthenticatedFile<{ snapshots: { score: number }[] }>(join(folder, FILE), KEY);
+  const content = (await file.read()) as { snapshots: { score: number }[] };
+  const [first, ...others] = content.snapshots as [{ score: number }, ...{ score: number }[]];
+  await file.write({
+    ...content,
+    snapshots: [{ ...first, score: first.score + 1e-12 }, ...others],
+  });
+  const { scoring, warnings } = await processOn(folder, 1);
+  expect(scoring.isWarm()).toBe(true);
+  await computed(scoring);
+  expect(warnings.join()).toContain("were dropped");
+  const { scoring: cold } = await processOn(await newFolder(), 1);
+  expect(toldBy(scoring)).toEqual(toldBy(cold));
+});
+
+it("a file that somebody else wrote is not shown", async () => {
+  const { folder } = await leftFolder();
+  const path = join(folder, FILE);
+  await writeFile(path, (await readFile(path, "utf8")).replace('"score": ', '"score": 1'));
+  const { scoring, warnings } = await processOn(folder);
+  expect(scoring.isWarm()).toBe(false);
+  expect(warnings.join()).toContain("was changed since");
+});
+
+it.each([
+  ["of another market", 0, "2"],
+  ["that are old", 11, "1"],
+])("last scores %s are not shown", async (_which, days, seed) => {
+  const { folder } = await leftFolder();
+  const { scoring, warnings } = await processOn(folder, days, seed);
+  expect(scoring.isWarm()).toBe(false);
+  expect(warnings).toEqual([]);
+});
