@@ -62,8 +62,8 @@ export const Provenance = z.object({
   methodVersion: z
     .string()
     .describe("Release of the method, a plus sign and the first 16 digits of its methodHash."),
-  quality: z
-    .literal("last_run")
+  provisional: z
+    .literal(true)
     .optional()
     .describe("Present for some seconds after a start: scores of the run before, not checked yet."),
 });
@@ -135,7 +135,7 @@ export const provenance = ({ market }: Origin, at: number, symbols: readonly str
   market: market.mode,
   sources: sourcesOf(market, symbols),
   methodVersion: METHOD_VERSION,
-  ...(market.isWarm?.() && { quality: "last_run" as const }),
+  ...(market.isWarm?.() && { provisional: true as const }),
 });
 
 function sourcesOf(market: Origin["market"], symbols: readonly string[]): Source[] {

@@ -10,8 +10,8 @@ import { openScoring, type Scoring } from "../../src/ingest/create.ts";
 import { toolContext } from "../../src/service.ts";
 import { getSignal } from "../../tools/get-signal.ts";
 import { atFileEnd } from "../support/file-end.ts";
-import { SANDBOX_NOW } from "../support/test-service.ts";
 import { model, openStore } from "../support/stores.ts";
+import { SANDBOX_NOW } from "../support/test-service.ts";
 
 const DAY_MS = 60_000;
 const KEY = new Uint8Array(32).fill(7);
@@ -67,7 +67,7 @@ it("the scores of the run before are shown and marked until they are computed an
   expect(scoring.isWarm()).toBe(true);
   expect(toldBy(scoring)).toEqual(told);
   expect(scoring.knownUntil()).toBe(Math.floor(SANDBOX_NOW.getTime() / DAY_MS) * DAY_MS);
-  expect(answerOf(scoring, { symbol: "ALDER.SIM" })).toMatchObject({ quality: "last_run" });
+  expect(answerOf(scoring, { symbol: "ALDER.SIM" })).toMatchObject({ provisional: true });
   // They stand in no history: nothing is recorded of them, and no alert fires on them.
   const asked = { symbol: "ALDER.SIM", from: "2026-11-20T00:00:00Z" };
   expect(() => answerOf(scoring, asked)).toThrow("not_ready");
@@ -77,7 +77,7 @@ it("the scores of the run before are shown and marked until they are computed an
   expect(warnings).toEqual([]);
   const { scoring: cold } = await processOn(await newFolder(), 2);
   expect(toldBy(scoring)).toEqual(toldBy(cold));
-  expect(answerOf(scoring, { symbol: "ALDER.SIM" })).not.toHaveProperty("quality");
+  expect(answerOf(scoring, { symbol: "ALDER.SIM" })).not.toHaveProperty("provisional");
   expect(answerOf(scoring, asked)).toEqual(answerOf(cold, asked));
   await scoring.close();
 });

@@ -27,7 +27,12 @@ verifies(
     const revoked = await tokenOf(first.baseUrl, agent);
     await postForm(`${first.baseUrl}/oauth/revoke`, { token: revoked });
     await stop(first, "SIGTERM");
-    expect(readdirSync(DATA_DIR).sort()).toEqual(["master.key", "store.lock", "store.sqlite"]);
+    expect(readdirSync(DATA_DIR).sort()).toEqual([
+      "last-scores.json",
+      "master.key",
+      "store.lock",
+      "store.sqlite",
+    ]);
 
     // Tokens are bound to the public address, so that has to stay.
     const { port } = new URL(first.baseUrl);
