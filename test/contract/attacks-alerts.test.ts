@@ -71,7 +71,7 @@ async function tell(alertId: string): Promise<string> {
   await records.commit([
     append({ kind: EVENT_KIND, at: lastAt, id: eventId, subject, body: row }),
     announce(EVENTS_TOPIC),
-    ...enqueueDelivery(alert, { eventId, type, body, at: lastAt }),
+    ...enqueueDelivery(alert, { eventId, type, body }),
   ]);
   return eventId;
 }

@@ -186,7 +186,7 @@ function eventFor(alert: StoredAlert, number: number) {
   const eventId = `msg_${number}_${alert.key}`;
   const data = { alertId: alert.key, number, padding: PADDING };
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
-  return enqueueDelivery(alert, { eventId, type, body, at });
+  return enqueueDelivery(alert, { eventId, type, body });
 }
 
 if (import.meta.main) {

@@ -64,7 +64,7 @@ export function queuedEvent(to: AlertTarget, eventId = newMessageId(Date.now()),
   const type = "signal.shift";
   const data = { alertId: to.key, eventId, padding: "x".repeat(1_500) };
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
-  return enqueueDelivery(to, { eventId, type, body, at });
+  return enqueueDelivery(to, { eventId, type, body });
 }
 
 /** Sends to the loopback address too. */

@@ -48,7 +48,7 @@ export async function redeliver(
     const waiting = await records.get(deliveries, eventId);
     const steps =
       waiting === undefined
-        ? enqueueDelivery(alert, { ...event, eventId, at: options.now().getTime() })
+        ? enqueueDelivery(alert, { ...event, eventId })
         : [
             replace(deliveries, waiting, { value: waiting.value, dueInMs: 0 }),
             announce(DELIVERIES_TOPIC),
@@ -142,13 +142,13 @@ async function queueBatch(
   wanted: AlertRequest,
   events: readonly AlertEvent[],
 ): Promise<number> {
-  const { records, now } = options;
+  const { records } = options;
   for (;;) {
     const alert = await sendingAlert(options, wanted, NEVER_SENDING);
     const waiting = await Promise.all(events.map(({ id }) => records.get(deliveries, id)));
     const absent = events.filter((_, at) => waiting[at] === undefined);
     const steps = absent.flatMap((event) =>
-      enqueueDelivery(alert, { ...event, eventId: event.id, at: now().getTime() }),
+      enqueueDelivery(alert, { ...event, eventId: event.id }),
     );
     if (absent.length === 0) return 0;
     if (await records.commit([...steps, ...audited(options, alert, "alert.redelivered")])) {
@@ -180,7 +180,7 @@ function testMessage(alertId: string, at: number) {
   const type = "webhook.test";
   const data = { alertId, eventId };
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
-  return { eventId, type, body, at };
+  return { eventId, type, body };
 }
 
 async function sendingAlert(

@@ -13,8 +13,6 @@ export interface Delivery {
   readonly body: string;
   /** Attempts that were made. */
   readonly attempts: number;
-  /** When it was enqueued, milliseconds since the epoch. */
-  readonly queuedAt: number;
 }
 
 /**
@@ -84,8 +82,6 @@ export interface Message {
   readonly type: string;
   /** The payload as it is sent. */
   readonly body: string;
-  /** When it was created, milliseconds since the epoch. */
-  readonly at: number;
 }
 
 /** Prefix of `endpointGroup`. */
@@ -147,7 +143,7 @@ export function enqueueChallenge(alert: AlertTarget, at: number): readonly Opera
   const { way } = alert.value;
   if (way.by !== "webhook" || way.state.is !== "pending") return [];
   const body = challengeBody(alert.key, way.state.challenge, at);
-  const message = { eventId: newMessageId(at), type: CHALLENGE_TYPE, body, at };
+  const message = { eventId: newMessageId(at), type: CHALLENGE_TYPE, body };
   const inserted = insertDelivery(alert, message, FIRST_CHALLENGE_MS);
   return inserted === undefined ? [] : [inserted];
 }
@@ -159,8 +155,8 @@ function insertDelivery(
 ): Operation | undefined {
   const { owner, way } = alert.value;
   if (way.by !== "webhook") return undefined;
-  const { eventId, type, body, at } = message;
-  const value: Delivery = { alertId: alert.key, type, body, attempts: 0, queuedAt: at };
+  const { eventId, type, body } = message;
+  const value: Delivery = { alertId: alert.key, type, body, attempts: 0 };
   const groups = [...alert.groups, endpointGroup(owner, way.url), queueGroup(alert.key)];
   return insert(deliveries, { key: eventId, value, groups, ttlMs: EVENTS_KEPT_MS, dueInMs });
 }

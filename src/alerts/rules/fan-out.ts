@@ -124,6 +124,6 @@ function eventOperations(
     put(sequences, { key, value: sequence, groups: alert.groups }),
     append({ kind: EVENT_KIND, at: pending.newestEventAt, id: eventId, subject, body: row }),
     announce(EVENTS_TOPIC),
-    ...(sendsEvents(alert.value) ? enqueueDelivery(alert, { eventId, type, body, at }) : []),
+    ...(sendsEvents(alert.value) ? enqueueDelivery(alert, { eventId, type, body }) : []),
   ];
 }

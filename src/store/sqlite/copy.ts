@@ -64,8 +64,6 @@ function taken(rows: Generator<DumpRow>): readonly DumpRow[] {
 /** Facts of the next file of a store. */
 export interface Beginning {
   readonly identity: StoreIdentity;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
   /** Later revisions are higher. */
   readonly revision: number;
 }
@@ -80,7 +78,7 @@ export class NextStore {
   #isOver = false;
 
   /** An unfinished file needs no journal, since it is discarded after a crash. */
-  constructor(paths: Paths, { identity, now, revision }: Beginning) {
+  constructor(paths: Paths, { identity, revision }: Beginning) {
     removeNext(paths);
     createFile(paths.unfinished);
     this.#paths = paths;
@@ -98,7 +96,6 @@ export class NextStore {
       file.setMeta("format", FORMAT);
       file.setMeta("id", identity.id);
       file.setMeta("mode", identity.mode);
-      file.setMeta("created", new Date(now).toISOString());
       return { records: new RecordTable(file), archive: new ArchiveTable(file) };
     });
     this.#records = tables.records;

@@ -64,7 +64,7 @@ export const PAGE_BYTES = 4_096;
 const CACHE_KIB = 32 * 1_024;
 
 /** Names of facts. */
-export type MetaName = "format" | "id" | "mode" | "created" | "revision" | "moved";
+export type MetaName = "format" | "id" | "mode" | "revision" | "moved";
 
 const SET_META = `INSERT INTO meta VALUES (?, ?, ?)
   ON CONFLICT (name) DO UPDATE SET value = excluded.value, crc = excluded.crc`;

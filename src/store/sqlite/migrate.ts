@@ -144,7 +144,7 @@ function addRecords(source: StoreFile, to: string, onProgress: OnProgress): void
   try {
     file.database.exec("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN");
     for (const sql of ADDED_IN_FORMAT_2) file.database.exec(sql);
-    for (const name of ["mode", "created", "moved"] as const) {
+    for (const name of ["mode", "moved"] as const) {
       const value = facts.get(name);
       if (value !== undefined) file.setMeta(name, value);
     }

@@ -92,7 +92,7 @@ interface Opened extends Tables {
  *   and says what to do.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedStore> {
-  const { mode, now, onProgress = toStandardError } = options;
+  const { mode, onProgress = toStandardError } = options;
   const paths = pathsIn(options.folder);
   const { folder } = paths;
   if (mode === undefined && !holdsStore(paths)) {
@@ -105,7 +105,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
     if (holdsFormat1(paths)) migrateFormat1(paths, onProgress);
     if (mode !== undefined && !holdsStore(paths)) {
       checkNeverHeldStore(paths);
-      create(paths, mode, now());
+      create(paths, mode);
     }
     return new SqliteStore(openFor(paths, mode), { ...options, paths, unlock });
   } catch (error) {
@@ -116,10 +116,10 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
 
 const toStandardError: OnProgress = (text) => void process.stderr.write(`${text}\n`);
 
-function create(paths: Paths, mode: StoreMode, now: number): void {
+function create(paths: Paths, mode: StoreMode): void {
   const identity = { id: randomUUID(), mode };
   try {
-    new NextStore(paths, { identity, now, revision: 0 }).finish();
+    new NextStore(paths, { identity, revision: 0 }).finish();
   } catch (error) {
     removeNext(paths);
     throw new Error(`no store can be created in ${paths.folder} (${messageOf(error)})`);
@@ -261,7 +261,7 @@ class SqliteStore implements EmbeddedStore {
     const unfreeze = this.#gate.freeze("The store is being replaced.");
     const revision = Math.max(this.#opened.records.revision, REVISION_GAP);
     try {
-      this.#next = new NextStore(this.#paths, { identity, now: this.#now(), revision });
+      this.#next = new NextStore(this.#paths, { identity, revision });
       await this.#addAll(this.#next, batches);
       this.#next.finish();
     } catch (error) {

@@ -251,7 +251,7 @@ describe("a removal", () => {
     const { service, wanted, records, id } = await openService();
     await service.update(wanted, { isPaused: true });
     const alert = await storedIn(records, id);
-    const message = { eventId: "msg_1", type: "webhook.test", body: "{}", at: 0 };
+    const message = { eventId: "msg_1", type: "webhook.test", body: "{}" };
     await records.commit(enqueueDelivery(alert, message));
     await service.remove(wanted);
     for (const name of ["alerts", "deliveries", "endpoint-health", "alert-releases"]) {

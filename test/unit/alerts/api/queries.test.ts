@@ -51,7 +51,7 @@ describe("one alert", () => {
     });
     const alert = await records.get(alerts, id);
     if (alert === undefined) throw new Error("no alert");
-    const message = { eventId: "msg_1", type: "signal.shift", body: "{}", at: clock.now };
+    const message = { eventId: "msg_1", type: "signal.shift", body: "{}" };
     const health = { failingSince: clock.now, failures: 3 };
     await records.commit([
       ...enqueueDelivery(alert, message),
@@ -64,10 +64,10 @@ describe("one alert", () => {
   });
 
   it("counts at most a hundred queued deliveries", async () => {
-    const { service, agent, id, records, clock } = await openService();
+    const { service, agent, id, records } = await openService();
     const alert = await records.get(alerts, id);
     if (alert === undefined) throw new Error("no alert");
-    const message = { type: "signal.shift", body: "{}", at: clock.now };
+    const message = { type: "signal.shift", body: "{}" };
     for (let count = 0; count < 120; count += 1) {
       await records.commit(enqueueDelivery(alert, { ...message, eventId: `msg_${count}` }));
     }

@@ -182,7 +182,7 @@ describe("redelivery of failed events", () => {
     await attempted(store, { alertId: id, eventId: failed, at, error: "unreachable" });
     const alert = await records.get(alerts, id);
     if (alert === undefined) throw new Error("no alert");
-    const message = { eventId: under, type: "signal.shift", body: "{}", at };
+    const message = { eventId: under, type: "signal.shift", body: "{}" };
     await records.commit(enqueueDelivery(alert, message));
 
     const before = await waiting();

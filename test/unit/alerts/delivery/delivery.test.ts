@@ -16,7 +16,7 @@ import { hooked, OWNER } from "../../../support/webhook-alerts.ts";
 const URL_OF_ALERT = "https://inbox.example/hook?key=1";
 
 const alert = hooked({ url: URL_OF_ALERT });
-const message = { eventId: "msg_1", type: "signal.shift", body: "{}", at: 7 };
+const message = { eventId: "msg_1", type: "signal.shift", body: "{}" };
 
 describe("the endpoint group of a delivery", () => {
   it("depends on URL and owner", () => {
@@ -43,7 +43,7 @@ describe("an enqueued message", () => {
         kind: "insert",
         collection: "deliveries",
         key: "msg_1",
-        value: { alertId: alert.key, type: "signal.shift", body: "{}", attempts: 0, queuedAt: 7 },
+        value: { alertId: alert.key, type: "signal.shift", body: "{}", attempts: 0 },
         placing: {
           groups: expect.arrayContaining([alertGroup(alert.key), queueGroup(alert.key)]),
           ttlMs: EVENTS_KEPT_MS,

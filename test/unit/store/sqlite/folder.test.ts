@@ -175,7 +175,7 @@ const STAGED = {
 
 function stage(folder: string) {
   const identity = { id: "staged-store", mode: "sandbox" } as const;
-  const next = new NextStore(pathsIn(folder), { identity, now: NOW, revision: 0 });
+  const next = new NextStore(pathsIn(folder), { identity, revision: 0 });
   next.add(STAGED);
   return next;
 }
