@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { FACTORS } from "../factors/reading.ts";
 import { AssetClass } from "../market/instrument.ts";
-import { DIRECTION_EVIDENCE, VERDICTS } from "../score/evidence.ts";
+import { DIRECTION_EVIDENCE, horizonText, VERDICTS } from "../score/evidence.ts";
 import { FORCED_WAITS, THRESHOLDS } from "../score/signal-hysteresis.ts";
 import { type PastSnapshot, STATUSES } from "../score/snapshot.ts";
 import type { ToolContext } from "../tool.ts";
@@ -20,13 +20,6 @@ import {
 import { pOutperformReason, SCORE_IS } from "./meaning.ts";
 import { NextReportFields, nextReportAnswer } from "./next-report.ts";
 import { Risk, riskAnswer } from "./risk.ts";
-
-/** The time span that a score is about. */
-const HORIZON: Readonly<Record<AssetClass, string>> = {
-  stock: "21 sessions",
-  etf: "21 sessions",
-  crypto: "7 days",
-};
 
 const Status = z.enum(STATUSES);
 const Points = z.number().min(0).max(100);
@@ -167,7 +160,7 @@ export function signalAnswer(
     evidence: evidenceAnswer(instrument.assetClass),
     pOutperform: null,
     pOutperformReason: pOutperformReason(DIRECTION_EVIDENCE[instrument.assetClass]),
-    horizon: HORIZON[instrument.assetClass],
+    horizon: horizonText(instrument.assetClass),
     price: price && {
       value: price.value,
       currency: instrument.currency,

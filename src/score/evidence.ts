@@ -10,6 +10,17 @@ export const VERDICTS = [
 ] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
+/** Sessions that a score is about; a coin has a session a day. */
+export const SCORE_HORIZONS: Readonly<Record<AssetClass, number>> = {
+  stock: 21,
+  etf: 21,
+  crypto: 7,
+};
+
+/** The time that a score is about, in words. */
+export const horizonText = (assetClass: AssetClass): string =>
+  `${SCORE_HORIZONS[assetClass]} ${assetClass === "crypto" ? "days" : "sessions"}`;
+
 /** What directions of one class were worth in the published backtest. */
 export interface DirectionEvidence {
   readonly verdict: Verdict;
@@ -35,7 +46,7 @@ export const DIRECTION_EVIDENCE: Readonly<Record<AssetClass, DirectionEvidence>>
     verdict: "no_evidence",
     ic: -0.0121,
     interval: { low: -0.0341, high: 0.0089 },
-    horizon: "21 sessions",
+    horizon: horizonText("stock"),
     period: "2014-07/2024-12",
     universe: "369 large US stocks",
     brierSkill: -0.00008,
@@ -45,7 +56,7 @@ export const DIRECTION_EVIDENCE: Readonly<Record<AssetClass, DirectionEvidence>>
     verdict: "insufficient_data",
     ic: null,
     interval: null,
-    horizon: "21 sessions",
+    horizon: horizonText("etf"),
     period: "2014-07/2024-12",
     universe: "6 funds",
     brierSkill: null,
@@ -53,9 +64,9 @@ export const DIRECTION_EVIDENCE: Readonly<Record<AssetClass, DirectionEvidence>>
   },
   crypto: {
     verdict: "no_evidence",
-    ic: 0.0159,
-    interval: { low: -0.0235, high: 0.0566 },
-    horizon: "5 days",
+    ic: 0.0263,
+    interval: { low: -0.0136, high: 0.0666 },
+    horizon: horizonText("crypto"),
     period: "2019-06/2024-12",
     universe: "13 coins",
     brierSkill: 0.00036,

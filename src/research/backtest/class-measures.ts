@@ -10,7 +10,7 @@ import { type HitRates, hitRates } from "./hit-rates.ts";
 import { crossSections, outcomesOver, throughTime, withCrossSection } from "./outcomes.ts";
 import type { Panel } from "./panel.ts";
 import { type Calibrated, type WalkForward, walkForward } from "./probabilities.ts";
-import { forecastHorizon, HORIZONS, headlineHorizon, type Question, stepOf } from "./question.ts";
+import { headlineHorizon, horizonsOf, type Question, stepOf } from "./question.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 import { gradeRisk } from "./risk/grade.ts";
 import type { RiskMeasures } from "./risk/measures.ts";
@@ -95,7 +95,7 @@ export function measureClass(replayed: ReplayedClass): ClassMeasures {
     coverage: coverageOf(panel.dates, grid, graded),
     leftOut,
     headline,
-    horizons: HORIZONS.map((horizon) => measureHorizon(replayed, horizon)),
+    horizons: horizonsOf(assetClass).map((horizon) => measureHorizon(replayed, horizon)),
     probabilities: isThroughTime(replayed) ? null : measureProbabilities(replayed),
     scoreShares: scoreShares(panel),
     risk:
@@ -147,7 +147,7 @@ function measureProbabilities({
   grid,
   panel,
 }: ReplayedClass): ProbabilityMeasures | null {
-  const horizon = forecastHorizon(question.subject, grid.assetClass);
+  const horizon = headlineHorizon(question.subject, grid.assetClass);
   const overlap = { horizon, step: stepOf(question.pace, grid.assetClass) };
   const dates = withCrossSection(outcomesOver(panel.dates, grid, horizon));
   if (dates.length === 0) return null;

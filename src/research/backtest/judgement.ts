@@ -2,7 +2,7 @@ import type { AssetClass } from "../../market/instrument.ts";
 import type { Verdict } from "../../score/evidence.ts";
 import type { ClassMeasures, HorizonMeasures } from "./class-measures.ts";
 import { deflatedSharpe } from "./deflated-sharpe.ts";
-import { HORIZONS, type Question, SESSIONS_PER_YEAR } from "./question.ts";
+import { horizonsOf, type Question, SESSIONS_PER_YEAR } from "./question.ts";
 import { overlapDates } from "./series-summary.ts";
 import { countTrials, type Trial, type TrialCount, variantOf } from "./trials.ts";
 import { judge } from "./verdict.ts";
@@ -68,7 +68,8 @@ function judgeHorizon(
   const overlap = { horizon: measures.horizon, step };
   const sharpeSd = sharpeSdPerYear / Math.sqrt(booksPerYear(assetClass, overlap));
   const sharpe = measures.book?.sharpe ?? null;
-  const looks = Math.max(1, variants) * (measures.horizon === headline ? 1 : HORIZONS.length);
+  const looks =
+    Math.max(1, variants) * (measures.horizon === headline ? 1 : horizonsOf(assetClass).length);
   return {
     ...measures,
     verdict: judge(measures.ic, overlap, looks),

@@ -1,5 +1,6 @@
 import { FACTORS, type Factor } from "../../factors/reading.ts";
 import type { AssetClass } from "../../market/instrument.ts";
+import { SCORE_HORIZONS } from "../../score/evidence.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 
 /** Possible subjects: one factor alone, or the published score. */
@@ -11,7 +12,8 @@ export const PACES = ["week", "session"] as const;
 export type Pace = (typeof PACES)[number];
 
 /** Horizons in sessions; each begins at the close after the score. */
-export const HORIZONS = [1, 5, 21, 63] as const;
+export const horizonsOf = (assetClass: AssetClass): readonly number[] =>
+  assetClass === "crypto" ? [1, 7, 21, 63] : [1, 5, 21, 63];
 
 /** Parameters of a backtest. */
 export interface Question {
@@ -35,18 +37,9 @@ const BRIEF: ReadonlySet<Subject> = new Set(["social", "darkpool"]);
  */
 export const usualPace = (subject: Subject): Pace => (BRIEF.has(subject) ? "session" : "week");
 
-/** The horizon of the verdict, fixed beforehand, in sessions (method 3.1; coins: about a week). */
-export function headlineHorizon(subject: Subject, assetClass: AssetClass): number {
-  if (BRIEF.has(subject)) return 1;
-  return assetClass === "crypto" ? 5 : 21;
-}
-
-/** The horizon that a published probability is about, in sessions; coins: a week. */
-const FORECAST_HORIZONS: Readonly<Record<AssetClass, number>> = { stock: 21, etf: 21, crypto: 7 };
-
-/** The horizon at which probabilities are graded: the published one, where evidence lasts so long. */
-export const forecastHorizon = (subject: Subject, assetClass: AssetClass): number =>
-  BRIEF.has(subject) ? 1 : FORECAST_HORIZONS[assetClass];
+/** The horizon of verdict and probabilities in sessions: the published one, where evidence lasts so long. */
+export const headlineHorizon = (subject: Subject, assetClass: AssetClass): number =>
+  BRIEF.has(subject) ? 1 : SCORE_HORIZONS[assetClass];
 
 /** Sessions of a year, by which figures are annualised. */
 export const SESSIONS_PER_YEAR: Readonly<Record<AssetClass, number>> = {

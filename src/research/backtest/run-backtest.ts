@@ -93,8 +93,29 @@ export function runBacktest({
   return { question, methodVersion, dataHash, source: market.source, classes };
 }
 
-/** Explicitly named instruments are graded in any case. */
+/** One instrument alone is compared with itself, so that nothing repeats it. */
 const NOTHING: Indistinct = { copies: [], still: [] };
+
+/**
+ * What is not graded of a class.
+ *
+ * @throws {Error} when nothing of a class that was named would be left.
+ */
+function leftOutOf(grid: ReturnGrid, { symbols }: Question): Indistinct {
+  if (symbols.length === 1) return NOTHING;
+  const found = findIndistinct(grid);
+  if (symbols.length === 0) return found;
+  const copies = found.copies.filter((symbol) => symbols.includes(symbol));
+  const still = found.still.filter((symbol) => symbols.includes(symbol));
+  const named = grid.rows.filter(({ instrument }) => symbols.includes(instrument.symbol));
+  const leftOut = [...new Set([...copies, ...still])];
+  if (named.length > 0 && leftOut.length === named.length) {
+    throw new Error(
+      `${leftOut.join(", ")}: copies of older instruments (wrapped coins, share classes) and pegged ones are not graded. Name others, or one alone.`,
+    );
+  }
+  return { copies, still };
+}
 
 function prepare(
   records: readonly InstrumentRecords[],
@@ -102,11 +123,11 @@ function prepare(
   question: Question,
 ): readonly Prepared[] {
   const grid = createReturnGrid(records, assetClass, question.to);
-  const leftOut = question.symbols.length > 0 ? NOTHING : findIndistinct(grid);
+  const leftOut = leftOutOf(grid, question);
   const isWanted = (symbol: string) =>
-    question.symbols.length > 0
-      ? question.symbols.includes(symbol)
-      : !leftOut.copies.includes(symbol) && !leftOut.still.includes(symbol);
+    (question.symbols.length === 0 || question.symbols.includes(symbol)) &&
+    !leftOut.copies.includes(symbol) &&
+    !leftOut.still.includes(symbol);
   const graded = new Set(
     [...grid.rows.keys()].filter((row) => isWanted(grid.rows[row]?.instrument.symbol ?? "")),
   );

@@ -6,9 +6,10 @@ import type { DateFigure } from "./outcomes.ts";
 import { rankCorrelation } from "./rank-correlation.ts";
 import type { GridRow, ReturnGrid } from "./return-grid.ts";
 
-/** Weight of messages from which a conversation is graded, and names that make a cross-section. */
+/** Weight of messages from which a conversation is graded. */
 const MIN_WEIGHT = 1;
-const MIN_NAMES = 20;
+/** Names that make a cross-section. */
+export const SAME_DAY_NAMES = 20;
 
 /** Messages about one instrument up to a close, and its return of the same session. */
 interface SaidAndDone {
@@ -39,7 +40,7 @@ export function sameDayCoefficients(
   return [...Map.groupBy(recent, ({ place }) => place)]
     .toSorted(([a], [b]) => a - b)
     .flatMap(([place, members]): DateFigure[] => {
-      if (members.length < MIN_NAMES) return [];
+      if (members.length < SAME_DAY_NAMES) return [];
       const value = rankCorrelation(
         members.map(({ said }) => said),
         members.map(({ done }) => done),

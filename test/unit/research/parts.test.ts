@@ -5,9 +5,9 @@ import { exposuresAt } from "../../../src/research/backtest/exposures.ts";
 import { nextOpenCoefficients } from "../../../src/research/backtest/next-open.ts";
 import { walkForward } from "../../../src/research/backtest/probabilities.ts";
 import {
-  forecastHorizon,
   gradedDates,
   headlineHorizon,
+  horizonsOf,
   type Question,
   stepOf,
   usualPace,
@@ -225,9 +225,9 @@ describe("walk-forward probabilities", () => {
   });
 
   it("use the horizon that the service publishes", () => {
-    expect(forecastHorizon("composite", "stock")).toBe(21);
-    expect(forecastHorizon("composite", "crypto")).toBe(7);
-    expect(forecastHorizon("social", "stock")).toBe(1);
+    expect(headlineHorizon("composite", "stock")).toBe(21);
+    expect(headlineHorizon("composite", "crypto")).toBe(7);
+    expect(headlineHorizon("social", "stock")).toBe(1);
   });
 });
 
@@ -348,7 +348,8 @@ describe("graded dates", () => {
     expect([stepOf("week", "stock"), stepOf("week", "crypto")]).toEqual([5, 7]);
     expect(stepOf("session", "etf")).toBe(1);
     expect(headlineHorizon("momentum", "stock")).toBe(21);
-    expect(headlineHorizon("momentum", "crypto")).toBe(5);
+    expect(headlineHorizon("momentum", "crypto")).toBe(7);
+    expect(horizonsOf("crypto")).toContain(7);
     expect(headlineHorizon("darkpool", "etf")).toBe(1);
   });
 

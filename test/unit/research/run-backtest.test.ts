@@ -5,6 +5,7 @@ import { judgeClasses } from "../../../src/research/backtest/judgement.ts";
 import type { Question } from "../../../src/research/backtest/question.ts";
 import { explanationText } from "../../../src/research/backtest/report/explanation-text.ts";
 import { reportPage } from "../../../src/research/backtest/report/page.ts";
+import { summaryText } from "../../../src/research/backtest/report/summary.ts";
 import { coverageSentence, powerSentence } from "../../../src/research/backtest/report/words.ts";
 import { runBacktest } from "../../../src/research/backtest/run-backtest.ts";
 import type { Trial } from "../../../src/research/backtest/trials.ts";
@@ -162,7 +163,7 @@ describe("a backtest", () => {
     expect(Math.max(...found.progress)).toBeLessThanOrEqual(1);
   });
 
-  it("grades neither copies nor what stands still, unless they are named", () => {
+  it("grades neither copies nor what stands still, named or not, and refuses to grade nothing else", () => {
     const market = driftingMarket({ names: 12, days: 900, drift: 0.002 });
     const records = market.recordsUntil(0);
     const [first] = records;
@@ -173,9 +174,17 @@ describe("a backtest", () => {
     const { stock } = run(doubled, period);
     expect(stock?.leftOut).toEqual({ copies: ["COPY"], still: [] });
     expect(stock?.coverage.instruments).toBe(12);
-    const named = run(doubled, { ...period, symbols: ["S00", "COPY"] }).stock;
-    expect(named?.leftOut).toEqual({ copies: [], still: [] });
-    expect(named?.coverage.instruments).toBe(2);
+    const named = run(doubled, { ...period, symbols: ["S00", "S01", "COPY"] });
+    expect(named.stock?.leftOut).toEqual({ copies: ["COPY"], still: [] });
+    expect(named.stock?.coverage.instruments).toBe(2);
+    expect(reportPage(named)).toContain("Not graded: COPY (moving like an older one).");
+    const again = { ...copy, instrument: { ...copy.instrument, symbol: "AGAIN" } };
+    const tripled: Market = { ...market, recordsUntil: () => [...records, copy, again] };
+    expect(() => run(tripled, { ...period, symbols: ["COPY", "AGAIN"] })).toThrow(
+      "COPY, AGAIN: copies of older instruments",
+    );
+    const alone = run(doubled, { ...period, symbols: ["COPY"] }).stock;
+    expect(alone?.comparison).toBe("through_time");
   });
 
   it("follows a single name through time", () => {
@@ -186,6 +195,19 @@ describe("a backtest", () => {
     const { ic, history = [] } = horizonOf(single, 1) ?? {};
     expect(history.length).toBe(ic?.dates);
     expect(Math.abs(ic?.mean ?? 9)).toBeLessThan(1);
+  });
+
+  it("says which measure of a single subject is left out, and why", () => {
+    const social = run(skilled, { subject: "social" });
+    expect(social.stock?.sameDay).toBeNull();
+    for (const text of [reportPage(social), summaryText(social, (_, words) => words)]) {
+      expect(text).toContain("Same day: left out, because fewer than two sessions have 20 names");
+    }
+    const darkpool = run(skilled, { subject: "darkpool" });
+    expect(reportPage(darkpool)).toContain(
+      "Short ratio and the session after its publication: left",
+    );
+    expect(reportPage(run(skilled, {}))).not.toContain("left out, because");
   });
 
   it("does not judge a handful of names", () => {

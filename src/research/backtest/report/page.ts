@@ -1,5 +1,6 @@
 import { type Html, html } from "../../../http/pages/html.ts";
 import type { ClassResult, HorizonResult } from "../judgement.ts";
+import type { Subject } from "../question.ts";
 import type { BacktestResult } from "../run-backtest.ts";
 import type { SeriesSummary } from "../series-summary.ts";
 import {
@@ -21,6 +22,7 @@ import {
   caveats,
   coverageSentence,
   headlineOf,
+  leftOutMeasure,
   paceWords,
   powerSentence,
   SUBJECT_WORDS,
@@ -50,7 +52,7 @@ export function reportPage(result: BacktestResult): string {
 ${classes.length > 1 && contents(classes)}
 </header>
 <main>
-${classes.map(classSection)}
+${classes.map((one) => classSection(one, question.subject))}
 ${methodSection(result)}
 </main>
 </body>
@@ -68,11 +70,12 @@ const contents = (classes: readonly ClassResult[]): Html =>
       html`<li><a href="#${assetClass}">${CLASS_WORDS[assetClass]}</a>: ${VERDICT_WORDS[verdict].toLowerCase()}</li>`,
   )}<li><a href="#method">How to read this</a></li></ul></nav>`;
 
-function classSection(result: ClassResult): Html {
+function classSection(result: ClassResult, subject: Subject): Html {
   const { assetClass, verdict, horizons } = result;
   const main = headlineOf(result);
   const isMeasured = horizons.some(({ ic }) => ic !== null);
   const power = powerSentence(result);
+  const missing = leftOutMeasure(result, subject);
   return html`<section id="${assetClass}">
 <h2>${CLASS_WORDS[assetClass]}</h2>
 <div class="verdict ${verdict}"><div><strong>${VERDICT_WORDS[verdict]}</strong>
@@ -82,6 +85,7 @@ ${power && html`<p class="quiet">${power}</p>`}
 ${main && keyFigures(main)}
 </div>
 <p class="quiet">${coverageSentence(result)}</p>
+${missing && html`<p class="quiet">${missing}</p>`}
 ${result.sameDay && sameDayNote(result.sameDay)}
 ${result.nextOpen && nextOpenNote(result.nextOpen)}
 ${isMeasured && main && measured(result, main)}

@@ -3,6 +3,7 @@ import type { Verdict } from "../../../score/evidence.ts";
 import type { ClassResult, HorizonResult } from "../judgement.ts";
 import { type Question, SESSIONS_PER_YEAR, type Subject } from "../question.ts";
 import type { BacktestResult } from "../run-backtest.ts";
+import { SAME_DAY_NAMES } from "../same-day.ts";
 import { periodsForPower } from "../series-summary.ts";
 import { MIN_PERIODS, STRONG_T, WEAK_T } from "../verdict.ts";
 import { coefficient, percent, range, tValue, whole } from "./figures.ts";
@@ -139,7 +140,8 @@ export function coverageSentence({ comparison, coverage, leftOut }: ClassResult)
   if (comparison === "through_time") {
     return (
       `One instrument, ${whole(dates)} dates: its own values are compared with what followed each. ` +
-      `It had a value on ${percent(share)} of the dates on which it traded.`
+      `It had a value on ${percent(share)} of the dates on which it traded.` +
+      leftOutSentence(leftOut)
     );
   }
   return (
@@ -156,4 +158,18 @@ function leftOutSentence({ copies, still }: ClassResult["leftOut"]): string {
     ...(still.length > 0 ? [`${still.join(", ")} (hardly moving)`] : []),
   ];
   return reasons.length === 0 ? "" : ` Not graded: ${reasons.join("; ")}.`;
+}
+
+/** Why measures of single subjects are missing; `undefined` where they are there or do not apply. */
+export function leftOutMeasure(
+  { sameDay, nextOpen }: Pick<ClassResult, "sameDay" | "nextOpen">,
+  subject: Subject,
+): string | undefined {
+  if (subject === "social" && sameDay === null) {
+    return `Same day: left out, because fewer than two sessions have ${SAME_DAY_NAMES} names with messages and a return.`;
+  }
+  if (subject === "darkpool" && nextOpen === null) {
+    return "Short ratio and the session after its publication: left out, because too few sessions have names with short volumes and a return.";
+  }
+  return undefined;
 }
