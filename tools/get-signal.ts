@@ -42,16 +42,11 @@ const Input = z.strictObject({
   asOf: InstantInput.optional().describe("The last signal recorded by this instant."),
   from: InstantInput.optional().describe("With symbol: start of its history."),
   to: InstantInput.optional().describe("With symbol: end of its history."),
-  risk: z.literal("full").optional().describe("With symbol: the risk forecast in full."),
+  risk: z.literal("full").optional().describe("With symbol: risk in full."),
   signal: Direction.optional().describe("Without a symbol: only this signal."),
   assetClass: AssetClass.optional().describe("Without a symbol: only this class."),
-  minScore: z
-    .number()
-    .min(0)
-    .max(100)
-    .optional()
-    .describe("Without a symbol: this score at least."),
-  limit: z.number().int().min(1).max(500).default(50).describe("Most items of a page."),
+  minScore: z.number().min(0).max(100).optional().describe("Without a symbol: least score."),
+  limit: z.number().int().min(1).max(500).default(50).describe("Items a page."),
   cursor: CursorInput.optional(),
 });
 
@@ -62,7 +57,7 @@ export const getSignal = defineTool({
   name: "get_signal",
   title: "Get signal",
   description:
-    "Score (0 to 100 points) and LONG, SHORT or WAIT for a stock, fund or coin, with confidence, gaps, expected range (risk) and next report. symbol: the full answer, with from or to its history; symbols: a short answer each, and which failed; neither: all, by page and filter. get_factors gives the reasons.",
+    "Score (0 to 100 points) and LONG, SHORT or WAIT for a stock, fund or coin, with confidence, gaps, expected range and next report. symbol: the full answer, with from or to its history; symbols: a short answer each, and which failed; neither: all, by page and filter. get_factors gives the reasons.",
   scopes: ["signals:read"],
   routes: [{ method: "GET", path: "/api/signals" }],
   isShared: true,

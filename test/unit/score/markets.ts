@@ -2,7 +2,7 @@ import type { AlertService } from "../../../src/alerts/api/alert-service.ts";
 import { LEXICON_READER } from "../../../src/ingest/sentiment-model.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { countKnown } from "../../../src/market/point-in-time.ts";
-import type { InstrumentRecords, Known } from "../../../src/market/records.ts";
+import { FEEDS, type InstrumentRecords, type Known } from "../../../src/market/records.ts";
 import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { peerSigmas, riskOutlook } from "../../../src/risk/outlook.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
@@ -16,7 +16,7 @@ const changed = (
   { instrument, ...lists }: InstrumentRecords,
   change: Change,
 ): InstrumentRecords => {
-  const kinds = Object.keys(lists) as (keyof Lists)[];
+  const kinds = (["doubtedBars", ...FEEDS] as const).filter((kind) => lists[kind] !== undefined);
   const entries = kinds.map(
     (kind) => [kind, change<Known>([...(lists[kind] ?? [])], kind)] as const,
   );
