@@ -33,6 +33,7 @@ const Updates = z.strictObject({
   scoreMove: AlertFields.scoreMove.optional(),
   volatilityZ: AlertFields.volatilityZ.optional(),
   cooldownDays: AlertFields.cooldownDays.nullable().optional().describe("null: none."),
+  reportSessions: AlertFields.reportSessions.optional(),
   url: UrlInput.optional().describe("Of the webhook; it must answer a challenge again."),
   label: AlertFields.label.nullable().optional().describe("null: none."),
   expiresAt: AlertFields.expiresAt.nullable().optional().describe("null: none."),
@@ -164,12 +165,12 @@ async function redeliver({ wish, wanted, context }: Task): Promise<Managed> {
 }
 
 function changesOf(wish: ManageInput, context: ToolContext): AlertChanges {
-  const { symbols, kinds, scoreMove, volatilityZ, cooldownDays, url, label } = wish;
+  const { symbols, kinds, scoreMove, volatilityZ, cooldownDays, reportSessions, url, label } = wish;
   const [expiresAt, snoozedUntil] = [millisOf(wish.expiresAt), millisOf(wish.snoozedUntil)];
   return given({
     watched: symbols && { by: "symbols" as const, symbols: symbolsOf(symbols, context) },
     kinds: kinds && kindsOf(kinds),
-    thresholds: given({ scoreMove, volatilityZ, cooldownDays }),
+    thresholds: given({ scoreMove, volatilityZ, cooldownDays, reportSessions }),
     url,
     label,
     expiresAt,

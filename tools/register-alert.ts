@@ -8,6 +8,7 @@ import { alertScopes } from "../src/auth/scopes.ts";
 import { AssetClass } from "../src/market/instrument.ts";
 import { Problem } from "../src/problem.ts";
 import { EVENT_RULES } from "../src/score/events.ts";
+import { REPORT_SESSIONS } from "../src/score/report-events.ts";
 import { type Call, defineTool, type ToolContext } from "../src/tool.ts";
 
 const Input = z.strictObject({
@@ -18,6 +19,7 @@ const Input = z.strictObject({
   scoreMove: AlertFields.scoreMove.default(EVENT_RULES.scoreMove),
   volatilityZ: AlertFields.volatilityZ.default(EVENT_RULES.highZ),
   cooldownDays: AlertFields.cooldownDays.optional(),
+  reportSessions: AlertFields.reportSessions.default(REPORT_SESSIONS),
   delivery: z
     .discriminatedUnion("type", [
       z.strictObject({ type: z.literal("webhook"), url: UrlInput }),
@@ -42,7 +44,7 @@ export const registerAlert = defineTool({
   name: "register_alert",
   title: "Register alert",
   description:
-    "Be told when signals shift or volatility is unusual, by webhook or by polling. The answer has the signing secret, once, and what to do next.",
+    "Be told when signals shift, volatility is unusual or a quarterly report is near, by webhook or by polling. The answer has the signing secret, once, and what to do next.",
   scopes: alertScopes,
   routes: [{ method: "POST", path: "/api/alerts", status: 201 }],
   effect: { isDestructive: false },
@@ -55,12 +57,12 @@ export const registerAlert = defineTool({
   }),
 
   async run(wish, context, call) {
-    const { cooldownDays = null, delivery, scoreMove, volatilityZ } = wish;
+    const { cooldownDays = null, delivery, scoreMove, volatilityZ, reportSessions } = wish;
     const wanted = {
       label: wish.label ?? null,
       kinds: kindsOf(wish.kinds),
       watched: watchedBy(wish, context),
-      thresholds: { scoreMove, volatilityZ, cooldownDays },
+      thresholds: { scoreMove, volatilityZ, cooldownDays, reportSessions },
       url: delivery.type === "webhook" ? delivery.url : undefined,
       expiresAt: millisOf(wish.expiresAt ?? null),
       snoozedUntil: millisOf(wish.snoozedUntil ?? null),

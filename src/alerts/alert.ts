@@ -4,8 +4,9 @@ import type { AssetClass } from "../market/instrument.ts";
 import type { Direction } from "../score/signal-hysteresis.ts";
 import { collection, type Stored } from "../store/port/records.ts";
 
-/** Kinds of events that an alert can ask for (method 3.3): `signal.shift` and `volatility.alert`. */
-export const ALERT_KINDS = ["signal_shift", "volatility"] as const;
+/** Kinds of events that an alert can ask for: `signal.shift` and `volatility.alert` (method 3.3), and
+ *  `report.alert`. */
+export const ALERT_KINDS = ["signal_shift", "volatility", "report"] as const;
 /** One of them. */
 export type AlertKind = (typeof ALERT_KINDS)[number];
 
@@ -49,6 +50,8 @@ export interface Thresholds {
   /** Market days without another event of the kind on the same instrument, from 0.25 to 30; `null`: the
    *  cooldown of the method, one session for stocks and funds and a quarter of a day for coins. */
   readonly cooldownDays: number | null;
+  /** Sessions before an expected report, from 1 to 21; absent in older records: `REPORT_SESSIONS`. */
+  readonly reportSessions?: number;
 }
 
 /** Signing secrets of a webhook, encrypted for `secretContext(alertId)`. */

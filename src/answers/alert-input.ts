@@ -2,6 +2,7 @@ import { z } from "zod";
 import { ALERT_KINDS, type AlertKind } from "../alerts/alert.ts";
 import { Label } from "../lib/label.ts";
 import { EVENT_RULES } from "../score/events.ts";
+import { REPORT_SESSIONS } from "../score/report-events.ts";
 import type { ToolContext } from "../tool.ts";
 import { InstantInput, SymbolInput } from "./common.ts";
 import { resolve } from "./lookup.ts";
@@ -26,7 +27,9 @@ export const AlertFields = {
     .array(z.enum(ALERT_KINDS))
     .min(1)
     .max(ALERT_KINDS.length)
-    .describe("signal_shift: the signal or the score moved; volatility: it is unusual."),
+    .describe(
+      "signal_shift: signal or score moved; volatility: it is unusual; report: near, filed or late.",
+    ),
   scoreMove: z
     .number()
     .min(5)
@@ -47,6 +50,12 @@ export const AlertFields = {
     .max(30)
     .multipleOf(0.25)
     .describe("Market days of quiet after an event; unless set a session, for coins 0.25."),
+  reportSessions: z
+    .number()
+    .int()
+    .min(1)
+    .max(21)
+    .describe(`Sessions before an expected report; ${REPORT_SESSIONS} unless set.`),
   label: Label.describe("Your name for it."),
   expiresAt: InstantInput.describe("When it ends."),
   snoozedUntil: InstantInput.describe("Events until then are dropped."),

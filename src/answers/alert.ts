@@ -4,6 +4,7 @@ import type { AlertEvent } from "../alerts/api/event-log.ts";
 import type { AlertDetails, AlertView, AttemptView } from "../alerts/api/queries.ts";
 import type { Attempt } from "../alerts/delivery/delivery.ts";
 import { AssetClass } from "../market/instrument.ts";
+import { REPORT_SESSIONS } from "../score/report-events.ts";
 import { Direction, Instant, isoInstant, isoInstantOrNull } from "./common.ts";
 
 /** How events are delivered. */
@@ -39,6 +40,7 @@ export const AlertAnswer = z.object({
     .number()
     .nullable()
     .describe("null: a session for stocks and funds, a quarter of a day for coins."),
+  reportSessions: z.number().int(),
   delivery: DeliveryAnswer,
   createdAt: Instant,
   expiresAt: Instant.nullable(),
@@ -77,6 +79,7 @@ export function alertAnswer({ id, alert, status }: AlertView): z.input<typeof Al
     signal,
     kinds: [...kinds],
     ...thresholds,
+    reportSessions: thresholds.reportSessions ?? REPORT_SESSIONS,
     delivery: deliveryAnswer(way),
     createdAt: isoInstant(createdAt),
     expiresAt: isoInstantOrNull(expiresAt),

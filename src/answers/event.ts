@@ -10,6 +10,7 @@ import {
   VOLATILITY_REASONS,
   type VolatilityAlert,
 } from "../score/events.ts";
+import { REPORT_REASONS, type ReportAlert } from "../score/report-events.ts";
 import type { Snapshot } from "../score/snapshot.ts";
 import {
   Common,
@@ -22,6 +23,13 @@ import {
   snapshotId,
 } from "./common.ts";
 import { SCORE_IS } from "./meaning.ts";
+import {
+  ExpectedReportAnswer,
+  expectedReportAnswer,
+  filingDay,
+  periodEndDay,
+  type ReportMarket,
+} from "./next-report.ts";
 
 /** Decimals of points of score. */
 const POINT_DECIMALS = 2;
@@ -99,6 +107,35 @@ export const VolatilityAlertEvent = z.object({
   }),
 });
 
+/** An event as it is sent when a quarterly report is near, was filed or is late. */
+export const ReportAlertEvent = z.object({
+  type: z.literal("report.alert"),
+  timestamp: Instant.describe("When it was decided."),
+  data: z.object({
+    ...EventData.shape,
+    reason: z
+      .enum(REPORT_REASONS)
+      .describe(
+        "report_ahead: a filing is expected within reportSessions; report_filed: it is there; report_late: it is not, and 95 % of filings before were earlier.",
+      ),
+    report: ExpectedReportAnswer.nullable().describe(
+      "When the filing was expected. Results are announced on the day of the filing or a few sessions before. null for a filing that was not expected.",
+    ),
+    sessionsUntil: z
+      .number()
+      .int()
+      .nullable()
+      .describe("Sessions until the expected day, that day included; with report_ahead."),
+    filing: z
+      .object({
+        periodEnd: z.string().describe("End of the quarter."),
+        filed: z.string(),
+      })
+      .nullable()
+      .describe("With report_filed; days as in report."),
+  }),
+});
+
 /** Identifies an event. */
 export interface EventNames {
   readonly alertId: string;
@@ -109,7 +146,7 @@ export interface EventNames {
 
 /** What happened, with the snapshot that shows it. */
 export interface MarketEvent {
-  readonly event: SignalShift | VolatilityAlert;
+  readonly event: SignalShift | VolatilityAlert | ReportAlert;
   readonly snapshot: Snapshot;
 }
 
@@ -121,8 +158,8 @@ export interface MarketEvent {
 export function eventPayload(
   { event, snapshot }: MarketEvent,
   { at, ...names }: EventNames & { readonly at: number },
-  origin: Origin,
-): z.input<typeof SignalShiftEvent> | z.input<typeof VolatilityAlertEvent> {
+  origin: Origin & { readonly market: ReportMarket },
+): EventPayload {
   const timestamp = isoInstant(at);
   const about = {
     ...names,
@@ -130,10 +167,21 @@ export function eventPayload(
     signal: snapshot.signal.direction,
     score: Math.round(snapshot.score),
   };
-  return event.kind === "signal.shift"
-    ? { type: event.kind, timestamp, data: { ...about, ...shiftOf(event, snapshot) } }
-    : { type: event.kind, timestamp, data: { ...about, ...volatilityOf(event) } };
+  switch (event.kind) {
+    case "signal.shift":
+      return { type: event.kind, timestamp, data: { ...about, ...shiftOf(event, snapshot) } };
+    case "volatility.alert":
+      return { type: event.kind, timestamp, data: { ...about, ...volatilityOf(event) } };
+    case "report.alert":
+      return { type: event.kind, timestamp, data: { ...about, ...reportOf(event, origin.market) } };
+  }
 }
+
+/** The payload of any event about an instrument. */
+type EventPayload =
+  | z.input<typeof SignalShiftEvent>
+  | z.input<typeof VolatilityAlertEvent>
+  | z.input<typeof ReportAlertEvent>;
 
 /**
  * Removes from a payload what a reader's scopes do not include.
@@ -188,5 +236,17 @@ function volatilityOf({
     q: rounded(q, FRACTION_DECIMALS),
     dailyVolatility: rounded(slowSigma, FRACTION_DECIMALS),
     logReturn: rounded(logReturn, FRACTION_DECIMALS),
+  };
+}
+
+function reportOf({ reason, report, sessionsUntil, filing }: ReportAlert, market: ReportMarket) {
+  return {
+    reason,
+    report: report && expectedReportAnswer(report, market),
+    sessionsUntil,
+    filing: filing && {
+      periodEnd: periodEndDay(filing.periodEnd, market),
+      filed: filingDay(filing.availableAt, market),
+    },
   };
 }

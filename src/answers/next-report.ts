@@ -57,6 +57,10 @@ export const filingDay = (at: number, { source, dayMs }: ReportMarket): string =
     ? isoInstant(Math.floor(at / dayMs) * dayMs)
     : isoInstant(at - dayMs / 2).slice(0, "2020-01-31".length);
 
+/** The day on which a quarter ends; outside the sandbox it is given as that day's last instant in UTC. */
+export const periodEndDay = (at: number, { source }: ReportMarket): string =>
+  source.simulated ? isoInstant(at) : isoInstant(at).slice(0, "2020-01-31".length);
+
 const REASONS: Readonly<Record<NoReportReason, string>> = {
   no_filings: "No quarterly filing is known.",
   too_few:

@@ -32,28 +32,30 @@ function shortenNumber(schema: { minimum?: number; maximum?: number; multipleOf?
 /** Whether the multiples of a step are exact in floating point, as those of 0.25 are. */
 const isExact = (step: number | undefined): boolean => Number.isInteger((step ?? 1) * 1024);
 
-/** Levels of objects within objects that an outline shows; of deeper ones it says only what they are. */
+/** An outline shows the members of an answer and of the items of its lists, not those of lists deeper
+ *  within. */
 const OUTLINE_DEPTH = 2;
 
 /**
  * The names and types of a JSON Schema, for lists that clients load in full. It accepts whatever the
- * schema accepts; alternatives of objects become one object with the members of all, and of an object
- * that may be null the members are left out.
+ * schema accepts; alternatives of objects become one object with the members of all. The members of an
+ * object are shown for the answer itself and for the items of lists in it.
  */
 export function outline(
   { type, properties, items, anyOf, additionalProperties }: Json,
   depth: number = OUTLINE_DEPTH,
+  isShown = true,
 ): Json {
-  const part = (schema: Json) => outline(schema, depth);
-  if (Array.isArray(anyOf)) return outlineOfOne(anyOf.map(part));
-  const inner = (schema: Json) => outline(schema, depth - 1);
-  const isShown = properties !== undefined && depth > 0;
+  if (Array.isArray(anyOf)) return outlineOfOne(anyOf.map((one) => outline(one, depth, isShown)));
+  const item = (schema: Json) => outline(schema, depth, depth > 0);
+  const member = (schema: Json) => outline(schema, depth - 1, false);
   return {
     ...(type !== undefined && { type }),
-    ...(isShown && { properties: mapped(properties as Members, inner) }),
-    ...(items !== undefined && { items: part(items as Json) }),
+    ...(isShown &&
+      properties !== undefined && { properties: mapped(properties as Members, member) }),
+    ...(items !== undefined && { items: item(items as Json) }),
     ...(typeof additionalProperties === "object" && {
-      additionalProperties: part(additionalProperties as Json),
+      additionalProperties: item(additionalProperties as Json),
     }),
   };
 }
@@ -70,9 +72,8 @@ function outlineOfOne(schemas: readonly Json[]): Json {
     return { type: "object", properties: schemas.reduce(withMembers, {}) };
   }
   const [only, ...others] = schemas.filter(({ type }) => type !== "null");
-  if (typeof only?.type !== "string" || others.length > 0) return { anyOf: schemas };
-  const { properties: _, ...named } = only;
-  return { ...named, type: [only.type, "null"] };
+  const isNullable = typeof only?.type === "string" && others.length === 0;
+  return isNullable ? { ...only, type: [only.type, "null"] } : { anyOf: schemas };
 }
 
 /** Merges the members of objects; a member with two different schemas accepts anything. */

@@ -8,7 +8,7 @@ import { manageAlert } from "../../tools/manage-alert.ts";
 import { registerAlert } from "../../tools/register-alert.ts";
 import { WebhookKeySet } from "../alerts/delivery/webhook-keys.ts";
 import { AlertAnswer, AttemptAnswer, EventAnswer } from "../answers/alert.ts";
-import { SignalShiftEvent, VolatilityAlertEvent } from "../answers/event.ts";
+import { ReportAlertEvent, SignalShiftEvent, VolatilityAlertEvent } from "../answers/event.ts";
 import { Method } from "../answers/method.ts";
 import { Signal, SignalHistory, SignalPage } from "../answers/signal.ts";
 import { jsonSchema } from "../lib/json-schema.ts";
@@ -65,6 +65,7 @@ const answers = {
   AlertEvents: getAlertEvents.output,
   SignalShiftEvent,
   VolatilityAlertEvent,
+  ReportAlertEvent,
   EndpointVerify,
   WebhookTest,
   EndpointDisabled,

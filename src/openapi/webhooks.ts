@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Instant } from "../answers/common.ts";
-import { SignalShiftEvent, VolatilityAlertEvent } from "../answers/event.ts";
+import { ReportAlertEvent, SignalShiftEvent, VolatilityAlertEvent } from "../answers/event.ts";
 
 const AlertId = z.string().describe("Of the alert that the webhook belongs to.");
 
@@ -73,6 +73,10 @@ export const webhooks: readonly Webhook[] = [
   webhook(VolatilityAlertEvent, "volatility.alert", {
     summary: "The volatility of an instrument is unusual",
     description: `For alerts of the kind volatility. ${TAKEN}`,
+  }),
+  webhook(ReportAlertEvent, "report.alert", {
+    summary: "A quarterly report is near, was filed or is late",
+    description: `For alerts of the kind report, about companies alone. ${TAKEN}`,
   }),
   webhook(EndpointVerify, "endpoint.verify", {
     summary: "Does the endpoint want events?",

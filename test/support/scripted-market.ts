@@ -3,12 +3,16 @@ import type { Alert, AlertKind, Owner, Thresholds, Watched, Way } from "../../sr
 import { alertGroup, alerts, ownerGroup } from "../../src/alerts/alert.ts";
 import { deliveries, EVENT_KIND, type EventRow } from "../../src/alerts/delivery/delivery.ts";
 import { AlertEvaluator, type EvaluatorOptions } from "../../src/alerts/rules/evaluator.ts";
-import type { SignalShiftEvent, VolatilityAlertEvent } from "../../src/answers/event.ts";
+import type {
+  ReportAlertEvent,
+  SignalShiftEvent,
+  VolatilityAlertEvent,
+} from "../../src/answers/event.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
 import { unread } from "../../src/factors/reading.ts";
 import type { AssetClass } from "../../src/market/instrument.ts";
 import type { Market } from "../../src/market/market.ts";
-import type { Bar, InstrumentRecords } from "../../src/market/records.ts";
+import type { Bar, Fundamental, InstrumentRecords } from "../../src/market/records.ts";
 import type { Direction } from "../../src/score/signal-hysteresis.ts";
 import type { Snapshot } from "../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
@@ -84,15 +88,17 @@ export interface ScriptedMarket {
   know(day: number): void;
 }
 
-/** Sets up a market without a past, or with some bars. */
+/** Sets up a market without a past, or with some bars and the same filings for each instrument. */
 export function createScriptedMarket(
   bars: Readonly<Record<string, readonly Bar[]>> = {},
+  fundamentals: readonly Fundamental[] = [],
 ): ScriptedMarket {
   const snapshots = createSnapshotArchive();
   const list = Object.entries(bars).map(
     ([symbol, of]): InstrumentRecords => ({
       instrument: snapshotOf(symbol, 0).instrument,
       bars: of,
+      fundamentals,
     }),
   );
   let until = 0;
@@ -165,7 +171,10 @@ export function alertSteps(id: string, wanted: AlertOverrides = {}) {
   return [put(alerts, { key: id, value, groups: [alertGroup(id), ownerGroup(value.owner)] })];
 }
 
-type Payload = z.infer<typeof SignalShiftEvent> | z.infer<typeof VolatilityAlertEvent>;
+type Payload =
+  | z.infer<typeof SignalShiftEvent>
+  | z.infer<typeof VolatilityAlertEvent>
+  | z.infer<typeof ReportAlertEvent>;
 
 /** An event as a poll gives it. */
 export interface ToldEvent extends EventRow {

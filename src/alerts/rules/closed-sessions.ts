@@ -1,7 +1,10 @@
+import { quarterlyFilings } from "../../factors/next-report.ts";
+import { reportWindows } from "../../factors/report-windows.ts";
 import { createVolatilityReader } from "../../factors/volatility.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import type { Market } from "../../market/market.ts";
-import type { Bar, RecordList } from "../../market/records.ts";
+import type { InstrumentRecords } from "../../market/records.ts";
+import { type ReportSession, readReports } from "../../score/report-events.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
 import type { MemoryArchive } from "../../score/snapshot-archive.ts";
 import type { AlertKind } from "../alert.ts";
@@ -30,9 +33,11 @@ export class ClosedSessions {
   /** The last label of each class: all instruments of a session share it, and it costs a calendar
    *  look-up. */
   readonly #labels = new Map<AssetClass, { readonly at: number; readonly label: string }>();
-  #bars: ReadonlyMap<string, RecordList<Bar>> = new Map();
-  /** `knownUntil` for which `#bars` were read. */
-  #barsUntil: number | undefined;
+  #records: ReadonlyMap<string, InstrumentRecords> = new Map();
+  /** `knownUntil` for which `#records` were read. */
+  #recordsUntil: number | undefined;
+  /** Sessions from a close to an instant, by instant: companies share the days of their reports. */
+  #sessionsUntil: { readonly at: number; readonly counts: Map<number, number> } | undefined;
 
   constructor(source: SessionSource) {
     this.#source = source;
@@ -59,13 +64,14 @@ export class ClosedSessions {
   /** What a condition of a kind is evaluated on, given a final snapshot. */
   inputOf(snapshot: Snapshot, kind: AlertKind): ConditionInput {
     const { at, instrument } = snapshot;
-    const bars = kind === "volatility" ? this.#barsOf(instrument.symbol) : undefined;
+    const bars = kind === "volatility" ? this.#recordsOf(instrument.symbol)?.bars : undefined;
     return {
       snapshot,
       // A market that never closes ends a session at the first instant of the next one.
       session: this.#labelOf(at - 1, instrument.assetClass),
       dayMs: this.#source.market.dayMs,
       reading: bars && this.#readVolatility(bars, at),
+      reports: kind === "report" ? this.#reportsOf(snapshot) : undefined,
     };
   }
 
@@ -75,15 +81,40 @@ export class ClosedSessions {
     return past !== undefined && hasFactors(past) ? past : undefined;
   }
 
-  #barsOf(symbol: string): RecordList<Bar> | undefined {
+  #recordsOf(symbol: string): InstrumentRecords | undefined {
     const { market, knownUntil } = this.#source;
     const until = knownUntil();
-    if (until !== this.#barsUntil) {
+    if (until !== this.#recordsUntil) {
       const list = market.recordsUntil(until);
-      this.#bars = new Map(list.map(({ instrument, bars }) => [instrument.symbol, bars]));
-      this.#barsUntil = until;
+      this.#records = new Map(list.map((one) => [one.instrument.symbol, one]));
+      this.#recordsUntil = until;
     }
-    return this.#bars.get(symbol);
+    return this.#records.get(symbol);
+  }
+
+  /** Companies without a feed of filings have none that could be near or late. */
+  #reportsOf({ at, instrument }: Snapshot): ReportSession | undefined {
+    const { dayMs, source } = this.#source.market;
+    const { fundamentals } = this.#recordsOf(instrument.symbol) ?? {};
+    if (instrument.assetClass !== "stock" || fundamentals === undefined) return undefined;
+    const filings = quarterlyFilings(fundamentals, dayMs);
+    return {
+      reading: readReports(filings, at, reportWindows(source), dayMs),
+      at,
+      dayMs,
+      sessionsUntil: (instant) => this.#countSessions(at, instant),
+    };
+  }
+
+  /** Sessions of stocks that close in (at, instant]. */
+  #countSessions(at: number, instant: number): number {
+    const { market } = this.#source;
+    if (this.#sessionsUntil?.at !== at) this.#sessionsUntil = { at, counts: new Map() };
+    const { counts } = this.#sessionsUntil;
+    const days = Math.max(0, Math.round((instant - at) / market.dayMs));
+    const count = counts.get(instant) ?? market.barsDue?.(at, instant, "stock").length ?? days;
+    counts.set(instant, count);
+    return count;
   }
 
   #labelOf(at: number, assetClass: AssetClass): string {

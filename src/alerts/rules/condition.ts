@@ -11,6 +11,13 @@ import {
   type VolatilityState,
   volatilityAlert,
 } from "../../score/events.ts";
+import {
+  REPORT_SESSIONS,
+  type ReportAlert,
+  type ReportSession,
+  type ReportState,
+  reportAlert,
+} from "../../score/report-events.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
 import type { AlertKind, Thresholds } from "../alert.ts";
 import { type Alert, type StoredAlert, statusOf } from "../alert.ts";
@@ -26,6 +33,8 @@ export interface Condition {
   readonly key: string;
   readonly kind: AlertKind;
   readonly rules: EventRules;
+  /** Sessions before an expected report. */
+  readonly reportSessions: number;
 }
 
 /** State of a condition for one instrument. `at` is the close of the session that last changed it,
@@ -33,25 +42,28 @@ export interface Condition {
 export type ConditionState = { readonly at: number } & (
   | { readonly kind: "signal_shift"; readonly state: ShiftState }
   | { readonly kind: "volatility"; readonly state: VolatilityState }
+  | { readonly kind: "report"; readonly state: ReportState }
 );
 
 /** What a condition is evaluated on: a closed session of one instrument. */
 export interface ConditionInput extends SessionSnapshot {
   /** `undefined` when there are too few bars. */
   readonly reading: VolatilityReading | undefined;
+  /** `undefined` for what files no reports, and for conditions of other kinds. */
+  readonly reports?: ReportSession | undefined;
 }
 
 /** Result of evaluating a condition. */
 export interface ConditionResult {
   /** The given state itself when nothing changes; `undefined` when there is no reading yet. */
   readonly state: ConditionState | undefined;
-  readonly event: SignalShift | VolatilityAlert | undefined;
+  readonly event: SignalShift | VolatilityAlert | ReportAlert | undefined;
 }
 
 /** The condition of an alert for one of its kinds. */
 export function conditionOf(
   kind: AlertKind,
-  { scoreMove, volatilityZ, cooldownDays }: Thresholds,
+  { scoreMove, volatilityZ, cooldownDays, reportSessions = REPORT_SESSIONS }: Thresholds,
 ): Condition {
   const quiet = cooldownDays ?? "method";
   const rules = { ...EVENT_RULES, quietDays: cooldownDays };
@@ -62,6 +74,7 @@ export function conditionOf(
         key: `${kind}:${scoreMove}:${quiet}`,
         kind,
         rules: { ...rules, scoreMove, rearmWithin },
+        reportSessions,
       };
     }
     case "volatility":
@@ -69,7 +82,10 @@ export function conditionOf(
         key: `${kind}:${volatilityZ}:${quiet}`,
         kind,
         rules: { ...rules, highZ: volatilityZ },
+        reportSessions,
       };
+    case "report":
+      return { key: `${kind}:${reportSessions}`, kind, rules, reportSessions };
   }
 }
 
@@ -80,9 +96,14 @@ export function evaluateCondition(
   before: ConditionState | undefined,
   session: ConditionInput,
 ): ConditionResult {
-  return condition.kind === "signal_shift"
-    ? evaluateSignal(condition, before, session)
-    : evaluateVolatility(condition, before, session);
+  switch (condition.kind) {
+    case "signal_shift":
+      return evaluateSignal(condition, before, session);
+    case "volatility":
+      return evaluateVolatility(condition, before, session);
+    case "report":
+      return evaluateReport(condition, before, session);
+  }
 }
 
 function evaluateSignal(
@@ -110,6 +131,18 @@ function evaluateVolatility(
   const { state, event } = volatilityAlert(known, { ...session, reading }, rules);
   const { at } = snapshot;
   return { state: state === known ? before : { kind: "volatility", at, state }, event };
+}
+
+function evaluateReport(
+  { reportSessions }: Condition,
+  before: ConditionState | undefined,
+  { reports }: ConditionInput,
+): ConditionResult {
+  if (reports === undefined) return { state: before, event: undefined };
+  const known = before?.kind === "report" ? before.state : undefined;
+  const { state, event } = reportAlert(known, reports, reportSessions);
+  const { at } = reports;
+  return { state: state === known ? before : { kind: "report", at, state }, event };
 }
 
 /** The alerts that share a condition. */

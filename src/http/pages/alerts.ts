@@ -110,6 +110,7 @@ function symbolList(symbols: readonly string[]): Html {
 const KINDS = {
   signal_shift: "another signal or a far move of the score",
   volatility: "unusual volatility",
+  report: "a quarterly report that is near, filed or late",
 } as const;
 
 function kindWords({ kinds }: Alert): string {

@@ -56,6 +56,7 @@ const notes: Readonly<Record<string, RouteNotes>> = {
       "scoreMove",
       "volatilityZ",
       "cooldownDays",
+      "reportSessions",
       "label",
       "url",
       "expiresAt",

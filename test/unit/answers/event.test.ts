@@ -2,11 +2,14 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   eventPayload,
+  ReportAlertEvent,
   SignalShiftEvent,
   VolatilityAlertEvent,
 } from "../../../src/answers/event.ts";
+import { REPORT_BASES } from "../../../src/factors/next-report.ts";
 import type { Market } from "../../../src/market/market.ts";
 import type { EventPoint, SignalShift, VolatilityAlert } from "../../../src/score/events.ts";
+import { REPORT_REASONS, type ReportAlert } from "../../../src/score/report-events.ts";
 import { DIRECTIONS } from "../../../src/score/signal-hysteresis.ts";
 import { METHOD_VERSION, STATUSES } from "../../../src/score/snapshot.ts";
 import { snapshotOf } from "../../support/scripted-market.ts";
@@ -14,9 +17,11 @@ import { snapshotOf } from "../../support/scripted-market.ts";
 /** Standard Webhooks 1.0.0 asks for less. */
 const MOST_BYTES = 20_000;
 
+const DAY_MS = 86_400_000;
 const AT = Date.UTC(2026, 10, 21, 12);
-const market: Pick<Market, "mode" | "source"> = {
+const market: Pick<Market, "mode" | "source" | "dayMs"> = {
   mode: "sandbox",
+  dayMs: 60_000,
   source: { id: "s", name: "Simulated", terms: "Free.", simulated: true },
 };
 const names = { alertId: "alert_1", eventId: "msg_1", sequence: 7, at: AT };
@@ -26,6 +31,7 @@ const STRICT = {
   "volatility.alert": VolatilityAlertEvent.extend({
     data: VolatilityAlertEvent.shape.data.strict(),
   }).strict(),
+  "report.alert": ReportAlertEvent.extend({ data: ReportAlertEvent.shape.data.strict() }).strict(),
 };
 
 const point = (at: number, score: number, direction: EventPoint["direction"]): EventPoint => ({
@@ -85,6 +91,32 @@ describe("an event as it is sent", () => {
     });
   });
 
+  it("says which report is expected, in the days of the market", () => {
+    const day = Date.UTC(2015, 3, 30, 4);
+    const event: ReportAlert = {
+      ...{ kind: "report.alert", reason: "report_filed", sessionsUntil: null },
+      report: {
+        ...{ expected: day, earliest: day - 7 * DAY_MS, latest: day + 8 * DAY_MS },
+        ...{ basis: "year_before", periodEnd: 0 },
+      },
+      filing: { periodEnd: Date.UTC(2015, 3) - 1, availableAt: day + DAY_MS },
+    };
+    const recorded = { mode: "files", source: { ...market.source, simulated: false } } as const;
+    const { type, data } = eventPayload({ event, snapshot: snapshotOf("A", AT) }, names, {
+      market: { ...recorded, dayMs: DAY_MS },
+    });
+    expect(type).toBe("report.alert");
+    expect(data).toMatchObject({
+      reason: "report_filed",
+      report: {
+        ...{ expected: "2015-04-29", earliest: "2015-04-22", latest: "2015-05-07" },
+        basis: "year_before",
+      },
+      sessionsUntil: null,
+      filing: { periodEnd: "2015-03-31", filed: "2015-04-30" },
+    });
+  });
+
   it("fits its schema, without a member that is not in it, in less than 20 kB", () => {
     const score = fc.double({ min: 0, max: 100, noNaN: true });
     const figure = fc.double({ min: -100, max: 100, noNaN: true });
@@ -113,10 +145,21 @@ describe("an event as it is sent", () => {
       at,
       reading,
     });
+    const days = fc.record({
+      ...{ expected: at, earliest: at, latest: at, periodEnd: at },
+      basis: fc.constantFrom(...REPORT_BASES),
+    });
+    const report = fc.record<ReportAlert>({
+      kind: fc.constant("report.alert"),
+      reason: fc.constantFrom(...REPORT_REASONS),
+      report: fc.option(days),
+      sessionsUntil: fc.option(fc.nat(21)),
+      filing: fc.option(fc.record({ periodEnd: at, availableAt: at })),
+    });
     const said = fc.record({ score, direction, status: fc.constantFrom(...STATUSES) });
     const name = fc.string({ unit: "binary", maxLength: 500 });
     fc.assert(
-      fc.property(fc.oneof(shift, volatility), said, name, (event, one, instrumentName) => {
+      fc.property(fc.oneof(shift, volatility, report), said, name, (event, one, instrumentName) => {
         const snapshot = snapshotOf("A", AT, one);
         const called = {
           ...snapshot,

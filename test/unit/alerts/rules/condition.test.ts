@@ -62,8 +62,11 @@ describe("a condition", () => {
       keyOf("signal_shift", { cooldownDays: 0.25 }),
       keyOf("volatility", { volatilityZ: 3 }),
       keyOf("volatility", { cooldownDays: 1 }),
+      keyOf("report"),
+      keyOf("report", { reportSessions: 1 }),
     ];
-    expect(new Set([shift, ...different]).size).toBe(7);
+    expect(new Set([shift, ...different]).size).toBe(9);
+    expect(keyOf("report", { reportSessions: 5 })).toBe(keyOf("report"));
     for (const key of [shift, ...different]) expect(key).not.toContain(" ");
   });
 

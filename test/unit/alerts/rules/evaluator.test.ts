@@ -59,6 +59,40 @@ const statesIn = async ({ records }: TestStore) =>
 
 const LONG: Said = { direction: "LONG" };
 
+describe("reports of companies", () => {
+  const fundamentals = [30, 31, 32, 45, 33].map((lag, index) => {
+    const end = 91 * (index + 1);
+    const availableAt = (end + lag) * DAY_MS;
+    return { metric: "netIncome", value: 1, periodEnd: end * DAY_MS, availableAt } as const;
+  });
+
+  it("are told before, on filing and when late, by the sessions that each alert wants", async () => {
+    const store = await openStore(model);
+    await store.records.commit([
+      ...alertSteps("a1", { kinds: ["report"] }),
+      ...alertSteps("a2", { kinds: ["report"], thresholds: { reportSessions: 2 } }),
+    ]);
+    const stage = createScriptedMarket({ A: [], C: [] }, fundamentals);
+    const leader = leaderOf(store, stage);
+    for (const day of [478, 479, 480, 481, 483, 488, 489, 601, 602]) {
+      stage.close(day, { A: {}, C: { assetClass: "crypto" } });
+      await leader.run();
+    }
+    const told = (await toldIn(store)).map(({ alertId, payload: { type, data } }) => {
+      const { reason } = data;
+      return `${alertId} ${data.symbol}@${Date.parse(data.asOf) / DAY_MS} ${type} ${reason}`;
+    });
+    expect(told).toEqual([
+      "a1 A@480 report.alert report_ahead",
+      "a2 A@483 report.alert report_ahead",
+      "a1 A@488 report.alert report_filed",
+      "a2 A@488 report.alert report_filed",
+      "a1 A@602 report.alert report_late",
+      "a2 A@602 report.alert report_late",
+    ]);
+  });
+});
+
 describe("events of an account", () => {
   it("have a daily limit that does not affect other accounts", async () => {
     const store = await openStore(model);
