@@ -157,6 +157,11 @@ export const quotas = {
    * the day are not recorded.
    */
   "alert-events": { points: 20_000, windowSeconds: 86_400 },
+  /**
+   * Recorded delivery attempts beyond the first of each event, per account with all its agents and keys,
+   * about 1.3 kB each. Further ones wait for the next window.
+   */
+  "alert-repeats": { points: 20_000, windowSeconds: 86_400 },
   /** Test events, per alert. */
   "alert-test": { points: 10, windowSeconds: 3600 },
   /** Challenges sent to a webhook host, per person, or per caller without an owner. */

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { alerts, ownerGroup, type StoredAlert, type Way } from "../../src/alerts/alert.ts";
 import {
+  deliveries,
   EVENT_KIND,
   EVENTS_TOPIC,
   type EventRow,
@@ -16,9 +17,15 @@ import { receiver } from "../support/delivery-worker.ts";
 import { openStream } from "../support/event-stream.ts";
 import { connectMcp, textOf } from "../support/mcp.ts";
 import type { Person, UserTokens } from "../support/person.ts";
-import { startTestService } from "../support/test-service.ts";
+import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 
-const testService = await startTestService({ ALLOW_INSECURE_WEBHOOKS: "1" });
+/** Attempts of an account beyond the first of each event. */
+const REPEATS = 2;
+
+const testService = await startTestService({
+  ALLOW_INSECURE_WEBHOOKS: "1",
+  RATE_LIMITS: `${LOOSE_LIMITS} alert-repeats=${REPEATS}/86400`,
+});
 const { base } = testService;
 const { records } = testService.service.state.store;
 
@@ -477,6 +484,31 @@ describe("an application whose access has ended", () => {
     const token = tokens.refresh_token;
     await postForm(`${base}/oauth/revoke`, { client_id, token });
     expect((await kept(id)).key).toBe(id);
+  });
+});
+
+describe("the delivery log of an account", () => {
+  it("grows by so many attempts a day beyond the first of each event; the others wait", async () => {
+    const inbox = await receiver();
+    const { headers } = await application();
+    const [id, other] = [await hook(headers, inbox.url), await hook(headers, inbox.url)];
+    const eventId = await tell(id);
+    const logged = async () =>
+      ((await ask(headers, `/api/alerts/${id}/deliveries`)).body.deliveries as Body[]).length;
+    const again = `/api/alerts/${id}/deliveries/${eventId}/redeliver`;
+    for (let attempts = 1; attempts <= 1 + REPEATS; attempts += 1) {
+      await expect.poll(logged).toBe(attempts);
+      expect((await ask(headers, again, "POST")).status).toBe(200);
+    }
+    expect((await ask(headers, `/api/alerts/${other}/test`, "POST")).status).toBe(200);
+    const first = await tell(other);
+    const arrived = await inbox.arrived(2 + REPEATS);
+    expect(arrived.map((each) => each.id)).toEqual([
+      ...Array.from({ length: 1 + REPEATS }, () => eventId),
+      first,
+    ]);
+    expect(await logged()).toBe(1 + REPEATS);
+    expect((await records.get(deliveries, eventId))?.value.attempts).toBe(0);
   });
 });
 

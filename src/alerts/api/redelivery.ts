@@ -8,6 +8,7 @@ import {
   DELIVERIES_TOPIC,
   deliveries,
   enqueueDelivery,
+  type Message,
   newMessageId,
 } from "../delivery/delivery.ts";
 import type { AlertRequest } from "./changes.ts";
@@ -48,7 +49,7 @@ export async function redeliver(
     const waiting = await records.get(deliveries, eventId);
     const steps =
       waiting === undefined
-        ? enqueueDelivery(alert, { ...event, eventId })
+        ? enqueueDelivery(alert, { ...event, eventId, isRepeat: true })
         : [
             replace(deliveries, waiting, { value: waiting.value, dueInMs: 0 }),
             announce(DELIVERIES_TOPIC),
@@ -98,7 +99,8 @@ export async function redeliverSince(
   const failed = events.slice(0, MAX_EVENTS).filter(({ id }) => !accepted.has(id));
   let queued = 0;
   for (let start = 0; start < failed.length; start += BATCH) {
-    queued += await queueBatch(options, wanted, failed.slice(start, start + BATCH));
+    const isAudited = queued > 0;
+    queued += await queueBatch(options, wanted, failed.slice(start, start + BATCH), isAudited);
   }
   return { alert, queued, next };
 }
@@ -136,11 +138,13 @@ async function acceptedSince(
   }
 }
 
-/** @returns How many of the events were not queued already. */
+/** @param isAudited Whether the request has its audit row. @returns How many of the events were not
+ *  queued already. */
 async function queueBatch(
   options: AlertDependencies,
   wanted: AlertRequest,
   events: readonly AlertEvent[],
+  isAudited: boolean,
 ): Promise<number> {
   const { records } = options;
   for (;;) {
@@ -148,12 +152,13 @@ async function queueBatch(
     const waiting = await Promise.all(events.map(({ id }) => records.get(deliveries, id)));
     const absent = events.filter((_, at) => waiting[at] === undefined);
     const steps = absent.flatMap((event) =>
-      enqueueDelivery(alert, { ...event, eventId: event.id }),
+      enqueueDelivery(alert, { ...event, eventId: event.id, isRepeat: true }),
     );
     if (absent.length === 0) return 0;
-    if (await records.commit([...steps, ...audited(options, alert, "alert.redelivered")])) {
-      return absent.length;
-    }
+    const kept = isAudited
+      ? [unchanged(alerts, alert)]
+      : audited(options, alert, "alert.redelivered");
+    if (await records.commit([...steps, ...kept])) return absent.length;
   }
 }
 
@@ -175,12 +180,12 @@ export async function sendTest(
   }
 }
 
-function testMessage(alertId: string, at: number) {
+function testMessage(alertId: string, at: number): Message {
   const eventId = newMessageId(at);
   const type = "webhook.test";
   const data = { alertId, eventId };
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
-  return { eventId, type, body };
+  return { eventId, type, body, isRepeat: true };
 }
 
 async function sendingAlert(

@@ -7,7 +7,14 @@ import { OutboundError } from "../../outbound/guarded-fetch.ts";
 import type { Vault } from "../../store/keys/vault.ts";
 import { removeAt, replace, unchanged } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
-import { alerts, isSending, type Owner, type StoredAlert, type Webhook } from "../alert.ts";
+import {
+  alerts,
+  isSending,
+  type Owner,
+  quotaGroup,
+  type StoredAlert,
+  type Webhook,
+} from "../alert.ts";
 import { CHALLENGE_TYPE, isCurrentChallenge } from "./challenge.ts";
 import { type Delivery, deliveries, type StoredDelivery } from "./delivery.ts";
 import type { AttemptOutcome } from "./endpoint-queues.ts";
@@ -75,12 +82,27 @@ async function insteadOfSending(
   limits: Limits,
 ): Promise<readonly Operation[] | undefined> {
   if (delivery.value.type !== CHALLENGE_TYPE) {
-    return isSending(alert.value) ? undefined : hold(delivery, alert);
+    if (!isSending(alert.value)) return hold(delivery, alert);
+    return isRepeat(delivery) ? waitsForLimit(delivery, alert, limits) : undefined;
   }
   if (!isCurrentChallenge(delivery.value.body, webhook.state)) {
     return [removeAt(deliveries, delivery)];
   }
   const { isExceeded, resetMs } = await countChallenge(limits, alert.value.owner, webhook.url);
+  return isExceeded ? [reschedule(delivery, resetMs)] : undefined;
+}
+
+const isRepeat = ({ value }: StoredDelivery): boolean =>
+  value.attempts > 0 || value.isRepeat === true;
+
+/** Attempts are logged for 30 days: without a limit on those that no new event causes, one account could
+ *  fill the disk. */
+async function waitsForLimit(
+  delivery: StoredDelivery,
+  { value: { owner } }: StoredAlert,
+  limits: Limits,
+): Promise<readonly Operation[] | undefined> {
+  const { isExceeded, resetMs } = await limits.count("alert-repeats", quotaGroup(owner));
   return isExceeded ? [reschedule(delivery, resetMs)] : undefined;
 }
 

@@ -13,6 +13,8 @@ export interface Delivery {
   readonly body: string;
   /** Attempts that were made. */
   readonly attempts: number;
+  /** As in `Message`. */
+  readonly isRepeat?: true;
 }
 
 /**
@@ -82,6 +84,9 @@ export interface Message {
   readonly type: string;
   /** The payload as it is sent. */
   readonly body: string;
+  /** Not the first delivery of an event, but a redelivery, a test or a notice: all attempts count
+   *  against the limit `alert-repeats`. */
+  readonly isRepeat?: true;
 }
 
 /** Prefix of `endpointGroup`. */
@@ -155,8 +160,14 @@ function insertDelivery(
 ): Operation | undefined {
   const { owner, way } = alert.value;
   if (way.by !== "webhook") return undefined;
-  const { eventId, type, body } = message;
-  const value: Delivery = { alertId: alert.key, type, body, attempts: 0 };
+  const { eventId, type, body, isRepeat } = message;
+  const value: Delivery = {
+    alertId: alert.key,
+    type,
+    body,
+    attempts: 0,
+    ...(isRepeat && { isRepeat }),
+  };
   const groups = [...alert.groups, endpointGroup(owner, way.url), queueGroup(alert.key)];
   return insert(deliveries, { key: eventId, value, groups, ttlMs: EVENTS_KEPT_MS, dueInMs });
 }

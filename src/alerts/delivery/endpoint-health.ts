@@ -103,5 +103,5 @@ function disabledNotice({ key, value }: StoredAlert, reason: DisabledReason, at:
   const type = "endpoint.disabled";
   const data = { alertId: key, label: value.label, reason };
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
-  return { eventId: newMessageId(at), type, body };
+  return { eventId: newMessageId(at), type, body, isRepeat: true };
 }

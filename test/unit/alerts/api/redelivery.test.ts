@@ -205,6 +205,10 @@ describe("redelivery of failed events", () => {
     const second = await service.redeliverSince(wanted, first.next ?? 0);
     expect(second).toMatchObject({ queued: 203, next: undefined });
     expect((await waiting()).toSorted()).toEqual(ids.toSorted());
+    const rows = (await auditedIn(store.records)).filter(
+      ({ action }) => action === "alert.redelivered",
+    );
+    expect(rows).toHaveLength(2);
   });
 });
 
