@@ -314,8 +314,12 @@ function rangeSentence(
     fall === null
       ? ""
       : `; ${rounded(100 * fall, 0)} % chance to end more than ${fallPercent} % lower (skill ${skill} %)`;
-  return `95 % range over ${span}: ${low} to ${high} (${signed(lowPercent)} to ${signed(highPercent)} %, held ${held} %)${chance}. Tested on ${tested}.`;
+  return `95 % range over ${span}: ${quoted(low)} to ${quoted(high)} (${signed(lowPercent)} to ${signed(highPercent)} %, held ${held} %)${chance}. Tested on ${tested}.`;
 }
+
+/** A price as it is read: to the cent, or four digits of a small one. */
+const quoted = (price: number): string =>
+  price >= 10 ? price.toFixed(2) : String(Number(price.toPrecision(4)));
 
 /** A number with its sign and one decimal. */
 const signed = (value: number): string => `${value < 0 ? "" : "+"}${value.toFixed(1)}`;
