@@ -34,7 +34,7 @@ export const RISK_TABLE: RiskTable = {
           forecasts: 92901,
           qlike: {
             before: { forecast: 0.5518, ewma: 0.6318, randomWalk: 0.7421, t: -7.499 },
-            after: { forecast: 0.5322, ewma: 0.597, randomWalk: 0.6652, t: -6.6728 },
+            after: { forecast: 0.5322, ewma: 0.597, randomWalk: 0.6652, t: -6.6731 },
           },
           coverage: [0.4806, 0.7847, 0.951],
           fallSkill: { value: 0.0331, low: 0.0052, high: 0.0629 },
@@ -62,7 +62,7 @@ export const RISK_TABLE: RiskTable = {
           forecasts: 91437,
           qlike: {
             before: { forecast: 0.2852, ewma: 0.3673, randomWalk: 0.4831, t: -6.3857 },
-            after: { forecast: 0.4836, ewma: 0.5789, randomWalk: 0.6448, t: -2.9788 },
+            after: { forecast: 0.4836, ewma: 0.5789, randomWalk: 0.6448, t: -2.9789 },
           },
           coverage: [0.4986, 0.7955, 0.9451],
           fallSkill: { value: -0.0112, low: -0.0437, high: 0.0137 },
