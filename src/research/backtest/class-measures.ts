@@ -11,6 +11,7 @@ import { crossSections, outcomesOver, throughTime, withCrossSection } from "./ou
 import type { Panel } from "./panel.ts";
 import { type Calibrated, type WalkForward, walkForward } from "./probabilities.ts";
 import { headlineHorizon, horizonsOf, type Question, stepOf } from "./question.ts";
+import type { ReportAccuracy } from "./report-dates.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 import { gradeRisk } from "./risk/grade.ts";
 import type { RiskMeasures } from "./risk/measures.ts";
@@ -62,6 +63,8 @@ export interface ClassMeasures {
   readonly scoreShares: readonly number[];
   /** By horizon; of the composite alone, since risk belongs to no factor. */
   readonly risk: readonly RiskMeasures[];
+  /** Of the filings that were expected; of stocks and the composite alone. */
+  readonly reports: ReportAccuracy | null;
   /** Of the published signal of the graded instruments, whatever the subject. */
   readonly signals: SignalCount;
   /** Only for social: what messages say against the return of the same session. */
@@ -79,13 +82,14 @@ export interface ReplayedClass {
   /** Rows of the grid that are graded. */
   readonly graded: ReadonlySet<number>;
   readonly leftOut: Indistinct;
+  readonly reports: ReportAccuracy | null;
   readonly sameDay: SeriesSummary | null;
   readonly nextOpen: SeriesSummary | null;
 }
 
 /** Measures one asset class. */
 export function measureClass(replayed: ReplayedClass): ClassMeasures {
-  const { question, grid, records, panel, graded, leftOut, sameDay, nextOpen } = replayed;
+  const { question, grid, records, panel, graded, leftOut, reports, sameDay, nextOpen } = replayed;
   const { assetClass } = grid;
   const headline = headlineHorizon(question.subject, assetClass);
   return {
@@ -105,6 +109,7 @@ export function measureClass(replayed: ReplayedClass): ClassMeasures {
             question,
           )
         : [],
+    reports,
     signals: panel.signals,
     sameDay,
     nextOpen,

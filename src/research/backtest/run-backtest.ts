@@ -1,3 +1,4 @@
+import { reportWindows } from "../../factors/report-windows.ts";
 import { AssetClass } from "../../market/instrument.ts";
 import type { Market, Source } from "../../market/market.ts";
 import { countKnown } from "../../market/point-in-time.ts";
@@ -13,6 +14,7 @@ import type { DateFigure } from "./outcomes.ts";
 import { type Collector, createCollector } from "./panel.ts";
 import type { Question } from "./question.ts";
 import { gradedDates } from "./question.ts";
+import { gradeReports, type ReportAccuracy, reportOutcomes } from "./report-dates.ts";
 import { createReturnGrid, type ReturnGrid } from "./return-grid.ts";
 import { sameDayCoefficients } from "./same-day.ts";
 import { summariseSeries } from "./series-summary.ts";
@@ -84,6 +86,7 @@ export function runBacktest({
       question,
       records,
       panel: (collectors[index] as Collector).panel(),
+      reports: gradedReports({ ...one, records }, question, market),
       ...extras({ ...one, records }, { question, dayMs: market.dayMs }),
     });
   });
@@ -184,6 +187,27 @@ function createReport(
     const session = market.sessionAt(at - 1, "stock");
     onProgress({ session, scores, fraction: Math.min(1, scores / expected) });
   };
+}
+
+/** How well the filings of the graded companies were predicted; `null` where none is graded. */
+function gradedReports(
+  {
+    records,
+    grid,
+    graded,
+  }: Pick<Prepared, "grid" | "graded"> & { readonly records: readonly InstrumentRecords[] },
+  { subject, from, to }: Question,
+  { source, dayMs }: Market,
+): ReportAccuracy | null {
+  if (subject !== "composite" || grid.assetClass !== "stock") return null;
+  const symbols = new Set([...graded].map((row) => grid.rows[row]?.instrument.symbol));
+  const companies = records.filter(({ instrument }) => symbols.has(instrument.symbol));
+  const [first, last] = [Date.parse(from), Date.parse(to) + 2 * dayMs];
+  const outcomes = reportOutcomes(companies, dayMs).filter(
+    ({ filedAt }) => filedAt >= first && filedAt < last,
+  );
+  const accuracy = gradeReports(outcomes, reportWindows(source));
+  return accuracy.filings === 0 ? null : accuracy;
 }
 
 /** Measures of single subjects: the same session, and the first session afterwards. */

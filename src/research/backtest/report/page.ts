@@ -25,6 +25,7 @@ import {
   leftOutMeasure,
   paceWords,
   powerSentence,
+  reportsSentence,
   SUBJECT_WORDS,
   sessions,
   VERDICT_RULE,
@@ -90,6 +91,7 @@ ${result.sameDay && sameDayNote(result.sameDay)}
 ${result.nextOpen && nextOpenNote(result.nextOpen)}
 ${isMeasured && main && measured(result, main)}
 ${riskSection(result)}
+${result.reports && html`<h3>Next report</h3><p>${reportsSentence(result.reports)}</p>`}
 </section>`;
 }
 

@@ -10,6 +10,7 @@ import {
   headlineSentence,
   leftOutMeasure,
   paceWords,
+  reportsSentence,
   SUBJECT_WORDS,
   VERDICT_WORDS,
   verdictSentences,
@@ -61,6 +62,7 @@ function classText(result: ClassResult, subject: Subject, paint: Paint): string 
     ...extraLine("Short ratio and the session after its publication, open to close", nextOpen),
     ...(isMeasured ? ["", ...horizonLines(result, paint), ""] : []),
     ...riskLines(result),
+    ...(result.reports === null ? [] : [`  ${reportsSentence(result.reports)}`]),
     `  Published signal: LONG ${percent(signals.shares.LONG, 0)}, WAIT ${percent(signals.shares.WAIT, 0)}, SHORT ${percent(signals.shares.SHORT, 0)}; ` +
       `${signals.changesPerYear.toFixed(1)} changes a year, ${percent(signals.flipBackShare)} taken back.`,
   ].join("\n");

@@ -2,11 +2,12 @@ import type { AssetClass } from "../../../market/instrument.ts";
 import type { Verdict } from "../../../score/evidence.ts";
 import type { ClassResult, HorizonResult } from "../judgement.ts";
 import { type Question, SESSIONS_PER_YEAR, type Subject } from "../question.ts";
+import type { ReportAccuracy } from "../report-dates.ts";
 import type { BacktestResult } from "../run-backtest.ts";
 import { SAME_DAY_NAMES } from "../same-day.ts";
 import { periodsForPower } from "../series-summary.ts";
 import { MIN_PERIODS, STRONG_T, WEAK_T } from "../verdict.ts";
-import { coefficient, percent, range, tValue, whole } from "./figures.ts";
+import { coefficient, percent, plain, range, tValue, whole } from "./figures.ts";
 
 /** What is tested, in words. */
 export const SUBJECT_WORDS: Readonly<Record<Subject, string>> = {
@@ -173,3 +174,14 @@ export function leftOutMeasure(
   }
   return undefined;
 }
+
+/** How well filings were predicted. */
+export const reportsSentence = ({
+  filings,
+  missing,
+  medianError,
+  within7,
+  inside,
+  windowDays,
+}: ReportAccuracy): string =>
+  `Next report: of ${whole(filings)} filings ${percent(within7)} came within 7 days of the expected day, and ${percent(inside)} inside the window of ${windowDays.toFixed(1)} days; median error in days: ${plain(medianError)}. ${whole(missing)} more were expected and not filed before the next quarter's.`;
