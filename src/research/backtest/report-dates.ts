@@ -13,7 +13,7 @@ import {
 import type { InstrumentRecords } from "../../market/records.ts";
 
 /** Share of the filings that a window is to hold. */
-export const WINDOW_SHARE = 0.95;
+const WINDOW_SHARE = 0.95;
 
 /** The fewest errors that a window is fitted on. */
 const MIN_ERRORS = 100;
