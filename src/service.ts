@@ -144,8 +144,8 @@ async function createOn(state: State, options: Measured): Promise<Service> {
   const context = toolContext(scoring, alerts.service);
   const app = serve({ options, access, alerts, scoring, context, readiness, streams, repeat });
   const { market } = context;
-  const { denials, unclaimedTally: agentRoom } = access;
-  const report = createReport({ ...options, state, market, streams, denials, agentRoom });
+  const { denials, unclaimedTally: unclaimedCapacity } = access;
+  const report = createReport({ ...options, state, market, streams, denials, unclaimedCapacity });
   state.startMaintenance([
     ...recording(scoring, state).map((job) => onceScored(job, scoring)),
     ...(scoring.live?.work ?? []),

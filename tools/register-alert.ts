@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Watched } from "../src/alerts/alert.ts";
+import type { InstrumentSelector } from "../src/alerts/alert.ts";
 import { AlertAnswer, alertAnswer, NextSteps, Secret } from "../src/answers/alert.ts";
 import { AlertFields, kindsOf, millisOf, symbolsOf, UrlInput } from "../src/answers/alert-input.ts";
 import { Direction, Provenance } from "../src/answers/common.ts";
@@ -80,7 +80,10 @@ export const registerAlert = defineTool({
 });
 
 /** @throws {Problem} `invalid_request` unless either symbols or filters are given. */
-function watchedBy({ symbols, assetClass, signal }: AlertInput, context: ToolContext): Watched {
+function watchedBy(
+  { symbols, assetClass, signal }: AlertInput,
+  context: ToolContext,
+): InstrumentSelector {
   const isFiltered = assetClass !== undefined || signal !== undefined;
   if (isFiltered === (symbols !== undefined)) {
     throw new Problem("invalid_request", {

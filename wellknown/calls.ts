@@ -5,7 +5,7 @@ import type { Site } from "./site.ts";
 
 /** Whether unclaimed agents lack a scope. False where they get no scope at all, since every caller is
  *  then claimed by a person. */
-export const lacksUnclaimed = (scope: Scope, { anonymousScopes }: Site): boolean =>
+export const isDeniedToUnclaimed = (scope: Scope, { anonymousScopes }: Site): boolean =>
   anonymousScopes.length > 0 && !anonymousScopes.includes(scope);
 
 /** A REST request as a command, and its response. */
@@ -27,4 +27,6 @@ Answer: \`200\`.`;
 
 /** A first REST request without parameters to fill in; absent where unclaimed agents lack its scope. */
 export const firstRestCall = (site: Site): string | undefined =>
-  lacksUnclaimed("signals:read", site) ? undefined : restCall(site, "/api/instruments?limit=1");
+  isDeniedToUnclaimed("signals:read", site)
+    ? undefined
+    : restCall(site, "/api/instruments?limit=1");

@@ -12,7 +12,7 @@ import { protectedResource } from "./protected-resource.ts";
 import { robotsTxt } from "./robots.ts";
 import { securityTxt } from "./security-txt.ts";
 import { serverCard } from "./server-card.ts";
-import type { Means, Site } from "./site.ts";
+import type { RenderContext, Site } from "./site.ts";
 import { sitemap } from "./sitemap.ts";
 
 /** A discovery document. Each document has a file of its own, however short. */
@@ -25,7 +25,7 @@ export interface DiscoveryDocument {
   /** Links of its `Link` header. */
   readonly links?: (site: Site) => readonly Link[];
   /** An object is sent as JSON, text as it is. */
-  readonly render: (site: Site, means: Means) => object | string;
+  readonly render: (site: Site, means: RenderContext) => object | string;
 }
 
 const FIVE_MINUTES = 300;

@@ -1,5 +1,5 @@
 import { paths } from "./paths.ts";
-import type { Means, Site } from "./site.ts";
+import type { RenderContext, Site } from "./site.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -7,7 +7,7 @@ const DAY_MS = 86_400_000;
 const GOOD_FOR_DAYS = 90;
 
 /** Where weaknesses are reported (RFC 9116): the operator reads the inquiries. */
-export function securityTxt({ baseUrl }: Site, { today }: Means): string {
+export function securityTxt({ baseUrl }: Site, { today }: RenderContext): string {
   const day = Math.floor(today.getTime() / DAY_MS);
   const expires = new Date((day + GOOD_FOR_DAYS) * DAY_MS).toISOString();
   return `# The page has a form.

@@ -20,7 +20,7 @@ export interface Site {
 }
 
 /** Date and hash function for rendering documents. */
-export interface Means {
+export interface RenderContext {
   /** Any instant of the current day. */
   readonly today: Date;
   /** SHA-256 of a text in UTF-8, as lower-case hexadecimal digits. */

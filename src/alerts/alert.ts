@@ -32,7 +32,7 @@ export interface OwnerIdentity extends Pick<Caller, "kind" | "id"> {
 }
 
 /** Which instruments an alert covers: the named symbols, or all that match a filter. */
-export type Watched =
+export type InstrumentSelector =
   | { readonly by: "symbols"; readonly symbols: readonly string[] }
   | {
       readonly by: "filter";
@@ -55,7 +55,7 @@ export interface Thresholds {
 }
 
 /** Signing secrets of a webhook, encrypted for `secretContext(alertId)`. */
-export interface Secrets {
+export interface SigningSecrets {
   readonly current: string;
   /** Signs in addition to the current one until it expires, milliseconds since the epoch. */
   readonly previous: { readonly sealed: string; readonly until: number } | null;
@@ -82,12 +82,12 @@ export interface Webhook {
   /** The scopes of the credential that named the URL: events are cut down to what these allow. Absent
    *  in old records, which are cut down to what the owner holds. */
   readonly scopes?: readonly Scope[];
-  readonly secrets: Secrets;
+  readonly secrets: SigningSecrets;
   readonly state: WebhookState;
 }
 
 /** How events are delivered. Events of a webhook can be polled and streamed as well. */
-export type Way = { readonly by: "poll" } | Webhook;
+export type DeliveryMethod = { readonly by: "poll" } | Webhook;
 
 /** A subscription to events. Instants are milliseconds since the epoch. */
 export interface Alert {
@@ -95,9 +95,9 @@ export interface Alert {
   /** Name given by its owner. */
   readonly label: string | null;
   readonly kinds: readonly AlertKind[];
-  readonly watched: Watched;
+  readonly watched: InstrumentSelector;
   readonly thresholds: Thresholds;
-  readonly way: Way;
+  readonly way: DeliveryMethod;
   readonly createdAt: number;
   readonly expiresAt: number | null;
   /** No event is recorded for it until then. */

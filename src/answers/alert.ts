@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ALERT_KINDS, ALERT_STATUSES, type Way } from "../alerts/alert.ts";
+import { ALERT_KINDS, ALERT_STATUSES, type DeliveryMethod } from "../alerts/alert.ts";
 import type { AlertEvent } from "../alerts/api/event-log.ts";
 import type { AlertDetails, AlertView, AttemptView } from "../alerts/api/queries.ts";
 import type { Attempt } from "../alerts/delivery/delivery.ts";
@@ -87,7 +87,7 @@ export function alertAnswer({ id, alert, status }: AlertView): z.input<typeof Al
   };
 }
 
-function deliveryAnswer(way: Way): z.input<typeof DeliveryAnswer> {
+function deliveryAnswer(way: DeliveryMethod): z.input<typeof DeliveryAnswer> {
   if (way.by === "poll") return { type: "poll" };
   const { url, state, secrets } = way;
   return {

@@ -1,13 +1,13 @@
 import type { AccessToken, ClientCredentials, Provider } from "oidc-provider";
 import type { Records, Stored } from "../store/port/records.ts";
 import type { Accounts } from "./accounts/accounts.ts";
-import { allowedAt, grants } from "./accounts/grants.ts";
+import { grants, scopesForResource } from "./accounts/grants.ts";
 import { type ClientRecord, clients } from "./agents/agent.ts";
 import type { Authenticate, Caller } from "./caller.ts";
 import type { ApiKeys } from "./keys/api-keys.ts";
 import type { LastUse } from "./last-use.ts";
 import { hasMetadataDocument } from "./oidc/metadata-documents.ts";
-import { ownCeiling } from "./oidc/resources.ts";
+import { clientScopeCeiling } from "./oidc/resources.ts";
 import { isScope, type Scope, scopeNames } from "./scopes.ts";
 
 /** Where credentials are looked up. */
@@ -96,7 +96,7 @@ async function agentOf(
     kind: "agent",
     id: issued.clientId,
     ...issued,
-    scopes: stillAllowed(issued.scopes, ownCeiling(client.value, anonymousScopes)),
+    scopes: stillAllowed(issued.scopes, clientScopeCeiling(client.value, anonymousScopes)),
     accountId,
     signedInAt: undefined,
     endsAt,
@@ -113,7 +113,7 @@ async function personOf(
   const { accountId, client, grant } = basis;
   const { auth_time: seconds } = token.extra ?? {};
   const signedInAt = typeof seconds === "number" ? seconds * 1000 : undefined;
-  const allowed = allowedAt(grant.value, issued.resource);
+  const allowed = scopesForResource(grant.value, issued.resource);
   const registered = client && scopeNames(client.value.metadata.scope ?? "");
   return {
     kind: "user",

@@ -18,7 +18,7 @@ import { Sessions } from "./accounts/browser-sessions.ts";
 import { createSignIn } from "./accounts/email-code-sign-in.ts";
 import type { Upstream, UpstreamOptions } from "./accounts/upstream-sign-in.ts";
 import { Claims } from "./agents/claims.ts";
-import { createAgentOf } from "./agents/registration-access-token.ts";
+import { createRegistrationTokenLookup } from "./agents/registration-access-token.ts";
 import { UnclaimedCapacity } from "./agents/unclaimed-capacity.ts";
 import { createAssertionVerifier } from "./assertions/id-jag.ts";
 import { readTrustedIssuers, type TrustedIssuer } from "./assertions/trusted-issuers.ts";
@@ -127,7 +127,7 @@ export async function createAccess(options: AccessOptions) {
     sessions,
     provider,
     unclaimedTally: () => capacity.tally(),
-    agentOf: createAgentOf(records),
+    agentOf: createRegistrationTokenLookup(records),
     authenticate: (credential: string) => cache.authenticate(credential),
     interactions: createInteractions(provider),
     plainTokens: createClientCredentialsIssuer({ records, audit, now, baseUrl, anonymousScopes }),

@@ -3,11 +3,11 @@ import { readAll } from "../store/port/read-all.ts";
 import type { Operation, Records } from "../store/port/records.ts";
 import { accounts } from "./accounts/accounts.ts";
 import { allowedScopes, grants } from "./accounts/grants.ts";
-import { belongingTo, clients } from "./agents/agent.ts";
+import { accountRecordsGroup, clients } from "./agents/agent.ts";
 import type { Caller } from "./caller.ts";
-import { apiKeys, ofKey } from "./keys/api-keys.ts";
+import { apiKeyGroup, apiKeys } from "./keys/api-keys.ts";
 import { hasMetadataDocument } from "./oidc/metadata-documents.ts";
-import { ownCeiling } from "./oidc/resources.ts";
+import { clientScopeCeiling } from "./oidc/resources.ts";
 import { alertScopes, allScopes, isScope, type Scope, scopeNames } from "./scopes.ts";
 
 /** An owner of alerts. */
@@ -51,7 +51,7 @@ export const isEntitled = (held: ReadonlySet<Scope>): boolean =>
  *
  * @returns `undefined` when they may not.
  */
-export async function whileEntitled(
+export async function ifEntitled(
   records: Registers,
   owner: AlertOwner,
 ): Promise<readonly Operation[] | undefined> {
@@ -60,7 +60,7 @@ export async function whileEntitled(
 }
 
 /** Whether an owner of alerts still exists, whatever scopes they hold. */
-export async function isThere(records: Registers, owner: AlertOwner): Promise<boolean> {
+export async function ownerExists(records: Registers, owner: AlertOwner): Promise<boolean> {
   return (await rightsOf(records, owner)) !== NO_RIGHTS;
 }
 
@@ -69,13 +69,13 @@ async function rightsOf(records: Registers, owner: AlertOwner): Promise<Rights> 
     case "agent": {
       const client = await records.get(clients, owner.id);
       return client
-        ? rights(ownCeiling(client.value, []), [unchanged(clients, client)])
+        ? rights(clientScopeCeiling(client.value, []), [unchanged(clients, client)])
         : NO_RIGHTS;
     }
     case "user":
       return rightsByGrants(records, owner);
     case "service": {
-      const [key] = await records.list(apiKeys, { group: ofKey(owner.id), limit: 1 });
+      const [key] = await records.list(apiKeys, { group: apiKeyGroup(owner.id), limit: 1 });
       return key ? rights(key.value.scopes, [unchanged(apiKeys, key)]) : NO_RIGHTS;
     }
   }
@@ -85,7 +85,7 @@ async function rightsOf(records: Registers, owner: AlertOwner): Promise<Rights> 
 async function rightsByGrants(records: Registers, { id, clientId }: AlertOwner): Promise<Rights> {
   const [account, all, registered] = await Promise.all([
     records.get(accounts, id),
-    readAll(records, grants, belongingTo(id)),
+    readAll(records, grants, accountRecordsGroup(id)),
     registrationOf(records, clientId),
   ]);
   if (account === undefined || registered === undefined) return NO_RIGHTS;

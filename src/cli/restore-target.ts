@@ -13,11 +13,11 @@ import {
   lockFolder,
   type Paths,
   pathsIn,
-  settleNext,
+  recoverNext,
 } from "../store/sqlite/folder.ts";
 import { openEmbedded } from "../store/sqlite/open.ts";
 import type { OpenedStore } from "./command.ts";
-import { keeping, openExisting } from "./run-on-store.ts";
+import { openExisting, openedWithoutLock } from "./run-on-store.ts";
 
 /** Exactly the messages about a damaged store contain this command. */
 const REMEDY = "market-signal store restore";
@@ -35,10 +35,11 @@ export async function openForRestore(
 ): Promise<OpenedStore> {
   const { databaseUrl, folder } = settings;
   const { mode } = await identityIn(file);
-  if (databaseUrl !== undefined) return keeping(await openDatabase(databaseUrl, { file, mode }));
+  if (databaseUrl !== undefined)
+    return openedWithoutLock(await openDatabase(databaseUrl, { file, mode }));
   const paths = pathsIn(folder);
   try {
-    if (holdsStore(paths)) return keeping(await openExisting(settings));
+    if (holdsStore(paths)) return openedWithoutLock(await openExisting(settings));
   } catch (error) {
     if (!(error as Error).message.includes(REMEDY)) throw error;
   }
@@ -109,5 +110,5 @@ async function keepDamaged(paths: Paths): Promise<readonly string[]> {
 async function replaceStore(from: Paths, to: Paths): Promise<void> {
   await rename(from.store, to.next);
   syncFolder(to.folder);
-  settleNext(to);
+  recoverNext(to);
 }

@@ -24,7 +24,7 @@ export async function runDirectly(
   await refuseStoreFiles(args, settings.folder);
   const opened = command.open
     ? await command.open(args, settings)
-    : keeping(await openExisting(settings));
+    : openedWithoutLock(await openExisting(settings));
   const { store, finish } = opened;
   const outcome = await runOn(opened, { command, args, settings }, onProgress);
   await store.close();
@@ -54,7 +54,7 @@ export async function openExisting({ folder, databaseUrl }: StoreChoice): Promis
 }
 
 /** An opened store that needs no work after the command. */
-export function keeping(store: Store): OpenedStore {
+export function openedWithoutLock(store: Store): OpenedStore {
   return { store, finish: async () => [], abandon: async () => {} };
 }
 

@@ -4,8 +4,8 @@ import { providerSettings } from "./provider-settings.ts";
 import type { Replay } from "./replay.ts";
 import {
   type Environment,
-  FILES,
-  LIVE,
+  FILES_MARKET,
+  LIVE_MARKET,
   readVariables,
   storeVariables,
   type Values,
@@ -124,7 +124,8 @@ export function readConfig(env: Environment): Config {
     store: storeChoice(values),
     socialModelFile: values.SOCIAL_MODEL,
     // Most providers license their data for personal use only.
-    anonymousScopes: values.ANONYMOUS_SCOPES ?? (values.MARKET === LIVE ? [] : anonymousCeiling),
+    anonymousScopes:
+      values.ANONYMOUS_SCOPES ?? (values.MARKET === LIVE_MARKET ? [] : anonymousCeiling),
     signUp: values.SIGN_UP ?? (isSandbox ? "open" : "applications"),
     mail: mailChoice(values),
     upstream: upstreamChoice(values),
@@ -170,7 +171,7 @@ function checkTogether(values: Values<typeof variables>): void {
 
 /** @throws {Error} When AS_OF or REPLAY does not fit the market. */
 function checkTimes({ MARKET, AS_OF, REPLAY }: Values<typeof variables>): void {
-  const isHistory = FILES.test(MARKET);
+  const isHistory = FILES_MARKET.test(MARKET);
   if (AS_OF !== undefined && !isHistory) {
     throw new Error("AS_OF: only history has another time; set MARKET=files:<folder> with it.");
   }
@@ -183,8 +184,8 @@ function checkTimes({ MARKET, AS_OF, REPLAY }: Values<typeof variables>): void {
 }
 
 function marketChoice(values: Values<typeof variables>): MarketChoice {
-  if (values.MARKET === LIVE) return { kind: "live", ...liveChoice(values) };
-  const [, folder] = FILES.exec(values.MARKET) ?? [];
+  if (values.MARKET === LIVE_MARKET) return { kind: "live", ...liveChoice(values) };
+  const [, folder] = FILES_MARKET.exec(values.MARKET) ?? [];
   if (folder === undefined) {
     return { kind: "sandbox", sessionSeconds: values.SANDBOX_SESSION_SECONDS, seed: values.SEED };
   }

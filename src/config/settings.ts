@@ -8,10 +8,10 @@ import { liveVariables } from "./provider-settings.ts";
 import { parseReplay, REPLAY_FORM } from "./replay.ts";
 
 /** `MARKET` with providers. */
-export const LIVE = "live";
+export const LIVE_MARKET = "live";
 
 /** `MARKET` with a folder. */
-export const FILES = /^files:(.+)$/;
+export const FILES_MARKET = /^files:(.+)$/;
 
 /** One limit: its name, how often, and the length of the window in seconds. */
 const RATE_LIMIT = /^([a-z-]+)=(\d{1,9})\/(\d{1,6})$/;
@@ -82,7 +82,7 @@ export const variables = {
   MARKET: {
     schema: z
       .string()
-      .refine((text) => text === "sandbox" || text === LIVE || FILES.test(text))
+      .refine((text) => text === "sandbox" || text === LIVE_MARKET || FILES_MARKET.test(text))
       .default("sandbox"),
     allowed: "sandbox, live, or files:<folder>",
     fallback: "`sandbox`",

@@ -35,7 +35,7 @@ import { createShowPage } from "./pages/answer.ts";
 import { createShowErrorPage } from "./pages/error.ts";
 import { type HomeOptions, homeRouter } from "./pages/home/home-routes.ts";
 import { styleAddress } from "./pages/style-route.ts";
-import { countVisit } from "./rate-limits.ts";
+import { countPublicRequest } from "./rate-limits.ts";
 import { contextOf, type RequestContext } from "./request-context.ts";
 import { observed } from "./request-telemetry.ts";
 import { type Route, RouteTable } from "./route-table.ts";
@@ -156,7 +156,7 @@ function createExpress(options: AppOptions, writeError: WriteError): Express {
   app.set("trust proxy", options.proxyHops);
   // Everything below is public.
   app.use(async (_req, res, next) => {
-    await countVisit(limits, contextOf(res));
+    await countPublicRequest(limits, contextOf(res));
     next();
   });
   for (const router of routers) app.use(router);

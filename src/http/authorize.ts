@@ -6,7 +6,7 @@ import { addressKey } from "../limits/address-key.ts";
 import type { Limits, Remaining } from "../limits/limits.ts";
 import { Problem } from "../problem.ts";
 import { type Credential, challenge, credentialOf } from "./credential.ts";
-import { admit, countVisit } from "./rate-limits.ts";
+import { countPublicRequest, requireWithinLimits } from "./rate-limits.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /** Dependencies of authorization. */
@@ -96,17 +96,17 @@ export class ProtectedResource {
     const credential = this.#credentialOf(context);
     if (credential instanceof Problem) {
       // Requests without a usable credential are anonymous.
-      await countVisit(limits, context);
+      await countPublicRequest(limits, context);
       throw credential;
     }
     const caller = await authenticate(credential.text);
     if (!isHolder(caller, credential)) {
-      admit(res, [await limits.count("credential-address", addressKey(context.ip))]);
+      requireWithinLimits(res, [await limits.count("credential-address", addressKey(context.ip))]);
       throw this.#unauthenticated(UNKNOWN, { error: "invalid_token" });
     }
     context.caller = caller;
     context.isStillValid = async () => isUnchanged(caller, await authenticate(credential.text));
-    admit(res, [await countCall(limits, caller)]);
+    requireWithinLimits(res, [await countCall(limits, caller)]);
     if (!covers(caller.resource, this.#resource)) {
       throw this.#unauthenticated(`The token was issued for ${caller.resource}.`, {
         error: "invalid_token",
@@ -158,7 +158,7 @@ export class ProtectedResource {
       Array.from({ length: calls }, () => countCall(this.#options.limits, caller)),
     );
     for (const name of ["RateLimit", "RateLimit-Policy"]) res.removeHeader(name);
-    admit(res, counted.slice(-1));
+    requireWithinLimits(res, counted.slice(-1));
   }
 
   /** The credential of a request, or the problem with it. */

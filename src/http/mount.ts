@@ -4,7 +4,7 @@ import { countEachInNetworks } from "../limits/count-in-networks.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Operation, RateLimit } from "../openapi/operation.ts";
 import { onlyMethods } from "./allowed-methods.ts";
-import { admit, limitBy } from "./rate-limits.ts";
+import { limitBy, requireWithinLimits } from "./rate-limits.ts";
 import type { Handler, Route } from "./route-table.ts";
 
 /** The handlers of each operation, by id, in order. */
@@ -55,7 +55,7 @@ const camelCase = (name: string): string =>
 export function rateLimit(limits: Limits, limit: RateLimit): RequestHandler {
   if (limit.per === "network") {
     return async ({ ip }, res, next) => {
-      admit(res, await countEachInNetworks(limits, limit.quotas, ip));
+      requireWithinLimits(res, await countEachInNetworks(limits, limit.quotas, ip));
       next();
     };
   }

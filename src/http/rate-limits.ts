@@ -21,7 +21,7 @@ export function limitBy(
   const names = [quota].flat();
   return async (req, res, next) => {
     const key = keyOf(req);
-    admit(
+    requireWithinLimits(
       res,
       await countInOrder(
         limits,
@@ -37,8 +37,11 @@ export function limitBy(
  *
  * @throws {Problem} `rate_limited`
  */
-export async function countVisit(limits: Limits, { res, ip }: RequestContext): Promise<void> {
-  admit(res, [await limits.count("visits", addressKey(ip))]);
+export async function countPublicRequest(
+  limits: Limits,
+  { res, ip }: RequestContext,
+): Promise<void> {
+  requireWithinLimits(res, [await limits.count("visits", addressKey(ip))]);
 }
 
 /**
@@ -46,7 +49,7 @@ export async function countVisit(limits: Limits, { res, ip }: RequestContext): P
  *
  * @throws {Problem} `rate_limited` if a quota is exceeded.
  */
-export function admit(res: ServerResponse, counted: readonly Remaining[]): void {
+export function requireWithinLimits(res: ServerResponse, counted: readonly Remaining[]): void {
   for (const remaining of counted) {
     res.appendHeader("RateLimit-Policy", policyItem(remaining));
     res.appendHeader("RateLimit", stateItem(remaining));

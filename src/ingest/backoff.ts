@@ -74,7 +74,7 @@ export function createFailureBackoff({
       } catch (error) {
         failures += 1;
         failedAt = now();
-        pauseMs = backoffMs(unkept(error), failures, random());
+        pauseMs = backoffMs(storeFault(error), failures, random());
         throw error;
       }
     },
@@ -82,5 +82,5 @@ export function createFailureBackoff({
 }
 
 /** A failure of our own store, as a fault that is shown beside those of the provider. */
-export const unkept = (error: unknown): ProviderFault =>
+export const storeFault = (error: unknown): ProviderFault =>
   new ProviderFault("unkept", `what came could not be kept: ${quoted(String(error))}`);

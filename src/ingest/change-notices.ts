@@ -77,7 +77,7 @@ export function announceChanges(
 /** The spans of rows that hold some observations. */
 export function noticesOf(data: readonly Observation[]): readonly ChangeNotice[] {
   const isNamed = new Set(data.map(({ symbol }) => symbol)).size <= MAX_NAMED_SYMBOLS;
-  return merged(
+  return mergeNotices(
     data.map(({ feed, symbol, at }) => ({
       feed,
       symbol: isNamed ? symbol : null,
@@ -88,7 +88,7 @@ export function noticesOf(data: readonly Observation[]): readonly ChangeNotice[]
 }
 
 /** The same rows in as few spans as possible. */
-export function merged(notices: readonly ChangeNotice[]): readonly ChangeNotice[] {
+export function mergeNotices(notices: readonly ChangeNotice[]): readonly ChangeNotice[] {
   const groups = Map.groupBy(notices, ({ feed, symbol }) => `${feed} ${symbol ?? ""}`);
   return [...groups.values()].flatMap(spansOf);
 }
@@ -208,7 +208,7 @@ export async function openChangeReader(
     // Some notices may have expired unread.
     if (Math.abs(at - readAt) > ttlMs / 2) await takeAll();
     const page = await records.list(noticeRecords, { after: position, limit: NOTICE_PAGE });
-    for (const span of merged(page.flatMap(({ value }) => value.news))) {
+    for (const span of mergeNotices(page.flatMap(({ value }) => value.news))) {
       for await (const rows of readObserved(archive, span)) market.take(rows);
     }
     for (const { value } of page) checkTime(value.observedAt);

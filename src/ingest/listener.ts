@@ -3,11 +3,11 @@ import type { ProviderFault } from "../sources/live/fault.ts";
 import type { ProviderOptions, StreamedProvider } from "../sources/live/provider.ts";
 import { put } from "../store/port/operations.ts";
 import type { Records } from "../store/port/records.ts";
-import { backoffMs, createFailureBackoff, unkept } from "./backoff.ts";
+import { backoffMs, createFailureBackoff, storeFault } from "./backoff.ts";
 import { type Connection, connect, SILENCE_MS } from "./connection.ts";
 import { type PersistOptions, persist } from "./persist.ts";
 import {
-  believed,
+  correctedProgress,
   NEW_PROVIDER,
   NEW_SERIES,
   type ProviderProgress,
@@ -92,7 +92,7 @@ export function createListener(options: ListenerOptions): Listener {
     const known = state;
     state = undefined;
     // Shown to the operator, if the store accepts that much.
-    if (known) await pause(unkept(error), known, options).catch(() => undefined);
+    if (known) await pause(storeFault(error), known, options).catch(() => undefined);
     throw error;
   };
   return {
@@ -174,7 +174,7 @@ async function load({ provider, records, now }: ListenerOptions): Promise<State>
   const stored = await records.get(providerProgress, provider.id);
   const series = await records.get(seriesProgress, seriesKey(provider.id, SERIES));
   return {
-    provider: { ...believed(stored?.value ?? NEW_PROVIDER, now()), by: randomUUID() },
+    provider: { ...correctedProgress(stored?.value ?? NEW_PROVIDER, now()), by: randomUUID() },
     cursor: series?.value.cursor ?? undefined,
     markedAt: now(),
   };

@@ -5,8 +5,8 @@ import type { Budget, PolledProvider, Series, Step } from "../sources/live/provi
 import { readAll } from "../store/port/read-all.ts";
 import type { Records } from "../store/port/records.ts";
 import {
-  believed,
-  believedSeries,
+  correctedProgress,
+  correctedSeriesProgress,
   NEW_PROVIDER,
   type ProviderProgress,
   type SeriesProgress,
@@ -20,7 +20,7 @@ const LONG_MS = 60_000;
 
 /** Whether a request is recorded on disk before it is sent. For short budgets, the next process counts
  *  one more request instead, which costs less. */
-export const isRecordedFirst = ({ perMs }: Budget): boolean => perMs >= LONG_MS;
+export const mustRecordBeforeSending = ({ perMs }: Budget): boolean => perMs >= LONG_MS;
 
 /**
  * When the next request may go out, so that no window of the budget ever holds more than it allows.
@@ -29,17 +29,17 @@ export const isRecordedFirst = ({ perMs }: Budget): boolean => perMs >= LONG_MS;
  *   `budget.requests` of them.
  * @returns Unix milliseconds; in the past when there is room now.
  */
-export function roomAt(sentAt: readonly number[], { requests, perMs }: Budget): number {
+export function nextSendAt(sentAt: readonly number[], { requests, perMs }: Budget): number {
   const oldest = sentAt.at(-requests);
   return oldest === undefined ? 0 : oldest + perMs;
 }
 
 /** The requests that the budget counts, with one more. */
-export const withSent = (sentAt: readonly number[], { requests }: Budget, now: number) =>
+export const withRequest = (sentAt: readonly number[], { requests }: Budget, now: number) =>
   [...sentAt, now].slice(-requests);
 
 /** One series and its progress. */
-export interface Followed {
+export interface SeriesState {
   readonly series: Series;
   progress: SeriesProgress;
   /** When to look at it again, Unix milliseconds. */
@@ -51,15 +51,15 @@ export interface State {
   /** Process that had written last when it was loaded. */
   readonly foundBy: string | undefined;
   provider: ProviderProgress;
-  readonly series: readonly Followed[];
+  readonly series: readonly SeriesState[];
 }
 
 /** A step with a request. */
-export type Asking = Extract<Step, { readonly request: unknown }>;
+export type RequestStep = Extract<Step, { readonly request: unknown }>;
 
 /** What is due: a request, or a fault in making it. */
-export type Due = { readonly followed: Followed } & (
-  | { readonly step: Asking }
+export type Due = { readonly followed: SeriesState } & (
+  | { readonly step: RequestStep }
   | { readonly fault: ProviderFault }
 );
 
@@ -80,21 +80,23 @@ export async function loadState(
   const kept = await readAll(records, seriesProgress, seriesGroup(provider.id));
   const byKey = new Map(kept.map(({ key, value }) => [key, value]));
   const { budget } = provider;
-  const before = believed(found ?? NEW_PROVIDER, now());
+  const before = correctedProgress(found ?? NEW_PROVIDER, now());
   // The process that asked last may have ended with an unrecorded request.
-  const sentAt = isRecordedFirst(budget) ? before.sentAt : withSent(before.sentAt, budget, now());
+  const sentAt = mustRecordBeforeSending(budget)
+    ? before.sentAt
+    : withRequest(before.sentAt, budget, now());
   return {
     foundBy: found?.by,
     provider: { ...before, sentAt, by: randomUUID() },
-    series: series.map((one): Followed => {
-      const progress = believedSeries(byKey.get(seriesKey(provider.id, one.key)), now());
+    series: series.map((one): SeriesState => {
+      const progress = correctedSeriesProgress(byKey.get(seriesKey(provider.id, one.key)), now());
       return { series: one, progress, lookAt: progress.notBefore };
     }),
   };
 }
 
 /** The series that has waited longest among those with a request. */
-export function firstDue(all: readonly Followed[], now: number): Due | undefined {
+export function firstDue(all: readonly SeriesState[], now: number): Due | undefined {
   const candidates = all.filter(({ lookAt }) => lookAt <= now);
   for (const followed of candidates.sort((one, other) => one.lookAt - other.lookAt)) {
     const { cursor, failures } = followed.progress;

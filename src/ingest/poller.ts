@@ -4,18 +4,18 @@ import type { ProviderRequest, Reading } from "../sources/live/provider.ts";
 import { put } from "../store/port/operations.ts";
 import type { Operation } from "../store/port/records.ts";
 import type { AnswerCache } from "./answer-cache.ts";
-import { backoffMs, createFailureBackoff, unkept } from "./backoff.ts";
+import { backoffMs, createFailureBackoff, storeFault } from "./backoff.ts";
 import { type PersistOptions, persist } from "./persist.ts";
 import {
-  type Asking,
-  type Followed,
   firstDue,
-  isRecordedFirst,
   type LoadOptions,
   loadState,
-  roomAt,
+  mustRecordBeforeSending,
+  nextSendAt,
+  type RequestStep,
+  type SeriesState,
   type State,
-  withSent,
+  withRequest,
 } from "./poller-state.ts";
 import {
   type ProviderProgress,
@@ -72,7 +72,7 @@ export function createPoller(options: PollerOptions): Poller {
     return loadState(options, stored?.value);
   };
   const mayAskAt = ({ provider: { openUntil, sentAt } }: State) =>
-    Math.max(openUntil, roomAt(sentAt, budget));
+    Math.max(openUntil, nextSendAt(sentAt, budget));
   const work = async (): Promise<number> => {
     const known = await current();
     state = known;
@@ -99,9 +99,9 @@ export function createPoller(options: PollerOptions): Poller {
 
 /** A request that is due, with the state of its provider. */
 interface DueRequest {
-  readonly followed: Followed;
+  readonly followed: SeriesState;
   readonly state: State;
-  readonly step: Asking;
+  readonly step: RequestStep;
 }
 
 /** Sends the request, unless its answer is cached, and records the outcome. */
@@ -112,7 +112,7 @@ async function attempt(due: DueRequest, options: PollerOptions): Promise<void> {
   } catch (error) {
     if (error instanceof ProviderFault) return fail(followed, { state, fault: error }, options);
     // Shown to the operator, if the store accepts that much.
-    await fail(followed, { state, fault: unkept(error) }, options).catch(() => undefined);
+    await fail(followed, { state, fault: storeFault(error) }, options).catch(() => undefined);
     throw error;
   }
 }
@@ -169,13 +169,14 @@ async function count(
   state: State,
   { provider: { id: key, budget }, records, now }: PollerOptions,
 ): Promise<void> {
-  const value = { ...state.provider, sentAt: withSent(state.provider.sentAt, budget, now()) };
-  if (isRecordedFirst(budget)) await records.commit([put(providerProgress, { key, value })]);
+  const value = { ...state.provider, sentAt: withRequest(state.provider.sentAt, budget, now()) };
+  if (mustRecordBeforeSending(budget))
+    await records.commit([put(providerProgress, { key, value })]);
   state.provider = value;
 }
 
 async function fail(
-  followed: Followed,
+  followed: SeriesState,
   { state, fault }: { readonly state: State; readonly fault: ProviderFault },
   options: PollerOptions,
 ): Promise<void> {
@@ -202,7 +203,7 @@ interface Changes {
 }
 
 async function save(
-  followed: Followed,
+  followed: SeriesState,
   { state, progress, provider, announcements = [] }: Changes,
   { records, provider: { id }, now }: PollerOptions,
 ): Promise<void> {

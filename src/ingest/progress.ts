@@ -81,7 +81,7 @@ export const NEW_PROVIDER: ProviderProgress = {
  *
  * @param now Unix milliseconds.
  */
-export function believed(noted: ProviderProgress, now: number): ProviderProgress {
+export function correctedProgress(noted: ProviderProgress, now: number): ProviderProgress {
   const { sentAt, openUntil, newestAt, lastSuccessAt, lastFault } = noted;
   const past = (at: number | null) => at && Math.min(at, now);
   return {
@@ -95,7 +95,10 @@ export function believed(noted: ProviderProgress, now: number): ProviderProgress
 }
 
 /** The same of a series. @param now Unix milliseconds. */
-export function believedSeries(noted: SeriesProgress | undefined, now: number): SeriesProgress {
+export function correctedSeriesProgress(
+  noted: SeriesProgress | undefined,
+  now: number,
+): SeriesProgress {
   const progress = { ...NEW_SERIES, ...noted };
   return progress.notBefore > now + LONGEST_WAIT_MS ? { ...progress, notBefore: 0 } : progress;
 }

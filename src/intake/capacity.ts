@@ -3,7 +3,12 @@ import { widestNetwork } from "../limits/address-key.ts";
 import { leftToGetMore, type SharedCapacity } from "../limits/share.ts";
 import { Problem } from "../problem.ts";
 import { insert } from "../store/port/operations.ts";
-import { collection, type Operation, type Placing, type Records } from "../store/port/records.ts";
+import {
+  collection,
+  type Operation,
+  type Records,
+  type WriteOptions,
+} from "../store/port/records.ts";
 
 /** Maximum records of each kind that anonymous callers can create; about 3 kB each. */
 const capacities = { application: 20_000, "queue-token": 30_000, inquiry: 5_000 } as const;
@@ -47,7 +52,7 @@ export interface SlotOptions {
  */
 export async function slotFor(
   { records, hashAddress }: SlotOptions,
-  { kind, ip, placing }: { kind: SlotKind; ip: string | undefined; placing: Placing },
+  { kind, ip, placing }: { kind: SlotKind; ip: string | undefined; placing: WriteOptions },
 ): Promise<{ readonly seat: string; readonly step: Operation }> {
   const total = capacities[kind];
   const groups = ip === undefined ? [] : [slotsOf(kind, hashAddress(widestNetwork(ip)))];

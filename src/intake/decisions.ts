@@ -1,7 +1,7 @@
 import type { Auditor } from "../auth/auditor.ts";
 import type { ApiKeys } from "../auth/keys/api-keys.ts";
 import type { Scope } from "../auth/scopes.ts";
-import { ofEmail } from "../mail/email-address.ts";
+import { emailGroup } from "../mail/email-address.ts";
 import type { Mailbox } from "../mail/outbox.ts";
 import { remove, replace } from "../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../store/port/records.ts";
@@ -9,10 +9,10 @@ import { slots } from "./capacity.ts";
 import type { Application } from "./intake-records.ts";
 import {
   APPLICATION_KEPT_MS,
+  applicationGroup,
   applicationOfToken,
   applications,
   type KeptApplication,
-  ofApplication,
 } from "./intake-records.ts";
 
 /** Name and URL of the service. */
@@ -96,7 +96,7 @@ async function decide(
   const id = ID.test(named) ? named : await applicationOfToken(records, named);
   if (id === undefined) return undefined;
   for (;;) {
-    const [stored] = await records.list(applications, { group: ofApplication(id), limit: 1 });
+    const [stored] = await records.list(applications, { group: applicationGroup(id), limit: 1 });
     if (stored === undefined) return undefined;
     if (stored.value.state === state) {
       return { application: stored.value, isNew: false, key: undefined };
@@ -126,7 +126,7 @@ function keyOf(
   scopes: readonly Scope[],
   { keys }: Pick<DecisionsOptions, "keys">,
 ) {
-  return keys.created({ name, scopes, by: "operator", groups: [ofEmail(email)] });
+  return keys.created({ name, scopes, by: "operator", groups: [emailGroup(email)] });
 }
 
 /** Contains nothing that the applicant wrote, because the address has not been verified. */

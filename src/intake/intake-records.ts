@@ -45,7 +45,7 @@ export interface KeptApplication extends Application {
 export const applications = collection<KeptApplication>("applications");
 
 /** Record group of an application. */
-export const ofApplication = (id: string): string => `application:${id}`;
+export const applicationGroup = (id: string): string => `application:${id}`;
 
 /** A stored inquiry. */
 export interface Inquiry {

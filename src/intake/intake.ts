@@ -3,7 +3,7 @@ import type { ApiKeys } from "../auth/keys/api-keys.ts";
 import { anonymousCeiling, type Scope } from "../auth/scopes.ts";
 import { randomBase62 } from "../lib/base62.ts";
 import { fingerprint } from "../lib/fingerprint.ts";
-import { ofEmail } from "../mail/email-address.ts";
+import { emailGroup } from "../mail/email-address.ts";
 import { insert, unchanged } from "../store/port/operations.ts";
 import type { Operation, Stored } from "../store/port/records.ts";
 import type { StoreMode } from "../store/port/store.ts";
@@ -12,11 +12,11 @@ import {
   APPLICATION_KEPT_MS,
   type Application,
   type ApplicationRequest,
+  applicationGroup,
   applications,
   INQUIRY_KEPT_MS,
   inquiries,
   type KeptApplication,
-  ofApplication,
   queueTokens,
 } from "./intake-records.ts";
 
@@ -123,14 +123,14 @@ async function firstApplication(
   const { audit } = options;
   const { email } = request;
   const id = `app_${randomBase62(ID_LENGTH)}`;
-  const placing = { groups: [ofEmail(email)], ttlMs: APPLICATION_KEPT_MS };
+  const placing = { groups: [emailGroup(email)], ttlMs: APPLICATION_KEPT_MS };
   const ip = callerAddress();
   const { seat, step } = await slotFor(options, { kind: "application", ip, placing });
   const application = insert(applications, {
     key: email,
     value: { ...request, id, state: "waiting", seat },
     ...placing,
-    groups: [...placing.groups, ofApplication(id)],
+    groups: [...placing.groups, applicationGroup(id)],
   });
   const entry = { action: "application.received", actor: "anonymous", target: id };
   return { id, steps: [step, application, ...audit(entry)] };
@@ -154,7 +154,7 @@ async function newQueueToken(
   const { mode, keys } = options;
   const expiresAt = registeredAt + QUEUE_KEY_MS;
   const key = mode === "sandbox" ? { scopes: anonymousCeiling, expiresAt } : undefined;
-  const placing = { groups: [ofEmail(email)], ttlMs: key ? QUEUE_KEY_MS : APPLICATION_KEPT_MS };
+  const placing = { groups: [emailGroup(email)], ttlMs: key ? QUEUE_KEY_MS : APPLICATION_KEPT_MS };
   const name = `Queue token of ${id}`;
   const { key: queueToken, steps } = key
     ? keys.created({ name, scopes: key.scopes, by: "system", ...placing })
@@ -176,7 +176,7 @@ async function newInquiry(
   const { now, audit } = options;
   const receivedAt = now().getTime();
   const reference = `inq_${randomBase62(ID_LENGTH)}`;
-  const placing = { groups: [ofEmail(email)], ttlMs: INQUIRY_KEPT_MS };
+  const placing = { groups: [emailGroup(email)], ttlMs: INQUIRY_KEPT_MS };
   const value = { reference, email, message, receivedAt };
   const entry = { action: "inquiry.received", actor: "anonymous", target: reference };
   const ip = callerAddress();

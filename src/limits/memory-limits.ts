@@ -1,11 +1,11 @@
 import type { Limits, Remaining } from "./limits.ts";
 import {
   afterCount,
-  asItIs,
   forEachQuota,
   type Overrides,
   type Rule,
   steadyNow,
+  withoutCount,
 } from "./remaining.ts";
 import { createWindows, shortened, type Window } from "./windows.ts";
 
@@ -50,7 +50,7 @@ function createCounter(rule: Rule, now: () => number): Counter {
     look(key) {
       const at = now();
       const { used, endsAt } = windows.find(key, at) ?? { used: 0, endsAt: at + windowMs };
-      return asItIs(rule, { used, leftMs: endsAt - at });
+      return withoutCount(rule, { used, leftMs: endsAt - at });
     },
   };
 }

@@ -43,6 +43,6 @@ export function afterCount({ quota, policy }: Rule, { used, leftMs }: Used): Rem
 }
 
 /** The state without a count. */
-export function asItIs(rule: Rule, used: Used): Remaining {
+export function withoutCount(rule: Rule, used: Used): Remaining {
   return { ...afterCount(rule, used), isExceeded: used.used >= rule.policy.points };
 }

@@ -4,7 +4,7 @@ import type { Counters } from "../store/port/counters.ts";
 import { CounterClient, type CounterRequest } from "./counter-client.ts";
 import type { Limits, QuotaName, Remaining } from "./limits.ts";
 import type { LimitsOptions } from "./memory-limits.ts";
-import { afterCount, asItIs, forEachQuota, type Rule, steadyNow } from "./remaining.ts";
+import { afterCount, forEachQuota, type Rule, steadyNow, withoutCount } from "./remaining.ts";
 import { createWindows, shortened, type Window, type Windows } from "./windows.ts";
 
 /** Quotas counted so often that a call must not cost a query. */
@@ -127,7 +127,7 @@ function exactCounter(rule: Rule, now: () => number, client: CounterClient): Cou
   };
   return {
     count: async (key) => afterCount(rule, await add(key, 1)),
-    look: async (key) => asItIs(rule, await add(key, 0)),
+    look: async (key) => withoutCount(rule, await add(key, 0)),
   };
 }
 
@@ -153,7 +153,7 @@ function syncedCounter(rule: Rule, now: () => number, sync: Sync): Counter {
     look(key) {
       const at = now();
       const window = windows.of(key, at);
-      return asItIs(rule, { used: used(window), leftMs: window.endsAt - at });
+      return withoutCount(rule, { used: used(window), leftMs: window.endsAt - at });
     },
   };
 }

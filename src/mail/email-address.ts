@@ -30,4 +30,4 @@ export const EmailAddress = z
   });
 
 /** Record group of everything stored under an address, across collections. @param email Normalized. */
-export const ofEmail = (email: string): string => `email:${fingerprint(email)}`;
+export const emailGroup = (email: string): string => `email:${fingerprint(email)}`;

@@ -3,7 +3,7 @@ import type { Vault } from "../store/keys/vault.ts";
 import { announce, insert } from "../store/port/operations.ts";
 import { collection, type Operation, type Stored } from "../store/port/records.ts";
 import { Email } from "./email.ts";
-import { ofEmail } from "./email-address.ts";
+import { emailGroup } from "./email-address.ts";
 
 /** An email with the time in which it is of use. */
 export interface Mail extends Readonly<Email> {
@@ -70,7 +70,7 @@ export function createOutbox({ vault, now }: OutboxOptions): Mailbox {
           queuedAt: now().getTime(),
           failures: 0,
         },
-        groups: [ofEmail(email.to), ...(network === undefined ? [] : [NETWORK + network])],
+        groups: [emailGroup(email.to), ...(network === undefined ? [] : [NETWORK + network])],
         ttlMs: usefulMs,
         dueInMs: dueInMs ?? 0,
       });

@@ -10,7 +10,7 @@ export type MarketMode = z.infer<typeof MarketMode>;
 export interface Source {
   readonly id: string;
   readonly name: string;
-  /** Licence or terms of use in one sentence. */
+  /** License or terms of use in one sentence. */
   readonly terms: string;
   readonly simulated: boolean;
 }

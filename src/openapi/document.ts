@@ -7,7 +7,7 @@ import { deliveries } from "./exchanges.ts";
 import { commonResponses } from "./failures.ts";
 import { headers } from "./headers.ts";
 import { tags } from "./operation.ts";
-import type { DocumentPlace } from "./operations/documents.ts";
+import type { DocumentRoute } from "./operations/documents.ts";
 import { operationsWith } from "./operations/operations.ts";
 import { parametersIn, pathItems } from "./paths.ts";
 import { securitySchemes } from "./security.ts";
@@ -21,7 +21,7 @@ const BASE = "{baseUrl}";
  *
  * @param documents The discovery documents, which are part of the interface.
  */
-export function openApi(site: Site, documents: readonly DocumentPlace[]): Json {
+export function openApi(site: Site, documents: readonly DocumentRoute[]): Json {
   const operations = operationsWith(documents);
   const document = {
     openapi: "3.1.0",

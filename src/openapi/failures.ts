@@ -46,7 +46,7 @@ export function commonResponses(operations: readonly Operation[]): Json {
 }
 
 /** A reference to a shared response. */
-export const referTo = (set: ProblemSet): Json => ({
+export const responseReference = (set: ProblemSet): Json => ({
   $ref: `#/components/responses/${nameOf(set)}`,
 });
 

@@ -4,7 +4,7 @@ import type { ProblemCode } from "../problem.ts";
 import { type Json, schemaOf, schemas } from "./components.ts";
 import { description } from "./description.ts";
 import { type Operation, type Tag, tags } from "./operation.ts";
-import type { DocumentPlace } from "./operations/documents.ts";
+import type { DocumentRoute } from "./operations/documents.ts";
 import { operationsWith } from "./operations/operations.ts";
 import { BODY_PROBLEMS, GATED_PROBLEMS, statusOf } from "./problems.ts";
 import { webhooks } from "./webhooks.ts";
@@ -14,7 +14,7 @@ import { webhooks } from "./webhooks.ts";
  *
  * @param documents As for `openApi`.
  */
-export function referenceMarkdown(site: Site, documents: readonly DocumentPlace[]): string {
+export function referenceMarkdown(site: Site, documents: readonly DocumentRoute[]): string {
   const operations = operationsWith(documents);
   const parts = [
     `# ${site.name}: API reference`,

@@ -62,7 +62,7 @@ export const BODY_PROBLEMS = [
 ] as const satisfies readonly ProblemCode[];
 
 /** Transient problems of every operation: while the service starts or is overloaded. */
-export const PASSING_PROBLEMS = [
+export const TRANSIENT_PROBLEMS = [
   "not_ready",
   "overloaded",
 ] as const satisfies readonly ProblemCode[];
@@ -72,7 +72,7 @@ export const PASSING_PROBLEMS = [
  * /oauth an exceeded quota of the endpoint is an OAuth error.
  */
 export const OPEN_PROBLEMS = [
-  ...PASSING_PROBLEMS,
+  ...TRANSIENT_PROBLEMS,
   "rate_limited",
 ] as const satisfies readonly ProblemCode[];
 

@@ -5,8 +5,8 @@ import {
   problemObject,
   problemSets,
   type ResponseObject,
-  referTo,
   refusalObject,
+  responseReference,
 } from "./failures.ts";
 import type { Answer, Operation } from "./operation.ts";
 
@@ -27,7 +27,7 @@ export function responsesOf(operation: Operation, examples: Examples): Json {
       ...mapped(refusals, refusalObject),
       ...beside.map((set) => [set.status, problemObject(set)] as const),
     ]),
-    ...Object.fromEntries(alone.map((set) => [set.status, referTo(set)])),
+    ...Object.fromEntries(alone.map((set) => [set.status, responseReference(set)])),
   };
 }
 

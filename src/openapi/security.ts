@@ -55,7 +55,7 @@ type SchemeName = keyof ReturnType<typeof securitySchemes>;
 export type Requirement = Readonly<Partial<Record<SchemeName, readonly string[]>>>;
 
 /** The required scopes, as the last sentence of a description. */
-export const scopeWords = (needed: readonly Scope[]): string =>
+export const scopeSentence = (needed: readonly Scope[]): string =>
   `${needed.length === 1 ? "Scope" : "Scopes"}: ${needed.map((scope) => `\`${scope}\``).join(", ")}.`;
 
 /** Any credential, with the given scopes. */

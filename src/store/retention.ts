@@ -1,4 +1,4 @@
-import { chainPoints, PRUNED, pointOf, sealedEntry } from "./audit/chain.ts";
+import { chainPointOf, chainPoints, PRUNED, sealedEntry } from "./audit/chain.ts";
 import { AUDIT_KIND } from "./audit/entry.ts";
 import type { Archive } from "./port/archive.ts";
 import { insert, replace, update } from "./port/operations.ts";
@@ -57,7 +57,7 @@ async function noteEndOfPruned(records: Records, archive: Archive, before: numbe
   if (sealedEntry(newest) === undefined) {
     throw new Error(`audit row "${newest.id}" was not written by the service; none is removed`);
   }
-  const value = pointOf(newest);
+  const value = chainPointOf(newest);
   await update(records, { collection: chainPoints, key: PRUNED }, (noted) => {
     if (noted === undefined) return [insert(chainPoints, { key: PRUNED, value })];
     return value.position > noted.value.position

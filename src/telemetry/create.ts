@@ -24,7 +24,7 @@ export interface ReportOptions {
   readonly market: ToolContext["market"];
   readonly streams: Streams;
   readonly denials: () => ProcessReport["denials"];
-  readonly agentRoom: () => ProcessReport["agentRoom"];
+  readonly unclaimedCapacity: () => ProcessReport["unclaimedCapacity"];
   readonly processParts?: (() => ProcessParts) | undefined;
 }
 
@@ -39,7 +39,7 @@ export function createReport(options: ReportOptions): Report {
     market,
     streams,
     denials,
-    agentRoom,
+    unclaimedCapacity,
     processParts = () => NO_PARTS,
   } = options;
   const { mode, knownUntil, instruments } = market;
@@ -56,7 +56,7 @@ export function createReport(options: ReportOptions): Report {
     isLeader: state.isLeader(),
     openStreams: streams.size,
     denials: denials(),
-    agentRoom: agentRoom(),
+    unclaimedCapacity: unclaimedCapacity(),
     ...processParts(),
   });
 }

@@ -90,9 +90,9 @@ function createGauges(registry: Registry): (values: GaugeValues) => void {
     denials.reset();
     for (const [quota, count] of Object.entries(values.denials)) denials.inc({ quota }, count);
     evicted.reset();
-    evicted.inc(values.agentRoom.evicted);
+    evicted.inc(values.unclaimedCapacity.evicted);
     refused.reset();
-    refused.inc(values.agentRoom.refused);
+    refused.inc(values.unclaimedCapacity.refused);
     shed.reset();
     shed.inc(values.shed);
     setStoreGauges(values);

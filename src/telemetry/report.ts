@@ -20,7 +20,7 @@ export interface ProcessReport {
   /** Refusals since the start, by the limit exceeded; limits without refusals are absent. */
   readonly denials: Readonly<Partial<Record<QuotaName, number>>>;
   /** Agents that nobody has claimed, for want of capacity since the start. */
-  readonly agentRoom: {
+  readonly unclaimedCapacity: {
     /** Agents that were removed to make room for others. */
     readonly evicted: number;
     /** Registrations that were refused. */

@@ -1,5 +1,10 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { alerts, ownerGroup, type StoredAlert, type Way } from "../../src/alerts/alert.ts";
+import {
+  alerts,
+  type DeliveryMethod,
+  ownerGroup,
+  type StoredAlert,
+} from "../../src/alerts/alert.ts";
 import {
   deliveries,
   EVENT_KIND,
@@ -9,7 +14,7 @@ import {
   newMessageId,
 } from "../../src/alerts/delivery/delivery.ts";
 import { type GrantRecord, grants } from "../../src/auth/accounts/grants.ts";
-import { belongingTo, clients } from "../../src/auth/agents/agent.ts";
+import { accountRecordsGroup, clients } from "../../src/auth/agents/agent.ts";
 import { announce, append, put, remove, replace } from "../../src/store/port/operations.ts";
 import { postForm, postJson } from "../support/agent.ts";
 import { bearer, claimedAgent, type Headers, makeAlert } from "../support/alert-events.ts";
@@ -54,7 +59,7 @@ async function kept(alertId: string): Promise<StoredAlert> {
 async function hook(headers: Headers, url: string): Promise<string> {
   const id = await makeAlert(testService, headers, { delivery: { type: "webhook", url } });
   const alert = await kept(id);
-  const way = { ...alert.value.way, state: { is: "active", since: 0 } } as Way;
+  const way = { ...alert.value.way, state: { is: "active", since: 0 } } as DeliveryMethod;
   await records.commit([replace(alerts, alert, { value: { ...alert.value, way } })]);
   return id;
 }
@@ -161,7 +166,7 @@ describe("a credential that may not read factors", () => {
     const moved = await ask(bearer(access_token), path, "PATCH", { url: `${inbox.url}?mine` });
     expect(moved.status).toBe(200);
     const alert = await kept(id);
-    const way = { ...alert.value.way, state: { is: "active", since: 0 } } as Way;
+    const way = { ...alert.value.way, state: { is: "active", since: 0 } } as DeliveryMethod;
     await records.commit([replace(alerts, alert, { value: { ...alert.value, way } })]);
     await tell(id);
     expect((await inbox.arrived(2))[1]?.body).not.toContain("12.5");
@@ -478,7 +483,7 @@ describe("an application whose access has ended", () => {
     const id = await makeAlert(testService, headers);
     const account = (await kept(id)).value.owner.id;
     const { client_id } = tokens.client;
-    const groups = [belongingTo(account)];
+    const groups = [accountRecordsGroup(account)];
     const value = { accountId: account, clientId: client_id, resources: { [base]: WITH_FACTORS } };
     await records.commit([put(grants, { key: "on-another-device", value, groups })]);
     const token = tokens.refresh_token;
@@ -519,7 +524,7 @@ describe("an alert of a store of before", () => {
     const inbox = await receiver();
     const id = await hook(mine.headers, inbox.url);
     const alert = await kept(id);
-    const { scopes: _, ...way } = alert.value.way as Extract<Way, { by: "webhook" }>;
+    const { scopes: _, ...way } = alert.value.way as Extract<DeliveryMethod, { by: "webhook" }>;
     await records.commit([replace(alerts, alert, { value: { ...alert.value, way } })]);
     await tell(id);
     expect((await inbox.arrived(1))[0]?.body).toContain("12.5");

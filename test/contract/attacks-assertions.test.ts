@@ -1,6 +1,6 @@
 import { SignJWT, UnsecuredJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { claimedBy, clients } from "../../src/auth/agents/agent.ts";
+import { clients, ownedAgentsGroup } from "../../src/auth/agents/agent.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { getWith, postForm, postJson, type Registered, register } from "../support/agent.ts";
 import { type Claims, startIdentityProvider, trustFile } from "../support/identity-provider.ts";
@@ -280,7 +280,7 @@ describe("agents that one person gets by assertions", () => {
     });
     expect(await records.commit(copies)).toBe(true);
     const latest = await enter();
-    const group = claimedBy(value.agent.owner?.accountId ?? "");
+    const group = ownedAgentsGroup(value.agent.owner?.accountId ?? "");
     const kept = await records.list(clients, { group, limit: 2_000 });
     const ids = kept.map(({ key: id }) => id);
     expect(ids).toHaveLength(1_000);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { grants } from "../../src/auth/accounts/grants.ts";
-import { issuedTo } from "../../src/auth/agents/agent.ts";
+import { clientGroup } from "../../src/auth/agents/agent.ts";
 import { replace } from "../../src/store/port/operations.ts";
 import { getWith, type Registered, register, tokenOf } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
@@ -304,7 +304,7 @@ describe("access that lasts while the person is away", () => {
     const { client_id } = await registerWeb([GOOD]);
     const visitor = await signedIn("before-it-was-recorded@example.com");
     const { refresh_token = "" } = await tokensAt(visitor, client_id, GOOD);
-    const [grant] = await records.list(grants, { group: issuedTo(client_id), limit: 1 });
+    const [grant] = await records.list(grants, { group: clientGroup(client_id), limit: 1 });
     if (grant === undefined) throw new Error("no grant");
     const { isLasting: _, ...value } = grant.value;
     expect(await records.commit([replace(grants, grant, { value })])).toBe(true);
@@ -333,7 +333,7 @@ describe("a redirect address that a client gave up while its consent page was op
     await putRedirects(client, [GOOD]);
     const { status, leavesFor } = await visitor.answer(page, answer);
     expect([status, leavesFor]).toEqual([400, undefined]);
-    const group = issuedTo(client.client_id);
+    const group = clientGroup(client.client_id);
     expect(await records.list(grants, { group, limit: 1 })).toEqual([]);
   });
 

@@ -1,7 +1,7 @@
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { grants, underGrant } from "../../src/auth/accounts/grants.ts";
-import { belongingTo, issuedTo } from "../../src/auth/agents/agent.ts";
+import { grantGroup, grants } from "../../src/auth/accounts/grants.ts";
+import { accountRecordsGroup, clientGroup } from "../../src/auth/agents/agent.ts";
 import { type AuditEntry, unsealedAudit } from "../../src/store/audit/entry.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
@@ -201,7 +201,7 @@ describeEngines("refresh tokens that begin at once", (engine) => {
     const { records, server, person, client } = await build(engine, slowed);
     const [grant] = await records.list(grants, { limit: 1 });
     const copies = Array.from({ length: 97 }, (_, at) => {
-      const groups = [underGrant(grant?.key ?? ""), `refresh-chain:${at}`];
+      const groups = [grantGroup(grant?.key ?? ""), `refresh-chain:${at}`];
       return put(refreshTokens, { key: `copy-${at}`, value: {}, groups });
     });
     expect(await records.commit(copies)).toBe(true);
@@ -222,7 +222,7 @@ async function letAct(records: Records, accountId: string, count: number) {
   const keys = Array.from({ length: count }, (_, at) => `grant-${at}`);
   const steps = keys.map((key) => {
     const clientId = `client-${key}`;
-    const groups = [belongingTo(accountId), issuedTo(clientId), underGrant(key)];
+    const groups = [accountRecordsGroup(accountId), clientGroup(clientId), grantGroup(key)];
     const value = { accountId, clientId, redirectOrigins: ["https://app.example"], iat: 1 };
     return put(grants, { key, value, groups, ...expiring });
   });
@@ -231,7 +231,7 @@ async function letAct(records: Records, accountId: string, count: number) {
 }
 
 const ofAccount = async (records: Records, accountId: string) =>
-  (await records.list(grants, { group: belongingTo(accountId), limit: 1_000 })).map(
+  (await records.list(grants, { group: accountRecordsGroup(accountId), limit: 1_000 })).map(
     ({ key }) => key,
   );
 

@@ -4,9 +4,12 @@ import express from "express";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { accounts } from "../../src/auth/accounts/accounts.ts";
 import { grants } from "../../src/auth/accounts/grants.ts";
-import { type Agent, clients, issuedTo } from "../../src/auth/agents/agent.ts";
+import { type Agent, clientGroup, clients } from "../../src/auth/agents/agent.ts";
 import { Claims } from "../../src/auth/agents/claims.ts";
-import { createAgentOf, registeredBy } from "../../src/auth/agents/registration-access-token.ts";
+import {
+  createRegistrationTokenLookup,
+  registrationTokenGroup,
+} from "../../src/auth/agents/registration-access-token.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { anonymousCeiling, type Scope } from "../../src/auth/scopes.ts";
@@ -52,7 +55,7 @@ async function start(overrides: Limits = {}) {
     claimRouter({
       claims,
       limits: createLimits({ overrides }),
-      agentOf: createAgentOf(records),
+      agentOf: createRegistrationTokenLookup(records),
       baseUrl: base,
       now,
       async authenticate(credential) {
@@ -71,7 +74,7 @@ async function start(overrides: Limits = {}) {
       metadata: { ...metadata, scope: anonymousCeiling.join(" ") },
       agent: { identityType: "anonymous" as const, registeredAt: clock.now, ...agent },
     };
-    const groups = [registeredBy(`rat-${agentId}`)];
+    const groups = [registrationTokenGroup(`rat-${agentId}`)];
     await records.commit([insert(clients, { key: agentId, value, groups }), ...steps]);
     await issue(agentId, { kind: "agent", id: agentId, clientId: agentId });
     return begun;
@@ -84,7 +87,7 @@ async function start(overrides: Limits = {}) {
       ...caller,
       scopes: [...(caller.scopes ?? anonymousCeiling)],
     };
-    const groups = value.clientId === undefined ? [] : [issuedTo(value.clientId)];
+    const groups = value.clientId === undefined ? [] : [clientGroup(value.clientId)];
     await records.commit([put(tokens, { key: credential, value, groups })]);
   }
   async function signIn(accountId: string, caller: Partial<Caller> = {}) {

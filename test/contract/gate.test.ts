@@ -218,7 +218,7 @@ describe("a credential", () => {
       return answers;
     };
     expect(await statuses()).toEqual([200, 200, 429, 429]);
-    const { id: accountId } = await accounts.ofEmail("person@example.com");
+    const { id: accountId } = await accounts.findOrCreateByEmail("person@example.com");
     await claims.completeByPerson(
       { agentId: agent.client_id, code: agent.claim.code },
       { accountId, scopes: ["signals:read"] },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { claimedBy, clients } from "../../src/auth/agents/agent.ts";
+import { clients, ownedAgentsGroup } from "../../src/auth/agents/agent.ts";
 import { claims } from "../../src/auth/agents/claim-records.ts";
 import { ID_JAG, JWT_BEARER } from "../../src/auth/assertions/oauth-urns.ts";
 import { type Scope, scopes } from "../../src/auth/scopes.ts";
@@ -127,12 +127,16 @@ describe("registration with an identity assertion", () => {
     const client = body as unknown as Client;
     expect(await tokenOf(base, client, { scope: "alerts:write" })).toEqual(expect.any(String));
 
-    const account = await accounts.ofSubject({ issuer: idp.issuer, subject: "p-1", label: "" });
+    const account = await accounts.findOrCreateBySubject({
+      issuer: idp.issuer,
+      subject: "p-1",
+      label: "",
+    });
     expect(account).toMatchObject({ email: undefined, label: "person@corp.example (Corp)" });
     const kept = await records.get(clients, client.client_id);
     expect(kept).toMatchObject({
       expiresAt: undefined,
-      groups: expect.arrayContaining([claimedBy(account.id)]),
+      groups: expect.arrayContaining([ownedAgentsGroup(account.id)]),
       value: { agent: { owner: { accountId: account.id, scopes: ALL } } },
     });
     expect(JSON.stringify(kept?.value.metadata)).not.toContain("assertion");
@@ -142,7 +146,7 @@ describe("registration with an identity assertion", () => {
 
   it("never links to the account with the same e-mail address", async () => {
     const { assert, enter, accounts } = await setting();
-    const { id } = await accounts.ofEmail("person@corp.example");
+    const { id } = await accounts.findOrCreateByEmail("person@corp.example");
     await enter(await assert(idp.issuer));
     expect(await accounts.agentsOf(id)).toEqual([]);
   });
@@ -306,7 +310,7 @@ describe("an identity assertion at the token endpoint", () => {
       expires_in: 3600,
       scope: ALL.join(" "),
     });
-    const account = await accounts.ofSubject({
+    const account = await accounts.findOrCreateBySubject({
       issuer: idp.issuer,
       subject: "person-1",
       label: "",

@@ -89,7 +89,7 @@ it.each([{}, { type: "anonymous" }, { type: "agent" }])(
         page,
       },
     });
-    const { id: accountId } = await accounts.ofEmail("owner@example.com");
+    const { id: accountId } = await accounts.findOrCreateByEmail("owner@example.com");
     const { code } = body.claim as { code: string };
     const claim = { agentId: String(body.client_id), code };
     expect(await claims.completeByPerson(claim, { accountId, scopes: ALL })).toMatchObject({
@@ -111,8 +111,8 @@ it("lets only the person named by a service_auth agent claim it, and issues no t
   await expect(tokenOf(base, client)).rejects.toThrow("unauthorized_client");
 
   const claim = { agentId: client.client_id, code: (body.claim as { code: string }).code };
-  const stranger = await accounts.ofEmail("stranger@example.com");
-  const owner = await accounts.ofEmail("owner@example.com");
+  const stranger = await accounts.findOrCreateByEmail("stranger@example.com");
+  const owner = await accounts.findOrCreateByEmail("owner@example.com");
   const by = ({ id }: { id: string }) =>
     claims.completeByPerson(claim, { accountId: id, scopes: ALL });
   expect(await by(stranger)).toEqual({ status: "invalid_claim_code" });
@@ -265,7 +265,7 @@ verifies(
     await tokenOf(base, agent as unknown as Parameters<typeof tokenOf>[1]);
     expect((await manage(agent, "GET")).body.registration_expires_at).toBe(now + 30 * day);
 
-    const { id: accountId } = await accounts.ofEmail("owner@example.com");
+    const { id: accountId } = await accounts.findOrCreateByEmail("owner@example.com");
     const claimed = await claimedByAgent(claims, agent, { accountId, scopes: ALL });
     expect((await manage(claimed, "GET")).body.registration_expires_at).toBe(0);
   },
@@ -298,7 +298,7 @@ it("shows an agent's identity and claim status, and never its code again", async
   });
   expect(before.claim).not.toHaveProperty("code");
 
-  const { id: accountId } = await accounts.ofEmail("owner@example.com");
+  const { id: accountId } = await accounts.findOrCreateByEmail("owner@example.com");
   const held: Scope[] = ["signals:read", "alerts:write"];
   const claimed = await claimedByAgent(claims, agent, { accountId, scopes: held });
   const { body: after } = await manage(claimed, "GET");
@@ -342,7 +342,7 @@ it("cannot change scope, identity or owner beyond those of the agent by an updat
 it("lets an update of a claimed agent keep what its owner granted, and no more", async () => {
   const { base, send, claims, accounts } = await setting();
   const { body: agent } = await send({ scope: "signals:read" });
-  const { id: accountId } = await accounts.ofEmail("owner@example.com");
+  const { id: accountId } = await accounts.findOrCreateByEmail("owner@example.com");
   const scopes: Scope[] = ["signals:read", "alerts:write"];
   const claimed = await claimedByAgent(claims, agent, { accountId, scopes });
 

@@ -614,7 +614,7 @@ describe("a claimed agent", () => {
   async function claimedAgent(changes: object = {}) {
     const agent = (await register(base, changes)) as Registered & { claim: { code: string } };
     const before = await tokenOf(base, agent);
-    const accountId = (await server.accounts.ofEmail("owner@example.com")).id;
+    const accountId = (await server.accounts.findOrCreateByEmail("owner@example.com")).id;
     const { status } = await server.claims.completeByPerson(
       { agentId: agent.client_id, code: agent.claim.code },
       { accountId, scopes: ["signals:read", "alerts:write"] },

@@ -83,7 +83,7 @@ function manage(agent: Registered, method: string, changes?: object): Promise<Re
 }
 
 async function claim({ server }: Built, agent: Agent): Promise<string> {
-  const { id: accountId } = await server.accounts.ofEmail("owner@example.com");
+  const { id: accountId } = await server.accounts.findOrCreateByEmail("owner@example.com");
   const scopes = ["signals:read", "alerts:write"] as const;
   const { client_id: agentId, claim } = agent;
   await server.claims.completeByPerson({ agentId, code: claim.code }, { accountId, scopes });

@@ -101,7 +101,7 @@ describe("the sign-in with an external OpenID provider", () => {
       const { upstream, provider, accounts, answer } = await begin({ authentication });
       const done = await upstream.finish(BROWSER, await answer());
       const subject = { issuer: provider.issuer, subject: "248289", label: "" };
-      const account = await accounts.ofSubject(subject);
+      const account = await accounts.findOrCreateBySubject(subject);
       expect(done).toMatchObject({ accountId: account.id, returnTo: "/account" });
       expect(account).toMatchObject({ email: undefined, label: ADA });
       const again = await upstream.finish(BROWSER, await answer());
@@ -114,10 +114,10 @@ describe("the sign-in with an external OpenID provider", () => {
 
   it("never uses the account with the same e-mail address", async () => {
     const { upstream, accounts, answer } = await begin();
-    const own = await accounts.ofEmail(ADA);
+    const own = await accounts.findOrCreateByEmail(ADA);
     const done = await upstream.finish(BROWSER, await answer());
     expect(done?.accountId).not.toBe(own.id);
-    expect((await accounts.ofEmail(ADA)).id).toBe(own.id);
+    expect((await accounts.findOrCreateByEmail(ADA)).id).toBe(own.id);
   });
 
   it("does not use an unverified e-mail address as the name", async () => {
@@ -259,7 +259,11 @@ describe("a person with an external account", () => {
     async (signUp) => {
       const { upstream, provider, accounts, answer } = await begin({ signUp });
       const { issuer } = provider;
-      const { id } = await accounts.ofSubject({ issuer, subject: "248289", label: "Ada" });
+      const { id } = await accounts.findOrCreateBySubject({
+        issuer,
+        subject: "248289",
+        label: "Ada",
+      });
       expect((await upstream.finish(BROWSER, await answer()))?.accountId).toBe(id);
     },
   );

@@ -578,7 +578,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       ...{ records, masterKey: readMasterKey(places), now: Date.now },
     });
     const people = peopleOf({ clock: { now: Date.now() } }, records);
-    const { id } = await people.accounts.ofEmail(email);
+    const { id } = await people.accounts.findOrCreateByEmail(email);
     const sessions = new Sessions({ ...people, records, secure: true });
     await sessions.open(await sessions.browserOf(undefined), id);
     const signIn = createSignIn({

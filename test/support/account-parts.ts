@@ -1,5 +1,10 @@
 import { Accounts } from "../../src/auth/accounts/accounts.ts";
-import { type ClientRecord, claimedBy, clients, issuedTo } from "../../src/auth/agents/agent.ts";
+import {
+  type ClientRecord,
+  clientGroup,
+  clients,
+  ownedAgentsGroup,
+} from "../../src/auth/agents/agent.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { LastUse } from "../../src/auth/last-use.ts";
 import { unsealedAudit } from "../../src/store/audit/entry.ts";
@@ -42,7 +47,7 @@ export async function claimedAgent(
     },
   };
   await records.commit([
-    put(clients, { key: agentId, value, groups: [claimedBy(accountId)] }),
-    put(tokens, { key: `token of ${agentId}`, value: {}, groups: [issuedTo(agentId)] }),
+    put(clients, { key: agentId, value, groups: [ownedAgentsGroup(accountId)] }),
+    put(tokens, { key: `token of ${agentId}`, value: {}, groups: [clientGroup(agentId)] }),
   ]);
 }

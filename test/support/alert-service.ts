@@ -11,10 +11,10 @@ import {
 } from "../../src/alerts/delivery/delivery.ts";
 import { accounts } from "../../src/auth/accounts/accounts.ts";
 import { grants } from "../../src/auth/accounts/grants.ts";
-import { belongingTo, clients, issuedTo } from "../../src/auth/agents/agent.ts";
+import { accountRecordsGroup, clientGroup, clients } from "../../src/auth/agents/agent.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import type { Caller } from "../../src/auth/caller.ts";
-import { apiKeys, ofKey } from "../../src/auth/keys/api-keys.ts";
+import { apiKeyGroup, apiKeys } from "../../src/auth/keys/api-keys.ts";
 import { allScopes, type Scope } from "../../src/auth/scopes.ts";
 import { type Limits, type Quota, type QuotaName, quotas } from "../../src/limits/limits.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
@@ -77,7 +77,7 @@ const metadata = { scope: allScopes.join(" ") };
 /** Makes a person's account. */
 export async function newPerson(records: Records, id: string): Promise<Caller> {
   const value = { label: id, createdAt: 0 };
-  await records.commit([insert(accounts, { key: id, value, groups: [belongingTo(id)] })]);
+  await records.commit([insert(accounts, { key: id, value, groups: [accountRecordsGroup(id)] })]);
   return throughClient(records, id, `app-of-${id}`);
 }
 
@@ -89,7 +89,7 @@ async function throughClient(
   scopes: readonly Scope[] = allScopes,
 ): Promise<Caller> {
   const value = { accountId, clientId, resources: { "https://signals.test": scopes.join(" ") } };
-  const groups = [belongingTo(accountId), issuedTo(clientId)];
+  const groups = [accountRecordsGroup(accountId), clientGroup(clientId)];
   const agent = { identityType: "anonymous", registeredAt: 0 } as const;
   await records.commit([
     put(clients, { key: clientId, value: { metadata, agent } }),
@@ -120,7 +120,10 @@ export async function newKeyHolder(
     ...{ id, name: id, scopes: allScopes, hint: "", accountId, createdAt: 0 },
     expiresAt: undefined,
   };
-  const groups = [ofKey(id), ...(accountId === undefined ? [] : [belongingTo(accountId)])];
+  const groups = [
+    apiKeyGroup(id),
+    ...(accountId === undefined ? [] : [accountRecordsGroup(accountId)]),
+  ];
   await records.commit([insert(apiKeys, { key: id, value, groups })]);
   return caller("service", id, accountId);
 }

@@ -229,7 +229,7 @@ function goOn(res: Response, address: string | undefined): void {
 /** A way to sign in that asks for nothing but the address. */
 function mountSignIn(app: Express, { accounts, sessions }: Parts): void {
   app.post("/sign-in", express.urlencoded({ extended: false }), async (req, res) => {
-    const { id } = await accounts.ofEmail(req.body.email);
+    const { id } = await accounts.findOrCreateByEmail(req.body.email);
     const browser = await sessions.browserOf(req.headers.cookie);
     res.append("set-cookie", await sessions.open(browser, id)).json(id);
   });

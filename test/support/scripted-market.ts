@@ -1,5 +1,12 @@
 import type { z } from "zod";
-import type { Alert, AlertKind, Owner, Thresholds, Watched, Way } from "../../src/alerts/alert.ts";
+import type {
+  Alert,
+  AlertKind,
+  DeliveryMethod,
+  InstrumentSelector,
+  Owner,
+  Thresholds,
+} from "../../src/alerts/alert.ts";
 import { alertGroup, alerts, ownerGroup } from "../../src/alerts/alert.ts";
 import { deliveries, EVENT_KIND, type EventRow } from "../../src/alerts/delivery/delivery.ts";
 import { AlertEvaluator, type EvaluatorOptions } from "../../src/alerts/rules/evaluator.ts";
@@ -130,9 +137,9 @@ export function createScriptedMarket(
 export interface AlertOverrides {
   readonly owner?: Owner;
   readonly kinds?: readonly AlertKind[];
-  readonly watched?: Partial<Watched>;
+  readonly watched?: Partial<InstrumentSelector>;
   readonly thresholds?: Partial<Thresholds>;
-  readonly way?: Way;
+  readonly way?: DeliveryMethod;
   readonly expiresAt?: number;
   readonly snoozedUntil?: number;
   readonly isPaused?: boolean;
@@ -140,7 +147,9 @@ export interface AlertOverrides {
 
 export const OWNER: Owner = { kind: "agent", id: "client-1", accountId: undefined };
 
-export const webhook = (state: Extract<Way, { by: "webhook" }>["state"]): Way => ({
+export const webhook = (
+  state: Extract<DeliveryMethod, { by: "webhook" }>["state"],
+): DeliveryMethod => ({
   by: "webhook",
   url: "https://hooks.example.com/in",
   secrets: { current: "sealed", previous: null },
@@ -153,7 +162,12 @@ export const alertOf = (wanted: AlertOverrides = {}): Alert => ({
   owner: wanted.owner ?? OWNER,
   label: null,
   kinds: wanted.kinds ?? ["signal_shift"],
-  watched: { by: "filter", assetClass: null, signal: null, ...wanted.watched } as Watched,
+  watched: {
+    by: "filter",
+    assetClass: null,
+    signal: null,
+    ...wanted.watched,
+  } as InstrumentSelector,
   thresholds: { scoreMove: 15, volatilityZ: 2.5, cooldownDays: null, ...wanted.thresholds },
   way: wanted.way ?? ACTIVE,
   createdAt: 0,
@@ -163,7 +177,7 @@ export const alertOf = (wanted: AlertOverrides = {}): Alert => ({
 });
 
 /** Watches some symbols. */
-export const named = (...symbols: string[]): Watched => ({ by: "symbols", symbols });
+export const named = (...symbols: string[]): InstrumentSelector => ({ by: "symbols", symbols });
 
 /** The steps that keep an alert, or change it. */
 export function alertSteps(id: string, wanted: AlertOverrides = {}) {

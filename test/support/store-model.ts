@@ -3,10 +3,10 @@ import type {
   Collection,
   DueSelection,
   Operation,
-  Placing,
   Records,
   Selection,
   Stored,
+  WriteOptions,
 } from "../../src/store/port/records.ts";
 import type { DumpRow, Store, StoreIdentity } from "../../src/store/port/store.ts";
 import { storeUnavailable } from "../../src/store/port/unavailable.ts";
@@ -241,7 +241,7 @@ function freshRow(
   };
 }
 
-function placed({ groups = [], ttlMs, dueInMs }: Placing, now: number) {
+function placed({ groups = [], ttlMs, dueInMs }: WriteOptions, now: number) {
   const at = (ms: number | undefined) => (ms === undefined ? null : Math.round(now + ms));
   return { groups: [...groups], expiresAt: at(ttlMs), dueAt: at(dueInMs) };
 }

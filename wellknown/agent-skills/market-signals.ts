@@ -1,6 +1,6 @@
 import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../../src/answers/meaning.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
-import { lacksUnclaimed, restCall } from "../calls.ts";
+import { isDeniedToUnclaimed, restCall } from "../calls.ts";
 import { toolTable, VARIABLES } from "../markdown.ts";
 import { paths } from "../paths.ts";
 import { marketNotes, type Site } from "../site.ts";
@@ -42,9 +42,9 @@ const requests: readonly (readonly [scope: Scope, path: string])[] = [
 
 /** The requests an agent can make, and the scopes it lacks for the others. */
 function questions(site: Site): string {
-  const open = requests.filter(([scope]) => !lacksUnclaimed(scope, site));
+  const open = requests.filter(([scope]) => !isDeniedToUnclaimed(scope, site));
   const lacking = [...new Set(requests.map(([scope]) => scope))].filter((s) =>
-    lacksUnclaimed(s, site),
+    isDeniedToUnclaimed(s, site),
   );
   const isListed = !lacking.includes("signals:read");
   return [

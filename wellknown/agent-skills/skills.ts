@@ -1,4 +1,4 @@
-import type { Means, Site } from "../site.ts";
+import type { RenderContext, Site } from "../site.ts";
 import { alertWebhooks } from "./alert-webhooks.ts";
 import { marketSignals } from "./market-signals.ts";
 import { registerAgent } from "./register-agent.ts";
@@ -11,7 +11,7 @@ export const skills: readonly Skill[] = [marketSignals, registerAgent, alertWebh
 const SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 
 /** Index of the skills, each with the digest of the bytes that are served. */
-export function skillsIndex(site: Site, { sha256 }: Means) {
+export function skillsIndex(site: Site, { sha256 }: RenderContext) {
   return {
     $schema: SCHEMA,
     skills: skills.map((skill) => ({

@@ -6,17 +6,17 @@ import {
   ALERTS_TOPIC,
   type Alert,
   alerts,
+  type DeliveryMethod,
   isSending,
   type StoredAlert,
   type Thresholds,
-  type Way,
 } from "../alert.ts";
 import { enqueueChallenge } from "../delivery/delivery.ts";
 import { endpointHealth } from "../delivery/endpoint-health.ts";
 import { releaseHeld } from "../delivery/held-deliveries.ts";
 import { nextSecret } from "../delivery/signing.ts";
 import type { AlertDependencies } from "./dependencies.ts";
-import { requireOwnAlert, withoutAlert } from "./ownership.ts";
+import { alertRemoval, requireOwnAlert } from "./ownership.ts";
 import { pendingState } from "./register.ts";
 import { noWebhook, validateTimes, validateWebhookUrl } from "./validation.ts";
 
@@ -79,11 +79,11 @@ export function update(
 /** Gives a webhook a URL, with the scopes of the credential that named it. A different URL must be
  *  verified. */
 function withUrl(
-  way: Way,
+  way: DeliveryMethod,
   url: string,
   scopes: ReadonlySet<Scope>,
   at: number,
-): { readonly way: Way; readonly isMoved: boolean } {
+): { readonly way: DeliveryMethod; readonly isMoved: boolean } {
   if (way.by === "poll") throw noWebhook();
   const isMoved = way.url !== url;
   const state = isMoved ? pendingState(at) : way.state;
@@ -165,7 +165,7 @@ export async function removeAlert(
 ): Promise<boolean> {
   const { records, audit } = options;
   return records.commit([
-    ...withoutAlert(alert),
+    ...alertRemoval(alert),
     ...audit({ action: "alert.deleted", actor: by, target: alert.key }),
   ]);
 }

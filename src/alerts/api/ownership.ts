@@ -1,6 +1,6 @@
-import { belongingTo, issuedTo, through } from "../../auth/agents/agent.ts";
+import { accountClientGroup, accountRecordsGroup, clientGroup } from "../../auth/agents/agent.ts";
 import type { Caller } from "../../auth/caller.ts";
-import { ofKey } from "../../auth/keys/api-keys.ts";
+import { apiKeyGroup } from "../../auth/keys/api-keys.ts";
 import { randomBase62 } from "../../lib/base62.ts";
 import { Problem } from "../../problem.ts";
 import { announce, removeAt, removeGroup } from "../../store/port/operations.ts";
@@ -51,14 +51,19 @@ export const groupsOfAlert = (alertId: string, owner: Owner): readonly string[] 
 function lifetimeGroups({ kind, id, accountId, clientId }: Owner): readonly string[] {
   switch (kind) {
     case "agent":
-      return [issuedTo(id)];
+      return [clientGroup(id)];
     case "user":
       return [
-        belongingTo(id),
-        ...(clientId === undefined ? [] : [issuedTo(clientId), through(id, clientId)]),
+        accountRecordsGroup(id),
+        ...(clientId === undefined
+          ? []
+          : [clientGroup(clientId), accountClientGroup(id, clientId)]),
       ];
     case "service":
-      return [ofKey(id), ...(accountId === undefined ? [] : [belongingTo(accountId)])];
+      return [
+        apiKeyGroup(id),
+        ...(accountId === undefined ? [] : [accountRecordsGroup(accountId)]),
+      ];
   }
 }
 
@@ -126,7 +131,7 @@ function requireAllowed(
 }
 
 /** The steps that remove an alert with everything that goes with it. */
-export const withoutAlert = (alert: StoredAlert): readonly Operation[] => [
+export const alertRemoval = (alert: StoredAlert): readonly Operation[] => [
   removeAt(alerts, alert),
   removeGroup(alertGroup(alert.key)),
   announce(ALERTS_TOPIC, alert.key),

@@ -1,11 +1,11 @@
-import { isThere, whileEntitled } from "../../auth/entitlement.ts";
+import { ifEntitled, ownerExists } from "../../auth/entitlement.ts";
 import { alertScopes } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
 import { alerts, ownerKey, quotaGroup, type StoredAlert } from "../alert.ts";
 import type { AlertTarget } from "../delivery/delivery.ts";
-import { groupsOfOwner, withoutAlert } from "./ownership.ts";
+import { alertRemoval, groupsOfOwner } from "./ownership.ts";
 
 /** Alerts, and webhooks among them, of one account with all its agents and keys, or of a caller without
  *  an account. */
@@ -35,9 +35,9 @@ export async function reserveQuota(
     way,
   );
   if (excess !== undefined) throw full(excess);
-  const entitled = await whileEntitled(records, owner);
+  const entitled = await ifEntitled(records, owner);
   if (entitled === undefined) throw ended();
-  return [...entitled, incrementVersion(lock, version), ...orphans.flatMap(withoutAlert)];
+  return [...entitled, incrementVersion(lock, version), ...orphans.flatMap(alertRemoval)];
 }
 
 /** The quota that one more alert would exceed, in words; `undefined` when there is room. */
@@ -54,7 +54,7 @@ async function orphansAmong(
 ): Promise<readonly StoredAlert[]> {
   const known = new Map(own.map(({ value: { owner } }) => [ownerKey(owner), owner]));
   const found = [...known].map(async ([maker, owner]) =>
-    (await isThere(records, owner)) ? [] : [maker],
+    (await ownerExists(records, owner)) ? [] : [maker],
   );
   const gone = (await Promise.all(found)).flat();
   return own.filter(({ value }) => gone.includes(ownerKey(value.owner)));

@@ -15,7 +15,7 @@ import type { AlertRequest } from "./changes.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { type AlertEvent, findEvent, readEvents } from "./event-log.ts";
 import { requireOwnAlert } from "./ownership.ts";
-import { notSending, noWebhook } from "./validation.ts";
+import { notActive, noWebhook } from "./validation.ts";
 
 /** Events that one request redelivers at most. */
 const MAX_EVENTS = 1_000;
@@ -196,7 +196,7 @@ async function sendingAlert(
   const alert = await requireOwnAlert(options, caller, alertId);
   if (alert.value.way.by === "poll") throw noWebhook();
   const status = statusOf(alert.value, options.now().getTime());
-  if (refused.includes(status)) throw notSending(status);
+  if (refused.includes(status)) throw notActive(status);
   return alert;
 }
 

@@ -3,7 +3,13 @@ import type { Scope } from "../../auth/scopes.ts";
 import { randomBase62 } from "../../lib/base62.ts";
 import { announce, insert } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
-import { ALERTS_TOPIC, type Alert, alerts, type StoredAlert, type Way } from "../alert.ts";
+import {
+  ALERTS_TOPIC,
+  type Alert,
+  alerts,
+  type DeliveryMethod,
+  type StoredAlert,
+} from "../alert.ts";
 import { enqueueChallenge } from "../delivery/delivery.ts";
 import { firstSecret, signingSecrets } from "../delivery/signing.ts";
 import type { AlertDependencies } from "./dependencies.ts";
@@ -111,10 +117,10 @@ function wayTo(
   at: number,
   scopes: ReadonlySet<Scope>,
   { vault, urlPolicy }: AlertDependencies,
-): { readonly way: Way; readonly secret?: string } {
+): { readonly way: DeliveryMethod; readonly secret?: string } {
   if (url === undefined) return { way: { by: "poll" } };
   const { secret, sealed } = firstSecret({ alertId, vault });
-  const way: Way = {
+  const way: DeliveryMethod = {
     by: "webhook",
     url: validateWebhookUrl(url, urlPolicy),
     scopes: [...scopes],

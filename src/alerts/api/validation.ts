@@ -54,7 +54,7 @@ const ways: Readonly<Record<AlertStatus, string>> = {
 };
 
 /** The problem of a request to send something now. */
-export function notSending(status: AlertStatus): Problem {
+export function notActive(status: AlertStatus): Problem {
   return new Problem("wrong_state", {
     detail: `The alert is ${status}, so that nothing is sent.`,
     next: ways[status],

@@ -32,7 +32,7 @@ function challengeIn(body: string): unknown {
 }
 
 /** Whether an answer echoes the challenge: as bare text, or as the JSON member `challenge`. */
-export function isEchoed(response: string, challenge: string): boolean {
+export function echoesChallenge(response: string, challenge: string): boolean {
   return response.trim() === challenge || memberOf(response) === challenge;
 }
 

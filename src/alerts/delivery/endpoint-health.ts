@@ -4,11 +4,11 @@ import { collection, type Operation, type Records, type Stored } from "../../sto
 import {
   ALERTS_TOPIC,
   alerts,
+  type DeliveryMethod,
   isOwnedBy,
   ownerGroup,
   type StoredAlert,
   statusOf,
-  type Way,
   type Webhook,
   type WebhookState,
 } from "../alert.ts";
@@ -52,7 +52,7 @@ export function writeHealth(
 }
 
 /** Whether a webhook has failed long enough to be disabled. @param now Milliseconds since the epoch. */
-export function isGivenUp({ failingSince, failures }: EndpointHealth, now: number): boolean {
+export function hasFailedTooLong({ failingSince, failures }: EndpointHealth, now: number): boolean {
   return failures >= GIVEN_UP.failures && now - failingSince >= GIVEN_UP.afterMs;
 }
 
@@ -93,7 +93,7 @@ export async function disableWebhook(
   ];
 }
 
-function isUnchanged(way: Webhook, before: Way): boolean {
+function isUnchanged(way: Webhook, before: DeliveryMethod): boolean {
   return (
     before.by === "webhook" && way.url === before.url && way.state.since === before.state.since
   );

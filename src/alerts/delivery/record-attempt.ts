@@ -3,14 +3,19 @@ import type { Auditor } from "../../auth/auditor.ts";
 import { announce, append, remove, removeAt, replace } from "../../store/port/operations.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
 import { ALERTS_TOPIC, alerts, type StoredAlert } from "../alert.ts";
-import { CHALLENGE_TYPE, isCurrentChallenge, isEchoed, nextChallengeMs } from "./challenge.ts";
+import {
+  CHALLENGE_TYPE,
+  echoesChallenge,
+  isCurrentChallenge,
+  nextChallengeMs,
+} from "./challenge.ts";
 import { ATTEMPT_KIND, type Attempt, deliveries, type StoredDelivery } from "./delivery.ts";
 import {
   type DisabledReason,
   disableWebhook,
   type EndpointHealth,
   endpointHealth,
-  isGivenUp,
+  hasFailedTooLong,
   withFailure,
   writeHealth,
 } from "./endpoint-health.ts";
@@ -50,7 +55,8 @@ export function attemptError({ delivery, alert, response }: CompletedAttempt): A
   if (response.status < 200 || response.status > 299) return "http_status";
   const { way } = alert.value;
   if (delivery.value.type !== CHALLENGE_TYPE || way.by !== "webhook") return "none";
-  const isAnswered = way.state.is === "pending" && isEchoed(response.body, way.state.challenge);
+  const isAnswered =
+    way.state.is === "pending" && echoesChallenge(response.body, way.state.challenge);
   return isAnswered ? "none" : "bad_challenge";
 }
 
@@ -150,7 +156,7 @@ function reasonToDisable(
 ): DisabledReason | undefined {
   if (attempt.response?.status === GONE) return "gone";
   if (isChallenge(attempt)) return nextInMs === undefined ? "unverified" : undefined;
-  return isGivenUp(health, attempt.at) ? "failing" : undefined;
+  return hasFailedTooLong(health, attempt.at) ? "failing" : undefined;
 }
 
 /** Writes the row that the owner sees. @param nextInMs `null`: there is no further attempt. */

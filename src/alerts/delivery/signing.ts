@@ -8,7 +8,7 @@ import {
   verify,
 } from "node:crypto";
 import type { Vault } from "../../store/keys/vault.ts";
-import { type Secrets, secretContext } from "../alert.ts";
+import { type SigningSecrets, secretContext } from "../alert.ts";
 
 /** Prefix of signing secrets (Standard Webhooks 1.0.0). */
 const SECRET_PREFIX = "whsec_";
@@ -137,7 +137,7 @@ export interface SecretContext {
 /** A new secret in plain text, shown to the caller once, and the encrypted secrets to store. */
 export interface NewSecret {
   readonly secret: string;
-  readonly sealed: Secrets;
+  readonly sealed: SigningSecrets;
 }
 
 /** Creates the first secret of a webhook. */
@@ -155,7 +155,7 @@ export function firstSecret({ alertId, vault }: SecretContext): NewSecret {
  *
  * @param now Milliseconds since the epoch.
  */
-export function nextSecret(before: Secrets, context: SecretContext, now: number): NewSecret {
+export function nextSecret(before: SigningSecrets, context: SecretContext, now: number): NewSecret {
   const { secret, sealed } = firstSecret(context);
   return {
     secret,
@@ -170,7 +170,7 @@ export function nextSecret(before: Secrets, context: SecretContext, now: number)
  * @throws {Error} When they belong to another alert or were encrypted under another key.
  */
 export function signingSecrets(
-  { current, previous }: Secrets,
+  { current, previous }: SigningSecrets,
   { alertId, vault }: SecretContext,
   now: number,
 ): readonly string[] {

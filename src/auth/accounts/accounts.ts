@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { fingerprint } from "../../lib/fingerprint.ts";
-import { EmailAddress, ofEmail } from "../../mail/email-address.ts";
+import { EmailAddress, emailGroup } from "../../mail/email-address.ts";
 import { insert } from "../../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../../store/port/records.ts";
-import { belongingTo } from "../agents/agent.ts";
+import { accountRecordsGroup } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
 import type { LastUse } from "../last-use.ts";
 import {
@@ -11,7 +11,7 @@ import {
   type ConnectedApplication,
   removeApplication,
 } from "./connected-applications.ts";
-import { roomForGrant } from "./grants.ts";
+import { grantEviction } from "./grants.ts";
 import { agentsOf, type OwnAgent, removeAgent } from "./own-agents.ts";
 
 /** Random bytes of an account id. */
@@ -93,7 +93,7 @@ export class Accounts {
   }
 
   /** The account of an address, created when there is none. @param email Normalized. */
-  ofEmail(email: string): Promise<Account> {
+  findOrCreateByEmail(email: string): Promise<Account> {
     return this.#findOrCreate(nameOfEmail(email), { email, label: email });
   }
 
@@ -104,7 +104,7 @@ export class Accounts {
 
   /** The account of a person at an identity provider, created when there is none. It is never joined
    *  to another account because the addresses are equal. */
-  ofSubject(subject: Subject): Promise<Account> {
+  findOrCreateBySubject(subject: Subject): Promise<Account> {
     return this.#findOrCreate(nameOfSubject(subject), { label: labelOf(subject.label) });
   }
 
@@ -132,7 +132,7 @@ export class Accounts {
 
   /** Whether a person can authorize one more application, or this one again. */
   async hasRoomFor(accountId: string, clientId: string): Promise<boolean> {
-    return (await roomForGrant(this.#options.records, { accountId, clientId })) !== undefined;
+    return (await grantEviction(this.#options.records, { accountId, clientId })) !== undefined;
   }
 
   /** Revokes the grant of an application, and its tokens. @returns Whether it was theirs. */
@@ -159,7 +159,7 @@ export class Accounts {
     const { records, now, audit } = this.#options;
     const id = `acc_${randomBytes(ID_BYTES).toString("base64url")}`;
     const value = { ...profile, createdAt: now().getTime() };
-    const groups = [belongingTo(id), ...addressGroups(profile.label)];
+    const groups = [accountRecordsGroup(id), ...addressGroups(profile.label)];
     const isCreated = await records.commit([
       insert(accountNames, { key: name, value: { accountId: id }, groups }),
       insert(accounts, { key: id, value, groups }),
@@ -178,7 +178,7 @@ interface Profile {
 /** A request to forget an address covers every account that shows it. */
 function addressGroups(label: string): readonly string[] {
   const { data } = EmailAddress.safeParse(label);
-  return data === undefined ? [] : [ofEmail(data)];
+  return data === undefined ? [] : [emailGroup(data)];
 }
 
 function accountOf(stored: Stored<AccountRecord> | undefined): Account | undefined {

@@ -3,7 +3,7 @@ import { parseCookie, stringifySetCookie } from "cookie";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { insert, remove, unchanged } from "../../store/port/operations.ts";
 import { collection, type Records } from "../../store/port/records.ts";
-import { belongingTo } from "../agents/agent.ts";
+import { accountRecordsGroup } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
 import { isSameText } from "../secrets.ts";
 import { accounts } from "./accounts.ts";
@@ -145,7 +145,7 @@ export class Sessions {
       insert(sessions, {
         key: fingerprint(secret),
         value,
-        groups: [belongingTo(accountId)],
+        groups: [accountRecordsGroup(accountId)],
         ttlMs: SESSION_MS,
       }),
       ...this.#audit({ action: "session.opened", actor: accountId, target: accountId }),
@@ -190,7 +190,7 @@ export class Sessions {
       insert(knownBrowsers, {
         key: fingerprint(secret),
         value: { accountId },
-        groups: [belongingTo(accountId)],
+        groups: [accountRecordsGroup(accountId)],
         ttlMs: KNOWN_BROWSER_MS,
       }),
       ...(before === undefined ? [] : [remove(knownBrowsers, fingerprint(before))]),

@@ -1,6 +1,6 @@
 import { update } from "../../store/port/operations.ts";
 import type { Records, Stored } from "../../store/port/records.ts";
-import { belongingTo, clients } from "../agents/agent.ts";
+import { accountRecordsGroup, clients } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
 import { accessRevocation, allowedScopes, type GrantRecord, grants } from "./grants.ts";
 
@@ -23,7 +23,10 @@ export async function applicationsOf(
   records: Records,
   accountId: string,
 ): Promise<readonly ConnectedApplication[]> {
-  const found = await records.list(grants, { group: belongingTo(accountId), limit: MAX_SHOWN });
+  const found = await records.list(grants, {
+    group: accountRecordsGroup(accountId),
+    limit: MAX_SHOWN,
+  });
   const shown = await Promise.all(found.map((grant) => application(grant, records)));
   return shown.toSorted((a, b) => a.grantedAt - b.grantedAt);
 }

@@ -2,7 +2,7 @@ import { createHmac, randomBytes, randomInt } from "node:crypto";
 import type { SignUp } from "../../config/config.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { widestNetwork } from "../../limits/address-key.ts";
-import { ofEmail } from "../../mail/email-address.ts";
+import { emailGroup } from "../../mail/email-address.ts";
 import type { Mailbox } from "../../mail/outbox.ts";
 import { put, removeAt, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
@@ -93,7 +93,7 @@ export function createSignIn(options: SignInOptions): SignIn {
       const code = newCode();
       const fitting = proofOf(browser, { email, code });
       const proof = isWelcome ? fitting : randomBytes(PROOF_BYTES).toString("base64url");
-      const placing = { groups: [ofEmail(email)], ttlMs: LIFE_MS };
+      const placing = { groups: [emailGroup(email)], ttlMs: LIFE_MS };
       const value = { email, proof, triesLeft: TRIES };
       await records.commit([
         put(signInCodes, { key: fingerprint(browser), value, ...placing }),
@@ -113,7 +113,7 @@ export function createSignIn(options: SignInOptions): SignIn {
     },
     async complete(browser, typed) {
       const email = await judged(browser, typed.replace(/[\s-]/g, ""));
-      return email === undefined ? undefined : (await accounts.ofEmail(email)).id;
+      return email === undefined ? undefined : (await accounts.findOrCreateByEmail(email)).id;
     },
   };
 }

@@ -1,13 +1,13 @@
-import { ofEmail } from "../../mail/email-address.ts";
+import { emailGroup } from "../../mail/email-address.ts";
 import { audited } from "../../store/audit/entry.ts";
 import { removeGroup } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Collection, Records, Stored } from "../../store/port/records.ts";
-import { belongingTo, claimedBy, clients, issuedTo } from "../agents/agent.ts";
+import { accountRecordsGroup, clientGroup, clients, ownedAgentsGroup } from "../agents/agent.ts";
 import { apiKeys } from "../keys/api-keys.ts";
 import { lastUseRemoval } from "../last-use.ts";
 import { accounts } from "./accounts.ts";
-import { grants, underGrant } from "./grants.ts";
+import { grantGroup, grants } from "./grants.ts";
 import { agentRemoval, dependentAgentsRemoval } from "./own-agents.ts";
 
 /** Actor in the audit. */
@@ -36,9 +36,9 @@ export type Forgotten = Readonly<Record<string, number>>;
  */
 export async function forgetEmail(options: ForgetOptions, email: string): Promise<Forgotten> {
   const { records, now } = options;
-  const people = await readAll(records, accounts, ofEmail(email));
-  const groups = [ofEmail(email), ...people.map(({ key }) => belongingTo(key))];
-  const agentGroups = [ofEmail(email), ...people.map(({ key }) => claimedBy(key))];
+  const people = await readAll(records, accounts, emailGroup(email));
+  const groups = [emailGroup(email), ...people.map(({ key }) => accountRecordsGroup(key))];
+  const agentGroups = [emailGroup(email), ...people.map(({ key }) => ownedAgentsGroup(key))];
 
   const counts = await countsIn(groups, options);
   const agents = await removeAgents(agentGroups, options);
@@ -46,7 +46,7 @@ export async function forgetEmail(options: ForgetOptions, email: string): Promis
   const keys = await allIn(groups, { records, from: apiKeys });
   await records.commit([
     ...keys.map(({ value }) => lastUseRemoval(value.id)),
-    ...allowed.map(({ key }) => removeGroup(underGrant(key))),
+    ...allowed.map(({ key }) => removeGroup(grantGroup(key))),
     ...groups.map(removeGroup),
     ...people.flatMap(({ key }) =>
       audited({ action: "account.forgotten", actor: ACTOR, target: key }, now().getTime()),
@@ -88,7 +88,7 @@ async function removeAgents(
       const entry = { action: "client.deleted", actor: ACTOR, target: agent.key };
       // One that was changed meanwhile comes again.
       const steps = [
-        ...(await dependentAgentsRemoval(records, issuedTo(agent.key))),
+        ...(await dependentAgentsRemoval(records, clientGroup(agent.key))),
         ...agentRemoval(agent),
         ...audited(entry, now().getTime()),
       ];

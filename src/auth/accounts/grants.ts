@@ -1,7 +1,7 @@
 import { remove, removeAt, removeGroup, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
-import { belongingTo, clients, through } from "../agents/agent.ts";
+import { accountClientGroup, accountRecordsGroup, clients } from "../agents/agent.ts";
 import { scopeNames } from "../scopes.ts";
 import { dependentAgentsRemoval } from "./own-agents.ts";
 
@@ -38,10 +38,10 @@ const UNDER_GRANT = "grant:";
 
 /** Group of what goes with a grant: the codes and tokens that were issued under it, and the agents
  *  that its application claimed with them. */
-export const underGrant = (grantId: string): string => `${UNDER_GRANT}${grantId}`;
+export const grantGroup = (grantId: string): string => `${UNDER_GRANT}${grantId}`;
 
-/** Whether a group is one of `underGrant`. */
-export const isUnderGrant = (group: string): boolean => group.startsWith(UNDER_GRANT);
+/** Whether a group is a `grantGroup`. */
+export const isGrantGroup = (group: string): boolean => group.startsWith(UNDER_GRANT);
 
 /** The steps that revoke a grant that was read before, with everything issued under it. */
 export async function grantRevocation(
@@ -61,11 +61,11 @@ export async function grantRevocation(
  *
  * @returns `undefined` when there is no room, and the client has no grant that could give way.
  */
-export async function roomForGrant(
+export async function grantEviction(
   records: Pick<Records, "list">,
   { accountId = "", clientId }: { readonly [K in "accountId" | "clientId"]?: string | undefined },
 ): Promise<readonly Operation[] | undefined> {
-  const all = await readAll(records, grants, belongingTo(accountId));
+  const all = await readAll(records, grants, accountRecordsGroup(accountId));
   const consented = all.filter(({ value }) => value.redirectOrigins !== undefined);
   if (consented.length < MAX_GRANTS) return [];
   const oldest = consented.find(({ value }) => value.clientId === clientId);
@@ -96,7 +96,7 @@ export async function accessRevocation(
   return [
     removeAt(grants, grant),
     ...(await issuedUnderRemoval(records, grant.key)),
-    removeGroup(through(accountId, clientId)),
+    removeGroup(accountClientGroup(accountId, clientId)),
   ];
 }
 
@@ -105,7 +105,7 @@ async function issuedUnderRemoval(
   records: Pick<Records, "list">,
   grantId: string,
 ): Promise<readonly Operation[]> {
-  const group = underGrant(grantId);
+  const group = grantGroup(grantId);
   return [...(await dependentAgentsRemoval(records, group)), removeGroup(group)];
 }
 
@@ -119,7 +119,7 @@ export async function agentsNarrowing(
   const left = allowedScopes(after);
   const lost = allowedScopes(before.value).filter((name) => !left.includes(name));
   if (lost.length === 0) return [];
-  const agents = await readAll(records, clients, underGrant(before.key));
+  const agents = await readAll(records, clients, grantGroup(before.key));
   return agents.flatMap((client) => {
     const { metadata, agent } = client.value;
     if (agent.owner?.through?.grantId !== before.key) return [];
@@ -135,9 +135,9 @@ async function lastGrantRemoval(
   records: Pick<Records, "list">,
   { key, value: { accountId = "", clientId = "" } }: Stored<GrantRecord>,
 ): Promise<readonly Operation[]> {
-  const all = await readAll(records, grants, belongingTo(accountId));
+  const all = await readAll(records, grants, accountRecordsGroup(accountId));
   const hasOther = all.some((other) => other.key !== key && other.value.clientId === clientId);
-  return hasOther ? [] : [removeGroup(through(accountId, clientId))];
+  return hasOther ? [] : [removeGroup(accountClientGroup(accountId, clientId))];
 }
 
 /** The names of the scopes that a grant allows for any resource, each once. */
@@ -150,7 +150,7 @@ export function allowedScopes(grant: GrantRecord): readonly string[] {
 }
 
 /** The names of the scopes that a grant allows for one resource. */
-export function allowedAt({ resources, rejected }: GrantRecord, resource: string) {
+export function scopesForResource({ resources, rejected }: GrantRecord, resource: string) {
   return without(resources?.[resource], rejected?.resources?.[resource]);
 }
 

@@ -3,10 +3,10 @@ import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import {
   type ClientRecord,
-  claimedBy,
+  clientGroup,
   clients,
   type IdentityType,
-  issuedTo,
+  ownedAgentsGroup,
 } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
 import { type LastUse, lastUseRemoval } from "../last-use.ts";
@@ -41,7 +41,7 @@ export function agentRemoval(client: Stored<ClientRecord>): readonly Operation[]
   const { key } = client;
   return [
     removeAt(clients, client),
-    removeGroup(issuedTo(key)),
+    removeGroup(clientGroup(key)),
     lastUseRemoval(key),
     announce(REMOVED_TOPIC, key),
   ];
@@ -56,7 +56,7 @@ export async function dependentAgentsRemoval(
 ): Promise<readonly Operation[]> {
   const agents = await readAll(records, clients, group);
   return agents.flatMap(({ key }) => [
-    removeGroup(issuedTo(key)),
+    removeGroup(clientGroup(key)),
     lastUseRemoval(key),
     announce(REMOVED_TOPIC, key),
   ]);
@@ -64,19 +64,19 @@ export async function dependentAgentsRemoval(
 
 /** The steps that make room for one more agent of a person that comes by an assertion: where there are as
  *  many as there may be, those that were registered first give way. */
-export async function roomForAsserted(
+export async function assertedAgentEviction(
   records: Pick<Records, "list">,
   accountId: string,
 ): Promise<readonly Operation[]> {
-  const all = await readAll(records, clients, claimedBy(accountId));
+  const all = await readAll(records, clients, ownedAgentsGroup(accountId));
   const asserted = all
     .filter(({ value }) => value.agent.identityType === "identity_assertion")
     .toSorted((a, b) => a.value.agent.registeredAt - b.value.agent.registeredAt);
   const over = asserted.slice(0, Math.max(0, asserted.length - MAX_ASSERTED + 1));
   const steps = over.map(async ({ key }) => [
-    ...(await dependentAgentsRemoval(records, issuedTo(key))),
+    ...(await dependentAgentsRemoval(records, clientGroup(key))),
     remove(clients, key),
-    removeGroup(issuedTo(key)),
+    removeGroup(clientGroup(key)),
     lastUseRemoval(key),
     announce(REMOVED_TOPIC, key),
   ]);
@@ -89,7 +89,10 @@ export async function agentsOf(
   accountId: string,
   lastUse: LastUse,
 ): Promise<readonly OwnAgent[]> {
-  const found = await records.list(clients, { group: claimedBy(accountId), limit: MAX_SHOWN });
+  const found = await records.list(clients, {
+    group: ownedAgentsGroup(accountId),
+    limit: MAX_SHOWN,
+  });
   const usedAt = await lastUse.of(found.map(({ key }) => key));
   return found
     .flatMap((client) => ownAgent(client, usedAt.get(client.key)))
@@ -104,7 +107,7 @@ export function removeAgent(
   return update(records, { collection: clients, key: agentId }, async (client) =>
     client?.value.agent.owner?.accountId === accountId
       ? [
-          ...(await dependentAgentsRemoval(records, issuedTo(agentId))),
+          ...(await dependentAgentsRemoval(records, clientGroup(agentId))),
           ...agentRemoval(client),
           ...audit({ action: "client.deleted", actor: accountId, target: agentId }),
         ]

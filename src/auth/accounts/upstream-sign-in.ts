@@ -91,7 +91,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         .identify(callback, checksOf(browser, attempt.salt))
         .catch((error) => (isOutage(error) ? refuse(error, told) : distrust(error, told)));
       if (identity === undefined || !(await mayEnter(identity, options))) return undefined;
-      const { id: accountId } = await accounts.ofSubject(identity);
+      const { id: accountId } = await accounts.findOrCreateBySubject(identity);
       return { accountId, signedInAt: identity.signedInAt, returnTo: attempt.returnTo };
     },
   };

@@ -57,20 +57,21 @@ export interface ClientRecord {
 export const clients = collection<ClientRecord>("oidc:Client");
 
 /** Group of everything that was issued to a client, in all collections. */
-export const issuedTo = (clientId: string): string => `client:${clientId}`;
+export const clientGroup = (clientId: string): string => `client:${clientId}`;
 
 /** Group of the authorization requests of a client that wait for a person. */
-export const askedBy = (clientId: string): string => `asked-by:${fingerprint(clientId)}`;
+export const authorizationRequestGroup = (clientId: string): string =>
+  `asked-by:${fingerprint(clientId)}`;
 
 /** Group of everything a person has through a client, in all collections. */
-export const through = (accountId: string, clientId: string): string =>
+export const accountClientGroup = (accountId: string, clientId: string): string =>
   `through:${fingerprint(JSON.stringify([accountId, clientId]))}`;
 
 /** Group of the clients that an account owns. */
-export const claimedBy = (accountId: string): string => `agents-of:${accountId}`;
+export const ownedAgentsGroup = (accountId: string): string => `agents-of:${accountId}`;
 
 /** Group of everything that ends with an account, in all collections. */
-export const belongingTo = (accountId: string): string => `account:${accountId}`;
+export const accountRecordsGroup = (accountId: string): string => `account:${accountId}`;
 
 /** Agents of these types hold no scope until they have an owner. */
 const waiting: ReadonlySet<IdentityType> = new Set(["service_auth", "identity_assertion"]);
@@ -78,14 +79,14 @@ const waiting: ReadonlySet<IdentityType> = new Set(["service_auth", "identity_as
 /** Whether the actions of an agent, and its removal, are audited: when it has an owner, or
  *  proved who it is. Anybody can register and remove others at will, and audit rows stay for 400
  *  days. For an agent that is claimed later, the entry of the claim says when it registered
- *  (`arrivalOf`). */
+ *  (`registrationFacts`). */
 export function isAudited({ identityType, owner }: Agent): boolean {
   return owner !== undefined || identityType === "identity_assertion";
 }
 
 /** When and how an agent registered, for the audit entry of its claim: milliseconds since the
  *  epoch, and the site as a hash. */
-export function arrivalOf({
+export function registrationFacts({
   registeredAt,
   identityType,
   site,
@@ -94,7 +95,7 @@ export function arrivalOf({
 }
 
 /** The scopes of an agent without an owner. @param anonymousScopes Scopes open to such agents. */
-export function heldUnclaimed(
+export function unclaimedScopes(
   { metadata, agent }: ClientRecord,
   anonymousScopes: readonly Scope[],
 ): readonly Scope[] {

@@ -1,17 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { fingerprint } from "../../lib/fingerprint.ts";
-import { ofEmail } from "../../mail/email-address.ts";
+import { emailGroup } from "../../mail/email-address.ts";
 import { put, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import type { AccountRecord } from "../accounts/accounts.ts";
 import type { Scope } from "../scopes.ts";
 import {
   type ActingApplication,
-  belongingTo,
+  accountRecordsGroup,
   type ClientRecord,
+  clientGroup,
   clients,
   isClaimable,
-  issuedTo,
 } from "./agent.ts";
 import {
   CLAIM_CODE_MS,
@@ -125,9 +125,9 @@ export function newClaim(
     ...(loginHint && { loginHint }),
   };
   const groups = [
-    issuedTo(agentId),
+    clientGroup(agentId),
     attemptGroup(attempt),
-    ...(loginHint ? [ofEmail(loginHint)] : []),
+    ...(loginHint ? [emailGroup(loginHint)] : []),
   ];
   return {
     start: { code, attempt, expiresAt: now.getTime() + CLAIM_CODE_MS },
@@ -143,13 +143,13 @@ export function confirmedClaim(
 ): Operation {
   const shown = storedCode({ agentId: claim.key, code });
   const codes = { ...claim.value.codes, shown };
-  const account = belongingTo(claimer.accountId);
+  const account = accountRecordsGroup(claimer.accountId);
   const groups = [...new Set([...claim.groups, account])];
   return replace(claims, claim, { value: { ...claim.value, codes, confirmed: claimer }, groups });
 }
 
 /** The steps that count a failed try; they conflict when another was counted meanwhile. */
-export function failedTry(
+export function failedAttempt(
   { claim }: ClaimState,
   which: keyof ClaimRecord["codes"],
 ): readonly Operation[] {
@@ -160,7 +160,7 @@ export function failedTry(
 }
 
 /** The step that stores a completed claim again after everything of its agent was removed. */
-export function retainedClaim({ key, value, groups }: Stored<ClaimRecord>): Operation {
+export function restoredClaim({ key, value, groups }: Stored<ClaimRecord>): Operation {
   return put(claims, { key, value, groups, ttlMs: CLAIM_CODE_MS });
 }
 

@@ -4,7 +4,7 @@ import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { accounts } from "../accounts/accounts.ts";
 import type { Auditor } from "../auditor.ts";
 import { allScopes, type Scope } from "../scopes.ts";
-import { type ClientRecord, clients, heldUnclaimed, isAudited } from "./agent.ts";
+import { type ClientRecord, clients, isAudited, unclaimedScopes } from "./agent.ts";
 import { newClaimCode, type PresentedCode } from "./claim-code.ts";
 import {
   type Claimer,
@@ -157,7 +157,7 @@ export class Claims {
       agentId: key,
       name: value.metadata.client_name,
       registeredAt: value.agent.registeredAt,
-      scopesNow: heldUnclaimed(value, this.#context.anonymousScopes),
+      scopesNow: unclaimedScopes(value, this.#context.anonymousScopes),
       scopesAfter: allScopes,
     };
   }

@@ -6,12 +6,12 @@ import { allowedScopes } from "../accounts/grants.ts";
 import type { Auditor } from "../auditor.ts";
 import type { Scope } from "../scopes.ts";
 import {
-  arrivalOf,
   type ClientRecord,
-  heldUnclaimed,
   type IdentityType,
   isAudited,
   type Ownership,
+  registrationFacts,
+  unclaimedScopes,
 } from "./agent.ts";
 import { isValidClaimCode, type PresentedCode } from "./claim-code.ts";
 import type { Claimer } from "./claim-records.ts";
@@ -19,11 +19,11 @@ import {
   type ClaimRecord,
   type ClaimState,
   claimStateOf,
-  failedTry,
+  failedAttempt,
   isInvited,
   type OpenClaim,
   openClaim,
-  retainedClaim,
+  restoredClaim,
 } from "./claim-records.ts";
 
 import {
@@ -123,7 +123,7 @@ export function refusal(
   const entry = { action: "claim.refused", actor, target: agentId };
   const agent = state.client?.value.agent;
   const isOwn = agent !== undefined && actor === agentId;
-  return [...failedTry(state, which), ...(isOwn && !isAudited(agent) ? [] : audit(entry))];
+  return [...failedAttempt(state, which), ...(isOwn && !isAudited(agent) ? [] : audit(entry))];
 }
 
 interface Refused {
@@ -202,7 +202,7 @@ async function confirmedCompletion(
     { ...open, account },
     { claimer: confirmed, access: undefined, registrationToken: newRegistrationToken() },
   );
-  return { answer, steps: [...steps, retainedClaim(open.claim)] };
+  return { answer, steps: [...steps, restoredClaim(open.claim)] };
 }
 
 /** The claimer, and what the claim needs and gives. */
@@ -223,7 +223,7 @@ function completion(
   const { client, account } = match;
   const agentId = client.key;
   const given = { ...claimer, scopes: scopesWithin(claimer, access) };
-  const owner = ownership(given, heldUnclaimed(client.value, anonymousScopes), now());
+  const owner = ownership(given, unclaimedScopes(client.value, anonymousScopes), now());
   const outcome = claimed(client, owner);
   return {
     answer: registrationToken === undefined ? outcome : { ...outcome, registrationToken },
@@ -234,7 +234,7 @@ function completion(
         action: "client.claimed",
         actor: account.key,
         target: agentId,
-        detail: arrivalOf(client.value.agent),
+        detail: registrationFacts(client.value.agent),
       }),
       ...claimNotice({ mailbox, baseUrl }, { email: account.value.email, agentId, owner }),
     ],

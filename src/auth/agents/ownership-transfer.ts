@@ -1,20 +1,20 @@
 import type { Mailbox } from "../../mail/outbox.ts";
 import { removeAt, removeGroup, replace } from "../../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
-import { type GrantRecord, grants, isUnderGrant, underGrant } from "../accounts/grants.ts";
+import { type GrantRecord, grantGroup, grants, isGrantGroup } from "../accounts/grants.ts";
 import { allScopes, type Scope, scopeNames } from "../scopes.ts";
 import {
   type ActingApplication,
   type ClientRecord,
-  claimedBy,
+  clientGroup,
   clients,
-  issuedTo,
   type Ownership,
+  ownedAgentsGroup,
 } from "./agent.ts";
 import type { Claimer } from "./claim-records.ts";
 import { claims, type OpenClaim } from "./claim-records.ts";
 
-import { heldWith } from "./registration-access-token.ts";
+import { withRegistrationToken } from "./registration-access-token.ts";
 
 /** How long the notice is worth sending, in milliseconds: as long as mail servers retry (RFC
  *  5321 section 4.5.4.1: 4 to 5 days). */
@@ -30,7 +30,12 @@ export function ownership(
 ): Ownership {
   const kept = had.filter((scope) => shown?.includes(scope) ?? true);
   const held = allScopes.filter((scope) => kept.includes(scope) || scopes.includes(scope));
-  return { accountId, scopes: held, claimedAt: now.getTime(), ...(through && { through }) };
+  return {
+    accountId,
+    scopes: held,
+    claimedAt: now.getTime(),
+    ...(through && { through }),
+  };
 }
 
 /** What lets an application claim for a person. */
@@ -71,17 +76,17 @@ export function completedClaim(
   const { metadata, agent } = client.value;
   const scope = scopeAfter(client, owner).join(" ");
   const bonds = access === undefined ? [] : groupsOf(access);
-  const held = heldWith(registrationToken, client.groups);
+  const held = withRegistrationToken(registrationToken, client.groups);
   return [
     removeAt(claims, claim),
     // Written, so that it conflicts with a change of the grant that does not know of this agent.
     ...(access === undefined ? [] : [replace(grants, access.grant, { value: access.grant.value })]),
     replace(clients, client, {
       value: { metadata: { ...metadata, scope }, agent: { ...agent, owner } },
-      groups: [...held, claimedBy(owner.accountId), ...bonds],
+      groups: [...held, ownedAgentsGroup(owner.accountId), ...bonds],
       ttlMs: access === undefined ? null : lifeOf(access, owner.claimedAt),
     }),
-    removeGroup(issuedTo(client.key)),
+    removeGroup(clientGroup(client.key)),
   ];
 }
 
@@ -90,8 +95,8 @@ export function completedClaim(
  *  no application outlive what a person allowed it. */
 function groupsOf({ grant, application }: ClaimingAccess): readonly string[] {
   const { clientId } = grant.value;
-  const own = [underGrant(grant.key), ...(clientId === undefined ? [] : [issuedTo(clientId)])];
-  return [...new Set([...own, ...(application?.groups.filter(isUnderGrant) ?? [])])];
+  const own = [grantGroup(grant.key), ...(clientId === undefined ? [] : [clientGroup(clientId)])];
+  return [...new Set([...own, ...(application?.groups.filter(isGrantGroup) ?? [])])];
 }
 
 /** Life of an agent that an application claimed, in milliseconds: as long as the access has left. */

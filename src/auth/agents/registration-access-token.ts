@@ -10,7 +10,8 @@ const TOKEN_BYTES = 32;
 const REGISTRATION = "registration:";
 
 /** Group of the client that holds a registration access token (RFC 7592). */
-export const registeredBy = (token: string): string => `${REGISTRATION}${fingerprint(token)}`;
+export const registrationTokenGroup = (token: string): string =>
+  `${REGISTRATION}${fingerprint(token)}`;
 
 /** A new registration access token. Secret scanners know it by what it starts with. */
 export function newRegistrationToken(): string {
@@ -19,19 +20,27 @@ export function newRegistrationToken(): string {
 
 /** The groups of a client whose registration access token is replaced: it has at most one.
  *  @param token `undefined`: it has none any more. */
-export function heldWith(token: string | undefined, groups: readonly string[]): readonly string[] {
+export function withRegistrationToken(
+  token: string | undefined,
+  groups: readonly string[],
+): readonly string[] {
   const others = groups.filter((group) => !group.startsWith(REGISTRATION));
-  return token === undefined ? others : [...others, registeredBy(token)];
+  return token === undefined ? others : [...others, registrationTokenGroup(token)];
 }
 
 /** Finds the client behind a registration access token (RFC 7592 section 3).
  *  @returns The client's id; `undefined` when the token is unknown or was replaced. */
-export type AgentOf = (registrationToken: string) => Promise<string | undefined>;
+export type FindRegisteredClient = (registrationToken: string) => Promise<string | undefined>;
 
 /** Creates the look-up of registration access tokens. */
-export function createAgentOf(records: Pick<Records, "list">): AgentOf {
+export function createRegistrationTokenLookup(
+  records: Pick<Records, "list">,
+): FindRegisteredClient {
   return async (token) => {
-    const [client] = await records.list(clients, { group: registeredBy(token), limit: 1 });
+    const [client] = await records.list(clients, {
+      group: registrationTokenGroup(token),
+      limit: 1,
+    });
     return client?.key;
   };
 }

@@ -9,7 +9,7 @@ import {
 } from "../../store/port/records.ts";
 import { type GrantRecord, grants } from "../accounts/grants.ts";
 import { agentRemoval, dependentAgentsRemoval, REMOVED_TOPIC } from "../accounts/own-agents.ts";
-import { askedBy, type ClientRecord, clients, issuedTo } from "./agent.ts";
+import { authorizationRequestGroup, type ClientRecord, clientGroup, clients } from "./agent.ts";
 import { CLAIM_CODE_MS } from "./claim-code.ts";
 import { claims } from "./claim-records.ts";
 import { type Candidate, type Unclaimed, UnclaimedIndex } from "./unclaimed-index.ts";
@@ -249,11 +249,11 @@ export class UnclaimedCapacity {
    *  store is asked for the grant, because the index learns of a new one up to a second later. */
   async #removal(client: Stored<ClientRecord>): Promise<readonly Operation[]> {
     const { key } = client;
-    const granted = await this.#records.list(grants, { group: issuedTo(key), limit: 1 });
+    const granted = await this.#records.list(grants, { group: clientGroup(key), limit: 1 });
     if (granted.length === 0) return agentRemoval(client);
     const entry = { action: "client.deleted", actor: "system", target: key };
     return [
-      ...(await dependentAgentsRemoval(this.#records, issuedTo(key))),
+      ...(await dependentAgentsRemoval(this.#records, clientGroup(key))),
       ...agentRemoval(client),
       ...audited(entry, this.#time()),
     ];
@@ -269,8 +269,8 @@ export class UnclaimedCapacity {
     const firstOf = (from: Collection<object>, group: string) =>
       this.#records.list(from, { group, limit: 1 });
     const found = await Promise.all([
-      ...issued.map((from) => firstOf(from, issuedTo(clientId))),
-      firstOf(openRequests, askedBy(clientId)),
+      ...issued.map((from) => firstOf(from, clientGroup(clientId))),
+      firstOf(openRequests, authorizationRequestGroup(clientId)),
     ]);
     const [first] = found.flat();
     return first && (first.expiresAt ?? Infinity);

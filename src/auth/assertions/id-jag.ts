@@ -4,7 +4,7 @@ import { collection, type Operation, type Records } from "../../store/port/recor
 import type { Subject } from "../accounts/accounts.ts";
 import { grantRevocationById } from "../accounts/grants.ts";
 import { dependentAgentsRemoval } from "../accounts/own-agents.ts";
-import { clients, issuedTo } from "../agents/agent.ts";
+import { clientGroup, clients } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
 import { lastUseRemoval } from "../last-use.ts";
 import { isScope, type Scope, scopeNames } from "../scopes.ts";
@@ -101,9 +101,9 @@ async function revocationOfUse(
     clientId === undefined
       ? []
       : [
-          ...(await dependentAgentsRemoval(records, issuedTo(clientId))),
+          ...(await dependentAgentsRemoval(records, clientGroup(clientId))),
           remove(clients, clientId),
-          removeGroup(issuedTo(clientId)),
+          removeGroup(clientGroup(clientId)),
           lastUseRemoval(clientId),
         ];
   return [...(await grantRevocationById(records, grantId)), ...agent];

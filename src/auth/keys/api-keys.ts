@@ -6,7 +6,7 @@ import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import type { StoreMode } from "../../store/port/store.ts";
 import { accounts } from "../accounts/accounts.ts";
-import { belongingTo } from "../agents/agent.ts";
+import { accountRecordsGroup } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
 import { type LastUse, lastUseRemoval } from "../last-use.ts";
 import type { Scope } from "../scopes.ts";
@@ -97,7 +97,7 @@ const ID_LENGTH = 16;
 const ID = /^key_[0-9A-Za-z]{16}$/;
 
 /** Group of a key and of everything that ends with it, in all collections. */
-export const ofKey = (id: string): string => `api-key:${id}`;
+export const apiKeyGroup = (id: string): string => `api-key:${id}`;
 
 /** Creates the keeper of API keys. */
 export function createApiKeys(options: ApiKeysOptions): ApiKeys {
@@ -117,7 +117,7 @@ export function createApiKeys(options: ApiKeysOptions): ApiKeys {
       return stored?.value;
     },
     async list(accountId) {
-      const group = accountId === undefined ? undefined : belongingTo(accountId);
+      const group = accountId === undefined ? undefined : accountRecordsGroup(accountId);
       const keys = (await readAll(records, apiKeys, group)).map(({ value }) => value);
       const usedAt = await lastUse.of(keys.map(({ id }) => id));
       return keys.map((key) => ({ ...key, lastUsedAt: usedAt.get(key.id) }));
@@ -132,11 +132,11 @@ function created(wanted: NewApiKey, { mode, now, audit }: ApiKeysOptions) {
   const id = `key_${randomBase62(ID_LENGTH)}`;
   const createdAt = now().getTime();
   const expiresAt = ttlMs === undefined ? undefined : createdAt + ttlMs;
-  const owner = accountId === undefined ? [] : [belongingTo(accountId)];
+  const owner = accountId === undefined ? [] : [accountRecordsGroup(accountId)];
   const placed = insert(apiKeys, {
     key: fingerprint(key),
     value: { id, name, scopes, hint: hintOf(key), accountId, createdAt, expiresAt },
-    groups: [ofKey(id), ...owner, ...groups],
+    groups: [apiKeyGroup(id), ...owner, ...groups],
     ...(ttlMs !== undefined && { ttlMs }),
   });
   return { key, id, steps: [placed, ...audit({ action: "key.created", actor: by, target: id })] };
@@ -149,7 +149,7 @@ async function createFor(
   options: ApiKeysOptions,
 ): ReturnType<ApiKeys["createFor"]> {
   const { records } = options;
-  const group = belongingTo(wanted.accountId);
+  const group = accountRecordsGroup(wanted.accountId);
   const lock = { key: `api-keys ${wanted.accountId}`, groups: [group] };
   for (;;) {
     const account = await records.get(accounts, wanted.accountId);
@@ -168,10 +168,10 @@ async function revoke(
 ): Promise<boolean> {
   if (!ID.test(id)) return false;
   for (;;) {
-    const [stored] = await records.list(apiKeys, { group: ofKey(id), limit: 1 });
+    const [stored] = await records.list(apiKeys, { group: apiKeyGroup(id), limit: 1 });
     const isTheirs = accountId === undefined || stored?.value.accountId === accountId;
     if (stored === undefined || !isTheirs) return false;
-    const gone = [removeAt(apiKeys, stored), removeGroup(ofKey(id)), lastUseRemoval(id)];
+    const gone = [removeAt(apiKeys, stored), removeGroup(apiKeyGroup(id)), lastUseRemoval(id)];
     const entry = { action: "key.revoked", actor: by, target: id };
     if (await records.commit([...gone, ...audit(entry)])) return true;
   }

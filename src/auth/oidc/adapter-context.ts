@@ -41,9 +41,9 @@ export interface NewRecord extends RecordRef {
  * A copy of a JSON value, so that oidc-provider may change what it is given. Takes a third of the time
  * of `structuredClone`, which handles more than JSON.
  */
-export function copied<T>(value: T): T {
-  if (Array.isArray(value)) return value.map(copied) as T;
+export function copyJson<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(copyJson) as T;
   if (typeof value !== "object" || value === null) return value;
-  const members = Object.entries(value).map(([name, member]) => [name, copied(member)]);
+  const members = Object.entries(value).map(([name, member]) => [name, copyJson(member)]);
   return Object.fromEntries(members) as T;
 }

@@ -86,7 +86,7 @@ async function identityAssertion(
   if (resource === undefined) {
     refuse("invalid_target", "the assertion names no resource of this server");
   }
-  const { id: accountId } = await accounts.ofSubject(verified.subject);
+  const { id: accountId } = await accounts.findOrCreateBySubject(verified.subject);
   const reach = resource === baseUrl ? {} : { resource };
   const owner = { accountId, scopes, claimedAt: now().getTime(), ...reach };
   return {

@@ -5,26 +5,33 @@ import { insert, replace, update } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { accessRevocation, type GrantRecord, grants } from "../accounts/grants.ts";
-import { agentRemoval, dependentAgentsRemoval, roomForAsserted } from "../accounts/own-agents.ts";
+import {
+  agentRemoval,
+  assertedAgentEviction,
+  dependentAgentsRemoval,
+} from "../accounts/own-agents.ts";
 import {
   type Agent,
-  belongingTo,
+  accountRecordsGroup,
   type ClientRecord,
+  clientGroup,
   clients,
   isAudited,
-  issuedTo,
 } from "../agents/agent.ts";
-import { heldWith, registeredBy } from "../agents/registration-access-token.ts";
+import {
+  registrationTokenGroup,
+  withRegistrationToken,
+} from "../agents/registration-access-token.ts";
 import { noCapacity } from "../agents/unclaimed-capacity.ts";
 import { hashClientSecret, isHashed } from "../secrets.ts";
 import {
   type AdapterContext,
   type ClientAdapterContext,
-  copied,
+  copyJson,
   type ModelAdapter,
 } from "./adapter-context.ts";
 import { refuseAssertion } from "./agent-identity.ts";
-import { placingOf } from "./client-lifetime.ts";
+import { clientWriteOptions } from "./client-lifetime.ts";
 import { haveSameRedirects } from "./redirect-uris.ts";
 import { type NewClient, stateOf } from "./request-state.ts";
 import { withPersonalScopes } from "./resources.ts";
@@ -40,8 +47,8 @@ function storable(metadata: AdapterPayload): AdapterPayload {
 function handedOut({ metadata }: ClientRecord): AdapterPayload {
   const { grant_types: types, scope } = metadata;
   const usesCode = Array.isArray(types) && types.includes("authorization_code");
-  if (!usesCode || scope === undefined) return copied(metadata);
-  return { ...copied(metadata), scope: withPersonalScopes(scope) };
+  if (!usesCode || scope === undefined) return copyJson(metadata);
+  return { ...copyJson(metadata), scope: withPersonalScopes(scope) };
 }
 
 /** A registration access token must still be valid when the change is committed: a claim or
@@ -49,7 +56,7 @@ function handedOut({ metadata }: ClientRecord): AdapterPayload {
 function checkManager({ groups }: Stored<ClientRecord>): void {
   const { route, entities } = Provider.ctx?.oidc ?? {};
   if (route !== "client_update" && route !== "client_delete") return;
-  if (!groups.includes(registeredBy(entities?.RegistrationAccessToken?.jti ?? ""))) {
+  if (!groups.includes(registrationTokenGroup(entities?.RegistrationAccessToken?.jti ?? ""))) {
     throw new errors.InvalidToken("used before");
   }
 }
@@ -105,7 +112,7 @@ async function create(
   if (Provider.ctx?.oidc.route === "client_update") throw new errors.InvalidToken("client gone");
   const { agent, steps } = newClientOf(key, metadata);
   const value = { metadata, agent: { ...agent, ...originOf(context) } };
-  const placing = placingOf(agent);
+  const placing = clientWriteOptions(agent);
   const { ttlMs: lifeMs } = placing;
   if (lifeMs !== undefined) await capacity.admit({ clientId: key, client: value, lifeMs });
   const created = [
@@ -131,10 +138,10 @@ async function commitAsserted(
   accountId: string,
   created: readonly Operation[],
 ): Promise<boolean> {
-  const lock = { key: `asserted-agents ${accountId}`, groups: [belongingTo(accountId)] };
+  const lock = { key: `asserted-agents ${accountId}`, groups: [accountRecordsGroup(accountId)] };
   for (;;) {
     const version = await readVersion(records, lock);
-    const room = await roomForAsserted(records, accountId);
+    const room = await assertedAgentEviction(records, accountId);
     if (await records.commit([incrementVersion(lock, version), ...room, ...created])) return true;
     // Where another agent was created meanwhile, the next attempt counts again.
     if ((await readVersion(records, lock))?.revision === version?.revision) return false;
@@ -160,16 +167,16 @@ async function admitGrowth(
 export function clientAdapter(context: ClientAdapterContext): ModelAdapter {
   const { records, audit } = context;
   const endedBy = (metadata: AdapterPayload, { key, value }: Stored<ClientRecord>) =>
-    haveSameRedirects(value.metadata, metadata) ? [] : readAll(records, grants, issuedTo(key));
+    haveSameRedirects(value.metadata, metadata) ? [] : readAll(records, grants, clientGroup(key));
 
   /** Whether the removal of a client is audited: it takes the grants of people along. */
   const concerns = async ({ key, value }: Stored<ClientRecord>) =>
     isAudited(value.agent) ||
-    (await records.list(grants, { group: issuedTo(key), limit: 1 })).length > 0;
+    (await records.list(grants, { group: clientGroup(key), limit: 1 })).length > 0;
 
   return {
     async upsert(id, metadata) {
-      const value = storable(copied(metadata));
+      const value = storable(copyJson(metadata));
       for (;;) {
         const client = await records.get(clients, id);
         if (client === undefined) return create(id, value, context);
@@ -192,7 +199,7 @@ export function clientAdapter(context: ClientAdapterContext): ModelAdapter {
         checkManager(client);
         const deleted = audit({ action: "client.deleted", actor: id, target: id });
         return [
-          ...(await dependentAgentsRemoval(records, issuedTo(id))),
+          ...(await dependentAgentsRemoval(records, clientGroup(id))),
           ...agentRemoval(client),
           ...((await concerns(client)) ? deleted : []),
         ];
@@ -205,12 +212,12 @@ export function clientAdapter(context: ClientAdapterContext): ModelAdapter {
  *  exactly as long as its client. A client has one; a new one replaces it. */
 export function registrationTokenAdapter({ records }: AdapterContext): ModelAdapter {
   const holderOf = async (token: string): Promise<Stored<ClientRecord> | undefined> =>
-    (await records.list(clients, { group: registeredBy(token), limit: 1 }))[0];
+    (await records.list(clients, { group: registrationTokenGroup(token), limit: 1 }))[0];
 
   /** Of several updates with one token, only the first gets another for it. */
   const checkStillHeld = (groups: readonly string[]): void => {
     const old = Provider.ctx?.oidc.entities.RotatedRegistrationAccessToken?.jti;
-    if (old !== undefined && !groups.includes(registeredBy(old))) {
+    if (old !== undefined && !groups.includes(registrationTokenGroup(old))) {
       throw new errors.InvalidToken("used before");
     }
   };
@@ -226,7 +233,7 @@ export function registrationTokenAdapter({ records }: AdapterContext): ModelAdap
     async upsert(token, { clientId = "" }) {
       const isKept = await regroup(clientId, (groups) => {
         checkStillHeld(groups);
-        return heldWith(token, groups);
+        return withRegistrationToken(token, groups);
       });
       if (isKept) return;
       // An unclaimed client may be evicted at once by others of its network.
@@ -246,7 +253,7 @@ export function registrationTokenAdapter({ records }: AdapterContext): ModelAdap
       const client = await holderOf(token);
       if (client === undefined) return;
       await regroup(client.key, (groups) =>
-        groups.filter((group) => group !== registeredBy(token)),
+        groups.filter((group) => group !== registrationTokenGroup(token)),
       );
     },
   };

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { type AdapterPayload, errors } from "oidc-provider";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { collection, type Stored } from "../../store/port/records.ts";
-import { type ClientRecord, clients, issuedTo } from "../agents/agent.ts";
+import { type ClientRecord, clientGroup, clients } from "../agents/agent.ts";
 import { covers, resourceMeant } from "../audience.ts";
 import { scopeNames } from "../scopes.ts";
 import { isSecretOf } from "../secrets.ts";
@@ -10,7 +10,7 @@ import type { AdapterContext, NewRecord } from "./adapter-context.ts";
 import { ownerClaims } from "./end-user.ts";
 import { issue } from "./issuance.ts";
 import type { AdmitToken } from "./request-state.ts";
-import { ownCeiling, type ResourcePolicy } from "./resources.ts";
+import { clientScopeCeiling, type ResourcePolicy } from "./resources.ts";
 import { ACCESS_TOKEN_SECONDS } from "./token-lifetimes.ts";
 
 /** A token response (RFC 6749 section 5.1). */
@@ -100,7 +100,7 @@ function rightOf(
   const aud = resource === null ? most : resourceMeant(resource, baseUrl);
   const text = form.get("scope") ?? "";
   const asked = scopeNames(text);
-  const reach: readonly string[] = ownCeiling(client, anonymousScopes);
+  const reach: readonly string[] = clientScopeCeiling(client, anonymousScopes);
   const isInReach = reach.length > 0 && asked.every((name) => reach.includes(name));
   if (aud === undefined || !covers(most, aud) || !isInReach || asked.join(" ") !== text)
     return undefined;
@@ -164,7 +164,7 @@ function recordOf(token: string, { client, right }: Omit<Basis, "admitToken">): 
       ...right,
       ...(extra && { extra }),
     },
-    groups: [issuedTo(client.key)],
+    groups: [clientGroup(client.key)],
     ttlMs: ACCESS_TOKEN_SECONDS * 1000,
   };
 }

@@ -31,7 +31,7 @@ interface Scopes {
 }
 
 /** A grant, as far as it is decided on. */
-export interface Decided extends Scopes {
+export interface GrantApprovals extends Scopes {
   rejected?: Scopes | undefined;
   redirectOrigins?: readonly string[] | undefined;
   isLasting?: boolean | undefined;
@@ -47,13 +47,15 @@ export function keepApprovals({ Grant }: Provider): void {
 
 /** Whether a client can use what it requests while the person is away: by refresh tokens, or, as
  *  far as the person is told, by `offline_access`. */
-export function requestsLasting(client: Client | undefined, scope: unknown): boolean {
+export function requestsOfflineAccess(client: Client | undefined, scope: unknown): boolean {
   const isOffline = scopeNames(String(scope ?? "")).includes("offline_access");
   return isOffline || client?.grantTypeAllowed("refresh_token") === true;
 }
 
 /** Whether the person has approved access that lasts. @param grant `undefined`: nothing. */
-export function approvesLasting(grant: Pick<Decided, "isLasting"> | undefined): boolean {
+export function approvesOfflineAccess(
+  grant: Pick<GrantApprovals, "isLasting"> | undefined,
+): boolean {
   return grant?.isLasting === true;
 }
 
@@ -63,7 +65,7 @@ const grantIn = ({ oidc }: KoaContextWithOIDC) => oidc.entities.Grant as GrantRe
  *  its registration or metadata document at any time after the consent. */
 export const refreshTokenPolicy: Pick<Configuration, "issueRefreshToken" | "rotateRefreshToken"> = {
   issueRefreshToken: (ctx, client) =>
-    client.grantTypeAllowed("refresh_token") && approvesLasting(grantIn(ctx)),
+    client.grantTypeAllowed("refresh_token") && approvesOfflineAccess(grantIn(ctx)),
   rotateRefreshToken(ctx) {
     // Refresh tokens of grants from before this was kept go on.
     if (grantIn(ctx)?.isLasting !== false) return true;
@@ -76,13 +78,13 @@ export const refreshTokenPolicy: Pick<Configuration, "issueRefreshToken" | "rota
  *  refused scope can be allowed later. The page names no resource, so a refusal holds for every
  *  resource that was allowed before. Access that lasts covers only what is asked on a page that says
  *  so: any other scope is asked for again. */
-export function decideOn(grant: Decided, decision: Decision): void {
+export function applyDecision(grant: GrantApprovals, decision: Decision): void {
   const { resources, asked, open, allowed, redirectOrigin, isLasting } = decision;
   const granted = open.filter((name) => allowed.includes(name));
   const refused = open.filter((name) => !allowed.includes(name));
   const personal = asked.filter((name) => !isScope(name));
   grant.redirectOrigins = [...new Set([...(grant.redirectOrigins ?? []), redirectOrigin])];
-  if (isLasting && !approvesLasting(grant)) forgetAllowed(grant, asked);
+  if (isLasting && !approvesOfflineAccess(grant)) forgetAllowed(grant, asked);
   grant.isLasting = isLasting;
   grant.rejected ??= {};
   for (const resource of resources) {
@@ -105,7 +107,7 @@ export function decideOn(grant: Decided, decision: Decision): void {
 }
 
 /** Takes back what was allowed, save for the scopes that are asked for now. */
-function forgetAllowed(grant: Decided, asked: readonly string[]): void {
+function forgetAllowed(grant: GrantApprovals, asked: readonly string[]): void {
   const kept = (scope = "") =>
     scopeNames(scope)
       .filter((name) => asked.includes(name))

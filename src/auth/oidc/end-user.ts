@@ -11,19 +11,19 @@ import type { Accounts } from "../accounts/accounts.ts";
 import type { Session } from "../accounts/browser-sessions.ts";
 import type { GrantRecord } from "../accounts/grants.ts";
 import type { Agent } from "../agents/agent.ts";
-import { approvesLasting, requestsLasting } from "./consent.ts";
+import { approvesOfflineAccess, requestsOfflineAccess } from "./consent.ts";
 import { approvesRedirect } from "./redirect-uris.ts";
 import { stateOf } from "./request-state.ts";
 
 /** How the people are found that clients act for. */
-export interface People {
+export interface EndUsers {
   readonly accounts: Accounts;
   /** Who is signed in at a browser. @param cookie Its Cookie header. */
   readonly signedIn: (cookie: string | undefined) => Promise<Session | undefined>;
 }
 
 /** Finds a person for an ID token. Its subject is the account id, which reveals nothing else. */
-export function accountFinder({ accounts }: People): Configuration["findAccount"] {
+export function accountFinder({ accounts }: EndUsers): Configuration["findAccount"] {
   return async (_ctx, sub) => {
     const account = await accounts.find(sub);
     return account && { accountId: sub, claims: () => ({ sub }) };
@@ -34,11 +34,11 @@ export function accountFinder({ accounts }: People): Configuration["findAccount"
 export const UNAPPROVED_REDIRECT = "redirect_not_approved";
 
 /** Reason of the consent prompt: the person has not approved access that lasts. */
-export const UNAPPROVED_LASTING = "lasting_not_approved";
+export const UNAPPROVED_OFFLINE_ACCESS = "lasting_not_approved";
 
 /** Whether a client requests access that lasts. */
-const requestsLastingIn = ({ oidc }: KoaContextWithOIDC): boolean =>
-  requestsLasting(oidc.client, oidc.params?.scope);
+const requestsOfflineAccessIn = ({ oidc }: KoaContextWithOIDC): boolean =>
+  requestsOfflineAccess(oidc.client, oidc.params?.scope);
 
 /** A client can give up a redirect URI while a page is open, and oidc-provider checks it only
  *  before the first. @throws `invalid_redirect_uri` */
@@ -69,7 +69,7 @@ export function promptPolicy(): readonly interactionPolicy.Prompt[] {
   );
   const consent = policy.get("consent");
   if (consent === undefined) throw new Error("oidc-provider has no consent prompt");
-  consent.details = (ctx) => ({ isLasting: requestsLastingIn(ctx) });
+  consent.details = (ctx) => ({ isLasting: requestsOfflineAccessIn(ctx) });
   consent.checks.add(
     new interactionPolicy.Check(
       UNAPPROVED_REDIRECT,
@@ -80,10 +80,11 @@ export function promptPolicy(): readonly interactionPolicy.Prompt[] {
   );
   consent.checks.add(
     new interactionPolicy.Check(
-      UNAPPROVED_LASTING,
+      UNAPPROVED_OFFLINE_ACCESS,
       "the person has not approved access that lasts",
       "consent_required",
-      (ctx) => requestsLastingIn(ctx) && !approvesLasting(ctx.oidc.grant as GrantRecord),
+      (ctx) =>
+        requestsOfflineAccessIn(ctx) && !approvesOfflineAccess(ctx.oidc.grant as GrantRecord),
     ),
   );
   return policy;
@@ -103,7 +104,7 @@ interface ProviderSessions {
  *  continue for the previous person, or redirect to logout pages that this server does not have.
  *  A browser at which nobody is signed in gets a fresh session each time: otherwise each request
  *  with the cookie of an ended session would store another one. */
-export function followSignIn(provider: Provider, { signedIn }: People): void {
+export function followSignIn(provider: Provider, { signedIn }: EndUsers): void {
   const sessions = provider.Session as unknown as ProviderSessions;
   const { get } = sessions;
   sessions.get = async function (this: ProviderSessions, ctx) {

@@ -16,7 +16,7 @@ interface CachedResponse {
 }
 
 /** The last good response of each address that clients name; of more than 8 MB, the most recently used. */
-export class LastGood {
+export class LastGoodResponses {
   readonly #responses = new LRUCache<string, CachedResponse>({
     maxSize: MAX_BYTES,
     sizeCalculation: ({ body }, url) => body.byteLength + url.length + 200,

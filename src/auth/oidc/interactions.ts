@@ -2,14 +2,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { errors, type Provider } from "oidc-provider";
 import type { Session } from "../accounts/browser-sessions.ts";
 import { isScope, scopeNames } from "../scopes.ts";
-import { decideOn } from "./consent.ts";
-import { UNAPPROVED_LASTING, UNAPPROVED_REDIRECT } from "./end-user.ts";
+import { applyDecision } from "./consent.ts";
+import { UNAPPROVED_OFFLINE_ACCESS, UNAPPROVED_REDIRECT } from "./end-user.ts";
 import { hasMetadataDocument } from "./metadata-documents.ts";
 import { redirectOrigin } from "./redirect-uris.ts";
 import { withRequestState } from "./request-state.ts";
 
 /** A client as the consent page shows it. None of it was verified. */
-export interface AskingClient {
+export interface RequestingClient {
   readonly clientId: string;
   readonly name: string | undefined;
   /** Where the answer goes. */
@@ -22,7 +22,7 @@ export interface AskingClient {
 export interface Interaction {
   readonly uid: string;
   readonly prompt: "login" | "consent";
-  readonly client: AskingClient;
+  readonly client: RequestingClient;
   /** Whom oidc-provider asks: the account of its session; `undefined` while it knows nobody. */
   readonly accountId: string | undefined;
   /** Names of the scopes that the client asks for and the person has not yet decided on. */
@@ -59,7 +59,12 @@ export interface Interactions {
 type Details = Awaited<ReturnType<Provider["interactionDetails"]>>;
 
 /** Reasons of the consent prompt for which every scope is asked again. */
-const afresh = ["consent_prompt", "native_client_prompt", UNAPPROVED_REDIRECT, UNAPPROVED_LASTING];
+const afresh = [
+  "consent_prompt",
+  "native_client_prompt",
+  UNAPPROVED_REDIRECT,
+  UNAPPROVED_OFFLINE_ACCESS,
+];
 
 /** @param provider Gives the authorization server of the moment. */
 export function createInteractions(provider: () => Provider): Interactions {
@@ -178,7 +183,7 @@ async function decide(
   const { clientId } = await clientOf(provider, details);
   const known = grantId === undefined ? undefined : await Grant.find(grantId);
   const grant = known ?? new Grant({ accountId: session?.accountId, clientId });
-  decideOn(grant, {
+  applyDecision(grant, {
     resources: [params.resource].flat().map(String),
     asked: scopeNames(String(params.scope ?? "")),
     open: openScopes(details),

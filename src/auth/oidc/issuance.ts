@@ -12,16 +12,16 @@ import type { Operation, Stored } from "../../store/port/records.ts";
 import { storeUnavailable } from "../../store/port/unavailable.ts";
 import {
   type GrantRecord,
+  grantGroup,
   grantRevocation,
   grantRevocationById,
   grants,
-  underGrant,
 } from "../accounts/grants.ts";
 import { type ClientRecord, clients } from "../agents/agent.ts";
 import type { AdapterContext, NewRecord, RecordRef } from "./adapter-context.ts";
-import { type Beneficiary, whileUnchanged } from "./client-lifetime.ts";
+import { ifClientUnchanged, type TokenSubject } from "./client-lifetime.ts";
 import { hasMetadataDocument } from "./metadata-documents.ts";
-import { replacedTokensRemoval, roomForFamily, survivorOf } from "./refresh-token-families.ts";
+import { familyEviction, replacedTokensRemoval, survivorOf } from "./refresh-token-families.ts";
 import { type AdmitToken, hooksOf, type RequestState, stateOf } from "./request-state.ts";
 
 /** What one request uses up and issues. */
@@ -145,7 +145,7 @@ function stepsOf(
   { state, now }: { readonly state: RequestState; readonly now: Date },
 ): readonly Operation[] {
   return [
-    ...(client === undefined ? [] : [whileUnchanged(client, beneficiaryOf(issued), now)]),
+    ...(client === undefined ? [] : [ifClientUnchanged(client, beneficiaryOf(issued), now)]),
     ...read.map((grant) => unchanged(grants, grant)),
     ...consumed.map(({ collection, key }) => consume(collection, key)),
     ...issued.map((record) => written(record, state)),
@@ -164,8 +164,8 @@ function capOnFamilies(
   if (begun === undefined || grantId === undefined || isReplacing) return undefined;
   const { collection } = begun;
   return {
-    lock: { key: `refresh-tokens ${grantId}`, groups: [underGrant(grantId)] },
-    makeRoom: () => roomForFamily(records, { collection, grantId }),
+    lock: { key: `refresh-tokens ${grantId}`, groups: [grantGroup(grantId)] },
+    makeRoom: () => familyEviction(records, { collection, grantId }),
   };
 }
 
@@ -178,7 +178,7 @@ function written({ model, collection, ...record }: NewRecord, state: RequestStat
   return replace(collection, known, { ttlMs: null, ...rest });
 }
 
-function beneficiaryOf(issued: readonly NewRecord[]): Beneficiary | undefined {
+function beneficiaryOf(issued: readonly NewRecord[]): TokenSubject | undefined {
   const token = issued.find(({ model }) => model === "AccessToken");
   if (token?.value.accountId !== undefined) return "person";
   const own = token ?? issued.find(({ model }) => model === "ClientCredentials");

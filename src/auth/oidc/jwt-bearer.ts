@@ -82,7 +82,7 @@ async function exchange(ctx: Context, provider: Provider, options: JwtBearerOpti
   const assertion = await verifiedFor(ctx, options);
   const aud = grantedAudience(ctx, assertion, options);
   const scope = grantedScope(ctx, assertion);
-  const { id: accountId } = await options.accounts.ofSubject(assertion.subject);
+  const { id: accountId } = await options.accounts.findOrCreateBySubject(assertion.subject);
 
   const grant = new provider.Grant({ accountId, clientId: client.clientId });
   // The types leave `expiresIn` out. The grant ends with its only token.

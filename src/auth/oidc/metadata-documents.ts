@@ -7,7 +7,7 @@ import { refusalOf } from "../../limits/refusal.ts";
 import type { Problem } from "../../problem.ts";
 import { scopes } from "../scopes.ts";
 import { ConcurrentFetches } from "./concurrent-fetches.ts";
-import { LastGood, RecentFailures } from "./fetch-cache.ts";
+import { LastGoodResponses, RecentFailures } from "./fetch-cache.ts";
 
 /** Fetches like the global one. */
 export type Fetch = typeof fetch;
@@ -42,7 +42,7 @@ export function documentMetadata(document: ClientMetadata): ClientMetadata {
 export const documentClients = { enabled: true, ack: DRAFT } as const;
 
 /** A fetch that a request causes. */
-interface Asking {
+interface DocumentRequest {
   readonly host: string;
   /** The networks of the caller; `undefined` when no request is under way. */
   readonly networks: Networks | undefined;
@@ -63,7 +63,7 @@ interface Asking {
  */
 export function limitedFetch(fetchGuarded: Fetch, limits: Limits): Fetch {
   const failures = new RecentFailures();
-  const lastGood = new LastGood();
+  const lastGood = new LastGoodResponses();
   const underWay = new ConcurrentFetches();
   return async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
@@ -91,7 +91,8 @@ export function limitedFetch(fetchGuarded: Fetch, limits: Limits): Fetch {
 /** Whether a response is a temporary failure, which says nothing about the document. */
 const isPassing = ({ status }: Response): boolean => status === 429 || status >= 500;
 
-const widestOf = ({ networks }: Asking): string => networks?.provider ?? networks?.site ?? "";
+const widestOf = ({ networks }: DocumentRequest): string =>
+  networks?.provider ?? networks?.site ?? "";
 
 function networksOfCaller(): Networks | undefined {
   const { ctx } = Provider;
@@ -99,7 +100,7 @@ function networksOfCaller(): Networks | undefined {
 }
 
 async function refusalFor(
-  { host, networks }: Asking,
+  { host, networks }: DocumentRequest,
   limits: Limits,
 ): Promise<Problem | undefined> {
   const ofAll: Counter = ["fetch-host-all", host];
@@ -116,6 +117,6 @@ async function refusalFor(
   return refusalOf(isOver ? counted : [await countForAll(limits, counted.slice(1), ofAll)]);
 }
 
-async function countFailure({ host, networks }: Asking, limits: Limits): Promise<void> {
+async function countFailure({ host, networks }: DocumentRequest, limits: Limits): Promise<void> {
   if (networks !== undefined) await limits.count("fetch-host", `${host} ${networks.address}`);
 }

@@ -15,9 +15,9 @@ import { clientMetadata, confidentialGrants, idTokenAlgorithms } from "./client-
 import { keepApprovals, refreshTokenPolicy } from "./consent.ts";
 import {
   accountFinder,
+  type EndUsers,
   extraTokenClaims,
   followSignIn,
-  type People,
   promptPolicy,
 } from "./end-user.ts";
 import { delegateRefusals, holdErrorRedirects } from "./error-redirects.ts";
@@ -111,7 +111,7 @@ function features(options: ProviderOptions): Configuration["features"] {
 }
 
 /** Settings for every token. */
-function tokens(people: People): Configuration {
+function tokens(people: EndUsers): Configuration {
   return {
     ttl: lifetimes,
     extraTokenClaims,

@@ -2,7 +2,7 @@ import { type AdapterPayload, Provider } from "oidc-provider";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { remove, removeGroup } from "../../store/port/operations.ts";
 import type { Collection, Operation, Records, Stored } from "../../store/port/records.ts";
-import { underGrant } from "../accounts/grants.ts";
+import { grantGroup } from "../accounts/grants.ts";
 import type { RecordRef } from "./adapter-context.ts";
 
 /** Characters at the start of a refresh token that the tokens which replace it share: 132 random bits,
@@ -67,11 +67,11 @@ export async function replacedTokensRemoval(
 }
 
 /** The steps that end the oldest families of a grant, so that there is room for another one. */
-export async function roomForFamily(
+export async function familyEviction(
   records: Records,
   { collection, grantId }: { collection: Collection<AdapterPayload>; grantId: string },
 ): Promise<readonly Operation[]> {
-  const tokens = await records.list(collection, { group: underGrant(grantId), limit: GRANT_PAGE });
+  const tokens = await records.list(collection, { group: grantGroup(grantId), limit: GRANT_PAGE });
   const usable = tokens.filter(({ consumedAt }) => consumedAt === undefined);
   const over = usable.slice(0, Math.max(0, usable.length - MAX_FAMILIES + 1));
   return over.map(({ key, groups }) => {

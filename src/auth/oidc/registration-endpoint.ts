@@ -5,8 +5,8 @@ import {
   type Agent,
   type ClientRecord,
   clients,
-  heldUnclaimed,
   isClaimable,
+  unclaimedScopes,
 } from "../agents/agent.ts";
 import type { ClaimStart } from "../agents/claim-records.ts";
 import { type Claims, claimLinks } from "../agents/claims.ts";
@@ -19,7 +19,7 @@ import {
   refuseAssertion,
   requestedIdentity,
 } from "./agent-identity.ts";
-import { placingOf } from "./client-lifetime.ts";
+import { clientWriteOptions } from "./client-lifetime.ts";
 import { checkBody, type Metadata } from "./metadata-members.ts";
 import { type NewClient, stateOf } from "./request-state.ts";
 
@@ -39,7 +39,7 @@ function scopesOf(record: ClientRecord, anonymousScopes: readonly Scope[]) {
   const registered = scopeNames(metadata.scope ?? "").filter(isScope);
   if (!isClaimable(record)) return { pre_claim: registered, post_claim: registered };
 
-  const pre_claim = heldUnclaimed(record, anonymousScopes);
+  const pre_claim = unclaimedScopes(record, anonymousScopes);
   return { pre_claim, post_claim: agent.owner?.scopes ?? allScopes };
 }
 
@@ -161,7 +161,7 @@ function arrival({ agent, steps }: RequestedIdentity, { claims, now }: Registrat
   const newClient = (clientId: string, metadata: AdapterPayload): NewClient => {
     const registeredAt = now().getTime();
     const record = { metadata, agent: { ...agent, registeredAt } };
-    const { ttlMs } = placingOf(record.agent);
+    const { ttlMs } = clientWriteOptions(record.agent);
     const endsAt = ttlMs === undefined ? undefined : registeredAt + ttlMs;
     const waits = agent.owner === undefined && isClaimable(record);
     const begun = waits ? claims.begun(clientId) : undefined;

@@ -31,7 +31,7 @@ function audienceOf(resource: string, baseUrl: string): string {
 
 /** The scopes of a client's own tokens: of those it registered, the ones open to unclaimed
  *  agents or, once it has an owner, the ones that the owner allowed. */
-export function ownCeiling(
+export function clientScopeCeiling(
   { metadata, agent }: ClientRecord,
   anonymousScopes: readonly Scope[],
 ): readonly Scope[] {
@@ -80,7 +80,7 @@ function settleScope(ctx: KoaContextWithOIDC, client: Client, policy: ResourcePo
 
   if (isOwn(ctx)) {
     const record = stateOf(ctx).clients.get(client.clientId)?.value;
-    const ceiling = record === undefined ? [] : ownCeiling(record, policy.anonymousScopes);
+    const ceiling = record === undefined ? [] : clientScopeCeiling(record, policy.anonymousScopes);
     params.scope = ownScope(asked, ceiling).join(" ");
   } else if (route !== "token") {
     params.scope = askedScope(asked, registered).join(" ");

@@ -16,15 +16,21 @@ import {
 import {
   agentsNarrowing,
   type GrantRecord,
+  grantEviction,
+  grantGroup,
   grantRevocationById,
-  roomForGrant,
-  underGrant,
 } from "../accounts/grants.ts";
-import { askedBy, belongingTo, clients, isAudited, issuedTo } from "../agents/agent.ts";
+import {
+  accountRecordsGroup,
+  authorizationRequestGroup,
+  clientGroup,
+  clients,
+  isAudited,
+} from "../agents/agent.ts";
 import {
   type AdapterContext,
   type ClientAdapterContext,
-  copied,
+  copyJson,
   type ModelAdapter,
   type NewRecord,
   type RecordRef,
@@ -79,7 +85,7 @@ class StoreAdapter implements Adapter {
   }
 
   async upsert(id: string, { jti, ...rest }: AdapterPayload, expiresIn?: number): Promise<void> {
-    const value = copied(this.#isBearer || jti === undefined ? rest : { ...rest, jti });
+    const value = copyJson(this.#isBearer || jti === undefined ? rest : { ...rest, jti });
     const { family, ...ref } = this.#refOf(id);
     const groups = [...groupsOf(value), ...(family === undefined ? [] : [family])];
     const life = expiresIn === undefined ? {} : { ttlMs: expiresIn * 1000 };
@@ -192,13 +198,13 @@ class StoreAdapter implements Adapter {
         steps: [...steps, ...(await agentsNarrowing(records, known, value as GrantRecord))],
       };
     }
-    const lock = { key: `grants ${actor}`, groups: [belongingTo(actor)] };
+    const lock = { key: `grants ${actor}`, groups: [accountRecordsGroup(actor)] };
     return { steps, cap: { lock, makeRoom: () => this.#makeRoomForGrant(value) } };
   }
 
   /** @throws `access_denied` when a person has as many grants as there may be. */
   async #makeRoomForGrant(grant: AdapterPayload): Promise<readonly Operation[]> {
-    const room = await roomForGrant(this.#context.records, grant);
+    const room = await grantEviction(this.#context.records, grant);
     if (room !== undefined) return room;
     throw new errors.AccessDenied("too many applications act for the person");
   }
@@ -289,19 +295,21 @@ interface AuthorizationParameters {
 function groupsOf(payload: AdapterPayload): readonly string[] {
   const { clientId, grantId, uid, userCode, accountId, params } = payload;
   return [
-    params === undefined ? [] : askedBy(String((params as AuthorizationParameters).client_id)),
-    clientId === undefined ? [] : issuedTo(clientId),
-    grantId === undefined ? [] : underGrant(grantId),
+    params === undefined
+      ? []
+      : authorizationRequestGroup(String((params as AuthorizationParameters).client_id)),
+    clientId === undefined ? [] : clientGroup(clientId),
+    grantId === undefined ? [] : grantGroup(grantId),
     uid === undefined ? [] : underUid(uid),
     userCode === undefined ? [] : underUserCode(userCode),
-    accountId === undefined ? [] : belongingTo(accountId),
+    accountId === undefined ? [] : accountRecordsGroup(accountId),
   ].flat();
 }
 
 /** A copy of what is stored, which oidc-provider may change; `consumed` is in seconds. */
 function payloadOf({ value, consumedAt }: Stored<AdapterPayload>): AdapterPayload {
   const use = consumedAt === undefined ? {} : { consumed: Math.floor(consumedAt / 1000) };
-  return { ...copied(value), ...use };
+  return { ...copyJson(value), ...use };
 }
 
 /** Runs the hook of the current request. An authorization request that is resumed after a page takes the

@@ -148,7 +148,8 @@ function statusText(status: Status, now: number): string {
 }
 
 function processLines(report: ProcessReport, now: number): readonly (readonly [string, string])[] {
-  const { version, startedAt, isLeader, market, openStreams, denials, agentRoom, shed } = report;
+  const { version, startedAt, isLeader, market, openStreams, denials, unclaimedCapacity, shed } =
+    report;
   const part = isLeader ? "leads" : "does not lead";
   const behind = market.behindMs > 0 ? `, ${durationText(market.behindMs)} ago` : "";
   const refused = Object.entries(denials).map(([quota, n]) => `${quota} ${counted(n)}`);
@@ -162,7 +163,7 @@ function processLines(report: ProcessReport, now: number): readonly (readonly [s
     ["Limits", `refused since the start: ${refused.join(", ") || "nothing"}`],
     [
       "Agents",
-      `unclaimed, for want of room since the start: ${counted(agentRoom.evicted)} removed, ${counted(agentRoom.refused)} refused`,
+      `unclaimed, for want of room since the start: ${counted(unclaimedCapacity.evicted)} removed, ${counted(unclaimedCapacity.refused)} refused`,
     ],
     ["Overload", `${counted(shed)} requests turned away since the start`],
   ];

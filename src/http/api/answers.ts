@@ -120,9 +120,9 @@ export function createAnswerCache({ market, snapshots }: ToolContext): AnswerCac
     },
     async keep(question, make) {
       const [edition, at] = [snapshots.edition(), market.now()];
-      const isStanding = snapshots.latestAt() <= at;
+      const isCurrent = snapshots.latestAt() <= at;
       const answer = await make();
-      if (!isStanding || snapshots.edition() !== edition) return answer;
+      if (!isCurrent || snapshots.edition() !== edition) return answer;
       keepUp(edition, at);
       known = { edition, at };
       answers.set(question, answer);

@@ -6,13 +6,13 @@ import { matchesEtag, strongEtag } from "../../lib/etag.ts";
 import { memo } from "../../lib/memo.ts";
 import { referenceMarkdown } from "../../openapi/markdown.ts";
 import { type Operation, type Tag, tags } from "../../openapi/operation.ts";
-import type { DocumentPlace } from "../../openapi/operations/documents.ts";
+import type { DocumentRoute } from "../../openapi/operations/documents.ts";
 import { operationsWith } from "../../openapi/operations/operations.ts";
 import { serveReading } from "../allowed-methods.ts";
 import { notFound } from "../errors.ts";
 import { MARKDOWN_TYPE, prefersMarkdown } from "../markdown.ts";
 import { type Html, html } from "../pages/html.ts";
-import { wrongAddress } from "../pages/right-address.ts";
+import { redirectToPublicOrigin } from "../pages/right-address.ts";
 import { styleAddress } from "../pages/style-route.ts";
 import { type Asset, assetAddress, readAssets } from "./assets.ts";
 import { MARKDOWN_PATH, REDIRECT_PATH, redirectPage, referencePage } from "./reference-page.ts";
@@ -57,7 +57,7 @@ export function apiDocsRouter(site: Site): Router {
   const router = Router();
   serveReading(router, paths.reference, (req, res) => {
     if (prefersMarkdown(req)) return send(req, res, markdown());
-    const wrong = isBrowser(req) ? wrongAddress(req, site.baseUrl) : undefined;
+    const wrong = isBrowser(req) ? redirectToPublicOrigin(req, site.baseUrl) : undefined;
     if (wrong === undefined) return send(req, res, page());
     res.set({ ...wrong.headers, "cache-control": "no-store" });
     res.status(303).end();
@@ -128,7 +128,7 @@ const headersOf = ({ digest }: Asset, { query }: Request) => ({
 });
 
 /** One line per operation, by group: shown until the reference has loaded. */
-function operationSummary(documents: readonly DocumentPlace[]): Html {
+function operationSummary(documents: readonly DocumentRoute[]): Html {
   const groups = Object.groupBy(operationsWith(documents), ({ tag }) => tag);
   return html`${Object.keys(tags).map((tag) => section(tag as Tag, groups[tag as Tag] ?? []))}`;
 }

@@ -1,10 +1,10 @@
 /** The latest protocol revision, which has no sessions. */
-export const MODERN = "2026-07-28";
+export const LATEST_REVISION = "2026-07-28";
 
 /** Capabilities announced to clients of the latest revision and in discovery documents. */
 export const announced = {
   /** Supported protocol revisions, newest first. */
-  versions: [MODERN, "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"],
+  versions: [LATEST_REVISION, "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"],
   capabilities: {
     tools: { listChanged: false },
     resources: { listChanged: false, subscribe: true },

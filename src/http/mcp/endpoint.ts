@@ -12,9 +12,9 @@ import type { ProtectedResource } from "../authorize.ts";
 import type { Streams } from "../open-streams.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Handler } from "../route-table.ts";
-import { acceptsBoth, BOTH_FORMS, createFastPath, plainRequest } from "./fast-path.ts";
-import { readMessage, requireModest } from "./message-body.ts";
-import { signalsListenedTo } from "./resources.ts";
+import { acceptsBoth, BOTH_MEDIA_TYPES, createFastPath, plainRequest } from "./fast-path.ts";
+import { checkComplexity, readMessage } from "./message-body.ts";
+import { subscribedSymbols } from "./resources.ts";
 import {
   authInfoOf,
   changing,
@@ -65,7 +65,7 @@ export function createEndpoint(options: McpOptions): Handler {
     const startedAt = performance.now();
     const caller = await mcp.authorize(context);
     const message = await readMessage(context);
-    requireModest(message);
+    checkComplexity(message);
     const plain = plainRequest({ headers: req.headers, body: message }, ownNames);
     const isRead = plain !== undefined && !isChange(plain.message);
     const isSlow = performance.now() - startedAt > SLOW_BODY_MS;
@@ -101,7 +101,7 @@ function sdkAnswerer(newServer: NewServer, options: McpOptions): Answer {
   return async (context, { caller, message }) => {
     const { req, res, ip } = context;
     // The SDK requires both media types by name.
-    if (acceptsBoth(req.headers)) req.headers.accept = BOTH_FORMS;
+    if (acceptsBoth(req.headers)) req.headers.accept = BOTH_MEDIA_TYPES;
     const reported: unknown[] = [];
     res.once("finish", () => {
       if (res.statusCode >= 500) reported.forEach(onError);
@@ -130,7 +130,7 @@ function stayOpen(
 ): void {
   const { res } = request;
   const { context, streams, onSignal } = options;
-  const wanted = signalsListenedTo(message, context);
+  const wanted = subscribedSymbols(message, context);
   if (res.destroyed) return;
   streams.hold(request, caller, () => void handler.close());
   const stopListening = onSignal((symbol) =>

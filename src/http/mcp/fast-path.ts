@@ -11,7 +11,7 @@ import {
   RELATED_TASK_META_KEY,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/server";
-import { MODERN } from "./announced.ts";
+import { LATEST_REVISION } from "./announced.ts";
 import { isPlainJson } from "./message-body.ts";
 import { MuxTransport } from "./mux-transport.ts";
 import { jsonOf } from "./tool-result-json.ts";
@@ -157,7 +157,7 @@ function fitsModern(
   { method, name }: RequestTarget,
 ): boolean {
   const versions = [headers["mcp-protocol-version"], meta[PROTOCOL_VERSION_META_KEY]];
-  if (versions.some((version) => version !== MODERN)) return false;
+  if (versions.some((version) => version !== LATEST_REVISION)) return false;
   if (headers["mcp-method"] !== method) return false;
   if (methods.get(method) === undefined) return true;
   return typeof name === "string" && PLAIN_NAME.test(name) && headers["mcp-name"] === name;
@@ -174,7 +174,7 @@ function fitsLegacy(headers: IncomingHttpHeaders): boolean {
 }
 
 /** Both media types, which older revisions require a client to accept. */
-export const BOTH_FORMS = "application/json, text/event-stream";
+export const BOTH_MEDIA_TYPES = "application/json, text/event-stream";
 
 /**
  * Whether a client accepts both media types: by name, by a wildcard, or by sending no `Accept` (RFC

@@ -62,7 +62,7 @@ function parsed(bytes: Buffer): unknown {
  *
  * @throws {Problem} `invalid_request`
  */
-export function requireModest(body: unknown): void {
+export function checkComplexity(body: unknown): void {
   if (Array.isArray(body) && body.length > MAX_BATCH) {
     throw new Problem("invalid_request", {
       detail: `A batch has at most ${MAX_BATCH} messages.`,

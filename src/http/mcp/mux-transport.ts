@@ -8,11 +8,11 @@ import {
   PerRequestHTTPServerTransport,
   type ProtocolEra,
 } from "@modelcontextprotocol/server";
-import { MODERN } from "./announced.ts";
+import { LATEST_REVISION } from "./announced.ts";
 
 /** Older messages have no classification; the SDK treats unclassified messages as legacy. */
 const classifications: Readonly<Record<ProtocolEra, MessageClassification | undefined>> = {
-  modern: { era: "modern", revision: MODERN },
+  modern: { era: "modern", revision: LATEST_REVISION },
   legacy: undefined,
 };
 

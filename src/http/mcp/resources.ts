@@ -50,7 +50,7 @@ const Listening = z.object({
  * @throws {Problem} `invalid_request` if there are too many, or one does not exist: such a subscription
  *   would never notify.
  */
-export function signalsListenedTo(
+export function subscribedSymbols(
   message: unknown,
   context: ToolContext,
 ): ReadonlyMap<string, readonly string[]> {

@@ -15,7 +15,7 @@ import { jsonSchema, outline } from "../../lib/json-schema.ts";
 import { Problem } from "../../problem.ts";
 import type { Tool, ToolContext } from "../../tool.ts";
 import type { Answers } from "../api/answers.ts";
-import { announced, MODERN } from "./announced.ts";
+import { announced, LATEST_REVISION } from "./announced.ts";
 import type { KnownNames } from "./fast-path.ts";
 import { createPrompts, PROMPT } from "./prompts.ts";
 import { registerResources } from "./resources.ts";
@@ -75,7 +75,7 @@ export function createServerFactory(options: McpServerOptions) {
  */
 const settingsOf = (era: McpRequestContext["era"]): ServerOptions => ({
   instructions: INSTRUCTIONS,
-  supportedProtocolVersions: era === "modern" ? [MODERN] : SUPPORTED_PROTOCOL_VERSIONS,
+  supportedProtocolVersions: era === "modern" ? [LATEST_REVISION] : SUPPORTED_PROTOCOL_VERSIONS,
   capabilities: {
     ...announced.capabilities,
     resources: { listChanged: false, subscribe: era === "modern" },

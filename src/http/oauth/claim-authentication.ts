@@ -1,7 +1,7 @@
 import type { Request } from "express";
 import { isFreshSignIn } from "../../auth/accounts/browser-sessions.ts";
 import type { ActingApplication } from "../../auth/agents/agent.ts";
-import type { AgentOf } from "../../auth/agents/registration-access-token.ts";
+import type { FindRegisteredClient } from "../../auth/agents/registration-access-token.ts";
 import { covers } from "../../auth/audience.ts";
 import type { Authenticate, Caller } from "../../auth/caller.ts";
 import type { Scope } from "../../auth/scopes.ts";
@@ -30,7 +30,7 @@ export interface ClaimAuthenticationOptions {
    * Agents that get no access token before they are claimed authenticate with their registration access
    * token.
    */
-  readonly agentOf: AgentOf;
+  readonly agentOf: FindRegisteredClient;
   readonly limits: Limits;
   /** Public origin without a trailing slash. */
   readonly baseUrl: string;

@@ -11,7 +11,7 @@ import { EmailAddress } from "../../mail/email-address.ts";
 import { claimOperations } from "../../openapi/operations/claims.ts";
 import { OAuthError } from "../errors.ts";
 import { mount } from "../mount.ts";
-import { admit, limitBy } from "../rate-limits.ts";
+import { limitBy, requireWithinLimits } from "../rate-limits.ts";
 import {
   type ClaimAuthenticationOptions,
   type ClaimPrincipal,
@@ -172,7 +172,7 @@ function startLimits(limits: Limits): RequestHandler {
       ["claim-start-site", site],
       ...(provider === undefined ? [] : [["claim-start-provider", provider] as const]),
     ]);
-    admit(res, counted);
+    requireWithinLimits(res, counted);
     next();
   };
 }

@@ -5,7 +5,7 @@ import { countInNetworks } from "../../limits/count-in-networks.ts";
 import { countInOrder } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { refusalOf } from "../../limits/refusal.ts";
-import { admit } from "../rate-limits.ts";
+import { requireWithinLimits } from "../rate-limits.ts";
 import type { FormRequest, OAuthRequest } from "./oauth-request.ts";
 
 /** Forwards a request to the authorization server. */
@@ -72,8 +72,8 @@ export function limitTokens(
     const { clientId, proof, address } = named;
     const client = fingerprint(clientId);
     const given = proof && (await limits.look("token", client));
-    if (given?.isExceeded) return admit(res, [given]);
-    admit(res, [await limits.count("token", `${client} ${address}`)]);
+    if (given?.isExceeded) return requireWithinLimits(res, [given]);
+    requireWithinLimits(res, [await limits.count("token", `${client} ${address}`)]);
 
     await forward(request);
     if (proof && res.statusCode === 200) await limits.count("token", client);
@@ -91,11 +91,13 @@ export function limitTokens(
 export function admitTokens(limits: Limits, { res, ip }: OAuthRequest): AdmitToken {
   return async ({ clientId, accountId }) => {
     if (accountId === undefined) {
-      admit(res, [await limits.count("token-unclaimed-client", fingerprint(clientId))]);
-      return admit(res, await countInNetworks(limits, "token-unclaimed", ip));
+      requireWithinLimits(res, [
+        await limits.count("token-unclaimed-client", fingerprint(clientId)),
+      ]);
+      return requireWithinLimits(res, await countInNetworks(limits, "token-unclaimed", ip));
     }
     const client = ["token-client", fingerprint(`${clientId} ${accountId}`)] as const;
-    admit(res, await countInOrder(limits, [client, ["token-account", accountId]]));
+    requireWithinLimits(res, await countInOrder(limits, [client, ["token-account", accountId]]));
   };
 }
 
@@ -120,7 +122,10 @@ export function limitClientAuthentication(
     // A request that names no client has nothing to authenticate.
     if (proof !== undefined || clientId !== "") {
       hooksOf(request.res).beforeAssertionStored = async () =>
-        admit(request.res, await countInNetworks(limits, "client-assertion", request.ip));
+        requireWithinLimits(
+          request.res,
+          await countInNetworks(limits, "client-assertion", request.ip),
+        );
       hooksOf(request.res).onFailedClientAuthentication = async () => {
         await limits.count("secret-address", address);
         if (proof !== "secret") return undefined;

@@ -28,7 +28,7 @@ import { methodNotAllowed, onlyMethods, serveReading } from "../allowed-methods.
 import { sendJson } from "../conditional-response.ts";
 import { internalError, isOpenedInBrowser, OAuthError } from "../errors.ts";
 import { mount, routeOf } from "../mount.ts";
-import { admit, countVisit } from "../rate-limits.ts";
+import { countPublicRequest, requireWithinLimits } from "../rate-limits.ts";
 import { queryOf } from "../request-context.ts";
 import type { Handler, Route } from "../route-table.ts";
 import {
@@ -45,8 +45,8 @@ import {
   type FormRequest,
   hashSecret,
   oauthRequestOf,
-  pinned,
   readForm,
+  toProviderRequest,
   withForm,
 } from "./oauth-request.ts";
 
@@ -174,7 +174,9 @@ function tryFastPath(
 function createForwarder({ provider, baseUrl }: OAuthOptions): ForwardRequest {
   const callbackOf = callbackCache();
   return (request) =>
-    calledFrom(request.ip, () => callbackOf(provider())(pinned(request, baseUrl), request.res));
+    calledFrom(request.ip, () =>
+      callbackOf(provider())(toProviderRequest(request, baseUrl), request.res),
+    );
 }
 
 /**
@@ -184,7 +186,7 @@ function createForwarder({ provider, baseUrl }: OAuthOptions): ForwardRequest {
 function countStoredRequest(limits: Limits): RequestHandler {
   return (req, res, next) => {
     hooksOf(res).beforeAuthorizationStored = async () =>
-      admit(res, await countInNetworks(limits, "authorize", req.ip));
+      requireWithinLimits(res, await countInNetworks(limits, "authorize", req.ip));
     next();
   };
 }
@@ -251,7 +253,7 @@ function tokenRoute(options: OAuthOptions, forward: ForwardRequest): Route {
     limitTokens(limits, tryFastPath(options, forward)),
   );
   const handle: Handler = async (context) => {
-    await countVisit(limits, context);
+    await countPublicRequest(limits, context);
     try {
       await issue(await readForm(context, MAX_FORM_BYTES));
     } catch (error) {
@@ -262,7 +264,7 @@ function tokenRoute(options: OAuthOptions, forward: ForwardRequest): Route {
     ...routeOf(getToken, handle),
     isStrict: true,
     async otherMethods(context) {
-      await countVisit(limits, context);
+      await countPublicRequest(limits, context);
       throw methodNotAllowed(context.req.method, "POST");
     },
   };

@@ -124,7 +124,7 @@ export const hashSecret: RequestHandler = (req, _res, next) => {
  *
  * @param baseUrl Public origin without a trailing slash.
  */
-export function pinned(request: OAuthRequest, baseUrl: string): IncomingMessage {
+export function toProviderRequest(request: OAuthRequest, baseUrl: string): IncomingMessage {
   const { req, ip, path } = request;
   const { url = "" } = req;
   const base = new URL(baseUrl);

@@ -10,7 +10,7 @@ import { accountPage } from "./account.ts";
 import { type AlertsView, MOST_ALERTS_SHOWN } from "./alerts.ts";
 import type { ShowPage } from "./answer.ts";
 import type { FieldErrors } from "./elements.ts";
-import { type CsrfGuard, filled, readForm, Scopes, typed } from "./form.ts";
+import { type CsrfGuard, RequiredScopes, readForm, submittedValue, validateForm } from "./form.ts";
 import { MAX_KEY_NAME, newKeyPage } from "./keys.ts";
 import { ACCOUNT_PATH, withReturn } from "./return-to.ts";
 import type { Throttle } from "./throttle.ts";
@@ -40,7 +40,7 @@ const KeyForm = z.object({
     .max(MAX_KEY_NAME, `The name has at most ${MAX_KEY_NAME} characters.`)
     .refine((name) => !UNPRINTABLE.test(name), "The name has characters that cannot be shown.")
     .refine((name) => !hasMarkup(name), `The name ${NO_MARKUP}.`),
-  scope: Scopes,
+  scope: RequiredScopes,
 });
 
 /** The form is hidden in this case, but another window may still show it. */
@@ -138,9 +138,9 @@ async function answeredAlerts(
 
 async function makeKey(visit: Visit, options: AccountRoutesOptions): Promise<void> {
   const { req, res, account } = visit;
-  const { data, errors } = filled(KeyForm, req);
+  const { data, errors } = validateForm(KeyForm, req);
   if (errors !== undefined) {
-    return showAccount(visit, options, { errors, keyName: typed(req, "name") });
+    return showAccount(visit, options, { errors, keyName: submittedValue(req, "name") });
   }
   const { name, scope } = data;
   await options.throttle({ "key-change": account.id });

@@ -4,13 +4,13 @@ import type { OwnAgent } from "../../auth/accounts/own-agents.ts";
 import { type AlertsView, alertsSection } from "./alerts.ts";
 import type { PageAnswer } from "./answer.ts";
 import {
-  ending,
+  destructiveAction,
   errorSummary,
   facts,
   form,
   lastUse,
-  moment,
   scopeNames,
+  timeElement,
   untrustedHost,
   untrustedText,
   unverifiedTitle,
@@ -66,11 +66,11 @@ function agentCard(agent: OwnAgent, formToken: string): Html {
 ${facts([
   ["Id", html`<code>${untrustedText(agentId)}</code>`],
   ["Access", scopeNames(scopes)],
-  ["Claimed", moment(claimedAt)],
+  ["Claimed", timeElement(claimedAt)],
   ...(endsWith === undefined ? [] : [claimedBy(endsWith)]),
   ["Last use", lastUse(lastUsedAt, claimedAt)],
 ])}
-${ending({
+${destructiveAction({
   action: `/account/agents/${encodeURIComponent(agentId)}/remove`,
   formToken,
   summary: "Remove this agent",
@@ -101,9 +101,9 @@ function applicationCard(application: ConnectedApplication, formToken: string): 
 ${facts([
   ["Id", html`<code>${untrustedHost(clientId)}</code>`],
   ["Access", scopeNames(scopes)],
-  ["Allowed", moment(grantedAt)],
+  ["Allowed", timeElement(grantedAt)],
 ])}
-${ending({
+${destructiveAction({
   action: `/account/applications/${encodeURIComponent(grantId)}/remove`,
   formToken,
   summary: "End its access",

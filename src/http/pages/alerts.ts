@@ -1,7 +1,7 @@
-import type { Alert, Owner, Watched } from "../../alerts/alert.ts";
+import type { Alert, InstrumentSelector, Owner } from "../../alerts/alert.ts";
 import type { AlertView } from "../../alerts/api/queries.ts";
 import type { ApiKey } from "../../auth/keys/api-keys.ts";
-import { ending, facts, moment, untrustedHost, untrustedText } from "./elements.ts";
+import { destructiveAction, facts, timeElement, untrustedHost, untrustedText } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 
 /** Maximum number of alerts shown. */
@@ -49,11 +49,11 @@ ${facts([
   ["Sent to", way.by === "poll" ? "Nowhere: it is fetched" : webhookHost(way.url)],
   way.by === "webhook" && ["Last success", lastSuccessWords(seen.lastSuccessAt)],
   ["Made by", makerWords(owner, keys)],
-  ["Made", moment(createdAt)],
-  expiresAt !== null && ["Ends", moment(expiresAt)],
+  ["Made", timeElement(createdAt)],
+  expiresAt !== null && ["Ends", timeElement(expiresAt)],
   ["Id", html`<code>${id}</code>`],
 ])}
-${ending({
+${destructiveAction({
   action: `/account/alerts/${encodeURIComponent(id)}/remove`,
   formToken,
   summary: "Delete this alert",
@@ -74,7 +74,7 @@ function statusWords({ status, alert }: AnsweredAlert): Html {
     case "paused":
       return html`Paused`;
     case "snoozed":
-      return html`Quiet until ${moment(alert.snoozedUntil ?? 0)}`;
+      return html`Quiet until ${timeElement(alert.snoozedUntil ?? 0)}`;
     case "expired":
       return html`Over`;
     case "disabled":
@@ -94,7 +94,7 @@ function reasonWords({ way }: Alert): string {
 
 const CLASSES = { stock: "All stocks", etf: "All funds", crypto: "All coins" } as const;
 
-function watchedWords(watched: Watched): Html {
+function watchedWords(watched: InstrumentSelector): Html {
   if (watched.by === "symbols") return symbolList(watched.symbols);
   const { assetClass, signal } = watched;
   const which = assetClass === null ? "Everything" : CLASSES[assetClass];
@@ -122,7 +122,7 @@ function kindWords({ kinds }: Alert): string {
 const webhookHost = (url: string): Html => untrustedHost(new URL(url).host);
 
 function lastSuccessWords(at: number | undefined): Html {
-  return at === undefined ? html`<span class="quiet">none lately</span>` : moment(at);
+  return at === undefined ? html`<span class="quiet">none lately</span>` : timeElement(at);
 }
 
 function makerWords({ kind, id, clientId = "" }: Owner, keys: readonly ApiKey[]): Html {

@@ -5,8 +5,8 @@ import type { Intake } from "../../intake/intake.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import type { ShowPage } from "./answer.ts";
 import { APPLY_PATH, applyPage, queuePlacePage } from "./apply.ts";
-import { type CsrfGuard, filled, readForm, typed } from "./form.ts";
-import { inSentences } from "./intake-errors.ts";
+import { type CsrfGuard, readForm, submittedValue, validateForm } from "./form.ts";
+import { asSentences } from "./intake-errors.ts";
 import type { ThrottleNetworks } from "./throttle.ts";
 
 /** Dependencies of the application page. */
@@ -46,11 +46,11 @@ async function apply(
 ): Promise<void> {
   const { formToken, session } = await csrf.requireOwnForm(req);
   const isSignedIn = session !== undefined;
-  const { data, errors } = filled(ApplyForm, req);
+  const { data, errors } = validateForm(ApplyForm, req);
   if (errors !== undefined) {
-    const asTyped = { name: typed(req, "name"), email: typed(req, "email") };
-    const view = { formToken, isSignedIn, ...asTyped, focus: typed(req, "focus") };
-    return show(res, applyPage({ ...view, errors: inSentences(errors) }));
+    const asTyped = { name: submittedValue(req, "name"), email: submittedValue(req, "email") };
+    const view = { formToken, isSignedIn, ...asTyped, focus: submittedValue(req, "focus") };
+    return show(res, applyPage({ ...view, errors: asSentences(errors) }));
   }
   const { name, email, focus } = data;
   await throttleNetworks(["apply", "apply-day"], req.ip);

@@ -7,8 +7,8 @@ import {
   facts,
   field,
   form,
-  moment,
   scopeList,
+  timeElement,
   untrustedText,
 } from "./elements.ts";
 import { type Html, html } from "./html.ts";
@@ -115,14 +115,14 @@ ${key && keyText(key)}
       ["Name", untrustedText(name)],
       ["E-mail address", untrustedText(email)],
       focus !== undefined && ["Who you are", focusNames[focus]],
-      ["Received", moment(registeredAt)],
+      ["Received", timeElement(registeredAt)],
     ])}</div>`,
   };
 }
 
 const keyText = ({ scopes, expiresAt }: QueueKey): Html => html`<section>
 <h2>Try the interface with it</h2>
-<p>Until ${moment(expiresAt)} it is an API key, too. Send it in the header <code>x-api-key</code>; <a href="/docs/api">the reference</a> says where to. It opens:</p>
+<p>Until ${timeElement(expiresAt)} it is an API key, too. Send it in the header <code>x-api-key</code>; <a href="/docs/api">the reference</a> says where to. It opens:</p>
 ${scopeList(scopes)}
 <p>Keep it like a password.</p>
 </section>`;

@@ -1,10 +1,16 @@
 import { z } from "zod";
 import { addressKey } from "../../limits/address-key.ts";
 import { queryOf } from "../request-context.ts";
-import { claimedPage, claimFormPage, confirmPage, isForNothing } from "./claim.ts";
+import { claimedPage, claimFormPage, confirmPage, grantsNothing } from "./claim.ts";
 import type { ClaimRoutesOptions, ClaimVisit } from "./claim-visit.ts";
 import type { FieldErrors } from "./elements.ts";
-import { filled, nothingChosen, ShownScopes, TickedScopes, typed } from "./form.ts";
+import {
+  noScopeSelected,
+  OfferedScopes,
+  SelectedScopes,
+  submittedValue,
+  validateForm,
+} from "./form.ts";
 
 const AgentId = z
   .string()
@@ -14,7 +20,7 @@ const AgentId = z
 /** An agent id and its code, with any separators between its 8 characters. */
 const CodeForm = z.object({ agent_id: AgentId, code: z.string().min(1).max(64) });
 
-const ConfirmForm = CodeForm.extend({ scope: TickedScopes, held: ShownScopes });
+const ConfirmForm = CodeForm.extend({ scope: SelectedScopes, held: OfferedScopes });
 
 /**
  * The same message for an unknown agent, a wrong code and an expired one, so that guessing reveals
@@ -45,14 +51,14 @@ export async function answerForAgent(
   options: ClaimRoutesOptions,
 ): Promise<void> {
   await countTry(visit, options);
-  const { data, errors } = filled(ConfirmForm, visit.req);
+  const { data, errors } = validateForm(ConfirmForm, visit.req);
   if (errors !== undefined) return showBehind(visit, options, errors);
   const claim = { agentId: data.agent_id, code: data.code };
   const { accountId } = visit.session;
   const { scope: scopes, held: shown } = data;
   const agent = scopes.length > 0 ? undefined : await options.claims.preview(claim, accountId);
-  if (agent !== undefined && isForNothing(agent, scopes)) {
-    return showBehind(visit, options, nothingChosen);
+  if (agent !== undefined && grantsNothing(agent, scopes)) {
+    return showBehind(visit, options, noScopeSelected);
   }
   const outcome = await options.claims.completeByPerson(claim, { accountId, scopes, shown });
   if (outcome.status !== "claimed") return refuse(visit, options);
@@ -68,7 +74,7 @@ async function countTry(
   { throttle, guard }: ClaimRoutesOptions,
 ): Promise<void> {
   await guard.enter(req.ip);
-  const { data } = filled(CodeForm, req);
+  const { data } = validateForm(CodeForm, req);
   await throttle({
     "claim-address": addressKey(req.ip),
     "claim-user": session.accountId,
@@ -81,7 +87,7 @@ async function showBehind(
   options: ClaimRoutesOptions,
   errors: FieldErrors = [],
 ): Promise<void> {
-  const { data } = filled(CodeForm, visit.req);
+  const { data } = validateForm(CodeForm, visit.req);
   if (data === undefined) return refuse(visit, options);
   const { agent_id: agentId, code } = data;
   const agent = await options.claims.preview({ agentId, code }, visit.session.accountId);
@@ -97,5 +103,8 @@ async function refuse(
 ): Promise<void> {
   await guard.miss(req.ip);
   const { formToken } = browser;
-  show(res, claimFormPage({ formToken, agentId: typed(req, "agent_id"), errors: invalid }));
+  show(
+    res,
+    claimFormPage({ formToken, agentId: submittedValue(req, "agent_id"), errors: invalid }),
+  );
 }

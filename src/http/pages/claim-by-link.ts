@@ -2,16 +2,22 @@ import { z } from "zod";
 import { addressKey } from "../../limits/address-key.ts";
 import {
   approvePage,
-  isForNothing,
+  grantsNothing,
   noAttemptPage,
   shownCodePage,
   wrongAccountPage,
 } from "./claim.ts";
 import type { ClaimRoutesOptions, ClaimVisit } from "./claim-visit.ts";
 import type { FieldErrors } from "./elements.ts";
-import { filled, nothingChosen, ShownScopes, TickedScopes, typed } from "./form.ts";
+import {
+  noScopeSelected,
+  OfferedScopes,
+  SelectedScopes,
+  submittedValue,
+  validateForm,
+} from "./form.ts";
 
-const ApproveForm = z.object({ attempt: z.string(), scope: TickedScopes, held: ShownScopes });
+const ApproveForm = z.object({ attempt: z.string(), scope: SelectedScopes, held: OfferedScopes });
 
 /** Shows the agent that sent the person here. */
 export async function showAttempt(
@@ -37,14 +43,14 @@ export async function agreeToAgent(visit: ClaimVisit, options: ClaimRoutesOption
   const { req, res, session } = visit;
   const { accountId } = session;
   await options.throttle({ "claim-address": addressKey(req.ip), "claim-user": accountId });
-  const { data, errors } = filled(ApproveForm, req);
+  const { data, errors } = validateForm(ApproveForm, req);
   if (errors !== undefined) {
-    return showAttempt(visit, options, { attempt: typed(req, "attempt") ?? "", errors });
+    return showAttempt(visit, options, { attempt: submittedValue(req, "attempt") ?? "", errors });
   }
   const { attempt, scope: scopes, held: shown } = data;
   const agent = await options.claims.attempted(attempt, accountId);
-  if (typeof agent === "object" && isForNothing(agent, scopes)) {
-    return showAttempt(visit, options, { attempt, errors: nothingChosen });
+  if (typeof agent === "object" && grantsNothing(agent, scopes)) {
+    return showAttempt(visit, options, { attempt, errors: noScopeSelected });
   }
   const confirmed = await options.claims.confirm(attempt, { accountId, scopes, shown });
   options.show(res, confirmed ? shownCodePage(confirmed.code) : noAttemptPage);

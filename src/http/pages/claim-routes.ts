@@ -9,7 +9,7 @@ import {
   type FreshHandler,
   forFreshSignIn,
 } from "./claim-visit.ts";
-import { readForm, typed } from "./form.ts";
+import { readForm, submittedValue } from "./form.ts";
 /** The pages where a person claims an agent (architecture section 7). */
 export function claimRoutes(options: ClaimRoutesOptions): Router {
   const router = Router();
@@ -38,7 +38,8 @@ type Name = "agent" | "attempt";
 
 const fields = { agent: "agent_id", attempt: "attempt" } as const;
 
-const placeOf = (req: Request, name: Name): string => place(name, typed(req, fields[name]));
+const placeOf = (req: Request, name: Name): string =>
+  place(name, submittedValue(req, fields[name]));
 
 function placeAsked(req: Request): string {
   const query = queryOf(req);

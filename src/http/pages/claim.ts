@@ -8,10 +8,10 @@ import {
   facts,
   field,
   form,
-  moment,
   type ScopeChoice,
   scopeChoice,
   scopeList,
+  timeElement,
   untrustedText,
   unverifiedName,
 } from "./elements.ts";
@@ -113,7 +113,7 @@ const givenByClaim = ({ scopesNow, scopesAfter }: ClaimableAgent): readonly Scop
   scopesAfter.filter((scope) => !scopesNow.includes(scope));
 
 /** Whether a claim would give the agent nothing. */
-export const isForNothing = ({ scopesNow }: ClaimableAgent, chosen: readonly Scope[]): boolean =>
+export const grantsNothing = ({ scopesNow }: ClaimableAgent, chosen: readonly Scope[]): boolean =>
   scopesNow.length === 0 && chosen.length === 0;
 
 function agentPage({ agent, chosen, errors = [] }: AgentView, step: Step): PageAnswer {
@@ -135,7 +135,7 @@ ${warning(step.bait)}
 ${facts([
   ["Agent", unverifiedName(agent.name)],
   ["Its id", html`<code>${untrustedText(agent.agentId)}</code>`],
-  ["Registered", moment(agent.registeredAt)],
+  ["Registered", timeElement(agent.registeredAt)],
   ["Access now", scopeList(agent.scopesNow)],
 ])}
 </div>

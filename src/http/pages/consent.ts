@@ -1,4 +1,4 @@
-import type { AskingClient } from "../../auth/oidc/interactions.ts";
+import type { RequestingClient } from "../../auth/oidc/interactions.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import type { PageAnswer } from "./answer.ts";
 import {
@@ -17,7 +17,7 @@ import { type Html, html } from "./html.ts";
 export interface ConsentView {
   readonly formToken: string;
   readonly uid: string;
-  readonly client: AskingClient;
+  readonly client: RequestingClient;
   /** Scopes to decide on; empty if the application only asks for the person's identity. */
   readonly asked: readonly Scope[];
   /** Names of the scopes that every consent includes. */
@@ -43,7 +43,7 @@ function destination(redirectUri: string): Html {
   return isLocal ? html`a program on this computer, at ${host}` : host;
 }
 
-function application({ name, clientId, documentHost, redirectUri }: AskingClient): Html {
+function application({ name, clientId, documentHost, redirectUri }: RequestingClient): Html {
   return facts([
     ["Application", unverifiedName(name)],
     documentHost === undefined
@@ -113,7 +113,7 @@ ${alongside(view)}
  *
  * @param onward URL that reports the refusal to the application.
  */
-export function refusedPage({ redirectUri }: AskingClient, onward: string): PageAnswer {
+export function refusedPage({ redirectUri }: RequestingClient, onward: string): PageAnswer {
   return {
     heading: "You refused",
     isSignedIn: true,
@@ -123,7 +123,7 @@ export function refusedPage({ redirectUri }: AskingClient, onward: string): Page
 }
 
 /** Page for a person who has reached the maximum number of applications. */
-export function fullPage(most: number): PageAnswer {
+export function tooManyApplicationsPage(most: number): PageAnswer {
   return {
     status: 409,
     heading: "No more applications can act for you",

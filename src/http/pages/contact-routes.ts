@@ -7,8 +7,8 @@ import { linkToMarkdown } from "../discovery/link-headers.ts";
 import { MARKDOWN_TYPE, prefersMarkdown } from "../markdown.ts";
 import type { ShowPage } from "./answer.ts";
 import { contactMarkdown, contactPage, sentPage } from "./contact.ts";
-import { type CsrfGuard, filled, formReader, typed } from "./form.ts";
-import { inSentences } from "./intake-errors.ts";
+import { type CsrfGuard, formReader, submittedValue, validateForm } from "./form.ts";
+import { asSentences } from "./intake-errors.ts";
 import type { ThrottleNetworks } from "./throttle.ts";
 
 /** Dependencies of the contact page. */
@@ -52,10 +52,13 @@ async function send(
 ): Promise<void> {
   const { formToken, session } = await csrf.requireOwnForm(req);
   const isSignedIn = session !== undefined;
-  const { data, errors } = filled(InquiryFields, req);
+  const { data, errors } = validateForm(InquiryFields, req);
   if (errors !== undefined) {
-    const asTyped = { email: typed(req, "email"), message: typed(req, "message") };
-    const view = { formToken, isSignedIn, ...asTyped, errors: inSentences(errors) };
+    const asTyped = {
+      email: submittedValue(req, "email"),
+      message: submittedValue(req, "message"),
+    };
+    const view = { formToken, isSignedIn, ...asTyped, errors: asSentences(errors) };
     return show(res, contactPage(view));
   }
   await throttleNetworks(["contact"], req.ip);

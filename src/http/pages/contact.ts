@@ -7,8 +7,8 @@ import {
   facts,
   field,
   form,
-  moment,
   textArea,
+  timeElement,
 } from "./elements.ts";
 import { html } from "./html.ts";
 
@@ -86,7 +86,7 @@ export function sentPage({ isSignedIn, reference, receivedAt }: SentView): PageA
     body: html`<p class="lead">The operator of this service can read it now.</p>
 <div class="card">${facts([
       ["Reference", html`<code>${reference}</code>`],
-      ["Received", moment(receivedAt)],
+      ["Received", timeElement(receivedAt)],
     ])}</div>
 <p>Give the reference when you write about it again.</p>`,
   };

@@ -81,7 +81,7 @@ const instant = memo(
 );
 
 /** A point in time. @param ms Milliseconds since the epoch. */
-export function moment(ms: number): Html {
+export function timeElement(ms: number): Html {
   const text = instant().format(ms).replace(" at ", ", ");
   return html`<time datetime="${new Date(ms).toISOString()}">${text} UTC</time>`;
 }
@@ -94,7 +94,7 @@ export function moment(ms: number): Html {
  */
 export function lastUse(at: number | undefined, madeAt: number): Html {
   if (at === undefined) return html`<span class="quiet">never</span>`;
-  return html`about ${moment(Math.max(at, madeAt))}`;
+  return html`about ${timeElement(Math.max(at, madeAt))}`;
 }
 
 /** A fact: a name and a value. */
@@ -220,7 +220,7 @@ ${values.map(([name, value]) => html`<input type="hidden" name="${name}" value="
 }
 
 /** An action that cannot be undone. */
-export interface Ending extends Form {
+export interface DestructiveAction extends Form {
   /** What the action does, as a label. */
   readonly summary: string;
   /** Its consequence, in a sentence or two. */
@@ -229,7 +229,12 @@ export interface Ending extends Form {
 }
 
 /** A button inside a disclosure element, which serves as the confirmation step without a script. */
-export function ending({ summary, consequence, button, ...where }: Ending): Html {
+export function destructiveAction({
+  summary,
+  consequence,
+  button,
+  ...where
+}: DestructiveAction): Html {
   return html`<details>
 <summary>${summary}</summary>
 <p>${consequence}</p>

@@ -2,7 +2,7 @@ import type { ErrorRequestHandler } from "express";
 import { Problem, type ProblemCode } from "../../problem.ts";
 import type { ShowErrorPage } from "../errors.ts";
 import type { PageAnswer, ShowPage } from "./answer.ts";
-import { moment } from "./elements.ts";
+import { timeElement } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 
 /** Headings for people; the titles of problems are for programs. */
@@ -88,5 +88,5 @@ function comeAgain(seconds: number, now: number): Html {
   const minutes = Math.ceil(seconds / 60);
   const wait = minutes === 1 ? "a minute" : `${minutes} minutes`;
   return html`<p class="lead">This was tried so often that it has to rest for a while.</p>
-<p>Come again after ${moment(at)}, which is in ${wait}.</p>`;
+<p>Come again after ${timeElement(at)}, which is in ${wait}.</p>`;
 }

@@ -4,7 +4,7 @@ import type { Browser, Sessions } from "../../auth/accounts/browser-sessions.ts"
 import { isScope, scopeNames } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
 import { type FieldErrors, SCOPES_ID } from "./elements.ts";
-import { wrongAddress } from "./right-address.ts";
+import { redirectToPublicOrigin } from "./right-address.ts";
 
 /** Maximum size of a form without a long text, in bytes. */
 const MAX_FORM_BYTES = 8 * 1024;
@@ -34,15 +34,15 @@ export const formReader = (limit: number): readonly RequestHandler[] => [
 export const readForm = formReader(MAX_FORM_BYTES);
 
 /** Checkboxes of one name that are selected: none, one, or several. */
-export const Ticked = z
+export const Checkboxes = z
   .union([z.string().transform((one) => [one]), z.array(z.string())])
   .default([]);
 
 /** Known scopes that are selected. */
-export const TickedScopes = Ticked.transform((names) => names.filter(isScope));
+export const SelectedScopes = Checkboxes.transform((names) => names.filter(isScope));
 
 /** Scopes that a page showed, in a hidden field; none without it. */
-export const ShownScopes = z
+export const OfferedScopes = z
   .string()
   .default("")
   .transform((names) => scopeNames(names).filter(isScope));
@@ -50,18 +50,18 @@ export const ShownScopes = z
 const NOTHING_CHOSEN = "Choose at least one thing that it may do.";
 
 /** Known scopes that are selected, at least one. */
-export const Scopes = TickedScopes.refine((names) => names.length > 0, NOTHING_CHOSEN);
+export const RequiredScopes = SelectedScopes.refine((names) => names.length > 0, NOTHING_CHOSEN);
 
 /** The error of `Scopes`, for forms where other input decides whether one is required. */
-export const nothingChosen: FieldErrors = [{ id: SCOPES_ID, text: NOTHING_CHOSEN }];
+export const noScopeSelected: FieldErrors = [{ id: SCOPES_ID, text: NOTHING_CHOSEN }];
 
 /** The values of a validated form, or its errors. */
-export type Filled<S extends z.ZodType> =
+export type FormResult<S extends z.ZodType> =
   | { readonly data: z.output<S>; readonly errors?: undefined }
   | { readonly data?: undefined; readonly errors: FieldErrors };
 
 /** Validates a form. An error refers to a field by its id, which is its name except for checkboxes. */
-export function filled<S extends z.ZodType>(schema: S, req: Request): Filled<S> {
+export function validateForm<S extends z.ZodType>(schema: S, req: Request): FormResult<S> {
   const { success, data, error } = schema.safeParse(req.body);
   if (success) return { data };
   const errors = error.issues.map(({ path, message }) => ({
@@ -72,7 +72,7 @@ export function filled<S extends z.ZodType>(schema: S, req: Request): Filled<S> 
 }
 
 /** A field as it was sent, to fill the form again. */
-export function typed(req: Request, name: string): string | undefined {
+export function submittedValue(req: Request, name: string): string | undefined {
   const value: unknown = req.body?.[name];
   return typeof value === "string" ? value : undefined;
 }
@@ -104,7 +104,7 @@ export interface CsrfGuard {
 export function createCsrfGuard(sessions: Sessions, baseUrl: string): CsrfGuard {
   return {
     async openPage(req, res) {
-      const wrong = wrongAddress(req, baseUrl);
+      const wrong = redirectToPublicOrigin(req, baseUrl);
       if (wrong !== undefined) throw wrong;
       const browser = await sessions.browserOf(req.headers.cookie);
       if (browser.setCookie !== undefined) res.append("set-cookie", browser.setCookie);

@@ -8,7 +8,7 @@ import { html } from "./html.ts";
  * does not send `Sec-Fetch-Dest` or an origin, as over http in a private network, still says that it
  * accepts HTML.
  */
-export function followsForm({ headers }: Request): boolean {
+export function mayFollowForm({ headers }: Request): boolean {
   const { "sec-fetch-site": site, accept = "" } = headers;
   return site === undefined ? accept.includes("text/html") : site === "same-origin";
 }

@@ -9,5 +9,5 @@ const subjects: Readonly<Record<string, string>> = {
 };
 
 /** Converts the API's validation messages to sentences for people. */
-export const inSentences = (errors: FieldErrors): FieldErrors =>
+export const asSentences = (errors: FieldErrors): FieldErrors =>
   errors.map(({ id, text }) => ({ id, text: `${subjects[id]} ${text}.` }));

@@ -7,10 +7,10 @@ import type { Interaction, Interactions } from "../../auth/oidc/interactions.ts"
 import { isScope } from "../../auth/scopes.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import type { PageAnswer, ShowPage } from "./answer.ts";
-import { consentPage, fullPage, refusedPage } from "./consent.ts";
+import { consentPage, refusedPage, tooManyApplicationsPage } from "./consent.ts";
 import { type FieldErrors, SCOPES_ID } from "./elements.ts";
-import { type CsrfGuard, filled, readForm, Ticked } from "./form.ts";
-import { followsForm, redirectPage } from "./go-on.ts";
+import { Checkboxes, type CsrfGuard, readForm, validateForm } from "./form.ts";
+import { mayFollowForm, redirectPage } from "./go-on.ts";
 import { html } from "./html.ts";
 import { withReturn } from "./return-to.ts";
 
@@ -24,7 +24,7 @@ export interface InteractionRoutesOptions {
 
 type UidRequest = Request<{ uid: string }>;
 
-const DecisionForm = z.object({ decision: z.enum(["allow", "deny"]), scope: Ticked });
+const DecisionForm = z.object({ decision: z.enum(["allow", "deny"]), scope: Checkboxes });
 
 const NOTHING_CHOSEN: FieldErrors = [
   { id: SCOPES_ID, text: "Choose at least one thing that it may do, or refuse." },
@@ -61,13 +61,13 @@ async function decide(req: UidRequest, res: Response, options: InteractionRoutes
   if (visit === undefined) return;
   if (visit.interaction.prompt !== "consent") return show(res, overPage);
 
-  const { data } = filled(DecisionForm, req);
+  const { data } = validateForm(DecisionForm, req);
   if (data?.decision === "deny") return refuse(visit, options);
   const scopes = visit.interaction.scopes.filter(isScope);
   const allowed = scopes.filter((name) => data?.scope.includes(name));
   const isChosen = allowed.length > 0 || scopes.length === 0;
   if (data === undefined || !isChosen) return ask(visit, options, NOTHING_CHOSEN);
-  if (!(await hasRoom(visit, options))) return show(res, fullPage(MAX_GRANTS));
+  if (!(await hasRoom(visit, options))) return show(res, tooManyApplicationsPage(MAX_GRANTS));
   goOn(visit, await interactions.consent(req, res, allowed), options);
 }
 
@@ -82,7 +82,7 @@ const hasRoom = (
 
 async function askWithin(visit: Visit, options: InteractionRoutesOptions): Promise<void> {
   if (await hasRoom(visit, options)) return ask(visit, options);
-  options.show(visit.res, fullPage(MAX_GRANTS));
+  options.show(visit.res, tooManyApplicationsPage(MAX_GRANTS));
 }
 
 /** Redirects to the application immediately only if the person has approved its redirect URI before. */
@@ -158,7 +158,7 @@ function goOn(
   { show }: InteractionRoutesOptions,
 ): void {
   if (address === undefined) show(res, overPage);
-  else if (followsForm(req)) show(res, redirectPage(address));
+  else if (mayFollowForm(req)) show(res, redirectPage(address));
   else res.redirect(303, address);
 }
 

@@ -2,15 +2,15 @@ import { type ApiKey, KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
 import { allScopes, anonymousCeiling } from "../../auth/scopes.ts";
 import type { PageAnswer } from "./answer.ts";
 import {
-  ending,
+  destructiveAction,
   type FieldErrors,
   facts,
   field,
   form,
   lastUse,
-  moment,
   scopeChoice,
   scopeNames,
+  timeElement,
   untrustedText,
 } from "./elements.ts";
 import { type Html, html } from "./html.ts";
@@ -44,11 +44,11 @@ function keyCard(key: ApiKey, formToken: string): Html {
 ${facts([
   ["Begins with", html`<code>${key.hint}…</code>`],
   ["Access", scopeNames(key.scopes)],
-  ["Made", moment(key.createdAt)],
+  ["Made", timeElement(key.createdAt)],
   ["Last use", lastUse(key.lastUsedAt, key.createdAt)],
-  key.expiresAt !== undefined && ["Ends", moment(key.expiresAt)],
+  key.expiresAt !== undefined && ["Ends", timeElement(key.expiresAt)],
 ])}
-${ending({
+${destructiveAction({
   action: `/account/keys/${encodeURIComponent(key.id)}/revoke`,
   formToken,
   summary: "Revoke this key",

@@ -17,7 +17,7 @@ const SENT_SECONDS = 10;
  * @returns The problem `forbidden_origin` with a `location`, of which only the path and the query come
  *   from the caller; `undefined` if the browser can stay.
  */
-export function wrongAddress(req: Request, baseUrl: string): Problem | undefined {
+export function redirectToPublicOrigin(req: Request, baseUrl: string): Problem | undefined {
   const { protocol, host } = new URL(baseUrl);
   const secure = protocol === "https:";
   const name = secure ? `__Host-${COOKIE}` : COOKIE;

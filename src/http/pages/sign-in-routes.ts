@@ -14,8 +14,8 @@ import { onlyMethods } from "../allowed-methods.ts";
 import { queryOf } from "../request-context.ts";
 import type { PageAnswer, ShowPage } from "./answer.ts";
 import { codePage } from "./code.ts";
-import { type CsrfGuard, filled, readForm, typed } from "./form.ts";
-import { followsForm, redirectPage } from "./go-on.ts";
+import { type CsrfGuard, readForm, submittedValue, validateForm } from "./form.ts";
+import { mayFollowForm, redirectPage } from "./go-on.ts";
 import { returnTo, withReturn } from "./return-to.ts";
 import { signInPage } from "./sign-in.ts";
 import type { Throttle, ThrottleNetworks } from "./throttle.ts";
@@ -76,10 +76,10 @@ function sendRoute(router: Router, options: SignInRoutesOptions): void {
     })
     .post(...readForm, async (req, res) => {
       const browser = await csrf.requireOwnForm(req);
-      const place = returnTo(typed(req, "return_to"));
-      const { data } = filled(SendForm, req);
+      const place = returnTo(submittedValue(req, "return_to"));
+      const { data } = validateForm(SendForm, req);
       if (data === undefined) {
-        const [email, wrong] = [typed(req, "email"), "Type one e-mail address."];
+        const [email, wrong] = [submittedValue(req, "email"), "Type one e-mail address."];
         return show(res, signInPageFor(browser, options, { place, email, wrong }));
       }
       await countCode(req, data.email, options);
@@ -152,7 +152,7 @@ function codeRoute(router: Router, options: SignInRoutesOptions): void {
     })
     .post(...readForm, async (req, res) => {
       const browser = await csrf.requireOwnForm(req);
-      const place = returnTo(typed(req, "return_to"));
+      const place = returnTo(submittedValue(req, "return_to"));
       const asked = await signIn.pending(browser.secret);
       const { cookie } = req.headers;
       // A known browser's attempts are limited by the number of codes it can request.
@@ -160,7 +160,7 @@ function codeRoute(router: Router, options: SignInRoutesOptions): void {
         await guard.enter(req.ip);
         await throttle({ "code-tries": addressKey(req.ip) });
       }
-      const { data } = filled(CodeForm, req);
+      const { data } = validateForm(CodeForm, req);
       const accountId = data && (await signIn.complete(browser.secret, data.code));
       if (accountId === undefined) return refuse({ req, res, browser, place, email: asked?.email });
       const remembered = await sessions.rememberBrowser(cookie, accountId);
@@ -186,8 +186,8 @@ function providerRoutes(router: Router, options: SignInRoutesOptions): void {
     .post(...readForm, async (req, res) => {
       const { secret } = await csrf.requireOwnForm(req);
       await throttleNetworks(["code-address"], req.ip);
-      const { href } = await upstream.start(secret, returnTo(typed(req, "return_to")));
-      if (followsForm(req)) show(res, redirectPage(href));
+      const { href } = await upstream.start(secret, returnTo(submittedValue(req, "return_to")));
+      if (mayFollowForm(req)) show(res, redirectPage(href));
       else res.redirect(303, href);
     })
     .all(onlyMethods(["post"]));

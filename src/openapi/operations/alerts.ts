@@ -5,7 +5,7 @@ import { alertScopes } from "../../auth/scopes.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
 import { GATED_PROBLEMS, OPEN_PROBLEMS } from "../problems.ts";
-import { credentialWith, scopeWords } from "../security.ts";
+import { credentialWith, scopeSentence } from "../security.ts";
 
 const Cursor = z.string().max(200).optional();
 
@@ -17,7 +17,7 @@ export const alertOperations = [
     path: "/api/alerts/stream",
     tag: "Alerts",
     summary: "Stream the events of your alerts",
-    description: `Server-sent events: \`id\` is the cursor of the event, \`event\` its type, \`data\` the same JSON as a webhook gets. The first block has only \`retry\` and the \`id\` to come back with. A comment every 15 seconds shows that the stream is alive; it ends with the credential. ${scopeWords(alertScopes)}`,
+    description: `Server-sent events: \`id\` is the cursor of the event, \`event\` its type, \`data\` the same JSON as a webhook gets. The first block has only \`retry\` and the \`id\` to come back with. A comment every 15 seconds shows that the stream is alive; it ends with the credential. ${scopeSentence(alertScopes)}`,
     security: credentialWith(...alertScopes),
     allowsAnyOrigin: true,
     query: z.object({

@@ -71,20 +71,20 @@ const abouts: Readonly<Record<string, About>> = {
 };
 
 /** Path and media types of a document. */
-export interface DocumentPlace {
+export interface DocumentRoute {
   readonly path: string;
   readonly mediaTypes: readonly string[];
 }
 
 /** Documents that the authorization server renders. */
-export const authorizationServerDocuments: readonly DocumentPlace[] = [
+export const authorizationServerDocuments: readonly DocumentRoute[] = [
   { path: paths.authorizationServer, mediaTypes: ["application/json"] },
   { path: paths.openidConfiguration, mediaTypes: ["application/json"] },
   { path: paths.jwks, mediaTypes: ["application/jwk-set+json"] },
 ];
 
 /** The API reference, whose pages people sign in on. */
-const reference: readonly DocumentPlace[] = [
+const reference: readonly DocumentRoute[] = [
   { path: paths.reference, mediaTypes: ["text/html", "text/markdown"] },
   { path: `${paths.reference}.md`, mediaTypes: ["text/markdown"] },
 ];
@@ -104,7 +104,7 @@ const besides: Readonly<Record<string, Operation["answers"]>> = {
  *
  * @param documents The discovery documents.
  */
-export function documentOperations(documents: readonly DocumentPlace[]): readonly Operation[] {
+export function documentOperations(documents: readonly DocumentRoute[]): readonly Operation[] {
   const open = [...documents, ...authorizationServerDocuments];
   return [
     ...open.map((document): Operation => ({ ...operationOf(document), allowsAnyOrigin: true })),
@@ -112,7 +112,7 @@ export function documentOperations(documents: readonly DocumentPlace[]): readonl
   ];
 }
 
-const operationOf = ({ path, mediaTypes }: DocumentPlace): Operation => ({
+const operationOf = ({ path, mediaTypes }: DocumentRoute): Operation => ({
   ...aboutOf(path),
   method: "get",
   path,

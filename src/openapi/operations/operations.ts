@@ -2,7 +2,7 @@ import type { Operation } from "../operation.ts";
 import { alertOperations } from "./alerts.ts";
 import { applicationOperations } from "./applications.ts";
 import { claimOperations } from "./claims.ts";
-import { type DocumentPlace, documentOperations } from "./documents.ts";
+import { type DocumentRoute, documentOperations } from "./documents.ts";
 import { mcpOperations } from "./mcp.ts";
 import { registrationOperations } from "./registration.ts";
 import { serviceOperations } from "./service-status.ts";
@@ -10,7 +10,7 @@ import { authorizationOperations, getToken, userInfoOperations } from "./tokens.
 import { toolOperations } from "./tools.ts";
 
 /** Every operation except pages for people, in display order. */
-export const operationsWith = (documents: readonly DocumentPlace[]): readonly Operation[] => [
+export const operationsWith = (documents: readonly DocumentRoute[]): readonly Operation[] => [
   ...toolOperations,
   ...serviceOperations,
   ...alertOperations,

@@ -6,7 +6,7 @@ import { MarketMode } from "../../market/market.ts";
 import { METHOD_VERSION } from "../../score/snapshot.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
-import { GATED_PROBLEMS, PASSING_PROBLEMS } from "../problems.ts";
+import { GATED_PROBLEMS, TRANSIENT_PROBLEMS } from "../problems.ts";
 import { credentialWith } from "../security.ts";
 
 const JSON_TYPE = "application/json";
@@ -87,7 +87,7 @@ export const serviceOperations = [
     answers: {
       200: { description: "It is up.", content: [{ mediaType: JSON_TYPE, schema: Health }] },
     },
-    problems: PASSING_PROBLEMS,
+    problems: TRANSIENT_PROBLEMS,
   },
   {
     id: "get_readiness",
@@ -105,7 +105,7 @@ export const serviceOperations = [
         headers: ["Retry-After"],
       },
     },
-    problems: PASSING_PROBLEMS,
+    problems: TRANSIENT_PROBLEMS,
   },
   {
     id: "get_liveness",
@@ -118,6 +118,6 @@ export const serviceOperations = [
     answers: {
       200: { description: "It is alive.", content: [{ mediaType: JSON_TYPE, schema: Liveness }] },
     },
-    problems: PASSING_PROBLEMS,
+    problems: TRANSIENT_PROBLEMS,
   },
 ] as const satisfies readonly Operation[];

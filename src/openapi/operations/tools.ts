@@ -4,7 +4,7 @@ import type { Route, Tool } from "../../tool.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Answer, Method, Operation } from "../operation.ts";
 import { BODY_PROBLEMS, GATED_PROBLEMS } from "../problems.ts";
-import { credentialWith, scopeWords } from "../security.ts";
+import { credentialWith, scopeSentence } from "../security.ts";
 import { notesOf, type RouteNotes } from "./tool-routes.ts";
 
 const JSON_TYPE = { mediaType: "application/json" } as const;
@@ -26,7 +26,7 @@ function operationOf(tool: Tool, route: Route): Operation {
     method: route.method.toLowerCase() as Method,
     path: route.path,
     tag: tool.scopes.includes("alerts:write") ? "Alerts" : "Market",
-    description: `${description} ${scopeWords(tool.scopes)}`,
+    description: `${description} ${scopeSentence(tool.scopes)}`,
     security: credentialWith(...tool.scopes),
     allowsAnyOrigin: true,
     ...requestOf(tool.input, route, notes),

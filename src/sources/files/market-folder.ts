@@ -67,7 +67,7 @@ export async function readMarketFolder(
     source: {
       id: "market-folder",
       name: "Market folder",
-      terms: "Recorded data of the operator, who answers for their licences.",
+      terms: "Recorded data of the operator, who answers for their licenses.",
       simulated: false,
     },
     dayMs: DAY_MS,

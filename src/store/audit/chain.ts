@@ -57,7 +57,7 @@ export function isUnsealed(row: ArchiveRow): boolean {
  * @param after The end of the chain.
  * @param now Milliseconds since the epoch.
  */
-export function sealed(row: ArchiveRow, after: ChainPoint, now: number): ArchiveRow {
+export function sealRow(row: ArchiveRow, after: ChainPoint, now: number): ArchiveRow {
   const position = after.position + 1;
   const entry = {
     ...(row.body as AuditEntry),
@@ -70,7 +70,7 @@ export function sealed(row: ArchiveRow, after: ChainPoint, now: number): Archive
 }
 
 /** The chain point of a sealed row. */
-export function pointOf({ at, body }: ArchiveRow): ChainPoint {
+export function chainPointOf({ at, body }: ArchiveRow): ChainPoint {
   const { position, hash } = body as SealedEntry;
   return { position, hash, sealedAt: at };
 }
@@ -108,8 +108,8 @@ export async function sealAudit(records: Records, now: () => number): Promise<nu
   const head = await records.get(chainPoints, HEAD);
   let end = head?.value ?? CHAIN_START;
   const moved = waiting.flatMap((stored) => {
-    const row = sealed(stored.value, end, now());
-    end = pointOf(row);
+    const row = sealRow(stored.value, end, now());
+    end = chainPointOf(row);
     return [append(row), removeAt(unsealedAudit, stored)];
   });
   const noted = head

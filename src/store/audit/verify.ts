@@ -3,11 +3,11 @@ import type { Records, Stored } from "../port/records.ts";
 import {
   CHAIN_START,
   type ChainPoint,
+  chainPointOf,
   chainPoints,
   HEAD,
   isUnchanged,
   PRUNED,
-  pointOf,
   type SealedEntry,
   sealedEntry,
 } from "./chain.ts";
@@ -132,7 +132,7 @@ function follow(walk: Walk, row: ArchiveRow): void {
   }
   tell(walk, brokenLink(walk, entry));
   tell(walk, anotherHash(walk, entry));
-  walk.last = pointOf(row);
+  walk.last = chainPointOf(row);
 }
 
 /**

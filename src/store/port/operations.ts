@@ -1,10 +1,17 @@
 import type { ArchiveRow } from "./archive.ts";
-import type { Collection, Operation, Placing, Records, Replacing, Stored } from "./records.ts";
+import type {
+  Collection,
+  Operation,
+  Records,
+  ReplaceOptions,
+  Stored,
+  WriteOptions,
+} from "./records.ts";
 
 /** Writes a record unconditionally. */
 export function put<T>(
   to: Collection<T>,
-  { key, value, ...placing }: { readonly key: string; readonly value: T } & Placing,
+  { key, value, ...placing }: { readonly key: string; readonly value: T } & WriteOptions,
 ): Operation {
   return { kind: "put", collection: to.name, key, value, placing };
 }
@@ -12,7 +19,7 @@ export function put<T>(
 /** Writes a record; fails if it exists. */
 export function insert<T>(
   to: Collection<T>,
-  { key, value, ...placing }: { readonly key: string; readonly value: T } & Placing,
+  { key, value, ...placing }: { readonly key: string; readonly value: T } & WriteOptions,
 ): Operation {
   return { kind: "insert", collection: to.name, key, value, placing };
 }
@@ -21,7 +28,7 @@ export function insert<T>(
 export function replace<T>(
   to: Collection<T>,
   { key, revision }: Pick<Stored<T>, "key" | "revision">,
-  { value, ...placing }: { readonly value: T } & Replacing,
+  { value, ...placing }: { readonly value: T } & ReplaceOptions,
 ): Operation {
   return { kind: "replace", collection: to.name, key, revision, value, placing };
 }

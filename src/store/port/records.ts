@@ -31,7 +31,7 @@ export interface Stored<T> {
 }
 
 /** Options of a write besides the value. */
-export interface Placing {
+export interface WriteOptions {
   /** Absent: none. */
   readonly groups?: readonly string[];
   /** Lifetime in milliseconds. Absent: unlimited. */
@@ -40,8 +40,8 @@ export interface Placing {
   readonly dueInMs?: number;
 }
 
-/** Like `Placing`, for an existing record: absent members are unchanged, `null` removes one. */
-export interface Replacing {
+/** Like `WriteOptions`, for an existing record: absent members are unchanged, `null` removes one. */
+export interface ReplaceOptions {
   readonly groups?: readonly string[];
   readonly ttlMs?: number | null;
   readonly dueInMs?: number | null;
@@ -58,7 +58,7 @@ export type Operation =
       readonly collection: string;
       readonly key: string;
       readonly value: unknown;
-      readonly placing: Placing;
+      readonly placing: WriteOptions;
     }
   /** Writes the record; does not hold when there is one. */
   | {
@@ -66,7 +66,7 @@ export type Operation =
       readonly collection: string;
       readonly key: string;
       readonly value: unknown;
-      readonly placing: Placing;
+      readonly placing: WriteOptions;
     }
   /** Changes the record; does not hold unless it is still at `revision`. */
   | {
@@ -75,7 +75,7 @@ export type Operation =
       readonly key: string;
       readonly revision: number;
       readonly value: unknown;
-      readonly placing: Replacing;
+      readonly placing: ReplaceOptions;
     }
   /** Changes nothing; does not hold unless the record is there and still at `revision`. */
   | {

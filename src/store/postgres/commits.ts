@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Operation, Replacing } from "../port/records.ts";
+import type { Operation, ReplaceOptions } from "../port/records.ts";
 import { storeUnavailable } from "../port/unavailable.ts";
 import { checkNames, jsonOf } from "../port/values.ts";
 import { encodeArchiveRow } from "./archive.ts";
@@ -148,7 +148,7 @@ function encode(operation: Operation): object {
 
 function placed(operation: Extract<Operation, { readonly value: unknown }>): object {
   const { kind, collection, key, value } = operation;
-  const { groups, ttlMs, dueInMs }: Replacing = operation.placing;
+  const { groups, ttlMs, dueInMs }: ReplaceOptions = operation.placing;
   checkNames([collection, key, ...(groups ?? [])]);
   const spans = { ttl: wholeMs(ttlMs), due: wholeMs(dueInMs) };
   return { kind, collection, key, value: jsonOf(value), groups, ...spans };

@@ -5,7 +5,7 @@ import { dumpRows, raiseRevision } from "./dump.ts";
 import { lockKey } from "./locks.ts";
 import { inTransaction, type Meta, prepareSchema, writeMeta } from "./schema.ts";
 import { openSession, type Session } from "./session.ts";
-import { explained, readTarget, type Target } from "./target.ts";
+import { explainConnectionErrors, readTarget, type Target } from "./target.ts";
 
 /** Timeouts of connecting and of one statement, in milliseconds. */
 const TIMES = { connectMs: 5_000, answerMs: 300_000 };
@@ -41,9 +41,9 @@ export interface MigrationReport {
 export async function migrate({ source, url, onProgress }: Migration): Promise<MigrationReport> {
   const target = readTarget(url);
   // Connects first, so that an unreachable database does not interrupt users of the source.
-  const session = await explained(target, () => openSession(target, TIMES));
+  const session = await explainConnectionErrors(target, () => openSession(target, TIMES));
   try {
-    const meta = await explained(target, () => claimTarget(session, source, target));
+    const meta = await explainConnectionErrors(target, () => claimTarget(session, source, target));
     return await move({ source, target, onProgress, session, meta });
   } finally {
     await session.close();
@@ -61,7 +61,7 @@ async function move(to: Move): Promise<MigrationReport> {
   const { source, target } = to;
   const unfreeze = source.freeze("The store is being moved to PostgreSQL.");
   try {
-    const digests = await explained(target, () => copyAndCompare(to));
+    const digests = await explainConnectionErrors(target, () => copyAndCompare(to));
     const counts = await source.counts();
     await source.markMoved();
     return { ...counts, digests: Object.fromEntries(digests) };

@@ -1,7 +1,7 @@
 import { lockKey } from "./locks.ts";
 
 /** SQLSTATE of work that was rolled back because its deadline had passed. */
-export const TOO_LATE = "MS002";
+export const DEADLINE_PASSED = "MS002";
 
 /** Results of completed work, for repeated requests after a lost answer. */
 export const onceTables = `
@@ -35,7 +35,7 @@ declare
   left_ms bigint := finish - market_signal.instant(null, clock_timestamp());
 begin
   if left_ms < 0 then
-    raise sqlstate '${TOO_LATE}' using message = 'The time was over before the work was done.';
+    raise sqlstate '${DEADLINE_PASSED}' using message = 'The time was over before the work was done.';
   end if;
   perform set_config('lock_timeout', least(left_ms + 1, 2147483647)::text, true);
 end $$;

@@ -10,9 +10,9 @@ import { postgresCounters } from "./counters.ts";
 import { dumpRows, replaceAll } from "./dump.ts";
 import { createOnce } from "./once.ts";
 import { postgresRecords } from "./records.ts";
-import { type Found, prepareSchema, type Wanted } from "./schema.ts";
+import { type ExpectedStore, type FoundStore, prepareSchema } from "./schema.ts";
 import { openSession, type Session } from "./session.ts";
-import { explained, readTarget, type Target } from "./target.ts";
+import { explainConnectionErrors, readTarget, type Target } from "./target.ts";
 
 /** How long work is retried while the database is unavailable, in milliseconds. */
 const BUDGET_MS = 2_000;
@@ -53,7 +53,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     if (isClosed) throw storeUnavailable("The store is closed.");
     return openSession(target, { connectMs: budgetMs, answerMs });
   };
-  const [meta, announcements] = await explained(target, async () => [
+  const [meta, announcements] = await explainConnectionErrors(target, async () => [
     await prepare(target, await connect(LONG_MS), { mode, onWarning }),
     await listen({ connect: () => connect(budgetMs), tryMs: budgetMs * TRY_BUDGETS, onWarning }),
   ]);
@@ -92,8 +92,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
 async function prepare(
   { name }: Target,
   session: Session,
-  { mode, onWarning }: { readonly mode: StoreMode | undefined } & Pick<Wanted, "onWarning">,
-): Promise<Found> {
+  { mode, onWarning }: { readonly mode: StoreMode | undefined } & Pick<ExpectedStore, "onWarning">,
+): Promise<FoundStore> {
   const created = mode && { id: randomUUID(), mode, isCopying: false };
   const wanted = { name, ...(created && { created }), ...(onWarning && { onWarning }) };
   const found = await prepareSchema(session, wanted).finally(session.close);

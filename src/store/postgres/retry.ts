@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { DatabaseError } from "pg";
 import { Problem } from "../../problem.ts";
 import { storeUnavailable } from "../port/unavailable.ts";
-import { TOO_LATE } from "./once-sql.ts";
+import { DEADLINE_PASSED } from "./once-sql.ts";
 
 /** Minimum pause between attempts, in milliseconds; up to as much again is added at random. */
 const PAUSE_MS = 40;
@@ -14,7 +14,7 @@ const PAUSE_MS = 40;
  */
 const TRANSIENT_CODES = new Set([
   ...["53300", "57P01", "57P02", "57P03", "57P05", "25006"],
-  ...["40001", "40P01", "55P03", TOO_LATE],
+  ...["40001", "40P01", "55P03", DEADLINE_PASSED],
 ]);
 
 /**

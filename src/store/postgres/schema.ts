@@ -61,13 +61,13 @@ export interface Meta extends StoreIdentity {
 }
 
 /** The store found. */
-export interface Found extends Meta {
+export interface FoundStore extends Meta {
   /** A UUID that changes with each load. */
   readonly epoch: string;
 }
 
 /** Which store to look for. */
-export interface Wanted {
+export interface ExpectedStore {
   /** The database, for messages. */
   readonly name: string;
   /** The store to create if the database has none; absent: that is an error. */
@@ -82,7 +82,7 @@ export interface Wanted {
  *
  * @throws {Error} Says what to do if the server or the schema cannot be used, or if there is no store.
  */
-export async function prepareSchema(session: Session, wanted: Wanted): Promise<Found> {
+export async function prepareSchema(session: Session, wanted: ExpectedStore): Promise<FoundStore> {
   const { name, created } = wanted;
   await checkServer(session, wanted);
   return inTransaction(session, async () => {
@@ -118,14 +118,14 @@ async function migrateFrom(session: Session, version: number): Promise<void> {
   }
 }
 
-async function readMeta(session: Session): Promise<Found | undefined> {
-  const [found] = await session.query<Found>(
+async function readMeta(session: Session): Promise<FoundStore | undefined> {
+  const [found] = await session.query<FoundStore>(
     `select id, mode, is_copying as "isCopying", epoch from market_signal.meta`,
   );
   return found;
 }
 
-async function createMeta(session: Session, { name, created }: Wanted): Promise<Found> {
+async function createMeta(session: Session, { name, created }: ExpectedStore): Promise<FoundStore> {
   const [rows] = await session.query<{ remain: boolean }>(
     `select exists (select from market_signal.record)
        or exists (select from market_signal.archive) as remain`,

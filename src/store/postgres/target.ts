@@ -35,7 +35,10 @@ export function readTarget(url: string): Target {
  * @throws {Error} An actionable error for the operator instead of `store_unavailable`; other errors are
  *   unchanged.
  */
-export async function explained<T>({ name }: Target, work: () => Promise<T>): Promise<T> {
+export async function explainConnectionErrors<T>(
+  { name }: Target,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {

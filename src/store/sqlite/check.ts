@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { brokenArchiveRows } from "./archive.ts";
-import { damaged, explained, messageOf } from "./errors.ts";
+import { damaged, explainFileErrors, messageOf } from "./errors.ts";
 import { PAGE_BYTES, RECORD_TABLES, StoreFile } from "./file.ts";
 import { createFile, logOf, withCompanions } from "./folder.ts";
 import { faultOfLog } from "./log.ts";
@@ -38,7 +38,7 @@ export function checkBeforeOpening(path: string): void {
   const log = logOf(path);
   if (size === 0) throw damaged(path, "it is empty");
   if (size % PAGE_BYTES !== 0 && !existsSync(log)) throw damaged(path, "it is cut off");
-  const fault = existsSync(log) ? explained(path, () => faultOfLog(log)) : undefined;
+  const fault = existsSync(log) ? explainFileErrors(path, () => faultOfLog(log)) : undefined;
   if (fault !== undefined) throw damaged(log, fault);
   withCompanions(path).filter(existsSync).forEach(createFile);
 }

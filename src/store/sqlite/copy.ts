@@ -5,7 +5,7 @@ import { storeUnavailable } from "../port/unavailable.ts";
 import { checkInstant, checkJson, checkName, checkRevision } from "../port/values.ts";
 import { ArchiveTable, archiveRowOf } from "./archive.ts";
 import { FORMAT, PAGE_BYTES, SCHEMA, StoreFile } from "./file.ts";
-import { createFile, nameNext, type Paths, removeNext, syncFile } from "./folder.ts";
+import { createFile, markNextFinished, type Paths, removeNext, syncFile } from "./folder.ts";
 import { type RecordDumpRow, RecordTable } from "./record-table.ts";
 
 /** Rows per batch of a dump; the event loop turns in between. */
@@ -62,7 +62,7 @@ function taken(rows: Generator<DumpRow>): readonly DumpRow[] {
 }
 
 /** Facts of the next file of a store. */
-export interface Beginning {
+export interface NextStoreOptions {
   readonly identity: StoreIdentity;
   /** Later revisions are higher. */
   readonly revision: number;
@@ -78,7 +78,7 @@ export class NextStore {
   #isOver = false;
 
   /** An unfinished file needs no journal, since it is discarded after a crash. */
-  constructor(paths: Paths, { identity, revision }: Beginning) {
+  constructor(paths: Paths, { identity, revision }: NextStoreOptions) {
     removeNext(paths);
     createFile(paths.unfinished);
     this.#paths = paths;
@@ -119,7 +119,7 @@ export class NextStore {
     this.#file.database.exec("COMMIT; PRAGMA journal_mode = WAL");
     this.#file.close();
     syncFile(this.#paths.unfinished);
-    nameNext(this.#paths);
+    markNextFinished(this.#paths);
     this.#isOver = true;
   }
 

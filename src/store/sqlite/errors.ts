@@ -84,7 +84,7 @@ export function damagedRow(path: string, row: string): Problem {
  *
  * @throws {Error} Names the file; errors of SQLite here mean damage.
  */
-export function explained<T>(path: string, work: () => T): T {
+export function explainFileErrors<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {

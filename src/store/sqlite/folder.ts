@@ -66,19 +66,19 @@ export function dataFilesOf({ store, format1 }: Paths): readonly string[] {
 
 /** Whether the folder contains a store, even a damaged one. */
 export function holdsStore(paths: Paths): boolean {
-  return [...dataFilesOf(paths), paths.next, `${paths.format1.records}.new`].some(isThere);
+  return [...dataFilesOf(paths), paths.next, `${paths.format1.records}.new`].some(exists);
 }
 
 /** Whether the folder contains a store of format 1 that has not been migrated. */
 export function holdsFormat1({ store, format1 }: Paths): boolean {
-  if (withCompanions(store).some(isThere)) return false;
+  if (withCompanions(store).some(exists)) return false;
   const files = [format1.records, format1.archive];
-  return [...files.flatMap(withCompanions), `${format1.records}.new`].some(isThere);
+  return [...files.flatMap(withCompanions), `${format1.records}.new`].some(exists);
 }
 
 /** @throws {Error} If the folder belonged to a store that is missing. */
 export function checkNeverHeldStore({ folder, store }: Paths): void {
-  if (!isThere(join(folder, "master.key"))) return;
+  if (!exists(join(folder, "master.key"))) return;
   throw new Error(
     `${folder} holds a master.key but no store: put ${basename(store)} back, ` +
       "restore a backup (market-signal store restore <backup file>), or move master.key away",
@@ -86,7 +86,7 @@ export function checkNeverHeldStore({ folder, store }: Paths): void {
 }
 
 /** Counts a dangling symbolic link as present: its target may be on a disk that is not mounted. */
-function isThere(path: string): boolean {
+function exists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
@@ -162,7 +162,7 @@ export function syncFile(path: string): void {
 }
 
 /** Renames the finished next store, from when on it replaces the store. */
-export function nameNext({ folder, next, unfinished }: Paths): void {
+export function markNextFinished({ folder, next, unfinished }: Paths): void {
   syncFolder(folder);
   renameSync(unfinished, next);
   syncFolder(folder);
@@ -172,7 +172,7 @@ export function nameNext({ folder, next, unfinished }: Paths): void {
  * Moves the finished next store into place, or removes an unfinished one. Safe to repeat after an
  * interruption.
  */
-export function settleNext(paths: Paths): void {
+export function recoverNext(paths: Paths): void {
   if (existsSync(paths.next)) {
     keepFormat1(paths);
     replaceFile(paths.next, paths.store);
@@ -200,7 +200,7 @@ export function replaceFile(next: string, path: string): void {
 
 /** Moves the files of format 1, whose data the next store contains, to a backup folder. */
 function keepFormat1({ folder, format1, format1Backup }: Paths): void {
-  const files = [format1.records, format1.archive].flatMap(withCompanions).filter(isThere);
+  const files = [format1.records, format1.archive].flatMap(withCompanions).filter(exists);
   if (files.length === 0) return;
   createFolder(format1Backup);
   for (const file of files) renameSync(file, join(format1Backup, basename(file)));

@@ -14,15 +14,15 @@ import { isOutboxRecord, outboxRow } from "../backup/outbox-records.ts";
 import { ArchiveTable } from "./archive.ts";
 import { checkBeforeOpening, placeOf } from "./check.ts";
 import { insertCopied } from "./copy.ts";
-import { damaged, explained } from "./errors.ts";
+import { damaged, explainFileErrors } from "./errors.ts";
 import { ADDED_IN_FORMAT_2, FORMAT, StoreFile, sumOf } from "./file.ts";
 import {
   createFile,
-  nameNext,
+  markNextFinished,
   type Paths,
+  recoverNext,
   removeNext,
   replaceFile,
-  settleNext,
   syncFile,
   withCompanions,
 } from "./folder.ts";
@@ -65,8 +65,8 @@ export function migrateFormat1(paths: Paths, onProgress: OnProgress): void {
     files.archive.close();
   }
   syncFile(paths.unfinished);
-  nameNext(paths);
-  settleNext(paths);
+  markNextFinished(paths);
+  recoverNext(paths);
   onProgress(`Done. The files of the earlier version are kept in ${paths.format1Backup}.`);
 }
 
@@ -100,11 +100,11 @@ function openFormat1({ format1 }: Paths): Format1 {
 }
 
 function openChecked(path: string, isChecked: boolean): StoreFile {
-  const file = explained(path, () => StoreFile.open(path));
+  const file = explainFileErrors(path, () => StoreFile.open(path));
   return file.closingOnError(() => {
-    const format = explained(path, () => file.meta().get("format"));
+    const format = explainFileErrors(path, () => file.meta().get("format"));
     if (format !== "1") throw new Error(`${path} has a format of another version (${format})`);
-    explained(path, () => {
+    explainFileErrors(path, () => {
       const [fault] = isChecked ? file.faults("integrity_check(1)") : [];
       if (fault !== undefined) throw new Error(fault);
       file.checkpoint();
@@ -166,7 +166,7 @@ function copyRecords(source: StoreFile, to: StoreFile, onProgress: OnProgress): 
     const record = recordOf(source.path, row as unknown as Format1Row);
     const added = isOutboxRecord(record) ? outboxRow(record) : record;
     if (added.table === "archive") archive.insert(added);
-    else explained(source.path, () => insertCopied(records, added));
+    else explainFileErrors(source.path, () => insertCopied(records, added));
     newest = record.revision;
     copied += 1;
     if (copied % 20_000 === 0) onProgress(`Copying the records: ${copied} so far.`);
@@ -177,7 +177,7 @@ function copyRecords(source: StoreFile, to: StoreFile, onProgress: OnProgress): 
 
 function* explainedRows<T>(path: string, rows: Iterator<T>): Generator<T> {
   for (;;) {
-    const { value, done } = explained(path, () => rows.next());
+    const { value, done } = explainFileErrors(path, () => rows.next());
     if (done) return;
     yield value;
   }

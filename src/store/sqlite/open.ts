@@ -18,7 +18,7 @@ import { storeUnavailable } from "../port/unavailable.ts";
 import { ArchiveTable, createArchive } from "./archive.ts";
 import { checkAtStart, checkBeforeOpening, checkInBackground, placeOf } from "./check.ts";
 import { NextStore, REVISION_GAP, Snapshot } from "./copy.ts";
-import { damaged, explained, isSqliteError, messageOf, refusalOf } from "./errors.ts";
+import { damaged, explainFileErrors, isSqliteError, messageOf, refusalOf } from "./errors.ts";
 import { FORMAT, SCHEMA, StoreFile } from "./file.ts";
 import {
   checkNeverHeldStore,
@@ -29,8 +29,8 @@ import {
   logOf,
   type Paths,
   pathsIn,
+  recoverNext,
   removeNext,
-  settleNext,
 } from "./folder.ts";
 import { Gate, type OnWarning } from "./gate.ts";
 import { GroupCommit } from "./group-commit.ts";
@@ -101,7 +101,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
   createFolder(folder);
   const unlock = lockFolder(paths);
   try {
-    settleNext(paths);
+    recoverNext(paths);
     if (holdsFormat1(paths)) migrateFormat1(paths, onProgress);
     if (mode !== undefined && !holdsStore(paths)) {
       checkNeverHeldStore(paths);
@@ -124,7 +124,7 @@ function create(paths: Paths, mode: StoreMode): void {
     removeNext(paths);
     throw new Error(`no store can be created in ${paths.folder} (${messageOf(error)})`);
   }
-  settleNext(paths);
+  recoverNext(paths);
 }
 
 function openFor(paths: Paths, mode: StoreMode | undefined): Opened {
@@ -139,15 +139,15 @@ function openFile({ store }: Paths): Opened {
   const path = placeOf(store);
   checkBeforeOpening(path);
   const hasCrashed = (statSync(logOf(path), { throwIfNoEntry: false })?.size ?? 0) > 0;
-  const file = explained(path, () => StoreFile.open(path));
+  const file = explainFileErrors(path, () => StoreFile.open(path));
   // The log was just created; without a directory sync it could be lost.
   syncFolder(dirname(path));
   return file.closingOnError(() => {
-    const facts = explained(path, () => file.meta());
+    const facts = explainFileErrors(path, () => file.meta());
     const [format, id, mode] = [facts.get("format"), facts.get("id"), facts.get("mode")];
     if (format !== FORMAT) throw new Error(`${path} has a format of another version (${format})`);
     if (id === undefined || mode === undefined) throw damaged(path, "a fact is missing");
-    explained(path, () => {
+    explainFileErrors(path, () => {
       checkAtStart(file);
       file.checkSchema(SCHEMA);
     });
@@ -289,7 +289,7 @@ class SqliteStore implements EmbeddedStore {
   #changeOver(): void {
     try {
       this.#closeFile();
-      settleNext(this.#paths);
+      recoverNext(this.#paths);
       this.#opened = openFile(this.#paths);
     } catch (error) {
       this.#gate.close();

@@ -1,4 +1,4 @@
-import type { Operation, Placing, Replacing } from "../port/records.ts";
+import type { Operation, ReplaceOptions, WriteOptions } from "../port/records.ts";
 import { checkInstant, checkName, checkRevision, jsonOf } from "../port/values.ts";
 import { type ArchiveTable, archiveRowOf } from "./archive.ts";
 import type { RecordRow, RecordTable } from "./record-table.ts";
@@ -142,7 +142,7 @@ function checkPlace(collection: string, key: string): void {
   checkName(key);
 }
 
-function checkPlacing(placing: Placing | Replacing): void {
+function checkPlacing(placing: WriteOptions | ReplaceOptions): void {
   placing.groups?.forEach(checkName);
   for (const ms of [placing.ttlMs, placing.dueInMs]) checkInstant(ms ?? 0);
 }

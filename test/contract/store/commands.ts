@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { ArchiveRow, ArchiveSelection } from "../../../src/store/port/archive.ts";
-import type { Operation, Placing, Replacing } from "../../../src/store/port/records.ts";
+import type { Operation, ReplaceOptions, WriteOptions } from "../../../src/store/port/records.ts";
 
 /** A step that names a revision by its place in what its player has seen of the record. */
 export type Step =
@@ -11,7 +11,7 @@ export type Step =
       readonly collection: string;
       readonly key: string;
       readonly value: unknown;
-      readonly placing: Replacing;
+      readonly placing: ReplaceOptions;
       /** 0 is the newest, 1 the one before it and so on, round and round. */
       readonly age: number;
     }
@@ -83,7 +83,7 @@ const value = weighted<unknown>(
   [4, fc.nat(9)],
   [1, fc.jsonValue({ maxDepth: 2, stringUnit: "binary" })],
 );
-const placing = weighted<Placing>(
+const placing = weighted<WriteOptions>(
   [1, fc.constant({})],
   [4, fc.record({ groups, dueInMs: span })],
   [2, fc.record({ groups, dueInMs: span, ttlMs: span })],
@@ -91,7 +91,7 @@ const placing = weighted<Placing>(
 const replacing = fc.record(
   { groups, dueInMs: fc.option(span), ttlMs: fc.option(span) },
   { requiredKeys: [] },
-) as fc.Arbitrary<Replacing>;
+) as fc.Arbitrary<ReplaceOptions>;
 const age = weighted([5, fc.constant(0)], [1, fc.constantFrom(1, 2)]);
 
 const named = { at: fc.nat(2), id: fc.constantFrom("", "a", "\uffee", "😀") };

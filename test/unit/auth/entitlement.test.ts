@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { accounts } from "../../../src/auth/accounts/accounts.ts";
 import { grants } from "../../../src/auth/accounts/grants.ts";
-import { belongingTo, clients } from "../../../src/auth/agents/agent.ts";
-import { heldScopes, isEntitled, whileEntitled } from "../../../src/auth/entitlement.ts";
-import { apiKeys, ofKey } from "../../../src/auth/keys/api-keys.ts";
+import { accountRecordsGroup, clients } from "../../../src/auth/agents/agent.ts";
+import { heldScopes, ifEntitled, isEntitled } from "../../../src/auth/entitlement.ts";
+import { apiKeyGroup, apiKeys } from "../../../src/auth/keys/api-keys.ts";
 import { alertScopes, allScopes, type Scope } from "../../../src/auth/scopes.ts";
 import { insert, put, removeGroup } from "../../../src/store/port/operations.ts";
 import type { Operation, Records } from "../../../src/store/port/records.ts";
@@ -18,7 +18,7 @@ const key = (scopes: readonly Scope[]) => ({
   ...{ id: "x", name: "x", hint: "", accountId: undefined, createdAt: 0, expiresAt: undefined },
   scopes,
 });
-const placed = { key: "x", groups: [ofKey("x"), belongingTo("x")] };
+const placed = { key: "x", groups: [apiKeyGroup("x"), accountRecordsGroup("x")] };
 
 /** What a person allowed a client. */
 const granted = (clientId: string, scope: string, key = "grant") => {
@@ -136,10 +136,10 @@ describe("entitlement to alerts", () => {
     async (_, kind, kept) => {
       const { records } = await openStore(embedded);
       await records.commit(kept);
-      const steps = await whileEntitled(records, { kind, id: "x", clientId });
+      const steps = await ifEntitled(records, { kind, id: "x", clientId });
       if (steps === undefined) throw new Error("not entitled");
       expect(await records.commit(steps)).toBe(true);
-      await records.commit([removeGroup(ofKey("x"))]);
+      await records.commit([removeGroup(apiKeyGroup("x"))]);
       expect(await records.commit(steps)).toBe(false);
     },
   );
@@ -163,7 +163,7 @@ describe("entitlement to alerts", () => {
     expect(await held()).toEqual(new Set());
     await records.commit([register(alertScopes.join(" "))]);
     expect(await held()).toEqual(new Set(alertScopes));
-    const steps = await whileEntitled(records, { kind: "user", id: "x", clientId: "app" });
+    const steps = await ifEntitled(records, { kind: "user", id: "x", clientId: "app" });
     await records.commit([register("signals:read")]);
     expect(await held()).toEqual(new Set(["signals:read"]));
     expect(await records.commit(steps ?? [])).toBe(false);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type ChangeNotice, merged, noticesOf } from "../../../src/ingest/change-notices.ts";
+import { type ChangeNotice, mergeNotices, noticesOf } from "../../../src/ingest/change-notices.ts";
 import type { Feed } from "../../../src/market/records.ts";
 import type { Observation } from "../../../src/sources/live/provider.ts";
 
@@ -43,7 +43,7 @@ describe("a change notice", () => {
       news("mentions", "A", T + index * 1_000, T + index * 1_000 + 500),
     );
     const others = [news("mentions", "B", T, T), news("prints", "A", T, T)];
-    expect(merged([...some, ...others])).toEqual([
+    expect(mergeNotices([...some, ...others])).toEqual([
       news("mentions", "A", T, T + 499_500),
       ...others,
     ]);

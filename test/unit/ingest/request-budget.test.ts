@@ -1,6 +1,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { isRecordedFirst, roomAt, withSent } from "../../../src/ingest/poller-state.ts";
+import {
+  mustRecordBeforeSending,
+  nextSendAt,
+  withRequest,
+} from "../../../src/ingest/poller-state.ts";
 
 it("never exceeds the budget in any window, and never waits longer than necessary", () => {
   const budgets = fc.record({
@@ -14,8 +18,8 @@ it("never exceeds the budget in any window, and never waits longer than necessar
       let sentAt: readonly number[] = [];
       const all: number[] = [];
       for (const wait of waits) {
-        now = Math.max(now + wait, roomAt(sentAt, budget));
-        sentAt = withSent(sentAt, budget, now);
+        now = Math.max(now + wait, nextSendAt(sentAt, budget));
+        sentAt = withRequest(sentAt, budget, now);
         all.push(now);
       }
       for (const [index, at] of all.entries()) {
@@ -30,6 +34,6 @@ it("never exceeds the budget in any window, and never waits longer than necessar
 });
 
 it("is saved before the request where a restart does not restore it", () => {
-  const notedFirst = (perMs: number) => isRecordedFirst({ requests: 100, perMs });
+  const notedFirst = (perMs: number) => mustRecordBeforeSending({ requests: 100, perMs });
   expect([1_000, 6_000, 60_000, 3_600_000].map(notedFirst)).toEqual([false, false, true, true]);
 });

@@ -11,7 +11,7 @@ import {
   readApplications,
   readInquiries,
 } from "../../../src/intake/intake-records.ts";
-import { ofEmail } from "../../../src/mail/email-address.ts";
+import { emailGroup } from "../../../src/mail/email-address.ts";
 import { createOutbox, mails, openedEmail } from "../../../src/mail/outbox.ts";
 import type { AuditEntry } from "../../../src/store/audit/entry.ts";
 import { unsealedAudit } from "../../../src/store/audit/entry.ts";
@@ -151,7 +151,7 @@ describeStores("the intake of applications and inquiries", (engine) => {
     await intake.apply(ada);
     const { queueToken } = await again({
       async commit(operations) {
-        await records.commit([removeGroup(ofEmail(ada.email))]);
+        await records.commit([removeGroup(emailGroup(ada.email))]);
         return records.commit(operations);
       },
     }).apply(ada);
@@ -192,7 +192,7 @@ describeStores("the intake of applications and inquiries", (engine) => {
     await intake.contact({ email: ada.email, message: "Hello" });
     const [application] = await readApplications(records);
     const accepted = await decisions.accept(application?.id ?? "", ["signals:read"]);
-    await records.commit([removeGroup(ofEmail(ada.email))]);
+    await records.commit([removeGroup(emailGroup(ada.email))]);
     expect(await keys.find(queueToken)).toBeUndefined();
     expect(await keys.find(accepted?.key ?? "")).toBeUndefined();
     const left = (await dumped(store)).filter((row) => row.table === "record");

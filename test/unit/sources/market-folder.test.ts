@@ -80,11 +80,11 @@ afterAll(async () => {
 });
 
 describe("a market folder", () => {
-  it("says what it is and that the owner answers for the licences", async () => {
+  it("says what it is and that the owner answers for the licenses", async () => {
     const market = await readMarketFolder(await folderOf({}));
     expect(market).toMatchObject({ mode: "files", dayMs: 86_400_000 });
     expect(market.source).toMatchObject({ id: "market-folder", simulated: false });
-    expect(market.source.terms).toMatch(/licences/);
+    expect(market.source.terms).toMatch(/licenses/);
   });
 
   it("starts scoring at the first moment of the previous year in New York", async () => {

@@ -6,7 +6,7 @@ const VALUES: GaugeValues = {
   ...{ version: "1", startedAt: 0, isLeader: true, openStreams: 2, shed: 3, lastErrors: [] },
   market: { mode: "live", asOf: 0, behindMs: 1_500, instruments: 1 },
   denials: { calls: 4 },
-  agentRoom: { evicted: 7, refused: 8 },
+  unclaimedCapacity: { evicted: 7, refused: 8 },
   deliveries: { waiting: 5, due: 1, oldestDueMs: 2_500 },
   size: { records: 6, bytes: 15 },
   providers: [

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { anonymousCeiling } from "../../../src/auth/scopes.ts";
 import { documents } from "../../../wellknown/index.ts";
-import type { Means, Site } from "../../../wellknown/site.ts";
+import type { RenderContext, Site } from "../../../wellknown/site.ts";
 
 const site: Site = {
   baseUrl: "https://signals.example",
@@ -22,7 +22,7 @@ export const sites = {
   "for people only": { ...site, anonymousScopes: [] },
 } as const satisfies Readonly<Record<string, Site>>;
 
-export const means: Means = {
+export const means: RenderContext = {
   today: new Date("2026-11-21T14:00:00.000Z"),
   sha256: (text) => createHash("sha256").update(text).digest("hex"),
 };

@@ -35,5 +35,8 @@ export const live = (id: string, inside: Html): Html =>
  * Status region of the script. It polls only where data can change: not for recorded history, and not
  * for a rejected form.
  */
-export const news = ({ status = 200 }: Pick<PageAnswer, "status">, market: MarketMode): Html =>
+export const updateStatus = (
+  { status = 200 }: Pick<PageAnswer, "status">,
+  market: MarketMode,
+): Html =>
   html`<p class="news" role="status" id="news"${status === 200 && market !== "files" && html` data-refresh`}></p>`;

@@ -5,12 +5,12 @@ import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT, SCORE_USE } from "../../../ans
 import type { MarketMode } from "../../../market/market.ts";
 import type { PageAnswer } from "../answer.ts";
 import { APPLY_PATH } from "../apply.ts";
-import { errorSummary, type FieldErrors, facts, field, moment } from "../elements.ts";
+import { errorSummary, type FieldErrors, facts, field, timeElement } from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import { withReturn } from "../return-to.ts";
 import { type Client, connect } from "./connect.ts";
 import { addressOf, type Filter, MAX_SEARCH, type ParsedFilter } from "./filter.ts";
-import { homeLinks, live, news } from "./frame.ts";
+import { homeLinks, live, updateStatus } from "./frame.ts";
 import type { MarketList } from "./market-list.ts";
 import { marketTable } from "./market-table.ts";
 import { classNames } from "./marks.ts";
@@ -60,7 +60,7 @@ ${serviceSection(view)}
 ${marketSection(view)}
 ${connectSection(site)}
 ${documentsSection}
-${news({ status }, site.market)}`,
+${updateStatus({ status }, site.market)}`,
   };
 }
 
@@ -81,7 +81,7 @@ function serviceSection({ site, standing }: HomeView): Html {
   const { asOf, instruments, source } = standing;
   const entries = facts([
     ["Market", html`${marketKinds[site.market]} <code>${site.market}</code>`],
-    ["Known up to", moment(asOf)],
+    ["Known up to", timeElement(asOf)],
     ["Instruments", instruments],
     ["Source", source.name],
   ]);
@@ -102,7 +102,7 @@ function marketSection({ viewer, asked, list }: HomeView): Html {
 ${
   viewer.scopes.has("signals:read")
     ? html`${filterForm(asked)}${list && live("instruments", marketTable(list, asked.filter))}`
-    : forMembers("/")
+    : signInNotice("/")
 }
 </section>`;
 }
@@ -112,7 +112,7 @@ ${
  *
  * @param place Where to return after signing in.
  */
-export const forMembers = (place: string): Html => html`<div class="empty">
+export const signInNotice = (place: string): Html => html`<div class="empty">
 <p>Scores and signals of this service are for people who have an account, and for their agents.</p>
 <p><a href="${withReturn("/sign-in", place)}">Sign in to see them</a></p>
 </div>`;

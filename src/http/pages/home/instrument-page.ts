@@ -6,7 +6,7 @@ import { type Html, html } from "../html.ts";
 import { darkpoolSection } from "./darkpool-section.ts";
 import { factorsSection } from "./factor-cards.ts";
 import { fixed, percent, price, when } from "./figures.ts";
-import { homeLinks, live, news } from "./frame.ts";
+import { homeLinks, live, updateStatus } from "./frame.ts";
 import type { SignalAnswer } from "./history-chart.ts";
 import type { InstrumentView } from "./instrument.ts";
 import { answerWords, classNames, scoreBar, signalMark } from "./marks.ts";
@@ -38,7 +38,7 @@ ${historySection(view)}
 ${darkpool && darkpoolSection(darkpool)}`,
 )}
 <p class="quiet">${SCORE_IS} ${SCORE_IS_NOT} ${DIRECTION_WORTH}</p>
-${news({}, site.market)}`,
+${updateStatus({}, site.market)}`,
   };
 }
 

@@ -8,18 +8,18 @@ import type { PageAnswer } from "../answer.ts";
 import { untrustedText } from "../elements.ts";
 import { html } from "../html.ts";
 import { type HomeContext, homeLinks } from "./frame.ts";
-import { forMembers } from "./home-page.ts";
-import { permitted, viewInstrument } from "./instrument.ts";
+import { signInNotice } from "./home-page.ts";
+import { viewInstrument, visibleParts } from "./instrument.ts";
 import { closedMarkdown, instrumentMarkdown, unknownMarkdown } from "./instrument-markdown.ts";
 import { instrumentPage } from "./instrument-page.ts";
 import { instrumentPath } from "./market-table.ts";
-import { remembered } from "./remember.ts";
+import { cacheByInstrument } from "./remember.ts";
 import { scriptAddress } from "./script-route.ts";
 import type { Viewer } from "./viewer.ts";
 
 /** Shows one instrument, under the canonical spelling of its symbol. */
 export function showInstrument({ site, context, viewerOf, send }: HomeContext): RequestHandler {
-  const viewOf = remembered(context, (symbol) => viewInstrument(symbol, context));
+  const viewOf = cacheByInstrument(context, (symbol) => viewInstrument(symbol, context));
   return async (req, res) => {
     const viewer = await viewerOf(req);
     const asked = String(req.params.symbol);
@@ -37,7 +37,7 @@ export function showInstrument({ site, context, viewerOf, send }: HomeContext): 
     const { symbol } = found.instrument;
     if (symbol !== asked) return res.redirect(instrumentPath(symbol));
 
-    const view = permitted(await viewOf(symbol), viewer.scopes);
+    const view = visibleParts(await viewOf(symbol), viewer.scopes);
     const page = instrumentPage(view, { site, viewer, scriptPath: scriptAddress });
     res.set("link", linkToMarkdown(site.baseUrl + instrumentPath(symbol)));
     send(req, res, page, instrumentMarkdown(view, site));
@@ -55,7 +55,7 @@ const closedPage = (asked: string, viewer: Viewer): PageAnswer => ({
   status: 403,
   heading: "For people who have an account",
   links: homeLinks(viewer),
-  body: forMembers(instrumentPath(asked)),
+  body: signInNotice(instrumentPath(asked)),
 });
 
 const unknownPage = (

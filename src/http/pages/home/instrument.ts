@@ -74,7 +74,7 @@ async function draw(data: ChartData): Promise<Html> {
 }
 
 /** The parts that a viewer may see. */
-export const permitted = (view: InstrumentView, scopes: ReadonlySet<Scope>): InstrumentView => ({
+export const visibleParts = (view: InstrumentView, scopes: ReadonlySet<Scope>): InstrumentView => ({
   ...view,
   factors: scopes.has("factor:read") ? view.factors : undefined,
   darkpool: scopes.has("darkpool:read") ? view.darkpool : undefined,

@@ -6,7 +6,7 @@ import type { Scope } from "../../../auth/scopes.ts";
 import { searchInstruments } from "../../../market/symbols.ts";
 import type { ToolContext } from "../../../tool.ts";
 import type { Filter } from "./filter.ts";
-import { remembered } from "./remember.ts";
+import { cacheByInstrument } from "./remember.ts";
 
 /** Rows per page, equal to the maximum symbols of `get_signal`. */
 const ROWS = 50;
@@ -43,7 +43,10 @@ export type ListMarket = (filter: Filter, scopes: ReadonlySet<Scope>) => MarketL
 /** Creates the function that lists the market through the tools. */
 export function createListMarket(context: ToolContext): ListMarket {
   // Cached, because computing the indicators is slow.
-  const factorsOf = remembered(context, (symbol) => getFactors.run({ symbol }, context).factors);
+  const factorsOf = cacheByInstrument(
+    context,
+    (symbol) => getFactors.run({ symbol }, context).factors,
+  );
   return (filter, scopes) => {
     const all = context.market.instruments();
     const found = select(filter, context);

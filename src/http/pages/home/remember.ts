@@ -5,7 +5,7 @@ import type { ToolContext } from "../../../tool.ts";
  * Caches a slow computation per instrument for as long as its newest snapshot is current; until then
  * every tool returns the same. The symbol must be a listed one.
  */
-export function remembered<T>(
+export function cacheByInstrument<T>(
   { snapshots }: ToolContext,
   make: (symbol: string) => T,
 ): (symbol: string) => T {

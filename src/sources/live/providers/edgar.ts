@@ -5,7 +5,7 @@ import { readCursor } from "../cursor.ts";
 import { ProviderFault } from "../fault.ts";
 import type { PolledProvider, ProviderRequest, Reading, Series } from "../provider.ts";
 import { addDays } from "../publication-times.ts";
-import { requireLetIn } from "./edgar/access.ts";
+import { checkAccess } from "./edgar/access.ts";
 import { CompanyFacts, filingsOf } from "./edgar/facts.ts";
 import { figuresOf } from "./edgar/figures.ts";
 import { readCik, tickersRequest } from "./edgar/tickers.ts";
@@ -129,7 +129,7 @@ const factsRequest = (
 });
 
 function readFacts(answer: Answer, place: KnownCompany, wanted: FilingQuery): Reading {
-  requireLetIn(answer);
+  checkAccess(answer);
   const asked = newYorkDate(answer.receivedAt);
   // 304: nothing new. 404: nothing at all, as of a company that has not reported yet.
   if (answer.status !== 200) return { data: [], cursor: JSON.stringify({ ...place, asked }) };

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { alertGroup, alerts, ownerGroup } from "../../../../src/alerts/alert.ts";
 import { deliveries } from "../../../../src/alerts/delivery/delivery.ts";
 import { signingSecrets } from "../../../../src/alerts/delivery/signing.ts";
-import { belongingTo, clients, issuedTo } from "../../../../src/auth/agents/agent.ts";
-import { apiKeys, ofKey } from "../../../../src/auth/keys/api-keys.ts";
+import { accountRecordsGroup, clientGroup, clients } from "../../../../src/auth/agents/agent.ts";
+import { apiKeyGroup, apiKeys } from "../../../../src/auth/keys/api-keys.ts";
 import { remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import {
@@ -37,7 +37,7 @@ describe("a registration", () => {
 
     const stored = await records.get(alerts, id);
     expect(stored?.groups.toSorted()).toEqual(
-      [alertGroup(id), ownerGroup(agent), "alerts:account:acc_1", issuedTo("agent-1")].sort(),
+      [alertGroup(id), ownerGroup(agent), "alerts:account:acc_1", clientGroup("agent-1")].sort(),
     );
     const way = stored?.value.way;
     if (way?.by !== "webhook") throw new Error("no webhook");
@@ -130,7 +130,7 @@ describe("a registration", () => {
     const store = await openService();
     const { agent, records } = store;
     const commit: Records["commit"] = async (steps) => {
-      await records.commit([remove(clients, agent.id), removeGroup(issuedTo(agent.id))]);
+      await records.commit([remove(clients, agent.id), removeGroup(clientGroup(agent.id))]);
       return records.commit(steps);
     };
     const service = alertServiceOn({ ...store, records: { ...records, commit } });
@@ -245,12 +245,12 @@ describe("a request with an idempotency key", () => {
 });
 
 describe("an alert is deleted with its owner", () => {
-  const client = [remove(clients, "x"), removeGroup(issuedTo("x"))];
-  const key = [remove(apiKeys, "x"), removeGroup(ofKey("x"))];
-  const account = [removeGroup(belongingTo("acc_1"))];
+  const client = [remove(clients, "x"), removeGroup(clientGroup("x"))];
+  const key = [remove(apiKeys, "x"), removeGroup(apiKeyGroup("x"))];
+  const account = [removeGroup(accountRecordsGroup("acc_1"))];
   it.each([
     ["an agent", newAgent, client],
-    ["a person", newPerson, [removeGroup(belongingTo("x"))]],
+    ["a person", newPerson, [removeGroup(accountRecordsGroup("x"))]],
     ["a key", newKeyHolder, key],
     ["a key of a person", newKeyHolder, account],
   ] as const)("%s", async (_, newOwner, ends) => {

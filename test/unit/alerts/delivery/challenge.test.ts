@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import type { WebhookState } from "../../../../src/alerts/alert.ts";
 import {
   challengeBody,
+  echoesChallenge,
   isCurrentChallenge,
-  isEchoed,
 } from "../../../../src/alerts/delivery/challenge.ts";
 
 const CHALLENGE = "c4Fh0qY2LtVw9sXaBzKe";
@@ -15,7 +15,7 @@ it.each([
   ["a member of JSON", JSON.stringify({ challenge: CHALLENGE, other: 1 })],
   ["pretty JSON", JSON.stringify({ challenge: CHALLENGE }, null, 2)],
 ])("is answered by %s", (_, response) => {
-  expect(isEchoed(response, CHALLENGE)).toBe(true);
+  expect(echoesChallenge(response, CHALLENGE)).toBe(true);
 });
 
 it.each([
@@ -28,7 +28,7 @@ it.each([
   ["null", "null"],
   ["a list", JSON.stringify([{ challenge: CHALLENGE }])],
 ])("is not answered by %s", (_, response) => {
-  expect(isEchoed(response, CHALLENGE)).toBe(false);
+  expect(echoesChallenge(response, CHALLENGE)).toBe(false);
 });
 
 it("is current only if it is the last one of a pending webhook", () => {

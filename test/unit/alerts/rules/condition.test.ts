@@ -1,6 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AlertKind, StoredAlert, Thresholds, Watched } from "../../../../src/alerts/alert.ts";
+import type {
+  AlertKind,
+  InstrumentSelector,
+  StoredAlert,
+  Thresholds,
+} from "../../../../src/alerts/alert.ts";
 import {
   type ConditionGroup,
   type ConditionState,
@@ -142,7 +147,7 @@ const stored = (key: string, wanted: AlertOverrides): StoredAlert => ({
 });
 
 const symbols = ["A", "B", "C"];
-const watched: fc.Arbitrary<Watched> = fc.oneof(
+const watched: fc.Arbitrary<InstrumentSelector> = fc.oneof(
   fc.record({
     by: fc.constant("symbols" as const),
     symbols: fc.array(fc.constantFrom(...symbols), { minLength: 1 }),

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { accounts as accountRecords } from "../../../../src/auth/accounts/accounts.ts";
-import { type GrantRecord, grants, underGrant } from "../../../../src/auth/accounts/grants.ts";
-import { belongingTo, clients } from "../../../../src/auth/agents/agent.ts";
+import { type GrantRecord, grantGroup, grants } from "../../../../src/auth/accounts/grants.ts";
+import { accountRecordsGroup, clients } from "../../../../src/auth/agents/agent.ts";
 import { put } from "../../../../src/store/port/operations.ts";
 import { auditOf, claimedAgent, peopleOf, tokens } from "../../../support/account-parts.ts";
 import { describeStores, openStore, START, slowed } from "../../../support/stores.ts";
@@ -15,16 +15,16 @@ describeStores("accounts", (engine) => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);
     expect(await accounts.hasEmail(ADA)).toBe(false);
-    const ada = await accounts.ofEmail(ADA);
+    const ada = await accounts.findOrCreateByEmail(ADA);
     expect(ada).toEqual({
       id: expect.stringMatching(/^acc_[\w-]{22}$/),
       ...{ email: ADA, label: ADA, createdAt: START },
     });
     expect(await accounts.hasEmail(ADA)).toBe(true);
-    expect(await accounts.ofEmail(ADA)).toEqual(ada);
+    expect(await accounts.findOrCreateByEmail(ADA)).toEqual(ada);
     expect(await accounts.find(ada.id)).toEqual(ada);
     expect(await accounts.find("acc_none")).toBeUndefined();
-    expect((await accounts.ofEmail(BOB)).id).not.toBe(ada.id);
+    expect((await accounts.findOrCreateByEmail(BOB)).id).not.toBe(ada.id);
     expect(await auditOf(store)).toContainEqual({
       ...{ action: "account.created", actor: ada.id, target: ada.id },
     });
@@ -34,8 +34,8 @@ describeStores("accounts", (engine) => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, slowed(store.records));
     const hundred = Array.from({ length: 100 });
-    const byEmail = await Promise.all(hundred.map(() => accounts.ofEmail(ADA)));
-    const bySubject = await Promise.all(hundred.map(() => accounts.ofSubject(subject)));
+    const byEmail = await Promise.all(hundred.map(() => accounts.findOrCreateByEmail(ADA)));
+    const bySubject = await Promise.all(hundred.map(() => accounts.findOrCreateBySubject(subject)));
     expect(new Set(byEmail.map(({ id }) => id)).size).toBe(1);
     expect(new Set(bySubject.map(({ id }) => id)).size).toBe(1);
     expect(await store.records.list(accountRecords, { limit: 10 })).toHaveLength(2);
@@ -46,14 +46,20 @@ describeStores("accounts", (engine) => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);
     const ids = await Promise.all([
-      accounts.ofEmail(ADA),
-      accounts.ofSubject(subject),
-      accounts.ofSubject({ ...subject, issuer: "https://other.example" }),
-      accounts.ofSubject({ ...subject, subject: "248290" }),
-      accounts.ofSubject({ ...subject, issuer: 'https://login.example","', subject: "" }),
+      accounts.findOrCreateByEmail(ADA),
+      accounts.findOrCreateBySubject(subject),
+      accounts.findOrCreateBySubject({ ...subject, issuer: "https://other.example" }),
+      accounts.findOrCreateBySubject({ ...subject, subject: "248290" }),
+      accounts.findOrCreateBySubject({
+        ...subject,
+        issuer: 'https://login.example","',
+        subject: "",
+      }),
     ]);
     expect(new Set(ids.map(({ id }) => id)).size).toBe(5);
-    expect(await accounts.ofSubject({ ...subject, label: "another name" })).toEqual(ids[1]);
+    expect(await accounts.findOrCreateBySubject({ ...subject, label: "another name" })).toEqual(
+      ids[1],
+    );
     expect(ids[1]).toMatchObject({ email: undefined, label: ADA });
     expect(await accounts.hasSubject(subject)).toBe(true);
     expect(await accounts.hasSubject({ ...subject, subject: "none" })).toBe(false);
@@ -63,7 +69,7 @@ describeStores("accounts", (engine) => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);
     const label = ` A\u0308da\r\n\0\u202E<b>${"x".repeat(1_000)}`;
-    const { label: shown } = await accounts.ofSubject({ ...subject, label });
+    const { label: shown } = await accounts.findOrCreateBySubject({ ...subject, label });
     expect(shown).toMatch(/^Äda <b>x+$/);
     expect(shown).toHaveLength(254);
   });
@@ -71,12 +77,15 @@ describeStores("accounts", (engine) => {
   it("list the claimed agents, with their last use", async () => {
     const store = await openStore(engine);
     const { accounts, lastUse } = peopleOf(store, store.records);
-    const { id } = await accounts.ofEmail(ADA);
+    const { id } = await accounts.findOrCreateByEmail(ADA);
     await claimedAgent(store, { accountId: id, agentId: "second" });
     store.clock.now -= 1_000;
     await claimedAgent(store, { accountId: id, agentId: "first" });
     store.clock.now += 3_600_000;
-    await claimedAgent(store, { accountId: (await accounts.ofEmail(BOB)).id, agentId: "other" });
+    await claimedAgent(store, {
+      accountId: (await accounts.findOrCreateByEmail(BOB)).id,
+      agentId: "other",
+    });
     lastUse.note("first");
     await expect.poll(() => lastUse.of(["first"])).toHaveProperty("size", 1);
     expect(await accounts.agentsOf(id)).toEqual([
@@ -91,7 +100,10 @@ describeStores("accounts", (engine) => {
   it("remove only their own agents, with every token issued to them", async () => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);
-    const [ada, bob] = [await accounts.ofEmail(ADA), await accounts.ofEmail(BOB)];
+    const [ada, bob] = [
+      await accounts.findOrCreateByEmail(ADA),
+      await accounts.findOrCreateByEmail(BOB),
+    ];
     await claimedAgent(store, { accountId: ada.id, agentId: "agent" });
     for (const [account, agent] of [
       [bob.id, "agent"],
@@ -114,7 +126,7 @@ describeStores("accounts", (engine) => {
   it("list the authorized applications, with their remaining scopes", async () => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);
-    const { id } = await accounts.ofEmail(ADA);
+    const { id } = await accounts.findOrCreateByEmail(ADA);
     await claimedAgent(store, { accountId: "acc_other", agentId: "app" });
     const value: GrantRecord = {
       ...{ accountId: id, clientId: "app", iat: START / 1000 },
@@ -128,10 +140,10 @@ describeStores("accounts", (engine) => {
       },
     };
     await store.records.commit([
-      put(grants, { key: "grant", value, groups: [belongingTo(id)] }),
+      put(grants, { key: "grant", value, groups: [accountRecordsGroup(id)] }),
       put(grants, {
         ...{ key: "document", value: { ...value, clientId: "https://app.example/client", iat: 1 } },
-        groups: [belongingTo(id)],
+        groups: [accountRecordsGroup(id)],
       }),
     ]);
     expect(await accounts.applicationsOf(id)).toEqual([
@@ -146,11 +158,18 @@ describeStores("accounts", (engine) => {
   it("revoke only grants of their own, with the tokens of each", async () => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);
-    const [ada, bob] = [await accounts.ofEmail(ADA), await accounts.ofEmail(BOB)];
+    const [ada, bob] = [
+      await accounts.findOrCreateByEmail(ADA),
+      await accounts.findOrCreateByEmail(BOB),
+    ];
     await store.records.commit([
-      put(grants, { key: "g", value: { accountId: ada.id }, groups: [belongingTo(ada.id)] }),
-      put(tokens, { key: "t", value: {}, groups: [underGrant("g")] }),
-      put(tokens, { key: "other", value: {}, groups: [underGrant("h")] }),
+      put(grants, {
+        key: "g",
+        value: { accountId: ada.id },
+        groups: [accountRecordsGroup(ada.id)],
+      }),
+      put(tokens, { key: "t", value: {}, groups: [grantGroup("g")] }),
+      put(tokens, { key: "other", value: {}, groups: [grantGroup("h")] }),
     ]);
     expect(await accounts.removeApplication(bob.id, "g")).toBe(false);
     expect(await accounts.removeApplication(ada.id, "h")).toBe(false);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { accounts as accountRecords } from "../../../../src/auth/accounts/accounts.ts";
 import { Sessions } from "../../../../src/auth/accounts/browser-sessions.ts";
-import { belongingTo } from "../../../../src/auth/agents/agent.ts";
+import { accountRecordsGroup } from "../../../../src/auth/agents/agent.ts";
 import { remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import { auditOf, peopleOf } from "../../../support/account-parts.ts";
 import {
@@ -19,7 +19,7 @@ async function begin(engine: Engine, secure = true) {
   const store = await openStore(engine);
   const { accounts, now, audit } = peopleOf(store, store.records);
   const sessions = new Sessions({ records: store.records, now, secure, audit });
-  const { id } = await accounts.ofEmail("ada@people.example");
+  const { id } = await accounts.findOrCreateByEmail("ada@people.example");
   return { store, sessions, id, secretsOf: sessionsIn(store) };
 }
 
@@ -143,7 +143,7 @@ describeStores("sessions", (engine) => {
   it("end with the account, and cannot start for a deleted one", async () => {
     const { store, sessions, id } = await begin(engine);
     const cookie = sent(await sessions.open(await sessions.browserOf(undefined), id));
-    await store.records.commit([removeGroup(belongingTo(id))]);
+    await store.records.commit([removeGroup(accountRecordsGroup(id))]);
     expect((await sessions.browserOf(cookie)).session).toBeUndefined();
     const late = await sessions.open(await sessions.browserOf(undefined), id);
     expect((await sessions.browserOf(sent(late))).session).toBeUndefined();

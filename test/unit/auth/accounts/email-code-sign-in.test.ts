@@ -62,7 +62,7 @@ describeStores("sign-in by e-mail code", (engine) => {
       { to: ADA, subject: "Your code for Market Signal and Verification Service" },
     ]);
     const id = await signIn.complete(BROWSER, await lastCode());
-    expect(id).toBe((await accounts.ofEmail(ADA)).id);
+    expect(id).toBe((await accounts.findOrCreateByEmail(ADA)).id);
     expect(await signIn.pending(BROWSER)).toBeUndefined();
   });
 
@@ -198,7 +198,7 @@ describeStores("sign-in by e-mail code", (engine) => {
   ])("with SIGN_UP=%s: may %s? %j", async (signUp, email, isWelcome) => {
     const accepted = ["accepted@people.example"];
     const { signIn, accounts, letters } = await begin(engine, { signUp, accepted });
-    await accounts.ofEmail("known@people.example");
+    await accounts.findOrCreateByEmail("known@people.example");
     await signIn.sendCode(BROWSER, email);
     expect(await signIn.pending(BROWSER)).toEqual({ email });
     expect((await letters()).map(({ to }) => to)).toEqual(isWelcome ? [email] : []);
@@ -221,7 +221,7 @@ describeStores("sign-in by e-mail code", (engine) => {
       },
     });
     const { signIn, accounts } = await begin(engine, { signUp: "closed", through });
-    await accounts.ofEmail("ann@people.example");
+    await accounts.findOrCreateByEmail("ann@people.example");
     commits.length = 0;
     reads.length = 0;
     await signIn.sendCode(BROWSER, "ann@people.example");

@@ -4,10 +4,10 @@ import { accounts as accountRecords } from "../../../../src/auth/accounts/accoun
 import { Sessions, sessions } from "../../../../src/auth/accounts/browser-sessions.ts";
 import { createSignIn, signInCodes } from "../../../../src/auth/accounts/email-code-sign-in.ts";
 import { forgetEmail } from "../../../../src/auth/accounts/forget.ts";
-import { grants, underGrant } from "../../../../src/auth/accounts/grants.ts";
-import { belongingTo, clients, issuedTo } from "../../../../src/auth/agents/agent.ts";
+import { grantGroup, grants } from "../../../../src/auth/accounts/grants.ts";
+import { accountRecordsGroup, clientGroup, clients } from "../../../../src/auth/agents/agent.ts";
 import { apiKeys, createApiKeys } from "../../../../src/auth/keys/api-keys.ts";
-import { ofEmail } from "../../../../src/mail/email-address.ts";
+import { emailGroup } from "../../../../src/mail/email-address.ts";
 import { createOutbox, mails } from "../../../../src/mail/outbox.ts";
 import { createVault } from "../../../../src/store/keys/vault.ts";
 import { put } from "../../../../src/store/port/operations.ts";
@@ -34,14 +34,18 @@ const counted = {
 async function live(store: TestStore, email: string): Promise<string> {
   const { records } = store;
   const { accounts, now, audit, lastUse } = peopleOf(store, records);
-  const { id } = await accounts.ofEmail(email);
+  const { id } = await accounts.findOrCreateByEmail(email);
   const keys = createApiKeys({ records, mode: "sandbox", now, audit, lastUse });
   const own = await keys.createFor(id, { name: "Desk", scopes: ["signals:read"] });
   const given = { name: "Ada", scopes: ["signals:read"], by: "operator" } as const;
-  const other = await keys.create({ ...given, groups: [ofEmail(email)] });
+  const other = await keys.create({ ...given, groups: [emailGroup(email)] });
   for (const key of [own?.key ?? "", other.key]) await keys.find(key);
   await expect.poll(async () => (await lastUse.of([own?.id ?? "", other.id])).size).toBe(2);
-  await accounts.ofSubject({ issuer: "https://login.example", subject: email, label: email });
+  await accounts.findOrCreateBySubject({
+    issuer: "https://login.example",
+    subject: email,
+    label: email,
+  });
   const keeper = new Sessions({ records, now, secure: true, audit });
   await keeper.open(await keeper.browserOf(undefined), id);
   const mailbox = createOutbox({ vault: createVault(randomBytes(32)), now });
@@ -61,10 +65,10 @@ async function live(store: TestStore, email: string): Promise<string> {
   await claimedAgent(store, { accountId: id, agentId: `one of ${id}` });
   await claimedAgent(store, { accountId: id, agentId: `two of ${id}` });
   await records.commit([
-    put(grants, { key: `g ${id}`, value: { accountId: id }, groups: [belongingTo(id)] }),
-    put(tokens, { key: `granted ${id}`, value: {}, groups: [underGrant(`g ${id}`)] }),
-    put(tokens, { key: `user ${id}`, value: {}, groups: [belongingTo(id)] }),
-    put(inquiries, { key: `i ${id}`, value: { email }, groups: [ofEmail(email)] }),
+    put(grants, { key: `g ${id}`, value: { accountId: id }, groups: [accountRecordsGroup(id)] }),
+    put(tokens, { key: `granted ${id}`, value: {}, groups: [grantGroup(`g ${id}`)] }),
+    put(tokens, { key: `user ${id}`, value: {}, groups: [accountRecordsGroup(id)] }),
+    put(inquiries, { key: `i ${id}`, value: { email }, groups: [emailGroup(email)] }),
   ]);
   return id;
 }
@@ -91,7 +95,7 @@ describeStores("forgetting a person", (engine) => {
     const left = rows.flatMap((row) => (row.table === "record" ? [row.collection] : []));
     expect(new Set(left)).toEqual(new Set(["unsealed-audit"]));
     const text = JSON.stringify(rows);
-    for (const name of [ADA, ofEmail(ADA)]) expect(text).not.toContain(name);
+    for (const name of [ADA, emailGroup(ADA)]) expect(text).not.toContain(name);
   });
 
   it("leaves other people's data unchanged", async () => {
@@ -129,8 +133,8 @@ describeStores("forgetting a person", (engine) => {
     const store = await openStore(engine);
     const agent = { identityType: "service_auth", registeredAt: START, loginHint: ADA } as const;
     await store.records.commit([
-      put(clients, { key: "named", value: { metadata: {}, agent }, groups: [ofEmail(ADA)] }),
-      put(tokens, { key: "token", value: {}, groups: [issuedTo("named")] }),
+      put(clients, { key: "named", value: { metadata: {}, agent }, groups: [emailGroup(ADA)] }),
+      put(tokens, { key: "token", value: {}, groups: [clientGroup("named")] }),
     ]);
     expect(await forgetting(store)).toMatchObject({ agents: 1 });
     expect(await store.records.get(tokens, "token")).toBeUndefined();
@@ -162,7 +166,7 @@ describeStores("forgetting a person", (engine) => {
       ...store.records,
       async commit(operations) {
         const isLast = operations.some(
-          (step) => step.kind === "removeGroup" && step.group === ofEmail(ADA),
+          (step) => step.kind === "removeGroup" && step.group === emailGroup(ADA),
         );
         if (isLast && !isClaimed) await claimedAgent(store, { accountId, agentId: "late" });
         isClaimed ||= isLast;

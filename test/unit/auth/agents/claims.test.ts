@@ -3,20 +3,20 @@ import { expect, it } from "vitest";
 import { accounts } from "../../../../src/auth/accounts/accounts.ts";
 import {
   type Agent,
-  belongingTo,
-  claimedBy,
+  accountRecordsGroup,
+  clientGroup,
   clients,
-  issuedTo,
+  ownedAgentsGroup,
 } from "../../../../src/auth/agents/agent.ts";
 import type { Claimer } from "../../../../src/auth/agents/claim-records.ts";
 import { claims as claimRecords } from "../../../../src/auth/agents/claim-records.ts";
 import { Claims } from "../../../../src/auth/agents/claims.ts";
 import type { ClaimOutcome } from "../../../../src/auth/agents/complete-claim.ts";
-import { createAgentOf } from "../../../../src/auth/agents/registration-access-token.ts";
+import { createRegistrationTokenLookup } from "../../../../src/auth/agents/registration-access-token.ts";
 import { calledFrom, createAuditor } from "../../../../src/auth/auditor.ts";
 import type { Scope } from "../../../../src/auth/scopes.ts";
 import { fingerprint } from "../../../../src/lib/fingerprint.ts";
-import { ofEmail } from "../../../../src/mail/email-address.ts";
+import { emailGroup } from "../../../../src/mail/email-address.ts";
 import { createOutbox, mails, openedEmail } from "../../../../src/mail/outbox.ts";
 import { type AuditEntry, unsealedAudit } from "../../../../src/store/audit/entry.ts";
 import { createVault } from "../../../../src/store/keys/vault.ts";
@@ -74,7 +74,7 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
     const email = `${accountId}@people.example`;
     const value = { email, label: email, createdAt: clock.now };
     await records.commit([
-      put(accounts, { key: accountId, value, groups: [belongingTo(accountId)] }),
+      put(accounts, { key: accountId, value, groups: [accountRecordsGroup(accountId)] }),
     ]);
     return { accountId, scopes };
   }
@@ -149,9 +149,9 @@ describeStores("a claim by a person", (engine) => {
       metadata: { client_name: "Helper", scope: ALL.join(" ") },
       agent: { owner: { accountId: "acc_ann", scopes: ALL, claimedAt: clock.now } },
     });
-    const [mine] = await records.list(clients, { group: claimedBy("acc_ann"), limit: 9 });
+    const [mine] = await records.list(clients, { group: ownedAgentsGroup("acc_ann"), limit: 9 });
     expect(mine).toMatchObject({ key: agentId, expiresAt: undefined });
-    expect(mine?.groups).toEqual([claimedBy("acc_ann")]);
+    expect(mine?.groups).toEqual([ownedAgentsGroup("acc_ann")]);
     expect(await records.list(claimRecords, { limit: 9 })).toEqual([]);
   });
 
@@ -190,9 +190,9 @@ describeStores("a claim by a person", (engine) => {
     const { agentId, code } = await register();
     const grants = collection<object>("oidc:Grant");
     await records.commit([
-      put(tokens, { key: "t", value: {}, groups: [issuedTo(agentId)] }),
-      put(grants, { key: "g", value: {}, groups: [issuedTo(agentId)] }),
-      put(tokens, { key: "other", value: {}, groups: [issuedTo("agt_2")] }),
+      put(tokens, { key: "t", value: {}, groups: [clientGroup(agentId)] }),
+      put(grants, { key: "g", value: {}, groups: [clientGroup(agentId)] }),
+      put(tokens, { key: "other", value: {}, groups: [clientGroup("agt_2")] }),
     ]);
     await claims.completeByPerson({ agentId, code }, await person("acc_ann"));
 
@@ -406,7 +406,7 @@ describeStores("a claim by a person", (engine) => {
 
     const ann = await person("acc_ann");
     interrupted.next = async () =>
-      void (await records.commit([removeGroup(belongingTo("acc_ann"))]));
+      void (await records.commit([removeGroup(accountRecordsGroup("acc_ann"))]));
 
     expect(await claims.completeByPerson({ agentId, code }, ann)).toEqual(WRONG);
     expect((await agentNow())?.agent.owner).toBeUndefined();
@@ -476,7 +476,7 @@ describeStores("a claim by the agent", (engine) => {
   it("requires a person's confirmation first, and then the code shown to them", async () => {
     const { claims, clock, records, register, person, agentNow } = await build(engine);
     const { agentId, attempt } = await register();
-    await records.commit([put(tokens, { key: "t", value: {}, groups: [issuedTo(agentId)] })]);
+    await records.commit([put(tokens, { key: "t", value: {}, groups: [clientGroup(agentId)] })]);
     expect(await claims.completeByAgent({ agentId, code: "00000000" })).toEqual({
       status: "claim_not_confirmed",
     });
@@ -588,7 +588,7 @@ describeStores("a claim by the agent", (engine) => {
     const bob = await person("acc_bob");
     const orphanCode = (await claims.confirm(orphan.attempt, bob))?.code ?? "";
 
-    await records.commit([removeGroup(belongingTo("acc_bob"))]);
+    await records.commit([removeGroup(accountRecordsGroup("acc_bob"))]);
     expect(await claims.completeByAgent({ agentId: "agt_orphan", code: orphanCode })).toEqual(
       WRONG,
     );
@@ -603,7 +603,7 @@ describeStores("a claim by the agent", (engine) => {
     const { agentId, attempt } = await register();
     const [ann, bob] = [await person("acc_ann"), await person("acc_bob")];
     interrupted.next = async () =>
-      void (await records.commit([removeGroup(belongingTo("acc_ann"))]));
+      void (await records.commit([removeGroup(accountRecordsGroup("acc_ann"))]));
 
     expect(await claims.confirm(attempt, ann)).toBeUndefined();
     expect((await claims.completeByAgent({ agentId, code: "00000000" })).status).toBe(
@@ -619,7 +619,7 @@ describeStores("a claim by the agent", (engine) => {
     const { claims, records, register } = await build(engine);
     await register();
     await claims.begin("agt_1", "acc_ann@people.example");
-    await records.commit([removeGroup(ofEmail("acc_ann@people.example"))]);
+    await records.commit([removeGroup(emailGroup("acc_ann@people.example"))]);
 
     expect(await records.list(claimRecords, { limit: 9 })).toEqual([]);
   });
@@ -654,7 +654,7 @@ describeStores("a registration access token", (engine) => {
     if (client === undefined) throw new Error("no client");
     const groups = [`registration:${fingerprint("secret")}`];
     await records.commit([replace(clients, client, { value: client.value, groups })]);
-    const agentOf = createAgentOf(records);
+    const agentOf = createRegistrationTokenLookup(records);
 
     expect(await agentOf("secret")).toBe("agt_1");
     expect(await agentOf("other")).toBeUndefined();

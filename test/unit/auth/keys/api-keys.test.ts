@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { accounts } from "../../../../src/auth/accounts/accounts.ts";
-import { belongingTo } from "../../../../src/auth/agents/agent.ts";
+import { accountRecordsGroup } from "../../../../src/auth/agents/agent.ts";
 import { createApiKeys, KEYS_PER_ACCOUNT } from "../../../../src/auth/keys/api-keys.ts";
 import { newKeyText } from "../../../../src/auth/keys/key-format.ts";
 import { LastUse } from "../../../../src/auth/last-use.ts";
@@ -43,7 +43,11 @@ async function auditOf(records: Records): Promise<readonly AuditEntry[]> {
 }
 
 const account = (id: string) =>
-  insert(accounts, { key: id, value: { label: id, createdAt: 0 }, groups: [belongingTo(id)] });
+  insert(accounts, {
+    key: id,
+    value: { label: id, createdAt: 0 },
+    groups: [accountRecordsGroup(id)],
+  });
 
 describeStores("API keys", (engine) => {
   it("finds the key for the presented text", async () => {
@@ -173,7 +177,7 @@ describeStores("API keys", (engine) => {
     const { keys, records } = await open(engine);
     await records.commit([account("acc_a")]);
     const made = await keys.createFor("acc_a", wanted);
-    await records.commit([removeGroup(belongingTo("acc_a"))]);
+    await records.commit([removeGroup(accountRecordsGroup("acc_a"))]);
     expect(await keys.find(made?.key ?? "")).toBeUndefined();
     expect(await keys.createFor("acc_a", wanted)).toBeUndefined();
     expect(await keys.list()).toEqual([]);

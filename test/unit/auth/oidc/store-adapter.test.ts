@@ -1,6 +1,6 @@
 import type { Adapter } from "oidc-provider";
 import { expect, it } from "vitest";
-import { belongingTo, clients } from "../../../../src/auth/agents/agent.ts";
+import { accountRecordsGroup, clients } from "../../../../src/auth/agents/agent.ts";
 import { UnclaimedCapacity } from "../../../../src/auth/agents/unclaimed-capacity.ts";
 import { calledFrom, createAuditor } from "../../../../src/auth/auditor.ts";
 import { withRequestState } from "../../../../src/auth/oidc/request-state.ts";
@@ -125,7 +125,7 @@ describeStores("the store adapter", (engine) => {
     await adapterFor("Grant").upsert("g", { clientId: "a", accountId: "acc_1" }, 60);
     const models = ["AccessToken", "AuthorizationCode", "RefreshToken", "Session"];
     for (const model of models) await adapterFor(model).upsert("t", given, 60);
-    await records.commit([removeGroup(belongingTo("acc_1"))]);
+    await records.commit([removeGroup(accountRecordsGroup("acc_1"))]);
 
     for (const model of models) expect(await adapterFor(model).find("t")).toBeUndefined();
     expect(await adapterFor("Grant").find("g")).toBeUndefined();

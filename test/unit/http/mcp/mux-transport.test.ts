@@ -6,11 +6,11 @@ import {
 } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { announced, MODERN } from "../../../../src/http/mcp/announced.ts";
+import { announced, LATEST_REVISION } from "../../../../src/http/mcp/announced.ts";
 import { MuxTransport } from "../../../../src/http/mcp/mux-transport.ts";
 
 const META = {
-  "io.modelcontextprotocol/protocolVersion": MODERN,
+  "io.modelcontextprotocol/protocolVersion": LATEST_REVISION,
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
@@ -22,7 +22,7 @@ async function start(era: "modern" | "legacy") {
   const begun: { readonly who: string; readonly finish: () => void }[] = [];
   const server = new McpServer(
     { name: "test", version: "1" },
-    era === "modern" ? { supportedProtocolVersions: [MODERN] } : {},
+    era === "modern" ? { supportedProtocolVersions: [LATEST_REVISION] } : {},
   );
   server.server.onerror = (error) => reported.push(error);
   server.registerTool("who", { description: "Waits." }, async ({ http }) => {
@@ -135,5 +135,5 @@ it("the transport returns a message of the newest revision with an invalid envel
 });
 
 it("the transport advertises every protocol revision that the SDK supports, newest first", () => {
-  expect(announced.versions).toEqual([MODERN, ...SUPPORTED_PROTOCOL_VERSIONS]);
+  expect(announced.versions).toEqual([LATEST_REVISION, ...SUPPORTED_PROTOCOL_VERSIONS]);
 });

@@ -4,8 +4,8 @@ import {
   field,
   form,
   lastUse,
-  moment,
   scopeChoice,
+  timeElement,
   untrustedHost,
   untrustedText,
   unverifiedName,
@@ -59,7 +59,7 @@ describe("untrusted text", () => {
 
 describe("a timestamp", () => {
   it("is shown in UTC, with a machine-readable time", () => {
-    expect(moment(Date.UTC(2026, 0, 2, 3, 4, 5)).toString()).toBe(
+    expect(timeElement(Date.UTC(2026, 0, 2, 3, 4, 5)).toString()).toBe(
       '<time datetime="2026-01-02T03:04:05.000Z">2 January 2026, 03:04 UTC</time>',
     );
   });

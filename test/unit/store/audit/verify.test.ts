@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import {
+  chainPointOf,
   chainPoints,
   HEAD,
-  pointOf,
   type SealedEntry,
   sealAudit,
-  sealed,
+  sealRow,
 } from "../../../../src/store/audit/chain.ts";
 import { audited } from "../../../../src/store/audit/entry.ts";
 import { verifyAudit } from "../../../../src/store/audit/verify.ts";
@@ -52,8 +52,8 @@ const changed =
 
 /** Makes a row anew so that its own hash is right. */
 function forged(row: HistoryRow, after: HistoryRow): HistoryRow {
-  const end = pointOf({ ...after, subject: "", body: JSON.parse(after.text) });
-  const made = sealed({ ...row, subject: "forged", body: { action: "forged" } }, end, after.at);
+  const end = chainPointOf({ ...after, subject: "", body: JSON.parse(after.text) });
+  const made = sealRow({ ...row, subject: "forged", body: { action: "forged" } }, end, after.at);
   const { at, id, body } = made;
   return { ...row, at, id, subject: "forged", text: JSON.stringify(body) };
 }
@@ -257,7 +257,7 @@ describe("the verification of a chain that was tampered with", () => {
     const store = await tenRows();
     const [fifth] = (await store.archive.read("audit", { order: "oldest", limit: 5 })).slice(-1);
     if (fifth === undefined) throw new Error("there are ten rows");
-    await store.records.commit([put(chainPoints, { key: HEAD, value: pointOf(fifth) })]);
+    await store.records.commit([put(chainPoints, { key: HEAD, value: chainPointOf(fifth) })]);
     const told = "The chain goes on to row 10, but row 5 was noted as its end.";
     expect((await verifyAudit(store)).problems).toEqual([told]);
     await store.records.commit([remove(chainPoints, HEAD)]);
@@ -282,7 +282,7 @@ describe("the verification of a chain that was tampered with", () => {
     await applyRetention(store, store.clock.now);
     await tamper(store, ([row]) => {
       const made = { position: 3, hash: "f".repeat(64), sealedAt: 0 };
-      const { at, id, body } = sealed(
+      const { at, id, body } = sealRow(
         { kind: "audit", at: 0, id: "", body: {} },
         made,
         row?.at ?? 0,

@@ -69,13 +69,13 @@ export function windowAt({ done, span, half }: BarCursor, newest: string): BarWi
  *
  * @throws {ProviderFault} `malformed` where one session is too much.
  */
-export function narrower({ done, without }: BarCursor, { sessions }: BarWindow): BarCursor {
+export function halvedRange({ done, without }: BarCursor, { sessions }: BarWindow): BarCursor {
   if (sessions.length < 2) throw new ProviderFault("malformed", "a session takes several pages");
   return { done, span: Math.ceil(sessions.length / 2), without };
 }
 
 /** Symbols of a batch that are requested; one that was refused is requested again on the next day. */
-export function askedFor(
+export function requestedSymbols(
   batch: readonly string[],
   { without, half }: BarCursor,
   now: number,

@@ -63,7 +63,10 @@ interface BarContext {
 }
 
 /** Observations of bars, and rejections of future ones. */
-export const sift = (rows: readonly BarRow[], context: BarContext): (Observation | Rejected)[] =>
+export const observationsOf = (
+  rows: readonly BarRow[],
+  context: BarContext,
+): (Observation | Rejected)[] =>
   rows.filter(({ session }) => session > context.done).map((row) => siftOne(row, context));
 
 function siftOne(row: BarRow, { symbol, split, receivedAt }: BarContext): Observation | Rejected {

@@ -6,18 +6,18 @@ import type { ProviderOptions, Reading, Series } from "../../provider.ts";
 import { withDot } from "../../provider-symbols.ts";
 import { stockBarAsked, stockBarKnown, utcDay, utcEnd } from "../../publication-times.ts";
 import {
-  askedFor,
   BarCursor,
   type BarWindow,
   cursorWith,
   cursorWithout,
   firstCursor,
+  halvedRange,
   MAX_SPAN,
-  narrower,
   newestDue,
+  requestedSymbols,
   windowAt,
 } from "./bar-cursor.ts";
-import { BarPage, type BarRow, rowsOf, sift } from "./bar-rows.ts";
+import { BarPage, type BarRow, observationsOf, rowsOf } from "./bar-rows.ts";
 import { edgesOf, splitIn } from "./splits.ts";
 import { refusedSymbol, stockRequest } from "./stock-request.ts";
 
@@ -40,7 +40,7 @@ export function barSeries(batch: readonly string[], options: ProviderOptions): S
       if (place.half === undefined && place.done >= newest) {
         return { waitUntil: stockBarAsked(nextSession(newest)) };
       }
-      const symbols = askedFor(batch, place, now);
+      const symbols = requestedSymbols(batch, place, now);
       if (symbols.length === 0) return { waitUntil: utcEnd(utcDay(now)) };
       const window = windowAt(place, newest);
       return {
@@ -76,7 +76,7 @@ function readWindow(answer: Answer, asked: BarQuery): Reading {
     return goOn(cursorWithout(place, { symbol, receivedAt: answer.receivedAt }));
   }
   const page = jsonOf(answer, BarPage);
-  if (page.next_page_token) return goOn(narrower(place, window));
+  if (page.next_page_token) return goOn(halvedRange(place, window));
   const lists = symbols.map((symbol) => rowsOf(page, symbol, window.end));
   if (place.half !== undefined) return readTraded(lists, place.half, { ...asked, answer });
   const earlier = cursorWith(place, symbols);
@@ -101,11 +101,11 @@ function readTraded(
 ): Reading {
   const found = lists.map((rows, index) => splitIn(rows, edges[index] ?? null, window));
   const isLocated = found.every((split) => split?.isLocated ?? true);
-  if (!isLocated && window.sessions.length > 1) return goOn(narrower(place, window));
+  if (!isLocated && window.sessions.length > 1) return goOn(halvedRange(place, window));
 
   const { receivedAt } = answer;
   const sifted = lists.flatMap((rows, index) =>
-    sift(rows, {
+    observationsOf(rows, {
       symbol: symbols[index] as string,
       done: window.done,
       split: found[index],

@@ -9,7 +9,7 @@ const TOO_FAST_MS = 10 * 60_000;
  *
  * @throws {ProviderFault} `limited` when we were too fast, otherwise `refused`.
  */
-export function requireLetIn({ status, body }: Answer): void {
+export function checkAccess({ status, body }: Answer): void {
   if (status !== 403) return;
   const text = body.toString("utf8");
   if (/request rate threshold/i.test(text)) {

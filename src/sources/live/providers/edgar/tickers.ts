@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type Answer, jsonOf } from "../../answer.ts";
 import type { ProviderRequest } from "../../provider.ts";
-import { requireLetIn } from "./access.ts";
+import { checkAccess } from "./access.ts";
 
 /** Where the list of tickers is; figures are elsewhere. */
 const ORIGIN = "https://www.sec.gov";
@@ -34,7 +34,7 @@ export const tickersRequest = (headers: Readonly<Record<string, string>>): Provi
  * @throws {ProviderFault} When the answer is not the list.
  */
 export function readCik(answer: Answer, symbol: string): number | null {
-  requireLetIn(answer);
+  checkAccess(answer);
   const entries = Object.values(jsonOf(answer, Tickers));
   const named = entries.find(({ ticker }) => ticker.toUpperCase().replace(/[./]/, "-") === symbol);
   return named?.cik_str ?? null;
