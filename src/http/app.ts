@@ -27,7 +27,7 @@ import {
   sendProblem,
   type WriteError,
 } from "./errors.ts";
-import { announced } from "./mcp/announced.ts";
+import { protocol } from "./mcp/protocol.ts";
 import { mcpRoute } from "./mcp/route.ts";
 import type { McpAddition } from "./mcp/server-factory.ts";
 import type { Streams } from "./open-streams.ts";
@@ -161,7 +161,7 @@ function createExpress(options: AppOptions, writeError: WriteError): Express {
   });
   for (const router of routers) app.use(router);
   const { mode: market } = context.market;
-  const site = { baseUrl, name, version, anonymousScopes, market, mcp: announced };
+  const site = { baseUrl, name, version, anonymousScopes, market, mcp: protocol };
   app.use(discoveryRouter(site, now));
   app.use(apiDocsRouter(site));
   app.use(homeRouter({ ...options, site }));

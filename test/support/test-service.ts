@@ -13,20 +13,20 @@ import { createService, type Service, type ServiceOptions } from "../../src/serv
 import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
 import { atFileEnd } from "./file-end.ts";
 import { createPerson, type Person } from "./person.ts";
+import { acquireSandbox, usesPooledSandbox } from "./sandbox-pool.ts";
 
-import { borrowSandbox, isUsualSandbox } from "./shared-sandbox.ts";
-
-/** A quiet instant of the sandbox, so that every run sees the same market. */
+/** Where the clock of a test service starts: a quiet instant of the sandbox, so that every run sees
+ *  the same market. */
 export const SANDBOX_NOW = new Date("2026-11-21T05:00:30.000Z");
 
-/** Limits that no test of something else meets, as the setting is written. */
+/** `RATE_LIMITS` with limits that no test reaches unless it is about limits. */
 export const LOOSE_LIMITS = Object.keys(quotas)
   .map((name) => `${name}=100000/3600`)
   .join(" ");
 
-/** A service in this process, with people who use it. */
+/** The whole service in the test's process, on a socket of its own, with people who use it. */
 export interface TestService {
-  /** Where it listens. */
+  /** The origin where it listens. */
   readonly base: string;
   readonly service: Service;
   /** `DATA_DIR`. */
@@ -37,22 +37,22 @@ export interface TestService {
   advanceTo(now: Date): Promise<void>;
   /** Failures that were logged, newest last. */
   readonly logged: readonly string[];
-  /** A new person, or one with a given address, at a new browser. */
+  /** A new person, or the one with this address, in a new browser. */
   person(email?: string): Person;
-  /** The texts of the emails that wait for an address, oldest first. */
+  /** The texts of the queued emails to an address, oldest first. */
   emailsTo(email: string): Promise<readonly string[]>;
   /** The sign-in codes in them. */
   codesTo(email: string): Promise<readonly string[]>;
-  /** Ends it before the file does. */
+  /** Stops it before the tests of the file have run. */
   stop(): Promise<void>;
 }
 
 let shared: Promise<TestService> | undefined;
 
 /**
- * The service of all test files of a worker that need none of their own, with the settings as they
- * come. Use it where a test moves no clock, stops nothing, changes no limit and counts nothing that
- * others add to. Starting one costs more than a second of CPU, most of it to score the sandbox.
+ * One service with default settings for all test files of a worker. Use it where a test moves no
+ * clock, stops nothing, changes no limit and counts nothing that other tests add to. Starting a
+ * service costs more than a second of CPU, most of it to score the sandbox.
  */
 export function sharedTestService(): Promise<TestService> {
   shared ??= openTestService({
@@ -61,42 +61,41 @@ export function sharedTestService(): Promise<TestService> {
   return shared;
 }
 
-/** Starts a service in this process, with the settings that the environment would give it. It ends
- *  with the tests of the file. */
+/** Starts a service in this process with the settings of an environment. It stops after the tests of
+ *  the file. */
 export async function startTestService(
   env: Readonly<Record<string, string>> = {},
-  chosen: Chosen = {},
+  options: TestServiceOptions = {},
 ): Promise<TestService> {
   const testService = await openTestService(
     { ...env, DATA_DIR: env.DATA_DIR ?? (await newFolder()) },
-    chosen,
+    options,
   );
   atFileEnd(testService.stop);
   return testService;
 }
 
-/** What settings cannot say. */
-interface Chosen extends Pick<ServiceOptions, "outbound" | "mcpAddition"> {
+/** Options that no setting covers. */
+interface TestServiceOptions extends Pick<ServiceOptions, "outbound" | "mcpAddition"> {
   /** A market in place of the one that the settings name. */
   readonly market?: MarketChoice;
 }
 
 async function openTestService(
   env: Readonly<Record<string, string>> & { readonly DATA_DIR: string },
-  chosen: Chosen = {},
+  { market, ...options }: TestServiceOptions = {},
 ): Promise<TestService> {
   const folder = env.DATA_DIR;
   const server = createServer();
   const base = await listen(server);
-  const { market, ...options } = chosen;
   const settings = readConfig({ RATE_LIMITS: LOOSE_LIMITS, ...env });
   const config = market === undefined ? settings : { ...settings, market };
   const clock = { now: SANDBOX_NOW };
   const logged: string[] = [];
-  const lent = isUsualSandbox(config) ? await borrowSandbox(SANDBOX_NOW) : undefined;
+  const pooled = usesPooledSandbox(config) ? await acquireSandbox(SANDBOX_NOW) : undefined;
   const service = await createService({
     config,
-    sandbox: lent?.sandbox,
+    sandbox: pooled?.sandbox,
     ...options,
     baseUrl: config.baseUrl ?? base,
     now: () => clock.now,
@@ -127,7 +126,7 @@ async function openTestService(
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
     await service.close();
-    lent?.giveBack();
+    pooled?.release();
   });
   return { base, service, folder, clock, advanceTo, logged, person, emailsTo, codesTo, stop };
 }

@@ -12,7 +12,7 @@ import { serveReading } from "../allowed-methods.ts";
 import { notFound } from "../errors.ts";
 import { MARKDOWN_TYPE, prefersMarkdown } from "../markdown.ts";
 import { type Html, html } from "../pages/html.ts";
-import { redirectToPublicOrigin } from "../pages/right-address.ts";
+import { redirectToPublicOrigin } from "../pages/public-origin.ts";
 import { styleAddress } from "../pages/style-route.ts";
 import { type Asset, assetAddress, readAssets } from "./assets.ts";
 import { MARKDOWN_PATH, REDIRECT_PATH, redirectPage, referencePage } from "./reference-page.ts";

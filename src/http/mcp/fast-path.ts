@@ -11,9 +11,9 @@ import {
   RELATED_TASK_META_KEY,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/server";
-import { LATEST_REVISION } from "./announced.ts";
 import { isPlainJson } from "./message-body.ts";
 import { MuxTransport } from "./mux-transport.ts";
+import { LATEST_REVISION } from "./protocol.ts";
 import { jsonOf } from "./tool-result-json.ts";
 
 /** Dependencies of the fast path. */

@@ -8,7 +8,7 @@ import {
   PerRequestHTTPServerTransport,
   type ProtocolEra,
 } from "@modelcontextprotocol/server";
-import { LATEST_REVISION } from "./announced.ts";
+import { LATEST_REVISION } from "./protocol.ts";
 
 /** Older messages have no classification; the SDK treats unclassified messages as legacy. */
 const classifications: Readonly<Record<ProtocolEra, MessageClassification | undefined>> = {

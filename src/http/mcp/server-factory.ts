@@ -15,9 +15,9 @@ import { jsonSchema, outline } from "../../lib/json-schema.ts";
 import { Problem } from "../../problem.ts";
 import type { Tool, ToolContext } from "../../tool.ts";
 import type { Answers } from "../api/answers.ts";
-import { announced, LATEST_REVISION } from "./announced.ts";
 import type { KnownNames } from "./fast-path.ts";
 import { createPrompts, PROMPT } from "./prompts.ts";
+import { LATEST_REVISION, protocol } from "./protocol.ts";
 import { registerResources } from "./resources.ts";
 import { toolResult } from "./tool-result-json.ts";
 
@@ -77,7 +77,7 @@ const settingsOf = (era: McpRequestContext["era"]): ServerOptions => ({
   instructions: INSTRUCTIONS,
   supportedProtocolVersions: era === "modern" ? [LATEST_REVISION] : SUPPORTED_PROTOCOL_VERSIONS,
   capabilities: {
-    ...announced.capabilities,
+    ...protocol.capabilities,
     resources: { listChanged: false, subscribe: era === "modern" },
   },
   cacheHints: {

@@ -4,7 +4,7 @@ import type { Browser, Sessions } from "../../auth/accounts/browser-sessions.ts"
 import { isScope, scopeNames } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
 import { type FieldErrors, SCOPES_ID } from "./elements.ts";
-import { redirectToPublicOrigin } from "./right-address.ts";
+import { redirectToPublicOrigin } from "./public-origin.ts";
 
 /** Maximum size of a form without a long text, in bytes. */
 const MAX_FORM_BYTES = 8 * 1024;

@@ -10,8 +10,8 @@ import type { PageAnswer, ShowPage } from "./answer.ts";
 import { consentPage, refusedPage, tooManyApplicationsPage } from "./consent.ts";
 import { type FieldErrors, SCOPES_ID } from "./elements.ts";
 import { Checkboxes, type CsrfGuard, readForm, validateForm } from "./form.ts";
-import { mayFollowForm, redirectPage } from "./go-on.ts";
 import { html } from "./html.ts";
+import { mayFollowForm, redirectPage } from "./redirect-page.ts";
 import { withReturn } from "./return-to.ts";
 
 /** Dependencies of the pages of an authorization request. */

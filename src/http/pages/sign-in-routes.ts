@@ -15,7 +15,7 @@ import { queryOf } from "../request-context.ts";
 import type { PageAnswer, ShowPage } from "./answer.ts";
 import { codePage } from "./code.ts";
 import { type CsrfGuard, readForm, submittedValue, validateForm } from "./form.ts";
-import { mayFollowForm, redirectPage } from "./go-on.ts";
+import { mayFollowForm, redirectPage } from "./redirect-page.ts";
 import { returnTo, withReturn } from "./return-to.ts";
 import { signInPage } from "./sign-in.ts";
 import type { Throttle, ThrottleNetworks } from "./throttle.ts";

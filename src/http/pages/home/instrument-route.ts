@@ -10,10 +10,10 @@ import { html } from "../html.ts";
 import { type HomeContext, homeLinks } from "./frame.ts";
 import { signInNotice } from "./home-page.ts";
 import { viewInstrument, visibleParts } from "./instrument.ts";
+import { cacheByInstrument } from "./instrument-cache.ts";
 import { closedMarkdown, instrumentMarkdown, unknownMarkdown } from "./instrument-markdown.ts";
 import { instrumentPage } from "./instrument-page.ts";
 import { instrumentPath } from "./market-table.ts";
-import { cacheByInstrument } from "./remember.ts";
 import { scriptAddress } from "./script-route.ts";
 import type { Viewer } from "./viewer.ts";
 

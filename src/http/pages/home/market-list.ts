@@ -6,7 +6,7 @@ import type { Scope } from "../../../auth/scopes.ts";
 import { searchInstruments } from "../../../market/symbols.ts";
 import type { ToolContext } from "../../../tool.ts";
 import type { Filter } from "./filter.ts";
-import { cacheByInstrument } from "./remember.ts";
+import { cacheByInstrument } from "./instrument-cache.ts";
 
 /** Rows per page, equal to the maximum symbols of `get_signal`. */
 const ROWS = 50;

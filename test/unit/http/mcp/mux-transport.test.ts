@@ -6,7 +6,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { announced, LATEST_REVISION } from "../../../../src/http/mcp/announced.ts";
+import { protocol, LATEST_REVISION } from "../../../../src/http/mcp/protocol.ts";
 import { MuxTransport } from "../../../../src/http/mcp/mux-transport.ts";
 
 const META = {
@@ -135,5 +135,5 @@ it("the transport returns a message of the newest revision with an invalid envel
 });
 
 it("the transport advertises every protocol revision that the SDK supports, newest first", () => {
-  expect(announced.versions).toEqual([LATEST_REVISION, ...SUPPORTED_PROTOCOL_VERSIONS]);
+  expect(protocol.versions).toEqual([LATEST_REVISION, ...SUPPORTED_PROTOCOL_VERSIONS]);
 });
