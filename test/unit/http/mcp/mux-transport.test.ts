@@ -6,8 +6,8 @@ import {
 } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { protocol, LATEST_REVISION } from "../../../../src/http/mcp/protocol.ts";
 import { MuxTransport } from "../../../../src/http/mcp/mux-transport.ts";
+import { LATEST_REVISION, protocol } from "../../../../src/http/mcp/protocol.ts";
 
 const META = {
   "io.modelcontextprotocol/protocolVersion": LATEST_REVISION,
