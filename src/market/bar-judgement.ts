@@ -1,7 +1,7 @@
 import type { BarFault, BarVerdict, ReportedBar } from "./records.ts";
 
 /** When a bar is doubted; measured on 1,131,036 daily bars of stocks, funds and coins. */
-export const BAR_LIMITS = {
+const BAR_LIMITS = {
   /** |log return| from the close before to an open or close: a factor of 2.2. */
   jump: 0.8,
   /** |log ratio| of a high or low to the open and close between them: a factor of 3. */
@@ -28,7 +28,7 @@ const SPLIT_RATIOS = [1.5, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 
 );
 
 /** What is wrong with a bar. */
-export interface Suspicion {
+interface Suspicion {
   readonly fault: BarFault;
   /** A sentence for people. */
   readonly detail: string;
@@ -39,7 +39,7 @@ export interface Suspicion {
 }
 
 /** Accepted bars as the next one is compared with them. */
-export interface BarPast {
+interface BarPast {
   readonly last: ReportedBar;
   /** Exponentially weighted ln(high / low). */
   readonly usualRange: number;
