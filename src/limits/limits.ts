@@ -18,7 +18,7 @@ export const quotas = {
   "register-provider": { points: 6000, windowSeconds: 600 },
   /** Reads of registrations, per client and address. */
   "manage-read": { points: 300, windowSeconds: 3600 },
-  /** Updates and removals of registrations, per client and address. */
+  /** Updates and removals of registrations, per client and address; and updates, per client. */
   manage: { points: 30, windowSeconds: 3600 },
   /** Pending authorization requests, which are stored for ten minutes, per address. */
   authorize: { points: 300, windowSeconds: 600 },
@@ -152,6 +152,8 @@ export const quotas = {
   visits: { points: 3000, windowSeconds: 60 },
   /** Alert changes and event replays, per caller. */
   "alert-change": { points: 60, windowSeconds: 3600 },
+  /** The same, per account with all its agents and keys. */
+  "alert-change-account": { points: 600, windowSeconds: 3600 },
   /**
    * Recorded alert events, per account with all its agents and keys, about 3 kB each. Further events of
    * the day are not recorded.

@@ -27,9 +27,12 @@ import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 /** Attempts of an account beyond the first of each event. */
 const REPEATS = 2;
 
+/** Changes of alerts that an account can make. */
+const CHANGES = 40;
+
 const testService = await startTestService({
   ALLOW_INSECURE_WEBHOOKS: "1",
-  RATE_LIMITS: `${LOOSE_LIMITS} alert-repeats=${REPEATS}/86400`,
+  RATE_LIMITS: `${LOOSE_LIMITS} alert-repeats=${REPEATS}/86400 alert-change-account=${CHANGES}/3600`,
 });
 const { base } = testService;
 const { records } = testService.service.state.store;
@@ -489,6 +492,23 @@ describe("an application whose access has ended", () => {
     const token = tokens.refresh_token;
     await postForm(`${base}/oauth/revoke`, { client_id, token });
     expect((await kept(id)).key).toBe(id);
+  });
+});
+
+describe("changes of alerts", () => {
+  it("are so many of one person, with however many applications", async () => {
+    const person = testService.person();
+    const [one, two] = [await application(person), await application(person)];
+    const statuses: number[] = [];
+    for (const { headers } of [one, two]) {
+      const path = `/api/alerts/${await makeAlert(testService, headers)}`;
+      for (let times = 0; times < CHANGES / 2; times += 1) {
+        statuses.push((await ask(headers, path, "PATCH", { label: `${times}` })).status);
+      }
+    }
+    expect(statuses.filter((status) => status === 200)).toHaveLength(CHANGES - 2);
+    expect(statuses.slice(-2)).toEqual([429, 429]);
+    expect(await makeAlert(testService, (await application()).headers)).toMatch(/^alert_/);
   });
 });
 

@@ -1,6 +1,7 @@
 import { SignJWT, UnsecuredJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { clients, ownedAgentsGroup } from "../../src/auth/agents/agent.ts";
+import { AUDIT_KIND, type AuditEntry, unsealedAudit } from "../../src/store/audit/entry.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { getWith, postForm, postJson, type Registered, register } from "../support/agent.ts";
 import { type Claims, startIdentityProvider, trustFile } from "../support/identity-provider.ts";
@@ -56,6 +57,18 @@ async function present({ client_id, client_secret }: Registered, assertion: stri
     ...changes,
   });
   return { status: answer.status, body: (await answer.json()) as Record<string, string> };
+}
+
+/** Rows of the audit about replays by one actor. */
+async function replaysBy(id: string): Promise<number> {
+  const { records, archive } = testService.service.state.store;
+  const waiting = await records.list(unsealedAudit, { limit: 10_000 });
+  const sealed = await archive.read(AUDIT_KIND, { order: "newest", limit: 10_000 });
+  const keys = new Map<string, AuditEntry>();
+  for (const { value } of waiting) keys.set(value.id, value.body as AuditEntry);
+  for (const row of sealed) keys.set(row.id, row.body as AuditEntry);
+  const found = [...keys.values()];
+  return found.filter(({ action, actor }) => action === "grant.replayed" && actor === id).length;
 }
 
 describe("an identity assertion at the token endpoint", () => {
@@ -165,6 +178,13 @@ describe("an identity assertion at the token endpoint", () => {
     expect(read.status).toBe(401);
   });
 
+  it("leaves one row of its replay in the audit, however often it comes", async () => {
+    const client = await newClient();
+    const assertion = await assertionFor(client.client_id);
+    for (let times = 0; times < 5; times += 1) await present(client, assertion);
+    expect(await replaysBy(client.client_id)).toBe(1);
+  });
+
   it("gives no scope that it does not name, whatever the request asks for", async () => {
     const client = await newClient();
     const assertion = await assertionFor(client.client_id, { claims: { scope: "signals:read" } });
@@ -202,6 +222,13 @@ describe("an identity assertion at registration", () => {
 
   it("makes a verified agent", async () => {
     expect((await registerWith(await assertionFor(trusted.issuer))).status).toBe(201);
+  });
+
+  it("leaves one row of its replay in the audit, however often it comes", async () => {
+    const assertion = await assertionFor(trusted.issuer);
+    const before = await replaysBy("anonymous");
+    for (let times = 0; times < 5; times += 1) await registerWith(assertion);
+    expect(await replaysBy("anonymous")).toBe(before + 1);
   });
 
   it("makes no second one, however many come at once, and the first one ends", async () => {

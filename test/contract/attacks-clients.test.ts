@@ -8,7 +8,7 @@ import {
   tokenOf,
 } from "../support/agent.ts";
 import { authorizationRequest, CALLBACK, registerPublic } from "../support/person.ts";
-import { startTestService } from "../support/test-service.ts";
+import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 
 const testService = await startTestService();
 const { base } = testService;
@@ -33,12 +33,13 @@ const asClient = async (agent: Registered, form: Record<string, string>) => {
 };
 
 /** Updates a client's record (RFC 7592 section 2.2) with whatever the client likes. */
-async function put(agent: Registered, changes: object) {
+async function put(agent: Registered, changes: object, from: Record<string, string> = {}) {
   const response = await fetch(agent.registration_client_uri, {
     method: "PUT",
     headers: {
       authorization: `Bearer ${agent.registration_access_token}`,
       "content-type": "application/json",
+      ...from,
     },
     body: JSON.stringify({
       client_id: agent.client_id,
@@ -114,6 +115,26 @@ describe("a client that writes its own record", () => {
     expect(JSON.stringify(body)).not.toMatch(/acc_victim|evil\.example|chosen-by-the-client/);
     const token = await asClient(agent, { grant_type: "client_credentials", scope: WIDE });
     expect(token.body).toMatchObject({ error: "invalid_scope" });
+  });
+
+  it("is updated so often an hour, from however many addresses", async () => {
+    const strict = await startTestService({
+      TRUST_PROXY: "1",
+      RATE_LIMITS: `${LOOSE_LIMITS} manage=2/3600`,
+    });
+    let agent = await register(strict.base);
+    const update = async (site: number) => {
+      const from = { "x-forwarded-for": `2001:db8:${site}::1` };
+      const changed = await put(agent, {}, from);
+      agent = changed.agent;
+      return changed.status;
+    };
+    const stranger = { ...agent, registration_access_token: "rat_of-a-stranger" };
+    for (const site of [1, 2, 3]) {
+      const from = { "x-forwarded-for": `2001:db8:${site}::1` };
+      expect((await put(stranger, {}, from)).status).toBe(401);
+    }
+    expect([await update(4), await update(5), await update(6)]).toEqual([200, 200, 429]);
   });
 
   it("takes no other client's name, id or secret by an update", async () => {

@@ -418,7 +418,7 @@ describe("an identity assertion at the token endpoint", () => {
 });
 
 describeStores("concurrent uses of one identity assertion", (engine) => {
-  it("produce one token, and every other use is recorded as a replay", async () => {
+  it("produce one token, and the other uses are recorded once, as a replay", async () => {
     const { base, assert, exchange, replays, failures } = await setting(engine);
     const client = await bearerClient(base);
     const assertion = await assert(client.client_id);
@@ -431,7 +431,7 @@ describeStores("concurrent uses of one identity assertion", (engine) => {
       new Set([undefined, "invalid_grant"]),
     );
     expect((await exchange(client, assertion)).status).toBe(400);
-    expect(await replays()).toEqual(Array.from({ length: 100 }, () => client.client_id));
+    expect(await replays()).toEqual([client.client_id]);
     expect(failures).toEqual([]);
   });
 
@@ -461,7 +461,7 @@ describeStores("concurrent uses of one identity assertion", (engine) => {
     );
     // The others were replays, which ended it.
     expect(await records.list(clients, { limit: 100 })).toEqual([]);
-    expect(await replays()).toHaveLength(19);
+    expect(await replays()).toEqual(["anonymous"]);
     expect(failures).toEqual([]);
   });
 });

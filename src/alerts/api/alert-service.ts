@@ -1,7 +1,7 @@
 import type { Caller } from "../../auth/caller.ts";
 import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
 import { refusalOf } from "../../limits/refusal.ts";
-import { accountGroup, ownerKey, type StoredAlert } from "../alert.ts";
+import { accountGroup, ownerKey, quotaGroup, type StoredAlert } from "../alert.ts";
 import { SECRET_OVERLAP_MS } from "../delivery/signing.ts";
 import {
   type AlertChanges,
@@ -19,7 +19,7 @@ import {
   stepsAfterSending,
   stepsWhilePending,
 } from "./next-steps.ts";
-import { findAlert, requireManageableAlert, requireOwnAlert } from "./ownership.ts";
+import { findAlert, ownerOf, requireManageableAlert, requireOwnAlert } from "./ownership.ts";
 import {
   type AlertDetails,
   type AlertList,
@@ -180,7 +180,11 @@ export class AlertService {
   /** @throws {Problem} `rate_limited`. */
   async #countChange(caller: Caller, ...more: readonly Counter[]): Promise<void> {
     const { limits } = this.#dependencies;
-    const counted = await countInOrder(limits, [["alert-change", ownerKey(caller)], ...more]);
+    const counted = await countInOrder(limits, [
+      ["alert-change", ownerKey(caller)],
+      ["alert-change-account", quotaGroup(ownerOf(caller))],
+      ...more,
+    ]);
     const refusal = refusalOf(counted);
     if (refusal !== undefined) throw refusal;
   }

@@ -1,5 +1,5 @@
 import { fingerprint } from "../../lib/fingerprint.ts";
-import { remove, removeGroup } from "../../store/port/operations.ts";
+import { remove, removeGroup, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import type { Subject } from "../accounts/accounts.ts";
 import { grantRevocationById } from "../accounts/grants.ts";
@@ -19,7 +19,10 @@ import type { TrustedIssuer } from "./trusted-issuers.ts";
 
 /** What an assertion was used for: the grant of the token that it was exchanged for, or the
  *  agent that was registered with it. Records of earlier versions do not say. */
-type UsedAssertion = Readonly<Partial<Record<"grantId" | "clientId", string>>>;
+type UsedAssertion = Readonly<Partial<Record<"grantId" | "clientId", string>>> & {
+  /** Whether it came again: what it was used for has ended, and the audit has a row. */
+  readonly isReplayed?: true;
+};
 
 /** Assertions that were used, by the hash of their `iss` and `jti`. */
 export const usedAssertions = collection<UsedAssertion>("assertions:used");
@@ -119,11 +122,18 @@ export function createAssertionVerifier(options: AssertionVerifierOptions): Asse
   const trusted = new Map(others.map((each) => [each.issuer, each]));
 
   const isReplayed = async (key: string, actor: string): Promise<boolean> => {
-    const used = await records.get(usedAssertions, key);
-    if (used === undefined) return false;
-    const entry = { action: "grant.replayed", actor, target: `assertion:${key}` };
-    await records.commit([...(await revocationOfUse(records, used.value)), ...audit(entry)]);
-    return true;
+    for (;;) {
+      const used = await records.get(usedAssertions, key);
+      if (used === undefined) return false;
+      if (used.value.isReplayed) return true;
+      const entry = { action: "grant.replayed", actor, target: `assertion:${key}` };
+      const ended = await records.commit([
+        replace(usedAssertions, used, { value: { isReplayed: true } }),
+        ...(await revocationOfUse(records, used.value)),
+        ...audit(entry),
+      ]);
+      if (ended) return true;
+    }
   };
 
   const verify = async (assertion: string, actor: string, rule: Rule) => {

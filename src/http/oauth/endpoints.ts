@@ -235,11 +235,28 @@ function mountEndpoints(router: Router, options: OAuthOptions, forward: ForwardR
     {
       register_client: [...registration, forwardFromExpress],
       get_client: [forwardFromExpress],
-      update_client: [...registration, hashSecret, forwardFromExpress],
+      update_client: [...registration, hashSecret, limitUpdates(limits, forwardFromExpress)],
       delete_client: [forwardFromExpress],
     },
     limits,
   );
+}
+
+/**
+ * Limits the updates of one client from all addresses: those of claimed agents are audited. Anybody can
+ * name any client, so only updates that were accepted count.
+ */
+function limitUpdates(
+  limits: Limits,
+  forward: (req: Request, res: Response) => Promise<void>,
+): RequestHandler {
+  return async (req, res) => {
+    const clientId = String(req.params.clientId);
+    const given = await limits.look("manage", clientId);
+    if (given.isExceeded) return admit(res, [given]);
+    await forward(req, res);
+    if (res.statusCode === 200) await limits.count("manage", clientId);
+  };
 }
 
 /** Converts body parser errors to the service's wording. */
