@@ -253,7 +253,7 @@ function limitUpdates(
   return async (req, res) => {
     const clientId = String(req.params.clientId);
     const given = await limits.look("manage", clientId);
-    if (given.isExceeded) return admit(res, [given]);
+    if (given.isExceeded) return requireWithinLimits(res, [given]);
     await forward(req, res);
     if (res.statusCode === 200) await limits.count("manage", clientId);
   };
