@@ -9,7 +9,7 @@ import { type Access, type AccessOptions, createAccess } from "./auth/create.ts"
 import type { Config } from "./config/config.ts";
 import { intakeRouter } from "./http/api/apply-and-contact.ts";
 import { type App, type AppOptions, createApp } from "./http/app.ts";
-import { webhookKeysRouter } from "./http/discovery/documents.ts";
+import { webhookKeysRouter } from "./http/discovery/discovery-routes.ts";
 import { claimRouter } from "./http/oauth/claim-endpoints.ts";
 import { createOAuth } from "./http/oauth/endpoints.ts";
 import { createStreams } from "./http/open-streams.ts";

@@ -7,7 +7,7 @@ import type { Authenticate, Caller } from "./caller.ts";
 import type { ApiKeys } from "./keys/api-keys.ts";
 import type { LastUse } from "./last-use.ts";
 import { hasMetadataDocument } from "./oidc/metadata-documents.ts";
-import { clientScopeCeiling } from "./oidc/resources.ts";
+import { clientScopeCeiling } from "./oidc/resource-indicators.ts";
 import { isScope, type Scope, scopeNames } from "./scopes.ts";
 
 /** Where credentials are looked up. */

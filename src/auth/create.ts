@@ -27,9 +27,9 @@ import { createAuthenticator } from "./authenticator.ts";
 import { CredentialCache } from "./credential-cache.ts";
 import { createApiKeys } from "./keys/api-keys.ts";
 import { LastUse } from "./last-use.ts";
+import { createProvider, type ProviderOptions } from "./oidc/authorization-server.ts";
 import { createClientCredentialsIssuer } from "./oidc/client-credentials.ts";
 import { createInteractions } from "./oidc/interactions.ts";
-import { createProvider, type ProviderOptions } from "./oidc/provider.ts";
 
 /** What decides who may do what. */
 export interface AccessOptions {

@@ -7,7 +7,7 @@ import { accountRecordsGroup, clients } from "./agents/agent.ts";
 import type { Caller } from "./caller.ts";
 import { apiKeyGroup, apiKeys } from "./keys/api-keys.ts";
 import { hasMetadataDocument } from "./oidc/metadata-documents.ts";
-import { clientScopeCeiling } from "./oidc/resources.ts";
+import { clientScopeCeiling } from "./oidc/resource-indicators.ts";
 import { alertScopes, allScopes, isScope, type Scope, scopeNames } from "./scopes.ts";
 
 /** An owner of alerts. */

@@ -1,5 +1,5 @@
 import { documents } from "../../wellknown/index.ts";
-import { operationsWith } from "../openapi/operations/operations.ts";
+import { operationsWith } from "../openapi/operations/all-operations.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /** All paths of the API have one policy, so that pages can also read that a path does not exist. */

@@ -1,5 +1,5 @@
-import { quoted } from "../sources/live/answer.ts";
 import { type FaultKind, ProviderFault } from "../sources/live/fault.ts";
+import { quoted } from "../sources/live/provider-response.ts";
 
 const MINUTE_MS = 60_000;
 

@@ -4,7 +4,6 @@ import type { ProviderOptions, StreamedProvider } from "../sources/live/provider
 import { put } from "../store/port/operations.ts";
 import type { Records } from "../store/port/records.ts";
 import { backoffMs, createFailureBackoff, storeFault } from "./backoff.ts";
-import { type Connection, connect, SILENCE_MS } from "./connection.ts";
 import { type PersistOptions, persist } from "./persist.ts";
 import {
   correctedProgress,
@@ -15,7 +14,8 @@ import {
   seriesGroup,
   seriesKey,
   seriesProgress,
-} from "./progress.ts";
+} from "./provider-progress.ts";
+import { type Connection, connect, SILENCE_MS } from "./stream-connection.ts";
 
 /** How often the position in a stream is saved when there are no observations, in milliseconds. */
 const MARK_EVERY_MS = 5_000;

@@ -11,7 +11,6 @@ import type { LeaderJob } from "../store/maintenance.ts";
 import { put } from "../store/port/operations.ts";
 import type { Store } from "../store/port/store.ts";
 import { tracedAsk } from "../telemetry/instrumented.ts";
-import { type AnswerCache, openAnswerCache } from "./answer-cache.ts";
 import {
   noticeTtlMs,
   openChangeReader,
@@ -22,6 +21,7 @@ import { createListener } from "./listener.ts";
 import { createPoller } from "./poller.ts";
 import { openProviderClient } from "./provider-client.ts";
 import { type Shortcomings, shortcomings } from "./provider-status.ts";
+import { type AnswerCache, openAnswerCache } from "./response-cache.ts";
 import {
   type Assignment,
   assignProviders,

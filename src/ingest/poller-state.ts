@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { orFault } from "../sources/live/answer.ts";
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { Budget, PolledProvider, Series, Step } from "../sources/live/provider.ts";
+import { orFault } from "../sources/live/provider-response.ts";
 import { readAll } from "../store/port/read-all.ts";
 import type { Records } from "../store/port/records.ts";
 import {
@@ -13,7 +13,7 @@ import {
   seriesGroup,
   seriesKey,
   seriesProgress,
-} from "./progress.ts";
+} from "./provider-progress.ts";
 
 /** Budgets over this time or longer do not recover during a restart of the process. Milliseconds. */
 const LONG_MS = 60_000;

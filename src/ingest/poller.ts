@@ -1,9 +1,8 @@
-import { orFault } from "../sources/live/answer.ts";
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { ProviderRequest, Reading } from "../sources/live/provider.ts";
+import { orFault } from "../sources/live/provider-response.ts";
 import { put } from "../store/port/operations.ts";
 import type { Operation } from "../store/port/records.ts";
-import type { AnswerCache } from "./answer-cache.ts";
 import { backoffMs, createFailureBackoff, storeFault } from "./backoff.ts";
 import { type PersistOptions, persist } from "./persist.ts";
 import {
@@ -17,6 +16,7 @@ import {
   type State,
   withRequest,
 } from "./poller-state.ts";
+import type { Ask } from "./provider-client.ts";
 import {
   type ProviderProgress,
   providerProgress,
@@ -24,8 +24,8 @@ import {
   seriesGroup,
   seriesKey,
   seriesProgress,
-} from "./progress.ts";
-import type { Ask } from "./provider-client.ts";
+} from "./provider-progress.ts";
+import type { AnswerCache } from "./response-cache.ts";
 
 /** When our clock is set back by more than this, in milliseconds, it was wrong before. */
 const SET_BACK_MS = 60_000;

@@ -2,9 +2,9 @@ import { Agent, fetch, type Response } from "undici";
 import pkg from "../../package.json" with { type: "json" };
 import { retryAfterMs } from "../outbound/retry-after.ts";
 import { wholeBody } from "../outbound/whole-body.ts";
-import type { Answer } from "../sources/live/answer.ts";
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { ProviderRequest } from "../sources/live/provider.ts";
+import type { Answer } from "../sources/live/provider-response.ts";
 
 /** Timeout of a whole answer in milliseconds; filings of large companies have megabytes. */
 const TOTAL_MS = 60_000;

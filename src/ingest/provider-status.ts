@@ -10,7 +10,7 @@ import {
   seriesGroup,
   seriesKey,
   seriesProgress,
-} from "./progress.ts";
+} from "./provider-progress.ts";
 import { type ProviderSetup, SETUP_KEY, type Setup, setups } from "./setup.ts";
 
 const DAY_MS = 86_400_000;

@@ -7,9 +7,9 @@ import { deliveries } from "./exchanges.ts";
 import { commonResponses } from "./failures.ts";
 import { headers } from "./headers.ts";
 import { tags } from "./operation.ts";
+import { operationsWith } from "./operations/all-operations.ts";
 import type { DocumentRoute } from "./operations/documents.ts";
-import { operationsWith } from "./operations/operations.ts";
-import { parametersIn, pathItems } from "./paths.ts";
+import { parametersIn, pathItems } from "./path-items.ts";
 import { securitySchemes } from "./security.ts";
 import { receiverAnswers, type Webhook, webhooks } from "./webhooks.ts";
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { type AnswerCache, openAnswerCache } from "../../src/ingest/answer-cache.ts";
+import { type AnswerCache, openAnswerCache } from "../../src/ingest/response-cache.ts";
 import { newYorkInstant } from "../../src/market/new-york.ts";
 import type { PolledProvider } from "../../src/sources/live/provider.ts";
 import { coinbase } from "../../src/sources/live/providers/coinbase.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { providerProgress } from "../../src/ingest/progress.ts";
+import { providerProgress } from "../../src/ingest/provider-progress.ts";
 import { coinbase } from "../../src/sources/live/providers/coinbase.ts";
 import { serveCoinbase } from "../support/providers/coinbase.ts";
 import { contentOf, follow, pollerOf } from "../support/providers/follow.ts";

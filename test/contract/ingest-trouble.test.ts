@@ -2,16 +2,16 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type AnswerCache, openAnswerCache } from "../../src/ingest/answer-cache.ts";
 import { createPoller } from "../../src/ingest/poller.ts";
+import type { Ask } from "../../src/ingest/provider-client.ts";
 import {
   NEW_PROVIDER,
   NEW_SERIES,
   providerProgress,
   seriesKey,
   seriesProgress,
-} from "../../src/ingest/progress.ts";
-import type { Ask } from "../../src/ingest/provider-client.ts";
+} from "../../src/ingest/provider-progress.ts";
+import { type AnswerCache, openAnswerCache } from "../../src/ingest/response-cache.ts";
 import type { Observation, PolledProvider, Series } from "../../src/sources/live/provider.ts";
 import { coinbase } from "../../src/sources/live/providers/coinbase.ts";
 import { put } from "../../src/store/port/operations.ts";

@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { providerProgress, seriesGroup, seriesProgress } from "../../src/ingest/progress.ts";
+import {
+  providerProgress,
+  seriesGroup,
+  seriesProgress,
+} from "../../src/ingest/provider-progress.ts";
 import type { Known } from "../../src/market/records.ts";
 import { LiveMarket } from "../../src/sources/live/live-market.ts";
 import { providers } from "../../src/sources/live/providers.ts";

@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { providerProgress, seriesGroup, seriesProgress } from "../../src/ingest/progress.ts";
+import {
+  providerProgress,
+  seriesGroup,
+  seriesProgress,
+} from "../../src/ingest/provider-progress.ts";
 import type { FaultKind } from "../../src/sources/live/fault.ts";
 import { readAll } from "../../src/store/port/read-all.ts";
 import { follow } from "../support/providers/follow.ts";

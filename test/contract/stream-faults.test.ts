@@ -3,7 +3,7 @@ import { setImmediate as settled } from "node:timers/promises";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createListener, type Listener } from "../../src/ingest/listener.ts";
 import { kindOf, type ObservationBody } from "../../src/ingest/market-rows.ts";
-import { providerProgress, seriesKey, seriesProgress } from "../../src/ingest/progress.ts";
+import { providerProgress, seriesKey, seriesProgress } from "../../src/ingest/provider-progress.ts";
 import { jetstream } from "../../src/sources/live/providers/jetstream.ts";
 import { contentOf, rejectedIn } from "../support/providers/follow.ts";
 import {

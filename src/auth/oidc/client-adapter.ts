@@ -34,7 +34,7 @@ import { refuseAssertion } from "./agent-identity.ts";
 import { clientWriteOptions } from "./client-lifetime.ts";
 import { haveSameRedirects } from "./redirect-uris.ts";
 import { type NewClient, stateOf } from "./request-state.ts";
-import { withPersonalScopes } from "./resources.ts";
+import { withPersonalScopes } from "./resource-indicators.ts";
 
 function storable(metadata: AdapterPayload): AdapterPayload {
   const { client_secret } = metadata;

@@ -10,7 +10,7 @@ import type { AdapterContext, NewRecord } from "./adapter-context.ts";
 import { ownerClaims } from "./end-user.ts";
 import { issue } from "./issuance.ts";
 import type { AdmitToken } from "./request-state.ts";
-import { clientScopeCeiling, type ResourcePolicy } from "./resources.ts";
+import { clientScopeCeiling, type ResourcePolicy } from "./resource-indicators.ts";
 import { ACCESS_TOKEN_SECONDS } from "./token-lifetimes.ts";
 
 /** A token response (RFC 6749 section 5.1). */

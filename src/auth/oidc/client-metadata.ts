@@ -13,7 +13,7 @@ import {
 } from "./metadata-members.ts";
 import { isAllowedRedirect } from "./redirect-uris.ts";
 import { stateOf } from "./request-state.ts";
-import { personalScopes, withPersonalScopes } from "./resources.ts";
+import { personalScopes, withPersonalScopes } from "./resource-indicators.ts";
 
 /** Grant types that a client can register; others are left out of the response. */
 const grantTypes: readonly unknown[] = [

@@ -11,7 +11,7 @@ import { JWT_BEARER } from "../assertions/oauth-urns.ts";
 import { resourcesWithin } from "../audience.ts";
 import { allScopes, scopeAdvice, scopeNames } from "../scopes.ts";
 import { pendingIssuance, stateOf } from "./request-state.ts";
-import { type ResourcePolicy, resourceIndicators } from "./resources.ts";
+import { type ResourcePolicy, resourceIndicators } from "./resource-indicators.ts";
 import { ACCESS_TOKEN_SECONDS } from "./token-lifetimes.ts";
 
 /** What the grant works with. */

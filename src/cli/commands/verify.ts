@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { verifyStore } from "../../store/backup/verify.ts";
+import { verifyStore } from "../../store/backup/verify-store.ts";
 import { defineStoreCommand } from "../command.ts";
 import { counted, countsText } from "../format.ts";
 

@@ -12,7 +12,7 @@ import type { ApiKeys } from "../../auth/keys/api-keys.ts";
 import type { IssueClientCredentials } from "../../auth/oidc/client-credentials.ts";
 import { userInfoOf } from "../../auth/oidc/end-user.ts";
 import { hooksOf } from "../../auth/oidc/request-state.ts";
-import { RESPONSE_MODES } from "../../auth/oidc/responses.ts";
+import { RESPONSE_MODES } from "../../auth/oidc/response-corrections.ts";
 import { revokeByPossession } from "../../auth/oidc/revocation.ts";
 import { countInNetworks } from "../../limits/count-in-networks.ts";
 import type { Limits } from "../../limits/limits.ts";

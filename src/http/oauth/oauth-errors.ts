@@ -1,5 +1,5 @@
 import type { ErrorRequestHandler } from "express";
-import { unavailableBody } from "../../auth/oidc/responses.ts";
+import { unavailableBody } from "../../auth/oidc/response-corrections.ts";
 import { Problem } from "../../problem.ts";
 import { isOpenedInBrowser, OAuthError } from "../errors.ts";
 

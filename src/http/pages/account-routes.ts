@@ -7,11 +7,11 @@ import { type ApiKeys, KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
 import { hasMarkup, NO_MARKUP } from "../../lib/label.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import { accountPage } from "./account.ts";
-import { type AlertsView, MOST_ALERTS_SHOWN } from "./alerts.ts";
-import type { ShowPage } from "./answer.ts";
+import { type AlertsView, MOST_ALERTS_SHOWN } from "./alerts-section.ts";
 import type { FieldErrors } from "./elements.ts";
 import { type CsrfGuard, RequiredScopes, readForm, submittedValue, validateForm } from "./form.ts";
-import { MAX_KEY_NAME, newKeyPage } from "./keys.ts";
+import { MAX_KEY_NAME, newKeyPage } from "./keys-section.ts";
+import type { ShowPage } from "./page-answer.ts";
 import { ACCOUNT_PATH, withReturn } from "./return-to.ts";
 import type { Throttle } from "./throttle.ts";
 

@@ -1,8 +1,7 @@
 import type { Account } from "../../auth/accounts/accounts.ts";
 import type { ConnectedApplication } from "../../auth/accounts/connected-applications.ts";
 import type { OwnAgent } from "../../auth/accounts/own-agents.ts";
-import { type AlertsView, alertsSection } from "./alerts.ts";
-import type { PageAnswer } from "./answer.ts";
+import { type AlertsView, alertsSection } from "./alerts-section.ts";
 import {
   destructiveAction,
   errorSummary,
@@ -16,7 +15,8 @@ import {
   unverifiedTitle,
 } from "./elements.ts";
 import { type Html, html } from "./html.ts";
-import { type KeysView, keysSection } from "./keys.ts";
+import { type KeysView, keysSection } from "./keys-section.ts";
+import type { PageAnswer } from "./page-answer.ts";
 
 /** What the account page shows. */
 export interface AccountView extends KeysView, AlertsView {

@@ -3,10 +3,10 @@ import { z } from "zod";
 import { ApplicationFields } from "../../intake/fields.ts";
 import type { Intake } from "../../intake/intake.ts";
 import { onlyMethods } from "../allowed-methods.ts";
-import type { ShowPage } from "./answer.ts";
 import { APPLY_PATH, applyPage, queuePlacePage } from "./apply.ts";
 import { type CsrfGuard, readForm, submittedValue, validateForm } from "./form.ts";
 import { asSentences } from "./intake-errors.ts";
+import type { ShowPage } from "./page-answer.ts";
 import type { ThrottleNetworks } from "./throttle.ts";
 
 /** Dependencies of the application page. */

@@ -1,6 +1,5 @@
 import type { QueueKey } from "../../intake/intake.ts";
 import { APPLICATION_KEPT_MS, focuses } from "../../intake/intake-records.ts";
-import type { PageAnswer } from "./answer.ts";
 import {
   errorSummary,
   type FieldErrors,
@@ -12,6 +11,7 @@ import {
   untrustedText,
 } from "./elements.ts";
 import { type Html, html } from "./html.ts";
+import type { PageAnswer } from "./page-answer.ts";
 
 /** Path of the application form. */
 export const APPLY_PATH = "/apply";

@@ -3,8 +3,8 @@ import type { Accounts } from "../../auth/accounts/accounts.ts";
 import { type Browser, isFreshSignIn, type Session } from "../../auth/accounts/browser-sessions.ts";
 import type { Claims } from "../../auth/agents/claims.ts";
 import type { CodeGuard } from "../../limits/code-guard.ts";
-import type { ShowPage } from "./answer.ts";
 import type { CsrfGuard } from "./form.ts";
+import type { ShowPage } from "./page-answer.ts";
 import { withReturn } from "./return-to.ts";
 import type { Throttle } from "./throttle.ts";
 

@@ -1,7 +1,6 @@
 import { CLAIM_CODE_MS } from "../../auth/agents/claim-code.ts";
 import type { ClaimableAgent } from "../../auth/agents/claims.ts";
 import type { Scope } from "../../auth/scopes.ts";
-import type { PageAnswer } from "./answer.ts";
 import {
   errorSummary,
   type FieldErrors,
@@ -16,6 +15,7 @@ import {
   unverifiedName,
 } from "./elements.ts";
 import { type Html, html } from "./html.ts";
+import type { PageAnswer } from "./page-answer.ts";
 
 /** Warns of phishing before the code is entered (RFC 8628 section 5.4). */
 const warning = (bait: string): Html => html`<div class="note warning">

@@ -1,8 +1,7 @@
 import type { SignUp } from "../../config/config.ts";
-
-import type { PageAnswer } from "./answer.ts";
 import { errorSummary, type FieldErrors, field, form, untrustedText } from "./elements.ts";
 import { type Html, html } from "./html.ts";
+import type { PageAnswer } from "./page-answer.ts";
 import { withReturn } from "./return-to.ts";
 import { codeLimits } from "./sign-in.ts";
 

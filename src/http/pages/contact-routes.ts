@@ -5,10 +5,10 @@ import type { Intake } from "../../intake/intake.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import { linkToMarkdown } from "../discovery/link-headers.ts";
 import { MARKDOWN_TYPE, prefersMarkdown } from "../markdown.ts";
-import type { ShowPage } from "./answer.ts";
 import { contactMarkdown, contactPage, sentPage } from "./contact.ts";
 import { type CsrfGuard, formReader, submittedValue, validateForm } from "./form.ts";
 import { asSentences } from "./intake-errors.ts";
+import type { ShowPage } from "./page-answer.ts";
 import type { ThrottleNetworks } from "./throttle.ts";
 
 /** Dependencies of the contact page. */

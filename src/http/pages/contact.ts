@@ -1,6 +1,5 @@
 import { paths } from "../../../wellknown/paths.ts";
 import { INQUIRY_KEPT_MS } from "../../intake/intake-records.ts";
-import type { PageAnswer } from "./answer.ts";
 import {
   errorSummary,
   type FieldErrors,
@@ -11,6 +10,7 @@ import {
   timeElement,
 } from "./elements.ts";
 import { html } from "./html.ts";
+import type { PageAnswer } from "./page-answer.ts";
 
 const DAY_MS = 86_400_000;
 

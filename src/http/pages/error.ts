@@ -1,9 +1,9 @@
 import type { ErrorRequestHandler } from "express";
 import { Problem, type ProblemCode } from "../../problem.ts";
 import type { ShowErrorPage } from "../errors.ts";
-import type { PageAnswer, ShowPage } from "./answer.ts";
 import { timeElement } from "./elements.ts";
 import { type Html, html } from "./html.ts";
+import type { PageAnswer, ShowPage } from "./page-answer.ts";
 
 /** Headings for people; the titles of problems are for programs. */
 const headings: Partial<Readonly<Record<ProblemCode, string>>> = {

@@ -6,11 +6,11 @@ import { MAX_GRANTS } from "../../auth/accounts/grants.ts";
 import type { Interaction, Interactions } from "../../auth/oidc/interactions.ts";
 import { isScope } from "../../auth/scopes.ts";
 import { onlyMethods } from "../allowed-methods.ts";
-import type { PageAnswer, ShowPage } from "./answer.ts";
-import { consentPage, refusedPage, tooManyApplicationsPage } from "./consent.ts";
+import { consentPage, refusedPage, tooManyApplicationsPage } from "./consent-page.ts";
 import { type FieldErrors, SCOPES_ID } from "./elements.ts";
 import { Checkboxes, type CsrfGuard, readForm, validateForm } from "./form.ts";
 import { html } from "./html.ts";
+import type { PageAnswer, ShowPage } from "./page-answer.ts";
 import { mayFollowForm, redirectPage } from "./redirect-page.ts";
 import { withReturn } from "./return-to.ts";
 

@@ -1,6 +1,6 @@
 import type { Request } from "express";
-import type { PageAnswer } from "./answer.ts";
 import { html } from "./html.ts";
+import type { PageAnswer } from "./page-answer.ts";
 
 /**
  * Whether a request may result from a form submission. Chromium applies the page's `form-action` to

@@ -1,10 +1,9 @@
 import { paths } from "../../../wellknown/paths.ts";
 import type { SignUp } from "../../config/config.ts";
-
-import type { PageAnswer } from "./answer.ts";
 import { APPLY_PATH } from "./apply.ts";
 import { errorSummary, type FieldErrors, field, form } from "./elements.ts";
 import { type Html, html } from "./html.ts";
+import type { PageAnswer } from "./page-answer.ts";
 
 /** What the sign-in page shows. */
 export interface SignInView {

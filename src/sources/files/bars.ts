@@ -1,9 +1,9 @@
 import { BarGate, withReturn } from "../../market/bar-gate.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import type { Bar, BarDoubt, RecordList, ReportedBar } from "../../market/records.ts";
-import { type PublicationCalendar, requireLater, utcEnd } from "./calendar.ts";
 import { figure, nonNegative, positive } from "./columns.ts";
 import { readCsv, type TextFile } from "./csv-table.ts";
+import { type PublicationCalendar, requireLater, utcEnd } from "./publication-calendar.ts";
 
 /** Bars of a file, judged. */
 interface FileBars {

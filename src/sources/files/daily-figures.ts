@@ -1,8 +1,8 @@
 import type { OnChain, ShortVolume } from "../../market/records.ts";
-import { type PublicationCalendar, requireLater, utcEnd } from "./calendar.ts";
 import { nonNegative, optional, positive } from "./columns.ts";
 import { readCsv, type TextFile } from "./csv-table.ts";
 import { dataError } from "./data-error.ts";
+import { type PublicationCalendar, requireLater, utcEnd } from "./publication-calendar.ts";
 
 /** Network figures of a UTC day are published by 06:00 of the next (scoring method 1.1). */
 const ON_CHAIN_DELAY_MS = 6 * 3_600_000;

@@ -1,8 +1,8 @@
 import type { Fundamental, FundamentalMetric } from "../../market/records.ts";
-import { type PublicationCalendar, utcEnd } from "./calendar.ts";
 import { figure, oneOf } from "./columns.ts";
 import { readCsv, type TextFile } from "./csv-table.ts";
 import { uniqueness } from "./data-error.ts";
+import { type PublicationCalendar, utcEnd } from "./publication-calendar.ts";
 
 /** What each metric of the layout is to the method, `null` for those that it does not read. */
 const METRICS = {

@@ -7,13 +7,6 @@ import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 import { countKnown } from "../../market/point-in-time.ts";
 import type { InstrumentRecords, Known, RecordList } from "../../market/records.ts";
 import { readBars } from "./bars.ts";
-import {
-  createBarsDue,
-  createPublicationCalendar,
-  DAY_MS,
-  type PublicationCalendar,
-  utcDate,
-} from "./calendar.ts";
 import type { TextFile } from "./csv-table.ts";
 import { readOnChain, readShortVolumes } from "./daily-figures.ts";
 import { dataError } from "./data-error.ts";
@@ -21,6 +14,13 @@ import { readFundamentals } from "./fundamentals.ts";
 import { readInstruments } from "./instruments.ts";
 import { readMentions } from "./mentions.ts";
 import { readPrints } from "./prints.ts";
+import {
+  createBarsDue,
+  createPublicationCalendar,
+  DAY_MS,
+  type PublicationCalendar,
+  utcDate,
+} from "./publication-calendar.ts";
 
 const INSTRUMENTS = "instruments.csv";
 

@@ -3,10 +3,10 @@ import { BLOCK_SIZE } from "../../market/block-size.ts";
 import { closeAt, isSession, nextSession, sessionOf } from "../../market/calendar.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 import type { Print } from "../../market/records.ts";
-import type { Answer } from "./answer.ts";
 import { isPageLost, readCursor } from "./cursor.ts";
 import { ProviderFault } from "./fault.ts";
 import type { Observation, ProviderRequest, Reading, Rejected, Series } from "./provider.ts";
+import type { Answer } from "./provider-response.ts";
 import { isFuture } from "./publication-times.ts";
 
 /**

@@ -11,7 +11,7 @@ import type {
   ShortVolume,
   WeeklyVolume,
 } from "../../market/records.ts";
-import type { Answer } from "./answer.ts";
+import type { Answer } from "./provider-response.ts";
 
 /** Record type of each feed. */
 interface FeedRecords extends Readonly<Record<Feed, Known>> {

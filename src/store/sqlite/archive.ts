@@ -2,10 +2,10 @@ import { setImmediate } from "node:timers/promises";
 import type { Archive, ArchiveRow, ArchiveSelection } from "../port/archive.ts";
 import type { DumpRow } from "../port/store.ts";
 import { checkInstant, checkName, jsonOf } from "../port/values.ts";
-import { damagedRow } from "./errors.ts";
-import { type Column, type StoreFile, sumOf } from "./file.ts";
 import type { Gate } from "./gate.ts";
 import type { GroupCommit } from "./group-commit.ts";
+import { damagedRow } from "./sqlite-errors.ts";
+import { type Column, type StoreFile, sumOf } from "./store-file.ts";
 
 /** An archive row in a dump. */
 export type ArchiveDumpRow = Extract<DumpRow, { table: "archive" }>;

@@ -3,11 +3,11 @@ import { basename } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { brokenArchiveRows } from "./archive.ts";
-import { damaged, explainFileErrors, messageOf } from "./errors.ts";
-import { PAGE_BYTES, RECORD_TABLES, StoreFile } from "./file.ts";
 import { createFile, logOf, withCompanions } from "./folder.ts";
-import { faultOfLog } from "./log.ts";
 import { brokenRecords } from "./record-table.ts";
+import { damaged, explainFileErrors, messageOf } from "./sqlite-errors.ts";
+import { PAGE_BYTES, RECORD_TABLES, StoreFile } from "./store-file.ts";
+import { faultOfLog } from "./write-ahead-log.ts";
 
 /**
  * Largest file, in bytes, of which every start checks all pages, indexes and record checksums, which

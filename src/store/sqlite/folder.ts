@@ -12,7 +12,7 @@ import {
 import { basename, dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { syncFolder } from "../../lib/sync-folder.ts";
-import { inUse, isBusy } from "./errors.ts";
+import { inUse, isBusy } from "./sqlite-errors.ts";
 
 /** Readable and writable by the owner only. */
 const OWNER_FILE = 0o600;

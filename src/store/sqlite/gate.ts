@@ -1,6 +1,6 @@
 import type { Problem } from "../../problem.ts";
 import { storeUnavailable } from "../port/unavailable.ts";
-import { isUncertain, refusalOf } from "./errors.ts";
+import { isUncertain, refusalOf } from "./sqlite-errors.ts";
 
 /** Warns the operator; the cause is for the log. */
 export type OnWarning = (message: string, cause?: unknown) => void;

@@ -1,5 +1,5 @@
-import { isSqliteError } from "./errors.ts";
 import type { Gate } from "./gate.ts";
+import { isSqliteError } from "./sqlite-errors.ts";
 
 /**
  * Atomic work.

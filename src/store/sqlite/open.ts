@@ -17,9 +17,6 @@ import type {
 import { storeUnavailable } from "../port/unavailable.ts";
 import { ArchiveTable, createArchive } from "./archive.ts";
 import { checkAtStart, checkBeforeOpening, checkInBackground, placeOf } from "./check.ts";
-import { NextStore, REVISION_GAP, Snapshot } from "./copy.ts";
-import { damaged, explainFileErrors, isSqliteError, messageOf, refusalOf } from "./errors.ts";
-import { FORMAT, SCHEMA, StoreFile } from "./file.ts";
 import {
   checkNeverHeldStore,
   createFolder,
@@ -34,11 +31,20 @@ import {
 } from "./folder.ts";
 import { Gate, type OnWarning } from "./gate.ts";
 import { GroupCommit } from "./group-commit.ts";
-import { cutLog } from "./log.ts";
-import { migrateFormat1, type OnProgress } from "./migrate.ts";
+import { migrateFormat1, type OnProgress } from "./migrate-format1.ts";
+import { NextStore, REVISION_GAP, Snapshot } from "./next-store.ts";
 import { RecordTable } from "./record-table.ts";
 import { SqliteRecords } from "./records.ts";
+import {
+  damaged,
+  explainFileErrors,
+  isSqliteError,
+  messageOf,
+  refusalOf,
+} from "./sqlite-errors.ts";
 import type { Tables } from "./steps.ts";
+import { FORMAT, SCHEMA, StoreFile } from "./store-file.ts";
+import { cutLog } from "./write-ahead-log.ts";
 
 /** How to open an embedded store. */
 export interface EmbeddedOptions {

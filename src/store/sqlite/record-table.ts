@@ -1,8 +1,8 @@
 import type { Stored } from "../port/records.ts";
 import type { Backlog, DumpRow } from "../port/store.ts";
-import { damagedRow, isSqliteError } from "./errors.ts";
-import { type Column, type StoreFile, sumOf } from "./file.ts";
 import { PartialWrite, type Transactions, type Work } from "./group-commit.ts";
+import { damagedRow, isSqliteError } from "./sqlite-errors.ts";
+import { type Column, type StoreFile, sumOf } from "./store-file.ts";
 
 /** A record in a dump. */
 export type RecordDumpRow = Extract<DumpRow, { table: "record" }>;

@@ -1,4 +1,3 @@
-import type { Answer } from "../../../src/sources/live/answer.ts";
 import { ProviderFault } from "../../../src/sources/live/fault.ts";
 import type {
   Observation,
@@ -9,6 +8,7 @@ import type {
   Rejected,
   Series,
 } from "../../../src/sources/live/provider.ts";
+import type { Answer } from "../../../src/sources/live/provider-response.ts";
 
 /** A request as a provider's local server sees it. */
 export interface ServedRequest {

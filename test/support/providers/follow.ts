@@ -1,8 +1,8 @@
-import type { AnswerCache } from "../../../src/ingest/answer-cache.ts";
 import { readObserved } from "../../../src/ingest/change-notices.ts";
 import { REJECTED_KIND, type RejectedBody } from "../../../src/ingest/market-rows.ts";
 import { createPoller, type Poller } from "../../../src/ingest/poller.ts";
 import { openProviderClient } from "../../../src/ingest/provider-client.ts";
+import type { AnswerCache } from "../../../src/ingest/response-cache.ts";
 import type { Feed } from "../../../src/market/records.ts";
 import type { PolledProvider, ProviderOptions } from "../../../src/sources/live/provider.ts";
 import type { ReceivedObservation } from "../../../src/sources/live/record-book.ts";

@@ -8,7 +8,7 @@ import {
   seriesGroup,
   seriesKey,
   seriesProgress,
-} from "../../../src/ingest/progress.ts";
+} from "../../../src/ingest/provider-progress.ts";
 import { type ProviderSetup, SETUP_KEY, setups } from "../../../src/ingest/setup.ts";
 import { put } from "../../../src/store/port/operations.ts";
 import { model, openStore, START, type TestStore } from "../stores.ts";

@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createBarsDue, createPublicationCalendar } from "../../../src/sources/files/calendar.ts";
+import {
+  createBarsDue,
+  createPublicationCalendar,
+} from "../../../src/sources/files/publication-calendar.ts";
 
 const utc = (text: string) => Date.parse(text);
 const iso = (at: number) => new Date(at).toISOString();

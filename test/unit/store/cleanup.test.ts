@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { sealAudit } from "../../../src/store/audit/chain.ts";
 import { audited } from "../../../src/store/audit/entry.ts";
-import { verifyAudit } from "../../../src/store/audit/verify.ts";
+import { verifyAudit } from "../../../src/store/audit/verify-chain.ts";
 import { keyUses } from "../../../src/store/keys/key-uses.ts";
 import { openKeyring } from "../../../src/store/keys/keyring.ts";
 import { cleanUp } from "../../../src/store/maintenance.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { audited } from "../../../src/store/audit/entry.ts";
-import { verifyAudit } from "../../../src/store/audit/verify.ts";
+import { verifyAudit } from "../../../src/store/audit/verify-chain.ts";
 import { keyUses } from "../../../src/store/keys/key-uses.ts";
 import { openKeyring } from "../../../src/store/keys/keyring.ts";
 import { startMaintenance } from "../../../src/store/maintenance.ts";

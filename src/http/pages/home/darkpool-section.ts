@@ -1,7 +1,7 @@
 import { facts } from "../elements.ts";
 import { type Html, html } from "../html.ts";
-import { fixed, percent, price, shortUsd, toTheSecond, when, whole } from "./figures.ts";
-import type { Darkpool } from "./instrument.ts";
+import type { Darkpool } from "./instrument-view.ts";
+import { fixed, percent, price, shortUsd, toTheSecond, when, whole } from "./number-format.ts";
 
 /** Off-exchange trades are in US dollars. */
 const CURRENCY = "USD";

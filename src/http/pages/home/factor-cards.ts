@@ -1,8 +1,8 @@
 import { type Html, html } from "../html.ts";
-import { fixed, percent, plain, points, when, withMinus } from "./figures.ts";
-import type { FactorsAnswer } from "./instrument.ts";
+import type { FactorsAnswer } from "./instrument-view.ts";
 import type { FactorName } from "./market-list.ts";
 import { factorNames, pointsBar, statusWords } from "./marks.ts";
+import { fixed, percent, plain, points, when, withMinus } from "./number-format.ts";
 
 type Factor = FactorsAnswer["factors"][FactorName];
 type Input = Factor["inputs"][number];

@@ -3,9 +3,9 @@ import { paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
 import type { MarketMode } from "../../../market/market.ts";
 import type { ToolContext } from "../../../tool.ts";
-import type { PageAnswer } from "../answer.ts";
 import { type Html, html } from "../html.ts";
 import type { PageLink } from "../layout.ts";
+import type { PageAnswer } from "../page-answer.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
 import type { Viewer, ViewerOf } from "./viewer.ts";
 

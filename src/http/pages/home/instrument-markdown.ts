@@ -9,7 +9,7 @@ import type { Instrument } from "../../../market/instrument.ts";
 import { escaped } from "../../markdown.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
 import type { SignalAnswer } from "./history-chart.ts";
-import type { Darkpool, FactorsAnswer, InstrumentView } from "./instrument.ts";
+import type { Darkpool, FactorsAnswer, InstrumentView } from "./instrument-view.ts";
 import type { FactorName } from "./market-list.ts";
 import { instrumentPath } from "./market-table.ts";
 import { factorNames, statusWords } from "./marks.ts";

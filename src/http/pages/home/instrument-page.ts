@@ -1,15 +1,15 @@
 import type { Site } from "../../../../wellknown/site.ts";
 import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../../../answers/meaning.ts";
-import type { PageAnswer } from "../answer.ts";
 import { type Fact, facts, untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
+import type { PageAnswer } from "../page-answer.ts";
 import { darkpoolSection } from "./darkpool-section.ts";
 import { factorsSection } from "./factor-cards.ts";
-import { fixed, percent, price, when } from "./figures.ts";
 import { homeLinks, live, updateStatus } from "./frame.ts";
 import type { SignalAnswer } from "./history-chart.ts";
-import type { InstrumentView } from "./instrument.ts";
+import type { InstrumentView } from "./instrument-view.ts";
 import { answerWords, classNames, scoreBar, signalMark } from "./marks.ts";
+import { fixed, percent, price, when } from "./number-format.ts";
 import type { Viewer } from "./viewer.ts";
 /** What the page of an instrument shows. */
 export interface InstrumentPageOptions {

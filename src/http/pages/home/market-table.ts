@@ -1,6 +1,5 @@
 import { untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
-import { points, when } from "./figures.ts";
 import { addressOf, type Filter } from "./filter.ts";
 import type { FactorName, Factors, MarketList, Row } from "./market-list.ts";
 import {
@@ -12,6 +11,7 @@ import {
   signalMark,
   statusWords,
 } from "./marks.ts";
+import { points, when } from "./number-format.ts";
 
 /** Path of an instrument's page. */
 export const instrumentPath = (symbol: string): string => `/market/${encodeURIComponent(symbol)}`;

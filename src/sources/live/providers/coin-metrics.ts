@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { type Answer, jsonOf, quoted } from "../answer.ts";
 import { cursorAt, DayCursor, readCursor } from "../cursor.ts";
 import { ProviderFault } from "../fault.ts";
 import type { Observation, PolledProvider, Reading, Rejected, Series } from "../provider.ts";
+import { type Answer, jsonOf, quoted } from "../provider-response.ts";
 import { coinOf } from "../provider-symbols.ts";
 import { addDays, lastDayKnown, onChainKnown, utcDay } from "../publication-times.ts";
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { type Answer, jsonOf } from "../answer.ts";
 import { type CoinDay, lastCoinDay, readCoinDays, readNotTraded, Seconds } from "../coin-bars.ts";
 import { DayCursor, readCursor } from "../cursor.ts";
 import type { PolledProvider, Reading, Series } from "../provider.ts";
+import { type Answer, jsonOf } from "../provider-response.ts";
 import { addDays, coinBarAsked, FINAL_MS, utcDay } from "../publication-times.ts";
 
 /**

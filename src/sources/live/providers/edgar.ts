@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { newYorkDate, newYorkInstant } from "../../../market/new-york.ts";
-import { type Answer, jsonOf } from "../answer.ts";
 import { readCursor } from "../cursor.ts";
 import { ProviderFault } from "../fault.ts";
 import type { PolledProvider, ProviderRequest, Reading, Series } from "../provider.ts";
+import { type Answer, jsonOf } from "../provider-response.ts";
 import { addDays } from "../publication-times.ts";
 import { checkAccess } from "./edgar/access.ts";
 import { CompanyFacts, filingsOf } from "./edgar/facts.ts";
-import { figuresOf } from "./edgar/figures.ts";
+import { figuresOf } from "./edgar/reported-figures.ts";
 import { readCik, tickersRequest } from "./edgar/tickers.ts";
 
 /** Largest answer in bytes; the oldest and largest companies have ten millions. */

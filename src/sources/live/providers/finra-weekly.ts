@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { newYorkDate, newYorkInstant } from "../../../market/new-york.ts";
-import { type Answer, jsonOf, quoted } from "../answer.ts";
 import { readCursor } from "../cursor.ts";
 import type { Observation, PolledProvider, Reading, Rejected, Series } from "../provider.ts";
+import { type Answer, jsonOf, quoted } from "../provider-response.ts";
 import { withDot } from "../provider-symbols.ts";
 import { addDays, dateKnown } from "../publication-times.ts";
 

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { type Answer, jsonOf, quoted } from "../answer.ts";
 import { readCursor } from "../cursor.ts";
 import { ProviderFault } from "../fault.ts";
 import { MESSAGE_HISTORY_MS, messageObservations, messageText, pseudonym } from "../message.ts";
 import { type NewsTopic, newsTopic } from "../news-topic.ts";
 import type { PolledProvider, Reading, Series } from "../provider.ts";
+import { type Answer, jsonOf, quoted } from "../provider-response.ts";
 
 /** Most articles of an answer. */
 const MAX_ARTICLES = 250;

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { jsonOfText } from "../answer.ts";
 import { createCashtagReader } from "../cashtags.ts";
 import { ProviderFault } from "../fault.ts";
 import { messageObservations, messageText, pseudonym } from "../message.ts";
 import type { ProviderOptions, Reading, StreamedProvider } from "../provider.ts";
+import { jsonOfText } from "../provider-response.ts";
 import { isFuture } from "../publication-times.ts";
 
 const POSTS = "app.bsky.feed.post";

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { type Answer, jsonOf, quoted } from "../answer.ts";
 import { type CoinDay, lastCoinDay, readCoinDays, readNotTraded, Seconds } from "../coin-bars.ts";
 import { DayCursor, readCursor } from "../cursor.ts";
 import { type FaultKind, ProviderFault } from "../fault.ts";
 import type { PolledProvider, Reading, Series } from "../provider.ts";
+import { type Answer, jsonOf, quoted } from "../provider-response.ts";
 import { coinOf } from "../provider-symbols.ts";
 import { coinBarAsked, utcDay } from "../publication-times.ts";
 

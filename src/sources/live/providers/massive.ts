@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { BLOCK_SIZE_TEXT } from "../../../market/block-size.ts";
-import { jsonOf } from "../answer.ts";
 import { ProviderFault } from "../fault.ts";
 import { type PrintWindow, printSeries, type RawPrint } from "../prints.ts";
 import type { PolledProvider, ProviderRequest } from "../provider.ts";
+import { jsonOf } from "../provider-response.ts";
 import { withDot } from "../provider-symbols.ts";
 
 /** Trades of a page: 50,000 are allowed and would be 15 MB. */

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import type { Instrument } from "../../../market/instrument.ts";
-import type { Answer } from "../answer.ts";
 import { readCursor } from "../cursor.ts";
 import { MESSAGE_HISTORY_MS, messageObservations } from "../message.ts";
 import type { PolledProvider, Reading, Series } from "../provider.ts";
+import type { Answer } from "../provider-response.ts";
 import { coinOf, withDot } from "../provider-symbols.ts";
 import { isFuture } from "../publication-times.ts";
-import { type Message, mentionOf, messagesOf, PAGE } from "./stocktwits/message.ts";
+import { type Message, mentionOf, messagesOf, PAGE } from "./stocktwits/stocktwits-message.ts";
 
 /** Requests an hour that one address may send. */
 const REQUESTS_AN_HOUR = 200;

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { BLOCK_SIZE, BLOCK_SIZE_TEXT } from "../../../market/block-size.ts";
 import { newYorkDate } from "../../../market/new-york.ts";
-import { type Answer, jsonOf, quoted } from "../answer.ts";
 import { ProviderFault } from "../fault.ts";
 import { type PrintPage, type PrintWindow, printSeries, type RawPrint } from "../prints.ts";
 import type { PolledProvider, ProviderRequest } from "../provider.ts";
+import { type Answer, jsonOf, quoted } from "../provider-response.ts";
 import { withDot } from "../provider-symbols.ts";
 
 /** Most prints of a page. */

@@ -4,7 +4,7 @@ import express from "express";
 import { createLocalJWKSet } from "jose";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { WebhookKeySet, webhookKeySet } from "../../../../src/alerts/delivery/webhook-keys.ts";
-import { webhookKeysRouter } from "../../../../src/http/discovery/documents.ts";
+import { webhookKeysRouter } from "../../../../src/http/discovery/discovery-routes.ts";
 import type { Key } from "../../../../src/store/keys/key-records.ts";
 import { keyUses } from "../../../../src/store/keys/key-uses.ts";
 import { problemHandler } from "../../../support/route-listener.ts";

@@ -5,7 +5,7 @@ import type { Fundamental, FundamentalMetric } from "../../../../src/market/reco
 import { ProviderFault } from "../../../../src/sources/live/fault.ts";
 import type { Observation } from "../../../../src/sources/live/provider.ts";
 import { CompanyFacts, filingsOf } from "../../../../src/sources/live/providers/edgar/facts.ts";
-import { figuresOf } from "../../../../src/sources/live/providers/edgar/figures.ts";
+import { figuresOf } from "../../../../src/sources/live/providers/edgar/reported-figures.ts";
 import { edgar } from "../../../../src/sources/live/providers/edgar.ts";
 import { type Drive, drive, type Serve } from "../../../support/providers/drive.ts";
 import {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { jsonOfText } from "../../../../src/sources/live/answer.ts";
 import { ProviderFault } from "../../../../src/sources/live/fault.ts";
+import { jsonOfText } from "../../../../src/sources/live/provider-response.ts";
 
 const faultFor = (key: string): string => {
   try {

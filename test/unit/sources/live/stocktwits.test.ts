@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Instrument } from "../../../../src/market/instrument.ts";
-import type { Answer } from "../../../../src/sources/live/answer.ts";
 import type { Reading } from "../../../../src/sources/live/provider.ts";
+import type { Answer } from "../../../../src/sources/live/provider-response.ts";
 import { stocktwits } from "../../../../src/sources/live/providers/stocktwits.ts";
 import { chatter } from "../../../support/providers/chatter.ts";
 import { type Drive, drive, type Serve } from "../../../support/providers/drive.ts";

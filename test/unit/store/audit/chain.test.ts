@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { sealAudit } from "../../../../src/store/audit/chain.ts";
 import { audited, unsealedAudit } from "../../../../src/store/audit/entry.ts";
-import { verifyAudit } from "../../../../src/store/audit/verify.ts";
+import { verifyAudit } from "../../../../src/store/audit/verify-chain.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import type { Store } from "../../../../src/store/port/store.ts";
 import { describeStores, model, openStore, type TestStore } from "../../../support/stores.ts";

@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { sealAudit } from "../../../../src/store/audit/chain.ts";
 import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
-import { verifyAudit } from "../../../../src/store/audit/verify.ts";
+import { verifyAudit } from "../../../../src/store/audit/verify-chain.ts";
 import { checkBackup, openBackup } from "../../../../src/store/backup/backup.ts";
 import { collection } from "../../../../src/store/port/records.ts";
 import { embedded, openStore } from "../../../support/stores.ts";

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import { sealAudit } from "../../../../src/store/audit/chain.ts";
 import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
-import { verifyAudit } from "../../../../src/store/audit/verify.ts";
+import { verifyAudit } from "../../../../src/store/audit/verify-chain.ts";
 import type { ArchiveRow } from "../../../../src/store/port/archive.ts";
 import { insert, put, unchanged } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";

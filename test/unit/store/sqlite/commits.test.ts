@@ -5,12 +5,12 @@ import { describe, expect, it } from "vitest";
 import { insert, put, remove, removeAt, unchanged } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import { ArchiveTable } from "../../../../src/store/sqlite/archive.ts";
-import { StoreFile } from "../../../../src/store/sqlite/file.ts";
 import { Gate } from "../../../../src/store/sqlite/gate.ts";
 import { GroupCommit } from "../../../../src/store/sqlite/group-commit.ts";
-import { cutLog } from "../../../../src/store/sqlite/log.ts";
 import { RecordTable } from "../../../../src/store/sqlite/record-table.ts";
 import { SqliteRecords } from "../../../../src/store/sqlite/records.ts";
+import { StoreFile } from "../../../../src/store/sqlite/store-file.ts";
+import { cutLog } from "../../../../src/store/sqlite/write-ahead-log.ts";
 import { fill, NOW, newFolder, openIn, pages, rowsOf } from "./folders.ts";
 
 /** A folder of which the disk refuses to take a record with this key. */

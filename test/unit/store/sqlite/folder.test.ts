@@ -16,8 +16,8 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { put } from "../../../../src/store/port/operations.ts";
 import type { DumpRow } from "../../../../src/store/port/store.ts";
-import { NextStore } from "../../../../src/store/sqlite/copy.ts";
 import { lockFolder, pathsIn, replaceFile } from "../../../../src/store/sqlite/folder.ts";
+import { NextStore } from "../../../../src/store/sqlite/next-store.ts";
 import { openEmbedded } from "../../../../src/store/sqlite/open.ts";
 import { copyOf, fill, NOW, namesIn, newFolder, openIn, pages, rowsOf } from "./folders.ts";
 

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { StoreFile } from "../../../../src/store/sqlite/file.ts";
 import { Gate } from "../../../../src/store/sqlite/gate.ts";
 import { GroupCommit } from "../../../../src/store/sqlite/group-commit.ts";
 import { RecordTable } from "../../../../src/store/sqlite/record-table.ts";
+import { StoreFile } from "../../../../src/store/sqlite/store-file.ts";
 import { newFolder, openIn } from "./folders.ts";
 
 /** Writes nothing. */

@@ -1,8 +1,8 @@
 import { nextSession, previousSession } from "../../../../market/calendar.ts";
 import { newYorkInstant } from "../../../../market/new-york.ts";
-import { type Answer, jsonOf } from "../../answer.ts";
 import { readCursor } from "../../cursor.ts";
 import type { ProviderOptions, Reading, Series } from "../../provider.ts";
+import { type Answer, jsonOf } from "../../provider-response.ts";
 import { withDot } from "../../provider-symbols.ts";
 import { stockBarAsked, stockBarKnown, utcDay, utcEnd } from "../../publication-times.ts";
 import {

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { type Answer, jsonOf, quoted } from "../../answer.ts";
 import { ProviderFault } from "../../fault.ts";
 import type { ProviderOptions, ProviderRequest } from "../../provider.ts";
+import { type Answer, jsonOf, quoted } from "../../provider-response.ts";
 
 /** What the free plan waits for the consolidated tape, in milliseconds. */
 const TAPE_DELAY_MS = 15 * 60_000;

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { jsonOf } from "../../answer.ts";
 import { printSeries, type RawPrint } from "../../prints.ts";
 import type { ProviderOptions, Series } from "../../provider.ts";
+import { jsonOf } from "../../provider-response.ts";
 import { withDot } from "../../provider-symbols.ts";
 import { refusedSymbol, stockRequest } from "./stock-request.ts";
 

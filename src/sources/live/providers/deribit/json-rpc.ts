@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { type Answer, jsonOf, quoted } from "../../answer.ts";
 import { type FaultKind, ProviderFault } from "../../fault.ts";
 import type { ProviderRequest } from "../../provider.ts";
+import { type Answer, jsonOf, quoted } from "../../provider-response.ts";
 
 /** Its errors by code that are not about the request. */
 const FAULTS: Readonly<Record<number, FaultKind>> = {

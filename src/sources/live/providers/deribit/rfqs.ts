@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { Answer } from "../../answer.ts";
 import { isPageLost, readCursor } from "../../cursor.ts";
 import { ProviderFault } from "../../fault.ts";
 import type { Reading, Series } from "../../provider.ts";
+import type { Answer } from "../../provider-response.ts";
 import { coinOf } from "../../provider-symbols.ts";
 import { isFuture } from "../../publication-times.ts";
 import { type Block, isFutureOn, Millis, printOf } from "./block.ts";

@@ -1,5 +1,5 @@
-import { type Answer, quoted } from "../../answer.ts";
 import { ProviderFault } from "../../fault.ts";
+import { type Answer, quoted } from "../../provider-response.ts";
 
 /** The SEC lifts a rate block after ten slow minutes. */
 const TOO_FAST_MS = 10 * 60_000;

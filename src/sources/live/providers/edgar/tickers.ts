@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { type Answer, jsonOf } from "../../answer.ts";
 import type { ProviderRequest } from "../../provider.ts";
+import { type Answer, jsonOf } from "../../provider-response.ts";
 import { checkAccess } from "./access.ts";
 
 /** Where the list of tickers is; figures are elsewhere. */

@@ -1,6 +1,6 @@
-import { quoted } from "../../answer.ts";
 import { ProviderFault } from "../../fault.ts";
 import type { Observation, Reading, Rejected } from "../../provider.ts";
+import { quoted } from "../../provider-response.ts";
 import { shortVolumeKnown } from "../../publication-times.ts";
 import { presentTicker } from "../../ticker-changes.ts";
 

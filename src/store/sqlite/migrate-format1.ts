@@ -13,9 +13,6 @@ import { syncFolder } from "../../lib/sync-folder.ts";
 import { isOutboxRecord, outboxRow } from "../backup/outbox-records.ts";
 import { ArchiveTable } from "./archive.ts";
 import { checkBeforeOpening, placeOf } from "./check.ts";
-import { insertCopied } from "./copy.ts";
-import { damaged, explainFileErrors } from "./errors.ts";
-import { ADDED_IN_FORMAT_2, FORMAT, StoreFile, sumOf } from "./file.ts";
 import {
   createFile,
   markNextFinished,
@@ -26,7 +23,10 @@ import {
   syncFile,
   withCompanions,
 } from "./folder.ts";
+import { insertCopied } from "./next-store.ts";
 import { type RecordDumpRow, RecordTable } from "./record-table.ts";
+import { damaged, explainFileErrors } from "./sqlite-errors.ts";
+import { ADDED_IN_FORMAT_2, FORMAT, StoreFile, sumOf } from "./store-file.ts";
 
 /** Largest archive that format 1 checked at every start, in bytes. */
 const ARCHIVE_CHECK_BYTES = 256 * 2 ** 20;

@@ -4,9 +4,9 @@ import type { DumpRow, StoreIdentity } from "../port/store.ts";
 import { storeUnavailable } from "../port/unavailable.ts";
 import { checkInstant, checkJson, checkName, checkRevision } from "../port/values.ts";
 import { ArchiveTable, archiveRowOf } from "./archive.ts";
-import { FORMAT, PAGE_BYTES, SCHEMA, StoreFile } from "./file.ts";
 import { createFile, markNextFinished, type Paths, removeNext, syncFile } from "./folder.ts";
 import { type RecordDumpRow, RecordTable } from "./record-table.ts";
+import { FORMAT, PAGE_BYTES, SCHEMA, StoreFile } from "./store-file.ts";
 
 /** Rows per batch of a dump; the event loop turns in between. */
 const BATCH_ROWS = 200;

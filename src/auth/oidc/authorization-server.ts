@@ -27,8 +27,8 @@ import { documentClients, type Fetch, limitedFetch } from "./metadata-documents.
 import { isAllowedRedirect } from "./redirect-uris.ts";
 import { keepRefreshTokenFamilies } from "./refresh-token-families.ts";
 import { adaptRegistration, newClientId } from "./registration-endpoint.ts";
-import { personalScopes, resourceIndicators } from "./resources.ts";
-import { correctResponses } from "./responses.ts";
+import { personalScopes, resourceIndicators } from "./resource-indicators.ts";
+import { correctResponses } from "./response-corrections.ts";
 import { allowOwnTokens } from "./revocation.ts";
 import { createStoreAdapter } from "./store-adapter.ts";
 import { lifetimes } from "./token-lifetimes.ts";

@@ -1,6 +1,5 @@
 import { type ApiKey, KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
 import { allScopes, anonymousCeiling } from "../../auth/scopes.ts";
-import type { PageAnswer } from "./answer.ts";
 import {
   destructiveAction,
   type FieldErrors,
@@ -14,6 +13,7 @@ import {
   untrustedText,
 } from "./elements.ts";
 import { type Html, html } from "./html.ts";
+import type { PageAnswer } from "./page-answer.ts";
 
 /** Maximum length of a key's name, in characters. */
 export const MAX_KEY_NAME = 60;

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync, statSync, truncateSync } from "node:fs";
-import { PAGE_BYTES, type StoreFile } from "./file.ts";
 import { logOf, syncFile } from "./folder.ts";
+import { PAGE_BYTES, type StoreFile } from "./store-file.ts";
 
 /**
  * Sizes and magic numbers of a write-ahead log: a header, then frames of a header and a page

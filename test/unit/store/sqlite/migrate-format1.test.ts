@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { sealAudit } from "../../../../src/store/audit/chain.ts";
 import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
-import { verifyAudit } from "../../../../src/store/audit/verify.ts";
+import { verifyAudit } from "../../../../src/store/audit/verify-chain.ts";
 import { put } from "../../../../src/store/port/operations.ts";
 import { type EmbeddedStore, openEmbedded } from "../../../../src/store/sqlite/open.ts";
 import { copyOf, NOW, namesIn, newFolder, pages, rowsOf } from "./folders.ts";

@@ -1,4 +1,4 @@
-import { type AuditReport, verifyAudit } from "../audit/verify.ts";
+import { type AuditReport, verifyAudit } from "../audit/verify-chain.ts";
 import type { DumpRow, Store } from "../port/store.ts";
 import { faultText, isStoreFault } from "../port/unavailable.ts";
 import { isJson } from "./json-text.ts";

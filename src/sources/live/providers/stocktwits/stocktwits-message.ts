@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { type Answer, jsonOf } from "../../answer.ts";
 import { ProviderFault } from "../../fault.ts";
 import { decoded, messageText, pseudonym } from "../../message.ts";
+import { type Answer, jsonOf } from "../../provider-response.ts";
 
 /** Most messages of an answer. */
 export const PAGE = 30;

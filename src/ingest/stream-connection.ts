@@ -1,7 +1,7 @@
 import WebSocket from "ws";
-import { orFault } from "../sources/live/answer.ts";
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { Reading, StreamedProvider } from "../sources/live/provider.ts";
+import { orFault } from "../sources/live/provider-response.ts";
 import { clockFault } from "./provider-client.ts";
 
 /** Largest message in bytes; a post has about one kilobyte. */

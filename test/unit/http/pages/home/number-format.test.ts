@@ -10,7 +10,7 @@ import {
   when,
   whole,
   withMinus,
-} from "../../../../../src/http/pages/home/figures.ts";
+} from "../../../../../src/http/pages/home/number-format.ts";
 import type { Html } from "../../../../../src/http/pages/html.ts";
 import { textOf } from "../../../../support/web.ts";
 

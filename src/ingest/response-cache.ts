@@ -1,5 +1,5 @@
 import cacache from "cacache";
-import type { Answer } from "../sources/live/answer.ts";
+import type { Answer } from "../sources/live/provider-response.ts";
 
 /** Default bound of the cache in bytes; a day of FINRA takes half a megabyte. */
 const MAX_BYTES = 256 * 1024 * 1024;

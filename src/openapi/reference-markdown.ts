@@ -4,8 +4,8 @@ import type { ProblemCode } from "../problem.ts";
 import { type Json, schemaOf, schemas } from "./components.ts";
 import { description } from "./description.ts";
 import { type Operation, type Tag, tags } from "./operation.ts";
+import { operationsWith } from "./operations/all-operations.ts";
 import type { DocumentRoute } from "./operations/documents.ts";
-import { operationsWith } from "./operations/operations.ts";
 import { BODY_PROBLEMS, GATED_PROBLEMS, statusOf } from "./problems.ts";
 import { webhooks } from "./webhooks.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { sealAudit } from "../../../../src/store/audit/chain.ts";
 import { audited } from "../../../../src/store/audit/entry.ts";
-import { verifyStore } from "../../../../src/store/backup/verify.ts";
+import { verifyStore } from "../../../../src/store/backup/verify-store.ts";
 import type { DumpRow, Store } from "../../../../src/store/port/store.ts";
 import { dumped, inBatches } from "../../../support/stores.ts";
 import { fill, newFolder, openIn } from "../sqlite/folders.ts";

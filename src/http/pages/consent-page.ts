@@ -1,6 +1,5 @@
 import type { RequestingClient } from "../../auth/oidc/interactions.ts";
 import type { Scope } from "../../auth/scopes.ts";
-import type { PageAnswer } from "./answer.ts";
 import {
   errorSummary,
   type FieldErrors,
@@ -12,6 +11,7 @@ import {
   unverifiedName,
 } from "./elements.ts";
 import { type Html, html } from "./html.ts";
+import type { PageAnswer } from "./page-answer.ts";
 
 /** What the consent page shows. */
 export interface ConsentView {
