@@ -61,7 +61,7 @@ export interface Call {
 
 /** HTTP route of a tool. The input is what the path says together with the query string (GET,
  *  DELETE) or a JSON body (POST, PATCH). */
-export interface Route {
+export interface ToolRoute {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** `{name}` stands for a member of the input. */
   readonly path: `/api/${string}`;
@@ -89,7 +89,7 @@ export interface Tool<I extends z.ZodObject = z.ZodObject, O extends AnswerSchem
   readonly description: string;
   /** What a credential needs, all of them. */
   readonly scopes: readonly Scope[];
-  readonly routes: readonly Route[];
+  readonly routes: readonly ToolRoute[];
   readonly input: I;
   readonly output: O;
   /** Absent: it only reads, and only what is here. */

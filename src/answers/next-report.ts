@@ -9,7 +9,8 @@ import {
 import { reportWindows } from "../factors/report-windows.ts";
 import { MAX_FIGURE_AGE_DAYS } from "../factors/yields.ts";
 import type { Instrument } from "../market/instrument.ts";
-import type { ToolContext } from "../tool.ts";
+import type { Market } from "../market/market.ts";
+import type { InstrumentRecords } from "../market/records.ts";
 import { isoInstant } from "./common.ts";
 
 const Day = z.string();
@@ -46,7 +47,7 @@ export const expectedReportAnswer = (
 });
 
 /** What of a market days are told by. */
-export type ReportMarket = Pick<ToolContext["market"], "source" | "dayMs">;
+export type ReportMarket = Pick<Market, "source" | "dayMs">;
 
 /**
  * The day of a filing that becomes known at an instant. Outside the sandbox a filing counts from the
@@ -72,7 +73,7 @@ const REASONS: Readonly<Record<NoReportReason, string>> = {
 export function nextReportAnswer(
   { symbol, assetClass }: Instrument,
   at: number,
-  market: ReportMarket & Pick<ToolContext["market"], "records">,
+  market: ReportMarket & { records(symbol: string): InstrumentRecords },
 ): z.input<typeof NextReportFields> {
   if (assetClass !== "stock") return unknown("Only companies file quarterly reports.");
   const filings = quarterlyFilings(market.records(symbol).fundamentals ?? [], market.dayMs);

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { StoreChoice } from "../config/config.ts";
-import type { Site } from "../intake/decisions.ts";
+import type { ServiceIdentity } from "../intake/decisions.ts";
 import type { OnProgress } from "../store/backup/progress.ts";
 import type { Keyring } from "../store/keys/keyring.ts";
 import type { Store } from "../store/port/store.ts";
@@ -19,7 +19,7 @@ export interface CommandContext {
   /** Report of the server process; absent without a server. */
   readonly report?: Report | undefined;
   /** Name and address of the service; absent without a server. */
-  readonly site?: Site | undefined;
+  readonly site?: ServiceIdentity | undefined;
 }
 
 /** What a command works with that needs no store. */

@@ -15,7 +15,7 @@ import {
   seriesKey,
   seriesProgress,
 } from "./provider-progress.ts";
-import { type Connection, connect, SILENCE_MS } from "./stream-connection.ts";
+import { openStreamConnection, SILENCE_MS, type StreamConnection } from "./stream-connection.ts";
 
 /** How often the position in a stream is saved when there are no observations, in milliseconds. */
 const MARK_EVERY_MS = 5_000;
@@ -65,7 +65,7 @@ export function createListener(options: ListenerOptions): Listener {
   const refused = new Set<string>();
   const rest = createFailureBackoff(options);
   let state: State | undefined;
-  let connection: Connection | undefined;
+  let connection: StreamConnection | undefined;
   let askedAt = 0;
   const isLed = () => now() - askedAt <= LED_MS;
   const hang = () => {
@@ -79,7 +79,7 @@ export function createListener(options: ListenerOptions): Listener {
     state ??= await load(options);
     if (connection === undefined) {
       if (askedAt < state.provider.openUntil) return 0;
-      connection = connect(state.cursor, { ...options, read, refused, isLed });
+      connection = openStreamConnection(state.cursor, { ...options, read, refused, isLed });
       return 0;
     }
     const { length } = connection.waiting;
@@ -103,7 +103,7 @@ export function createListener(options: ListenerOptions): Listener {
 
 /** Writes new readings. @returns Whether the connection has ended. */
 async function drain(
-  connection: Connection,
+  connection: StreamConnection,
   state: State,
   options: ListenerOptions,
 ): Promise<boolean> {
@@ -116,7 +116,7 @@ async function drain(
 }
 
 async function write(
-  { waiting: buffer, heardAt: observedAt }: Connection,
+  { waiting: buffer, heardAt: observedAt }: StreamConnection,
   state: State,
   options: ListenerOptions,
 ): Promise<void> {

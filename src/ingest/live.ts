@@ -21,7 +21,7 @@ import { createListener } from "./listener.ts";
 import { createPoller } from "./poller.ts";
 import { openProviderClient } from "./provider-client.ts";
 import { type Shortcomings, shortcomings } from "./provider-status.ts";
-import { type AnswerCache, openAnswerCache } from "./response-cache.ts";
+import { openResponseCache, type ResponseCache } from "./response-cache.ts";
 import {
   type Assignment,
   assignProviders,
@@ -94,7 +94,7 @@ export async function openLive(choice: LiveChoice, options: LiveOptions): Promis
   const reading = await followChanges(market, { ...options, historyFrom });
   const setup = setupOf({ instruments, providers, wanted, assigned, settings });
   await records.commit([put(setups, { key: SETUP_KEY, value: setup })]);
-  const cache = openAnswerCache(join(options.folder, "answers"));
+  const cache = openResponseCache(join(options.folder, "answers"));
   const followers = assigned.map((one) => follow(one, { ...choice, historyFrom, cache }, options));
   return {
     market,
@@ -155,7 +155,7 @@ async function takeAll(
 
 /** What a poller or listener of one provider needs. */
 type FollowOptions = LiveChoice &
-  Pick<ProviderOptions, "historyFrom"> & { readonly cache: AnswerCache };
+  Pick<ProviderOptions, "historyFrom"> & { readonly cache: ResponseCache };
 
 function follow(
   { provider, instruments, feeds }: Assignment,

@@ -1,5 +1,5 @@
 import { ProviderFault } from "../sources/live/fault.ts";
-import type { Observation, Reading, Rejected } from "../sources/live/provider.ts";
+import type { Observation, ParsedResponse, Rejected } from "../sources/live/provider.ts";
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
 import type { Operation } from "../store/port/records.ts";
 import { announceChanges, NOTICE_TTL_MS } from "./change-notices.ts";
@@ -28,7 +28,7 @@ export interface PersistOptions {
  * @throws {ProviderFault} `malformed` when no store can hold them.
  */
 export async function persist(
-  reading: Pick<Reading, "data" | "rejected">,
+  reading: Pick<ParsedResponse, "data" | "rejected">,
   provenance: { readonly provider: string; readonly observedAt: number },
   { archive, noticeTtlMs: ttlMs = NOTICE_TTL_MS }: PersistOptions,
 ): Promise<Persisted> {
@@ -41,7 +41,7 @@ export async function persist(
 }
 
 /** Rejects observations whose id no store can hold, so that they do not block all others. */
-function withValidIds({ data, rejected = [] }: Pick<Reading, "data" | "rejected">) {
+function withValidIds({ data, rejected = [] }: Pick<ParsedResponse, "data" | "rejected">) {
   const bad = data.flatMap(({ feed, symbol, at, id }): Rejected[] => {
     const reason = idFault(id);
     return reason === undefined ? [] : [{ feed, symbol, at, id, reason }];

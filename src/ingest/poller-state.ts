@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { ProviderFault } from "../sources/live/fault.ts";
-import type { Budget, PolledProvider, Series, Step } from "../sources/live/provider.ts";
+import type { Budget, PolledProvider, PollStep, Series } from "../sources/live/provider.ts";
 import { orFault } from "../sources/live/provider-response.ts";
 import { readAll } from "../store/port/read-all.ts";
 import type { Records } from "../store/port/records.ts";
@@ -47,7 +47,7 @@ export interface SeriesState {
 }
 
 /** Progress of a provider and of all its series. */
-export interface State {
+export interface PollerState {
   /** Process that had written last when it was loaded. */
   readonly foundBy: string | undefined;
   provider: ProviderProgress;
@@ -55,7 +55,7 @@ export interface State {
 }
 
 /** A step with a request. */
-export type RequestStep = Extract<Step, { readonly request: unknown }>;
+export type RequestStep = Extract<PollStep, { readonly request: unknown }>;
 
 /** What is due: a request, or a fault in making it. */
 export type Due = { readonly followed: SeriesState } & (
@@ -76,7 +76,7 @@ export interface LoadOptions {
 export async function loadState(
   { provider, series, records, now }: LoadOptions,
   found: ProviderProgress | undefined,
-): Promise<State> {
+): Promise<PollerState> {
   const kept = await readAll(records, seriesProgress, seriesGroup(provider.id));
   const byKey = new Map(kept.map(({ key, value }) => [key, value]));
   const { budget } = provider;

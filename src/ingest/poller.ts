@@ -1,5 +1,5 @@
 import { ProviderFault } from "../sources/live/fault.ts";
-import type { ProviderRequest, Reading } from "../sources/live/provider.ts";
+import type { ParsedResponse, ProviderRequest } from "../sources/live/provider.ts";
 import { orFault } from "../sources/live/provider-response.ts";
 import { put } from "../store/port/operations.ts";
 import type { Operation } from "../store/port/records.ts";
@@ -11,9 +11,9 @@ import {
   loadState,
   mustRecordBeforeSending,
   nextSendAt,
+  type PollerState,
   type RequestStep,
   type SeriesState,
-  type State,
   withRequest,
 } from "./poller-state.ts";
 import type { Ask } from "./provider-client.ts";
@@ -25,7 +25,7 @@ import {
   seriesKey,
   seriesProgress,
 } from "./provider-progress.ts";
-import type { AnswerCache } from "./response-cache.ts";
+import type { ResponseCache } from "./response-cache.ts";
 
 /** When our clock is set back by more than this, in milliseconds, it was wrong before. */
 const SET_BACK_MS = 60_000;
@@ -34,7 +34,7 @@ const SET_BACK_MS = 60_000;
 export interface PollerOptions extends LoadOptions, PersistOptions {
   readonly ask: Ask;
   /** Answers that never change. */
-  readonly cache?: AnswerCache | undefined;
+  readonly cache?: ResponseCache | undefined;
   /** Mirror configured by the operator; its answers are cached apart from the provider's. */
   readonly mirror?: string | undefined;
   /** A number in [0, 1). */
@@ -60,10 +60,10 @@ export function createPoller(options: PollerOptions): Poller {
   const { now } = options;
   const { budget } = options.provider;
   const rest = createFailureBackoff(options);
-  let state: State | undefined;
+  let state: PollerState | undefined;
   let seenAt = 0;
   /** Reloads when another process led in between, or when our clock was wrong. */
-  const current = async (): Promise<State> => {
+  const current = async (): Promise<PollerState> => {
     if (now() < seenAt - SET_BACK_MS) state = undefined;
     seenAt = now();
     const stored = await options.records.get(providerProgress, options.provider.id);
@@ -71,7 +71,7 @@ export function createPoller(options: PollerOptions): Poller {
     if (state && (writer === state.provider.by || writer === state.foundBy)) return state;
     return loadState(options, stored?.value);
   };
-  const mayAskAt = ({ provider: { openUntil, sentAt } }: State) =>
+  const mayAskAt = ({ provider: { openUntil, sentAt } }: PollerState) =>
     Math.max(openUntil, nextSendAt(sentAt, budget));
   const work = async (): Promise<number> => {
     const known = await current();
@@ -100,7 +100,7 @@ export function createPoller(options: PollerOptions): Poller {
 /** A request that is due, with the state of its provider. */
 interface DueRequest {
   readonly followed: SeriesState;
-  readonly state: State;
+  readonly state: PollerState;
   readonly step: RequestStep;
 }
 
@@ -140,7 +140,7 @@ async function succeed(due: DueRequest, options: PollerOptions): Promise<void> {
 async function readingOf(
   { state, step }: DueRequest,
   options: PollerOptions,
-): Promise<{ readonly reading: Reading; readonly receivedAt: number }> {
+): Promise<{ readonly reading: ParsedResponse; readonly receivedAt: number }> {
   const { ask, cache, now } = options;
   const { request } = step;
   const key = cacheKey(request, options);
@@ -166,7 +166,7 @@ const cacheKey = (
 ): string => JSON.stringify([provider.id, mirror ?? origin ?? null, path, post?.body ?? null]);
 
 async function count(
-  state: State,
+  state: PollerState,
   { provider: { id: key, budget }, records, now }: PollerOptions,
 ): Promise<void> {
   const value = { ...state.provider, sentAt: withRequest(state.provider.sentAt, budget, now()) };
@@ -177,7 +177,7 @@ async function count(
 
 async function fail(
   followed: SeriesState,
-  { state, fault }: { readonly state: State; readonly fault: ProviderFault },
+  { state, fault }: { readonly state: PollerState; readonly fault: ProviderFault },
   options: PollerOptions,
 ): Promise<void> {
   const at = options.now();
@@ -196,7 +196,7 @@ async function fail(
 
 /** Progress to be saved. */
 interface Changes {
-  readonly state: State;
+  readonly state: PollerState;
   readonly progress: SeriesProgress;
   readonly provider: ProviderProgress;
   readonly announcements?: readonly Operation[];

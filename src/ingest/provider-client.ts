@@ -4,7 +4,7 @@ import { retryAfterMs } from "../outbound/retry-after.ts";
 import { wholeBody } from "../outbound/whole-body.ts";
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { ProviderRequest } from "../sources/live/provider.ts";
-import type { Answer } from "../sources/live/provider-response.ts";
+import type { ProviderResponse } from "../sources/live/provider-response.ts";
 
 /** Timeout of a whole answer in milliseconds; filings of large companies have megabytes. */
 const TOTAL_MS = 60_000;
@@ -19,7 +19,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
 const USER_AGENT = `market-signal/${pkg.version}`;
 
 /** Sends a request to a provider. */
-export type Ask = (request: ProviderRequest) => Promise<Answer>;
+export type Ask = (request: ProviderRequest) => Promise<ProviderResponse>;
 
 /** What a client needs. */
 export interface ProviderClientOptions {
@@ -120,7 +120,10 @@ const MAX_SKEW_MS = 10 * 60_000;
  * @param now Unix milliseconds.
  * @returns `undefined` when the clocks agree or the answer has no date.
  */
-export function clockFault(header: Answer["header"], now: number): ProviderFault | undefined {
+export function clockFault(
+  header: ProviderResponse["header"],
+  now: number,
+): ProviderFault | undefined {
   const ageMs = Number(header("age") ?? 0) * 1_000;
   const at = Date.parse(header("date") ?? "") + (ageMs || 0);
   if (!(Math.abs(now - at) > MAX_SKEW_MS)) return undefined;

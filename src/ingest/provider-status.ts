@@ -68,7 +68,7 @@ export interface StatusOptions {
 }
 
 /** What is needed for a report. */
-export interface ReportOptions extends StatusOptions {
+export interface IngestReportOptions extends StatusOptions {
   readonly records: Records;
   readonly archive: Pick<Archive, "read">;
 }
@@ -85,7 +85,7 @@ export async function providerStatuses({ records, now }: StatusOptions) {
 }
 
 /** Reports on every provider. @returns `undefined` where there never was a live market. */
-export async function reportOf(options: ReportOptions): Promise<IngestReport | undefined> {
+export async function reportOf(options: IngestReportOptions): Promise<IngestReport | undefined> {
   const { archive, now } = options;
   const statuses = await providerStatuses(options);
   if (statuses === undefined) return undefined;
@@ -116,7 +116,7 @@ export function isSilent({ progress, budget }: ProviderStatus, now: number): boo
 
 async function seriesOf(
   { id }: ProviderStatus,
-  { records, now }: ReportOptions,
+  { records, now }: IngestReportOptions,
 ): Promise<Pick<ProviderReport, "failingSeries" | "unknown">> {
   const stored = await readAll(records, seriesProgress, seriesGroup(id));
   const followed = stored

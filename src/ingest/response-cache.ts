@@ -1,5 +1,5 @@
 import cacache from "cacache";
-import type { Answer } from "../sources/live/provider-response.ts";
+import type { ProviderResponse } from "../sources/live/provider-response.ts";
 
 /** Default bound of the cache in bytes; a day of FINRA takes half a megabyte. */
 const MAX_BYTES = 256 * 1024 * 1024;
@@ -23,17 +23,17 @@ interface CachedMetadata {
  * Disk cache of answers that never change, so that they are not requested again after a kill. A
  * cache that cannot be read or written only costs requests.
  */
-export interface AnswerCache {
+export interface ResponseCache {
   /** @param now Unix milliseconds. */
-  get(key: string, now: number): Promise<Answer | undefined>;
+  get(key: string, now: number): Promise<ProviderResponse | undefined>;
   /** @param keepMs How long it may be used, in milliseconds. */
-  put(key: string, answer: Answer, keepMs: number): Promise<void>;
+  put(key: string, answer: ProviderResponse, keepMs: number): Promise<void>;
   /** Removes an answer that cannot be read. */
   remove(key: string): Promise<void>;
 }
 
 /** Opens the cache of a folder. */
-export function openAnswerCache(folder: string, maxBytes = MAX_BYTES): AnswerCache {
+export function openResponseCache(folder: string, maxBytes = MAX_BYTES): ResponseCache {
   let size: number | undefined;
   return {
     async get(key, now) {

@@ -1,6 +1,6 @@
 import WebSocket from "ws";
 import { ProviderFault } from "../sources/live/fault.ts";
-import type { Reading, StreamedProvider } from "../sources/live/provider.ts";
+import type { ParsedResponse, StreamedProvider } from "../sources/live/provider.ts";
 import { orFault } from "../sources/live/provider-response.ts";
 import { clockFault } from "./provider-client.ts";
 
@@ -17,11 +17,11 @@ const MAX_WAITING = 5_000;
 const MAX_REFUSED = 10;
 
 /** A connection and its readings. */
-export interface Connection {
+export interface StreamConnection {
   readonly socket: WebSocket;
   /** When the last message arrived, Unix milliseconds. */
   heardAt: number;
-  readonly waiting: Reading[];
+  readonly waiting: ParsedResponse[];
   /** Why it ended, once it has. */
   fault: ProviderFault | undefined;
   /** Ends it. */
@@ -29,13 +29,13 @@ export interface Connection {
 }
 
 /** What a connection needs. */
-export interface ConnectionOptions {
+export interface StreamConnectionOptions {
   readonly provider: Pick<StreamedProvider, "path">;
   /** Origin, `ws:` or `wss:`, without a trailing slash. */
   readonly origin: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  readonly read: (message: string, now: number) => Reading | undefined;
+  readonly read: (message: string, now: number) => ParsedResponse | undefined;
   /** Unreadable messages. */
   readonly refused: Set<string>;
   /** Whether this process still leads. */
@@ -43,14 +43,17 @@ export interface ConnectionOptions {
 }
 
 /** Connects to a stream and reads its messages. @param cursor Position to resume from. */
-export function connect(cursor: string | undefined, hearing: ConnectionOptions): Connection {
+export function openStreamConnection(
+  cursor: string | undefined,
+  hearing: StreamConnectionOptions,
+): StreamConnection {
   const { provider, origin, now, isLed } = hearing;
   const socket = new WebSocket(origin + provider.path(cursor), {
     maxPayload: MAX_MESSAGE_BYTES,
     handshakeTimeout: SILENCE_MS,
     followRedirects: false,
   });
-  const connection: Connection = {
+  const connection: StreamConnection = {
     socket,
     heardAt: now(),
     waiting: [],
@@ -76,7 +79,11 @@ export function connect(cursor: string | undefined, hearing: ConnectionOptions):
   return connection;
 }
 
-function take(connection: Connection, text: string, { read, refused }: ConnectionOptions): void {
+function take(
+  connection: StreamConnection,
+  text: string,
+  { read, refused }: StreamConnectionOptions,
+): void {
   const reading = orFault(() => read(text, connection.heardAt), "a message");
   if (!(reading instanceof ProviderFault)) {
     if (reading !== undefined) connection.waiting.push(reading);

@@ -16,7 +16,7 @@ import {
 } from "./intake-records.ts";
 
 /** Name and URL of the service. */
-export interface Site {
+export interface ServiceIdentity {
   /** Human-readable name of the service. */
   readonly name: string;
   /** Public origin without a trailing slash. */
@@ -31,7 +31,7 @@ export interface DecisionsOptions {
   /** Absent: applicants are not notified. */
   readonly mailbox?: Mailbox;
   /** The service named in the e-mail; absent if unknown. */
-  readonly site?: Site | undefined;
+  readonly site?: ServiceIdentity | undefined;
 }
 
 /** Result of a decision. */
@@ -130,7 +130,7 @@ function keyOf(
 }
 
 /** Contains nothing that the applicant wrote, because the address has not been verified. */
-function acceptance({ email }: Application, site: Site | undefined) {
+function acceptance({ email }: Application, site: ServiceIdentity | undefined) {
   const service = site?.name ?? "the signal service";
   const where = site === undefined ? "." : `:\n\n${site.baseUrl}/sign-in`;
   return {

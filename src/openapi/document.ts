@@ -3,7 +3,7 @@ import { type Site, SUMMARY } from "../../wellknown/site.ts";
 import { mediaTypes } from "./bodies.ts";
 import { type Json, schemas } from "./components.ts";
 import { description } from "./description.ts";
-import { deliveries } from "./exchanges.ts";
+import { recordedDeliveries } from "./exchanges.ts";
 import { commonResponses } from "./failures.ts";
 import { headers } from "./headers.ts";
 import { tags } from "./operation.ts";
@@ -52,7 +52,7 @@ export function openApi(site: Site, documents: readonly DocumentRoute[]): Json {
 }
 
 function webhookItem({ type, summary, description: words, schema, header }: Webhook): Json {
-  const value = deliveries[type];
+  const value = recordedDeliveries[type];
   const examples = value === undefined ? [] : [{ name: "sent", summary, value }];
   return {
     post: {

@@ -36,4 +36,4 @@ export const exchanges: Readonly<Record<string, Named>> = {
 export const failures: Readonly<Record<string, { readonly answer: unknown }>> = problems;
 
 /** Recorded webhook deliveries, by event type. */
-export const deliveries: Readonly<Record<string, unknown>> = webhooks;
+export const recordedDeliveries: Readonly<Record<string, unknown>> = webhooks;

@@ -4,7 +4,7 @@ import { type Example, headersObject, mediaTypes } from "./bodies.ts";
 import type { Json } from "./components.ts";
 import { failures } from "./exchanges.ts";
 import type { Operation } from "./operation.ts";
-import { failureHeaders, PROBLEM_TYPE, Problem, statusOf, titleOf } from "./problems.ts";
+import { failureHeaders, PROBLEM_TYPE, Problem, problemStatus, problemTitle } from "./problems.ts";
 import { OAuthProblem, oauthErrors, Refusal } from "./refusals.ts";
 import { sampleOf } from "./samples.ts";
 
@@ -29,7 +29,7 @@ interface ProblemSet {
 export function problemSets(operation: Operation): readonly ProblemSet[] {
   const { path, problems = [], answers, refusals = {} } = operation;
   const others = [...Object.keys(answers), ...Object.keys(refusals)];
-  return Object.entries(Object.groupBy(problems, statusOf)).map(([status, codes = []]) => ({
+  return Object.entries(Object.groupBy(problems, problemStatus)).map(([status, codes = []]) => ({
     status,
     codes,
     isOAuth: path.startsWith("/oauth/"),
@@ -58,7 +58,7 @@ export function problemObject({ status, codes, isOAuth }: ProblemSet): ResponseO
   const schema = isOAuth ? OAuthProblem : Problem;
   const examples = codes.flatMap(examplesOf);
   return {
-    description: codes.map((code) => `\`${code}\`: ${titleOf(code)}`).join("\n\n"),
+    description: codes.map((code) => `\`${code}\`: ${problemTitle(code)}`).join("\n\n"),
     ...headersObject(failureHeaders[Number(status)] ?? []),
     content: mediaTypes([{ mediaType: PROBLEM_TYPE, schema }], {
       io: "output",
@@ -69,7 +69,7 @@ export function problemObject({ status, codes, isOAuth }: ProblemSet): ResponseO
 
 function examplesOf(code: ProblemCode): readonly Example[] {
   const value = failures[code]?.answer ?? sampleOf(code);
-  return value === undefined ? [] : [{ name: code, summary: titleOf(code), value }];
+  return value === undefined ? [] : [{ name: code, summary: problemTitle(code), value }];
 }
 
 /** The same in the format of the OAuth endpoints. */

@@ -22,7 +22,7 @@ export const tags = {
 export type Tag = keyof typeof tags;
 
 /** A method in OpenAPI's spelling. */
-export type Method = "get" | "post" | "put" | "patch" | "delete";
+export type HttpMethod = "get" | "post" | "put" | "patch" | "delete";
 
 /** The body of a request or a response. */
 export interface Content {
@@ -32,7 +32,7 @@ export interface Content {
 }
 
 /** A successful response. */
-export interface Answer {
+export interface SuccessResponse {
   readonly description: string;
   /** Alternative representations; absent: no body. */
   readonly content?: readonly Content[];
@@ -52,7 +52,7 @@ export type RateLimit =
 export interface Operation {
   /** Unique, in snake case. */
   readonly id: string;
-  readonly method: Method;
+  readonly method: HttpMethod;
   /** With `{name}` for a variable segment. */
   readonly path: string;
   readonly tag: Tag;
@@ -69,7 +69,7 @@ export interface Operation {
   /** Pages of any origin may call it (CORS): no cookie authenticates it. */
   readonly allowsAnyOrigin?: true;
   /** By status. */
-  readonly answers: Readonly<Record<number, Answer>>;
+  readonly answers: Readonly<Record<number, SuccessResponse>>;
   /** Problems (RFC 9457). */
   readonly problems?: readonly ProblemCode[];
   /** OAuth errors (RFC 6749 section 5.2), by status. */

@@ -82,10 +82,10 @@ export const OAUTH_BODY_PROBLEMS = [...BODY_PROBLEMS, ...OPEN_PROBLEMS] as const
 const failureOf = (code: ProblemCode) => new Failure(code, { detail: "", next: "" });
 
 /** HTTP status of a failure. */
-export const statusOf = (code: ProblemCode): number => failureOf(code).status;
+export const problemStatus = (code: ProblemCode): number => failureOf(code).status;
 
 /** Title of a problem. */
-export const titleOf = (code: ProblemCode): string => String(failureOf(code).toJSON().title);
+export const problemTitle = (code: ProblemCode): string => String(failureOf(code).toJSON().title);
 
 /** Response headers by status. */
 export const failureHeaders: Readonly<Record<number, readonly HeaderName[]>> = {

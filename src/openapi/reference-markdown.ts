@@ -6,7 +6,7 @@ import { description } from "./description.ts";
 import { type Operation, type Tag, tags } from "./operation.ts";
 import { operationsWith } from "./operations/all-operations.ts";
 import type { DocumentRoute } from "./operations/documents.ts";
-import { BODY_PROBLEMS, GATED_PROBLEMS, statusOf } from "./problems.ts";
+import { BODY_PROBLEMS, GATED_PROBLEMS, problemStatus } from "./problems.ts";
 import { webhooks } from "./webhooks.ts";
 
 /**
@@ -74,7 +74,7 @@ const COMMON: readonly ProblemCode[] = [...GATED_PROBLEMS, ...BODY_PROBLEMS];
 type ByStatus = readonly (readonly [status: string, codes: readonly string[]])[];
 
 const byStatus = (codes: readonly ProblemCode[]): ByStatus =>
-  Object.entries(Object.groupBy(codes, statusOf)) as [string, readonly string[]][];
+  Object.entries(Object.groupBy(codes, problemStatus)) as [string, readonly string[]][];
 
 const failureList = (failures: ByStatus): string =>
   failures

@@ -8,7 +8,7 @@ import {
   refusalObject,
   responseReference,
 } from "./failures.ts";
-import type { Answer, Operation } from "./operation.ts";
+import type { Operation, SuccessResponse } from "./operation.ts";
 
 /** Example exchanges of one operation, by name. */
 export type Examples = Readonly<Record<string, Exchange>>;
@@ -45,7 +45,7 @@ function answersOf(examples: Examples, wanted: string): readonly Example[] {
 }
 
 function answerObject(
-  { description, content = [], headers = [] }: Answer,
+  { description, content = [], headers = [] }: SuccessResponse,
   examples: readonly Example[],
 ): ResponseObject {
   return {

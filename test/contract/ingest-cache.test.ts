@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { type AnswerCache, openAnswerCache } from "../../src/ingest/response-cache.ts";
+import { openResponseCache, type ResponseCache } from "../../src/ingest/response-cache.ts";
 import { newYorkInstant } from "../../src/market/new-york.ts";
 import type { PolledProvider } from "../../src/sources/live/provider.ts";
 import { coinbase } from "../../src/sources/live/providers/coinbase.ts";
@@ -20,16 +20,16 @@ import { model, openStore, START } from "../support/stores.ts";
 const DAY_MS = 86_400_000;
 const NOW = START;
 
-async function newCache(): Promise<AnswerCache> {
+async function newCache(): Promise<ResponseCache> {
   const folder = await mkdtemp(join(tmpdir(), "answers-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return openAnswerCache(folder);
+  return openResponseCache(folder);
 }
 
 /** Follows a provider into a store of its own. */
 async function followed(
   provider: PolledProvider,
-  { serve, cache, until }: { serve: Serve; cache: AnswerCache; until: number },
+  { serve, cache, until }: { serve: Serve; cache: ResponseCache; until: number },
 ) {
   const store = await openStore(model);
   store.clock.now = NOW;

@@ -11,7 +11,7 @@ import {
   seriesKey,
   seriesProgress,
 } from "../../src/ingest/provider-progress.ts";
-import { type AnswerCache, openAnswerCache } from "../../src/ingest/response-cache.ts";
+import { openResponseCache, type ResponseCache } from "../../src/ingest/response-cache.ts";
 import type { Observation, PolledProvider, Series } from "../../src/sources/live/provider.ts";
 import { coinbase } from "../../src/sources/live/providers/coinbase.ts";
 import { put } from "../../src/store/port/operations.ts";
@@ -260,7 +260,7 @@ function provided(
 
 async function asking(
   provider: PolledProvider,
-  { ask, cache, mirror }: { ask?: Ask; cache?: AnswerCache; mirror?: string } = {},
+  { ask, cache, mirror }: { ask?: Ask; cache?: ResponseCache; mirror?: string } = {},
   engine = model,
 ) {
   const store = await openStore(engine);
@@ -355,10 +355,10 @@ it("a request counts against the hourly budget even when a kill loses its answer
 });
 
 describe("a cached answer", () => {
-  async function newCache(): Promise<AnswerCache> {
+  async function newCache(): Promise<ResponseCache> {
     const folder = await mkdtemp(join(tmpdir(), "answers-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    return openAnswerCache(folder);
+    return openResponseCache(folder);
   }
 
   const kept = (read: (body: string) => void): Pick<Series, "next"> => ({

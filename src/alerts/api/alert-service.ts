@@ -6,10 +6,10 @@ import { SECRET_OVERLAP_MS } from "../delivery/signing.ts";
 import {
   type AlertChanges,
   type AlertRequest,
-  enable,
+  enableAlert,
   removeAlert,
   rotateSecret,
-  update,
+  updateAlert,
 } from "./changes.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { type EventPage, type EventQuery, eventPage } from "./event-log.ts";
@@ -33,7 +33,7 @@ import {
   viewOf,
 } from "./queries.ts";
 import { redeliver, redeliverSince, sendTest } from "./redelivery.ts";
-import { type Registration, register } from "./register.ts";
+import { type AlertRegistration, register } from "./register.ts";
 
 /** An alert with the next steps for its owner, in words. */
 interface AlertWithNextSteps extends AlertView {
@@ -68,7 +68,7 @@ export class AlertService {
   }
 
   /** @throws {Problem} `invalid_request`, `alert_limit`, `idempotency_key_reused`. */
-  async register(caller: Caller, registration: Registration): Promise<AlertWithSecret> {
+  async register(caller: Caller, registration: AlertRegistration): Promise<AlertWithSecret> {
     await this.#countChange(caller);
     const { alert, ...rest } = await register(this.#dependencies, caller, registration);
     const view = this.#view(alert);
@@ -88,13 +88,13 @@ export class AlertService {
   /** @throws {Problem} `invalid_request`, `wrong_state`. */
   async update(request: AlertRequest, changes: AlertChanges): Promise<AlertWithNextSteps> {
     await this.#countChange(request.caller);
-    return pendingSteps(this.#view(await update(this.#dependencies, request, changes)));
+    return pendingSteps(this.#view(await updateAlert(this.#dependencies, request, changes)));
   }
 
   /** Sends a webhook its challenge again. @throws {Problem} `wrong_state`. */
   async enable(request: AlertRequest): Promise<AlertWithNextSteps> {
     await this.#countChange(request.caller);
-    return pendingSteps(this.#view(await enable(this.#dependencies, request)));
+    return pendingSteps(this.#view(await enableAlert(this.#dependencies, request)));
   }
 
   /** @throws {Problem} `wrong_state`. */

@@ -50,7 +50,7 @@ interface Change {
  * @throws {Problem} `not_found`, `invalid_request`; `wrong_state` for the URL of an alert
  *   without a webhook.
  */
-export function update(
+export function updateAlert(
   options: AlertDependencies,
   wanted: AlertRequest,
   { thresholds, url, ...changes }: AlertChanges,
@@ -93,7 +93,10 @@ function withUrl(
 /**
  * Sends a disabled or unverified webhook a new challenge. An active one stays as it is.
  */
-export function enable(options: AlertDependencies, wanted: AlertRequest): Promise<StoredAlert> {
+export function enableAlert(
+  options: AlertDependencies,
+  wanted: AlertRequest,
+): Promise<StoredAlert> {
   const at = options.now().getTime();
   return applyChange(options, wanted, ({ key, value }) => {
     const { way } = value;

@@ -8,8 +8,8 @@ import {
   DELIVERIES_TOPIC,
   deliveries,
   enqueueDelivery,
-  type Message,
   newMessageId,
+  type WebhookMessage,
 } from "../delivery/delivery.ts";
 import type { AlertRequest } from "./changes.ts";
 import type { AlertDependencies } from "./dependencies.ts";
@@ -180,7 +180,7 @@ export async function sendTest(
   }
 }
 
-function testMessage(alertId: string, at: number): Message {
+function testMessage(alertId: string, at: number): WebhookMessage {
   const eventId = newMessageId(at);
   const type = "webhook.test";
   const data = { alertId, eventId };

@@ -29,7 +29,7 @@ export interface NewAlert
 }
 
 /** A request to register an alert. */
-export interface Registration {
+export interface AlertRegistration {
   readonly wanted: NewAlert;
   /** Idempotency key of the request. */
   readonly idempotencyKey: string | undefined;
@@ -56,7 +56,7 @@ export const pendingState = (since: number) =>
 export async function register(
   options: AlertDependencies,
   caller: Caller,
-  { wanted, idempotencyKey: key }: Registration,
+  { wanted, idempotencyKey: key }: AlertRegistration,
 ): Promise<RegisteredAlert> {
   const { records } = options;
   const owner = ownerOf(caller);

@@ -78,7 +78,7 @@ export interface Attempt {
 export type AlertTarget = Pick<StoredAlert, "key" | "value" | "groups">;
 
 /** A message for a webhook. */
-export interface Message {
+export interface WebhookMessage {
   /** The webhook id; never reused for another body. */
   readonly eventId: string;
   readonly type: string;
@@ -133,7 +133,7 @@ export function messageTime(eventId: string): number | undefined {
  * The operations that enqueue a message for an alert; none when it has no webhook. The state of the
  * webhook is checked at the attempt. They do not hold while the same message is queued.
  */
-export function enqueueDelivery(alert: AlertTarget, message: Message): readonly Operation[] {
+export function enqueueDelivery(alert: AlertTarget, message: WebhookMessage): readonly Operation[] {
   const inserted = insertDelivery(alert, message, 0);
   return inserted === undefined ? [] : [inserted, announce(DELIVERIES_TOPIC)];
 }
@@ -155,7 +155,7 @@ export function enqueueChallenge(alert: AlertTarget, at: number): readonly Opera
 
 function insertDelivery(
   alert: AlertTarget,
-  message: Message,
+  message: WebhookMessage,
   dueInMs: number,
 ): Operation | undefined {
   const { owner, way } = alert.value;

@@ -12,7 +12,7 @@ import {
   type Webhook,
   type WebhookState,
 } from "../alert.ts";
-import { enqueueDelivery, type Message, newMessageId, queueGroup } from "./delivery.ts";
+import { enqueueDelivery, newMessageId, queueGroup, type WebhookMessage } from "./delivery.ts";
 
 /** When a webhook is disabled: after this long without a success, in milliseconds, and this many
  *  failures. */
@@ -99,7 +99,11 @@ function isUnchanged(way: Webhook, before: DeliveryMethod): boolean {
   );
 }
 
-function disabledNotice({ key, value }: StoredAlert, reason: DisabledReason, at: number): Message {
+function disabledNotice(
+  { key, value }: StoredAlert,
+  reason: DisabledReason,
+  at: number,
+): WebhookMessage {
   const type = "endpoint.disabled";
   const data = { alertId: key, label: value.label, reason };
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });

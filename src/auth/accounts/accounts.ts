@@ -44,7 +44,7 @@ interface SubjectIdentifier {
 }
 
 /** A person as an identity provider describes them. */
-export interface Subject extends SubjectIdentifier {
+export interface UpstreamSubject extends SubjectIdentifier {
   /** For people to recognize the account; never used to find one. */
   readonly label: string;
 }
@@ -104,7 +104,7 @@ export class Accounts {
 
   /** The account of a person at an identity provider, created when there is none. It is never joined
    *  to another account because the addresses are equal. */
-  findOrCreateBySubject(subject: Subject): Promise<Account> {
+  findOrCreateBySubject(subject: UpstreamSubject): Promise<Account> {
     return this.#findOrCreate(nameOfSubject(subject), { label: labelOf(subject.label) });
   }
 

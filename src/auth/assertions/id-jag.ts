@@ -1,7 +1,7 @@
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { remove, removeGroup, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
-import type { Subject } from "../accounts/accounts.ts";
+import type { UpstreamSubject } from "../accounts/accounts.ts";
 import { grantRevocationById } from "../accounts/grants.ts";
 import { dependentAgentsRemoval } from "../accounts/own-agents.ts";
 import { clientGroup, clients } from "../agents/agent.ts";
@@ -30,7 +30,7 @@ export const usedAssertions = collection<UsedAssertion>("assertions:used");
 /** A valid assertion. It counts once: its use must be inserted into `usedAssertions` in the same
  *  commit. */
 export interface Assertion {
-  readonly subject: Subject;
+  readonly subject: UpstreamSubject;
   /** The scopes it allows; `undefined` when it does not limit them. */
   readonly scopes: readonly Scope[] | undefined;
   /** The resources it allows (RFC 8707); `undefined` when it does not limit them. */

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { tools } from "../../../tools/index.ts";
 import { calledFrom } from "../../auth/auditor.ts";
 import { Problem } from "../../problem.ts";
-import type { Tool, Route as ToolRoute } from "../../tool.ts";
+import type { Tool, ToolRoute } from "../../tool.ts";
 import type { ProtectedResource } from "../authorize.ts";
 import { sendAnswer } from "../conditional-response.ts";
 import { hasType, isDeeperThan, parseBody } from "../request-body.ts";

@@ -15,7 +15,12 @@ import { type Html, html } from "../pages/html.ts";
 import { redirectToPublicOrigin } from "../pages/public-origin.ts";
 import { styleAddress } from "../pages/style-route.ts";
 import { type Asset, assetAddress, readAssets } from "./assets.ts";
-import { MARKDOWN_PATH, REDIRECT_PATH, redirectPage, referencePage } from "./reference-page.ts";
+import {
+  MARKDOWN_PATH,
+  oauthRedirectPage,
+  REDIRECT_PATH,
+  referencePage,
+} from "./reference-page.ts";
 
 const ASSETS = `${paths.reference}/assets`;
 
@@ -79,7 +84,7 @@ function pageText(site: Site, assets: ReadonlyMap<string, Asset>): string {
 
 function redirectText(site: Site, assets: ReadonlyMap<string, Asset>): string {
   const scripts = [assetAddress(assets, ASSETS)("signed-in.js")];
-  return redirectPage(site, { styles: [styleAddress], scripts }).toString();
+  return oauthRedirectPage(site, { styles: [styleAddress], scripts }).toString();
 }
 
 /**

@@ -41,7 +41,7 @@ ${summary}</main>
  * The redirect target of the OAuth flow: it passes the response to the reference and closes its window
  * if it can.
  */
-export function redirectPage(site: Site, assets: ReferenceAssets): Html {
+export function oauthRedirectPage(site: Site, assets: ReferenceAssets): Html {
   return html`${start("Signed in", site, assets)}
 <main>
 <h1>Back to the API reference</h1>

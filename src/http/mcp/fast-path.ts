@@ -14,7 +14,7 @@ import {
 import { isPlainJson } from "./message-body.ts";
 import { MuxTransport } from "./mux-transport.ts";
 import { LATEST_REVISION } from "./protocol.ts";
-import { jsonOf } from "./tool-result-json.ts";
+import { resultJson } from "./tool-result-json.ts";
 
 /** Dependencies of the fast path. */
 interface FastOptions {
@@ -56,13 +56,13 @@ const writers: Readonly<Record<ProtocolEra, WriteResponse>> = {
   modern(res, response) {
     res.statusCode = statusOf(response);
     res.setHeader("Content-Type", "application/json");
-    res.end(jsonOf(response));
+    res.end(resultJson(response));
   },
   legacy(res, response) {
     res.setHeader("Content-Type", "text/event-stream");
     res.setHeader("Cache-Control", "no-cache, no-transform");
     res.setHeader("X-Accel-Buffering", "no");
-    res.end(`event: message\ndata: ${jsonOf(response)}\n\n`);
+    res.end(`event: message\ndata: ${resultJson(response)}\n\n`);
   },
 };
 

@@ -21,7 +21,7 @@ export function toolResult(value: object, json: string): CallToolResult {
 }
 
 /** JSON of a response; a cached tool result is inserted verbatim. */
-export function jsonOf(response: JSONRPCResponse): string {
+export function resultJson(response: JSONRPCResponse): string {
   if (!("result" in response)) return JSON.stringify(response);
   const { structuredContent, content, ...rest } = response.result;
   const rendered = known.get(Object(structuredContent));

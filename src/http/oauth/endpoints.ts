@@ -45,7 +45,7 @@ import {
   type FormRequest,
   hashSecret,
   oauthRequestOf,
-  readForm,
+  readOAuthForm,
   toProviderRequest,
   withForm,
 } from "./oauth-request.ts";
@@ -272,7 +272,7 @@ function tokenRoute(options: OAuthOptions, forward: ForwardRequest): Route {
   const handle: Handler = async (context) => {
     await countPublicRequest(limits, context);
     try {
-      await issue(await readForm(context, MAX_FORM_BYTES));
+      await issue(await readOAuthForm(context, MAX_FORM_BYTES));
     } catch (error) {
       throw asOAuthError(error);
     }

@@ -63,7 +63,7 @@ const USUAL_FORM = /^application\/x-www-form-urlencoded(; ?charset=utf-8)?$/i;
  * @param limit Maximum body, in bytes.
  * @throws {Problem} `unsupported_media_type`, `content_too_large`
  */
-export async function readForm(context: RequestContext, limit: number): Promise<FormRequest> {
+export async function readOAuthForm(context: RequestContext, limit: number): Promise<FormRequest> {
   const { req, res, ip, path } = context;
   const { headers } = req;
   if (USUAL_FORM.test(headers["content-type"] ?? "") && isPlainBody(headers, limit)) {

@@ -8,7 +8,7 @@ import {
   facts,
   form,
   lastUse,
-  scopeNames,
+  scopeLabels,
   timeElement,
   untrustedHost,
   untrustedText,
@@ -65,7 +65,7 @@ function agentCard(agent: OwnAgent, formToken: string): Html {
 <h3>${unverifiedTitle("Agent", name)}</h3>
 ${facts([
   ["Id", html`<code>${untrustedText(agentId)}</code>`],
-  ["Access", scopeNames(scopes)],
+  ["Access", scopeLabels(scopes)],
   ["Claimed", timeElement(claimedAt)],
   ...(endsWith === undefined ? [] : [claimedBy(endsWith)]),
   ["Last use", lastUse(lastUsedAt, claimedAt)],
@@ -100,7 +100,7 @@ function applicationCard(application: ConnectedApplication, formToken: string): 
 <h3>${unverifiedTitle("Application", name)}</h3>
 ${facts([
   ["Id", html`<code>${untrustedHost(clientId)}</code>`],
-  ["Access", scopeNames(scopes)],
+  ["Access", scopeLabels(scopes)],
   ["Allowed", timeElement(grantedAt)],
 ])}
 ${destructiveAction({

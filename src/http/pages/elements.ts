@@ -115,7 +115,7 @@ export function scopeList(names: readonly Scope[]): Html {
 }
 
 /** Names of scopes, without descriptions. */
-export function scopeNames(names: readonly string[]): Html {
+export function scopeLabels(names: readonly string[]): Html {
   return html`<ul class="chips">${names.map((name) => html`<li><code>${name}</code></li>`)}</ul>`;
 }
 

@@ -8,7 +8,7 @@ import {
   form,
   lastUse,
   scopeChoice,
-  scopeNames,
+  scopeLabels,
   timeElement,
   untrustedText,
 } from "./elements.ts";
@@ -43,7 +43,7 @@ function keyCard(key: ApiKey, formToken: string): Html {
 <h3>${untrustedText(key.name)}</h3>
 ${facts([
   ["Begins with", html`<code>${key.hint}…</code>`],
-  ["Access", scopeNames(key.scopes)],
+  ["Access", scopeLabels(key.scopes)],
   ["Made", timeElement(key.createdAt)],
   ["Last use", lastUse(key.lastUsedAt, key.createdAt)],
   key.expiresAt !== undefined && ["Ends", timeElement(key.expiresAt)],

@@ -1,5 +1,5 @@
 import type { ProblemCode } from "../../problem.ts";
-import type { Route } from "../../tool.ts";
+import type { ToolRoute } from "../../tool.ts";
 
 /** Description of a tool's route where it differs from the tool's own. */
 export interface RouteNotes {
@@ -130,7 +130,8 @@ const notes: Readonly<Record<string, RouteNotes>> = {
 };
 
 /** The notes of a route. */
-export const notesOf = ({ method, path }: Route): RouteNotes => notes[`${method} ${path}`] ?? {};
+export const notesOf = ({ method, path }: ToolRoute): RouteNotes =>
+  notes[`${method} ${path}`] ?? {};
 
 /** Routes that have notes. */
 export const notedRoutes: readonly string[] = Object.keys(notes);

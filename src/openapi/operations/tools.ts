@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { tools } from "../../../tools/index.ts";
-import type { Route, Tool } from "../../tool.ts";
+import type { Tool, ToolRoute } from "../../tool.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
-import type { Answer, Method, Operation } from "../operation.ts";
+import type { HttpMethod, Operation, SuccessResponse } from "../operation.ts";
 import { BODY_PROBLEMS, GATED_PROBLEMS } from "../problems.ts";
 import { credentialWith, scopeSentence } from "../security.ts";
 import { notesOf, type RouteNotes } from "./tool-routes.ts";
@@ -17,13 +17,13 @@ const IdempotencyHeader = z.object({
     .describe("1 to 255 visible ASCII characters. Repeats within 24 hours make no second one."),
 });
 
-function operationOf(tool: Tool, route: Route): Operation {
+function operationOf(tool: Tool, route: ToolRoute): Operation {
   const notes = notesOf(route);
   const { id = tool.name, summary = tool.title, description = tool.description } = notes;
   return {
     id,
     summary,
-    method: route.method.toLowerCase() as Method,
+    method: route.method.toLowerCase() as HttpMethod,
     path: route.path,
     tag: tool.scopes.includes("alerts:write") ? "Alerts" : "Market",
     description: `${description} ${scopeSentence(tool.scopes)}`,
@@ -42,12 +42,12 @@ function operationOf(tool: Tool, route: Route): Operation {
   };
 }
 
-const hasBody = ({ method }: Route): boolean => method === "POST" || method === "PATCH";
+const hasBody = ({ method }: ToolRoute): boolean => method === "POST" || method === "PATCH";
 
 type Request = Pick<Operation, "pathMembers" | "query" | "header" | "body">;
 
 /** Splits the input into path parameters and the rest of the request. */
-function requestOf(input: z.ZodObject, route: Route, { takes }: RouteNotes): Request {
+function requestOf(input: z.ZodObject, route: ToolRoute, { takes }: RouteNotes): Request {
   const names = Object.keys(input.shape);
   const inPath = names.filter((name) => route.path.includes(`{${name}}`));
   const said = [...inPath, ...Object.keys(route.with ?? {})];
@@ -68,12 +68,16 @@ function partOf(input: z.ZodObject, names: readonly string[]): z.ZodObject {
 }
 
 /** Not modified, for cacheable tool results. */
-const AS_IT_WAS: Answer = {
+const AS_IT_WAS: SuccessResponse = {
   description: "It is as it was.",
   headers: ["ETag", ...LIMIT_HEADERS],
 };
 
-function answerOf({ output, isShared }: Tool, { status }: Route, { answers }: RouteNotes): Answer {
+function answerOf(
+  { output, isShared }: Tool,
+  { status }: ToolRoute,
+  { answers }: RouteNotes,
+): SuccessResponse {
   const all = output instanceof z.ZodUnion ? output.options : [output];
   const chosen = all.filter((_, place) => answers?.includes(place) ?? true);
   const [only, ...others] = chosen;

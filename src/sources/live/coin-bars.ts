@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Bar } from "../../market/records.ts";
 import { cursorAt } from "./cursor.ts";
-import type { Observation, Reading, Rejected } from "./provider.ts";
+import type { Observation, ParsedResponse, Rejected } from "./provider.ts";
 import {
   addDays,
   coinBarAsked,
@@ -41,7 +41,7 @@ interface CoinPage {
  * The bars of complete days. A day is complete when the venue has begun a later one: a clock of ours
  * that is ahead must not make a bar of half a day.
  */
-export function readCoinDays(page: CoinPage): Reading {
+export function readCoinDays(page: CoinPage): ParsedResponse {
   const { symbol, from, through, surelyOver = "", receivedAt } = page;
   const days = page.days.toSorted((one, other) => (one.session < other.session ? -1 : 1));
   const isEarly = ({ session }: CoinDay) => isFuture(Date.parse(session), receivedAt);
@@ -63,7 +63,7 @@ export function readCoinDays(page: CoinPage): Reading {
 export const readNotTraded = (
   { symbol, from }: Pick<CoinPage, "symbol" | "from">,
   receivedAt: number,
-): Reading => ({
+): ParsedResponse => ({
   data: [],
   cursor: cursorAt(from),
   unknown: [symbol],

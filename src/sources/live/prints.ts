@@ -5,8 +5,8 @@ import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 import type { Print } from "../../market/records.ts";
 import { isPageLost, readCursor } from "./cursor.ts";
 import { ProviderFault } from "./fault.ts";
-import type { Observation, ProviderRequest, Reading, Rejected, Series } from "./provider.ts";
-import type { Answer } from "./provider-response.ts";
+import type { Observation, ParsedResponse, ProviderRequest, Rejected, Series } from "./provider.ts";
+import type { ProviderResponse } from "./provider-response.ts";
 import { isFuture } from "./publication-times.ts";
 
 /**
@@ -60,7 +60,7 @@ export interface PrintPage {
 /** Makes the request for a part of a session, and reads its answer. */
 type AskPrints = (place: PrintWindow) => {
   readonly request: ProviderRequest;
-  read(answer: Answer): PrintPage;
+  read(answer: ProviderResponse): PrintPage;
 };
 
 /** Most characters of a page token; a cursor has 1,000. */
@@ -115,7 +115,7 @@ function positionOf(
 }
 
 /** Reading of an answer that says that the provider does not know the symbol. */
-const unknown = (position: PrintCursor, symbol: string, receivedAt: number): Reading => ({
+const unknown = (position: PrintCursor, symbol: string, receivedAt: number): ParsedResponse => ({
   data: [],
   cursor: JSON.stringify(position),
   notBefore: receivedAt + UNKNOWN_MS,
@@ -149,7 +149,7 @@ interface Context {
   readonly receivedAt: number;
 }
 
-function blocksOf(prints: readonly RawPrint[], context: Context): Omit<Reading, "cursor"> {
+function blocksOf(prints: readonly RawPrint[], context: Context): Omit<ParsedResponse, "cursor"> {
   const { symbol, session } = context;
   const data: Observation[] = [];
   const rejected: Rejected[] = [];

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { ProviderFault } from "./fault.ts";
 
 /** Answer of a provider. */
-export interface Answer {
+export interface ProviderResponse {
   /** 200, or one of those that the request accepts. */
   readonly status: number;
   /** A header field by its name in lower case. */
@@ -20,15 +20,17 @@ const QUOTED_CHARACTERS = 80;
  *
  * @throws {ProviderFault} `malformed`, with the path of the wrong member.
  */
-export const jsonOf = <S extends z.ZodType>({ body }: Answer, schema: S): z.output<S> =>
-  jsonOfText(body.toString("utf8"), schema);
+export const parseJsonBody = <S extends z.ZodType>(
+  { body }: ProviderResponse,
+  schema: S,
+): z.output<S> => parseJsonText(body.toString("utf8"), schema);
 
 /**
  * A text as JSON, validated against a schema.
  *
  * @throws {ProviderFault} `malformed`, with the path of the wrong member.
  */
-export function jsonOfText<S extends z.ZodType>(text: string, schema: S): z.output<S> {
+export function parseJsonText<S extends z.ZodType>(text: string, schema: S): z.output<S> {
   const result = schema.safeParse(parsed(text));
   if (result.success) return result.data;
   const [issue] = result.error.issues;

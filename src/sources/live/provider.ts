@@ -11,7 +11,7 @@ import type {
   ShortVolume,
   WeeklyVolume,
 } from "../../market/records.ts";
-import type { Answer } from "./provider-response.ts";
+import type { ProviderResponse } from "./provider-response.ts";
 
 /** Record type of each feed. */
 interface FeedRecords extends Readonly<Record<Feed, Known>> {
@@ -68,7 +68,7 @@ export interface ProviderRequest {
 }
 
 /** Content of an answer. */
-export interface Reading {
+export interface ParsedResponse {
   readonly data: readonly Observation[];
   readonly rejected?: readonly Rejected[];
   /** Position of the next request. At most 1,000 characters. */
@@ -80,7 +80,7 @@ export interface Reading {
 }
 
 /** The next step: wait, or send a request and read its answer. */
-export type Step =
+export type PollStep =
   | { readonly waitUntil: number }
   | {
       readonly request: ProviderRequest;
@@ -89,7 +89,7 @@ export type Step =
        *
        * @throws {ProviderFault} When it is not what the provider documents, or says that it cannot.
        */
-      read(answer: Answer): Reading;
+      read(answer: ProviderResponse): ParsedResponse;
     };
 
 /** A sequence of observations with a cursor of its own, such as the candles of a coin. */
@@ -104,7 +104,7 @@ export interface Series {
    * @param failures Malformed answers in a row: where a page token has expired, its session or
    *   period is read anew.
    */
-  next(cursor: string | undefined, now: number, failures?: number): Step;
+  next(cursor: string | undefined, now: number, failures?: number): PollStep;
 }
 
 /** Requests that a provider allows: at most `requests` in any window of `perMs` milliseconds. */
@@ -153,7 +153,7 @@ export interface StreamedProvider extends ProviderBase {
   /** Path and query to connect to, resuming after a cursor. */
   path(cursor: string | undefined): string;
   /** Reader of messages for these instruments; returns `undefined` for irrelevant ones. */
-  reader(options: ProviderOptions): (message: string, now: number) => Reading | undefined;
+  reader(options: ProviderOptions): (message: string, now: number) => ParsedResponse | undefined;
 }
 
 /** A provider of live market data; each has a file in `providers/`. */

@@ -37,7 +37,9 @@ type Listeners = Map<string, Set<(text: string) => void>>;
  *
  * @throws {Problem} `store_unavailable` if the first connection fails.
  */
-export async function listen(options: AnnouncementsOptions): Promise<Announcements> {
+export async function listenForAnnouncements(
+  options: AnnouncementsOptions,
+): Promise<Announcements> {
   const listeners: Listeners = new Map();
   const stop = new AbortController();
   const first = await subscribe(options, listeners);

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { QueryResultRow } from "pg";
 import type { Backlog, Counts, Store, StoreIdentity, StoreMode, StoreSize } from "../port/store.ts";
 import { storeUnavailable } from "../port/unavailable.ts";
-import { listen } from "./announcements.ts";
+import { listenForAnnouncements } from "./announcements.ts";
 import { postgresArchive } from "./archive.ts";
 import { createCommits } from "./commits.ts";
 import { type Connection, openConnection } from "./connection.ts";
@@ -55,7 +55,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   };
   const [meta, announcements] = await explainConnectionErrors(target, async () => [
     await prepare(target, await connect(LONG_MS), { mode, onWarning }),
-    await listen({ connect: () => connect(budgetMs), tryMs: budgetMs * TRY_BUDGETS, onWarning }),
+    await listenForAnnouncements({
+      connect: () => connect(budgetMs),
+      tryMs: budgetMs * TRY_BUDGETS,
+      onWarning,
+    }),
   ]);
   const connection = openConnection(target, budgetMs);
   const epoch = { current: meta.epoch };

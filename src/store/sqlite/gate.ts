@@ -1,6 +1,6 @@
 import type { Problem } from "../../problem.ts";
 import { storeUnavailable } from "../port/unavailable.ts";
-import { isUncertain, refusalOf } from "./sqlite-errors.ts";
+import { clientErrorOf, isUncertain } from "./sqlite-errors.ts";
 
 /** Warns the operator; the cause is for the log. */
 export type OnWarning = (message: string, cause?: unknown) => void;
@@ -71,7 +71,7 @@ export class Gate {
       this.#onWarning("The disk failed; nothing is written until the service is restarted.", error);
       this.#undoOrWarn();
     }
-    return refusalOf(error);
+    return clientErrorOf(error);
   }
 
   #undoOrWarn(): void {

@@ -19,7 +19,7 @@ const BATCH_ROWS = 200;
 export const REVISION_GAP = 1_000_000;
 
 /** A consistent snapshot of a file. */
-export class Snapshot {
+export class StoreSnapshot {
   readonly #file: StoreFile;
 
   /** A second connection with an open read transaction, which SQLite isolates from later writes. */

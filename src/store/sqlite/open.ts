@@ -32,15 +32,15 @@ import {
 import { Gate, type OnWarning } from "./gate.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { migrateFormat1, type OnProgress } from "./migrate-format1.ts";
-import { NextStore, REVISION_GAP, Snapshot } from "./next-store.ts";
+import { NextStore, REVISION_GAP, StoreSnapshot } from "./next-store.ts";
 import { RecordTable } from "./record-table.ts";
 import { SqliteRecords } from "./records.ts";
 import {
+  clientErrorOf,
   damaged,
   explainFileErrors,
   isSqliteError,
   messageOf,
-  refusalOf,
 } from "./sqlite-errors.ts";
 import type { Tables } from "./steps.ts";
 import { FORMAT, SCHEMA, StoreFile } from "./store-file.ts";
@@ -188,7 +188,7 @@ class SqliteStore implements EmbeddedStore {
   readonly #unlock: () => void;
   readonly #gate: Gate;
   readonly #commits: GroupCommit;
-  readonly #snapshots = new Set<Snapshot>();
+  readonly #snapshots = new Set<StoreSnapshot>();
   readonly #checks = new AbortController();
   #opened: Opened;
   #next: NextStore | undefined;
@@ -243,7 +243,7 @@ class SqliteStore implements EmbeddedStore {
   readonly dump = (): AsyncIterable<readonly DumpRow[]> => this.#dumped();
 
   async *#dumped(): AsyncGenerator<readonly DumpRow[]> {
-    const snapshot = this.#gate.answer(() => new Snapshot(this.#opened.file.path));
+    const snapshot = this.#gate.answer(() => new StoreSnapshot(this.#opened.file.path));
     this.#snapshots.add(snapshot);
     try {
       yield* snapshot.batches();
@@ -273,7 +273,7 @@ class SqliteStore implements EmbeddedStore {
     } catch (error) {
       this.#next?.discard();
       unfreeze();
-      throw refusalOf(error);
+      throw clientErrorOf(error);
     } finally {
       this.#next = undefined;
     }

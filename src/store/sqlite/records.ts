@@ -11,7 +11,7 @@ import { checkInstant, isName } from "../port/values.ts";
 import type { Gate, OnWarning } from "./gate.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { storedOf } from "./record-table.ts";
-import { stepOf, type Tables } from "./steps.ts";
+import { commitStepOf, type Tables } from "./steps.ts";
 
 /** Dependencies of the records. */
 export interface RecordsOptions {
@@ -65,7 +65,7 @@ export class SqliteRecords implements Records {
   readonly commit = async (operations: readonly Operation[]): Promise<boolean> => {
     const { gate, tables, commits, now } = this.#options;
     gate.checkReadable();
-    const steps = operations.map(stepOf);
+    const steps = operations.map(commitStepOf);
     const announced = operations.filter((operation) => operation.kind === "announce");
     const held = await commits.add(() => {
       const at = now();

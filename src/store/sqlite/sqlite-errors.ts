@@ -45,7 +45,7 @@ export function isUncertain(error: unknown): boolean {
 }
 
 /** The error for a caller: an SQLite error becomes a problem, others are unchanged. */
-export function refusalOf(error: unknown): unknown {
+export function clientErrorOf(error: unknown): unknown {
   return isSqliteError(error) ? problemOf(error) : error;
 }
 

@@ -14,7 +14,7 @@ export interface Tables {
  *
  * @returns Whether it succeeded.
  */
-export type Step = (tables: Tables, now: number) => boolean;
+export type CommitStep = (tables: Tables, now: number) => boolean;
 
 type OfKind<K extends Operation["kind"]> = Extract<Operation, { kind: K }>;
 
@@ -25,7 +25,7 @@ type OfKind<K extends Operation["kind"]> = Extract<Operation, { kind: K }>;
  * @throws {RangeError} If a name cannot be stored, or a duration or revision is not a number.
  * @throws {TypeError} If a value is not JSON.
  */
-export function stepOf(operation: Operation): Step {
+export function commitStepOf(operation: Operation): CommitStep {
   switch (operation.kind) {
     case "put":
       return putStep(operation);
@@ -48,7 +48,7 @@ export function stepOf(operation: Operation): Step {
   }
 }
 
-function putStep({ collection, key, value, placing }: OfKind<"put" | "insert">): Step {
+function putStep({ collection, key, value, placing }: OfKind<"put" | "insert">): CommitStep {
   checkPlace(collection, key);
   const text = jsonOf(value);
   const { groups = [], ttlMs, dueInMs } = placing;
@@ -61,14 +61,14 @@ function putStep({ collection, key, value, placing }: OfKind<"put" | "insert">):
   };
 }
 
-function insertStep(operation: OfKind<"insert">): Step {
+function insertStep(operation: OfKind<"insert">): CommitStep {
   const { collection, key } = operation;
   const put = putStep(operation);
   return (tables, now) =>
     tables.records.find(collection, key, now) === undefined && put(tables, now);
 }
 
-function replaceStep(operation: OfKind<"replace">): Step {
+function replaceStep(operation: OfKind<"replace">): CommitStep {
   const text = jsonOf(operation.value);
   const { groups, ttlMs, dueInMs } = operation.placing;
   checkPlacing(operation.placing);
@@ -82,7 +82,7 @@ function replaceStep(operation: OfKind<"replace">): Step {
   });
 }
 
-function consumeStep({ collection, key }: OfKind<"consume">): Step {
+function consumeStep({ collection, key }: OfKind<"consume">): CommitStep {
   checkPlace(collection, key);
   return ({ records }, now) => {
     const row = records.find(collection, key, now);
@@ -93,7 +93,7 @@ function consumeStep({ collection, key }: OfKind<"consume">): Step {
   };
 }
 
-function removeStep({ collection, key, revision }: OfKind<"remove">): Step {
+function removeStep({ collection, key, revision }: OfKind<"remove">): CommitStep {
   if (revision !== undefined) {
     return atRevision({ collection, key, revision }, ({ records }, row) => records.remove(row));
   }
@@ -105,7 +105,7 @@ function removeStep({ collection, key, revision }: OfKind<"remove">): Step {
   };
 }
 
-function removeGroupStep({ group }: OfKind<"removeGroup">): Step {
+function removeGroupStep({ group }: OfKind<"removeGroup">): CommitStep {
   checkName(group);
   return ({ records }, now) => {
     records.removeGroup(group, now);
@@ -113,7 +113,7 @@ function removeGroupStep({ group }: OfKind<"removeGroup">): Step {
   };
 }
 
-function appendStep({ row }: OfKind<"append">): Step {
+function appendStep({ row }: OfKind<"append">): CommitStep {
   const added = archiveRowOf(row);
   return ({ archive }) => {
     archive.insert(added);
@@ -125,7 +125,7 @@ function appendStep({ row }: OfKind<"append">): Step {
 function atRevision(
   { collection, key, revision }: Pick<OfKind<"check">, "collection" | "key" | "revision">,
   change: (tables: Tables, row: RecordRow, now: number) => void,
-): Step {
+): CommitStep {
   checkPlace(collection, key);
   checkRevision(revision);
   return (tables, now) => {

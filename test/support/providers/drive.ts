@@ -1,14 +1,14 @@
 import { ProviderFault } from "../../../src/sources/live/fault.ts";
 import type {
   Observation,
+  ParsedResponse,
   PolledProvider,
   ProviderOptions,
   ProviderRequest,
-  Reading,
   Rejected,
   Series,
 } from "../../../src/sources/live/provider.ts";
-import type { Answer } from "../../../src/sources/live/provider-response.ts";
+import type { ProviderResponse } from "../../../src/sources/live/provider-response.ts";
 
 /** A request as a provider's local server sees it. */
 export interface ServedRequest {
@@ -166,7 +166,7 @@ function sendRequest(
   provider: PolledProvider,
   serve: Serve,
   { request, at }: { readonly request: ProviderRequest; readonly at: number },
-): Answer {
+): ProviderResponse {
   const { path, post, headers, accepts = [], maxBytes = MAX_BODY_BYTES } = request;
   if (!path.startsWith("/") || path.startsWith("//")) throw new Error(`${path} is no path`);
   const sentHeaders = new Headers(headers);
@@ -204,7 +204,7 @@ function requireLater(waitUntil: number, now: number, { key }: Series): number {
 }
 
 function requireProgress(
-  { cursor, notBefore, data }: Reading,
+  { cursor, notBefore, data }: ParsedResponse,
   before: { readonly cursor: string | undefined; readonly at: number; readonly series: Series },
 ): void {
   const { key } = before.series;
@@ -220,7 +220,7 @@ function createKeeper(provider: PolledProvider, { instruments }: Drive) {
   const data = new Map<string, Observation>();
   const rejected: Rejected[] = [];
   return {
-    keep(reading: Reading) {
+    keep(reading: ParsedResponse) {
       for (const datum of reading.data) {
         requireOwn(provider, symbols, datum);
         requireFinite(datum);

@@ -2,7 +2,7 @@ import { readObserved } from "../../../src/ingest/change-notices.ts";
 import { REJECTED_KIND, type RejectedBody } from "../../../src/ingest/market-rows.ts";
 import { createPoller, type Poller } from "../../../src/ingest/poller.ts";
 import { openProviderClient } from "../../../src/ingest/provider-client.ts";
-import type { AnswerCache } from "../../../src/ingest/response-cache.ts";
+import type { ResponseCache } from "../../../src/ingest/response-cache.ts";
 import type { Feed } from "../../../src/market/records.ts";
 import type { PolledProvider, ProviderOptions } from "../../../src/sources/live/provider.ts";
 import type { ReceivedObservation } from "../../../src/sources/live/record-book.ts";
@@ -19,7 +19,7 @@ export interface Followed {
   readonly origin: string;
   readonly store: TestStore;
   /** None unless given. */
-  readonly cache?: AnswerCache;
+  readonly cache?: ResponseCache;
 }
 
 /** A poller over real HTTP, by the clock of the store. */

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { readForm } from "../../../src/http/oauth/oauth-request.ts";
+import { readOAuthForm } from "../../../src/http/oauth/oauth-request.ts";
 import { sendRaw } from "../../support/raw.ts";
 import { listenerOf } from "../../support/route-listener.ts";
 
@@ -21,7 +21,7 @@ async function start() {
         path: PATH,
         isStrict: true,
         async handle(context) {
-          const { form } = await readForm(context, MOST_BYTES);
+          const { form } = await readOAuthForm(context, MOST_BYTES);
           context.res.end(form.get("a"));
         },
       },

@@ -28,7 +28,7 @@ const KEY_PLACEHOLDER = "YOUR_API_KEY";
  *
  * @param site Public origin, and the scopes of agents without an owner.
  */
-export function connect(site: Pick<Site, "baseUrl" | "anonymousScopes">): readonly Client[] {
+export function clientSetups(site: Pick<Site, "baseUrl" | "anonymousScopes">): readonly Client[] {
   const { baseUrl, anonymousScopes } = site;
   const isOpen = anonymousScopes.length > 0;
   const message = messageFor(anonymousScopes);

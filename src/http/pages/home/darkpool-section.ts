@@ -1,7 +1,7 @@
 import { facts } from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import type { Darkpool } from "./instrument-view.ts";
-import { fixed, percent, price, shortUsd, toTheSecond, when, whole } from "./number-format.ts";
+import { dateTime, fixed, percent, price, shortUsd, toTheSecond, whole } from "./number-format.ts";
 
 /** Off-exchange trades are in US dollars. */
 const CURRENCY = "USD";
@@ -64,7 +64,7 @@ function daysTable(days: Darkpool["days"]): Html | false {
 ${columns(names, ["Average price", "Blocks", "Of volume"])}
 <tbody>${days.map(
       (day) =>
-        html`<tr><th scope="row">${when(day.session)}</th><td>${whole(day.prints)}</td><td>${whole(day.shares)}</td><td class="roomy">${usd(day.vwap)}</td><td class="roomy">${whole(day.blocks)}</td><td class="roomy">${percent(2)(day.shareOfVolume)}</td><td>${percent(1)(day.shortVolumeRatio)}</td></tr>`,
+        html`<tr><th scope="row">${dateTime(day.session)}</th><td>${whole(day.prints)}</td><td>${whole(day.shares)}</td><td class="roomy">${usd(day.vwap)}</td><td class="roomy">${whole(day.blocks)}</td><td class="roomy">${percent(2)(day.shareOfVolume)}</td><td>${percent(1)(day.shortVolumeRatio)}</td></tr>`,
     )}</tbody>
 </table></div>`
   );

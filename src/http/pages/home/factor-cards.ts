@@ -2,7 +2,7 @@ import { type Html, html } from "../html.ts";
 import type { FactorsAnswer } from "./instrument-view.ts";
 import type { FactorName } from "./market-list.ts";
 import { factorNames, pointsBar, statusWords } from "./marks.ts";
-import { fixed, percent, plain, points, when, withMinus } from "./number-format.ts";
+import { dateTime, fixed, percent, plain, points, withMinus } from "./number-format.ts";
 
 type Factor = FactorsAnswer["factors"][FactorName];
 type Input = Factor["inputs"][number];
@@ -30,7 +30,7 @@ function factorCard(name: FactorName, factor: Factor, nameOf: (source: string) =
       : html`<strong>${points(contribution)} <span class="quiet">points</span></strong>${pointsBar(contribution)}`
   }</header>
 <p>${withMinus(summary)}</p>
-<p class="measures quiet"><span>z ${fixed(2)(z)}</span> <span>confidence ${percent(0)(confidence)}</span> <span>weight ${percent(0)(weight)}</span> <span>${statusWords[status]}</span>${factor.asOf !== null && html` <span>as of ${when(factor.asOf)}</span>`}</p>
+<p class="measures quiet"><span>z ${fixed(2)(z)}</span> <span>confidence ${percent(0)(confidence)}</span> <span>weight ${percent(0)(weight)}</span> <span>${statusWords[status]}</span>${factor.asOf !== null && html` <span>as of ${dateTime(factor.asOf)}</span>`}</p>
 ${counted.length > 0 && inputTable(`What ${factorNames[name]} is made from`, counted, nameOf)}
 ${
   others.length > 0 &&
@@ -51,7 +51,7 @@ function inputTable(
 <thead><tr><th scope="col">Figure</th><th scope="col">Value</th><th scope="col">z</th><th scope="col" class="roomy">Observed</th><th scope="col" class="roomy">Source</th></tr></thead>
 <tbody>${inputs.map(
     ({ name, value, unit, z, observedAt, source }) =>
-      html`<tr><th scope="row">${inputName(name)}<code>${name}</code></th><td>${plain(value)} <span class="unit">${unit}</span></td><td>${fixed(2)(z)}</td><td class="roomy">${when(observedAt)}</td><td class="roomy">${nameOf(source)}</td></tr>`,
+      html`<tr><th scope="row">${inputName(name)}<code>${name}</code></th><td>${plain(value)} <span class="unit">${unit}</span></td><td>${fixed(2)(z)}</td><td class="roomy">${dateTime(observedAt)}</td><td class="roomy">${nameOf(source)}</td></tr>`,
   )}</tbody>
 </table>`;
 }

@@ -8,7 +8,7 @@ import { errorSummary, type FieldErrors, facts, field, timeElement } from "../el
 import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 import { withReturn } from "../return-to.ts";
-import { type Client, connect } from "./connect.ts";
+import { type Client, clientSetups } from "./connect.ts";
 import { addressOf, type Filter, MAX_SEARCH, type ParsedFilter } from "./filter.ts";
 import { homeLinks, live, updateStatus } from "./frame.ts";
 import type { MarketList } from "./market-list.ts";
@@ -146,7 +146,7 @@ function connectSection(site: Site): Html {
 <h2 id="connect">Connect your agent</h2>
 <p>Most clients need this address alone: they register themselves and send you to the sign-in page.</p>
 <div class="address"><code id="address">${baseUrl}${paths.mcp}</code>${copyButton("address", "the address")}</div>
-<div class="clients">${connect(site).map(clientPart)}</div>
+<div class="clients">${clientSetups(site).map(clientPart)}</div>
 </section>`;
 }
 

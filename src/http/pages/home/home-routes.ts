@@ -13,7 +13,7 @@ import { layout } from "../layout.ts";
 import { CONTENT_SECURITY_POLICY, createShowPage, PAGE_HEADERS } from "../page-answer.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
 import { styleAddress } from "../style-route.ts";
-import { type Client, connect } from "./connect.ts";
+import { type Client, clientSetups } from "./connect.ts";
 import { filterOf } from "./filter.ts";
 import type { HomeContext } from "./frame.ts";
 import { homePage } from "./home-page.ts";
@@ -117,7 +117,7 @@ export function homeMarkdown(site: Site): string {
   return `${about}
 ## Connect a client
 
-${connect(site).map(clientText).join("\n\n")}
+${clientSetups(site).map(clientText).join("\n\n")}
 
 ## People
 

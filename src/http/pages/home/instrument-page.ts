@@ -9,7 +9,7 @@ import { homeLinks, live, updateStatus } from "./frame.ts";
 import type { SignalAnswer } from "./history-chart.ts";
 import type { InstrumentView } from "./instrument-view.ts";
 import { answerWords, classNames, scoreBar, signalMark } from "./marks.ts";
-import { fixed, percent, price, when } from "./number-format.ts";
+import { dateTime, fixed, percent, price } from "./number-format.ts";
 import type { Viewer } from "./viewer.ts";
 /** What the page of an instrument shows. */
 export interface InstrumentPageOptions {
@@ -67,7 +67,7 @@ function factsOf(answer: SignalAnswer, sector: string | null): readonly (Fact | 
     ["Instrument", untrustedText(kind.join(", "))],
     answer.price !== null && [
       "Price",
-      html`${price(answer.price.value, answer.price.currency)} <span class="quiet">${when(answer.price.at)}</span>`,
+      html`${price(answer.price.value, answer.price.currency)} <span class="quiet">${dateTime(answer.price.at)}</span>`,
     ],
     [
       "Confidence",
@@ -79,7 +79,7 @@ function factsOf(answer: SignalAnswer, sector: string | null): readonly (Fact | 
     ],
     ["Horizon", horizon],
     answer.assetClass === "stock" && ["Next report", reportWords(answer)],
-    ["As of", html`${when(asOf)} <span class="quiet">${origin}</span>`],
+    ["As of", html`${dateTime(asOf)} <span class="quiet">${origin}</span>`],
   ];
 }
 
@@ -87,10 +87,10 @@ function factsOf(answer: SignalAnswer, sector: string | null): readonly (Fact | 
 const reportWords = ({ nextReport, nextReportReason }: SignalAnswer): Html =>
   nextReport === null
     ? html`<span class="quiet">${nextReportReason}</span>`
-    : html`filed about ${when(nextReport.expected)} <span class="quiet">${when(nextReport.earliest)} to ${when(nextReport.latest)}; results come on that day or a few sessions before</span>`;
+    : html`filed about ${dateTime(nextReport.expected)} <span class="quiet">${dateTime(nextReport.earliest)} to ${dateTime(nextReport.latest)}; results come on that day or a few sessions before</span>`;
 
 const sinceWords = ({ since, previousSignal }: SignalAnswer): Html =>
-  html`Since ${when(since)}${
+  html`Since ${dateTime(since)}${
     previousSignal === null ? ", where the record begins" : html`, before it was ${previousSignal}`
   }.`;
 
@@ -128,7 +128,7 @@ ${drawings}
     .toReversed()
     .map(
       (point) =>
-        html`<tr><th scope="row">${when(point.asOf)}</th><td>${point.signal}</td><td><data value="${point.scoreRaw}">${point.score}</data></td><td>${fixed(2)(point.scoreSmoothed)}</td><td class="roomy">${percent(0)(point.confidence)}</td></tr>`,
+        html`<tr><th scope="row">${dateTime(point.asOf)}</th><td>${point.signal}</td><td><data value="${point.scoreRaw}">${point.score}</data></td><td>${fixed(2)(point.scoreSmoothed)}</td><td class="roomy">${percent(0)(point.confidence)}</td></tr>`,
     )}</tbody>
 </table>
 </details>

@@ -11,7 +11,7 @@ import {
   signalMark,
   statusWords,
 } from "./marks.ts";
-import { points, when } from "./number-format.ts";
+import { dateTime, points } from "./number-format.ts";
 
 /** Path of an instrument's page. */
 export const instrumentPath = (symbol: string): string => `/market/${encodeURIComponent(symbol)}`;
@@ -50,7 +50,7 @@ function tableRow({ signal: row, factors }: Row): Html {
 <td class="direction" role="cell">${signalMark(signal)}</td>
 <td class="score" role="cell"><data value="${scoreRaw}">${score}</data>${scoreBar(scoreRaw)}</td>
 ${factors && Object.entries(factors).map(([name, factor]) => factorCell(name as FactorName, factor))}
-<td class="as-of" role="cell">${when(asOf)}</td>
+<td class="as-of" role="cell">${dateTime(asOf)}</td>
 </tr>`;
 }
 

@@ -82,7 +82,7 @@ const seconds = memo(
 );
 
 /** An instant, or the date of a session, as short as a table needs it. */
-export function when(iso: string | null): Html {
+export function dateTime(iso: string | null): Html {
   if (iso === null) return NONE;
   const isDate = iso.length === "2026-11-21".length;
   const text = (isDate ? days() : minutes()).format(Date.parse(iso));

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { cursorAt, DayCursor, readCursor } from "../cursor.ts";
 import { ProviderFault } from "../fault.ts";
-import type { Observation, PolledProvider, Reading, Rejected, Series } from "../provider.ts";
-import { type Answer, jsonOf, quoted } from "../provider-response.ts";
+import type { Observation, ParsedResponse, PolledProvider, Rejected, Series } from "../provider.ts";
+import { type ProviderResponse, parseJsonBody, quoted } from "../provider-response.ts";
 import { coinOf } from "../provider-symbols.ts";
 import { addDays, lastDayKnown, onChainKnown, utcDay } from "../publication-times.ts";
 
@@ -87,11 +87,11 @@ function figures(symbol: string, first: string): Series {
  * Days are taken up to the first that may still become complete: what is given once stays. The next
  * page begins after the last day of this one, so that no token has to outlive a restart.
  */
-function read(answer: Answer, asked: DayQuery): Reading {
+function read(answer: ProviderResponse, asked: DayQuery): ParsedResponse {
   const { symbol, from, through } = asked;
   const { status, receivedAt } = answer;
   if (status !== 200) return readRefusal(answer, asked);
-  const { data, next_page_token: more } = jsonOf(answer, Page);
+  const { data, next_page_token: more } = parseJsonBody(answer, Page);
   const days = new Map(data.map((row) => [row.time.slice(0, 10), row]));
   const newest = [...days.keys()].reduce((one, other) => (one > other ? one : other), "");
   if (more && newest < from) throw new ProviderFault("malformed", "more pages, but no days");
@@ -110,8 +110,8 @@ function read(answer: Answer, asked: DayQuery): Reading {
   };
 }
 
-function readRefusal(answer: Answer, { symbol, from }: DayQuery): Reading {
-  const { type, message } = jsonOf(answer, Refusal).error;
+function readRefusal(answer: ProviderResponse, { symbol, from }: DayQuery): ParsedResponse {
+  const { type, message } = parseJsonBody(answer, Refusal).error;
   if (!NOT_COVERED.test(`${type} ${message}`)) {
     throw new ProviderFault("malformed", `it says ${quoted(message)}`);
   }

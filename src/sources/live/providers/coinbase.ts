@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { type CoinDay, lastCoinDay, readCoinDays, readNotTraded, Seconds } from "../coin-bars.ts";
 import { DayCursor, readCursor } from "../cursor.ts";
-import type { PolledProvider, Reading, Series } from "../provider.ts";
-import { type Answer, jsonOf } from "../provider-response.ts";
+import type { ParsedResponse, PolledProvider, Series } from "../provider.ts";
+import { type ProviderResponse, parseJsonBody } from "../provider-response.ts";
 import { addDays, coinBarAsked, FINAL_MS, utcDay } from "../publication-times.ts";
 
 /**
@@ -70,12 +70,12 @@ function candles(symbol: string, first: string): Series {
 }
 
 function read(
-  answer: Answer,
+  answer: ProviderResponse,
   asked: { readonly symbol: string; readonly from: string; readonly through: string },
-): Reading {
+): ParsedResponse {
   const { status, receivedAt } = answer;
   if (status === 404) return readNotTraded(asked, receivedAt);
-  const days = jsonOf(answer, Candles).map(dayOf);
+  const days = parseJsonBody(answer, Candles).map(dayOf);
   const surelyOver = addDays(utcDay(receivedAt - PATIENCE_MS), -1);
   return readCoinDays({ ...asked, days, surelyOver, receivedAt });
 }

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { newYorkDate, newYorkInstant } from "../../../market/new-york.ts";
 import { readCursor } from "../cursor.ts";
 import { ProviderFault } from "../fault.ts";
-import type { PolledProvider, ProviderRequest, Reading, Series } from "../provider.ts";
-import { type Answer, jsonOf } from "../provider-response.ts";
+import type { ParsedResponse, PolledProvider, ProviderRequest, Series } from "../provider.ts";
+import { type ProviderResponse, parseJsonBody } from "../provider-response.ts";
 import { addDays } from "../publication-times.ts";
 import { checkAccess } from "./edgar/access.ts";
 import { CompanyFacts, filingsOf } from "./edgar/facts.ts";
@@ -103,7 +103,11 @@ function whenDue({ cik, named, asked }: CompanyCursor): number {
 const isNamed = (named: string, now: number): boolean =>
   newYorkDate(now) < addDays(named, NAMED_FOR_DAYS);
 
-function readTicker(answer: Answer, symbol: string, before: CompanyCursor | undefined): Reading {
+function readTicker(
+  answer: ProviderResponse,
+  symbol: string,
+  before: CompanyCursor | undefined,
+): ParsedResponse {
   const cik = readCik(answer, symbol);
   const kept = cik === before?.cik ? before : {};
   const place = { ...kept, cik, named: newYorkDate(answer.receivedAt) };
@@ -128,12 +132,16 @@ const factsRequest = (
   maxBytes: MAX_BYTES,
 });
 
-function readFacts(answer: Answer, place: KnownCompany, wanted: FilingQuery): Reading {
+function readFacts(
+  answer: ProviderResponse,
+  place: KnownCompany,
+  wanted: FilingQuery,
+): ParsedResponse {
   checkAccess(answer);
   const asked = newYorkDate(answer.receivedAt);
   // 304: nothing new. 404: nothing at all, as of a company that has not reported yet.
   if (answer.status !== 200) return { data: [], cursor: JSON.stringify({ ...place, asked }) };
-  const facts = jsonOf(answer, CompanyFacts);
+  const facts = parseJsonBody(answer, CompanyFacts);
   const { cik, named } = place;
   if (facts.cik !== cik) {
     throw new ProviderFault("malformed", `company ${facts.cik} came for ${cik}`);
@@ -145,7 +153,7 @@ function readFacts(answer: Answer, place: KnownCompany, wanted: FilingQuery): Re
   return { ...figuresOf(filings, wanted), cursor };
 }
 
-function validator(answer: Answer, name: string): string | undefined {
+function validator(answer: ProviderResponse, name: string): string | undefined {
   const value = answer.header(name);
   return value !== undefined && value.length <= MAX_VALIDATOR ? value : undefined;
 }

@@ -4,8 +4,14 @@ import { nextSession, previousSession } from "../../../market/calendar.ts";
 import { newYorkDate, newYorkInstant } from "../../../market/new-york.ts";
 import { readCursor } from "../cursor.ts";
 import { ProviderFault } from "../fault.ts";
-import type { PolledProvider, ProviderOptions, Reading, Series, Step } from "../provider.ts";
-import { type Answer, quoted } from "../provider-response.ts";
+import type {
+  ParsedResponse,
+  PolledProvider,
+  PollStep,
+  ProviderOptions,
+  Series,
+} from "../provider.ts";
+import { type ProviderResponse, quoted } from "../provider-response.ts";
 import { withSlash } from "../provider-symbols.ts";
 import { addDays, FINAL_MS } from "../publication-times.ts";
 import { readShortVolumeFile } from "./finra-daily/short-volume-file.ts";
@@ -88,7 +94,7 @@ interface FileQuery {
   readonly symbols: ReadonlyMap<string, string>;
 }
 
-function ask({ place, session, symbols }: FileQuery, now: number): Step {
+function ask({ place, session, symbols }: FileQuery, now: number): PollStep {
   return {
     request: {
       path: `/equity/regsho/daily/CNMSshvol${session.replaceAll("-", "")}.txt`,
@@ -112,15 +118,15 @@ function ask({ place, session, symbols }: FileQuery, now: number): Step {
 
 /** @throws {ProviderFault} `refused` when it is not the file that is missing. */
 function readAbsent(
-  { body, receivedAt }: Answer,
+  { body, receivedAt }: ProviderResponse,
   { place, session }: Pick<FileQuery, "place" | "session">,
-): Reading {
+): ParsedResponse {
   const text = body.toString("utf8");
   // Files that do not exist are answered in XML; who guards them answers with a page.
   if (/<(!doctype )?html/i.test(text)) {
     throw new ProviderFault("refused", `answered 403: ${quoted(text)}`);
   }
-  const turn = (next: Partial<FileCursor>, notBefore: number): Reading => ({
+  const turn = (next: Partial<FileCursor>, notBefore: number): ParsedResponse => ({
     data: [],
     cursor: JSON.stringify({ ...place, ...next }),
     notBefore,

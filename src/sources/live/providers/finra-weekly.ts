@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { newYorkDate, newYorkInstant } from "../../../market/new-york.ts";
 import { readCursor } from "../cursor.ts";
-import type { Observation, PolledProvider, Reading, Rejected, Series } from "../provider.ts";
-import { type Answer, jsonOf, quoted } from "../provider-response.ts";
+import type { Observation, ParsedResponse, PolledProvider, Rejected, Series } from "../provider.ts";
+import { type ProviderResponse, parseJsonBody, quoted } from "../provider-response.ts";
 import { withDot } from "../provider-symbols.ts";
 import { addDays, dateKnown } from "../publication-times.ts";
 
@@ -97,11 +97,11 @@ const question = (symbol: string, from: string, to: string): string =>
     dateRangeFilters: [{ fieldName: "weekStartDate", startDate: from, endDate: to }],
   });
 
-function read(answer: Answer, symbol: string, { newest }: WeekCursor): Reading {
+function read(answer: ProviderResponse, symbol: string, { newest }: WeekCursor): ParsedResponse {
   const today = newYorkDate(answer.receivedAt);
   const notBefore = newYorkInstant(addDays(today, 1), LOOK_AT);
   // 204: there is nothing of the kind.
-  const rows = answer.status === 204 ? [] : jsonOf(answer, z.array(WeekRow));
+  const rows = answer.status === 204 ? [] : parseJsonBody(answer, z.array(WeekRow));
   const own = rows.filter((row) => row.issueSymbolIdentifier === withDot(symbol));
   const data: Observation[] = [];
   const rejected: Rejected[] = [];

@@ -3,8 +3,8 @@ import { readCursor } from "../cursor.ts";
 import { ProviderFault } from "../fault.ts";
 import { MESSAGE_HISTORY_MS, messageObservations, messageText, pseudonym } from "../message.ts";
 import { type NewsTopic, newsTopic } from "../news-topic.ts";
-import type { PolledProvider, Reading, Series } from "../provider.ts";
-import { type Answer, jsonOf, quoted } from "../provider-response.ts";
+import type { ParsedResponse, PolledProvider, Series } from "../provider.ts";
+import { type ProviderResponse, parseJsonBody, quoted } from "../provider-response.ts";
 
 /** Most articles of an answer. */
 const MAX_ARTICLES = 250;
@@ -104,7 +104,10 @@ interface NewsQuery {
   readonly periodMs: number;
 }
 
-function read(answer: Answer, { symbol, topic, from, until, periodMs }: NewsQuery): Reading {
+function read(
+  answer: ProviderResponse,
+  { symbol, topic, from, until, periodMs }: NewsQuery,
+): ParsedResponse {
   const { receivedAt } = answer;
   const articles = articlesOf(answer);
   const sorted = articles
@@ -127,12 +130,12 @@ function read(answer: Answer, { symbol, topic, from, until, periodMs }: NewsQuer
 }
 
 /** Its errors are sentences with status 200. */
-function articlesOf(answer: Answer) {
+function articlesOf(answer: ProviderResponse) {
   const text = answer.body.toString("utf8", 0, 500).trimStart();
   if (/^please limit requests/i.test(text)) {
     throw new ProviderFault("limited", `it says ${quoted(text)}`, 12 * EVERY_MS);
   }
-  const { articles } = jsonOf(answer, Articles);
+  const { articles } = parseJsonBody(answer, Articles);
   return articles.map(({ url, title, seendate }) => ({ url, title, at: instantOf(seendate) }));
 }
 

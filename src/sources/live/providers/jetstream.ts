@@ -2,8 +2,8 @@ import { z } from "zod";
 import { createCashtagReader } from "../cashtags.ts";
 import { ProviderFault } from "../fault.ts";
 import { messageObservations, messageText, pseudonym } from "../message.ts";
-import type { ProviderOptions, Reading, StreamedProvider } from "../provider.ts";
-import { jsonOfText } from "../provider-response.ts";
+import type { ParsedResponse, ProviderOptions, StreamedProvider } from "../provider.ts";
+import { parseJsonText } from "../provider-response.ts";
 import { isFuture } from "../publication-times.ts";
 
 const POSTS = "app.bsky.feed.post";
@@ -70,7 +70,7 @@ export const jetstream: StreamedProvider = {
     const readPost = postReader(options);
     let reportedAt = 0;
     return (message, now) => {
-      const event = jsonOfText(message, Event);
+      const event = parseJsonText(message, Event);
       requireOurTime(event, now);
       const sorted = readPost(event, now);
       const isLongSilent = Math.abs(event.time_us - reportedAt) >= REPORT_EVERY_MICROS;
@@ -93,7 +93,7 @@ const utcText = (at: number): string => new Date(at).toUTCString();
 
 function postReader({ instruments }: ProviderOptions) {
   const named = createCashtagReader(instruments);
-  return (event: Event, now: number): Omit<Reading, "cursor"> | undefined => {
+  return (event: Event, now: number): Omit<ParsedResponse, "cursor"> | undefined => {
     const post = postOf(event);
     if (post === undefined) return undefined;
     const at = Date.parse(post.createdAt);

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { type CoinDay, lastCoinDay, readCoinDays, readNotTraded, Seconds } from "../coin-bars.ts";
 import { DayCursor, readCursor } from "../cursor.ts";
 import { type FaultKind, ProviderFault } from "../fault.ts";
-import type { PolledProvider, Reading, Series } from "../provider.ts";
-import { type Answer, jsonOf, quoted } from "../provider-response.ts";
+import type { ParsedResponse, PolledProvider, Series } from "../provider.ts";
+import { type ProviderResponse, parseJsonBody, quoted } from "../provider-response.ts";
 import { coinOf } from "../provider-symbols.ts";
 import { coinBarAsked, utcDay } from "../publication-times.ts";
 
@@ -86,10 +86,10 @@ function pairOf(symbol: string): string {
 }
 
 function read(
-  answer: Answer,
+  answer: ProviderResponse,
   asked: { readonly symbol: string; readonly from: string; readonly through: string },
-): Reading {
-  const { error, result = {} } = jsonOf(answer, Ohlc);
+): ParsedResponse {
+  const { error, result = {} } = parseJsonBody(answer, Ohlc);
   const wrong = error.find((text) => text.startsWith("E"));
   if (wrong === UNKNOWN_PAIR) return readNotTraded(asked, answer.receivedAt);
   if (wrong !== undefined) throw faultOf(wrong);

@@ -3,7 +3,7 @@ import { BLOCK_SIZE_TEXT } from "../../../market/block-size.ts";
 import { ProviderFault } from "../fault.ts";
 import { type PrintWindow, printSeries, type RawPrint } from "../prints.ts";
 import type { PolledProvider, ProviderRequest } from "../provider.ts";
-import { jsonOf } from "../provider-response.ts";
+import { parseJsonBody } from "../provider-response.ts";
 import { withDot } from "../provider-symbols.ts";
 
 /** Trades of a page: 50,000 are allowed and would be 15 MB. */
@@ -73,7 +73,7 @@ export const massive: PolledProvider = {
       printSeries({ key: symbol, symbol, historyFrom }, (place) => ({
         request: requestOf(withDot(symbol), place, key),
         read(answer) {
-          const { results, next_url: next } = jsonOf(answer, Page);
+          const { results, next_url: next } = parseJsonBody(answer, Page);
           const trades = (results ?? []).filter(isOffExchange);
           const prints = trades.map((trade) => printOf(trade, place.session));
           return { prints, next: next ? pageBehind(next, withDot(symbol)) : undefined };

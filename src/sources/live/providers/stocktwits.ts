@@ -2,11 +2,16 @@ import { z } from "zod";
 import type { Instrument } from "../../../market/instrument.ts";
 import { readCursor } from "../cursor.ts";
 import { MESSAGE_HISTORY_MS, messageObservations } from "../message.ts";
-import type { PolledProvider, Reading, Series } from "../provider.ts";
-import type { Answer } from "../provider-response.ts";
+import type { ParsedResponse, PolledProvider, Series } from "../provider.ts";
+import type { ProviderResponse } from "../provider-response.ts";
 import { coinOf, withDot } from "../provider-symbols.ts";
 import { isFuture } from "../publication-times.ts";
-import { type Message, mentionOf, messagesOf, PAGE } from "./stocktwits/stocktwits-message.ts";
+import {
+  mentionOf,
+  messagesOf,
+  PAGE,
+  type StocktwitsMessage,
+} from "./stocktwits/stocktwits-message.ts";
 
 /** Requests an hour that one address may send. */
 const REQUESTS_AN_HOUR = 200;
@@ -84,7 +89,7 @@ function stream({ symbol, assetClass }: Instrument, habit: Schedule): Series {
 }
 
 /** The reading of an answer that says that there is no such symbol. */
-const readUnknown = (from: Cursor, symbol: string, receivedAt: number): Reading => ({
+const readUnknown = (from: Cursor, symbol: string, receivedAt: number): ParsedResponse => ({
   data: [],
   cursor: JSON.stringify(from),
   notBefore: receivedAt + DAY_MS,
@@ -92,14 +97,14 @@ const readUnknown = (from: Cursor, symbol: string, receivedAt: number): Reading 
 });
 
 function read(
-  answer: Answer,
+  answer: ProviderResponse,
   { symbol, from, habit }: { symbol: string; from: Cursor; habit: Schedule },
-): Reading {
+): ParsedResponse {
   const { receivedAt } = answer;
   const messages = messagesOf(answer);
   const floor = Math.max(habit.historyFrom, receivedAt - MESSAGE_HISTORY_MS);
   const before = from.visit?.oldest ?? Number.POSITIVE_INFINITY;
-  const isNew = ({ id, created_at }: Message) =>
+  const isNew = ({ id, created_at }: StocktwitsMessage) =>
     id > from.seen && id < before && Date.parse(created_at) >= floor;
   const fresh = messages.filter(isNew);
   const sorted = fresh.map((message) =>

@@ -4,7 +4,7 @@ import { newYorkDate } from "../../../market/new-york.ts";
 import { ProviderFault } from "../fault.ts";
 import { type PrintPage, type PrintWindow, printSeries, type RawPrint } from "../prints.ts";
 import type { PolledProvider, ProviderRequest } from "../provider.ts";
-import { type Answer, jsonOf, quoted } from "../provider-response.ts";
+import { type ProviderResponse, parseJsonBody, quoted } from "../provider-response.ts";
 import { withDot } from "../provider-symbols.ts";
 
 /** Most prints of a page. */
@@ -89,9 +89,9 @@ function requestOf(
   };
 }
 
-function readPage(answer: Answer, place: PrintWindow): PrintPage {
+function readPage(answer: ProviderResponse, place: PrintWindow): PrintPage {
   if (answer.status === 403) return { prints: [], availableFrom: historyBegin(answer, place) };
-  const { data } = jsonOf(answer, Page);
+  const { data } = parseJsonBody(answer, Page);
   const prints = data
     .map((row) => printOf(row, place.session))
     .filter(({ tradedAt }) => tradedAt >= place.opensAt && tradedAt < place.closesAt);
@@ -99,8 +99,8 @@ function readPage(answer: Answer, place: PrintWindow): PrintPage {
 }
 
 /** @throws {ProviderFault} `refused` unless the day is too old for the plan. */
-function historyBegin(answer: Answer, { session }: PrintWindow): string {
-  const { code, message } = jsonOf(answer, Refusal);
+function historyBegin(answer: ProviderResponse, { session }: PrintWindow): string {
+  const { code, message } = parseJsonBody(answer, Refusal);
   const date = /\d{4}-\d{2}-\d{2}/.exec(message)?.[0];
   const today = newYorkDate(answer.receivedAt);
   if (code === TOO_OLD && date !== undefined && date > session && date <= today) return date;

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createFastPath, plainRequest, type Received } from "../../../../src/http/mcp/fast-path.ts";
-import { jsonOf, toolResult } from "../../../../src/http/mcp/tool-result-json.ts";
+import { resultJson, toolResult } from "../../../../src/http/mcp/tool-result-json.ts";
 import { jsonSchema } from "../../../../src/lib/json-schema.ts";
 import { tools } from "../../../../tools/index.ts";
 
@@ -264,11 +264,11 @@ describe("the JSON of a response", () => {
     ["an object that was copied", { ...result, structuredContent: { ...value, score: 2 } }],
     ["a refusal", { isError: true, content: [{ type: "text", text: "no" }] }],
   ])("is that of the SDK for %s", (_what, given) => {
-    expect(JSON.parse(jsonOf(response(given)))).toEqual(response(given));
+    expect(JSON.parse(resultJson(response(given)))).toEqual(response(given));
   });
 
   it("equals that of the SDK for an error", () => {
     const failure = { jsonrpc: "2.0" as const, id: 1, error: { code: -32602, message: "no" } };
-    expect(JSON.parse(jsonOf(failure))).toEqual(failure);
+    expect(JSON.parse(resultJson(failure))).toEqual(failure);
   });
 });

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { ProviderFault } from "../../../../src/sources/live/fault.ts";
-import { jsonOfText } from "../../../../src/sources/live/provider-response.ts";
+import { parseJsonText } from "../../../../src/sources/live/provider-response.ts";
 
 const faultFor = (key: string): string => {
   try {
-    jsonOfText(JSON.stringify({ [key]: 1 }), z.record(z.string(), z.string()));
+    parseJsonText(JSON.stringify({ [key]: 1 }), z.record(z.string(), z.string()));
   } catch (error) {
     if (error instanceof ProviderFault) return error.message;
   }

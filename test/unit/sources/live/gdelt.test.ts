@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Instrument } from "../../../../src/market/instrument.ts";
 import { newsTopic } from "../../../../src/sources/live/news-topic.ts";
-import type { Reading } from "../../../../src/sources/live/provider.ts";
+import type { ParsedResponse } from "../../../../src/sources/live/provider.ts";
 import { gdelt } from "../../../../src/sources/live/providers/gdelt.ts";
 import { chatter } from "../../../support/providers/chatter.ts";
 import { type Drive, drive } from "../../../support/providers/drive.ts";
@@ -66,7 +66,7 @@ describe("the name of an instrument in the news", () => {
 });
 
 /** What is made of an answer to a question about Apple. */
-function readingOf(body: string): Reading {
+function readingOf(body: string): ParsedResponse {
   const [series] = gdelt.series({ ...OPTIONS, feeds: new Set(["mentions"]) });
   const step = series?.next(undefined, NOW);
   if (step === undefined || "waitUntil" in step) throw new Error("nothing is asked");

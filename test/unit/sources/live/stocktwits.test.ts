@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Instrument } from "../../../../src/market/instrument.ts";
-import type { Reading } from "../../../../src/sources/live/provider.ts";
-import type { Answer } from "../../../../src/sources/live/provider-response.ts";
+import type { ParsedResponse } from "../../../../src/sources/live/provider.ts";
+import type { ProviderResponse } from "../../../../src/sources/live/provider-response.ts";
 import { stocktwits } from "../../../../src/sources/live/providers/stocktwits.ts";
 import { chatter } from "../../../support/providers/chatter.ts";
 import { type Drive, drive, type Serve } from "../../../support/providers/drive.ts";
@@ -39,12 +39,12 @@ const MESSAGE = {
 };
 
 /** What the stream of AAPL makes of an answer. */
-function readingOf(body: unknown, cursor?: string): Reading {
+function readingOf(body: unknown, cursor?: string): ParsedResponse {
   const [series] = stocktwits.series({ ...OPTIONS, feeds: new Set(["mentions"]) });
   const step = series?.next(cursor, NOW);
   if (step === undefined || "waitUntil" in step) throw new Error("nothing is asked");
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  const answer: Answer = {
+  const answer: ProviderResponse = {
     status: 200,
     header: () => undefined,
     body: Buffer.from(text),

@@ -1,8 +1,8 @@
 import { nextSession, previousSession } from "../../../../market/calendar.ts";
 import { newYorkInstant } from "../../../../market/new-york.ts";
 import { readCursor } from "../../cursor.ts";
-import type { ProviderOptions, Reading, Series } from "../../provider.ts";
-import { type Answer, jsonOf } from "../../provider-response.ts";
+import type { ParsedResponse, ProviderOptions, Series } from "../../provider.ts";
+import { type ProviderResponse, parseJsonBody } from "../../provider-response.ts";
 import { withDot } from "../../provider-symbols.ts";
 import { stockBarAsked, stockBarKnown, utcDay, utcEnd } from "../../publication-times.ts";
 import {
@@ -67,7 +67,7 @@ interface BarQuery {
   readonly window: BarWindow;
 }
 
-function readWindow(answer: Answer, asked: BarQuery): Reading {
+function readWindow(answer: ProviderResponse, asked: BarQuery): ParsedResponse {
   const { place, symbols, window } = asked;
   const spelled = symbols.map(withDot);
   const refused = refusedSymbol(answer, spelled);
@@ -75,7 +75,7 @@ function readWindow(answer: Answer, asked: BarQuery): Reading {
     const symbol = symbols[spelled.indexOf(refused)] as string;
     return goOn(cursorWithout(place, { symbol, receivedAt: answer.receivedAt }));
   }
-  const page = jsonOf(answer, BarPage);
+  const page = parseJsonBody(answer, BarPage);
   if (page.next_page_token) return goOn(halvedRange(place, window));
   const lists = symbols.map((symbol) => rowsOf(page, symbol, window.end));
   if (place.half !== undefined) return readTraded(lists, place.half, { ...asked, answer });
@@ -85,7 +85,7 @@ function readWindow(answer: Answer, asked: BarQuery): Reading {
   return goOn({ ...place, half: { end: window.end, edges } });
 }
 
-const goOn = (place: BarCursor): Reading => ({
+const goOn = (place: BarCursor): ParsedResponse => ({
   data: [],
   cursor: JSON.stringify(place),
   unknown: unknownIn(place),
@@ -97,8 +97,8 @@ const unknownIn = ({ without }: BarCursor): readonly string[] => without.map(([s
 function readTraded(
   lists: readonly (readonly BarRow[])[],
   { edges }: NonNullable<BarCursor["half"]>,
-  { place, symbols, window, answer }: BarQuery & { readonly answer: Answer },
-): Reading {
+  { place, symbols, window, answer }: BarQuery & { readonly answer: ProviderResponse },
+): ParsedResponse {
   const found = lists.map((rows, index) => splitIn(rows, edges[index] ?? null, window));
   const isLocated = found.every((split) => split?.isLocated ?? true);
   if (!isLocated && window.sessions.length > 1) return goOn(halvedRange(place, window));

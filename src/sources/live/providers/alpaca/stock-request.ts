@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ProviderFault } from "../../fault.ts";
 import type { ProviderOptions, ProviderRequest } from "../../provider.ts";
-import { type Answer, jsonOf, quoted } from "../../provider-response.ts";
+import { type ProviderResponse, parseJsonBody, quoted } from "../../provider-response.ts";
 
 /** What the free plan waits for the consolidated tape, in milliseconds. */
 const TAPE_DELAY_MS = 15 * 60_000;
@@ -36,9 +36,12 @@ export function stockRequest(
  * @throws {ProviderFault} For every other refusal. "Too recent" comes with 403 like a wrong key,
  *   and means that one of the two clocks is wrong.
  */
-export function refusedSymbol(answer: Answer, asked: readonly string[]): string | undefined {
+export function refusedSymbol(
+  answer: ProviderResponse,
+  asked: readonly string[],
+): string | undefined {
   if (answer.status === 200) return undefined;
-  const { message } = jsonOf(answer, Refusal);
+  const { message } = parseJsonBody(answer, Refusal);
   if (answer.status === 403) {
     if (!/recent sip data/i.test(message)) throw new ProviderFault("refused", quoted(message));
     throw new ProviderFault("limited", quoted(message), TAPE_DELAY_MS);

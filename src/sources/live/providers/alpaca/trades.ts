@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { printSeries, type RawPrint } from "../../prints.ts";
 import type { ProviderOptions, Series } from "../../provider.ts";
-import { jsonOf } from "../../provider-response.ts";
+import { parseJsonBody } from "../../provider-response.ts";
 import { withDot } from "../../provider-symbols.ts";
 import { refusedSymbol, stockRequest } from "./stock-request.ts";
 
@@ -54,7 +54,7 @@ export function tradeSeries(symbol: string, { historyFrom, settings }: ProviderO
     ),
     read(answer) {
       if (refusedSymbol(answer, [spelled]) !== undefined) return { prints: [], isUnknown: true };
-      const { trades, next_page_token: next } = jsonOf(answer, Page);
+      const { trades, next_page_token: next } = parseJsonBody(answer, Page);
       const prints = (trades?.[spelled] ?? []).filter(({ x }) => x === OFF_EXCHANGE).map(printOf);
       return { prints, next: next ?? undefined };
     },

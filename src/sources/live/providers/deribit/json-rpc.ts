@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type FaultKind, ProviderFault } from "../../fault.ts";
 import type { ProviderRequest } from "../../provider.ts";
-import { type Answer, jsonOf, quoted } from "../../provider-response.ts";
+import { type ProviderResponse, parseJsonBody, quoted } from "../../provider-response.ts";
 
 /** Its errors by code that are not about the request. */
 const FAULTS: Readonly<Record<number, FaultKind>> = {
@@ -33,14 +33,14 @@ export const call = (
  *
  * @throws {ProviderFault} When it is not of the shape, or an error.
  */
-export function resultOf<S extends z.ZodType>(answer: Answer, schema: S): z.output<S> {
-  const { error } = jsonOf(answer, z.looseObject({ error: z.unknown().optional() }));
+export function resultOf<S extends z.ZodType>(answer: ProviderResponse, schema: S): z.output<S> {
+  const { error } = parseJsonBody(answer, z.looseObject({ error: z.unknown().optional() }));
   if (error !== undefined) throw faultOf(answer);
   if (answer.status !== 200) throw new ProviderFault("malformed", `status ${answer.status}`);
-  return jsonOf(answer, schema);
+  return parseJsonBody(answer, schema);
 }
 
-function faultOf(answer: Answer): ProviderFault {
-  const { code, message } = jsonOf(answer, Refusal).error;
+function faultOf(answer: ProviderResponse): ProviderFault {
+  const { code, message } = parseJsonBody(answer, Refusal).error;
   return new ProviderFault(FAULTS[code] ?? "malformed", `it says ${code} ${quoted(message)}`);
 }

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { isPageLost, readCursor } from "../../cursor.ts";
 import { ProviderFault } from "../../fault.ts";
-import type { Reading, Series } from "../../provider.ts";
-import type { Answer } from "../../provider-response.ts";
+import type { ParsedResponse, Series } from "../../provider.ts";
+import type { ProviderResponse } from "../../provider-response.ts";
 import { coinOf } from "../../provider-symbols.ts";
 import { isFuture } from "../../publication-times.ts";
 import { type Block, isFutureOn, Millis, printOf } from "./block.ts";
@@ -64,7 +64,7 @@ function placeOf(text: string | undefined, failures: number | undefined): Cursor
   return cursor && isPageLost(failures) ? { known: cursor.known } : cursor;
 }
 
-function read(answer: Answer, cursor: Cursor, symbol: string): Reading {
+function read(answer: ProviderResponse, cursor: Cursor, symbol: string): ParsedResponse {
   const { receivedAt } = answer;
   const { block_rfqs: rfqs, continuation } = resultOf(answer, Page).result;
   const prints = rfqs
@@ -91,7 +91,7 @@ function goOn(
     readonly cursor: Cursor;
     readonly receivedAt: number;
   },
-): Pick<Reading, "cursor" | "notBefore"> {
+): Pick<ParsedResponse, "cursor" | "notBefore"> {
   const times = rfqs.map(({ timestamp }) => timestamp).filter((at) => !isFuture(at, receivedAt));
   const newest = Math.max(walk?.newest ?? known, ...times);
   const isBack = rfqs.length === 0 || rfqs.some(({ timestamp }) => timestamp < known);

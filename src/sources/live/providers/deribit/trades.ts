@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { readCursor } from "../../cursor.ts";
 import { ProviderFault } from "../../fault.ts";
-import type { Reading, Series } from "../../provider.ts";
-import type { Answer } from "../../provider-response.ts";
+import type { ParsedResponse, Series } from "../../provider.ts";
+import type { ProviderResponse } from "../../provider-response.ts";
 import { coinOf } from "../../provider-symbols.ts";
 import { FINAL_MS } from "../../publication-times.ts";
 import { isFutureOn, Millis, printOf } from "./block.ts";
@@ -88,7 +88,7 @@ function beginning(historyFrom: number, now: number): number {
   return Math.max(historyFrom, earliest - (earliest % 86_400_000));
 }
 
-function read(answer: Answer, { symbol, from, to }: TradeQuery): Reading {
+function read(answer: ProviderResponse, { symbol, from, to }: TradeQuery): ParsedResponse {
   const { receivedAt } = answer;
   const { result, usOut } = resultOf(answer, Page);
   const blocks = result.trades.filter(

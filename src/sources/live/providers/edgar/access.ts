@@ -1,5 +1,5 @@
 import { ProviderFault } from "../../fault.ts";
-import { type Answer, quoted } from "../../provider-response.ts";
+import { type ProviderResponse, quoted } from "../../provider-response.ts";
 
 /** The SEC lifts a rate block after ten slow minutes. */
 const TOO_FAST_MS = 10 * 60_000;
@@ -9,7 +9,7 @@ const TOO_FAST_MS = 10 * 60_000;
  *
  * @throws {ProviderFault} `limited` when we were too fast, otherwise `refused`.
  */
-export function checkAccess({ status, body }: Answer): void {
+export function checkAccess({ status, body }: ProviderResponse): void {
   if (status !== 403) return;
   const text = body.toString("utf8");
   if (/request rate threshold/i.test(text)) {

@@ -1,5 +1,5 @@
 import type { FundamentalMetric } from "../../../../market/records.ts";
-import type { Observation, Reading, Rejected } from "../../provider.ts";
+import type { Observation, ParsedResponse, Rejected } from "../../provider.ts";
 import { addDays, dateKnown, utcEnd } from "../../publication-times.ts";
 import { type Fact, type Filing, MAX_LAG_DAYS, TAGS } from "./facts.ts";
 import { createFiledFacts, type FiledFacts } from "./filed-facts.ts";
@@ -50,7 +50,7 @@ const sum = (one: number | undefined, other: number | undefined): number | undef
 export function figuresOf(
   filings: readonly Filing[],
   { symbol, from }: { readonly symbol: string; readonly from: string },
-): Pick<Required<Reading>, "data" | "rejected"> {
+): Pick<Required<ParsedResponse>, "data" | "rejected"> {
   const known = createFiledFacts();
   const reported = new Map<string, number>();
   const data: Observation[] = [];

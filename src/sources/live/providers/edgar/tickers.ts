@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ProviderRequest } from "../../provider.ts";
-import { type Answer, jsonOf } from "../../provider-response.ts";
+import { type ProviderResponse, parseJsonBody } from "../../provider-response.ts";
 import { checkAccess } from "./access.ts";
 
 /** Where the list of tickers is; figures are elsewhere. */
@@ -33,9 +33,9 @@ export const tickersRequest = (headers: Readonly<Record<string, string>>): Provi
  *
  * @throws {ProviderFault} When the answer is not the list.
  */
-export function readCik(answer: Answer, symbol: string): number | null {
+export function readCik(answer: ProviderResponse, symbol: string): number | null {
   checkAccess(answer);
-  const entries = Object.values(jsonOf(answer, Tickers));
+  const entries = Object.values(parseJsonBody(answer, Tickers));
   const named = entries.find(({ ticker }) => ticker.toUpperCase().replace(/[./]/, "-") === symbol);
   return named?.cik_str ?? null;
 }

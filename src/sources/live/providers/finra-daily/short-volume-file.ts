@@ -1,5 +1,5 @@
 import { ProviderFault } from "../../fault.ts";
-import type { Observation, Reading, Rejected } from "../../provider.ts";
+import type { Observation, ParsedResponse, Rejected } from "../../provider.ts";
 import { quoted } from "../../provider-response.ts";
 import { shortVolumeKnown } from "../../publication-times.ts";
 import { presentTicker } from "../../ticker-changes.ts";
@@ -27,7 +27,7 @@ interface FileQuery {
 export function readShortVolumeFile(
   text: string,
   wanted: FileQuery,
-): Pick<Required<Reading>, "data" | "rejected"> {
+): Pick<Required<ParsedResponse>, "data" | "rejected"> {
   const { session, symbols } = wanted;
   const day = session.replaceAll("-", "");
   const [about, availableAt] = [Date.parse(session), shortVolumeKnown(session)];

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ProviderFault } from "../../fault.ts";
 import { decoded, messageText, pseudonym } from "../../message.ts";
-import { type Answer, jsonOf } from "../../provider-response.ts";
+import { type ProviderResponse, parseJsonBody } from "../../provider-response.ts";
 
 /** Most messages of an answer. */
 export const PAGE = 30;
@@ -9,7 +9,7 @@ export const PAGE = 30;
 const DAY_MS = 86_400_000;
 
 /** A message as Stocktwits tells of it. */
-const Message = z.looseObject({
+const StocktwitsMessage = z.looseObject({
   id: z.int().positive(),
   body: z.string(),
   created_at: z.iso.datetime(),
@@ -23,12 +23,12 @@ const Message = z.looseObject({
     .looseObject({ sentiment: z.looseObject({ basic: z.string().nullish() }).nullish() })
     .nullish(),
 });
-export type Message = z.infer<typeof Message>;
+export type StocktwitsMessage = z.infer<typeof StocktwitsMessage>;
 
 const Answered = z.looseObject({
   response: z.looseObject({ status: z.int() }).optional(),
   messages: z
-    .array(Message)
+    .array(StocktwitsMessage)
     .max(10 * PAGE)
     .optional(),
 });
@@ -38,8 +38,8 @@ const Answered = z.looseObject({
  *
  * @throws {ProviderFault} When it is no stream; some errors come with 200 and the status inside.
  */
-export function messagesOf(answer: Answer): readonly Message[] {
-  const { response, messages } = jsonOf(answer, Answered);
+export function messagesOf(answer: ProviderResponse): readonly StocktwitsMessage[] {
+  const { response, messages } = parseJsonBody(answer, Answered);
   const status = response?.status ?? 200;
   if (status === 429) throw new ProviderFault("limited", "the answer says 429");
   if (status === 401 || status === 403) throw new ProviderFault("refused", `it says ${status}`);
@@ -49,7 +49,7 @@ export function messagesOf(answer: Answer): readonly Message[] {
 }
 
 /** The message as it is kept, without its author's name. */
-export function mentionOf({ id, body, created_at, user, symbols, entities }: Message) {
+export function mentionOf({ id, body, created_at, user, symbols, entities }: StocktwitsMessage) {
   const at = Date.parse(created_at);
   const stance = entities?.sentiment?.basic?.toLowerCase();
   const joined = Date.parse(user.join_date ?? "");

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { allScopes, anonymousCeiling } from "../../../../../src/auth/scopes.ts";
-import { type Client, connect } from "../../../../../src/http/pages/home/connect.ts";
+import { type Client, clientSetups } from "../../../../../src/http/pages/home/connect.ts";
 import { homeMarkdown } from "../../../../../src/http/pages/home/home-routes.ts";
 import { tools } from "../../../../../tools/index.ts";
 import { getWith, postForm, postJson, type Registered } from "../../../../support/agent.ts";
@@ -11,7 +11,7 @@ import { sites } from "../../../wellknown/sites.ts";
 
 const testService = await startTestService();
 const { base } = testService;
-const clients = connect({ baseUrl: base, anonymousScopes: anonymousCeiling });
+const clients = clientSetups({ baseUrl: base, anonymousScopes: anonymousCeiling });
 
 function client(name: string, of = clients): Client {
   const found = of.find((each) => each.name === name);
@@ -105,7 +105,7 @@ describe("the shell commands", () => {
     "request what %s alone permits",
     async (scope) => {
       const { base: baseUrl } = await startTestService({ ANONYMOUS_SCOPES: scope });
-      const { code } = client("curl", connect({ baseUrl, anonymousScopes: [scope] }));
+      const { code } = client("curl", clientSetups({ baseUrl, anonymousScopes: [scope] }));
       const { stdout, stderr } = await sh(code);
       expect([stderr, stdout]).toEqual(["", expect.stringContaining('"name":"get_signal"')]);
     },
@@ -121,7 +121,10 @@ describe("the shell commands", () => {
 
   it("require an API key where unclaimed agents have no scopes, and say so", async () => {
     const closed = await startTestService({ ANONYMOUS_SCOPES: " " });
-    const { code, intro } = client("curl", connect({ baseUrl: closed.base, anonymousScopes: [] }));
+    const { code, intro } = client(
+      "curl",
+      clientSetups({ baseUrl: closed.base, anonymousScopes: [] }),
+    );
     await expect(sh(code)).rejects.toMatchObject({ stderr: expect.stringContaining("401") });
     const [, variable = ""] = /Set (\w+) to an API key first/.exec(intro) ?? [];
     const key = await closed.person().createKey(["signals:read"]);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  dateTime,
   fixed,
   percent,
   plain,
@@ -7,7 +8,6 @@ import {
   price,
   shortUsd,
   toTheSecond,
-  when,
   whole,
   withMinus,
 } from "../../../../../src/http/pages/home/number-format.ts";
@@ -50,7 +50,7 @@ describe("a formatted number", () => {
     for (const format of [points, fixed(2), percent(0), whole, shortUsd, plain]) {
       expect(read(format(null))).toEqual(["–", undefined]);
     }
-    expect(textOf(String(when(null)))).toBe("–");
+    expect(textOf(String(dateTime(null)))).toBe("–");
   });
 
   it("is a price in its currency, however small", () => {
@@ -62,10 +62,10 @@ describe("a formatted number", () => {
 
 describe("a formatted time", () => {
   it("is in UTC, to the minute, to the second, or a date", () => {
-    expect(String(when("2026-11-21T05:00:30.000Z"))).toBe(
+    expect(String(dateTime("2026-11-21T05:00:30.000Z"))).toBe(
       '<time datetime="2026-11-21T05:00:30.000Z">21 Nov 2026, 05:00</time>',
     );
-    expect(textOf(String(when("2014-03-31")))).toBe("31 Mar 2014");
+    expect(textOf(String(dateTime("2014-03-31")))).toBe("31 Mar 2014");
     expect(textOf(String(toTheSecond("2026-11-21T23:59:58.900Z")))).toBe("21 Nov 2026, 23:59:58");
   });
 });
