@@ -13,7 +13,7 @@ export interface Delivery {
   readonly body: string;
   /** Attempts that were made. */
   readonly attempts: number;
-  /** As in `Message`. */
+  /** As in `WebhookMessage`. */
   readonly isRepeat?: true;
 }
 

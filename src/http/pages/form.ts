@@ -52,7 +52,7 @@ const NOTHING_CHOSEN = "Choose at least one thing that it may do.";
 /** Known scopes that are selected, at least one. */
 export const RequiredScopes = SelectedScopes.refine((names) => names.length > 0, NOTHING_CHOSEN);
 
-/** The error of `Scopes`, for forms where other input decides whether one is required. */
+/** The error of `RequiredScopes`, for forms where other input decides whether one is required. */
 export const noScopeSelected: FieldErrors = [{ id: SCOPES_ID, text: NOTHING_CHOSEN }];
 
 /** The values of a validated form, or its errors. */
