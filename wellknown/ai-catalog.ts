@@ -12,7 +12,7 @@ const queries = [
 
 /**
  * AI Catalog: where the MCP server and the REST interface are described. What entries consist of
- * differs between drafts, so that they have the members of all of them (discovery section 4.3).
+ * differs between drafts, so that they have the members of all of them.
  */
 export function aiCatalog({ baseUrl, name, version }: Site) {
   const { hostname } = new URL(baseUrl);

@@ -8,7 +8,7 @@ import { sh, table, VARIABLES } from "./markdown.ts";
 import { paths } from "./paths.ts";
 import type { Site } from "./site.ts";
 
-/** How an agent gets access, step by step; the prose beside `agent_auth` (discovery section 1.2). */
+/** How an agent gets access, step by step; the prose beside `agent_auth`. */
 export function authMd(site: Site): string {
   const isOpen = site.anonymousScopes.length > 0;
   const own = isOpen ? [registration(site), identities(), tokens(site)] : [peopleOnly(site)];

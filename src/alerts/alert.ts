@@ -4,7 +4,7 @@ import type { AssetClass } from "../market/instrument.ts";
 import type { Direction } from "../score/signal-hysteresis.ts";
 import { collection, type Stored } from "../store/port/records.ts";
 
-/** Kinds of events that an alert can ask for: `signal.shift` and `volatility.alert` (method 3.3), and
+/** Kinds of events that an alert can ask for: `signal.shift` and `volatility.alert`, and
  *  `report.alert`. */
 export const ALERT_KINDS = ["signal_shift", "volatility", "report"] as const;
 /** One of them. */

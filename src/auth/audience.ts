@@ -2,7 +2,8 @@
 const MCP_PATH = "/mcp";
 
 /** The one audience check: whether a token for `granted` may be used at `wanted`. A token for the whole
- *  service is good everywhere, one for /mcp only there (RFC 8707). */
+ *  service is good everywhere, one for /mcp only there (RFC 8707). src/http/authorize.ts refuses the
+ *  others. */
 export function covers(granted: string, wanted: string): boolean {
   return wanted === granted || wanted === granted + MCP_PATH;
 }

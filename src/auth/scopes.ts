@@ -1,4 +1,4 @@
-/** The scopes of the service and what each one lets a caller do (interface section 5.3). */
+/** The scopes of the service and what each one lets a caller do. */
 export const scopes = {
   "signals:read": "Composite scores (0 to 100) and signals (LONG, SHORT, WAIT)",
   "factor:read": "Four-factor score breakdown",

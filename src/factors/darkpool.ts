@@ -11,7 +11,7 @@ export const DARKPOOL_RULES = {
   /**
    * Base weights, and the confidence of either part alone. Both are scaled to unit length: z_D =
    * (0.6 z_I - 0.4 z_R) / sqrt(.52). Measured, a high short ratio is bearish for a stock, against
-   * folklore: hence the negative sign (method 2.3).
+   * folklore: hence the negative sign.
    */
   imbalanceWeight: 0.6,
   shortWeight: -0.4,

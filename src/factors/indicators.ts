@@ -22,7 +22,7 @@ interface Candle {
 
 /**
  * Indicators that people look for, shown with weight 0: measured, none of them ranks tomorrow's
- * winners (method section 2.1). RSI(14) and ATR(14) by Wilder, MACD(12,26) over ATR, SMA50 over
+ * winners. RSI(14) and ATR(14) by Wilder, MACD(12,26) over ATR, SMA50 over
  * SMA200, and the log return of 21 sessions, all on adjusted prices.
  *
  * @param bars Known bars, oldest first.

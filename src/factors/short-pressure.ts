@@ -9,7 +9,7 @@ import {
 
 /** How short volume becomes a ratio. */
 export const SHORT_RULES = {
-  /** Half-life of the effect in sessions: it is gone after one (method 2.3). */
+  /** Half-life of the effect in sessions: it is gone after one. */
   halfLifeSessions: 1,
   /** Off-exchange shares below which a session's ratio is noise. */
   minTotalShares: 10_000,

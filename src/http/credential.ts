@@ -32,7 +32,7 @@ const MAY_NAME_ONE = /token|key|%/;
 
 /**
  * The single credential of a request: a token or an API key in `Authorization`, or an API key in
- * `x-api-key` (spec 5.1).
+ * `x-api-key`.
  *
  * @throws The endpoint's own error.
  */

@@ -3,7 +3,7 @@ import { hasMarkup, Label, NO_MARKUP } from "../lib/label.ts";
 import { EmailAddress } from "../mail/email-address.ts";
 import { focuses } from "./intake-records.ts";
 
-/** Maximum length of a message (reliability section 5). */
+/** Maximum length of a message. */
 const MAX_MESSAGE_CHARACTERS = 5000;
 
 /** Like a label, but allows line breaks. */
@@ -31,7 +31,7 @@ const Message = z
   );
 
 /**
- * Spec 2.2 does not define how unknown members are handled, here and in an inquiry: they are ignored
+ * The interface does not define how unknown members are handled, here and in an inquiry: they are ignored
  * and not stored.
  */
 export const ApplicationFields = z.object(
@@ -43,7 +43,7 @@ export const ApplicationFields = z.object(
   "must be a JSON object",
 );
 
-/** Spec 2.3. */
+/** What a message to the operator consists of. */
 export const InquiryFields = z.object(
   { email: EmailAddress, message: Message },
   "must be a JSON object",

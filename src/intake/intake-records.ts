@@ -2,7 +2,7 @@ import { fingerprint } from "../lib/fingerprint.ts";
 import { readAll } from "../store/port/read-all.ts";
 import { collection, type Records } from "../store/port/records.ts";
 
-/** Kinds of applicants (interface section 2.2). */
+/** Kinds of applicants. */
 export const focuses = ["retail", "quant", "fund", "general"] as const;
 
 /** One of `focuses`. */

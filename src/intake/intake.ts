@@ -72,7 +72,7 @@ export interface IntakeOptions extends SlotOptions {
   readonly mode: StoreMode;
 }
 
-/** Lifetime of a queue token as an API key in the sandbox, in milliseconds (architecture section 7). */
+/** Lifetime of a queue token as an API key in the sandbox, in milliseconds. */
 const QUEUE_KEY_MS = 7 * 86_400_000;
 
 /** Random characters of an id and of a queue token: 95 and 190 bits. */
@@ -143,7 +143,7 @@ function repeatedApplication(kept: Stored<KeptApplication>, { audit }: IntakeOpt
 }
 
 /**
- * Spec 4.2 does not define the purpose of the token: it identifies the application to the operator, and
+ * The interface does not define the purpose of the token: it identifies the application to the operator, and
  * in the sandbox it is also the test credential mentioned there. It proves nothing, since anybody can
  * apply with any address.
  */

@@ -7,15 +7,14 @@ const MARKUP = /<[a-z/!?]/i;
 /** What is said of a text with markup in it, after the name of the member. */
 export const NO_MARKUP = "must have no markup such as <b>; put a space after a < that is none";
 
-/** Whether a text has markup in it (interface section 8). Whoever shows a text encodes it all the
+/** Whether a text has markup in it. Whoever shows a text encodes it all the
  *  same: this is for readers of which the service does not know. */
 export const hasMarkup = (text: string): boolean => MARKUP.test(text);
 
-/** Most characters of a label (reliability section 5). */
+/** Most characters of a label. */
 const MAX_CHARACTERS = 100;
 
-/** Control characters, halves of surrogate pairs, and what changes the direction of text
- *  (reliability section 5). */
+/** Control characters, halves of surrogate pairs, and what changes the direction of text. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\u202a-\u202e\u2066-\u2069]/u;
 
 /**

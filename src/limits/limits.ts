@@ -6,7 +6,7 @@ export interface Quota {
 }
 
 /**
- * Every limit with its default (reliability section 4). `RATE_LIMITS` and the `RateLimit` header use
+ * Every limit with its default. `RATE_LIMITS` and the `RateLimit` header use
  * these names.
  */
 export const quotas = {
@@ -146,7 +146,7 @@ export const quotas = {
   "credential-address": { points: 300, windowSeconds: 60 },
   /** Calls of tools, REST and MCP together, per caller. */
   calls: { points: 600, windowSeconds: 60 },
-  /** The same, per agent without an owner (architecture section 7). */
+  /** The same, per agent without an owner. */
   "calls-anonymous": { points: 120, windowSeconds: 60 },
   /** Requests to public resources, per address. */
   visits: { points: 3000, windowSeconds: 60 },

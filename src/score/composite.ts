@@ -6,7 +6,7 @@ export type Weights = Readonly<Record<Factor, number>>;
 
 const LISTED: Weights = { momentum: 0.33, valuation: 0.28, social: 0.21, darkpool: 0.18 };
 
-/** Base weights by asset class (method 3.1: prior information coefficients, rounded). */
+/** Base weights by asset class (prior information coefficients, rounded). */
 export const WEIGHTS: Readonly<Record<AssetClass, Weights>> = {
   stock: LISTED,
   etf: LISTED,

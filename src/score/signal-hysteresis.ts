@@ -7,7 +7,7 @@ export const DIRECTIONS = ["LONG", "SHORT", "WAIT"] as const;
 export type Direction = (typeof DIRECTIONS)[number];
 
 /**
- * Hysteresis: smoothed scores at which a signal begins and ends (method 3.2: 2.7 changes per
+ * Hysteresis: smoothed scores at which a signal begins and ends (2.7 changes per
  * instrument and year, of which 2 % flip back within five days).
  */
 export const THRESHOLDS = {

@@ -126,7 +126,7 @@ for (const { name, isMissing, env: envOf } of places) {
       expect(await statusWith(base, later)).toBe(200);
       expect(await statusWith(base, await tokenOf(base, agent))).toBe(200);
       await pause(WATCHED_MS);
-      // At once, and after 5 s; the third is 5 minutes off (reliability section 1).
+      // At once, and after 5 s; the third is 5 minutes off.
       expect(Math.max(...timesById(receiver.received))).toBeLessThanOrEqual(2);
       expect(await holderOf(own)).toBe(holder);
 

@@ -10,13 +10,13 @@ import { type Auditor, callerAddress } from "../auditor.ts";
 import { isSameText } from "../secrets.ts";
 import type { Accounts } from "./accounts.ts";
 
-/** Digits of a code (authorization section 6). */
+/** Digits of a code. */
 const DIGITS = 8;
 
 /** Length of an HMAC-SHA256. */
 const PROOF_BYTES = 32;
 
-/** Life of a code in minutes, and how often one may be wrong (authorization section 6). */
+/** Life of a code in minutes, and how often one may be wrong. */
 const LIFE_MINUTES = 10;
 const TRIES = 5;
 

@@ -5,13 +5,13 @@ import { isSameText } from "../secrets.ts";
 /** Crockford's base32: no letter that is taken for a digit or for another letter. */
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/** 40 bits (architecture section 7). */
+/** 40 bits. */
 const CHARACTERS = 8;
 
-/** Wrong tries that end a code (architecture section 7). */
+/** Wrong tries that end a code. */
 const MAX_TRIES = 5;
 
-/** Life of a code in milliseconds (architecture section 7). */
+/** Life of a code in milliseconds. */
 export const CLAIM_CODE_MS = 10 * 60_000;
 
 /** Stored form of a claim code. */

@@ -20,7 +20,7 @@ export const refusals = {
 /** The name of a refusal. */
 export type Refusal = keyof typeof refusals;
 
-/** How far two clocks may differ, in seconds (discovery section 1.6). */
+/** How far two clocks may differ, in seconds. */
 export const SKEW_SECONDS = 60;
 
 /** Longest life of an assertion, in seconds: twice what auth.md suggests. */
@@ -86,7 +86,7 @@ export function issuerNamedBy(assertion: string): string | undefined {
 
 /**
  * The claims of an assertion that an issuer has signed for this server and that is good now, by the
- * rules of draft-ietf-oauth-identity-assertion-authz-grant (discovery section 1.6).
+ * rules of draft-ietf-oauth-identity-assertion-authz-grant.
  */
 export async function signedClaims(
   assertion: string,

@@ -39,7 +39,7 @@ export interface Assertion {
   readonly use: { readonly key: string; readonly ttlMs: number };
 }
 
-/** Verifies identity assertions (ID-JAG, discovery section 1.6). */
+/** Verifies identity assertions (ID-JAG). */
 export interface AssertionVerifier {
   /** At the token endpoint: it must have been issued to the client that presents it. */
   forClient(assertion: string, clientId: string): Promise<Assertion | Refusal>;
@@ -113,7 +113,7 @@ async function revocationOfUse(
 }
 
 /**
- * Creates the verifier. This server never believes itself (discovery section 1.6), whatever the list
+ * Creates the verifier. This server never believes itself, whatever the list
  * says.
  */
 export function createAssertionVerifier(options: AssertionVerifierOptions): AssertionVerifier {

@@ -56,7 +56,7 @@ async function contentOf(file: string): Promise<unknown> {
 }
 
 /**
- * Reads whose assertions are trusted (`TRUSTED_ISSUERS`, architecture section 9): a JSON array of
+ * Reads whose assertions are trusted (`TRUSTED_ISSUERS`): a JSON array of
  * `{name, issuer, jwks_uri}`. The keys are fetched when an assertion first needs them.
  *
  * @throws {Error} With one line per fault that says where it is and what is allowed.

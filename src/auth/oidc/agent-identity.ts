@@ -104,7 +104,7 @@ function registersItself({ grant_types }: Metadata): boolean {
 }
 
 /**
- * Verifies what the `type` of a registration claims (interface section 3, architecture section 7).
+ * Verifies what the `type` of a registration claims.
  *
  * @throws `unsupported_identity_type`, `invalid_login_hint`, or why the assertion is refused.
  */

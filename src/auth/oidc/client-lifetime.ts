@@ -5,7 +5,7 @@ import { type Agent, type ClientRecord, clients, ownedAgentsGroup } from "../age
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Life of a client that was never given a token, in milliseconds (architecture section 7). */
+/** Life of a client that was never given a token, in milliseconds. */
 const UNUSED_MS = DAY_MS;
 
 /** Life of a client that no person has claimed, in milliseconds: from its registration, or from

@@ -107,7 +107,7 @@ function grantedScope(asked: unknown, ceiling: readonly string[]): string | unde
 
 /**
  * Brings a registration or update (RFC 7591 section 2, RFC 7592 section 2.2) to what this server
- * offers, and refuses what is unsafe. Spec 2.4 leaves the required fields open: a client without
+ * offers, and refuses what is unsafe. The interface leaves the required fields open: a client without
  * `grant_types` is an authorization code client, as in RFC 7591, and then needs `redirect_uris`.
  *
  * The response type `token`, and the grant `refresh_token` without `authorization_code`, are

@@ -113,7 +113,7 @@ async function exchange(ctx: Context, provider: Provider, options: JwtBearerOpti
 /**
  * The grant of RFC 7523 for identity assertions: an access token in the name of the person whom a
  * trusted provider vouches for, good for the client that the assertion was issued to. There is no
- * refresh token: the provider decides anew each time (discovery section 1.5). The token does not say
+ * refresh token: the provider decides anew each time. The token does not say
  * when the person signed in, since they did not do so here: it cannot claim an agent.
  *
  * To be called before `commitIssuances`, so that a replay which only the store notices is recorded.

@@ -36,7 +36,7 @@ function isPlain(value: unknown, depth: number): boolean {
 }
 
 /**
- * Checks a whole registration or update before any member of it is looked at. Spec 2.4 names no
+ * Checks a whole registration or update before any member of it is looked at. The interface names no
  * software statement and this server trusts no signer of one (RFC 7591 section 2.3), so that one
  * is refused; to leave it out would let a client believe that what it states was heard.
  *

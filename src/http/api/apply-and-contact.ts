@@ -16,7 +16,7 @@ export interface IntakeRouterOptions {
   readonly limits: Limits;
 }
 
-/** Largest body, in bytes (reliability section 5). */
+/** Largest body, in bytes. */
 const MAX_BODY_BYTES = 16 * 1024;
 
 const RESERVED = "Your seat in the queue is reserved. Keep the token: it is not shown again.";
@@ -25,7 +25,7 @@ const IS_KEY =
   "It is an API key as well: credential says how to send it, what it opens and until when.";
 
 /**
- * POST /api/apply and POST /api/contact, which need no credential (spec 5.4). Input is validated before
+ * POST /api/apply and POST /api/contact, which need no credential. Input is validated before
  * it counts against a quota, so a typing mistake costs nothing.
  *
  * A retried application is idempotent, see `Intake.apply`; a retried inquiry is another inquiry.
@@ -62,7 +62,7 @@ function apply(intake: IntakeRouterOptions["intake"]): RequestHandler {
       data: {
         queueToken,
         name,
-        // Spec 2.2 requires an echo; internally the normalized address is the key.
+        // The interface requires an echo; internally the normalized address is the key.
         email: sent.email,
         focus,
         registeredAt: iso(registeredAt),
@@ -76,7 +76,7 @@ function contact(intake: IntakeRouterOptions["intake"]): RequestHandler {
   return async ({ ip, body }, res) => {
     const { fields } = body as Checked<typeof InquiryFields>;
     const { reference, receivedAt } = await calledFrom(ip, () => intake.contact(fields));
-    // Spec 4.3 does not show the body; it follows 4.2.
+    // The interface does not show the body; it follows the one of applications.
     res.json({
       success: true,
       message: "Your inquiry was recorded.",
@@ -85,7 +85,7 @@ function contact(intake: IntakeRouterOptions["intake"]): RequestHandler {
   };
 }
 
-/** How to use a queue token that is also an API key (spec 5.1). */
+/** How to use a queue token that is also an API key. */
 const credentialOf = ({ scopes, expiresAt }: QueueKey) => ({
   type: "api_key",
   header: "x-api-key",

@@ -36,7 +36,7 @@ export interface HealthOptions {
   readonly now: () => Date;
 }
 
-/** Spec 2.1 does not define the text of `security`; it states which protections are active. */
+/** The interface does not define the text of `security`; it states which protections are active. */
 const SECURITY =
   "Sanitization is active: input is validated and bounded, markup and control characters in text are refused, output is encoded. Rate limiting is active. Protected routes need a token or an API key.";
 
@@ -47,7 +47,7 @@ const WAIT_MS = 700;
 const TIMED_OUT = [`checks: not finished within ${WAIT_MS} ms`];
 
 /**
- * GET /api/health (spec 4.1), public. It always returns 200: `status` is `ok`, or `degraded` with
+ * GET /api/health, public. It always returns 200: `status` is `ok`, or `degraded` with
  * `reasons`.
  */
 export function healthRoute({ context, name, version, readiness, now }: HealthOptions): Route {

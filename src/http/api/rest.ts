@@ -175,7 +175,7 @@ function idempotencyKeyOf({
 const unquoted = (header: string): string | undefined =>
   QUOTED.exec(header)?.[1]?.replace(/\\(.)/g, "$1");
 
-/** Maximum body size of a tool route, in bytes (reliability section 5). */
+/** Maximum body size of a tool route, in bytes. */
 const MAX_BODY_BYTES = 16 * 1024;
 
 /** Maximum nesting depth of a body; tool inputs need two levels. */

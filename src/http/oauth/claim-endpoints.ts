@@ -39,7 +39,6 @@ const AgentId = z.string().regex(new RegExp(`^[!-~]{1,${MAX_ID_CHARACTERS}}$`));
 
 /** Body schemas by path; unknown members are ignored. */
 const bodies = {
-  /** Interface section 2.6. */
   "/oauth/claim": z.object({
     agent_id: AgentId,
     claim_code: z.string().min(1).max(MAX_CODE_CHARACTERS),
@@ -62,7 +61,7 @@ interface AuthenticatedRequest<P extends Path> {
 }
 
 /**
- * Claiming agents (interface section 4.7, architecture section 7): POST /oauth/claim completes a claim,
+ * Claiming agents: POST /oauth/claim completes a claim,
  * POST /oauth/claim/start gives the agent a new code. Mount at the root and before any body parser.
  * Protocol errors have the body of RFC 6749 section 5.2.
  *

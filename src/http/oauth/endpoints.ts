@@ -70,7 +70,7 @@ const MAX_FORM_BYTES = 16 * 1024;
 const clientMembers = ["client_id", "client_secret", "client_assertion"];
 
 /**
- * Revocation without client credentials, as spec 4.8 shows it; other requests are forwarded. An access
+ * Revocation without client credentials, as the interface allows; other requests are forwarded. An access
  * token in the header is not client authentication.
  */
 function possessionRevocation({ provider, keys }: OAuthOptions): RequestHandler {

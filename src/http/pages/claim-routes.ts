@@ -10,7 +10,7 @@ import {
   forFreshSignIn,
 } from "./claim-visit.ts";
 import { readForm, submittedValue } from "./form.ts";
-/** The pages where a person claims an agent (architecture section 7). */
+/** The pages where a person claims an agent. */
 export function claimRoutes(options: ClaimRoutesOptions): Router {
   const router = Router();
   const posted = (name: Name, handle: FreshHandler) => [

@@ -40,7 +40,7 @@ export interface ClaimEntrance {
 
 /**
  * Requires a recent sign-in and redirects everyone else to sign in, so that an agent that controls its
- * person's browser cannot claim itself (discovery section 2, item 4).
+ * person's browser cannot claim itself.
  */
 export function forFreshSignIn(
   options: ClaimRoutesOptions,

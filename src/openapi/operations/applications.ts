@@ -11,7 +11,7 @@ const JSON_TYPE = "application/json";
 
 const Email = (field: z.ZodType) => field.meta({ format: "email" });
 
-/** An application for access (interface section 2.2). */
+/** An application for access. */
 export const Application = z.object({
   name: ApplicationFields.shape.name.describe(
     "A person or an organisation: 1 to 100 characters on one line, without markup and web addresses.",
@@ -44,7 +44,7 @@ export const AcceptedApplication = z.object({
   }),
 });
 
-/** An inquiry (interface section 2.3). */
+/** An inquiry. */
 export const Inquiry = z.object({
   email: Email(InquiryFields.shape.email),
   message: InquiryFields.shape.message.describe("1 to 5,000 characters, without markup."),

@@ -9,7 +9,7 @@ const JSON_TYPE = "application/json";
 
 const AgentId = z.string().max(200).describe("The client_id of the agent.");
 
-/** A request that completes a claim (interface section 2.6). */
+/** A request that completes a claim. */
 export const Claim = z.object({
   agent_id: AgentId,
   claim_code: z

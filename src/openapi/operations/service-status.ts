@@ -11,7 +11,7 @@ import { credentialWith } from "../security.ts";
 
 const JSON_TYPE = "application/json";
 
-/** Health of the service (interface section 2.1). */
+/** Health of the service. */
 export const Health = z.object({
   status: z
     .enum(["ok", "degraded"])

@@ -29,7 +29,7 @@ export interface Question {
   readonly seed: number;
 }
 
-/** Social and off-exchange evidence lasts one session (method 2.3, 2.4). */
+/** Social and off-exchange evidence lasts one session. */
 const BRIEF: ReadonlySet<Subject> = new Set(["social", "darkpool"]);
 
 /**

@@ -4,7 +4,7 @@ import { readCsv, type TextFile } from "./csv-table.ts";
 import { dataError } from "./data-error.ts";
 import { type PublicationCalendar, requireLater, utcEnd } from "./publication-calendar.ts";
 
-/** Network figures of a UTC day are published by 06:00 of the next (scoring method 1.1). */
+/** Network figures of a UTC day are published by 06:00 of the next. */
 const ON_CHAIN_DELAY_MS = 6 * 3_600_000;
 
 /**

@@ -8,11 +8,11 @@ import { dataError, type FileLocation, quoted } from "./data-error.ts";
 export const DAY_MS = 86_400_000;
 
 /**
- * When consolidated daily bars are published (scoring method 1.1): 15 minutes after a close at
+ * When consolidated daily bars are published: 15 minutes after a close at
  * 16:00, and by the same clock on half days, which cannot be too early.
  */
 const BAR_TIME = "16:15";
-/** FINRA publishes the daily short volume by this time (scoring method 1.1). */
+/** FINRA publishes the daily short volume by this time. */
 const SHORT_VOLUME_TIME = "18:00";
 
 /**

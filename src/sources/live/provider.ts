@@ -34,7 +34,7 @@ export type Observation = {
     readonly at: number;
     /** Unique within feed, symbol and instant. */
     readonly id: string;
-    /** `availableAt` is its time of publication (scoring method 1.1), whenever it is read. */
+    /** `availableAt` is its time of publication, whenever it is read. */
     readonly record: FeedRecords[F];
   };
 }[Feed];

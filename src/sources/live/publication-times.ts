@@ -2,7 +2,7 @@ import { sessionsBetween } from "../../market/calendar.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 
-/** When live data are published (scoring method 1.1), Unix milliseconds. */
+/** When live data are published, Unix milliseconds. */
 
 /** Time until a vendor has a bar, in milliseconds: the free plan of Alpaca delays trades by 15 minutes,
  *  and requests for a whole universe take minutes. */

@@ -28,7 +28,7 @@ export interface AuditEntry {
 
 /**
  * The steps that record an entry in the same commit as the action. While there is a leader, the row is
- * archived within a second, chained to its predecessors (audit-chain.ts); after a leader crashes, once
+ * archived within a second, chained to its predecessors (chain.ts); after a leader crashes, once
  * another one leads.
  *
  * @param at When it was done, in milliseconds since the epoch.

@@ -27,7 +27,7 @@ function print(values: Partial<Print>): Print {
   };
 }
 
-/** The prints of method 2.3. */
+/** Reference prints. */
 const worked = [
   print({ price: 100.02, sizeShares: 15_000, bid: 100, ask: 100.04 }),
   print({ price: 100.04, sizeShares: 20_000, bid: 100, ask: 100.04 }),

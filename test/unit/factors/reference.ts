@@ -13,7 +13,7 @@ const logClose = (t: number) =>
   4.6 + 0.0006 * t + 0.05 * Math.sin(t / 7) + 0.02 * Math.cos(t / 3) + 0.01 * Math.sin(t / 9);
 const logMarket = (t: number) => 0.0003 * t + 0.02 * Math.sin(t / 9);
 
-/** The reference series of method 2.1: closes, highs 1 % above, lows 1 % below. */
+/** The reference series: closes, highs 1 % above, lows 1 % below. */
 export const referenceBars = (length = 300): Bar[] =>
   Array.from({ length }, (_, t) => {
     const close = Math.exp(logClose(t));

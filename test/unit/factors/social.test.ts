@@ -25,7 +25,7 @@ import { normalCdf } from "../../../src/factors/statistics.ts";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The messages of method 2.4: hours, polarity, followers, duplicates, instruments named. */
+/** Reference messages: hours, polarity, followers, duplicates, instruments named. */
 const messages = [
   [0, 0.6, 1000, 0, 1],
   [2, 0.8, 100, 0, 1],

@@ -23,7 +23,7 @@ import {
   summariseSeries,
 } from "../../../src/research/backtest/series-summary.ts";
 
-/** Coefficients of scoring method 4, with the figures that it gives for them. */
+/** Reference coefficients with their statistics. */
 const WORKED = [0.03, -0.01, 0.05, 0, 0.02, 0.04, -0.03, 0.06, 0.01, -0.02, 0.03, 0.02];
 
 const SEEDED = { seed: 7, numRuns: 100 } as const;

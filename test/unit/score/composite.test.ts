@@ -53,7 +53,7 @@ describe("the composite", () => {
     expect(sumOf(contributions)).toBe(0);
   });
 
-  it("has weights half equal, half by prior evidence, rounded (method 3.1)", () => {
+  it("has weights half equal, half by prior evidence, rounded", () => {
     const priors = {
       stock: { momentum: 0.02, valuation: 0.015, social: 0.008, darkpool: 0.005 },
       crypto: { momentum: 0.025, valuation: 0.01, social: 0.008, darkpool: 0 },

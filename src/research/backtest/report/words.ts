@@ -68,7 +68,7 @@ export const headlineOf = ({ horizons, headline }: ClassResult): HorizonResult |
 /** A length in words, for example `1 session`. */
 export const sessions = (count: number): string => `${count} session${count === 1 ? "" : "s"}`;
 
-/** Coefficients above this are too good for this kind of score (method 0). */
+/** Coefficients above this are too good for this kind of score. */
 const SUSPICIOUS_IC = 0.05;
 
 function suspicion({ horizons }: ClassResult): readonly string[] {
