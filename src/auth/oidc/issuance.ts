@@ -1,27 +1,21 @@
 import { isDeepStrictEqual } from "node:util";
-import { type AdapterPayload, errors, type Provider } from "oidc-provider";
-import type { AuditEntry } from "../../store/audit/entry.ts";
+import { errors, type Provider } from "oidc-provider";
 import {
   incrementVersion,
   type LockVersion,
   type OptimisticLock,
   readVersion,
 } from "../../store/optimistic-lock.ts";
-import { consume, insert, replace, unchanged, update } from "../../store/port/operations.ts";
+import { consume, insert, replace, unchanged } from "../../store/port/operations.ts";
 import type { Operation, Stored } from "../../store/port/records.ts";
 import { storeUnavailable } from "../../store/port/unavailable.ts";
-import {
-  type GrantRecord,
-  grantGroup,
-  grantRevocation,
-  grantRevocationById,
-  grants,
-} from "../accounts/grants.ts";
+import { type GrantRecord, grantGroup, grants } from "../accounts/grants.ts";
 import { type ClientRecord, clients } from "../agents/agent.ts";
 import type { AdapterContext, NewRecord, RecordRef } from "./adapter-context.ts";
 import { ifClientUnchanged, type TokenSubject } from "./client-lifetime.ts";
 import { hasMetadataDocument } from "./metadata-documents.ts";
-import { familyEviction, replacedTokensRemoval, survivorOf } from "./refresh-token-families.ts";
+import { familyEviction, replacedTokensRemoval } from "./refresh-token-families.ts";
+import { checkReplays } from "./replayed-tokens.ts";
 import { type AdmitToken, hooksOf, type RequestState, stateOf } from "./request-state.ts";
 
 /** What one request uses up and issues. */
@@ -88,7 +82,7 @@ export async function issue(
       : [incrementVersion(cap.lock, basis.version), ...(await cap.makeRoom())]),
   ];
   while (!(await records.commit(await steps()))) {
-    await checkReplays(issuance, context);
+    await checkReplays(issuance.consumed, context);
     const present = await basisOf({ ...issuance, cap }, undefined, context);
     checkChange(basis, present);
     basis = present;
@@ -215,43 +209,6 @@ function grantsOf(issued: readonly NewRecord[]): readonly string[] {
   const written = issued.filter(({ model }) => model === "Grant").map(({ key }) => key);
   const needed = issued.flatMap(({ value }) => value.grantId ?? []);
   return [...new Set(needed)].filter((grantId) => !written.includes(grantId));
-}
-
-/** Of several requests with one code or refresh token, all but the first end here. */
-async function checkReplays({ consumed }: Issuance, context: AdapterContext): Promise<void> {
-  for (const used of consumed) {
-    const present = await context.records.get(used.collection, used.key);
-    if (present !== undefined && present.consumedAt === undefined) continue;
-    const stored = present ?? (await survivorOf(context.records, used));
-    if (stored !== undefined) await endReplayed(used, stored.value, context);
-    throw new errors.InvalidGrant("used before");
-  }
-}
-
-/** Ends a grant with every code and token that came of it, in one step.
- *  @param entry Recorded once, by whichever of several concurrent requests ends the grant; its actor
- *    is the client. */
-export async function endGrant(
-  grantId: string,
-  entry: Pick<AuditEntry, "action" | "target">,
-  { records, audit }: AdapterContext,
-): Promise<void> {
-  await update(records, { collection: grants, key: grantId }, async (grant) => {
-    if (grant === undefined) return grantRevocationById(records, grantId);
-    const actor = String(grant.value.clientId);
-    return [...(await grantRevocation(records, grant)), ...audit({ ...entry, actor })];
-  });
-}
-
-/** Revokes everything that came of a code or refresh token that was presented again: one of the two
- *  who have it is a thief (RFC 6749 sections 4.1.2 and 10.4). */
-export async function endReplayed(
-  { model, key }: RecordRef,
-  { grantId }: AdapterPayload,
-  context: AdapterContext,
-): Promise<void> {
-  if (grantId === undefined) return;
-  await endGrant(grantId, { action: "grant.replayed", target: `${model}:${key}` }, context);
 }
 
 /** What was decided on other facts must not be stored; a longer life or another registration access

@@ -36,8 +36,9 @@ import {
   type RecordRef,
 } from "./adapter-context.ts";
 import { clientAdapter, registrationTokenAdapter } from "./client-adapter.ts";
-import { endGrant, endReplayed, type Issuance, issue } from "./issuance.ts";
+import { type Issuance, issue } from "./issuance.ts";
 import { familyOf, survivorOf } from "./refresh-token-families.ts";
+import { endGrant, endReplayed } from "./replayed-tokens.ts";
 import { hooksOf, pendingIssuance, type RequestState, stateOf } from "./request-state.ts";
 
 /** Models whose ids are secrets: whoever has one may use it. A device code would be one too, but
