@@ -27,8 +27,8 @@ const poison = {
 describe.each([
   ["without a proxy", "0"],
   ["behind a proxy", "1"],
-])("a poisoned Host %s", (_where, TRUST_PROXY) => {
-  it("is in no document, redirect, page or challenge", async () => {
+])("a forged header that names another host: %s", (_where, TRUST_PROXY) => {
+  it("never appears in a document, redirect, page or challenge", async () => {
     const { base: own, service } = await startTestService({ TRUST_PROXY });
     const { client_id } = await registerPublic(own);
     const { url } = authorizationRequest(own, { client_id });
@@ -43,7 +43,7 @@ describe.each([
     }
   });
 
-  it("is in no answer to what is sent", async () => {
+  it("never appears in the response to a POST request", async () => {
     const { base: own } = await startTestService({ TRUST_PROXY });
     const post = (path: string, body: object) =>
       sendRaw(own + path, {
@@ -86,7 +86,7 @@ describe("a forged address of the caller", () => {
       },
     );
 
-  it("does not get around a limit", async () => {
+  it("does not bypass a rate limit", async () => {
     const { base: own } = await startTestService({ RATE_LIMITS: "apply=2/3600" });
     const statuses = [];
     for (const from of ["192.0.2.1", "192.0.2.2", "192.0.2.3"]) {
@@ -95,7 +95,7 @@ describe("a forged address of the caller", () => {
     expect(statuses).toEqual([200, 200, 429]);
   });
 
-  it("does not get around a limit behind a proxy, which writes the last one", async () => {
+  it("does not bypass a rate limit behind a proxy, which appends the real address", async () => {
     const { base: own } = await startTestService({ RATE_LIMITS: "apply=2/3600", TRUST_PROXY: "1" });
     const statuses = [];
     for (const from of ["192.0.2.1", "192.0.2.2", "192.0.2.3"]) {
@@ -146,8 +146,8 @@ const elsewhere = [
   "%",
 ];
 
-describe("a place to return to", () => {
-  it("is one of this site after a sign-in, however it is spelt", async () => {
+describe("the return address of a sign-in", () => {
+  it("always stays on this site, however it is spelled", async () => {
     for (const target of elsewhere) {
       const person = testService.person();
       const start = await person.web.get(`/sign-in?return_to=${encodeURIComponent(target)}`);
@@ -158,7 +158,7 @@ describe("a place to return to", () => {
     }
   });
 
-  it("is one of this site when a form is made by hand, too", async () => {
+  it("stays on this site for a handmade form too", async () => {
     for (const target of elsewhere) {
       const person = testService.person();
       const form = (await person.web.get("/sign-in")).form("/sign-in");
@@ -174,7 +174,7 @@ describe("a place to return to", () => {
     }
   });
 
-  it("cannot be had without signing in, and signing out leads nowhere else", async () => {
+  it("is ignored at sign-out", async () => {
     const person = testService.person();
     await person.signIn();
     const form = (await person.web.get("/account")).form("/sign-out");
@@ -189,7 +189,7 @@ describe("a place to return to", () => {
   });
 });
 
-describe("a redirect address", () => {
+describe("a redirect URI", () => {
   const registered = "https://app.example/callback";
   const tricks = [
     "https://app.example.evil.example/callback",
@@ -208,15 +208,18 @@ describe("a redirect address", () => {
     "javascript:alert(1)",
   ];
 
-  it.each(tricks)("other than the registered one is never followed: %s", async (redirect_uri) => {
-    const { client_id } = await registerPublic(base, { redirect_uris: [registered] });
-    const { url } = authorizationRequest(base, { client_id, redirect_uri });
-    const answer = await fetch(url, { redirect: "manual" });
-    expect(answer.status).toBe(400);
-    expect(answer.headers.get("location")).toBeNull();
-  });
+  it.each(tricks)(
+    "that differs from the registered one is never followed: %s",
+    async (redirect_uri) => {
+      const { client_id } = await registerPublic(base, { redirect_uris: [registered] });
+      const { url } = authorizationRequest(base, { client_id, redirect_uri });
+      const answer = await fetch(url, { redirect: "manual" });
+      expect(answer.status).toBe(400);
+      expect(answer.headers.get("location")).toBeNull();
+    },
+  );
 
-  it("may be left out when there is one, and is not when there are two", async () => {
+  it("may be omitted if one is registered, but not if two are", async () => {
     const one = await registerPublic(base, { redirect_uris: [registered] });
     const two = await registerPublic(base, { redirect_uris: [registered, `${registered}2`] });
     const ask = ({ client_id }: { client_id: string }) =>
@@ -227,7 +230,7 @@ describe("a redirect address", () => {
     expect((await ask(two)).status).toBe(400);
   });
 
-  it("that stands there twice gets no code, and the second is not followed", async () => {
+  it("sent twice gets no code, and the second is not followed", async () => {
     const { client_id } = await registerPublic(base);
     const { url } = authorizationRequest(base, { client_id });
     url.searchParams.append("redirect_uri", "https://evil.example/callback");
@@ -246,7 +249,7 @@ describe("a redirect address", () => {
     "about:blank",
     "blob:https://app.example/x",
     "https://user:password@app.example/callback",
-  ])("that is not safe is not registered: %s", async (redirect_uri) => {
+  ])("that is unsafe cannot be registered: %s", async (redirect_uri) => {
     const answer = await postJson(`${base}/oauth/register`, {
       redirect_uris: [redirect_uri],
       grant_types: ["authorization_code"],
@@ -258,7 +261,7 @@ describe("a redirect address", () => {
     });
   });
 
-  it("gets the error when the request is at fault, with iss and without more", async () => {
+  it("receives the error of an invalid request with iss, and nothing else", async () => {
     const { client_id } = await registerPublic(base);
     const changes = { client_id, code_challenge: undefined, prompt: "none" };
     const { url } = authorizationRequest(base, changes);
@@ -272,7 +275,7 @@ describe("a redirect address", () => {
 });
 
 describe("a token", () => {
-  it("in the address is refused, whatever it is called and wherever it goes", async () => {
+  it("in a URL is rejected, under any parameter name and at every route", async () => {
     const token = await newToken(base);
     const key = await testService.person().createKey(["signals:read"]);
     for (const [name, value] of [
@@ -295,13 +298,13 @@ describe("a token", () => {
     }
   });
 
-  it("in the body of an MCP message or a form is no credential", async () => {
+  it("in the body of an MCP message or a form is not used as a credential", async () => {
     const token = await newToken(base);
     const message = { jsonrpc: "2.0", id: 1, method: "tools/list", access_token: token };
     expect((await postJson(`${base}/mcp`, message)).status).toBe(401);
   });
 
-  it("beside another credential is refused, even when both are good and the same", async () => {
+  it("next to another credential is rejected, even if both are valid and equal", async () => {
     const token = await newToken(base);
     const key = await testService.person().createKey(["signals:read"]);
     const signals = `${base}/api/signals?limit=1`;
@@ -322,7 +325,7 @@ describe("a token", () => {
     expect((await getWith(token, signals)).status).toBe(200);
   });
 
-  it("of a client and its secret together are refused at the token endpoint", async () => {
+  it("next to a client secret is rejected at the token endpoint", async () => {
     const { client_id, client_secret } = await register(base);
     const basic = Buffer.from(`${client_id}:${client_secret}`).toString("base64");
     const answer = await fetch(`${base}/oauth/token`, {
@@ -335,8 +338,8 @@ describe("a token", () => {
   });
 });
 
-describe("an odd spelling of an address", () => {
-  it("gets nobody in", async () => {
+describe("an unusual spelling of a path", () => {
+  it("never bypasses authentication", async () => {
     const { client_id } = await register(base);
     for (const path of [
       "/api/signals",
@@ -374,7 +377,7 @@ describe("an odd spelling of an address", () => {
 });
 
 describe("a page of another origin", () => {
-  it("may read documents, and never with a person's cookie", async () => {
+  it("may read documents, but never with a person's cookie", async () => {
     const person = testService.person();
     await person.signIn();
     for (const { method, path } of testService.service.routes) {
@@ -391,8 +394,8 @@ describe("a page of another origin", () => {
   });
 });
 
-describe("an address that a client names", () => {
-  it("is not asked when it is this machine, however it is spelt", async () => {
+describe("a URL that a client names", () => {
+  it("is never fetched if it points to this machine, however it is spelled", async () => {
     let connections = 0;
     const server = createServer().on("connection", (socket) => {
       connections += 1;
@@ -429,6 +432,6 @@ describe("an address that a client names", () => {
   });
 });
 
-it("no attack made the service log a failure of its own", () => {
+it("no attack makes the service log an internal error", () => {
   expect(testService.logged).toEqual([]);
 });

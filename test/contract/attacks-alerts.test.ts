@@ -128,8 +128,8 @@ async function overMcp(token: string, name: string, args: Record<string, unknown
   return client.callTool({ name, arguments: args });
 }
 
-describe("a credential that may not read factors", () => {
-  it("is told of shifts without contributions, by polling, MCP, streams and webhooks", async () => {
+describe("a credential without factor:read", () => {
+  it("receives shifts without contributions, by polling, MCP, streams and webhooks", async () => {
     const inbox = await receiver();
     const { headers, tokens } = await application(undefined, ALERTS);
     const id = await hook(headers, inbox.url);
@@ -148,7 +148,7 @@ describe("a credential that may not read factors", () => {
     stream.leave();
   });
 
-  it("gets none of an alert that its client made with a wider one", async () => {
+  it("receives no contributions from an alert that its client created with a wider credential", async () => {
     const inbox = await receiver();
     const person = testService.person();
     const wide = await application(person);
@@ -175,7 +175,7 @@ describe("a credential that may not read factors", () => {
     expect((await inbox.arrived(2))[1]?.body).not.toContain("12.5");
   });
 
-  it("gets none any more once the grant is narrowed, of what was told before either", async () => {
+  it("receives no contributions once the grant is narrowed, not even of earlier events", async () => {
     const inbox = await receiver({ inTurn: [500, "healthy"] });
     const { headers, tokens } = await application();
     const id = await hook(headers, inbox.url);
@@ -189,7 +189,7 @@ describe("a credential that may not read factors", () => {
     expect(again?.body).not.toContain("12.5");
   });
 
-  it("or not signals makes no alert and reads no events: it is told which scopes it takes", async () => {
+  it("or signals:read can neither create an alert nor read events, and learns which scopes are required", async () => {
     const { headers, tokens } = await application(undefined, "alerts:write");
     const wanted = { symbols: ["ALDER.SIM"] };
     const refusals = [
@@ -207,7 +207,7 @@ describe("a credential that may not read factors", () => {
     }
   });
 
-  it("hears nothing more when the grant loses the signals", async () => {
+  it("receives nothing more when the grant loses signals:read", async () => {
     const inbox = await receiver();
     const { headers, tokens } = await application();
     const [id, other] = [await hook(headers, inbox.url), await application()];
@@ -233,7 +233,7 @@ const MANAGING: readonly (readonly [method: string, path: string, body?: object]
 ];
 
 describe("another application of the same person", () => {
-  it("sees that an alert exists, and nothing else of it", async () => {
+  it("sees that an alert exists, but no details of it", async () => {
     const person = testService.person();
     const [mine, theirs] = [await application(person), await application(person)];
     const url = "https://hooks.example.com/a-secret-path";
@@ -263,7 +263,7 @@ describe("another application of the same person", () => {
     expect(await kept(id)).toEqual(before);
   });
 
-  it("hears nothing of its events in a stream, and of its own all", async () => {
+  it("receives all of its own events in a stream, and none of the first's", async () => {
     const person = testService.person();
     const [mine, theirs] = [await application(person), await application(person)];
     const [id, own] = [
@@ -280,7 +280,7 @@ describe("another application of the same person", () => {
     stream.leave();
   });
 
-  it("learns from no cursor when the first has events, and misses none of its own", async () => {
+  it("cannot tell from a cursor when the first has events, and misses none of its own", async () => {
     const person = testService.person();
     const [first, second] = [await person.tokens({ scope: ALERTS }), await person.tokens()];
     const [theirs, own] = [bearer(first.access_token), bearer(second.access_token)];
@@ -316,7 +316,7 @@ describe("another application of the same person", () => {
     expect(await poll(some.nextCursor, theirs)).toMatchObject({ code: "invalid_request" });
   });
 
-  it("learns from no page whether the first has events after its own", async () => {
+  it("cannot tell from a page whether the first has later events", async () => {
     const person = testService.person();
     const [first, second] = [await person.tokens({ scope: ALERTS }), await person.tokens()];
     const [theirs, own] = [bearer(first.access_token), bearer(second.access_token)];
@@ -336,7 +336,7 @@ describe("another application of the same person", () => {
     expect(rest.body).toMatchObject({ events: [{ id: next }], hasMore: false });
   });
 
-  it("makes an alert of its own under the same idempotency key", async () => {
+  it("can create its own alert with the same idempotency key", async () => {
     const person = testService.person();
     const [mine, theirs] = [await application(person), await application(person)];
     const wanted = { delivery: { type: "webhook", url: "https://hooks.example.com/in" } };
@@ -348,7 +348,7 @@ describe("another application of the same person", () => {
     expect((await ask(theirs.headers, `/api/alerts/${other}`)).status).toBe(200);
   });
 
-  it("is not told that a webhook of the first was disabled", async () => {
+  it("is not notified that a webhook of the first was disabled", async () => {
     const person = testService.person();
     const [gone, inbox] = [await receiver({ behaviour: 410 }), await receiver()];
     const [mine, theirs] = [await application(person), await application(person)];
@@ -362,7 +362,7 @@ describe("another application of the same person", () => {
     expect((await foreign.arrived(1)).map((each) => each.id)).toEqual([event]);
   });
 
-  it("is not an agent of the person, nor the other way round", async () => {
+  it("has no access to alerts of the person's agent, nor the agent to its alerts", async () => {
     const person = testService.person();
     const { token } = await claimedAgent(testService, person);
     const app = await application(person);
@@ -381,7 +381,7 @@ describe("another application of the same person", () => {
 });
 
 describe("the person", () => {
-  it("sees all with their own key, and can end each but not take it over", async () => {
+  it("sees every alert with their own API key, and can remove each one but not take it over", async () => {
     const person = testService.person();
     const key = { "x-api-key": await person.createKey(["alerts:write", "signals:read"]) };
     const { agent, token } = await claimedAgent(testService, person);
@@ -409,7 +409,7 @@ describe("the person", () => {
     expect((await ask(app.headers, "/api/alerts")).body).toMatchObject({ items: [], others: 0 });
   });
 
-  it("sees with their key nothing of another person's", async () => {
+  it("sees nothing of another person's alerts", async () => {
     const key = {
       "x-api-key": await testService.person().createKey(["alerts:write", "signals:read"]),
     };
@@ -453,7 +453,7 @@ describe("an application whose access has ended", () => {
         }
       },
     ],
-  ])("%s is told nothing more, and its alerts are gone", async (_, end) => {
+  ])("%s receives nothing more, and its alerts are removed", async (_, end) => {
     const inbox = await receiver();
     const [app, other] = [await application(), await application()];
     const id = await hook(app.headers, inbox.url);
@@ -469,7 +469,7 @@ describe("an application whose access has ended", () => {
     expect((await inbox.arrived(2))[1]?.id).toBe(theirs);
   });
 
-  it("and which went with what it hung on is told nothing more, though the person allowed it too", async () => {
+  it("through the removal of its client receives nothing more", async () => {
     const inbox = await receiver();
     const [app, other] = [await application(), await application()];
     const id = await hook(app.headers, inbox.url);
@@ -480,7 +480,7 @@ describe("an application whose access has ended", () => {
     expect((await inbox.arrived(1))[0]?.id).toBe(theirs);
   });
 
-  it("on one device keeps its alerts while another device has access", async () => {
+  it("on one device keeps its alerts while another device still has access", async () => {
     const person = testService.person();
     const { tokens, headers } = await application(person);
     const id = await makeAlert(testService, headers);
@@ -496,7 +496,7 @@ describe("an application whose access has ended", () => {
 });
 
 describe("changes of alerts", () => {
-  it("are so many of one person, with however many applications", async () => {
+  it("are limited per person, however many applications they use", async () => {
     const person = testService.person();
     const [one, two] = [await application(person), await application(person)];
     const statuses: number[] = [];
@@ -513,7 +513,7 @@ describe("changes of alerts", () => {
 });
 
 describe("the delivery log of an account", () => {
-  it("grows by so many attempts a day beyond the first of each event; the others wait", async () => {
+  it("grows by a limited number of retries a day; further retries wait", async () => {
     const inbox = await receiver();
     const { headers } = await application();
     const [id, other] = [await hook(headers, inbox.url), await hook(headers, inbox.url)];
@@ -537,8 +537,8 @@ describe("the delivery log of an account", () => {
   });
 });
 
-describe("an alert of a store of before", () => {
-  it("belongs to the client that is recorded; events without one go with their alert", async () => {
+describe("an alert stored by an earlier version", () => {
+  it("belongs to the recorded client; events without a client follow their alert", async () => {
     const person = testService.person();
     const [mine, theirs] = [await application(person), await application(person)];
     const inbox = await receiver();
@@ -560,7 +560,7 @@ describe("an alert of a store of before", () => {
     expect(await eventsOf(theirs.headers)).toEqual([]);
   });
 
-  it("that names no client is seen and ended by the person alone", async () => {
+  it("without a client can only be seen and removed by the person", async () => {
     const person = testService.person();
     const key = { "x-api-key": await person.createKey(["alerts:write", "signals:read"]) };
     const { headers } = await application(person);

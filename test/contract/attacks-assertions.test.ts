@@ -72,7 +72,7 @@ async function replaysBy(id: string): Promise<number> {
 }
 
 describe("an identity assertion at the token endpoint", () => {
-  it("brings a token with no more than it says", async () => {
+  it("yields a token with no more than the asserted scopes", async () => {
     const client = await newClient();
     const { status, body } = await present(client, await assertionFor(client.client_id));
     expect(status).toBe(200);
@@ -112,7 +112,7 @@ describe("an identity assertion at the token endpoint", () => {
     ["a resource of somebody else", () => ({ claims: { resource: "https://evil.example" } })],
   ];
 
-  it.each(wrong)("is refused with %s", async (_what, changes) => {
+  it.each(wrong)("is rejected with %s", async (_what, changes) => {
     const client = await newClient();
     const assertion = await assertionFor(client.client_id, changes());
     const { status, body } = await present(client, assertion);
@@ -121,7 +121,7 @@ describe("an identity assertion at the token endpoint", () => {
     expect(JSON.stringify(body)).not.toContain(stranger.issuer);
   });
 
-  it("is refused when nobody signed it, or the public key did", async () => {
+  it("is rejected if it is unsigned, or signed with the public key as an HMAC secret", async () => {
     const client = await newClient();
     const claims = claimsOf(client.client_id);
     const none = new UnsecuredJWT({ ...claims }).encode().split(".");
@@ -153,7 +153,7 @@ describe("an identity assertion at the token endpoint", () => {
     }
   });
 
-  it("is refused without the client's own secret", async () => {
+  it("is rejected without the client's own secret", async () => {
     const client = await newClient();
     const assertion = await assertionFor(client.client_id);
     const other = await newClient();
@@ -162,7 +162,7 @@ describe("an identity assertion at the token endpoint", () => {
     expect((await present(client, assertion)).status).toBe(200);
   });
 
-  it("counts once, however often it is sent at once, and its replay ends what came of it", async () => {
+  it("is accepted once of many concurrent uses, and a replay revokes the tokens issued for it", async () => {
     const client = await newClient();
     const assertion = await assertionFor(client.client_id);
     const answers = await Promise.all(
@@ -178,14 +178,14 @@ describe("an identity assertion at the token endpoint", () => {
     expect(read.status).toBe(401);
   });
 
-  it("leaves one row of its replay in the audit, however often it comes", async () => {
+  it("adds one audit row for its replay, however often it is replayed", async () => {
     const client = await newClient();
     const assertion = await assertionFor(client.client_id);
     for (let times = 0; times < 5; times += 1) await present(client, assertion);
     expect(await replaysBy(client.client_id)).toBe(1);
   });
 
-  it("gives no scope that it does not name, whatever the request asks for", async () => {
+  it("grants no scope that it does not name, whatever the request asks for", async () => {
     const client = await newClient();
     const assertion = await assertionFor(client.client_id, { claims: { scope: "signals:read" } });
     const { status, body } = await present(client, assertion, {
@@ -195,7 +195,7 @@ describe("an identity assertion at the token endpoint", () => {
     else expect(body.error).toBe("invalid_scope");
   });
 
-  it("is never joined to an account by its e-mail address", async () => {
+  it("is never linked to an account by email address", async () => {
     const person = testService.person("alice@example.com");
     await person.tokens();
     const client = await newClient();
@@ -220,18 +220,18 @@ describe("an identity assertion at registration", () => {
     return { status: answer.status, body: (await answer.json()) as Record<string, string> };
   };
 
-  it("makes a verified agent", async () => {
+  it("creates a verified agent", async () => {
     expect((await registerWith(await assertionFor(trusted.issuer))).status).toBe(201);
   });
 
-  it("leaves one row of its replay in the audit, however often it comes", async () => {
+  it("adds one audit row for its replay, however often it is replayed", async () => {
     const assertion = await assertionFor(trusted.issuer);
     const before = await replaysBy("anonymous");
     for (let times = 0; times < 5; times += 1) await registerWith(assertion);
     expect(await replaysBy("anonymous")).toBe(before + 1);
   });
 
-  it("makes no second one, however many come at once, and the first one ends", async () => {
+  it("creates no second agent, however many requests replay it, and the replay removes the first", async () => {
     const assertion = await assertionFor(trusted.issuer);
     const answers = await Promise.all(Array.from({ length: 20 }, () => registerWith(assertion)));
     expect(answers.filter(({ status }) => status === 201).length).toBeLessThanOrEqual(1);
@@ -275,19 +275,19 @@ describe("an identity assertion at registration", () => {
     ["that is nothing", async () => "x"],
   ];
 
-  it.each(wrong)("is refused when it is one %s", async (_what, assertion) => {
+  it.each(wrong)("is rejected if it is one %s", async (_what, assertion) => {
     const { status, body } = await registerWith(await assertion());
     expect([400, 401]).toContain(status);
     expect(body).not.toHaveProperty("client_id");
   });
 });
 
-it("no attack made the service log a failure of its own", () => {
+it("no attack makes the service log an internal error", () => {
   expect(testService.logged).toEqual([]);
 });
 
-describe("agents that one person gets by assertions", () => {
-  it("are a thousand, also when many come at once; the oldest gives way", async () => {
+describe("agents that one person registers by assertions", () => {
+  it("are at most a thousand, also for concurrent registrations; the oldest is removed", async () => {
     const { records } = testService.service.state.store;
     const enter = async () => {
       const answer = await postJson(`${base}/oauth/register`, {

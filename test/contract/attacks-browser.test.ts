@@ -57,43 +57,48 @@ const names = [
   '<meta http-equiv="refresh" content="0;url=//evil.example">',
 ];
 
-describe("a name that a stranger chose", () => {
-  it.each(names)("runs nothing, even where no policy would stop it: %j", async (client_name) => {
-    const person = testService.person();
-    const context = await browserOf(person, { bypassCSP: true });
-    const claimed = await register(base);
-    await storeName(testService, claimed, client_name);
-    const { claim } = claimed as typeof claimed & { claim: { code: string } };
-    await person.claim(claimed.client_id, claim.code);
-    const { client_id } = await registerPublic(base);
-    await storeName(testService, { client_id }, client_name);
-    await person.tokens({ client: { ...claimed, client_id } });
-    const agent = await register(base);
-    await storeName(testService, agent, client_name);
-    const started = await postJson(
-      `${base}/oauth/claim/start`,
-      { agent_id: agent.client_id },
-      { authorization: `Bearer ${await tokenOf(base, agent)}` },
-    );
-    const { verification_uri } = (await started.json()) as { verification_uri: string };
-    const another = await registerPublic(base);
-    await storeName(testService, another, client_name);
+describe("an untrusted name on a page", () => {
+  it.each(names)(
+    "runs no script, even without a content security policy: %j",
+    async (client_name) => {
+      const person = testService.person();
+      const context = await browserOf(person, { bypassCSP: true });
+      const claimed = await register(base);
+      await storeName(testService, claimed, client_name);
+      const { claim } = claimed as typeof claimed & { claim: { code: string } };
+      await person.claim(claimed.client_id, claim.code);
+      const { client_id } = await registerPublic(base);
+      await storeName(testService, { client_id }, client_name);
+      await person.tokens({ client: { ...claimed, client_id } });
+      const agent = await register(base);
+      await storeName(testService, agent, client_name);
+      const started = await postJson(
+        `${base}/oauth/claim/start`,
+        { agent_id: agent.client_id },
+        { authorization: `Bearer ${await tokenOf(base, agent)}` },
+      );
+      const { verification_uri } = (await started.json()) as { verification_uri: string };
+      const another = await registerPublic(base);
+      await storeName(testService, another, client_name);
 
-    const page = await context.newPage();
-    const seen = watched(page);
-    for (const address of [
-      `${base}/account`,
-      verification_uri,
-      authorizationRequest(base, { client_id: another.client_id }).url.href,
-    ]) {
-      await page.goto(address);
-      expect(await page.locator("body").innerText(), address).toContain(client_name);
-      expect(await page.evaluate("window.pwned"), address).toBeUndefined();
-      expect(await page.locator("script, iframe, base, meta[http-equiv=refresh]").count()).toBe(0);
-    }
-    expect(seen).toEqual([]);
-    await context.close();
-  });
+      const page = await context.newPage();
+      const seen = watched(page);
+      for (const address of [
+        `${base}/account`,
+        verification_uri,
+        authorizationRequest(base, { client_id: another.client_id }).url.href,
+      ]) {
+        await page.goto(address);
+        expect(await page.locator("body").innerText(), address).toContain(client_name);
+        expect(await page.evaluate("window.pwned"), address).toBeUndefined();
+        expect(await page.locator("script, iframe, base, meta[http-equiv=refresh]").count()).toBe(
+          0,
+        );
+      }
+      expect(seen).toEqual([]);
+      await context.close();
+    },
+  );
 });
 
 /** A page of another site. Names tell sites apart, ports do not. */
@@ -109,8 +114,8 @@ async function elsewhere(html: string): Promise<string> {
 const keysOf = async (person: Person) =>
   (await person.web.get("/account")).html.match(/\/account\/keys\/[^/]+\/revoke/g) ?? [];
 
-describe("another site", () => {
-  it("shows no page in a frame", async () => {
+describe("a page of another site", () => {
+  it("cannot show a page of the service in a frame", async () => {
     const person = testService.person();
     const context = await browserOf(person);
     const frames = ["/account", "/claim", "/sign-in"].map(
@@ -124,7 +129,7 @@ describe("another site", () => {
     await context.close();
   });
 
-  it("sends no form in a person's name", async () => {
+  it("cannot submit a form in a person's name", async () => {
     const person = testService.person();
     const context = await browserOf(person);
     const { fields } = (await person.web.get("/account")).form("/account/keys");
@@ -143,7 +148,7 @@ describe("another site", () => {
     await context.close();
   });
 
-  it("reads nothing that is a person's", async () => {
+  it("cannot read anything of a person", async () => {
     const person = testService.person();
     const context = await browserOf(person);
     const page = await context.newPage();

@@ -65,7 +65,7 @@ const owned = async (agent: Registered) => {
 };
 
 describe("an agent", () => {
-  it("cannot claim itself with the code that it was given", async () => {
+  it("cannot claim itself with its own claim code", async () => {
     const agent = await newAgent();
     const token = await tokenOf(base, agent);
     for (const bearer of [token, agent.registration_access_token]) {
@@ -75,7 +75,7 @@ describe("an agent", () => {
     expect(await owned(agent)).toBe(false);
   });
 
-  it("cannot claim itself with its own code after a person confirmed another way", async () => {
+  it("cannot claim itself with its own code after a person confirmed in another way", async () => {
     const agent = await newAgent();
     const token = await tokenOf(base, agent);
     const { body: started } = await begin(agent, token);
@@ -89,7 +89,7 @@ describe("an agent", () => {
     expect(await owned(agent)).toBe(false);
   });
 
-  it("cannot claim another agent, with any code", async () => {
+  it("cannot claim another agent with any code", async () => {
     const [mine, other] = [await newAgent(), await newAgent()];
     const token = await tokenOf(base, mine);
     for (const code of [mine.claim.code, other.claim.code, "00000000"]) {
@@ -100,7 +100,7 @@ describe("an agent", () => {
     expect(await owned(other)).toBe(false);
   });
 
-  it("cannot be claimed by an agent that somebody answers for", async () => {
+  it("cannot be claimed by an agent that has an owner", async () => {
     const [claimed, other] = [await newAgent(), await newAgent()];
     await testService.person().claim(claimed.client_id, claimed.claim.code);
     const bearer = await tokenOf(base, claimed, { scope: allScopes.join(" ") });
@@ -109,7 +109,7 @@ describe("an agent", () => {
     expect(await owned(other)).toBe(false);
   });
 
-  it("cannot be claimed with an API key, however wide", async () => {
+  it("cannot be claimed with an API key, whatever its scopes", async () => {
     const agent = await newAgent();
     const key = await testService.person().createKey(allScopes as never);
     for (const headers of [{ "x-api-key": key }, { authorization: `Bearer ${key}` }]) {
@@ -149,7 +149,7 @@ describe("an agent", () => {
 });
 
 describe("a person's token", () => {
-  it("gives an agent no scope that it does not hold itself", async () => {
+  it("cannot give an agent a scope that it does not hold itself", async () => {
     const agent = await newAgent();
     const { status, body } = await claim(agent, agent.claim.code, await userToken("signals:read"));
     expect(status).toBe(200);
@@ -160,7 +160,7 @@ describe("a person's token", () => {
     expect((await getWith(token, `${base}/api/factors?symbol=ALDER.SIM`)).status).toBe(200);
   });
 
-  it("is too old after five minutes", async () => {
+  it("can no longer claim five minutes after the sign-in", async () => {
     const token = await userToken();
     wait(5 * 60_000 + 1_000);
     const agent = await newAgent();
@@ -168,7 +168,7 @@ describe("a person's token", () => {
     expect(await owned(agent)).toBe(false);
   });
 
-  it("that was refreshed is as old as the sign-in", async () => {
+  it("that was refreshed counts from the sign-in, not from the refresh", async () => {
     const { client, refresh_token } = await testService.person().tokens();
     wait(5 * 60_000 + 1_000);
     const answer = await postForm(`${base}/oauth/token`, {
@@ -190,7 +190,7 @@ describe("a person's token", () => {
 });
 
 describe("a claim", () => {
-  it("kills what the agent held before, and gives it the wider scopes", async () => {
+  it("revokes the agent's earlier tokens and gives it the wider scopes", async () => {
     const agent = await newAgent();
     const before = await tokenOf(base, agent);
     expect((await claim(agent, agent.claim.code, await userToken())).status).toBe(200);
@@ -198,7 +198,7 @@ describe("a claim", () => {
     expect(await owned(agent)).toBe(true);
   });
 
-  it("is the same again for its owner, and closed for everyone else", async () => {
+  it("can be repeated by its owner, and by nobody else", async () => {
     const agent = await newAgent();
     const owner = await userToken();
     expect((await claim(agent, agent.claim.code, owner)).status).toBe(200);
@@ -209,7 +209,7 @@ describe("a claim", () => {
     expect(started.status).toBeGreaterThanOrEqual(400);
   });
 
-  it("has one winner of a hundred people with the right code", async () => {
+  it("succeeds for exactly one of a hundred people with the right code", async () => {
     const agent = await newAgent();
     const tokens = await Promise.all(Array.from({ length: 10 }, () => userToken()));
     const answers = await Promise.all(
@@ -226,7 +226,7 @@ describe("a claim", () => {
     expect(won.size).toBe(1);
   });
 
-  it("ends after five wrong codes, however many come at once", async () => {
+  it("ends after five wrong codes, also when they are sent concurrently", async () => {
     const agent = await newAgent();
     const token = await userToken();
     const tries = await Promise.all(
@@ -244,7 +244,7 @@ describe("a claim", () => {
     expect((await claim(agent, agent.claim.code, await userToken())).status).toBe(400);
   });
 
-  it("is answered alike for an unknown agent, a wrong code and one of another", async () => {
+  it("gets the same response for an unknown agent, a wrong code and the code of another agent", async () => {
     const token = await userToken();
     const [agent, taken, expired] = [await newAgent(), await newAgent(), await newAgent()];
     await claim(taken, taken.claim.code, await userToken());
@@ -265,7 +265,7 @@ describe("a claim", () => {
     expect(answers[0]).toMatchObject({ status: 400, body: { error: "invalid_claim_code" } });
   });
 
-  it("meets limits per agent and per person", async () => {
+  it("is rate limited per agent and per person", async () => {
     const RATE_LIMITS = "claim-agent=3/3600 claim-user=3/3600";
     const { base: own, person } = await startTestService({ RATE_LIMITS });
     const agent = (await register(own)) as Claimable;
@@ -326,7 +326,7 @@ const endsBy: Readonly<
 };
 
 describe("an application that claims an agent with its person's token", () => {
-  it.each(Object.entries(endsBy))("loses it when %s", async (_how, end) => {
+  it.each(Object.entries(endsBy))("loses the agent when %s", async (_how, end) => {
     const person = testService.person();
     const claimed = await claimedThrough(person, await person.tokens());
     const other = await newAgent();
@@ -339,7 +339,7 @@ describe("an application that claims an agent with its person's token", () => {
   });
 
   it.each(Object.entries(endsBy))(
-    "leaves nothing of it that counts for the person when %s",
+    "keeps nothing that acts for the person when %s",
     async (_how, end) => {
       const person = testService.person();
       const claimed = await claimedThrough(person, await person.tokens());
@@ -363,7 +363,7 @@ describe("an application that claims an agent with its person's token", () => {
     },
   );
 
-  it("does not keep it longer by getting it tokens, or by claiming through it once more", async () => {
+  it("loses agents that were claimed through the agent as well", async () => {
     const person = testService.person();
     const first = await person.tokens();
     const middle = (await newAgent({
@@ -389,7 +389,7 @@ describe("an application that claims an agent with its person's token", () => {
     expect(await secretOf(last)).toBe(401);
   });
 
-  it("keeps by it no scope that the person takes from the application", async () => {
+  it("does not keep a scope through it that the person takes from the application", async () => {
     const person = testService.person();
     const { tokens, agent, own } = await claimedThrough(person, await person.tokens());
     const alert = () => postJson(`${base}/api/alerts`, { symbols: ["ALDER.SIM"] }, bearer(own));
@@ -410,7 +410,7 @@ describe("an application that claims an agent with its person's token", () => {
     expect(body.scope).toBe(scope.join(" "));
   });
 
-  it("claims none any more once its access has ended", async () => {
+  it("cannot claim another one once its access has ended", async () => {
     const tokens = await testService.person().tokens();
     const agent = await newAgent();
     await postForm(`${base}/oauth/revoke`, { token: tokens.refresh_token });
@@ -419,7 +419,7 @@ describe("an application that claims an agent with its person's token", () => {
   });
 });
 
-describe("whoever has an agent's registration access token", () => {
+describe("the holder of an agent's registration access token", () => {
   const manage = async (agent: Registered, token: string, method = "GET", body?: object) => {
     const answer = await fetch(agent.registration_client_uri, {
       method,
@@ -438,13 +438,13 @@ describe("whoever has an agent's registration access token", () => {
     expect(await owned(agent)).toBe(true);
   };
 
-  it("manages it no more when a person has claimed it on the page", async () => {
+  it("can no longer manage the agent after a person has claimed it on the page", async () => {
     const agent = await newAgent();
     await testService.person().claim(agent.client_id, agent.claim.code);
     await isWorthless(agent);
   });
 
-  it("manages it no more when an application claimed it, which does", async () => {
+  it("can no longer manage the agent after an application has claimed it, which then can", async () => {
     const agent = await newAgent();
     const person = await userToken();
     const { body } = await claim(agent, agent.claim.code, person);
@@ -460,7 +460,7 @@ describe("whoever has an agent's registration access token", () => {
     expect(await manage(agent, token, "DELETE")).toBe(204);
   });
 
-  it("manages it no more when the agent was claimed with the shown code, and got another", async () => {
+  it("can no longer manage the agent after a claim with the shown code, which issues a new token", async () => {
     const agent = await newAgent();
     const { body: started } = await begin(agent, agent.registration_access_token);
     const person = testService.person();
@@ -477,7 +477,7 @@ describe("whoever has an agent's registration access token", () => {
 });
 
 describe("the claim page", () => {
-  it("never fills the code in, whatever the address says", async () => {
+  it("never fills in the code, whatever the URL contains", async () => {
     const agent = await newAgent();
     const person = testService.person();
     await person.signIn();
@@ -490,7 +490,7 @@ describe("the claim page", () => {
     expect(await owned(agent)).toBe(false);
   });
 
-  it("asks for a sign-in that is older than five minutes again", async () => {
+  it("requires a new sign-in after five minutes", async () => {
     const agent = await newAgent();
     const person = testService.person();
     await person.signIn();
@@ -505,7 +505,7 @@ describe("the claim page", () => {
     expect(await owned(agent)).toBe(false);
   });
 
-  it("gives no scope that was not chosen, and none that does not exist", async () => {
+  it("grants no scope that was not selected, and none that does not exist", async () => {
     const agent = await newAgent();
     const person = testService.person();
     await person.signIn();
@@ -519,7 +519,7 @@ describe("the claim page", () => {
     expect(await owned(agent)).toBe(false);
   });
 
-  it("cannot be completed for another agent than the code belongs to", async () => {
+  it("cannot be completed for an agent other than the one the code belongs to", async () => {
     const [mine, other] = [await newAgent(), await newAgent()];
     const person = testService.person();
     await person.signIn();
@@ -551,7 +551,7 @@ describe("the claim page", () => {
     expect(own.form("/claim/approve").fields.length).toBeGreaterThan(0);
   });
 
-  it("gives nothing before somebody approves, and only to the agent itself then", async () => {
+  it("grants nothing before a person approves, and then only to the agent itself", async () => {
     const agent = await newAgent();
     const token = await tokenOf(base, agent);
     const { body } = await begin(agent, token);
@@ -600,7 +600,7 @@ describe("an agent that updates itself while its claim page is open", () => {
   };
   const narrow = () => newAgent({ scope: "signals:read" });
 
-  it("gets what the page showed when the person types its code", async () => {
+  it("gets what the page showed when the person enters its code", async () => {
     const agent = await narrow();
     const person = testService.person();
     await person.signIn();
@@ -612,25 +612,28 @@ describe("an agent that updates itself while its claim page is open", () => {
     expect(await scopesOf(agent)).toEqual(["signals:read", "alerts:write"]);
   });
 
-  it.each(["before", "after"])("gets it when the person agrees %s the update", async (when) => {
-    const agent = await narrow();
-    const { body: started } = await begin(agent, agent.registration_access_token);
-    const person = testService.person();
-    await person.signIn();
-    const page = await person.web.get(String(started.verification_uri));
-    const agree = () => person.web.submit(page.form("/claim/approve"), { scope: [] });
-    const early = when === "before" ? await agree() : undefined;
-    const changed = await widened(agent);
-    const { html } = early ?? (await agree());
-    const [code = ""] = /\b[0-9A-HJKMNP-TV-Z]{8}\b/.exec(textOf(html)) ?? [];
-    const { status } = await claim(agent, code, changed.registration_access_token);
-    expect(status).toBe(200);
-    expect(await scopesOf(agent)).toEqual(["signals:read"]);
-  });
+  it.each(["before", "after"])(
+    "gets what the page showed when the person approves %s the update",
+    async (when) => {
+      const agent = await narrow();
+      const { body: started } = await begin(agent, agent.registration_access_token);
+      const person = testService.person();
+      await person.signIn();
+      const page = await person.web.get(String(started.verification_uri));
+      const agree = () => person.web.submit(page.form("/claim/approve"), { scope: [] });
+      const early = when === "before" ? await agree() : undefined;
+      const changed = await widened(agent);
+      const { html } = early ?? (await agree());
+      const [code = ""] = /\b[0-9A-HJKMNP-TV-Z]{8}\b/.exec(textOf(html)) ?? [];
+      const { status } = await claim(agent, code, changed.registration_access_token);
+      expect(status).toBe(200);
+      expect(await scopesOf(agent)).toEqual(["signals:read"]);
+    },
+  );
 });
 
-describe("an agent that nobody has claimed", () => {
-  it("leaves nothing in the audit by new claim codes and wrong ones", async () => {
+describe("an unclaimed agent", () => {
+  it("adds nothing to the audit log by requesting claim codes or sending wrong ones", async () => {
     const agent = await newAgent();
     const token = agent.registration_access_token;
     const { body: started } = await begin(agent, token);
@@ -651,7 +654,7 @@ describe("an agent that nobody has claimed", () => {
     expect(own.map(({ action }) => action)).toEqual([]);
   });
 
-  it("gets so many new claim codes of one network as that may have", async () => {
+  it("shares a limit on new claim codes with its network", async () => {
     const strict = await startTestService({
       TRUST_PROXY: "1",
       RATE_LIMITS: `${LOOSE_LIMITS} claim-start-address=2/60 claim-start-site=3/60 claim-start-provider=4/60`,
@@ -678,7 +681,7 @@ describe("an agent that nobody has claimed", () => {
 });
 
 describe("an agent that registered for a person", () => {
-  it("gets no token until that person claimed it", async () => {
+  it("gets no token until that person has claimed it", async () => {
     const agent = (await newAgent({
       type: "service_auth",
       login_hint: "boss@example.com",
@@ -695,7 +698,7 @@ describe("an agent that registered for a person", () => {
     expect((await ask()).status).toBe(400);
   });
 
-  it.each(["user", "service"])("of the type %s is refused", async (type) => {
+  it.each(["user", "service"])("of the type %s is rejected", async (type) => {
     const answer = await postJson(`${base}/oauth/register`, {
       type,
       grant_types: ["client_credentials"],
@@ -705,6 +708,6 @@ describe("an agent that registered for a person", () => {
   });
 });
 
-it("no attack made the service log a failure of its own", () => {
+it("no attack makes the service log an internal error", () => {
   expect(testService.logged).toEqual([]);
 });

@@ -55,8 +55,8 @@ async function put(agent: Registered, changes: object, from: Record<string, stri
   return { status: response.status, body, agent: { ...agent, ...body } as Registered };
 }
 
-describe("a client that writes its own record", () => {
-  it("gets no wider scope by an update", async () => {
+describe("a client that updates its registration", () => {
+  it("cannot widen its scopes", async () => {
     for (const changes of [
       { scope: WIDE },
       {
@@ -76,14 +76,14 @@ describe("a client that writes its own record", () => {
     }
   });
 
-  it("gets no wider scope than it registered for by an update and a token from before", async () => {
+  it("cannot widen the scopes of a token that was issued before", async () => {
     const agent = await register(base, { scope: "signals:read" });
     const token = await tokenOf(base, agent);
     await put(agent, { scope: "signals:read factor:read darkpool:read" });
     expect(await reaches(token)).toEqual({ signals: 200, factors: 403, darkpool: 403 });
   });
 
-  it("makes itself nobody else's by members that the server owns", async () => {
+  it("cannot change its owner through members that the server controls", async () => {
     const forged = {
       agent: { owner: { accountId: "acc_victim", scopes: WIDE.split(" "), claimedAt: 1 } },
       owner: { accountId: "acc_victim" },
@@ -117,7 +117,7 @@ describe("a client that writes its own record", () => {
     expect(token.body).toMatchObject({ error: "invalid_scope" });
   });
 
-  it("is updated so often an hour, from however many addresses", async () => {
+  it("has an hourly limit of updates, from however many addresses", async () => {
     const strict = await startTestService({
       TRUST_PROXY: "1",
       RATE_LIMITS: `${LOOSE_LIMITS} manage=2/3600`,
@@ -137,7 +137,7 @@ describe("a client that writes its own record", () => {
     expect([await update(4), await update(5), await update(6)]).toEqual([200, 200, 429]);
   });
 
-  it("takes no other client's name, id or secret by an update", async () => {
+  it("cannot take another client's id or secret", async () => {
     const [mine, other] = [await register(base), await register(base)];
     const byId = await put(mine, { client_id: other.client_id });
     expect([400, 401, 403]).toContain(byId.status);
@@ -146,7 +146,7 @@ describe("a client that writes its own record", () => {
     expect([400, 401, 403]).toContain(bySecret.status);
   });
 
-  it("keeps no record open with a token that was replaced", async () => {
+  it("cannot use a replaced registration access token", async () => {
     const agent = await register(base);
     const { agent: next } = await put(agent, {});
     expect(next.registration_access_token).not.toBe(agent.registration_access_token);
@@ -156,7 +156,7 @@ describe("a client that writes its own record", () => {
     expect((await read(next)).status).toBe(200);
   });
 
-  it("does not open another's record with a token of its own", async () => {
+  it("cannot read or change another client's registration with its own token", async () => {
     const [mine, other] = [await register(base), await register(base)];
     for (const method of ["GET", "DELETE"]) {
       const answer = await fetch(other.registration_client_uri, {
@@ -169,8 +169,8 @@ describe("a client that writes its own record", () => {
   });
 });
 
-describe("a client that was deleted", () => {
-  it("loses everything that was issued to it, at once", async () => {
+describe("a deleted client", () => {
+  it("loses everything issued to it immediately", async () => {
     const agent = await register(base);
     const token = await tokenOf(base, agent);
     const person = testService.person();
@@ -201,7 +201,7 @@ describe("a client that was deleted", () => {
 });
 
 describe("a public client", () => {
-  it("cannot have client_credentials, by registration or by an update", async () => {
+  it("cannot have client_credentials, neither by registration nor by an update", async () => {
     const answer = await postJson(`${base}/oauth/register`, {
       grant_types: ["client_credentials"],
       token_endpoint_auth_method: "none",
@@ -221,7 +221,7 @@ describe("a public client", () => {
     expect(secret.status).toBe(400);
   });
 
-  it("gets no token by naming itself", async () => {
+  it("gets no token by client_id alone", async () => {
     const { client_id } = await registerPublic(base);
     for (const form of [
       { client_id },
@@ -238,7 +238,7 @@ describe("a public client", () => {
     }
   });
 
-  it("cannot pass for a confidential one by leaving its secret out", async () => {
+  it("cannot be impersonated by a confidential client that omits its secret", async () => {
     const { client_id } = await register(base);
     for (const form of [{ client_id }, { client_id, client_secret: "" }]) {
       const answer = await postForm(`${base}/oauth/token`, {
@@ -250,8 +250,8 @@ describe("a public client", () => {
   });
 });
 
-describe("a parameter that stands there twice", () => {
-  it("is refused at the token endpoint, whichever it is", async () => {
+describe("a repeated parameter", () => {
+  it("is rejected at the token endpoint, whichever it is", async () => {
     const { client_id, client_secret } = await register(base);
     const form = {
       grant_type: "client_credentials",
@@ -270,7 +270,7 @@ describe("a parameter that stands there twice", () => {
     }
   });
 
-  it("is refused as a list or an object, too", async () => {
+  it("is rejected as a list or an object too", async () => {
     const { client_id, client_secret } = await register(base);
     for (const changes of ["scope[]=signals:read", "scope[x]=signals:read", "__proto__[scope]=x"]) {
       const form = new URLSearchParams({
@@ -289,7 +289,7 @@ describe("a parameter that stands there twice", () => {
   });
 });
 
-describe("a weaker authorization request", () => {
+describe("an authorization request without a required protection", () => {
   const ask = async (parameters: Record<string, string | undefined>) => {
     const { client_id } = await registerPublic(base);
     const { url } = authorizationRequest(base, { client_id, ...parameters });
@@ -307,12 +307,12 @@ describe("a weaker authorization request", () => {
     ["an unknown method", { code_challenge_method: "S512" }],
     ["an empty challenge", { code_challenge: "" }],
     ["a short challenge", { code_challenge: "x" }],
-  ])("is refused: %s", async (_what, parameters) => {
+  ])("is rejected: %s", async (_what, parameters) => {
     expect(await ask(parameters)).toBe("invalid_request");
   });
 
   it.each(["token", "id_token", "code token", "code id_token", "none", "token id_token"])(
-    "is refused: response_type %s",
+    "is rejected: response_type %s",
     async (response_type) => {
       expect(await ask({ response_type })).toMatch(
         /^(unsupported_response_type|unauthorized_client|invalid_request)$/,
@@ -323,16 +323,16 @@ describe("a weaker authorization request", () => {
   it.each([
     ["a request object", { request: "e30.e30." }],
     ["a request_uri", { request_uri: "https://evil.example/request.jwt" }],
-  ])("is refused: %s", async (_what, parameters) => {
+  ])("is rejected: %s", async (_what, parameters) => {
     expect(await ask(parameters)).toMatch(/^request(_uri)?_not_supported$|^invalid_request/);
   });
 
-  it("is refused for a resource of somebody else", async () => {
+  it("is rejected for a foreign resource", async () => {
     expect(await ask({ resource: "https://evil.example" })).toBe("invalid_target");
   });
 });
 
-describe("a code", () => {
+describe("an authorization code", () => {
   /** A fresh code, and how to exchange it; nothing has been exchanged yet. */
   async function issued() {
     const client = await registerPublic(base);
@@ -358,7 +358,7 @@ describe("a code", () => {
     return { exchange, right };
   }
 
-  it("is worth nothing with another verifier, redirect address, client or resource", async () => {
+  it("is rejected with another verifier, redirect URI, client or resource", async () => {
     const other = await registerPublic(base);
     const confidential = await register(base, {
       redirect_uris: [CALLBACK],
@@ -382,7 +382,7 @@ describe("a code", () => {
     }
   });
 
-  it("cannot be spent for more than was consented to", async () => {
+  it("yields no more than was consented to", async () => {
     const client = await registerPublic(base);
     const { url, verifier } = authorizationRequest(base, { client_id: client.client_id });
     const callback = await testService.person().authorize(url, { scopes: ["signals:read"] });
@@ -404,7 +404,7 @@ describe("a code", () => {
     });
   });
 
-  it("ends after a minute or so", async () => {
+  it("expires after a minute", async () => {
     const { exchange } = await issued();
     const { now } = testService.clock;
     testService.clock.now = new Date(now.getTime() + 11 * 60_000);
@@ -413,7 +413,7 @@ describe("a code", () => {
     expect(body).toMatchObject({ error: "invalid_grant" });
   });
 
-  it("and all that came of it end when it comes again", async () => {
+  it("and all tokens issued for it are revoked when it is replayed", async () => {
     const { exchange, right } = await issued();
     const { body: tokens } = await exchange();
     expect(await statusOf(tokens.access_token ?? "")).toBe(200);
@@ -427,7 +427,7 @@ describe("a code", () => {
     expect(await refreshed.json()).toMatchObject({ error: "invalid_grant" });
   });
 
-  it("brings one answer however often it is sent at once", async () => {
+  it("succeeds once when it is sent concurrently", async () => {
     const { exchange } = await issued();
     const answers = await Promise.all(Array.from({ length: 100 }, () => exchange()));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -445,7 +445,7 @@ describe("a refresh token", () => {
     return { status: answer.status, body: (await answer.json()) as Record<string, string> };
   };
 
-  it("and its whole family end when it comes again", async () => {
+  it("and its whole family are revoked when it is replayed", async () => {
     const { client, ...tokens } = await testService.person().tokens();
     const second = await refresh(client.client_id, tokens.refresh_token);
     const third = await refresh(client.client_id, second.body.refresh_token ?? "");
@@ -458,7 +458,7 @@ describe("a refresh token", () => {
     }
   });
 
-  it("brings one answer however often it is sent at once", async () => {
+  it("succeeds once when it is sent concurrently", async () => {
     const { client, refresh_token } = await testService.person().tokens();
     const answers = await Promise.all(
       Array.from({ length: 100 }, () => refresh(client.client_id, refresh_token)),
@@ -466,20 +466,20 @@ describe("a refresh token", () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   });
 
-  it("is of no use to another client", async () => {
+  it("is rejected when another client sends it", async () => {
     const { refresh_token } = await testService.person().tokens();
     const other = await registerPublic(base);
     const { body } = await refresh(other.client_id, refresh_token);
     expect(body).toMatchObject({ error: "invalid_grant" });
   });
 
-  it("widens nothing", async () => {
+  it("cannot widen the scopes or the resource", async () => {
     const { client, refresh_token } = await testService.person().tokens({ scope: "signals:read" });
     const { body } = await refresh(client.client_id, refresh_token, { scope: WIDE });
     expect(body).toMatchObject({ error: "invalid_scope" });
   });
 
-  it("for /mcp brings no token for the whole service", async () => {
+  it("for /mcp yields no token for the whole service", async () => {
     const { client, refresh_token } = await testService
       .person()
       .tokens({ resource: `${base}/mcp` });
@@ -488,7 +488,7 @@ describe("a refresh token", () => {
     else expect(body).toMatchObject({ error: "invalid_target" });
   });
 
-  it("ends when the person removes the application", async () => {
+  it("is revoked when the person removes the application", async () => {
     const person = testService.person();
     const { client, access_token, refresh_token } = await person.tokens();
     const { forms } = await person.web.get("/account");
@@ -503,7 +503,7 @@ describe("a refresh token", () => {
 });
 
 describe("a revocation", () => {
-  it("by another client leaves the token alone, and by nobody in particular tells nothing", async () => {
+  it("by another client leaves the token valid, and by an unauthenticated client reveals nothing", async () => {
     const token = await tokenOf(base, await register(base));
     const { client_id, client_secret } = await register(base);
     const form = { token, client_id, client_secret };
@@ -516,6 +516,6 @@ describe("a revocation", () => {
   });
 });
 
-it("no attack made the service log a failure of its own", () => {
+it("no attack makes the service log an internal error", () => {
   expect(testService.logged).toEqual([]);
 });

@@ -104,8 +104,8 @@ const probe = async (token = "") => (await getWith(token, `${base}/api/probe`)).
 describe.each([
   ["by registration", byRegistration],
   ["by metadata document", byDocument],
-])("a client %s with redirects at two sites", (how, newClient) => {
-  it("gets a code at the other site only when the person is asked for that site as well", async () => {
+])("a client %s with redirect URIs at two sites", (how, newClient) => {
+  it("gets a code at the other site only after the person approved that site as well", async () => {
     const clientId = await newClient();
     const visitor = await signedIn(`two-sites ${how}@example.com`.replaceAll(" ", "-"));
     await tokensAt(visitor, clientId, GOOD);
@@ -128,7 +128,7 @@ describe.each([
     }
   });
 
-  it("gets no code at the other site without the person either", async () => {
+  it("gets no code at the other site with prompt=none either", async () => {
     const clientId = await newClient();
     const visitor = await signedIn(`silent ${how}@example.com`.replaceAll(" ", "-"));
     await tokensAt(visitor, clientId, GOOD);
@@ -139,8 +139,8 @@ describe.each([
   });
 });
 
-describe("a client that changes its redirects", () => {
-  it("loses what people allowed it, and asks them again for the new site", async () => {
+describe("a client that changes its redirect URIs", () => {
+  it("loses its grants, and people are asked again for the new site", async () => {
     const client = await registerWeb([GOOD]);
     const { client_id } = client;
     const visitor = await signedIn("swapped@example.com");
@@ -160,7 +160,7 @@ describe("a client that changes its redirects", () => {
     expect(interactionOn(page)).toMatchObject({ prompt: "consent", scopes: SCOPE.split(" ") });
   });
 
-  it("loses it as well when it only adds a site", async () => {
+  it("loses its grants also when it only adds a site", async () => {
     const client = await registerWeb([GOOD]);
     const visitor = await signedIn("added@example.com");
     const { access_token } = await tokensAt(visitor, client.client_id, GOOD);
@@ -168,7 +168,7 @@ describe("a client that changes its redirects", () => {
     expect(await probe(access_token)).toBe(401);
   });
 
-  it("keeps it when an update leaves the redirects as they are", async () => {
+  it("keeps its grants when an update leaves the redirect URIs unchanged", async () => {
     const client = await registerWeb([GOOD, EVIL]);
     const visitor = await signedIn("kept@example.com");
     const { access_token } = await tokensAt(visitor, client.client_id, GOOD);
@@ -177,7 +177,7 @@ describe("a client that changes its redirects", () => {
   });
 });
 
-describe("access that lasts while the person is away", () => {
+describe("offline access", () => {
   const BRIEF = ["authorization_code"];
   const LASTING = ["authorization_code", "refresh_token"];
 
@@ -224,7 +224,7 @@ describe("access that lasts while the person is away", () => {
     ["by metadata document", briefByDocument],
   ] as const;
 
-  it.each(ways)("is asked for again before it is given: client %s", async (how, newClient) => {
+  it.each(ways)("needs a new consent before it is granted: client %s", async (how, newClient) => {
     const { clientId, extend } = await newClient();
     const visitor = await signedIn(`lasting ${how}@example.com`.replaceAll(" ", "-"));
     const first = request(clientId, { redirect_uri: GOOD });
@@ -246,7 +246,7 @@ describe("access that lasts while the person is away", () => {
     expect((await visitor.open(silent.url)).leavesFor?.searchParams.get("code")).toBeTruthy();
   });
 
-  it.each(ways)("does not come with a code from before: client %s", async (how, newClient) => {
+  it.each(ways)("is not granted by an earlier code: client %s", async (how, newClient) => {
     const { clientId, extend } = await newClient();
     const visitor = await signedIn(`early-code ${how}@example.com`.replaceAll(" ", "-"));
     const { url, verifier } = request(clientId, { redirect_uri: GOOD });
@@ -258,7 +258,7 @@ describe("access that lasts while the person is away", () => {
   });
 
   it.each(ways)(
-    "is not given on a page that was open before: client %s",
+    "is not granted on a page that was opened before it was requested: client %s",
     async (how, newClient) => {
       const { clientId, extend } = await newClient();
       const visitor = await signedIn(`open-page ${how}@example.com`.replaceAll(" ", "-"));
@@ -283,7 +283,7 @@ describe("access that lasts while the person is away", () => {
     expect(interactionOn(all)).toMatchObject({ isLasting: true, scopes: ["factor:read"] });
   });
 
-  it("ends when the person is asked again without it", async () => {
+  it("ends when the person consents again without it", async () => {
     const client = await registerWeb([GOOD]);
     const clientId = client.client_id;
     const visitor = await signedIn("no-longer-lasting@example.com");
@@ -300,7 +300,7 @@ describe("access that lasts while the person is away", () => {
     });
   });
 
-  it("is asked for again in a grant from before it was recorded, whose refresh tokens go on", async () => {
+  it("is asked for again for grants stored before it was recorded, whose refresh tokens stay valid", async () => {
     const { client_id } = await registerWeb([GOOD]);
     const visitor = await signedIn("before-it-was-recorded@example.com");
     const { refresh_token = "" } = await tokensAt(visitor, client_id, GOOD);
@@ -317,7 +317,7 @@ describe("access that lasts while the person is away", () => {
   });
 });
 
-describe("a redirect address that a client gave up while its consent page was open", () => {
+describe("a redirect URI that a client removed while its consent page was open", () => {
   const gone = async (how: string) => {
     const client = await registerWeb([EVIL]);
     const visitor = await signedIn(`${how}@example.com`);
@@ -328,7 +328,7 @@ describe("a redirect address that a client gave up while its consent page was op
   it.each([
     ["allows", SCOPE.split(" ")],
     ["refuses", "deny"],
-  ] as const)("gets no answer when the person %s", async (how, answer) => {
+  ] as const)("gets no response when the person %s", async (how, answer) => {
     const { client, visitor, page } = await gone(`gone-${how}`);
     await putRedirects(client, [GOOD]);
     const { status, leavesFor } = await visitor.answer(page, answer);
@@ -340,7 +340,7 @@ describe("a redirect address that a client gave up while its consent page was op
   it.each([
     ["allowed", SCOPE.split(" ")],
     ["refused", "deny"],
-  ] as const)("gets no answer when the person had just %s", async (how, answer) => {
+  ] as const)("gets no response when the person had just %s", async (how, answer) => {
     const { client, visitor, page } = await gone(`just-${how}`);
     const decided = await fetch(page.url, {
       method: "POST",
@@ -361,24 +361,27 @@ describe("an authorization request that fails", () => {
   it.each([
     ["by registration", byRegistration],
     ["by metadata document", byDocument],
-  ])("is no way to send a stranger's browser elsewhere: client %s", async (how, newClient) => {
-    const clientId = await newClient();
-    const someone = createVisitor(server);
-    const known = await signedIn(`elsewhere ${how}@example.com`.replaceAll(" ", "-"));
-    for (const failure of failures) {
-      const { url } = request(clientId, { redirect_uri: EVIL, state: "s", ...failure });
-      for (const visitor of [someone, known]) {
-        const { status, leavesFor, html } = await visitor.open(url);
-        expect([status, leavesFor], JSON.stringify(failure)).toEqual([400, undefined]);
-        expect(JSON.parse(html)).toMatchObject({
-          error: expect.any(String),
-          error_description: expect.any(String),
-        });
+  ])(
+    "never redirects a browser to a site that the person has not approved: client %s",
+    async (how, newClient) => {
+      const clientId = await newClient();
+      const someone = createVisitor(server);
+      const known = await signedIn(`elsewhere ${how}@example.com`.replaceAll(" ", "-"));
+      for (const failure of failures) {
+        const { url } = request(clientId, { redirect_uri: EVIL, state: "s", ...failure });
+        for (const visitor of [someone, known]) {
+          const { status, leavesFor, html } = await visitor.open(url);
+          expect([status, leavesFor], JSON.stringify(failure)).toEqual([400, undefined]);
+          expect(JSON.parse(html)).toMatchObject({
+            error: expect.any(String),
+            error_description: expect.any(String),
+          });
+        }
       }
-    }
-  });
+    },
+  );
 
-  it("goes back to a site that the signed-in person approved, and to no other", async () => {
+  it("redirects only to a site that the signed-in person approved", async () => {
     const clientId = await byRegistration();
     const visitor = await signedIn("approved@example.com");
     await tokensAt(visitor, clientId, GOOD);
@@ -395,7 +398,7 @@ describe("an authorization request that fails", () => {
     expect((await visitor.open(url)).leavesFor).toBeUndefined();
   });
 
-  it("goes back when the client asked for silence", async () => {
+  it("redirects when the client requested prompt=none", async () => {
     const clientId = await byRegistration();
     const { url } = request(clientId, { redirect_uri: GOOD, prompt: "none" });
     const { leavesFor } = await createVisitor(server).open(url);
@@ -403,7 +406,7 @@ describe("an authorization request that fails", () => {
   });
 });
 
-describe("a scope that is taken away", () => {
+describe("a withdrawn scope", () => {
   const scopesOf = async (token = "") => {
     const response = await getWith(token, `${base}/api/probe`);
     return ((await response.json()) as { readonly scopes: readonly string[] }).scopes;
@@ -412,17 +415,20 @@ describe("a scope that is taken away", () => {
   it.each([
     ["by registration", byRegistration],
     ["by metadata document", byDocument],
-  ])("by the person ends for tokens that are out: client %s", async (how, newClient) => {
-    const clientId = await newClient();
-    const visitor = await signedIn(`narrowed ${how}@example.com`.replaceAll(" ", "-"));
-    const { access_token } = await tokensAt(visitor, clientId, GOOD);
-    expect(await scopesOf(access_token)).toEqual(SCOPE.split(" "));
-    const again = request(clientId, { redirect_uri: GOOD, prompt: "consent" });
-    await visitor.authorize(again.url, ["signals:read"]);
-    expect(await scopesOf(access_token)).toEqual(["signals:read"]);
-  });
+  ])(
+    "ends for tokens that were already issued when the person withdraws it: client %s",
+    async (how, newClient) => {
+      const clientId = await newClient();
+      const visitor = await signedIn(`narrowed ${how}@example.com`.replaceAll(" ", "-"));
+      const { access_token } = await tokensAt(visitor, clientId, GOOD);
+      expect(await scopesOf(access_token)).toEqual(SCOPE.split(" "));
+      const again = request(clientId, { redirect_uri: GOOD, prompt: "consent" });
+      await visitor.authorize(again.url, ["signals:read"]);
+      expect(await scopesOf(access_token)).toEqual(["signals:read"]);
+    },
+  );
 
-  it("by the person ends for every resource, whichever one the client names on the way", async () => {
+  it("ends for every resource when the person withdraws it, whichever resource the client names", async () => {
     const clientId = await byRegistration();
     const visitor = await signedIn("other-resource@example.com");
     const { access_token } = await tokensAt(visitor, clientId, GOOD);
@@ -431,7 +437,7 @@ describe("a scope that is taken away", () => {
     expect(await scopesOf(access_token)).toEqual(["signals:read"]);
   });
 
-  it("by an update of the client ends for its own tokens that are out", async () => {
+  it("ends for the client's own tokens when it updates its registration", async () => {
     const agent = await register(base);
     const token = await tokenOf(base, agent);
     expect(await scopesOf(token)).toContain("factor:read");
@@ -453,7 +459,7 @@ describe("a scope that is taken away", () => {
   });
 });
 
-describe("a redirect address", () => {
+describe("a redirect URI", () => {
   const registering = async (redirect_uri: string) => {
     const response = await fetch(`${base}/oauth/register`, {
       method: "POST",

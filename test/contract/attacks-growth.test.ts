@@ -52,25 +52,28 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
 }
 
 describeStores("refresh tokens of one person", (engine) => {
-  it("take no more room however often they rotate", async () => {
+  it("take constant space however often they rotate", async () => {
     const { records, rotate } = await build(engine);
     await rotate(12);
     expect(await keptIn(records)).toBeLessThanOrEqual(2);
   });
 
-  it.each([0, 3, 10, 11])("end all when the one of rotation %i comes again", async (used) => {
-    const { records, rotate, refresh, probe } = await build(engine);
-    const answers = await rotate(12);
-    const { access_token, refresh_token } = answers.at(-1) ?? {};
-    expect(await probe(access_token)).toBe(200);
-    const replayed = await refresh(answers[used]?.refresh_token);
-    expect(replayed).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
-    expect(await probe(access_token)).toBe(401);
-    expect((await refresh(refresh_token)).status).toBe(400);
-    expect(await keptIn(records)).toBe(0);
-  });
+  it.each([0, 3, 10, 11])(
+    "are all revoked when the token of rotation %i is replayed",
+    async (used) => {
+      const { records, rotate, refresh, probe } = await build(engine);
+      const answers = await rotate(12);
+      const { access_token, refresh_token } = answers.at(-1) ?? {};
+      expect(await probe(access_token)).toBe(200);
+      const replayed = await refresh(answers[used]?.refresh_token);
+      expect(replayed).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
+      expect(await probe(access_token)).toBe(401);
+      expect((await refresh(refresh_token)).status).toBe(400);
+      expect(await keptIn(records)).toBe(0);
+    },
+  );
 
-  it("end all when one of long ago is revoked", async () => {
+  it("are all revoked when an old one is revoked", async () => {
     const { server, rotate, refresh, probe, records } = await build(engine);
     const [first, ...later] = await rotate(5);
     const { access_token, refresh_token } = later.at(-1) ?? {};
@@ -82,7 +85,7 @@ describeStores("refresh tokens of one person", (engine) => {
     expect(await keptIn(records)).toBe(0);
   });
 
-  it("of another client end nothing", async () => {
+  it("revoke nothing when another client replays one", async () => {
     const { server, person, rotate, probe } = await build(engine);
     const other = await consented(server, person);
     const answers = await rotate(4);
@@ -93,7 +96,7 @@ describeStores("refresh tokens of one person", (engine) => {
     expect(await probe(answers.at(-1)?.access_token)).toBe(200);
   });
 
-  it("end all when one comes that was replaced twice while it was looked at", async () => {
+  it("are all revoked when a token that was replaced twice during its lookup is replayed", async () => {
     let before = async (): Promise<unknown> => undefined;
     const { records, rotate, refresh, probe } = await build(engine, (kept) => ({
       ...kept,
@@ -136,7 +139,7 @@ describeStores("audit rows of replays", (engine) => {
     return answers;
   };
 
-  it("are none for a used refresh token in the hands of another client, which ends nothing", async () => {
+  it("are not written for a used refresh token that another client sends, which revokes nothing", async () => {
     const { records, server, rotate, probe } = await build(engine);
     const [first, second] = await rotate(1);
     const { client_id } = await registerPublic(server.local);
@@ -147,7 +150,7 @@ describeStores("audit rows of replays", (engine) => {
     expect(await probe(second?.access_token)).toBe(200);
   });
 
-  it("are one for a used refresh token of the client's own, which ends all whatever else is wrong", async () => {
+  it("are written once for a replayed refresh token of the client itself, which revokes all", async () => {
     const { records, server, client, rotate, probe } = await build(engine);
     const [first, second] = await rotate(1);
     const { client_id } = client;
@@ -162,7 +165,7 @@ describeStores("audit rows of replays", (engine) => {
     expect(await audited(records)).toMatchObject({ "grant.replayed": 1 });
   });
 
-  it("are none for a used code without its verifier, which ends nothing, and one with it", async () => {
+  it("are not written for a used code without its verifier, which revokes nothing; with it, one is", async () => {
     const { records, server, person, probe } = await build(engine);
     const { form } = await consented(server, person);
     const { body } = await exchange(server, form);
@@ -178,8 +181,8 @@ describeStores("audit rows of replays", (engine) => {
   });
 });
 
-describe("refresh tokens that are in use", () => {
-  it("are a hundred of an application at most, of which the oldest ends", async () => {
+describe("active refresh tokens", () => {
+  it("are at most a hundred per application; the oldest is revoked", async () => {
     const { records, server, person, client, rotate, refresh, probe } = await build(embedded);
     const [first] = await rotate(0);
     const tokens: string[] = [];
@@ -196,8 +199,8 @@ describe("refresh tokens that are in use", () => {
   });
 });
 
-describeEngines("refresh tokens that begin at once", (engine) => {
-  it("are a hundred of an application at most", async () => {
+describeEngines("refresh tokens issued concurrently", (engine) => {
+  it("are at most a hundred per application", async () => {
     const { records, server, person, client } = await build(engine, slowed);
     const [grant] = await records.list(grants, { limit: 1 });
     const copies = Array.from({ length: 97 }, (_, at) => {
@@ -235,8 +238,8 @@ const ofAccount = async (records: Records, accountId: string) =>
     ({ key }) => key,
   );
 
-describeEngines("applications that a person lets act for them at once", (engine) => {
-  it("are a hundred at most", async () => {
+describeEngines("applications that a person approves concurrently", (engine) => {
+  it("are at most a hundred", async () => {
     const { records, clock } = await openStore(engine);
     clock.now = Date.now();
     const server = await startAuthServer({ records: slowed(records), now: () => new Date() });
@@ -255,8 +258,8 @@ describeEngines("applications that a person lets act for them at once", (engine)
   });
 });
 
-describe("applications that a person lets act for them", () => {
-  it("are a hundred; one of them that asks again takes its own place", async () => {
+describe("applications that a person has approved", () => {
+  it("are at most a hundred; one that is approved again does not count twice", async () => {
     const { records } = await openStore(embedded);
     const server = await startAuthServer({ records, now: () => new Date() });
     const person = createVisitor(server);
@@ -276,7 +279,7 @@ describe("applications that a person lets act for them", () => {
     expect(after.filter((key) => !before.includes(key))).toHaveLength(1);
   });
 
-  it("lead to the page where one is ended when there are too many", async () => {
+  it("are listed with a way to remove one when there are too many", async () => {
     const testService = await startTestService();
     const { records } = testService.service.state.store;
     const person = testService.person();
@@ -303,7 +306,7 @@ describe("applications that a person lets act for them", () => {
   });
 });
 
-describe("whoever holds many networks of one provider", () => {
+describe("an attacker with many networks of one provider", () => {
   const startWith = (limits: string) =>
     startTestService({ TRUST_PROXY: "1", RATE_LIMITS: `${LOOSE_LIMITS} ${limits}` });
   const countIn = async ({ service }: TestService, name: string) =>
@@ -314,7 +317,7 @@ describe("whoever holds many networks of one provider", () => {
     return (await fetch(`${base}/oauth/token`, { method: "POST", headers, body })).status;
   };
 
-  it("leaves no more lockouts, and is refused in each network that guesses all the same", async () => {
+  it("leaves a bounded number of lockouts, and is still limited in each network", async () => {
     const testService = await startWith("secret-address=2/900 lockouts=3/86400");
     const guess = (site: number) =>
       postToken(testService.base, `2001:db8:${site}::1`, { client_id: "a", client_secret: "b" });
@@ -324,7 +327,7 @@ describe("whoever holds many networks of one provider", () => {
     expect(await countIn(testService, "lockouts")).toBe(3);
   });
 
-  it("leaves no more client assertions, of an agent that gets no token for them either", async () => {
+  it("leaves a bounded number of client assertions", async () => {
     const quotas = "client-assertion=5/3600 client-assertion-provider=7/3600";
     const testService = await startWith(`${quotas} token-unclaimed-client=2/3600`);
     const { base } = testService;
@@ -365,7 +368,7 @@ describe("whoever holds many networks of one provider", () => {
   it.each([
     ["apply", { name: "Eve", email: "eve@example.com" }],
     ["contact", { message: "Hello", email: "eve@example.com" }],
-  ])("gets no further than a site and a provider may (%s)", async (name, body) => {
+  ])("is limited per site and per provider (%s)", async (name, body) => {
     const testService = await startTestService({
       TRUST_PROXY: "1",
       RATE_LIMITS: `${LOOSE_LIMITS} ${name}-site=3/3600 ${name}-provider=7/3600`,
@@ -379,7 +382,7 @@ describe("whoever holds many networks of one provider", () => {
     expect(await ask("2001:db9::1")).toBe(200);
   });
 
-  it("gets no more applications in a day", async () => {
+  it("sends a limited number of applications a day", async () => {
     const testService = await startTestService({
       TRUST_PROXY: "1",
       RATE_LIMITS: `${LOOSE_LIMITS} apply-day-site=3/86400 apply-day-provider=4/86400`,

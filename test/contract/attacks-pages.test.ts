@@ -65,7 +65,7 @@ async function everyForm(person: Person) {
 }
 
 describe("a form of another site", () => {
-  it("changes nothing, whatever it sends and from wherever", async () => {
+  it("changes nothing, whatever it sends and wherever it is sent from", async () => {
     const person = await settled();
     const forms = await everyForm(person);
     const posts = testService.service.routes.filter(({ method, path }) => {
@@ -118,7 +118,7 @@ describe("a form of another site", () => {
     expect(textOf((await person.web.get("/account")).html)).toBe(before);
   });
 
-  it("is not needed: what a page changes cannot be done by a link", async () => {
+  it("cannot be replaced by a link, since GET requests change nothing", async () => {
     const person = await settled();
     const forms = await everyForm(person);
     for (const { action, fields } of forms) {
@@ -136,7 +136,7 @@ describe("a form of another site", () => {
 });
 
 describe("a person", () => {
-  it("cannot end what is somebody else's", async () => {
+  it("cannot remove what belongs to somebody else", async () => {
     const [mine, other] = [await settled(), await settled()];
     const own = await mine.web.get("/account");
     const theirs = (await other.web.get("/account")).forms.filter(({ action }) =>
@@ -154,7 +154,7 @@ describe("a person", () => {
     expect(kept).toEqual(expect.arrayContaining(theirs.map(({ action }) => action)));
   });
 
-  it("cannot make a sixth key, nor one with a scope that does not exist", async () => {
+  it("cannot create a sixth API key, nor one with a scope that does not exist", async () => {
     const person = testService.person();
     for (let count = 0; count < 5; count++) await person.createKey(["signals:read"]);
     await expect(person.createKey(["signals:read"])).rejects.toThrow();
@@ -167,7 +167,7 @@ describe("a person", () => {
     expect(account.html).not.toMatch(/msv_test_\w{38}/);
   });
 
-  it("who follows a stranger's authorization request is not asked to consent to it", async () => {
+  it("who opens somebody else's authorization request is not asked to consent to it", async () => {
     const { client_id } = await registerPublic(base);
     const attacker = testService.person();
     const started = await fetch(authorizationRequest(base, { client_id }).url, {
@@ -180,7 +180,7 @@ describe("a person", () => {
     expect(page.forms.map(({ action }) => pathOf(action))).not.toContain(interaction.pathname);
   });
 
-  it("gives an application no scope that it did not ask for", async () => {
+  it("cannot grant an application a scope that it did not request", async () => {
     const { client_id } = await registerPublic(base);
     const { url, verifier } = authorizationRequest(base, { client_id, scope: "signals:read" });
     const callback = await testService.person().authorize(url, {
@@ -197,7 +197,7 @@ describe("a person", () => {
     expect(body.scope ?? "signals:read").toBe("signals:read");
   });
 
-  it("who ticks nothing is asked again, and gives nothing", async () => {
+  it("who selects nothing grants nothing and is asked again", async () => {
     const { client_id } = await registerPublic(base);
     const { url } = authorizationRequest(base, { client_id });
     const person = testService.person();
@@ -208,7 +208,7 @@ describe("a person", () => {
     expect([again.status, again.leavesFor]).toEqual([400, undefined]);
   });
 
-  it("who signs out is asked to sign in for the next request", async () => {
+  it("who signs out must sign in for the next request", async () => {
     const { client_id } = await registerPublic(base);
     const request = () => authorizationRequest(base, { client_id }).url;
     const person = testService.person();
@@ -223,7 +223,7 @@ describe("a person", () => {
     expect(leavesFor?.searchParams.get("error")).toBe("login_required");
   });
 
-  it("cannot answer a request for who was at the browser before", async () => {
+  it("cannot consent to a request that the previous user of the browser started", async () => {
     const redirect_uri = "https://desk.example/callback";
     const changes = { redirect_uris: [redirect_uri], application_type: "web" };
     const { client_id } = await registerPublic(base, changes);
@@ -264,7 +264,7 @@ describe("a person", () => {
 });
 
 describe("every page", () => {
-  it("cannot be framed, sniffed, cached, or made to run anything", async () => {
+  it("forbids frames, content sniffing, caching and scripts", async () => {
     const person = await settled();
     const agent = await newAgent();
     const { client_id } = await registerPublic(base);
@@ -304,7 +304,7 @@ describe("a cookie", () => {
   const cookiesOf = async (own: string, url: string | URL) =>
     (await fetch(url, { redirect: "manual" })).headers.getSetCookie().map((line) => [own, line]);
 
-  it("is for this host, http and no other site", async () => {
+  it("is HttpOnly, SameSite and bound to this host", async () => {
     const { client_id } = await registerPublic(base);
     const lines = [
       ...(await cookiesOf(base, `${base}/sign-in`)),
@@ -319,7 +319,7 @@ describe("a cookie", () => {
     }
   });
 
-  it("is secure and bound to the host when the service is reached by https", async () => {
+  it("is Secure over HTTPS, on pages with the __Host- prefix", async () => {
     const { base: local } = await startTestService({ BASE_URL: "https://signals.example" });
     const { client_id } = await registerPublic(local);
     const { search } = authorizationRequest(local, { client_id }).url;
@@ -334,7 +334,7 @@ describe("a cookie", () => {
     }
   });
 
-  it("that was planted before a sign-in is worth nothing after it", async () => {
+  it("planted before a sign-in is worthless after it", async () => {
     const person = testService.person();
     await person.web.get("/sign-in");
     const planted = person.web.cookie();
@@ -348,7 +348,7 @@ describe("a cookie", () => {
     expect(attacker.status).toBe(303);
   });
 
-  it("of a value that a stranger chose is nobody's, and stays nobody's", async () => {
+  it("with a value that the service did not issue never becomes a session", async () => {
     const name = (await createWeb(base).get("/sign-in")).headers.getSetCookie()[0]?.split("=")[0];
     for (const value of ["x", "A".repeat(43), "", "%00", "../../x", "__proto__"]) {
       const answer = await fetch(`${base}/account`, {
@@ -359,7 +359,7 @@ describe("a cookie", () => {
     }
   });
 
-  it("is dead after signing out, for whoever kept a copy", async () => {
+  it("is invalid after signing out, also in a copy", async () => {
     const person = testService.person();
     await person.signIn();
     const copy = person.web.cookie();
@@ -368,7 +368,7 @@ describe("a cookie", () => {
     expect(late.status).toBe(303);
   });
 
-  it("opens nothing but pages", async () => {
+  it("authenticates pages only, not the API", async () => {
     const person = testService.person();
     await person.signIn();
     const headers = { cookie: person.web.cookie() };
@@ -391,7 +391,7 @@ describe("a sign-in code", () => {
   }
   const wrong = (code: string) => String((Number(code) + 1) % 10 ** 8).padStart(8, "0");
 
-  it("is worth nothing in another browser", async () => {
+  it("is invalid in another browser", async () => {
     const { person, code } = await asked();
     const attacker = createWeb(base);
     const start = await attacker.get("/sign-in");
@@ -401,7 +401,7 @@ describe("a sign-in code", () => {
     expect((await attacker.get("/account")).url.pathname).toBe("/sign-in");
   });
 
-  it("ends after five wrong ones, however many come at once", async () => {
+  it("ends after five wrong codes, also when they are sent concurrently", async () => {
     const { code, type } = await asked();
     const tries = await Promise.all(Array.from({ length: 10 }, () => type(wrong(code))));
     for (const { status } of tries) expect(status).toBe(400);
@@ -423,7 +423,7 @@ describe("a sign-in code", () => {
   });
 });
 
-describe("an e-mail address", () => {
+describe("an email address", () => {
   const injections = [
     "eve@example.com\r\nBcc: all@example.com",
     "eve@example.com\nSubject: x",
@@ -470,7 +470,7 @@ function dangerousTags(html: string): readonly string[] {
     .map(([tag]) => tag);
 }
 
-describe("what a stranger wrote", () => {
+describe("untrusted text", () => {
   const names = [
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
@@ -482,7 +482,7 @@ describe("what a stranger wrote", () => {
     'x" autofocus onfocus="alert(1)',
     "javascript:alert(1)",
   ];
-  it.each(names)("stays text on every page that shows it: %j", async (client_name) => {
+  it.each(names)("is escaped on every page that shows it: %j", async (client_name) => {
     const person = testService.person();
     const agent = await newAgent();
     const { client_id } = await registerPublic(base);
@@ -537,7 +537,7 @@ describe("what a stranger wrote", () => {
     "/%3Cscript%3Ealert(1)%3C/script%3E",
     "/api/signals?symbol=%3Cscript%3Ealert(1)%3C/script%3E",
     "/sign-in/callback?error=%3Cscript%3Ealert(1)%3C/script%3E",
-  ])("in an address is not in the page as markup: %s", async (path) => {
+  ])("in a URL is not in the page as markup: %s", async (path) => {
     const person = testService.person();
     await person.signIn();
     const answer = await fetch(base + path, { headers: { cookie: person.web.cookie() } });
@@ -548,14 +548,14 @@ describe("what a stranger wrote", () => {
     expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
   });
 
-  it("in an e-mail field is shown again as text", async () => {
+  it("in an email field is shown again as text", async () => {
     const web = createWeb(base);
     const form = (await web.get("/sign-in")).form("/sign-in");
     const { html } = await web.submit(form, { email: '"><script>alert(1)</script>' });
     expect(dangerousTags(html)).toEqual([]);
   });
 
-  it("is refused as a name where it could only be an attack", async () => {
+  it("is rejected as a name if it can only be an attack", async () => {
     for (const name of ["<b>x</b>", "x\u202Ey", "x\u0000y", "https://evil.example", ""]) {
       const answer = await postJson(`${base}/api/apply`, { name, email: "eve@example.com" });
       expect(answer.status, JSON.stringify(name)).toBe(400);
@@ -570,7 +570,7 @@ describe("what a stranger wrote", () => {
   });
 });
 
-describe("who is here", () => {
+describe("whether an account, client or agent exists", () => {
   const ask = async (own: string, email: string) => {
     const web = createWeb(own);
     const start = await web.get("/sign-in");
@@ -579,7 +579,7 @@ describe("who is here", () => {
     return { status: page.status, path: page.url.pathname, said };
   };
 
-  it("cannot be learnt by asking for codes, by text or by work", async () => {
+  it("cannot be learned by requesting codes, neither from the text nor from the work", async () => {
     const before = await startTestService();
     await before.person("known@example.com").signIn();
     await before.stop();
@@ -596,7 +596,7 @@ describe("who is here", () => {
     expect(await own.codesTo("unknown@example.com")).toEqual([]);
   });
 
-  it("is answered alike for a known and an unknown registration", async () => {
+  it("does not affect the response of the registration endpoint", async () => {
     const agent = await register(base);
     const unknown = agent.registration_client_uri.replace(/.$/, "_");
     const answers = [];
@@ -608,7 +608,7 @@ describe("who is here", () => {
     expect(answers[0]?.[0]).toBe(401);
   });
 
-  it("is answered alike for a known and an unknown client at the token endpoint", async () => {
+  it("does not affect the response of the token endpoint", async () => {
     const { client_id } = await register(base);
     const answers = [];
     for (const id of [client_id, client_id.replace(/.$/, "_")]) {
@@ -622,7 +622,7 @@ describe("who is here", () => {
     expect(answers[0]).toEqual(answers[1]);
   });
 
-  it("is answered alike, with the same work, for a known and an unknown agent in a claim", async () => {
+  it("does not affect the response to a claim, nor the work it takes", async () => {
     const agent = await newAgent();
     const { access_token } = await testService.person().tokens();
     const guess = async (agent_id: string) => {
@@ -640,7 +640,7 @@ describe("who is here", () => {
     expect(known).toEqual(unknown);
   });
 
-  it("is answered alike for an address that applied before and one that did not", async () => {
+  it("does not affect the response to an application", async () => {
     const apply = async (email: string) => {
       const answer = await postJson(`${base}/api/apply`, { name: "Ann", email, focus: "quant" });
       const body = (await answer.json()) as { data: Record<string, string> };
@@ -685,6 +685,6 @@ async function leastWork<T>(records: Records, run: () => Promise<T>) {
 const isSealing = (args: readonly unknown[]): boolean =>
   /"audit-chain"|^\[\{"name":"unsealed-audit"/.test(JSON.stringify(args));
 
-it("no attack made the service log a failure of its own", () => {
+it("no attack makes the service log an internal error", () => {
   expect(testService.logged).toEqual([]);
 });

@@ -30,14 +30,14 @@ const askAt = async (web: ReturnType<typeof createWeb>, email: string) => {
   return (await web.submit(page.form("/sign-in"), { email })).status;
 };
 
-describe("whoever asks for codes in somebody's name", () => {
-  it("does not lock that person out who comes from elsewhere", async () => {
+describe("an attacker who requests sign-in codes for a person's address", () => {
+  it("does not lock out the person, who uses another address", async () => {
     const email = "victim@example.com";
     expect(await ask(email, "198.51.100.1", 6)).toBe(429);
     expect(await ask(email, "203.0.113.1")).toBe(303);
   });
 
-  it("does not fill a mailbox from many addresses", async () => {
+  it("cannot fill the mailbox by using many addresses", async () => {
     const email = "mailbox@example.com";
     for (const at of [1, 2, 3]) await ask(email, `198.51.${at}.1`, 5);
     expect(await ask(email, "203.0.113.2")).toBe(429);
@@ -48,7 +48,7 @@ describe("whoever asks for codes in somebody's name", () => {
     ["IPv4", (at: number) => `198.51.100.4${at}`],
     ["IPv6", (at: number) => `2001:db8:${at}::1`],
   ])(
-    "does not lock that person out from the many addresses of one network of %s",
+    "does not lock out the person by using many addresses of one network of %s",
     async (version, addressOf) => {
       const email = `${version}@example.com`;
       for (const at of [1, 2, 3]) await ask(email, addressOf(at), 5);
@@ -57,7 +57,7 @@ describe("whoever asks for codes in somebody's name", () => {
     },
   );
 
-  it("does not lock out a browser where that person signed in before, also from its own address", async () => {
+  it("does not lock out a browser where the person signed in before, even from the same address", async () => {
     const person = testService.person("known@example.com");
     await person.signIn();
     const account = await person.web.get("/account");
@@ -68,7 +68,7 @@ describe("whoever asks for codes in somebody's name", () => {
     expect((await person.signIn()).url.pathname).toBe("/account");
   });
 
-  it("gets no further by a browser that knows somebody else, or one that asks too often", async () => {
+  it("gains nothing from a browser where somebody else signed in, or one over its limit", async () => {
     const [attacker, victim] = [testService.person("attacker@example.com"), "other@example.com"];
     await attacker.signIn();
     expect(await ask(victim, "127.0.0.1", 6)).toBe(429);
@@ -79,8 +79,8 @@ describe("whoever asks for codes in somebody's name", () => {
   });
 });
 
-describe("whoever signs in again and again", () => {
-  it("gets no more codes by the browsers that this makes known", async () => {
+describe("a person who signs in repeatedly", () => {
+  it("gets no more codes through the browsers that become known by it", async () => {
     const email = "many-browsers@example.com";
     const known = "market-signal-known";
     const [first, second] = [testService.person(email), testService.person(email)];
@@ -94,7 +94,7 @@ describe("whoever signs in again and again", () => {
   });
 });
 
-describe("whoever holds many networks", () => {
+describe("an attacker with many networks", () => {
   const flooded = async (limits: string) => {
     const { base } = await startTestService({
       TRUST_PROXY: "1",
@@ -112,7 +112,7 @@ describe("whoever holds many networks", () => {
     };
   };
 
-  it("gets no more codes than a site and a provider may", async () => {
+  it("gets no more codes than a site and a provider are allowed", async () => {
     const taken = await flooded("code-address-site=3/3600 code-address-provider=7/3600");
     const homes = ["100", "200", "300", "400", "500"].map((home) => `2001:db8:1:${home}::1`);
     expect(await taken(...homes)).toBe(3);
@@ -120,7 +120,7 @@ describe("whoever holds many networks", () => {
     expect(await taken("2001:db9::1", "192.0.2.1")).toBe(2);
   });
 
-  it("leaves some of all codes to others", async () => {
+  it("leaves a share of all codes to others", async () => {
     const taken = await flooded("code-address-all=40/3600");
     expect(await taken(...Array.from({ length: 9 }, (_, at) => `198.51.100.${at}`))).toBe(3);
     expect(await taken("203.0.113.1")).toBe(1);
