@@ -33,7 +33,7 @@ const Candidate = z.object({
       social: FactorStatus,
       darkpool: FactorStatus,
     })
-    .describe("Which factors can be measured, and why not the others."),
+    .describe("Which factors can be measured, and why the others cannot."),
   firstDataAt: Instant.nullable(),
   lastDataAt: Instant.nullable(),
   ...NextReportFields.shape,
@@ -53,9 +53,9 @@ export const findInstruments = defineTool({
       .string()
       .max(100)
       .default("")
-      .describe("Beginning of a ticker, or of words of a name; leave it out to list all."),
+      .describe("Prefix of a ticker, or of words of a name; omit it to list all."),
     assetClass: AssetClass.optional().describe("Only this class."),
-    limit: z.number().int().min(1).max(500).default(50).describe("Most items of a page."),
+    limit: z.number().int().min(1).max(500).default(50).describe("Maximum items per page."),
     cursor: CursorInput.optional(),
   }),
   output: z.object({

@@ -14,9 +14,9 @@ const Input = z.strictObject({
       "events, oldest first; deliveries: attempts at the webhook of alertId, newest first.",
     ),
   alertId: AlertIdInput.optional(),
-  since: InstantInput.optional().describe("Without a cursor: events from then on."),
+  since: InstantInput.optional().describe("Without a cursor: start of the events."),
   cursor: CursorInput.optional(),
-  limit: z.number().int().min(1).max(100).default(20).describe("Most items of a page."),
+  limit: z.number().int().min(1).max(100).default(20).describe("Maximum items per page."),
 });
 
 type Query = z.output<typeof Input>;
@@ -26,7 +26,7 @@ export const getAlertEvents = defineTool({
   name: "get_alert_events",
   title: "Get alert events",
   description:
-    "Events of your alerts in the last 30 days, also those sent to webhooks. To poll, keep nextCursor and send it next time: none is missed. view deliveries is the log of a webhook.",
+    "Events of your alerts in the last 30 days, also those sent to webhooks. To poll, send the last nextCursor as cursor: no event is missed. view deliveries is the log of a webhook.",
   scopes: alertScopes,
   routes: [
     { method: "GET", path: "/api/alerts/events" },
@@ -41,9 +41,7 @@ export const getAlertEvents = defineTool({
     nextCursor: z
       .string()
       .nullable()
-      .describe(
-        "With events: where to go on, now or later; with deliveries null on the last page.",
-      ),
+      .describe("Cursor of the next call; with deliveries null on the last page."),
     hasMore: z.boolean().describe("Whether there is another page now."),
   }),
 
@@ -72,7 +70,7 @@ async function log({ alertId, since, cursor, limit }: Query, { alerts }: ToolCon
   if (alertId === undefined || since !== undefined) {
     throw new Problem("invalid_request", {
       detail: "alertId, since: deliveries are those of one alert, newest first.",
-      next: "Give alertId, and no since.",
+      next: "Give alertId and omit since.",
     });
   }
   const page = await alerts.attempts({ caller: call.caller, alertId }, { cursor, limit });

@@ -33,7 +33,7 @@ const COIN_NOTE =
 
 /** Note where only block prints are retained. */
 const BLOCKS_NOTE =
-  "Only blocks of regular trading are kept print by print, so that sums over all prints are null; shortVolumeRatio counts all.";
+  "Of single prints only blocks of regular trading are stored, so totals over all prints are null; shortVolumeRatio covers all.";
 
 /**
  * The note on an instrument's prints.
@@ -54,7 +54,7 @@ const PrintAnswer = z.object({
   id: z.string(),
   session: z.string(),
   tradedAt: Instant,
-  price: z.number().describe("USD a share."),
+  price: z.number().describe("USD per share."),
   sizeShares: z.number(),
   notionalUsd: z.number(),
   block: z.boolean().describe(`At least ${BLOCK_SIZE_TEXT}.`),
@@ -68,14 +68,14 @@ const PrintAnswer = z.object({
 });
 
 const Aggregates = {
-  prints: z.number().int().nullable().describe("null, like the next five: not observed."),
+  prints: z.number().int().nullable().describe("null, as in the next five: not observed."),
   shares: z.number().nullable(),
   notionalUsd: z.number().nullable(),
-  vwap: z.number().nullable().describe("USD a share."),
+  vwap: z.number().nullable().describe("USD per share."),
   blocks: z.number().int().nullable(),
   blockShares: z.number().nullable(),
   blockNotionalUsd: z.number().nullable(),
-  canceledPrints: z.number().int().nullable().describe("Not in the other figures."),
+  canceledPrints: z.number().int().nullable().describe("Excluded from the other figures."),
   shareOfVolume: z.number().nullable().describe("Fraction of consolidated volume; null: unknown."),
   shortVolumeRatio: z
     .number()
@@ -88,7 +88,7 @@ const AtsShare = z
     weekStart: z.string().describe("Monday of the week."),
     value: z.number().nullable().describe("Fraction of off-exchange volume; null: none."),
     atsShares: z.number(),
-    otcShares: z.number().describe("Internalised orders and OTC trades."),
+    otcShares: z.number().describe("Internalized orders and OTC trades."),
     knownAt: Instant,
   })
   .nullable();
@@ -98,7 +98,7 @@ export const OffExchange = z.object({
   ...Common.shape,
   feeds: z
     .object({ prints: FeedStatus, shortVolume: FeedStatus })
-    .describe("not_observed: no feed; no_activity: nothing in the range; stale: nothing lately."),
+    .describe("not_observed: no feed; no_activity: nothing in the range; stale: no recent data."),
   note: z.string(),
   view: View,
   summary: z
@@ -108,7 +108,7 @@ export const OffExchange = z.object({
       lastSession: z.string().nullable(),
       ...Aggregates,
       atsShare: AtsShare.describe(
-        "What alternative trading systems had of the newest week told of, weeks late; null: not observed.",
+        "Share of alternative trading systems in the newest published week, weeks late; null: not observed.",
       ),
       largestPrints: z.array(PrintAnswer),
     })
@@ -213,18 +213,15 @@ const Input = z.strictObject({
   view: View.default("summary").describe(
     `summary: totals of the range or of the last ${SUMMARY_SESSIONS} sessions; prints: single trades; blocks: large ones; days: a row per session.`,
   ),
-  from: InstantInput.optional().describe("Prints traded or sessions closed from then on."),
-  to: InstantInput.optional().describe("The same, up to this instant."),
-  minShares: z
-    .number()
-    .int()
-    .min(1)
-    .optional()
-    .describe("With prints or blocks: this size at least."),
-  minNotionalUsd: z.number().positive().optional().describe("The same by value."),
-  limit: z.number().int().min(1).max(500).default(20).describe("Most items of a page."),
+  from: InstantInput.optional().describe("Earliest trade or session close."),
+  to: InstantInput.optional().describe("Latest trade or session close."),
+  minShares: z.number().int().min(1).optional().describe("With prints or blocks: minimum size."),
+  minNotionalUsd: z.number().positive().optional().describe("The same, by value."),
+  limit: z.number().int().min(1).max(500).default(20).describe("Maximum items per page."),
   cursor: CursorInput.optional(),
-  asOf: InstantInput.optional().describe("As known at the last snapshot by this instant."),
+  asOf: InstantInput.optional().describe(
+    "As known at the last snapshot at or before this instant.",
+  ),
 });
 
 type Query = z.output<typeof Input>;

@@ -36,7 +36,7 @@ const Factor = z.object({
     .describe(
       "no_activity: a feed looked and found nothing; not_observed: no feed; insufficient_data: history or peer group too short.",
     ),
-  asOf: Instant.nullable().describe("When the newest datum behind it became known."),
+  asOf: Instant.nullable().describe("When its newest input became known."),
   staleAfter: Instant.nullable(),
   inputs: z.array(
     z.object({
@@ -75,7 +75,7 @@ export const getFactors = defineTool({
       .string()
       .nullable()
       .describe(
-        "GET /api/method/{methodVersion}?tables={tableVersion} has the weights, rules and peer tables to work the score out again.",
+        "GET /api/method/{methodVersion}?tables={tableVersion} has the weights, rules and peer tables to recompute the score.",
       ),
     analyser: AnalyserAnswer,
     factors: z.record(z.enum(FACTORS), Factor),

@@ -39,14 +39,14 @@ const Input = z.strictObject({
     .max(50)
     .optional()
     .describe("Several at once."),
-  asOf: InstantInput.optional().describe("The last signal recorded by this instant."),
+  asOf: InstantInput.optional().describe("The last signal recorded at or before this instant."),
   from: InstantInput.optional().describe("With symbol: start of its history."),
   to: InstantInput.optional().describe("With symbol: end of its history."),
-  risk: z.literal("full").optional().describe("With symbol: risk in full."),
+  risk: z.literal("full").optional().describe("With symbol: the full risk answer."),
   signal: Direction.optional().describe("Without a symbol: only this signal."),
   assetClass: AssetClass.optional().describe("Without a symbol: only this class."),
-  minScore: z.number().min(0).max(100).optional().describe("Without a symbol: least score."),
-  limit: z.number().int().min(1).max(500).default(50).describe("Items a page."),
+  minScore: z.number().min(0).max(100).optional().describe("Without a symbol: minimum score."),
+  limit: z.number().int().min(1).max(500).default(50).describe("Maximum items per page."),
   cursor: CursorInput.optional(),
 });
 

@@ -17,7 +17,9 @@ const Made = z.object({
       id: z.string().describe("Of the client or key."),
     })
     .optional()
-    .describe("Absent: you. With your own key you see, and can delete, what others made for you."),
+    .describe(
+      "Absent: you. Your own key also sees, and can delete, alerts that others made for you.",
+    ),
 });
 
 /** The caller's own alerts; for a person's key, those of everything that acts for the person. */
@@ -25,7 +27,7 @@ export const listAlerts = defineTool({
   name: "list_alerts",
   title: "List alerts",
   description:
-    "Your alerts, or with id one of them with the health of its endpoint and what waits.",
+    "Your alerts; with id one of them, with the health of its endpoint and pending deliveries.",
   scopes: ["alerts:write"],
   routes: [
     { method: "GET", path: "/api/alerts" },
@@ -34,7 +36,7 @@ export const listAlerts = defineTool({
   input: z.strictObject({
     id: AlertIdInput.optional(),
     status: z.enum(ALERT_STATUSES).optional().describe("Only this status."),
-    limit: z.number().int().min(1).max(100).default(50).describe("Most items of a page."),
+    limit: z.number().int().min(1).max(100).default(50).describe("Maximum items per page."),
     cursor: CursorInput.optional(),
   }),
   output: z.union([
@@ -47,7 +49,7 @@ export const listAlerts = defineTool({
         .int()
         .min(0)
         .describe(
-          "How many more your person has, made by others: the person can see and end them.",
+          "Alerts of your person that other clients made; the person can see and delete them.",
         ),
       nextCursor: z.string().nullable(),
     }),
@@ -95,6 +97,6 @@ function refuseFilters(filters: Readonly<Record<string, string | undefined>>): v
   if (given.length === 0) return;
   throw new Problem("invalid_request", {
     detail: `${given.join(", ")}: with an id there is one alert.`,
-    next: "Leave the id or the rest out.",
+    next: "Omit the id or everything else.",
   });
 }

@@ -49,8 +49,8 @@ const Input = z.strictObject({
       "update what is given; pause; snooze until snoozedUntil; resume from both; enable a disabled webhook; rotate_secret; test: send a test event; redeliver eventId, or all since an instant that failed; delete.",
     ),
   ...Updates.shape,
-  eventId: z.string().optional().describe("With redeliver: that event."),
-  since: InstantInput.optional().describe("With redeliver: what failed from then on."),
+  eventId: z.string().optional().describe("With redeliver: the event."),
+  since: InstantInput.optional().describe("With redeliver: events since then that failed."),
 });
 
 type ManageInput = z.output<typeof Input>;
@@ -73,11 +73,11 @@ const PARAMETERS_BY_ACTION: Readonly<
 
 /** Result of a test or a redelivery. */
 const Sent = z.object({
-  eventId: z.string().optional().describe("Of what was sent."),
-  queued: z.number().int().optional().describe("Events that are sent again."),
+  eventId: z.string().optional().describe("Id of the event that is sent."),
+  queued: z.number().int().optional().describe("Events queued again."),
   nextSince: Instant.nullable()
     .optional()
-    .describe("Where to go on with redeliver; null: that was all."),
+    .describe("Value of since for the next redeliver; null: done."),
 });
 
 /** Changes to one alert of the caller. */
@@ -85,7 +85,7 @@ export const manageAlert = defineTool({
   name: "manage_alert",
   title: "Manage alert",
   description:
-    "Change one of your alerts, stop it for a while, look after its webhook, send events again, or delete it.",
+    "Update, pause, snooze or delete one of your alerts, manage its webhook, or send events again.",
   scopes: ["alerts:write"],
   routes: [
     { method: "PATCH", path: "/api/alerts/{id}" },

@@ -13,8 +13,8 @@ import { type Call, defineTool, type ToolContext } from "../src/tool.ts";
 
 const Input = z.strictObject({
   symbols: AlertFields.symbols.optional(),
-  assetClass: AssetClass.optional().describe("In place of symbols: all of a class."),
-  signal: Direction.optional().describe("In place of symbols: events that lead to this signal."),
+  assetClass: AssetClass.optional().describe("Instead of symbols: all of a class."),
+  signal: Direction.optional().describe("Instead of symbols: events that lead to this signal."),
   kinds: AlertFields.kinds.default(["signal_shift", "volatility"]),
   scoreMove: AlertFields.scoreMove.default(EVENT_RULES.scoreMove),
   volatilityZ: AlertFields.volatilityZ.default(EVENT_RULES.highZ),
@@ -34,7 +34,7 @@ const Input = z.strictObject({
     .string()
     .regex(/^[!-~]{1,255}$/, "Expected 1 to 255 visible ASCII characters.")
     .optional()
-    .describe("Repeats within 24 hours make no second alert."),
+    .describe("Repeating it within 24 hours creates no second alert."),
 });
 
 type AlertInput = z.output<typeof Input>;
@@ -44,7 +44,7 @@ export const registerAlert = defineTool({
   name: "register_alert",
   title: "Register alert",
   description:
-    "Be told when signals shift, volatility is unusual or a quarterly report is near, by webhook or by polling. The answer has the signing secret, once, and what to do next.",
+    "Get notified when a signal shifts, volatility is unusual or a quarterly report is near, by webhook or by polling. The answer has the signing secret, once, and the next steps.",
   scopes: alertScopes,
   routes: [{ method: "POST", path: "/api/alerts", status: 201 }],
   effect: { isDestructive: false },

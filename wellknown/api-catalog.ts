@@ -6,13 +6,13 @@ import type { Site } from "./site.ts";
 export const API_CATALOG_TYPE =
   'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
 
-/** Addresses of the tools that name no single thing. */
+/** Paths of tools without parameters. */
 const restPaths = [
   ...new Set(tools.flatMap(({ routes }) => routes.map(({ path }) => path))),
 ].filter((path) => !path.includes("{"));
 
 /**
- * API catalog (RFC 9727) as a link set (RFC 9264): every endpoint, and for each what describes it
+ * API catalog (RFC 9727) as a link set (RFC 9264): every endpoint, with links to its description
  * (RFC 8631).
  */
 export function apiCatalog({ baseUrl }: Site) {

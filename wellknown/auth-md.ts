@@ -22,7 +22,7 @@ export function authMd(site: Site): string {
 
 const introduction = ({ baseUrl, name }: Site) => `# auth.md: access to ${name}
 
-> How an agent gets access, and how a person answers for it. For programs the same is in the member \`agent_auth\` of ${baseUrl}${paths.authorizationServer}
+> How an agent gets access, and how a person claims it. Machine-readable: the member \`agent_auth\` of ${baseUrl}${paths.authorizationServer}
 
 The issuer is \`${baseUrl}\`. ${VARIABLES}`;
 
@@ -38,9 +38,9 @@ Answer: \`401\`. Its header \`WWW-Authenticate: Bearer resource_metadata="..."\`
 
 const peopleOnly = ({ baseUrl }: Site) => `## Register
 
-This instance gives nothing to agents that nobody answers for: one may register, and its \`scope\` is empty until a person has claimed it.
+On this instance agents without an owner get no scopes: an agent may register, but its \`scope\` is empty until a person has claimed it.
 
-An agent can register for one person, at ${baseUrl}${paths.register} (RFC 7591) with the grant \`client_credentials\`, the \`type\` \`service_auth\` and, as \`login_hint\`, the person's e-mail address. It gets no token before that person has claimed it: show them \`claim.page\` and \`claim.code\` of the answer. Afterwards it exchanges \`client_id\` and \`client_secret\` at ${baseUrl}${paths.token} for tokens.
+An agent can register for one person, at ${baseUrl}${paths.register} (RFC 7591) with the grant \`client_credentials\`, the \`type\` \`service_auth\` and, as \`login_hint\`, the person's email address. It gets no token before that person has claimed it: show them \`claim.page\` and \`claim.code\` of the answer. Afterwards it exchanges \`client_id\` and \`client_secret\` at ${baseUrl}${paths.token} for tokens.
 
 An application that a person signs in with registers at ${baseUrl}${paths.register} (RFC 7591) with \`redirect_uris\` and the grant \`authorization_code\`, and gets its tokens by the authorization code flow with PKCE.`;
 
@@ -52,7 +52,7 @@ ${sh(`curl -X POST ${baseUrl}${paths.register} \\
   -H "Content-Type: application/json" \\
   -d '{"client_name": "My agent", "grant_types": ["client_credentials"], "scope": "${anonymousScopes.join(" ")}"}'`)}
 
-Answer: \`201\` with \`client_id\`, \`client_secret\`, the granted \`scope\`, and in \`claim\` what a person needs to claim the agent. Keep \`client_secret\` and \`registration_access_token\`. A registration ends at \`registration_expires_at\`, in Unix seconds: after a day if it got no token, and after 30 days if nobody claimed it.
+Answer: \`201\` with \`client_id\`, \`client_secret\`, the granted \`scope\`, and in \`claim\` the code and page with which a person claims the agent. Keep \`client_secret\` and \`registration_access_token\`. A registration expires at \`registration_expires_at\`, in Unix seconds: after a day without a token, and after 30 days without a claim.
 
 ${scopeTable(anonymousScopes)}`;
 
@@ -62,19 +62,19 @@ function scopeTable(open: Site["anonymousScopes"]): string {
     scopes[scope],
     open.includes(scope) ? "yes" : "no",
   ]);
-  return table(["Scope", "Opens", "Without a person"], rows);
+  return table(["Scope", "Allows", "Without a person"], rows);
 }
 
-const identities = () => `## Say who you are
+const identities = () => `## Choose an identity type
 
 The member \`type\` of the registration:
 
-- Absent, \`anonymous\` or \`agent\`: nobody answers for the agent yet.
-- \`service_auth\` with \`login_hint\`, an e-mail address: only that person can claim the agent, which gets no token before.
-- \`identity_assertion\` with \`assertion_type\` \`${ID_JAG}\` and \`assertion\`, a JWT (ID-JAG): a person answers for the agent from the start. The operator decides which issuers are trusted; others are refused with \`issuer_not_enabled\`. Its \`client_id\` must be the issuer itself; one that was issued to a client is for the token endpoint. An assertion counts once: if it comes again, what came of it ends.
-- \`user\` and \`service\` do not register and are refused: a user signs in by the authorization code flow with PKCE, a service uses an API key.
+- Absent, \`anonymous\` or \`agent\`: the agent has no owner yet.
+- \`service_auth\` with \`login_hint\`, an email address: only that person can claim the agent, which gets no token before the claim.
+- \`identity_assertion\` with \`assertion_type\` \`${ID_JAG}\` and \`assertion\`, a JWT (ID-JAG): a person owns the agent from the start. The operator decides which issuers are trusted; others are rejected with \`issuer_not_enabled\`. Its \`client_id\` must be the issuer itself; an assertion issued to a client is for the token endpoint. An assertion can be used once: a replay revokes what was issued for it.
+- \`user\` and \`service\` do not register and are rejected: a user signs in by the authorization code flow with PKCE, a service uses an API key.
 
-\`agent\`, \`service_auth\` and \`identity_assertion\` need the grant \`client_credentials\`, which is meant where \`grant_types\` is left out.`;
+\`agent\`, \`service_auth\` and \`identity_assertion\` need the grant \`client_credentials\`, which is the default of \`grant_types\`.`;
 
 const tokens = ({ baseUrl }: Site) => `## Get a token
 
@@ -83,13 +83,13 @@ ${sh(`curl -X POST ${baseUrl}${paths.token} \\
   -d "client_id=$CLIENT_ID" \\
   -d "client_secret=$CLIENT_SECRET"`)}
 
-Answer: \`200\` with \`access_token\`, good for ${ACCESS_TOKEN_SECONDS} seconds; there is no refresh token, ask again. \`scope\` asks for less than was registered. \`resource=${baseUrl}${paths.mcp}\` makes a token that is good at the MCP endpoint only.`;
+Answer: \`200\` with \`access_token\`, valid for ${ACCESS_TOKEN_SECONDS} seconds; there is no refresh token, request a new one instead. \`scope\` requests a subset of the registered scopes. \`resource=${baseUrl}${paths.mcp}\` makes the token valid at the MCP endpoint only.`;
 
 function calls(site: Site): string {
   const byRest = firstRestCall(site);
   const parts = [
     "## Call",
-    "One credential in a header, never in the address: `Authorization: Bearer` with a token or an API key, or `x-api-key` with an API key.",
+    "Send one credential in a header, never in the URL: `Authorization: Bearer` with a token or an API key, or `x-api-key` with an API key.",
     ...(byRest === undefined ? [] : [byRest]),
     "The MCP endpoint takes the same token:",
     listCall(site),
@@ -97,25 +97,24 @@ function calls(site: Site): string {
   return parts.join("\n\n");
 }
 
-const ending = ({ baseUrl }: Site) => `## End it
+const ending = ({ baseUrl }: Site) => `## Revoke
 
 ${sh(`curl -X POST ${baseUrl}${paths.revoke} \\
   -d "token=$ACCESS_TOKEN" \\
   -d token_type_hint=access_token`)}
 
-Answer: \`200\` without a body, also for a token that is unknown or has ended (RFC 7009). To end the registration with all its tokens:
+Answer: \`200\` without a body, also for an unknown or expired token (RFC 7009). To delete the registration with all its tokens:
 
 ${sh(`curl -X DELETE "${baseUrl}${paths.register}/$CLIENT_ID" \\
   -H "Authorization: Bearer $REGISTRATION_ACCESS_TOKEN"`)}
 
-Answer: \`204\`. At the same address \`GET\` reads and \`PUT\` replaces the registration (RFC 7592); a \`PUT\` answers with a new \`registration_access_token\`.`;
+Answer: \`204\`. At the same URL \`GET\` reads and \`PUT\` replaces the registration (RFC 7592); \`PUT\` returns a new \`registration_access_token\`.`;
 
-/** The part of auth.md on how a person comes to answer for an agent. @param minutes Life of a
- *  code. */
+/** The section of auth.md on claims. @param minutes Lifetime of a code. */
 function claimSection(site: Site, minutes: number): string {
   return `## Be claimed
 
-A person who answers for an agent gives it what they may do themselves, \`alerts:write\` too. The code works for ${minutes} minutes. There are two ways.
+A person who claims an agent gives it the scopes that they hold themselves, including \`alerts:write\`. The code is valid for ${minutes} minutes. There are two ways.
 
 ${byTheAgentsCode(site)}
 
@@ -123,12 +122,12 @@ ${byTheShownCode(site)}
 
 ### Afterwards
 
-Answer to both: \`agent_id\`, \`status\` \`claimed\`, \`scope\`. All earlier tokens of the agent have ended: get a new one, which has the new scopes. Its \`registration_access_token\` has ended too (RFC 7592): who completed the claim with one of these requests finds a new one in the answer; on the page nobody gets one. The person can end the claim on their page ${site.baseUrl}/account`;
+Answer to both: \`agent_id\`, \`status\` \`claimed\`, \`scope\`. All earlier tokens of the agent are revoked: get a new one, which has the new scopes. Its \`registration_access_token\` is replaced too (RFC 7592): the caller that completed the claim with one of these requests gets the new one; a claim on the page returns none. The person can end the claim on their page ${site.baseUrl}/account`;
 }
 
 const byTheAgentsCode = ({ baseUrl }: Site) => `### The person gets the agent's code
 
-Show the person \`claim.code\` and \`claim.page\` of the registration: they sign in there, look at the agent, and agree. An application of the person can do it too, with a token for which they signed in at most five minutes ago; such an agent ends with what the person allowed the application:
+Show the person \`claim.code\` and \`claim.page\` of the registration: they sign in there, review the agent, and approve it. An application of the person can claim it too, with a token from a sign-in at most five minutes ago; such a claim ends with the application's access:
 
 ${sh(`curl -X POST ${baseUrl}${paths.claim} \\
   -H "Authorization: Bearer $PERSON_TOKEN" \\
@@ -141,7 +140,7 @@ Answer: \`200\`.`;
 
 const byTheShownCode = ({ baseUrl }: Site) => `### The agent gets the person's code
 
-Ask for a page; this also replaces the agent's own code. With \`login_hint\`, an e-mail address, only that person can go on.
+Request a page; this also replaces the agent's own code. With \`login_hint\`, an email address, only that person can use it.
 
 ${sh(`curl -X POST ${baseUrl}${paths.claimStart} \\
   -H "Authorization: Bearer $ACCESS_TOKEN" \\
@@ -150,7 +149,7 @@ ${sh(`curl -X POST ${baseUrl}${paths.claimStart} \\
 {"agent_id": "$CLIENT_ID"}
 END`)}
 
-Answer: \`200\` with \`verification_uri\`. The person opens it, signs in, agrees, and is shown a code, which they tell the agent:
+Answer: \`200\` with \`verification_uri\`. The person opens it, signs in, approves, and gets a code to tell the agent:
 
 ${sh(`curl -X POST ${baseUrl}${paths.claim} \\
   -H "Authorization: Bearer $ACCESS_TOKEN" \\
@@ -159,27 +158,27 @@ ${sh(`curl -X POST ${baseUrl}${paths.claim} \\
 {"agent_id": "$CLIENT_ID", "claim_code": "$SHOWN_CODE"}
 END`)}
 
-Answer: \`200\`; before the person has agreed it is \`409 claim_not_confirmed\`. An agent without a token uses its \`registration_access_token\` in both requests.`;
+Answer: \`200\`; before the person has approved, \`409 claim_not_confirmed\`. An agent without a token uses its \`registration_access_token\` in both requests.`;
 
-/** What can go wrong, and the way out. */
+/** Errors and their remedies. */
 const errors = [
   ["400", "`invalid_client_metadata`, `invalid_redirect_uri`", "Correct the registration."],
-  ["400", "`invalid_scope`", "Ask for less, or be claimed first."],
+  ["400", "`invalid_scope`", "Request fewer scopes, or be claimed first."],
   ["400", "`invalid_target`", "Name one of the two resources, or none."],
-  ["400", "`invalid_claim_code`", "Get a new code; five wrong ones end it."],
-  ["401", "`invalid_client`", "Check the secret; register again if the agent has ended."],
+  ["400", "`invalid_claim_code`", "Get a new code; five wrong codes invalidate it."],
+  ["401", "`invalid_client`", "Check the secret; register again if the registration has expired."],
   ["401", "`invalid_token`, `unauthenticated`", "Get a new token."],
   ["403", "`insufficient_scope`", "The challenge names the scopes that are needed."],
   ["403", "`access_denied`", "This credential cannot claim the agent."],
-  ["409", "`claim_not_confirmed`", "Wait until the person has agreed."],
-  ["409", "`already_claimed`", "Go on: somebody answers for the agent."],
+  ["409", "`claim_not_confirmed`", "Wait until the person has approved."],
+  ["409", "`already_claimed`", "Continue: the agent has an owner."],
   ["429", "`temporarily_unavailable`, `rate_limited`", "Wait as `Retry-After` says."],
   ["503", "`temporarily_unavailable`, `store_unavailable`", "Wait as `Retry-After` says."],
 ];
 
-/** The part of auth.md on refusals. */
+/** The section of auth.md on errors. */
 const errorSection = `## Errors
 
-Under \`/oauth\` the body has \`error\` and \`error_description\` (RFC 6749). Elsewhere it is a problem (RFC 9457) with \`code\`, \`detail\` and \`next\`, what to do.
+Under \`/oauth\` the body has \`error\` and \`error_description\` (RFC 6749). Elsewhere it is a problem (RFC 9457) with \`code\`, \`detail\` and the next step in \`next\`.
 
 ${table(["Status", "Error", "What to do"], errors)}`;

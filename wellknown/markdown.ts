@@ -7,7 +7,7 @@ export const fenced = (language: string, text: string): string =>
 /** Commands that a reader can run. */
 export const sh = (commands: string): string => fenced("sh", commands);
 
-/** A table; no cell holds a bar. */
+/** A table; cells must not contain a vertical bar. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
@@ -26,6 +26,6 @@ export function toolTable(isWanted: (tool: (typeof tools)[number]) => boolean): 
   return table(["Tool", "REST", "Scope", "What it does"], rows);
 }
 
-/** How a command of a document names what an earlier answer said. */
+/** Explains the variables in commands of a document. */
 export const VARIABLES =
-  "In the commands a name such as `$CLIENT_ID` stands for the member `client_id` of an earlier answer, of its first item where there are several.";
+  "In commands, a variable such as `$CLIENT_ID` is the member `client_id` of an earlier response; of a list, that of its first item.";

@@ -6,7 +6,7 @@ export interface Site {
   /** Public origin and OAuth issuer, without a trailing slash. */
   readonly baseUrl: string;
   readonly name: string;
-  /** Of the service, as package.json has it. */
+  /** Version of the service in package.json. */
   readonly version: string;
   /** Scopes of unclaimed agents; may be empty. */
   readonly anonymousScopes: readonly Scope[];
@@ -36,6 +36,6 @@ export const marketNotes: Readonly<Record<MarketMode, string>> = {
   sandbox:
     "This instance serves a simulated market of invented instruments, whose symbols end in `.SIM`.",
   files: "This instance serves recorded history: time stands still at `asOf`.",
-  replay: "This instance plays recorded history: `asOf` says how far it has come.",
-  live: "This instance serves live markets: answers about instruments name who their data come from, and on what terms.",
+  replay: "This instance replays recorded history: `asOf` is its current position.",
+  live: "This instance serves live markets: answers about instruments name their data sources and terms of use.",
 };

@@ -36,26 +36,26 @@ export const AlertFields = {
     .max(50)
     .multipleOf(1)
     .describe(
-      `Points of score that are news without a new signal; ${EVENT_RULES.scoreMove} unless set.`,
+      `Change of score, in points, that is reported without a new signal; default ${EVENT_RULES.scoreMove}.`,
     ),
   volatilityZ: z
     .number()
     .min(1.5)
     .max(EVENT_RULES.extremeZ)
     .multipleOf(0.1)
-    .describe(`z of volatility that is news, in steps of 0.1; ${EVENT_RULES.highZ} unless set.`),
+    .describe(`z of volatility that is reported, in steps of 0.1; default ${EVENT_RULES.highZ}.`),
   cooldownDays: z
     .number()
     .min(0.25)
     .max(30)
     .multipleOf(0.25)
-    .describe("Market days of quiet after an event; unless set a session, for coins 0.25."),
+    .describe("Market days without events after an event; default a session, for coins 0.25."),
   reportSessions: z
     .number()
     .int()
     .min(1)
     .max(21)
-    .describe(`Sessions before an expected report; ${REPORT_SESSIONS} unless set.`),
+    .describe(`Sessions before an expected report; default ${REPORT_SESSIONS}.`),
   label: Label.describe("Your name for it."),
   expiresAt: InstantInput.describe("When it ends."),
   snoozedUntil: InstantInput.describe("Events until then are dropped."),

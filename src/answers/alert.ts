@@ -22,7 +22,7 @@ const DeliveryAnswer = z.object({
     .describe(
       "gone: it answered 410; failing: five days without success; unverified: no challenge was answered.",
     ),
-  previousSecretUntil: Instant.optional().describe("Until then the secret before signs as well."),
+  previousSecretUntil: Instant.optional().describe("Until then the earlier secret signs as well."),
 });
 
 /** An alert as its owner sees it. */
@@ -62,7 +62,7 @@ export const AlertDetail = z.object({
     .describe("Attempts since the last success; null: none failed."),
   waiting: z
     .object({ count: z.number().int(), nextAttemptAt: Instant.nullable() })
-    .describe("Deliveries not yet taken; at most 100 are counted."),
+    .describe("Deliveries not yet accepted; at most 100 are counted."),
 });
 
 /** Renders an alert. */
@@ -144,9 +144,9 @@ export const AttemptAnswer = z.object({
   error: z
     .enum(ERRORS)
     .describe(
-      "bad_challenge: a 2xx without the challenge; unreachable: no answer, for whatever reason.",
+      "bad_challenge: a 2xx without the challenge; unreachable: no response, for any reason.",
     ),
-  response: z.string().describe("First 1 kB of what the endpoint said; untrusted."),
+  response: z.string().describe("First 1 kB of the endpoint's response; untrusted."),
   nextAttemptAt: Instant.nullable(),
 });
 

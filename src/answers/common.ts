@@ -47,7 +47,7 @@ export const AnswerStatus = z
 
 /** Source and method of an answer. */
 export const Provenance = z.object({
-  asOf: Instant.describe("Nothing that became known after this instant was used."),
+  asOf: Instant.describe("Only data known at this instant was used."),
   market: MarketMode.describe(
     "sandbox is simulated; files and replay are recorded history; live is the market now.",
   ),
@@ -74,7 +74,7 @@ const DoubtedBar = z.object({
   fault: z
     .enum(BAR_FAULTS)
     .describe(
-      "impossible: prices contradict each other; jump, spike: too far from the prices before or beside; repeat: the bar before once more; split: as after a split that was not announced.",
+      "impossible: prices contradict each other; jump, spike: too far from the prices before or beside; repeat: the same as the bar before; split: as after an unannounced split.",
     ),
   outcome: z
     .enum(["held", ...BAR_VERDICTS])
@@ -92,9 +92,7 @@ export const Common = z.object({
   quality: z
     .array(DoubtedBar)
     .optional()
-    .describe(
-      "Bars among the last 252 that were doubted, newest first, 20 at most; absent without any.",
-    ),
+    .describe("Suspicious bars among the last 252, newest first, at most 20; absent if none."),
 });
 
 /** ISO 8601 in UTC with milliseconds. */

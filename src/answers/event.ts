@@ -41,7 +41,7 @@ const Score = z.number().int().min(0).max(100).describe(SCORE_IS);
 /** Members of every event about an instrument. */
 const EventData = z.object({
   alertId: z.string(),
-  eventId: z.string().describe("The same over all deliveries, and equal to webhook-id."),
+  eventId: z.string().describe("The same in all deliveries, and equal to webhook-id."),
   sequence: z
     .number()
     .int()
@@ -61,7 +61,7 @@ const Point = z.object({
     .record(z.enum(FACTORS), z.number())
     .optional()
     .describe(
-      "Points by factor; they add up to the score, before it was rounded, less 50. Only with factor:read.",
+      "Points by factor; they add up to the unrounded score minus 50. Only with factor:read.",
     ),
 });
 
@@ -77,7 +77,7 @@ export const SignalShiftEvent = z.object({
     previousSignal: Direction,
     previousScore: Score,
     confidence: z.number().min(0).max(1),
-    before: Point.describe("At the last event, or where watching began."),
+    before: Point.describe("At the last event, or at the start of the alert."),
     after: Point,
   }),
 });
@@ -116,7 +116,7 @@ export const ReportAlertEvent = z.object({
     reason: z
       .enum(REPORT_REASONS)
       .describe(
-        "report_ahead: a filing is expected within reportSessions; report_filed: it is there; report_late: it is not, and 95 % of filings before were earlier.",
+        "report_ahead: a filing is expected within reportSessions; report_filed: it was filed; report_late: it is missing after the time by which 95 % of filings came.",
       ),
     report: ExpectedReportAnswer.nullable().describe(
       "When the filing was expected. Results are announced on the day of the filing or a few sessions before. null for a filing that was not expected.",

@@ -43,7 +43,7 @@ export function resolve(symbol: string, { market }: ToolContext): Instrument {
   const candidates = resolution.candidates.map(({ symbol, name }) => `${symbol} (${name})`);
   const didYouMean = `Did you mean: ${candidates.join(", ")}?`;
   if (resolution.kind === "ambiguous") {
-    const detail = `${named} fits more than one instrument.`;
+    const detail = `${named} matches more than one instrument.`;
     throw new Problem("ambiguous_symbol", { detail, next: didYouMean });
   }
   throw new Problem("unknown_symbol", {
@@ -64,8 +64,8 @@ function refuseAwaited(symbol: string, market: ToolContext["market"]): void {
   const resolution = resolveSymbol(awaited(market), symbol);
   if (resolution.kind !== "found") return;
   throw new Problem("not_available_then", {
-    detail: `${resolution.instrument.symbol} is followed, but no price of it is here yet.`,
-    next: "Ask again in some minutes; GET /readyz says which providers do not answer.",
+    detail: `${resolution.instrument.symbol} is tracked, but has no price yet.`,
+    next: "Try again in some minutes; GET /readyz lists providers that do not answer.",
   });
 }
 
@@ -79,7 +79,7 @@ export function instantAsked(asOf: string | undefined, { market }: ToolContext):
   const at = asOf === undefined ? now : Date.parse(asOf);
   if (at <= now) return at;
   throw new Problem("not_available_then", {
-    detail: `${isoInstant(at)} is yet to come.`,
+    detail: `${isoInstant(at)} is in the future.`,
     next: `Ask for a time up to ${isoInstant(now)}, or without asOf.`,
   });
 }
@@ -131,6 +131,6 @@ export function instantRange(
   if (range.from <= end) return range;
   throw new Problem("invalid_request", {
     detail: `from, to: the range would end at ${isoInstant(end)}, before it begins.`,
-    next: "Let it begin earlier.",
+    next: "Use an earlier from.",
   });
 }

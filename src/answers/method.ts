@@ -20,9 +20,11 @@ const Knots = z.array(z.number()).length(METHOD.normalisation.probabilities.leng
 export const AnalyserAnswer = z
   .object({
     name: z.enum(["lexicon", "lexicon_and_model"]),
-    modelSha256: z.string().nullable().describe("Of the file of the trained model; null: none."),
+    modelSha256: z.string().nullable().describe("SHA-256 of the trained model's file; null: none."),
   })
-  .describe("Who read the messages: the lexicon, or the mean of lexicon and trained model.");
+  .describe(
+    "How messages were analyzed: by the lexicon, or by the mean of lexicon and trained model.",
+  );
 
 /** The peer statistics of a class in one session. */
 const TableContent = z.object({
@@ -32,25 +34,25 @@ const TableContent = z.object({
   momentum: z
     .object({ ram: Knots, res: Knots, hi52: Knots, combined: Knots })
     .partial()
-    .describe("Of the sub-signals, and of the mean of their z; absent in a group under 30."),
+    .describe("Tables of the sub-signals and of the mean of their z; absent in a group under 30."),
   valuation: z
     .object({
       yields: z
         .partialRecord(z.enum(YIELDS), z.record(z.string(), Knots))
         .describe('By yield and sector; "" is the whole class, for sectors without their own.'),
-      combined: Knots.optional().describe("Of the weighted mean of their z."),
+      combined: Knots.optional().describe("Table of the weighted mean of their z."),
     })
-    .describe("Absent where the group is too small."),
+    .describe("Absent if the group is too small."),
   social: z
     .object({ mean: z.number(), sd: z.number() })
     .optional()
-    .describe("Of bullishness, for instruments with a short history."),
+    .describe("Table of bullishness, for instruments with a short history."),
 });
 
 /** A table with its names. */
 const Table = z.object({
   version: z.string().describe("<class>/<epoch>/<first 16 digits of sha256>."),
-  sha256: z.string().describe("Of the canonical JSON (RFC 8785) of content."),
+  sha256: z.string().describe("SHA-256 of the canonical JSON (RFC 8785) of content."),
   content: TableContent,
 });
 
@@ -80,7 +82,9 @@ export const Method = z.object({
   factors: z.array(z.enum(FACTORS)),
   parameters: z
     .record(z.string(), z.unknown())
-    .describe("Weights, thresholds, half-lives, ...; social.analyser says who read the messages."),
+    .describe(
+      "Weights, thresholds, half-lives, ...; social.analyser names the analysis of messages.",
+    ),
   tables: z.array(Table),
 });
 
@@ -142,8 +146,8 @@ function named(
   );
   if (table !== undefined) return table;
   throw new Problem("not_available_then", {
-    detail: `The table ${JSON.stringify(wanted)} is not kept.`,
-    next: "Tables are kept as long as the factors that name them; leave tables out for the newest.",
+    detail: `The table ${JSON.stringify(wanted)} is not stored.`,
+    next: "Tables are stored as long as the factors that name them; omit tables for the newest.",
   });
 }
 

@@ -18,7 +18,7 @@ const Day = z.string();
 /** The day on which a company is expected to file its next quarterly report. */
 export const ExpectedReportAnswer = z.object({
   expected: Day.describe("An ISO date; in a simulated market the instant at which its day begins."),
-  earliest: Day.describe("From here to latest, 95 % of filings came before."),
+  earliest: Day.describe("95 % of past filings came between earliest and latest."),
   latest: Day,
   basis: z
     .enum(REPORT_BASES)
@@ -30,7 +30,7 @@ export const ExpectedReportAnswer = z.object({
 /** Members of an answer about an instrument. */
 export const NextReportFields = z.object({
   nextReport: ExpectedReportAnswer.nullable().describe(
-    "When the next quarterly report is filed, told from the company's own past filings. Results are announced on that day or a few sessions before.",
+    "When the next quarterly report is expected, estimated from the company's own past filings. Results are announced on that day or a few sessions before.",
   ),
   nextReportReason: z.string().nullable().describe("Why nextReport is null."),
 });
@@ -82,7 +82,7 @@ export function nextReportAnswer(
   const report = expectedReportAnswer(next.report, market);
   if (next.is === "expected") return { nextReport: report, nextReportReason: null };
   return unknown(
-    `It is late: it was expected on ${report.expected}, and by ${report.latest} at the latest.`,
+    `It is late: it was expected on ${report.expected}, at the latest on ${report.latest}.`,
   );
 }
 

@@ -41,7 +41,7 @@ const Horizon = z.object({
   ranges: z.array(Range).nullable().describe("Close at the end, dividends included."),
   rangesWithheld: z.enum(WITHHELD).nullable(),
   fall: z.object({
-    percent: z.number().describe("The chance is of ending more than this below from.price."),
+    percent: z.number().describe("Fall below from.price, at the end of the horizon."),
     probability: z.number().nullable(),
     withheld: z.enum(WITHHELD).nullable(),
     skill: z.number().nullable().describe("Brier skill out of sample; 0 is no skill."),
@@ -70,7 +70,7 @@ const RiskForecast = z.object({
 export const Risk = z.object({
   level: z.enum(RISK_LEVELS).nullable().describe("Against its own past year."),
   peerLevel: z.enum(RISK_LEVELS).nullable().describe("Against others of its class."),
-  summary: z.string().describe("Expected range and chance of a fall, and how well such held."),
+  summary: z.string().describe("Expected range and chance of a fall, with their past accuracy."),
   table: z.string().describe("First 16 digits of the table's sha256."),
   forecast: RiskForecast.nullable().optional().describe("With risk=full; null: too young."),
 });
@@ -202,7 +202,7 @@ export function riskAnswer(
     peerLevel,
     summary: outlook
       ? summaryOf(outlook, assetClass, { level, peerLevel }, table)
-      : "No forecast: that takes 252 sessions with a price that moves.",
+      : "No forecast: it needs 252 sessions in which the price moves.",
     table: hashOf(table).slice(0, 16),
     ...(isFull && { forecast: outlook ? forecastOf(outlook, instrument, table) : null }),
   };

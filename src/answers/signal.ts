@@ -43,14 +43,14 @@ const Evidence = z
     assetClass: AssetClass,
     verdict: z
       .enum(VERDICTS)
-      .describe("By the rule of the backtest report; no_evidence: not to be told from chance."),
+      .describe("By the rule of the backtest report; no_evidence: indistinguishable from chance."),
     ic: z.number().nullable().describe("Mean rank correlation of score and later return."),
     interval: Interval.nullable().describe("95 % interval of ic."),
     horizon: z.string(),
     period: z.string().describe("ISO 8601 interval of months."),
     universe: z.string().describe("What was graded."),
   })
-  .describe("What directions of this class were worth, as measured.");
+  .describe("Measured value of directions in this class.");
 
 /** The full answer for one instrument. */
 export const Signal = z.object({
@@ -73,7 +73,7 @@ export const Signal = z.object({
     .describe(
       "In points and fractions: LONG begins at enterLong with enterConfidence and ends below exitLong; SHORT alike.",
     ),
-  forcedWait: z.enum(FORCED_WAITS).nullable().describe("Why it is WAIT whatever the score."),
+  forcedWait: z.enum(FORCED_WAITS).nullable().describe("Why it is WAIT, independent of the score."),
   since: Instant.describe("When this signal began, at the earliest when the record begins."),
   previousSignal: Direction.nullable(),
   frozen: z.boolean().describe("True while trading pauses; scoreSmoothed is the last session's."),
@@ -82,7 +82,9 @@ export const Signal = z.object({
   pOutperform: z
     .number()
     .nullable()
-    .describe("Probability to beat the class's median; null unless its measured skill is above 0."),
+    .describe(
+      "Probability of beating the class's median; null unless its measured skill is above 0.",
+    ),
   pOutperformReason: z.string().nullable().describe("Why pOutperform is null."),
   horizon: z.string(),
   price: z
@@ -104,7 +106,7 @@ const SignalItem = z.object({
 
 /** A requested symbol without an answer. */
 const FailedSymbol = z.object({
-  symbol: z.string().describe("As it was asked for."),
+  symbol: z.string().describe("The symbol as requested."),
   code: z.string().describe("The stable name of the failure, unknown_symbol for example."),
   detail: z.string(),
   next: z.string().describe("What to do next."),
@@ -115,7 +117,7 @@ export type FailedSymbol = z.infer<typeof FailedSymbol>;
 export const SignalPage = z.object({
   ...Provenance.shape,
   items: z.array(SignalItem),
-  evidence: z.array(Evidence).describe("One for each class among the items."),
+  evidence: z.array(Evidence).describe("One for each asset class among the items."),
   failed: z
     .array(FailedSymbol)
     .optional()

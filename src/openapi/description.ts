@@ -11,31 +11,31 @@ ${SCORE_IS} ${SCORE_IS_NOT} ${DIRECTION_WORTH}
 
 1. ${registration(site)}
 2. It gets a token: \`POST ${paths.token}\` with \`grant_type=client_credentials\`.
-3. It sends one credential with each call: \`Authorization: Bearer <token>\`, or an API key as \`x-api-key\`. None is accepted in an address.
+3. It sends one credential with each call: \`Authorization: Bearer <token>\`, or an API key as \`x-api-key\`. Credentials in a URL are rejected.
 
 \`alerts:write\` needs an agent that a person has claimed. [auth.md](${site.baseUrl}${paths.authMd}) has every step.
 
 ## Conventions
 
 - JSON in camel case, under \`/oauth\` in snake case. Times are ISO 8601 in UTC with milliseconds. Ratios are fractions, not percent.
-- Every answer about one instrument says \`asOf\`, \`market\`, \`status\`, \`sources\` and \`methodVersion\`. Lists of instruments say the same, with a \`status\` for each item. Nothing that is missing is hidden.
+- Every answer about one instrument says \`asOf\`, \`market\`, \`status\`, \`sources\` and \`methodVersion\`. Lists of instruments say the same, with a \`status\` for each item. Missing data is always reported.
 - Lists have \`limit\` and \`cursor\`: send \`nextCursor\` until it is \`null\`.
 - \`HEAD\` is answered wherever \`GET\` is.
 - The examples were recorded on a simulated market.
 
 ## Failures
 
-Failures are problems (RFC 9457) with a stable \`code\` and with \`next\`, what to do. Under \`/oauth\` they have \`error\` and \`error_description\` (RFC 6749); what the protocol has no words for is a problem with those two members beside its own. While the service starts, every path answers 503 \`not_ready\`.
+Failures are problems (RFC 9457) with a stable \`code\` and the next step in \`next\`. Under \`/oauth\` they have \`error\` and \`error_description\` (RFC 6749); failures without an OAuth error code are problems with these two members added. While the service starts, every path answers 503 \`not_ready\`.
 
 ## Limits
 
-\`RateLimit-Policy\` and \`RateLimit\` say what applies and what is left. Who comes too often gets 429 with \`Retry-After\`, in seconds.
+\`RateLimit-Policy\` and \`RateLimit\` state the limit and what is left of it. Requests over the limit get 429 with \`Retry-After\`, in seconds.
 
 ## Versions
 
-Within 1.x changes only add: paths, optional members of requests, members of answers, codes, types of events. Ignore what you do not know. What is to be removed is announced by the header \`Deprecation\` (RFC 9745) and ends no earlier than \`Sunset\` (RFC 8594) says.`;
+Within 1.x changes only add: paths, optional members of requests, members of answers, codes, types of events. Ignore unknown members. A removal is announced by the header \`Deprecation\` (RFC 9745) and happens no earlier than the time in \`Sunset\` (RFC 8594).`;
 
 const registration = ({ anonymousScopes }: Site): string =>
   anonymousScopes.length > 0
     ? `An agent registers itself: \`POST ${paths.register}\`, without a credential.`
-    : `An application registers itself: \`POST ${paths.register}\`. Here nothing is given to agents that nobody answers for.`;
+    : `An application registers itself: \`POST ${paths.register}\`. On this instance agents without an owner get no scopes.`;

@@ -36,7 +36,7 @@ export function openApi(site: Site, documents: readonly DocumentRoute[]): Json {
     servers: [{ url: site.baseUrl, description: `The ${site.market} market` }],
     externalDocs: {
       url: site.baseUrl + paths.llms,
-      description: "The service in short, with links to everything else",
+      description: "Summary of the service, with links to everything else",
     },
     tags: Object.entries(tags).map(([name, about]) => ({ name, description: about })),
     paths: pathItems(operations),

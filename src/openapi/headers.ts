@@ -12,24 +12,25 @@ export const headers = {
     example: '"calls";r=599;t=60',
   },
   "Retry-After": {
-    description: "Seconds after which the same request may do.",
+    description: "Seconds after which to repeat the request.",
     schema: { type: "integer", minimum: 0 },
     example: 30,
   },
   "WWW-Authenticate": {
     description:
-      "What credential is missing, and in `resource_metadata` where to find out how to get one (RFC 6750, RFC 9728).",
+      "The missing credential, and in `resource_metadata` the URL of the metadata that says how to get one (RFC 6750, RFC 9728).",
     schema: { type: "string" },
     example:
       'Bearer scope="signals:read", resource_metadata="{baseUrl}/.well-known/oauth-protected-resource"',
   },
   Location: {
-    description: "Where to go on, or what was made.",
+    description: "URL to continue at, or of the created resource.",
     schema: { type: "string", format: "uri-reference" },
     example: "/api/alerts/alert_0123456789abcdef",
   },
   ETag: {
-    description: "Names these bytes; sent back in `If-None-Match` it saves them (304).",
+    description:
+      "Identifies this representation; sent in `If-None-Match`, it avoids a second transfer (304).",
     schema: { type: "string" },
     example: '"3q2-7wAB"',
   },

@@ -10,12 +10,11 @@ import type { Requirement } from "./security.ts";
 export const tags = {
   Market: "Scores, signals, their factors, and off-exchange trading. Everything is read only.",
   Alerts: "Subscriptions to events, which are sent to a webhook, polled, or streamed.",
-  Access:
-    "How agents register, get tokens and are claimed; OAuth 2.0 with its members in snake case.",
+  Access: "Registration, tokens and claims of agents; OAuth 2.0, with members in snake case.",
   Applications: "For people who want access or have a question. No credential is needed.",
-  Service: "How the service itself is.",
-  Discovery: "Documents that tell strangers how to use the service.",
-  MCP: "The same tools by the Model Context Protocol.",
+  Service: "Health and readiness of the service, and its scoring method.",
+  Discovery: "Discovery documents for clients that do not know the service yet.",
+  MCP: "The same tools over the Model Context Protocol.",
 } as const;
 
 /** Name of a group. */

@@ -37,7 +37,7 @@ export const Problem = z.object({
   requestId: z
     .string()
     .optional()
-    .describe("Names the request for the operator; `X-Request-Id` of the answer."),
+    .describe("Identifies the request for the operator; equals `X-Request-Id` of the response."),
 });
 
 /** Media type of a failure. */

@@ -19,9 +19,9 @@ export function referenceMarkdown(site: Site, documents: readonly DocumentRoute[
   const parts = [
     `# ${site.name}: API reference`,
     `> ${SUMMARY}`,
-    `Base address: ${site.baseUrl}. Every schema and example: ${site.baseUrl}${paths.openapi}`,
+    `Base URL: ${site.baseUrl}. Every schema and example: ${site.baseUrl}${paths.openapi}`,
     description(site),
-    `In this list a star marks members that are needed. What needs a credential can also fail with ${failureList(byStatus(GATED_PROBLEMS))}; what takes a body with ${failureList(byStatus(BODY_PROBLEMS))}.`,
+    `A star marks required members. Operations that need a credential can also fail with ${failureList(byStatus(GATED_PROBLEMS))}; operations with a body with ${failureList(byStatus(BODY_PROBLEMS))}.`,
     ...Object.keys(tags).map((tag) => group(tag as Tag, operations)),
     `## Webhooks\n\n${webhooks.map(({ type, summary }) => `- \`${type}\`: ${summary}`).join("\n")}`,
     `## Members\n\n${memberLines(schemas()).join("\n")}`,

@@ -7,7 +7,7 @@ const sayings: Partial<Readonly<Record<ProblemCode, ConstructorParameters<typeof
     next: "Did you mean: ACME-A (Acme Class A), ACME-B (Acme Class B)?",
   },
   alert_limit: {
-    detail: "You have 100 alerts with all your agents and keys, which is as many as you can have.",
+    detail: "You have 100 alerts with all your agents and keys, which is the maximum.",
     next: "Delete one with manage_alert, or add symbols to one that you have.",
   },
   content_too_large: {

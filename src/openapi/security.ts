@@ -24,7 +24,7 @@ export function securitySchemes({ baseUrl }: Pick<Site, "baseUrl">) {
     },
     openIdConnect: {
       type: "openIdConnect",
-      description: "People sign in by OpenID Connect: the scope `openid` gives an ID token beside.",
+      description: "People sign in by OpenID Connect: the scope `openid` adds an ID token.",
       openIdConnectUrl: baseUrl + paths.openidConfiguration,
     },
     bearer: {
@@ -36,7 +36,7 @@ export function securitySchemes({ baseUrl }: Pick<Site, "baseUrl">) {
       type: "apiKey",
       in: "header",
       name: "x-api-key",
-      description: "A long-lived key, made on the account page or issued by the operator.",
+      description: "A long-lived key, created on the account page or issued by the operator.",
     },
     registrationToken: {
       type: "http",

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Instant } from "../answers/common.ts";
 import { ReportAlertEvent, SignalShiftEvent, VolatilityAlertEvent } from "../answers/event.ts";
 
-const AlertId = z.string().describe("Of the alert that the webhook belongs to.");
+const AlertId = z.string().describe("The alert that the webhook belongs to.");
 
 /** The challenge sent to a webhook. */
 export const EndpointVerify = z.object({
@@ -10,7 +10,7 @@ export const EndpointVerify = z.object({
   timestamp: Instant,
   data: z.object({
     alertId: AlertId,
-    challenge: z.string().describe("To be answered, as the body or as its member `challenge`."),
+    challenge: z.string().describe("To be returned, as the body or as its member `challenge`."),
   }),
 });
 
@@ -26,7 +26,7 @@ export const EndpointDisabled = z.object({
   type: z.literal("endpoint.disabled"),
   timestamp: Instant,
   data: z.object({
-    alertId: z.string().describe("Of the alert whose webhook gets nothing any more."),
+    alertId: z.string().describe("The alert whose webhook was disabled."),
     label: z.string().nullable(),
     reason: z.enum(["gone", "failing", "unverified"]),
   }),
@@ -34,14 +34,14 @@ export const EndpointDisabled = z.object({
 
 /** Signature headers of a delivery (Standard Webhooks 1.0.0). */
 const SignatureFields = z.object({
-  "webhook-id": z.string().describe("The same over all attempts: pass over one that you have."),
+  "webhook-id": z.string().describe("The same in all attempts: skip an id that you have seen."),
   "webhook-timestamp": z
     .string()
-    .describe("Unix time in seconds; refuse what is more than five minutes away."),
+    .describe("Unix time in seconds; reject it if it is more than five minutes off."),
   "webhook-signature": z
     .string()
     .describe(
-      "Of `{webhook-id}.{webhook-timestamp}.{body}`: `v1,` and an HMAC-SHA256 with the alert's secret, `v1a,` and an Ed25519 signature by a key of /.well-known/webhook-keys.json, in base64 with spaces between them.",
+      "Signatures of `{webhook-id}.{webhook-timestamp}.{body}`, in base64, separated by spaces: `v1,` and an HMAC-SHA256 with the alert's secret, `v1a,` and an Ed25519 signature by a key of /.well-known/webhook-keys.json.",
     ),
 });
 
@@ -56,7 +56,7 @@ export interface Webhook {
 }
 
 const TAKEN =
-  "Answer 2xx within 15 seconds and act on it afterwards. What fails is sent again up to nine times over three days.";
+  "Answer 2xx within 15 seconds, then process the event. A failed delivery is retried up to nine times over three days.";
 
 const webhook = (
   schema: z.ZodType,
@@ -76,15 +76,15 @@ export const webhooks: readonly Webhook[] = [
   }),
   webhook(ReportAlertEvent, "report.alert", {
     summary: "A quarterly report is near, was filed or is late",
-    description: `For alerts of the kind report, about companies alone. ${TAKEN}`,
+    description: `For alerts of the kind report, which cover companies only. ${TAKEN}`,
   }),
   webhook(EndpointVerify, "endpoint.verify", {
-    summary: "Does the endpoint want events?",
+    summary: "Challenge that confirms the endpoint",
     description:
-      "Comes 5 seconds after a webhook is registered, and again after 1, 5 and 30 minutes. Answer 2xx with the challenge; until then events wait.",
+      "Sent 5 seconds after a webhook is registered, and again after 1, 5 and 30 minutes. Answer 2xx with the challenge; until then events are held.",
   }),
   webhook(WebhookTest, "webhook.test", {
-    summary: "A test that the owner asked for",
+    summary: "A test that the owner requested",
     description: TAKEN,
   }),
   webhook(EndpointDisabled, "endpoint.disabled", {
@@ -96,7 +96,7 @@ export const webhooks: readonly Webhook[] = [
 /** Responses of a receiver, and their effect on the delivery. */
 export const receiverAnswers = {
   "2XX": { description: "It was taken." },
-  "410": { description: "Nothing is wanted any more: the webhook is disabled." },
-  "429": { description: "Later: `Retry-After` is honoured up to a day, as it is with 503." },
-  default: { description: "It failed, as does a redirect, and is sent again." },
+  "410": { description: "The endpoint wants no more events: the webhook is disabled." },
+  "429": { description: "Retried later: `Retry-After` is honored up to a day, as with 503." },
+  default: { description: "Failed, as is a redirect; the event is sent again." },
 } as const;

@@ -50,7 +50,7 @@ async function followAuthMd(
     SHOWN_CODE: () => codeShownTo(person, String(variables.VERIFICATION_URI)),
   };
   const other = way === THE_PERSONS ? THE_AGENTS : THE_PERSONS;
-  const end = steps.findIndex((step) => step.under === "End it");
+  const end = steps.findIndex((step) => step.under === "Revoke");
   const until = steps.slice(0, end).filter((step) => step.under !== other);
   const done = await follow(until, variables);
 
@@ -97,7 +97,7 @@ describe("auth.md", async () => {
   it("has commands under each heading", () => {
     expect([...new Set(steps.map((step) => step.under))]).toEqual([
       ...["Discover", "Register", "Get a token", "Call"],
-      ...[THE_PERSONS, THE_AGENTS, "End it"],
+      ...[THE_PERSONS, THE_AGENTS, "Revoke"],
     ]);
   });
 
@@ -297,7 +297,7 @@ describe.each([
     const reading = await skill("market-signals", some.base);
     expect((await follow(stepsOf(reading), variables)).length).toBeGreaterThan(0);
     const lacking = claimed.split(" ").filter((scope) => !`${given} alerts:write`.includes(scope));
-    const [, said] = /who then gets `(.*)` as well/.exec(reading) ?? [];
+    const [, said] = /which then gets `(.*)` as well/.exec(reading) ?? [];
     expect(said ?? "").toBe(lacking.join(" "));
   });
 

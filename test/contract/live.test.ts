@@ -132,7 +132,7 @@ it("a tracked instrument without a price is not unknown", async () => {
     const response = await get(`/api/${path}?symbol=brk.b`);
     expect([response.status, await response.json()]).toMatchObject([
       422,
-      { code: "not_available_then", detail: "BRK-B is followed, but no price of it is here yet." },
+      { code: "not_available_then", detail: "BRK-B is tracked, but has no price yet." },
     ]);
   }
   expect(await (await get("/api/signals?symbol=AAPLE")).json()).toMatchObject({

@@ -180,7 +180,7 @@ describe("live markets", () => {
     const missing = await getWith(key, `${baseUrl}/api/signals?symbol=AAPL`);
     expect([missing.status, await missing.json()]).toMatchObject([
       422,
-      { code: "not_available_then", detail: "AAPL is followed, but no price of it is here yet." },
+      { code: "not_available_then", detail: "AAPL is tracked, but has no price yet." },
     ]);
     const unknown = await getWith(key, `${baseUrl}/api/signals?symbol=NOSUCH`);
     expect(await unknown.json()).toMatchObject({ code: "unknown_symbol" });

@@ -4,14 +4,14 @@ import type { Site } from "../site.ts";
 import { registerAgent } from "./register-agent.ts";
 import { type Skill, skillPath } from "./skill.ts";
 
-/** How to be told of changes. */
+/** Skill: get notified of changes. */
 export const alertWebhooks: Skill = {
   name: "alert-webhooks",
   description: ({ name }) =>
-    `Be told by ${name} when a signal shifts or volatility is unusual: register an alert, poll its events, or receive signed webhooks, answer their challenge and verify their signatures. Use it instead of asking for the same signal again and again.`,
+    `Get notified by ${name} when a signal shifts or volatility is unusual: register an alert, poll its events, or receive signed webhooks, answer their challenge and verify their signatures. Use it instead of polling the same signal.`,
   body: (site) => `# Alerts and webhooks
 
-It needs the scopes \`alerts:write\` and \`signals:read\`, and \`factor:read\` for the contributions in events. An agent gets the first once a person has claimed it, see ${site.baseUrl}${skillPath(registerAgent)}
+Alerts need the scopes \`alerts:write\` and \`signals:read\`, and \`factor:read\` for the contributions in events. An agent gets \`alerts:write\` once a person has claimed it, see ${site.baseUrl}${skillPath(registerAgent)}
 
 ${toolTable(({ scopes }) => scopes.includes("alerts:write"))}
 
@@ -33,16 +33,16 @@ ${sh(`curl -X POST ${baseUrl}/api/alerts \\
   -H "Content-Type: application/json" \\
   -d '{"assetClass": "stock", "kinds": ["signal_shift"]}'`)}
 
-Answer: \`201\` with \`id\`. In place of \`assetClass\` you can give \`symbols\`.
+Answer: \`201\` with \`id\`. Instead of \`assetClass\` you can give \`symbols\`.
 
 ${sh(`curl "${baseUrl}/api/alerts/events?limit=20" \\
   -H "Authorization: Bearer $ACCESS_TOKEN"`)}
 
-Answer: \`200\`. Keep \`nextCursor\`, once there is one, and send it as \`cursor\` next time: nothing is missed.`;
+Answer: \`200\`. Send the last \`nextCursor\` as \`cursor\` next time: no event is missed.`;
 
 const webhooks = ({ baseUrl }: Site) => `## Receive
 
-\`$WEBHOOK_URL\` is a public \`https\` address of yours. Keep \`secret\`: it is shown once.
+\`$WEBHOOK_URL\` is a public \`https\` URL of yours. Keep \`secret\`: it is shown once.
 
 ${sh(`curl -X POST ${baseUrl}/api/alerts \\
   -H "Authorization: Bearer $ACCESS_TOKEN" \\
@@ -51,19 +51,19 @@ ${sh(`curl -X POST ${baseUrl}/api/alerts \\
 {"assetClass": "crypto", "delivery": {"type": "webhook", "url": "$WEBHOOK_URL"}}
 END`)}
 
-Answer: \`201\`. Within seconds the address gets a signed \`endpoint.verify\`; answer it with 2xx and \`data.challenge\` as the body. Until then events wait.
+Answer: \`201\`. Within seconds the URL gets a signed \`endpoint.verify\`; answer it with 2xx and \`data.challenge\` as the body. Until then events are held.
 
-Answer every event with 2xx, and act on it afterwards. What fails is sent again up to nine times over three days, always with the same \`webhook-id\`: pass over an id that you have seen. \`data.sequence\` counts without gaps for each alert and instrument.`;
+Answer every event with 2xx, then process it. A failed delivery is retried up to nine times over three days, always with the same \`webhook-id\`: skip an id that you have seen. \`data.sequence\` counts without gaps for each alert and instrument.`;
 
 const verification = ({ baseUrl }: Site) => `## Verify
 
-Deliveries are signed as Standard Webhooks says. Verify the body byte for byte before you read it, and refuse a \`webhook-timestamp\` more than five minutes away. Libraries named standardwebhooks do it; this does it in JavaScript:
+Deliveries are signed according to Standard Webhooks. Verify the body byte for byte before you parse it, and reject a \`webhook-timestamp\` more than five minutes off. The standardwebhooks libraries do this; in JavaScript without a library:
 
 ${fenced("js", VERIFIER)}
 
 Without the secret: signatures \`v1a\` are Ed25519 over the same text, with a key of ${baseUrl}${paths.webhookKeys}`;
 
-/** A function that the test runs as it stands here. */
+/** Sample code, which a test runs as it is. */
 const VERIFIER = `import { createHmac, timingSafeEqual } from "node:crypto";
 
 function isGenuine(headers, body, secret) {
@@ -78,7 +78,7 @@ function isGenuine(headers, body, secret) {
   });
 }`;
 
-const ending = ({ baseUrl }: Site) => `## Look after it
+const ending = ({ baseUrl }: Site) => `## Manage
 
 ${sh(`curl "${baseUrl}/api/alerts/$ID" \\
   -H "Authorization: Bearer $ACCESS_TOKEN"`)}

@@ -7,16 +7,16 @@ import { marketNotes, type Site } from "../site.ts";
 import { registerAgent } from "./register-agent.ts";
 import { type Skill, skillPath } from "./skill.ts";
 
-/** How to read scores and what is behind them. */
+/** Skill: read scores and their evidence. */
 export const marketSignals: Skill = {
   name: "market-signals",
   description: ({ name }) =>
-    `Read composite scores (0 to 100), LONG, SHORT or WAIT signals, their four factors and off-exchange trades of stocks and cryptocurrencies from ${name}. Use it to verify what is said about an instrument, to compare instruments, or to see how a signal came about.`,
+    `Read composite scores (0 to 100), LONG, SHORT or WAIT signals, their four factors and off-exchange trades of stocks and cryptocurrencies from ${name}. Use it to check claims about an instrument, to compare instruments, or to see the reasons for a signal.`,
   body: (site) => `# Read market signals
 
 ${marketNotes[site.market]} ${DIRECTION_WORTH}
 
-Use the tools of the MCP server at ${site.baseUrl}${paths.mcp}, or the same by REST. Both need a token: ${site.baseUrl}${skillPath(registerAgent)}
+Use the tools of the MCP server at ${site.baseUrl}${paths.mcp}, or the same tools over REST. Both need a token: ${site.baseUrl}${skillPath(registerAgent)}
 
 ${toolTable(({ scopes }) => !scopes.includes("alerts:write"))}
 
@@ -25,11 +25,11 @@ ${VARIABLES} ${questions(site)}
 Before you rely on an answer:
 
 - \`status\`: \`ok\`, \`partial\` (a factor is missing), \`stale\` or \`insufficient_data\`; \`missingFactors\` names what is missing.
-- \`asOf\` is when it was known, \`market\` where it comes from.
+- \`asOf\`: only data known at this instant was used; \`market\`: simulated, recorded or live.
 - \`score\`: ${SCORE_IS} ${SCORE_IS_NOT}
-- \`evidence\` says what directions were worth, as measured. \`pOutperform\` is \`null\` unless its measured skill is above 0, and \`pOutperformReason\` says why.
+- \`evidence\` is the measured value of directions. \`pOutperform\` is \`null\` unless its measured skill is above 0, and \`pOutperformReason\` says why.
 - \`confidence\` and \`coverage\` say how much evidence there is, not which way it points.
-- An unknown symbol is answered with \`404\` and candidates. Do not guess: ask which is meant.`,
+- An unknown symbol gets \`404\` with candidates. Do not guess: ask which one is meant.`,
 };
 
 /** REST requests, with the scope that each needs. */
@@ -48,11 +48,11 @@ function questions(site: Site): string {
   );
   const isListed = !lacking.includes("signals:read");
   return [
-    isListed ? "Find the symbol, then ask for it:" : "Ask for a symbol that you were told:",
+    isListed ? "Find the symbol, then request it:" : "Request a symbol that you were given:",
     ...open.map(([, path]) => restCall(site, path)),
     ...(lacking.length === 0 ? [] : [lackingNote(lacking)]),
   ].join("\n\n");
 }
 
 const lackingNote = (lacking: readonly Scope[]): string =>
-  `The other tools are refused with \`403\` until a person has claimed the agent, who then gets \`${lacking.join(" ")}\` as well.`;
+  `The other tools are rejected with \`403\` until a person has claimed the agent, which then gets \`${lacking.join(" ")}\` as well.`;

@@ -4,11 +4,11 @@ import { paths } from "../paths.ts";
 import type { Site } from "../site.ts";
 import type { Skill } from "./skill.ts";
 
-/** How to get a token, and more scopes. */
+/** Skill: get a token and more scopes. */
 export const registerAgent: Skill = {
   name: "register-agent",
   description: ({ name, anonymousScopes }) =>
-    `${anonymousScopes.length > 0 ? openWay(name) : closedWay(name)} Use it before the first call, after a 401 or 403, or when a token has ended.`,
+    `${anonymousScopes.length > 0 ? openWay(name) : closedWay(name)} Use it before the first call, after a 401 or 403, or when a token has expired.`,
   body: (site) => `# Register an agent
 
 ${VARIABLES} All details and errors: ${site.baseUrl}${paths.authMd}
@@ -17,13 +17,13 @@ ${site.anonymousScopes.length > 0 ? steps(site) : PEOPLE_ONLY}`,
 };
 
 const openWay = (name: string): string =>
-  `Register an agent at ${name} without a human, get an access token, and let a person claim the agent for more scopes.`;
+  `Register an agent at ${name} without a human, get an access token, and have a person claim the agent for more scopes.`;
 
 const closedWay = (name: string): string =>
   `Get access to ${name} through the person you work for, who connects you, gives you an API key, or claims you.`;
 
 const PEOPLE_ONLY =
-  "This instance gives nothing to agents that nobody answers for. Ask the person you work for to connect you by the authorization code flow, for an API key, or to claim you: register with the type `service_auth`.";
+  "On this instance agents without an owner get no scopes. Ask the person you work for to connect you by the authorization code flow, for an API key, or to claim you: register with the type `service_auth`.";
 
 function steps(site: Site): string {
   const { baseUrl, anonymousScopes } = site;
@@ -35,7 +35,7 @@ ${sh(`curl -X POST ${baseUrl}${paths.register} \\
 
 Answer: \`201\`.
 
-2. Get a token. Do it again when \`expires_in\` seconds have passed or a call is answered with 401.
+2. Get a token. Get a new one when \`expires_in\` seconds have passed or a call is answered with 401.
 
 ${sh(`curl -X POST ${baseUrl}${paths.token} \\
   -d grant_type=client_credentials \\
@@ -48,5 +48,5 @@ Answer: \`200\`.
 
 ${firstRestCall(site) ?? listCall(site)}
 
-Alone an agent gets \`${anonymousScopes.join(" ")}\`. For \`alerts:write\` a person must answer for it: show them \`claim.page\` and \`claim.code\` of the registration, and get a new token when they have agreed.`;
+Without an owner an agent gets \`${anonymousScopes.join(" ")}\`. For \`alerts:write\` a person must claim it: show them \`claim.page\` and \`claim.code\` of the registration, and get a new token when they have approved.`;
 }

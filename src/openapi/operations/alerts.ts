@@ -17,16 +17,16 @@ export const alertOperations = [
     path: "/api/alerts/stream",
     tag: "Alerts",
     summary: "Stream the events of your alerts",
-    description: `Server-sent events: \`id\` is the cursor of the event, \`event\` its type, \`data\` the same JSON as a webhook gets. The first block has only \`retry\` and the \`id\` to come back with. A comment every 15 seconds shows that the stream is alive; it ends with the credential. ${scopeSentence(alertScopes)}`,
+    description: `Server-sent events: \`id\` is the cursor of the event, \`event\` its type, \`data\` the same JSON as a webhook gets. The first block has only \`retry\` and the \`id\` to reconnect with. A comment is sent every 15 seconds to keep the stream alive; the stream ends when the credential does. ${scopeSentence(alertScopes)}`,
     security: credentialWith(...alertScopes),
     allowsAnyOrigin: true,
     query: z.object({
-      cursor: Cursor.describe("Events after it; unless set, events from now on."),
+      cursor: Cursor.describe("Events after this one; by default events from now on."),
     }),
     header: z.object({ "Last-Event-ID": Cursor.describe("The same, as browsers send it.") }),
     answers: {
       200: {
-        description: "Events as they come.",
+        description: "The events, as they occur.",
         content: [{ mediaType: "text/event-stream", schema: z.string() }],
         headers: LIMIT_HEADERS,
       },
@@ -39,12 +39,12 @@ export const alertOperations = [
     path: paths.webhookKeys,
     tag: "Alerts",
     summary: "Get the keys that sign webhooks",
-    description: "What the `v1a` signatures of deliveries are verified with (Ed25519).",
+    description: "Public keys that verify the `v1a` signatures of deliveries (Ed25519).",
     security: [],
     allowsAnyOrigin: true,
     answers: {
       200: {
-        description: "The keys, the newest first.",
+        description: "The keys, newest first.",
         content: [{ mediaType: "application/json", schema: WebhookKeySet }],
       },
     },

@@ -14,7 +14,7 @@ const Email = (field: z.ZodType) => field.meta({ format: "email" });
 /** An application for access. */
 export const Application = z.object({
   name: ApplicationFields.shape.name.describe(
-    "A person or an organisation: 1 to 100 characters on one line, without markup and web addresses.",
+    "A person or an organization: 1 to 100 characters on one line, without markup and web addresses.",
   ),
   email: Email(ApplicationFields.shape.email),
   focus: ApplicationFields.shape.focus,
@@ -27,8 +27,10 @@ export const AcceptedApplication = z.object({
   data: z.object({
     queueToken: z
       .string()
-      .describe("Names the seat; shown once. Where credential is there, it is an API key as well."),
-    name: z.string().describe("As it was understood."),
+      .describe(
+        "Identifies the place in the queue; shown once. If credential is present, it is an API key as well.",
+      ),
+    name: z.string().describe("The name after normalization."),
     email: z.string().describe("As it was sent."),
     focus: z.enum(focuses).optional(),
     registeredAt: Instant.optional(),
@@ -36,11 +38,11 @@ export const AcceptedApplication = z.object({
       .object({
         type: z.literal("api_key"),
         header: z.literal("x-api-key").describe("Header to send queueToken in."),
-        scope: z.string().describe("What it opens, names separated by spaces."),
-        expiresAt: Instant.describe("When it ends as a key."),
+        scope: z.string().describe("Its scopes, separated by spaces."),
+        expiresAt: Instant.describe("When it expires as an API key."),
       })
       .optional()
-      .describe("How queueToken is used as an API key; only in the sandbox it is one."),
+      .describe("How to use queueToken as an API key; present in the sandbox only."),
   }),
 });
 
@@ -83,11 +85,11 @@ export const applicationOperations = [
     path: "/api/apply",
     summary: "Apply for early access",
     description:
-      "Reserves a seat in the queue; sending the same application again changes nothing. Members that are not listed are passed over.",
+      "Reserves a place in the queue; sending the same application again changes nothing. Unknown members are ignored.",
     body: { mediaType: JSON_TYPE, schema: Application },
     answers: {
       200: {
-        description: "The seat is reserved.",
+        description: "The place is reserved.",
         content: [{ mediaType: JSON_TYPE, schema: AcceptedApplication }],
         headers: LIMIT_HEADERS,
       },

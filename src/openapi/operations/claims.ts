@@ -24,18 +24,22 @@ export const Claimed = z.object({
   agent_id: z.string(),
   status: z.literal("claimed"),
   identity_type: z.enum(["anonymous", "agent", "service_auth", "identity_assertion"]),
-  subject: z.string().describe("The account that answers for it."),
-  scope: z.string().describe("What its tokens can hold from now on."),
+  subject: z.string().describe("The account that owns it."),
+  scope: z.string().describe("Scopes that its tokens can have from now on."),
   claimed_at: Instant,
   claimed_through: z
     .string()
     .optional()
-    .describe("The client_id of the application that claimed it, with whose access it ends."),
+    .describe(
+      "The client_id of the application that claimed it; the claim ends with the application's access.",
+    ),
   registration_client_uri: z.string().meta({ format: "uri" }).optional(),
   registration_access_token: z
     .string()
     .optional()
-    .describe("For whoever completed the claim, said once; the one before has ended (RFC 7592)."),
+    .describe(
+      "For the caller that completed the claim, shown once; it replaces the earlier one (RFC 7592).",
+    ),
 });
 
 /** A request for a new claim code. */
@@ -45,7 +49,7 @@ export const ClaimStart = z.object({
     .string()
     .meta({ format: "email" })
     .optional()
-    .describe("E-mail address of who alone can claim it."),
+    .describe("Email address of the only person who can claim it."),
 });
 
 /** The response to a started claim. */
@@ -53,13 +57,13 @@ export const ClaimStarted = z.object({
   agent_id: z.string(),
   status: z.literal("pending_claim"),
   claim: z.object({
-    code: z.string().describe("For a person who completes the claim with it."),
+    code: z.string().describe("Code with which a person completes the claim."),
     expires_at: Instant,
   }),
   verification_uri: z
     .string()
     .meta({ format: "uri" })
-    .describe("Where a person confirms, and is shown a code to read to the agent."),
+    .describe("Page where a person confirms, and gets a code to tell the agent."),
   expires_at: Instant,
 });
 
@@ -81,7 +85,7 @@ export const claimOperations = [
     path: paths.claim,
     summary: "Complete a claim",
     description:
-      "Binds an agent to a person, who answers for it from then on. With the person's token, of a sign-in within five minutes, and the code that the agent was given; or with the agent's token and the code that the person read to it. Tokens that the agent had end, its registration access token too: a new one is in the answer. An agent that an application claims with a person's token ends with what that person allowed the application.",
+      "Makes a person the owner of an agent. Takes the person's token, from a sign-in within five minutes, and the agent's code; or the agent's token and the code that was shown to the person. Tokens that the agent had end, its registration access token too: a new one is in the answer. An agent that an application claims with a person's token ends with what that person allowed the application.",
     body: { mediaType: JSON_TYPE, schema: Claim },
     answers: {
       200: {
@@ -105,7 +109,7 @@ export const claimOperations = [
     path: paths.claimStart,
     summary: "Begin a claim",
     description:
-      "With the agent's own token, or with its registration access token. The code is good for ten minutes and five tries; the one before ends.",
+      "Takes the agent's own token or its registration access token. The code is valid for ten minutes and five tries; it replaces the earlier one.",
     body: { mediaType: JSON_TYPE, schema: ClaimStart },
     answers: {
       200: {

@@ -32,7 +32,7 @@ const abouts: Readonly<Record<string, About>> = {
     id: "get_openid_configuration",
     summary: "The same metadata (OpenID Connect Discovery 1.0)",
   },
-  [paths.jwks]: { id: "get_jwks", summary: "Keys that ID tokens are signed with (RFC 7517)" },
+  [paths.jwks]: { id: "get_jwks", summary: "Public keys of ID tokens (RFC 7517)" },
   [paths.serverCard]: { id: "get_server_card", summary: "Card of the MCP server (SEP-1649)" },
   [paths.mcpServerCard]: {
     id: "get_mcp_server_card",
@@ -42,25 +42,25 @@ const abouts: Readonly<Record<string, About>> = {
   [paths.apiCatalog]: { id: "get_api_catalog", summary: "API catalog (RFC 9727)" },
   [paths.skillsIndex]: {
     id: "get_agent_skills",
-    summary: "Index of what agents can learn here (Agent Skills Discovery 0.2.0)",
+    summary: "Index of agent skills (Agent Skills Discovery 0.2.0)",
   },
-  [paths.authMd]: { id: "get_auth_md", summary: "How agents get access, in words" },
-  [paths.llms]: { id: "get_llms_txt", summary: "The service in short, for language models" },
+  [paths.authMd]: { id: "get_auth_md", summary: "How agents get access, as text" },
+  [paths.llms]: { id: "get_llms_txt", summary: "Summary of the service for language models" },
   [paths.icon]: { id: "get_icon", summary: "The icon of the service (SVG)" },
   [paths.robots]: { id: "get_robots_txt", summary: "Rules for crawlers (RFC 9309)" },
   [paths.sitemap]: { id: "get_sitemap", summary: "The public pages" },
   [paths.securityTxt]: {
     id: "get_security_txt",
-    summary: "Where weaknesses are reported (RFC 9116)",
+    summary: "Contact for security reports (RFC 9116)",
   },
   [paths.openapi]: { id: "get_openapi", summary: "This description (OpenAPI 3.1)" },
   [paths.reference]: {
     id: "get_reference",
-    summary: "This description for people, or in short as Markdown",
+    summary: "This description for people, or its summary as Markdown",
   },
   [`${paths.reference}.md`]: {
     id: "get_reference_in_short",
-    summary: "This description in short, as Markdown",
+    summary: "Summary of this description, as Markdown",
   },
   ...Object.fromEntries(
     skills.map((skill) => [
@@ -93,7 +93,7 @@ const reference: readonly DocumentRoute[] = [
 const besides: Readonly<Record<string, Operation["answers"]>> = {
   [paths.reference]: {
     303: {
-      description: "To the public address, for a browser that came by another.",
+      description: "Redirect to the public origin, for a browser that used another one.",
       headers: ["Location"],
     },
   },
@@ -129,7 +129,7 @@ const operationOf = ({ path, mediaTypes }: DocumentRoute): Operation => ({
 /** @throws {Error} If a served document has no description. */
 function aboutOf(path: string): About {
   const about = abouts[path];
-  if (about === undefined) throw new Error(`Nothing is said of the document ${path}.`);
+  if (about === undefined) throw new Error(`The document ${path} has no operation.`);
   return about;
 }
 

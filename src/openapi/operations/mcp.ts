@@ -18,7 +18,7 @@ export const JsonRpcError = z.object({
   jsonrpc: z.literal("2.0"),
   id: z
     .union([z.string(), z.number(), z.null()])
-    .describe("Of the message; null where it could not be found out."),
+    .describe("Id of the message; null if it could not be read."),
   error: z.object({ code: z.int(), message: z.string(), data: z.unknown().optional() }),
 });
 
@@ -43,8 +43,8 @@ export const mcpOperations = [
     method: "post",
     path: paths.mcp,
     tag: "MCP",
-    summary: "Speak the Model Context Protocol",
-    description: `Streamable HTTP without sessions: one JSON-RPC message in each request. Clients of the protocol do this by themselves; the server card is at \`${paths.serverCard}\`. Each tool needs the scope that its REST operation needs, resources and prompts need signals:read.`,
+    summary: "Send a message of the Model Context Protocol",
+    description: `Streamable HTTP without sessions: one JSON-RPC message in each request. MCP clients send these requests themselves; the server card is at \`${paths.serverCard}\`. Each tool needs the scope that its REST operation needs, resources and prompts need signals:read.`,
     security: credentialWith(),
     allowsAnyOrigin: true,
     header: Headers,
@@ -52,17 +52,20 @@ export const mcpOperations = [
     answers: {
       200: {
         description:
-          "The answer, or a stream of messages. What a tool refuses is a result with `isError`.",
+          "The response, or a stream of messages. An error of a tool is a result with `isError`.",
         content: [
           { mediaType: "application/json", schema: JsonRpcMessage },
           { mediaType: "text/event-stream", schema: z.string() },
         ],
         headers: LIMIT_HEADERS,
       },
-      202: { description: "The message wants no answer.", headers: LIMIT_HEADERS },
+      202: {
+        description: "The message was a notification, which has no response.",
+        headers: LIMIT_HEADERS,
+      },
       400: {
         description:
-          "`-32600`: it is no message. `-32602`: it lacks what its revision needs. `-32020`: the headers say something else. `-32022`: there is no such revision.",
+          "`-32600`: the message is invalid. `-32602`: it lacks members that its revision requires. `-32020`: the headers contradict it. `-32022`: the revision is not supported.",
         ...REFUSED,
       },
       404: {

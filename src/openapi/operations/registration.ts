@@ -13,18 +13,22 @@ const Names = z.array(z.string());
 
 const ScopeText = z
   .string()
-  .describe(`Names with spaces between them: ${Object.keys(scopes).join(", ")}.`);
+  .describe(`Names separated by spaces: ${Object.keys(scopes).join(", ")}.`);
 
 const Grant = z.enum(["client_credentials", "authorization_code", "refresh_token", JWT_BEARER]);
 
 /** Client metadata, in requests and responses. */
 const Metadata = {
-  client_name: z.string().max(100).optional().describe("Shown to people who are asked."),
+  client_name: z
+    .string()
+    .max(100)
+    .optional()
+    .describe("Shown to people who are asked for consent."),
   redirect_uris: z
     .array(z.string().meta({ format: "uri" }))
     .max(10)
     .optional()
-    .describe("Needed for authorization_code: https, a loopback address or a private scheme."),
+    .describe("Required for authorization_code: https, a loopback address or a private scheme."),
   token_endpoint_auth_method: z
     .enum(["client_secret_post", "client_secret_basic", "private_key_jwt", "none"])
     .optional()
@@ -46,7 +50,7 @@ export const Registration = z.looseObject({
     .enum(["anonymous", "agent", "service_auth", "identity_assertion"])
     .optional()
     .describe(
-      "Who answers for the agent: nobody yet (unless set); with service_auth who login_hint names, once they claimed it; with identity_assertion who the assertion names.",
+      "Who will own the agent: by default nobody yet; with service_auth the person in login_hint, once they have claimed it; with identity_assertion the person in the assertion.",
     ),
   login_hint: z.string().meta({ format: "email" }).optional().describe("With service_auth."),
   assertion_type: z.literal(ID_JAG).optional().describe("With identity_assertion."),
@@ -58,12 +62,15 @@ const Unix = z.int().min(0);
 /** State of a possible or completed claim. */
 const ClaimState = z.object({
   status: z.enum(["unclaimed", "claimed"]),
-  code: z.string().optional().describe("Proves that the claimer was told of it; shown once."),
-  expires_at: Instant.optional().describe("When the code ends."),
+  code: z
+    .string()
+    .optional()
+    .describe("Claim code, to be given to the person who claims the agent; shown once."),
+  expires_at: Instant.optional().describe("When the code expires."),
   claimed_at: Instant.optional(),
-  url: z.string().optional().describe("Where a claim is completed."),
-  start_url: z.string().optional().describe("Where the agent gets a new code."),
-  page: z.string().optional().describe("Where a person claims the agent with the code."),
+  url: z.string().optional().describe("Endpoint that completes a claim."),
+  start_url: z.string().optional().describe("Endpoint where the agent gets a new code."),
+  page: z.string().optional().describe("Page where a person claims the agent with the code."),
 });
 
 /** A registration response (RFC 7591 section 3.2.1). */
@@ -73,26 +80,28 @@ export const RegisteredClient = z.object({
   client_id_issued_at: Unix.describe("Unix time in seconds."),
   client_secret_expires_at: Unix.optional().describe("Unix time in seconds; 0: never."),
   ...Metadata,
-  grant_types: z.array(Grant).describe("Those that were granted."),
+  grant_types: z.array(Grant).describe("The granted grant types."),
   response_types: Names.describe("code, or nothing."),
   scope: ScopeText.describe("What was granted."),
   registration_client_uri: z.string().meta({ format: "uri" }),
   registration_access_token: z.string().describe("Lets the client manage its registration."),
   registration_expires_at: Unix.describe(
-    "When the registration ends, with its secret, in Unix seconds; 0: never. The first token and a claim put it off.",
+    "When the registration and its secret expire, in Unix seconds; 0: never. The first token and a claim extend it.",
   ),
   identity_type: z.enum(["anonymous", "agent", "service_auth", "identity_assertion"]),
   scopes: z
     .object({ pre_claim: z.array(z.enum(allScopes)), post_claim: z.array(z.enum(allScopes)) })
-    .describe("What the client's own tokens can hold before and after a claim."),
-  claim: ClaimState.optional().describe("Absent where there is nothing to claim."),
+    .describe("Scopes that the client's own tokens can have before and after a claim."),
+  claim: ClaimState.optional().describe("Absent if there is nothing to claim."),
   application_type: z.enum(["web", "native"]).optional(),
   subject_type: z.string().optional(),
   require_auth_time: z.boolean().optional(),
   id_token_signed_response_alg: z.string().optional(),
 });
 
-const ClientId = z.object({ client_id: z.string().describe("Of the client itself.") });
+const ClientId = z.object({
+  client_id: z.string().describe("The client_id of the client itself."),
+});
 
 const managed = {
   path: `${paths.register}/{client_id}`,
@@ -128,7 +137,7 @@ export const registrationOperations = [
     tag: "Access",
     summary: "Register an agent or an application",
     description:
-      "Dynamic client registration (RFC 7591); no credential is needed. Keep `client_secret` and `registration_access_token`: they are not shown again. An agent's registration ends after a day if it got no token, and after 30 days if nobody claimed it.",
+      "Dynamic client registration (RFC 7591); no credential is needed. Keep `client_secret` and `registration_access_token`: they are not shown again. The registration of an agent expires after a day without a token, and after 30 days without a claim.",
     security: [],
     allowsAnyOrigin: true,
     body: BODY,
@@ -165,7 +174,7 @@ export const registrationOperations = [
     method: "put",
     summary: "Replace a registration",
     description:
-      "Replaces everything that the client said of itself. The answer has a new `registration_access_token`; the one before ends.",
+      "Replaces all metadata of the client. The response has a new `registration_access_token`, which replaces the earlier one.",
     body: BODY,
     answers: { 200: { description: "The client as it is registered now.", ...CLIENT } },
     refusals: {
@@ -182,7 +191,7 @@ export const registrationOperations = [
     limit: { per: "client", quotas: ["manage"] },
     method: "delete",
     summary: "End a registration",
-    description: "Ends the client with its tokens and alerts.",
+    description: "Deletes the client with its tokens and alerts.",
     answers: { 204: { description: "It has ended.", headers: LIMIT_HEADERS } },
     refusals: { 401: ["invalid_token"], 429: BUSY, 503: BUSY },
     problems: OPEN_PROBLEMS,

@@ -19,14 +19,14 @@ export const Health = z.object({
   reasons: z
     .array(z.string())
     .optional()
-    .describe("What is wrong, a clause for each part; absent where the status is `ok`."),
+    .describe("What is wrong, a clause per component; absent if the status is `ok`."),
   engine: z.string().describe("Name, version and market."),
   timestamp: Instant,
   security: z.string().describe("Whether sanitization and rate limiting are active."),
   market: MarketMode,
   simulated: z.boolean(),
-  asOf: Instant.describe("Up to when everything is known."),
-  instruments: z.int().min(0).describe("How many are covered."),
+  asOf: Instant.describe("Instant up to which everything is known."),
+  instruments: z.int().min(0).describe("Number of covered instruments."),
   methodVersion: z.string(),
 });
 
@@ -37,7 +37,7 @@ export const Readiness = z.object({
     .describe("`degraded`: requests are served, and something else is not done."),
   checks: z
     .record(z.string(), z.object({ ok: z.boolean(), detail: z.string() }))
-    .describe("What each part says of itself."),
+    .describe("Status of each component."),
 });
 
 /** Liveness of the process. */
@@ -54,7 +54,7 @@ export const serviceOperations = [
     tag: "Market",
     summary: "Get the scoring method",
     description:
-      "Weights, thresholds and the tables of peers, so that every score can be worked out again from an answer of get_factors. Scope: `factor:read`.",
+      "Weights, thresholds and the tables of peers, with which every score can be recomputed from an answer of get_factors. Scope: `factor:read`.",
     security: credentialWith("factor:read"),
     allowsAnyOrigin: true,
     pathMembers: z.object({
@@ -66,7 +66,7 @@ export const serviceOperations = [
     query: MethodQuery,
     answers: {
       200: {
-        description: "The method with the tables asked for.",
+        description: "The method with the requested tables.",
         content: [{ mediaType: JSON_TYPE, schema: Method }],
         headers: ["ETag", ...LIMIT_HEADERS],
       },
@@ -81,7 +81,7 @@ export const serviceOperations = [
     tag: "Service",
     summary: "Get the health of the service",
     description:
-      "Answers 200 whatever happens to the parts of the service; `status` says how they are, and `reasons` why.",
+      "Always 200; `status` is the state of the components, and `reasons` says what is wrong.",
     security: [],
     allowsAnyOrigin: true,
     answers: {
@@ -113,7 +113,7 @@ export const serviceOperations = [
     path: "/livez",
     tag: "Service",
     summary: "Get the liveness of the process",
-    description: "For whoever restarts a process that hangs; asks no part of the service.",
+    description: "For supervisors that restart a hanging process; checks no component.",
     security: [],
     answers: {
       200: { description: "It is alive.", content: [{ mediaType: JSON_TYPE, schema: Liveness }] },

@@ -10,19 +10,19 @@ const FORM = "application/x-www-form-urlencoded";
 const Resource = z
   .string()
   .optional()
-  .describe("The base address, which is meant unless set, or that of the MCP endpoint (RFC 8707).");
+  .describe("The base URL (default) or that of the MCP endpoint (RFC 8707).");
 
 const Proof = {
   client_id: z.string().optional(),
   client_secret: z
     .string()
     .optional()
-    .describe("With client_secret_post; with client_secret_basic it is sent in the header."),
+    .describe("With client_secret_post; client_secret_basic sends it in the header."),
 };
 
 /** What a browser gets instead of JSON. */
 const ERROR_PAGE = {
-  description: "With `Accept: text/html`, a page that says what is wrong and what to do.",
+  description: "With `Accept: text/html`, a page that explains the failure and the next step.",
   content: [{ mediaType: "text/html", schema: z.string() }],
 };
 
@@ -30,12 +30,18 @@ const ERROR_PAGE = {
 export const TokenRequest = z.looseObject({
   grant_type: z.enum(["client_credentials", "authorization_code", "refresh_token", JWT_BEARER]),
   ...Proof,
-  scope: z.string().optional().describe("Less than what was registered; all of it unless set."),
+  scope: z
+    .string()
+    .optional()
+    .describe("A subset of the registered scopes; by default all of them."),
   resource: Resource,
   code: z.string().optional().describe("With authorization_code."),
-  redirect_uri: z.string().optional().describe("With authorization_code: as it was before."),
+  redirect_uri: z
+    .string()
+    .optional()
+    .describe("With authorization_code: the same as in the authorization request."),
   code_verifier: z.string().optional().describe("With authorization_code (RFC 7636)."),
-  refresh_token: z.string().optional().describe("With refresh_token; each is good once."),
+  refresh_token: z.string().optional().describe("With refresh_token; each can be used once."),
   assertion: z.string().optional().describe("With jwt-bearer: an ID-JAG."),
 });
 
@@ -44,9 +50,9 @@ export const AccessToken = z.object({
   access_token: z.string(),
   token_type: z.literal("Bearer"),
   expires_in: z.int().min(1).describe("Seconds."),
-  scope: z.string().describe("What was granted, with spaces between the names."),
+  scope: z.string().describe("The granted scopes, separated by spaces."),
   refresh_token: z.string().optional().describe("With authorization_code and refresh_token."),
-  id_token: z.string().optional().describe("Where the scope openid was asked for."),
+  id_token: z.string().optional().describe("If the scope openid was requested."),
 });
 
 /** A revocation request (RFC 7009). */
@@ -57,13 +63,13 @@ export const Revocation = z.looseObject({
 });
 
 const AuthorizationQuery = z.object({
-  client_id: z.string().describe("A registered client, or the address of its metadata document."),
+  client_id: z.string().describe("A registered client, or the URL of its metadata document."),
   response_type: z.literal("code"),
-  redirect_uri: z.string().describe("One that the client registered."),
-  code_challenge: z.string().describe("RFC 7636; needed of every client."),
+  redirect_uri: z.string().describe("A redirect URI that the client registered."),
+  code_challenge: z.string().describe("RFC 7636; required for every client."),
   code_challenge_method: z.literal("S256"),
-  scope: z.string().optional().describe("All that the client registered, unless set."),
-  state: z.string().max(1024).optional().describe("Comes back as it is."),
+  scope: z.string().optional().describe("By default all registered scopes."),
+  state: z.string().max(1024).optional().describe("Returned unchanged."),
   resource: Resource,
   nonce: z.string().max(1024).optional().describe("With the scope openid."),
   prompt: z.string().optional().describe("none, login or consent."),
@@ -77,8 +83,8 @@ const UserInfo = z.object({ sub: z.string().describe("Id of the account, as in t
 const userInfo = {
   path: paths.userInfo,
   tag: "Access",
-  summary: "Read who the person is",
-  description: "For an access token that a person consented to with the scope `openid`.",
+  summary: "Read the claims of the signed-in person",
+  description: "For an access token with the scope `openid`, which a person consented to.",
   security: [{ openIdConnect: ["openid"] }, { bearer: [] }],
   answers: {
     200: {
@@ -105,7 +111,7 @@ export const getToken = {
   tag: "Access",
   summary: "Get an access token",
   description:
-    "The client proves who it is in the form, by HTTP Basic, or with a signed assertion (RFC 7523). No other credential is needed.",
+    "The client authenticates in the form, by HTTP Basic, or with a signed assertion (RFC 7523). No other credential is needed.",
   security: [],
   allowsAnyOrigin: true,
   body: { mediaType: FORM, schema: TokenRequest },
@@ -136,13 +142,13 @@ export const authorizationOperations = [
     method: "post",
     path: paths.revoke,
     tag: "Access",
-    summary: "End a token or an API key",
+    summary: "Revoke a token or an API key",
     description:
-      "Whoever holds a credential can end it. A client that also says who it is can only end its own. A token that is unknown or has ended is answered alike (RFC 7009).",
+      "The holder of a credential can revoke it. A client that authenticates as well can only revoke its own. Unknown and expired tokens get the same response (RFC 7009).",
     security: [],
     allowsAnyOrigin: true,
     body: { mediaType: FORM, schema: Revocation },
-    answers: { 200: { description: "It is good no more.", headers: LIMIT_HEADERS } },
+    answers: { 200: { description: "The credential is no longer valid.", headers: LIMIT_HEADERS } },
     refusals: { 400: ["invalid_request"], 401: ["invalid_client"], 429: BUSY, 503: BUSY },
     problems: OAUTH_BODY_PROBLEMS,
   },
@@ -151,14 +157,15 @@ export const authorizationOperations = [
     method: "get",
     path: paths.authorize,
     tag: "Access",
-    summary: "Ask a person for access",
+    summary: "Request access from a person",
     description:
       "Authorization code flow with PKCE, to be opened in a browser: the person signs in and decides, and the browser is sent to `redirect_uri` with `code`, `state` and `iss`, or with `error`.",
     security: [],
     query: AuthorizationQuery,
     answers: {
       303: {
-        description: "To the pages where the person decides, or to `redirect_uri` with `error`.",
+        description:
+          "Redirect to the pages where the person decides, or to `redirect_uri` with `error`.",
         content: [{ mediaType: "text/html", schema: z.string() }],
         headers: ["Location", ...LIMIT_HEADERS],
       },

@@ -31,14 +31,14 @@ const notes: Readonly<Record<string, RouteNotes>> = {
   },
   "GET /api/alerts": {
     description:
-      "The alerts that you made, oldest first; with a person's own key, all that act for the person made.",
+      "The alerts that you made, oldest first; with a person's own key, all alerts made on the person's behalf.",
     takes: ["status", "limit", "cursor"],
     answers: [1],
   },
   "GET /api/alerts/{id}": {
     id: "get_alert",
     summary: "Get one alert",
-    description: "One of your alerts, with the health of its webhook and what waits to be sent.",
+    description: "One of your alerts, with the health of its webhook and its pending deliveries.",
     takes: ["id"],
     answers: [0],
     problems: ["not_found"],
@@ -47,7 +47,7 @@ const notes: Readonly<Record<string, RouteNotes>> = {
     id: "update_alert",
     summary: "Change an alert",
     description:
-      "Changes the members that are given. action can stop it for a while instead: pause; snooze until snoozedUntil; resume.",
+      "Changes the given members. Alternatively, action: pause; snooze until snoozedUntil; resume.",
     takes: [
       "id",
       "action",
@@ -68,7 +68,7 @@ const notes: Readonly<Record<string, RouteNotes>> = {
   "DELETE /api/alerts/{id}": {
     id: "delete_alert",
     summary: "Delete an alert",
-    description: "Ends it at once. What waits to be sent is not sent.",
+    description: "Deletes the alert immediately. Pending deliveries are dropped.",
     takes: ["id"],
     answers: [1],
     problems: ["not_found"],
@@ -76,7 +76,7 @@ const notes: Readonly<Record<string, RouteNotes>> = {
   "POST /api/alerts/{id}/test": {
     id: "test_alert",
     summary: "Send a test event",
-    description: "Sends a webhook.test, signed like any event and with attempts of its own.",
+    description: "Sends a webhook.test event, signed and retried like any event.",
     takes: ["id"],
     answers: [0],
     problems: SENDING,
@@ -84,7 +84,8 @@ const notes: Readonly<Record<string, RouteNotes>> = {
   "POST /api/alerts/{id}/rotate": {
     id: "rotate_alert_secret",
     summary: "Replace the signing secret",
-    description: "The answer has the new secret, once. The one before signs as well for a day.",
+    description:
+      "The response has the new secret, once. The earlier one also signs for another day.",
     takes: ["id"],
     answers: [0],
     problems: SENDING,
@@ -92,31 +93,31 @@ const notes: Readonly<Record<string, RouteNotes>> = {
   "POST /api/alerts/{id}/enable": {
     id: "enable_alert",
     summary: "Enable a disabled webhook",
-    description: "The webhook is challenged again, and gets events once it has answered.",
+    description: "Challenges the webhook again; events are sent once it has answered.",
     takes: ["id"],
     answers: [0],
     problems: SENDING,
   },
   "POST /api/alerts/{id}/redeliver": {
     id: "redeliver_alert_events",
-    summary: "Send failed events again",
+    summary: "Resend failed events",
     description:
-      "Sends again what failed since an instant, the oldest 1,000; or one event by its eventId.",
+      "Resends events that failed since an instant, the oldest 1,000; or one event by its eventId.",
     takes: ["id", "since", "eventId"],
     answers: [0],
     problems: SENDING,
   },
   "POST /api/alerts/{id}/deliveries/{eventId}/redeliver": {
     id: "redeliver_alert_event",
-    summary: "Send one event again",
-    description: "Sends one event of the last 30 days once more, under its id.",
+    summary: "Resend one event",
+    description: "Resends one event of the last 30 days under the same id.",
     takes: ["id", "eventId"],
     answers: [0],
     problems: SENDING,
   },
   "GET /api/alerts/events": {
     description:
-      "What your alerts told in the last 30 days, oldest first. To poll, keep nextCursor and send it next time: none is missed.",
+      "Events of your alerts in the last 30 days, oldest first. To poll, send the last nextCursor as cursor: no event is missed.",
     takes: ["alertId", "since", "cursor", "limit"],
     problems: ["not_found"],
   },

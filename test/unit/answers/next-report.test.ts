@@ -68,7 +68,7 @@ describe("the next report in an answer", () => {
     [
       "2015-08-05T21:15:00Z",
       "stock",
-      /^It is late: it was expected on 2015-07-28, and by 2015-08-04 at the latest\.$/,
+      /^It is late: it was expected on 2015-07-28, at the latest on 2015-08-04\.$/,
     ],
     ["2016-01-05T21:15:00Z", "stock", /^No quarterly filing became known for 200 days\.$/],
   ] as const)("is missing with a reason on %s for a %s", (at, assetClass, reason) => {

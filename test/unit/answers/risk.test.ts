@@ -103,7 +103,7 @@ describe("the risk of an instrument", () => {
     expect(young.data?.risk).toMatchObject({
       level: null,
       peerLevel: null,
-      summary: "No forecast: that takes 252 sessions with a price that moves.",
+      summary: "No forecast: it needs 252 sessions in which the price moves.",
     });
   });
 

@@ -301,7 +301,7 @@ describe("texts for agents", () => {
     const { "for people only": closed } = sites;
     for (const path of ["/auth.md", "/.well-known/agent-skills/register-agent/SKILL.md"]) {
       const text = textOf(path, closed);
-      expect(text).toContain("nothing to agents that nobody answers for");
+      expect(text).toContain("agents without an owner get no scopes");
       expect(text).not.toContain("grant_type=client_credentials");
     }
   });
