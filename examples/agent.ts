@@ -1,6 +1,6 @@
 /**
  * An agent that knows only the base address: it registers itself, gets a token and asks for the
- * strongest signals and for the factors behind the first. `node examples/agent.ts [base address]`
+ * strongest signals and for the factors behind the first. `npx node examples/agent.ts [base address]` (Node.js 24)
  */
 
 const base = process.argv[2] ?? "http://127.0.0.1:3000";

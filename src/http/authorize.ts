@@ -32,7 +32,7 @@ const UNKNOWN = "The credential is unknown, expired or revoked.";
 /** The next step without a valid credential. */
 const nextWithoutCredential = ({ anonymousScopes, baseUrl }: AuthorizationOptions): string =>
   anonymousScopes.length > 0
-    ? `Register at ${baseUrl}/oauth/register, then get a token at ${baseUrl}/oauth/token.`
+    ? `Get a token at ${baseUrl}/oauth/token with your client_id and client_secret; a claim ends earlier tokens. Without a client, register first at ${baseUrl}/oauth/register.`
     : `Agents need a person here: ${baseUrl}/auth.md says what to do.`;
 
 /** The next step with a token of another audience. */

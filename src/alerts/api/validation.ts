@@ -13,7 +13,7 @@ export function validateWebhookUrl(url: string, policy: UrlPolicy): string {
   if (fault === undefined) return new URL(url).href;
   throw new Problem("invalid_request", {
     detail: `url: ${fault}`,
-    next: "Name a public address, or poll.",
+    next: "Name a public https address, or poll. To try webhooks on one machine, start the service with ALLOW_INSECURE_WEBHOOKS=1.",
   });
 }
 

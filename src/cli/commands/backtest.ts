@@ -48,8 +48,7 @@ export const backtest = defineLocalCommand({
     to: { value: "<date>", isRequired: true, about: "last session of which anything is used" },
     symbols: {
       value: "<A,B>",
-      about:
-        "grade only these, against all, without copies of older ones; one alone is followed through time",
+      about: "grade only these (no copies of older ones); one alone: through time",
     },
     factor: { value: "<name>", about: `${SUBJECTS.join(", ")}; composite unless given` },
     pace: {

@@ -70,7 +70,7 @@ export const listen = defineLocalCommand({
     const lines = createInterface({ input: stdin });
     lines.on("line", (line) => say(addSecret(line.trim(), receiver)));
     say(`Listening on ${url}; Ctrl-C ends it.`);
-    say(secret === undefined && keys === undefined ? `\n${howToRegister(url)}\n` : "");
+    say(secret === undefined ? `\n${howToRegister(url, keys ?? DEFAULT_BASE)}\n` : "");
     await interrupted();
     lines.close();
     server.close().closeAllConnections();
@@ -78,15 +78,19 @@ export const listen = defineLocalCommand({
   },
 });
 
-const howToRegister = (url: string): string =>
-  `There is no secret yet: the challenge is answered, and nothing is verified. With a service that was
+/** Where a service listens that was started without settings. */
+const DEFAULT_BASE = "http://127.0.0.1:3000";
+
+const howToRegister = (url: string, base: string): string =>
+  `There is no secret yet: signatures with it are not verified. With a service that was
 started as ALLOW_INSECURE_WEBHOOKS=1 npm start, and a token with the scopes alerts:write and signals:read, register:
 
-  curl -s http://127.0.0.1:3000/api/alerts -H "authorization: Bearer $TOKEN" \\
-    -H 'content-type: application/json' -d '{ "symbols": ["ALDER.SIM"], "kinds": ["signal_shift"],
+  curl -s ${base}/api/alerts -H "authorization: Bearer $TOKEN" \\
+    -H 'content-type: application/json' -d '{ "assetClass": "stock", "volatilityZ": 1.5,
     "delivery": { "type": "webhook", "url": "${url}" } }'
 
-Then type in the secret of the answer, whsec_..., and press Enter.`;
+Then type in the secret of the answer, whsec_..., and press Enter. The challenge comes within seconds,
+in the sandbox the first event within a minute or two.`;
 
 /** @throws {Error} When there are none. */
 async function publishedKeys(base: string): Promise<readonly PublicKeyJwk[]> {
