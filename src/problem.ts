@@ -1,5 +1,5 @@
 /** Every failure a caller may be told about, with its HTTP status and title. */
-const catalogue = {
+const problems = {
   invalid_request: { status: 400, title: "The request is not valid." },
   unauthenticated: { status: 401, title: "A valid credential is required." },
   insufficient_scope: { status: 403, title: "The credential lacks a required scope." },
@@ -25,7 +25,7 @@ const catalogue = {
 } as const;
 
 /** The stable name of a failure. */
-export type ProblemCode = keyof typeof catalogue;
+export type ProblemCode = keyof typeof problems;
 
 /** What a caller is told besides the code: the reason and the way out. */
 export interface ProblemDetail {
@@ -58,12 +58,12 @@ export class Problem extends Error {
 
   /** HTTP status code. */
   get status(): number {
-    return catalogue[this.code].status;
+    return problems[this.code].status;
   }
 
   /** RFC 9457 body; `code` is the stable identifier, `next` the suggested action. */
   toJSON(): Readonly<Record<string, string | number>> {
-    const { status, title } = catalogue[this.code];
+    const { status, title } = problems[this.code];
     return {
       type: `urn:market-signal:problem:${this.code}`,
       title,

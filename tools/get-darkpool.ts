@@ -25,7 +25,7 @@ import { defineTool } from "../src/tool.ts";
 
 /** What an off-exchange print is, and what it is not. */
 const NOTE =
-  'Off-exchange prints carry tape code "D": alternative trading systems, internalised orders and OTC trades together. Which venue made a print is not public.';
+  'Off-exchange prints carry tape code "D": alternative trading systems, internalized orders and OTC trades together. Which venue made a print is not public.';
 
 /** The same for coins, whose blocks come from a derivatives exchange. */
 const COIN_NOTE =

@@ -11,7 +11,7 @@ const providerVariables = {
       .string()
       .regex(/^[ -~]*[^\s@]+@[^\s@]+\.[^\s@]+[ -~]*$/)
       .optional(),
-    allowed: "a name and an e-mail address, such as Example Ltd data@example.com",
+    allowed: "a name and an email address, such as Example Ltd data@example.com",
     fallback: "none",
     about: "identifies you to EDGAR of the SEC",
   },

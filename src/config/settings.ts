@@ -145,7 +145,7 @@ export const variables = {
   },
   MAIL_FROM: {
     schema: z.email().optional(),
-    allowed: "an e-mail address such as signals@mail.example",
+    allowed: "an email address such as signals@mail.example",
     fallback: "none",
     about: "sender of the mail",
   },

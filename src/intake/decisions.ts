@@ -30,7 +30,7 @@ export interface DecisionsOptions {
   readonly keys: Pick<ApiKeys, "created">;
   /** Absent: applicants are not notified. */
   readonly mailbox?: Mailbox;
-  /** The service named in the e-mail; absent if unknown. */
+  /** The service named in the email; absent if unknown. */
   readonly site?: ServiceIdentity | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface Decision {
 /** The operator's decisions on applications. */
 export interface Decisions {
   /**
-   * Accepts an application, even a rejected one, and notifies the applicant by e-mail.
+   * Accepts an application, even a rejected one, and notifies the applicant by email.
    *
    * @param named Its id, or a queue token issued for it.
    * @param keyScopes Creates an API key with these scopes. Absent: none.
@@ -65,7 +65,7 @@ export interface Decisions {
 
 const ID = /^app_[0-9A-Za-z]{16}$/;
 
-/** Time after which the e-mail is no longer worth sending, in milliseconds. */
+/** Time after which the email is no longer worth sending, in milliseconds. */
 const MAIL_USEFUL_MS = 7 * 86_400_000;
 
 /** Creates the decisions. */
@@ -138,7 +138,7 @@ function acceptance({ email }: Application, site: ServiceIdentity | undefined) {
     subject: "Your application was accepted",
     text: [
       `Somebody applied for early access to ${service}`,
-      "with this e-mail address, and the application was accepted. You can now sign in with",
+      "with this email address, and the application was accepted. You can now sign in with",
       `this address${where}`,
       "",
       "If that was not you, you need not do anything.",

@@ -41,7 +41,7 @@ export interface KeptApplication extends Application {
   readonly seat: string | undefined;
 }
 
-/** Applications by e-mail address, one per address. */
+/** Applications by email address, one per address. */
 export const applications = collection<KeptApplication>("applications");
 
 /** Record group of an application. */

@@ -104,17 +104,17 @@ export const quotas = {
   "claim-start-site": { points: 2000, windowSeconds: 3600 },
   /** The same, per provider. */
   "claim-start-provider": { points: 10_000, windowSeconds: 3600 },
-  /** Sign-in codes sent, per e-mail address and network address together. */
+  /** Sign-in codes sent, per email address and network address together. */
   "code-email": { points: 5, windowSeconds: 3600 },
   /**
-   * Sign-in codes sent, per e-mail address and network (/32 of IPv6, /24 of IPv4), so that no network
+   * Sign-in codes sent, per email address and network (/32 of IPv6, /24 of IPv4), so that no network
    * alone uses up the quota of a mailbox.
    */
   "code-email-network": { points: 15, windowSeconds: 3600 },
-  /** Sign-in codes sent to one e-mail address, in total. */
+  /** Sign-in codes sent to one email address, in total. */
   "code-email-all": { points: 60, windowSeconds: 3600 },
   /**
-   * Sign-in codes sent to the last person who signed in at a browser, per e-mail address; no other
+   * Sign-in codes sent to the last person who signed in at a browser, per email address; no other
    * sign-in limit applies to these.
    */
   "code-browser": { points: 10, windowSeconds: 3600 },

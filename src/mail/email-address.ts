@@ -11,7 +11,7 @@ const MAX_LOCAL_LENGTH = 64;
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
 
 /**
- * One e-mail address, normalized: trimmed and in lower case; ASCII is in NFC as it is. No display
+ * One email address, normalized: trimmed and in lower case; ASCII is in NFC as it is. No display
  * name, no list, no control characters.
  *
  * A host may tell `A@` from `a@` (RFC 5321 section 2.4), but none in wide use does, and two spellings
@@ -19,12 +19,12 @@ const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
  * normalized address, so that whoever reads the message is whoever the account belongs to.
  */
 export const EmailAddress = z
-  .string("must be an e-mail address")
+  .string("must be an email address")
   .regex(PRINTABLE_ASCII, { error: "must be of printable ASCII characters", abort: true })
   .trim()
   .toLowerCase()
   .max(MAX_LENGTH, { error: `must have at most ${MAX_LENGTH} characters`, abort: true })
-  .pipe(z.email("must be one e-mail address such as name@host.example"))
+  .pipe(z.email("must be one email address such as name@host.example"))
   .refine((address) => address.indexOf("@") <= MAX_LOCAL_LENGTH, {
     error: `must have at most ${MAX_LOCAL_LENGTH} characters before the @`,
   });

@@ -17,7 +17,7 @@ export const oauthErrors = {
   invalid_redirect_uri: "A redirect URI is not accepted.",
   unapproved_software_statement: "Software statements are not supported.",
   unsupported_identity_type: "The identity type is not supported.",
-  invalid_login_hint: "`login_hint` is no e-mail address.",
+  invalid_login_hint: "`login_hint` is no email address.",
   invalid_token: "The token is missing, unknown, expired or revoked.",
   insufficient_scope: "The token lacks a required scope.",
   access_denied: "The credential is valid, but not for this operation.",

@@ -71,7 +71,7 @@ const PLANNED = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 describeStores("a receiver that is down", (engine) => {
   it("gets every event in schedule order after an outage of three days", async () => {
     const store = await openStore(engine);
-    const inbox = await receiver({ behaviour: "reset" });
+    const inbox = await receiver({ behavior: "reset" });
     const alert = hooked({ url: inbox.url });
     await store.records.commit([kept(alert)]);
     const { look, errors } = startWorker(store, { random: chance(11) });
@@ -84,7 +84,7 @@ describeStores("a receiver that is down", (engine) => {
     };
     await store.records.commit(queuedEvent(alert, "msg_1"));
     await pass(store, start + 3 * DAY, step);
-    inbox.behaviour = "healthy";
+    inbox.behavior = "healthy";
     await pass(store, start + 4 * DAY, step);
     const shares = tried
       .slice(1)
@@ -102,7 +102,7 @@ describeStores("a receiver that is down", (engine) => {
 
   it("is disabled exactly once, on day five of a six-day outage, and its owner is notified", async () => {
     const store = await openStore(engine);
-    const [inbox, other] = [await receiver({ behaviour: "reset" }), await receiver()];
+    const [inbox, other] = [await receiver({ behavior: "reset" }), await receiver()];
     const alert = hooked({ url: inbox.url });
     await store.records.commit([kept(alert), kept(hooked({ url: other.url }))]);
     const random = chance(12);
@@ -259,7 +259,7 @@ describeStores("deliveries when the wall clock jumps", (engine) => {
         },
       },
     };
-    const inbox = await receiver({ behaviour: 500 });
+    const inbox = await receiver({ behavior: 500 });
     const alert = hooked({ url: inbox.url });
     await records.commit([kept(alert)]);
     const { look } = startWorker(store, {
@@ -274,7 +274,7 @@ describeStores("deliveries when the wall clock jumps", (engine) => {
     clocks.wall += jumpMs;
     await look();
     expect(inbox.received).toHaveLength(2);
-    inbox.behaviour = "healthy";
+    inbox.behavior = "healthy";
     await store.records.commit(queuedEvent(alert, "msg_2"));
     await look();
     expect(inbox.received.map(({ id }) => id)).toEqual(["msg_1", "msg_1", "msg_2"]);

@@ -350,7 +350,7 @@ describe("another application of the same person", () => {
 
   it("is not notified that a webhook of the first was disabled", async () => {
     const person = testService.person();
-    const [gone, inbox] = [await receiver({ behaviour: 410 }), await receiver()];
+    const [gone, inbox] = [await receiver({ behavior: 410 }), await receiver()];
     const [mine, theirs] = [await application(person), await application(person)];
     const id = await hook(mine.headers, gone.url);
     await hook(mine.headers, inbox.url);

@@ -102,7 +102,7 @@ describe("a form of another site", () => {
         ["a hidden origin", send(token, { origin: "null" })],
         ["a near origin", send(token, { origin: `${base}.evil.example` })],
         ["another site", send(token, { origin: base, "sec-fetch-site": "cross-site" })],
-        ["a neighbour", send(token, { "sec-fetch-site": "same-site" })],
+        ["a neighbor", send(token, { "sec-fetch-site": "same-site" })],
       ] as const;
       for (const [what, answer] of attacks) {
         expect((await answer).status, `${what} at ${action}`).toBe(403);

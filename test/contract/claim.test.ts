@@ -583,7 +583,7 @@ describe("POST /oauth/claim/start", () => {
     },
   );
 
-  it("binds the claim to an e-mail address, case-insensitively", async () => {
+  it("binds the claim to an email address, case-insensitively", async () => {
     const { register, begin, claim } = await start();
     await register();
     const login_hint = " Acc_Ann@People.example";
@@ -596,7 +596,7 @@ describe("POST /oauth/claim/start", () => {
   });
 
   it.each(["", "nobody", "a@b.example\r\nBcc: c@d.example", 7, null])(
-    "rejects %j as an e-mail address",
+    "rejects %j as an email address",
     async (login_hint) => {
       const { register, begin } = await start();
       await register();

@@ -74,27 +74,23 @@ describe("the contact page", () => {
     [
       "an empty address",
       { email: "" },
-      { email: "The e-mail address must be one e-mail address such as name@host.example." },
+      { email: "The email address must be one email address such as name@host.example." },
     ],
-    [
-      "no address",
-      { email: undefined },
-      { email: "The e-mail address must be an e-mail address." },
-    ],
+    ["no address", { email: undefined }, { email: "The email address must be an email address." }],
     [
       "two addresses",
       { email: ["a@b.example", "c@d.example"] },
-      { email: "The e-mail address must be an e-mail address." },
+      { email: "The email address must be an email address." },
     ],
     [
       "an address with an umlaut",
       { email: "ada@h\u00f6st.example" },
-      { email: "The e-mail address must be of printable ASCII characters." },
+      { email: "The email address must be of printable ASCII characters." },
     ],
     [
       "a list of addresses",
       { email: "ada@host.example,eve@host.example" },
-      { email: expect.stringContaining("must be one e-mail address") },
+      { email: expect.stringContaining("must be one email address") },
     ],
     ["an empty message", { message: "" }, { message: "The message must not be empty." }],
     [
@@ -190,7 +186,7 @@ describe("the application page", () => {
     const page = await send("/apply", { ...ada, focus: "quant" });
     expect([page.status, headingOf(page)]).toEqual([200, "Your seat is reserved"]);
     const text = textOf(page.html);
-    expect(text).toContain("Name Ada Lovelace E-mail address ada@host.example");
+    expect(text).toContain("Name Ada Lovelace Email address ada@host.example");
     expect(text).toContain("Who you are A quantitative researcher or developer");
     expect(text).toContain("Until 28 November 2026, 05:00 UTC it is an API key");
     const [token = ""] = /msv_\w+/.exec(text) ?? [];
@@ -248,7 +244,7 @@ describe("the application page", () => {
     [
       "a wrong address",
       { email: "ada" },
-      { email: expect.stringContaining("The e-mail address must be one") },
+      { email: expect.stringContaining("The email address must be one") },
     ],
     [
       "an unknown focus",

@@ -357,7 +357,7 @@ describe("the page of an instrument", () => {
       expect(html).toMatch(new RegExp(`datetime="${tradedAt}".*?<data value="${price}">`));
     }
     expect(textOf(html)).toContain(
-      "alternative trading systems, internalised orders and OTC trades",
+      "alternative trading systems, internalized orders and OTC trades",
     );
   });
 

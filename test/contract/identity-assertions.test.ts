@@ -144,7 +144,7 @@ describe("registration with an identity assertion", () => {
     expect(failures).toEqual([]);
   });
 
-  it("never links to the account with the same e-mail address", async () => {
+  it("never links to the account with the same email address", async () => {
     const { assert, enter, accounts } = await setting();
     const { id } = await accounts.findOrCreateByEmail("person@corp.example");
     await enter(await assert(idp.issuer));

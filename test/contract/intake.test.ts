@@ -212,7 +212,7 @@ describe("an application", () => {
 
   verifies(
     ["4.2/sanitized", "2.2/data-name", "2.2/data-email"],
-    "is kept as it was normalised; the address is given back as it was sent",
+    "is kept as it was normalized; the address is given back as it was sent",
     async () => {
       const { post, records } = await open();
       const sent = { name: "  Ame\u0301lie \n O'Neil & Co ", email: " ADA@Host.Example " };
@@ -240,7 +240,7 @@ describe("an application", () => {
       const bare = await fetch(`${base}/api/apply`, { method: "POST" });
       await refused(bare, 400, "invalid_request");
       const detail = await refused(await post("/api/apply", {}), 400, "invalid_request");
-      expect(detail).toMatch(/^name: must be a text; email: must be an e-mail address\.$/);
+      expect(detail).toMatch(/^name: must be a text; email: must be an email address\.$/);
     },
   );
 

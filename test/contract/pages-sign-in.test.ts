@@ -34,7 +34,7 @@ describe("signing in", () => {
     },
   );
 
-  it("leads from the e-mail address over the code to the account", async () => {
+  it("leads from the email address over the code to the account", async () => {
     const web = createWeb(base);
     const start = await web.get("/sign-in");
     expect(start.html).toContain('autocomplete="email"');
@@ -56,7 +56,7 @@ describe("signing in", () => {
     expect(again.status).toBe(400);
     expect(again.html).toContain("<title>Error: Sign in");
     expect(again.html).toContain('value="ann at example"');
-    expect(again.html).toContain('<a href="#email">Type one e-mail address.</a>');
+    expect(again.html).toContain('<a href="#email">Type one email address.</a>');
     expect(Object.fromEntries(again.form("/sign-in").fields)).toMatchObject({
       return_to: "/claim",
     });
@@ -101,7 +101,7 @@ describe("signing in", () => {
     },
   );
 
-  it("starts with the e-mail address in a browser without a pending code", async () => {
+  it("starts with the email address in a browser without a pending code", async () => {
     const { url } = await createWeb(base).get("/sign-in/code?return_to=/claim");
     expect(url.href).toBe(`${base}/sign-in?return_to=%2Fclaim`);
   });
@@ -164,11 +164,11 @@ describe("signing in", () => {
     const without = await said(base);
     expect(without).toContain("a code from the operator of this service, which sends no mail");
     expect(without).toMatch(/market-signal admin mail.*Code from the operator/);
-    expect(without).not.toMatch(/by e-mail|from the e-mail|spam|on its way/);
+    expect(without).not.toMatch(/by email|from the email|spam|on its way/);
     const mail = { SMTP_URL: "smtp://127.0.0.1:9", MAIL_FROM: "signals@example.com" };
     const mailing = await said((await startTestService(mail)).base);
-    expect(mailing).toContain("You get a code by e-mail");
-    expect(mailing).toMatch(/a code is on its way\. Code from the e-mail.*spam folder/);
+    expect(mailing).toContain("You get a code by email");
+    expect(mailing).toMatch(/a code is on its way\. Code from the email.*spam folder/);
     expect(mailing).not.toMatch(/operator|npm run/);
   });
 

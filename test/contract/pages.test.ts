@@ -263,7 +263,7 @@ describe("a rate limit on a page", () => {
     );
   });
 
-  it("counts both IP and e-mail addresses", async () => {
+  it("counts both IP and email addresses", async () => {
     expect((await ask("two@example.com")).status).toBe(200);
     const refused = await ask("three@example.com");
     expect(refused.status).toBe(429);

@@ -147,7 +147,7 @@ describe("an MCP message", () => {
 
 describe("an outgoing request", () => {
   it("is a client span, and sends no traceparent to a webhook", async () => {
-    const receiver = await startReceiver({ behaviour: 500 });
+    const receiver = await startReceiver({ behavior: 500 });
     const sender = measuredSender(loopbackSender(), NO_METERS);
     await sender.send({ url: `${receiver.url}/hooks/secret`, headers: {}, body: "{}" });
     await sender.close();

@@ -112,7 +112,7 @@ describe("the sign-in with an external OpenID provider", () => {
     },
   );
 
-  it("never uses the account with the same e-mail address", async () => {
+  it("never uses the account with the same email address", async () => {
     const { upstream, accounts, answer } = await begin();
     const own = await accounts.findOrCreateByEmail(ADA);
     const done = await upstream.finish(BROWSER, await answer());
@@ -120,7 +120,7 @@ describe("the sign-in with an external OpenID provider", () => {
     expect((await accounts.findOrCreateByEmail(ADA)).id).toBe(own.id);
   });
 
-  it("does not use an unverified e-mail address as the name", async () => {
+  it("does not use an unverified email address as the name", async () => {
     const { upstream, provider, accounts, answer } = await begin();
     provider.person = { sub: "7", email: ADA, email_verified: false };
     const done = await upstream.finish(BROWSER, await answer());
@@ -268,7 +268,7 @@ describe("a person with an external account", () => {
     },
   );
 
-  it("is not matched to an accepted application by an unverified e-mail address", async () => {
+  it("is not matched to an accepted application by an unverified email address", async () => {
     for (const person of [
       { sub: "7", email: ADA, email_verified: false },
       { sub: "7", email: ADA },

@@ -214,7 +214,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       expect(out).not.toContain("Eve");
     });
 
-    it("accept an applicant with a key and an e-mail, once", async () => {
+    it("accept an applicant with a key and an email, once", async () => {
       const place = await newPlace();
       await apply(place);
       const end = await begin(place);

@@ -71,7 +71,7 @@ async function authorize(page: Page, scheme: string, token: string): Promise<voi
 /** Signs in at the window that was opened, and allows what is asked for. */
 async function consent(window: Page): Promise<void> {
   const email = "reader@example.com";
-  await window.getByLabel("Your e-mail address").fill(email);
+  await window.getByLabel("Your email address").fill(email);
   await window.getByRole("button", { name: "Send me a code" }).click();
   const field = window.getByLabel("Code from the operator");
   await field.waitFor();
@@ -110,7 +110,7 @@ async function expectGood(page: Page, name: string): Promise<void> {
   }
 }
 
-/** Waits until the colours are those of a scheme. */
+/** Waits until the colors are those of a scheme. */
 async function settled(page: Page, colorScheme: "light" | "dark"): Promise<void> {
   const root = colorScheme === "dark" ? "html.dark-mode" : "html:not(.dark-mode)";
   await page.locator(root).waitFor({ state: "attached" });

@@ -98,7 +98,7 @@ describe("market-signal backtest", () => {
   it("writes a report that is readable on a phone and a desktop, in light and dark mode", async () => {
     const browser = await startBrowser();
     const file = readdirSync(join(root, "backtest")).find((name) => name.endsWith(".html"));
-    for (const [width, colorScheme, ...colours] of [
+    for (const [width, colorScheme, ...colors] of [
       [360, "light", "rgb(245, 245, 241)", "rgb(90, 99, 96)"],
       [1280, "dark", "rgb(16, 20, 19)", "rgb(160, 170, 166)"],
     ] as const) {
@@ -113,7 +113,7 @@ describe("market-signal backtest", () => {
       expect(await page.evaluate(`${element}.scrollWidth - ${element}.clientWidth`)).toBe(0);
       const ground = await page.evaluate("getComputedStyle(document.body).backgroundColor");
       const label = "getComputedStyle(document.querySelector('.drawing text')).fill";
-      expect([ground, await page.evaluate(label)]).toEqual(colours);
+      expect([ground, await page.evaluate(label)]).toEqual(colors);
       await page.close();
     }
   });

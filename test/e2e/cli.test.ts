@@ -599,7 +599,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
   }
 
   describe.skipIf(isMissing)(`the people commands, ${engine}, ${way}${note}`, () => {
-    it("show a person's e-mails, newest last, with the remaining validity", async () => {
+    it("show a person's emails, newest last, with the remaining validity", async () => {
       const place = await lived("ada@people.example");
       await begin(place);
       const { code, out } = await run("admin", ["mail"], place);
@@ -622,7 +622,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       ]);
     });
 
-    it("delete a person by e-mail address in any spelling, and nobody else", async () => {
+    it("delete a person by email address in any spelling, and nobody else", async () => {
       const place = await lived("ada@people.example");
       const server = await begin(place);
       const first = await run("admin", ["forget", " Ada@People.example"], place);
@@ -648,13 +648,13 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       expect((await run("admin", ["mail"], place)).out).toBe("No message waits.\n");
     });
 
-    it("reject anything but exactly one e-mail address", async () => {
+    it("reject anything but exactly one email address", async () => {
       const place = await newPlace();
       await fill(place);
       await begin(place);
       for (const [argv, said] of [
-        [["forget"], "<email>: must be an e-mail address."],
-        [["forget", "ada"], "<email>: must be one e-mail address"],
+        [["forget"], "<email>: must be an email address."],
+        [["forget", "ada"], "<email>: must be one email address"],
         [["forget", "ada@people.example\nBcc: x"], "<email>: must be of printable ASCII"],
         [["forget", "a@x.example", "b@x.example"], "There is nothing to do with b@x.example."],
       ] as const) {

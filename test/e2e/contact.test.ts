@@ -37,7 +37,7 @@ async function openPage(options: BrowserContextOptions = {}): Promise<Page> {
 }
 
 /** Looks at the page as it is, on the narrowest phone (WCAG 2.2, 1.4.10), a common one and a desktop, in
- *  both colour schemes. */
+ *  both color schemes. */
 async function expectGood(page: Page, name: string): Promise<void> {
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
@@ -59,7 +59,7 @@ describe("a person in a browser", () => {
     const page = await openPage();
     await page.goto(`${base}/contact`);
     await expectGood(page, "contact");
-    await page.getByLabel("Your e-mail address").focus();
+    await page.getByLabel("Your email address").focus();
     await page.keyboard.type("ada@host.example");
     // Typed, a tabulator leaves the field; what is pasted can have one.
     await page.getByLabel("Your message").fill("First line\nwith a\ttab");
@@ -81,7 +81,7 @@ describe("a person in a browser", () => {
 
     for (const heading of ["Your message was recorded", "Too many requests"]) {
       await page.goto(`${base}/contact`);
-      await page.getByLabel("Your e-mail address").fill("ada@host.example");
+      await page.getByLabel("Your email address").fill("ada@host.example");
       await page.getByLabel("Your message").fill("Again");
       await page.getByRole("button", { name: "Send message" }).click();
       await page.getByRole("heading", { name: heading }).waitFor();
@@ -95,7 +95,7 @@ describe("a person in a browser", () => {
     await page.goto(`${base}/apply`);
     await expectGood(page, "apply");
     await page.getByLabel("Your name").fill("<Ada>");
-    await page.getByLabel("Your e-mail address").fill("ada@host.example");
+    await page.getByLabel("Your email address").fill("ada@host.example");
     await page.getByLabel("A fund or another institution").check();
     await page.getByRole("button", { name: "Apply" }).click();
     await page.getByRole("alert").waitFor();
@@ -116,7 +116,7 @@ describe("a person in a browser", () => {
     const page = await openPage({ javaScriptEnabled: false });
     await page.goto(`${base}/apply`);
     await page.getByLabel("Your name").fill("Eve");
-    await page.getByLabel("Your e-mail address").fill("eve@host.example");
+    await page.getByLabel("Your email address").fill("eve@host.example");
     await page.getByRole("button", { name: "Apply" }).click();
     await page.getByRole("heading", { name: "Your seat is reserved" }).waitFor();
     expect((await readApplications(records)).at(-1)).toMatchObject({ name: "Eve" });

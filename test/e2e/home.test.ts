@@ -57,7 +57,7 @@ const widths = [320, 390, 820, 1280];
 /** Those at which faults are looked for, which takes long. */
 const looked: readonly number[] = [390, 1280];
 
-/** Looks at the page as it is, in every width and in colour schemes. */
+/** Looks at the page as it is, in every width and in color schemes. */
 async function expectGood(
   page: Page,
   name: string,

@@ -77,7 +77,7 @@ const newAddress = () => `browser-${++people}@example.com`;
 
 /** Signs in on the sign-in page that is open. */
 async function signIn(page: Page, email = newAddress()): Promise<string> {
-  await page.getByLabel("Your e-mail address").fill(email);
+  await page.getByLabel("Your email address").fill(email);
   await page.getByRole("button", { name: "Send me a code" }).click();
   await page.getByLabel("Code from the operator").fill(await codeOf(email));
   await page.getByRole("button", { name: "Sign in" }).click();
@@ -97,7 +97,7 @@ async function typeClaim(page: Page, code: string): Promise<void> {
 /** Widths in CSS pixels: the narrowest phone (WCAG 2.2, 1.4.10), a common one, a desktop. */
 const widths = [320, 390, 1280];
 
-/** Looks at the page as it is, in every width and both colour schemes. */
+/** Looks at the page as it is, in every width and both color schemes. */
 async function expectGood(page: Page, name: string): Promise<void> {
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
@@ -118,7 +118,7 @@ describe("a person in a browser", () => {
     const email = newAddress();
     await page.goto(`${base}/account`);
     await expectGood(page, "sign-in");
-    await page.getByLabel("Your e-mail address").focus();
+    await page.getByLabel("Your email address").focus();
     await page.keyboard.type(email);
     await page.keyboard.press("Enter");
     await page.waitForURL(/\/sign-in\/code/);

@@ -26,7 +26,7 @@ const random = () => randomBytes(24).toString("base64url");
 /** Every way in which a text may stand in another one. */
 function formsOf(secret: string): readonly string[] {
   const bytes = Buffer.from(secret);
-  // In base64 a text looks otherwise at each of three offsets; what its neighbours share is cut off.
+  // In base64 a text looks otherwise at each of three offsets; what its neighbors share is cut off.
   const base64 = [0, 1, 2].map((offset) => {
     const text = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64");
     const start = Math.ceil((offset * 8) / 6);
@@ -228,7 +228,7 @@ describe("a complete journey with every kind of failure", async () => {
     expect(Object.keys(seen).length).toBeGreaterThanOrEqual(18);
   });
 
-  it("leaves no secret and no e-mail address in the log", () => {
+  it("leaves no secret and no email address in the log", () => {
     expect(foundIn(server.said(), { ...seen, email })).toEqual([]);
     // The log was looked at, at its fullest.
     expect(server.said()).toContain(agentId);
@@ -247,7 +247,7 @@ describe("a complete journey with every kind of failure", async () => {
     expect(told[0]).toContain("Error");
   });
 
-  it("leaves no secret in backups and exports, except e-mail addresses and webhook URLs", async () => {
+  it("leaves no secret in backups and exports, except email addresses and webhook URLs", async () => {
     const { "path of the webhook": path = "", ...secrets } = seen;
     const backup = join(DATA_DIR, "..", `${random()}.gz`);
     const exported = join(DATA_DIR, "..", `${random()}.json`);

@@ -115,7 +115,7 @@ for (const { name, isMissing, env: envOf } of places) {
         expect(await statusWith(base, token)).toBe(200);
       }
       await receiver.arrived(5);
-      receiver.behaviour = 500;
+      receiver.behavior = 500;
       await receiver.arrived(receiver.received.length + 3);
       await setOff(HOUR_MS);
       const later = await tokenOf(base, agent);

@@ -5,15 +5,15 @@ const numbersOf = (path: string): readonly number[] =>
 const heightsIn = (path: string): readonly number[] =>
   numbersOf(path).filter((_, at) => at % 2 === 1);
 
-/** The heights of the points of a line in a colour, from 0 on the lowest line of the grid to 100 on the
- *  highest. @param svg A drawing of a score history. @param colour As the drawing names it. */
-export function heightsOf(svg: string, colour: string): readonly number[] {
+/** The heights of the points of a line in a color, from 0 on the lowest line of the grid to 100 on the
+ *  highest. @param svg A drawing of a score history. @param color As the drawing names it. */
+export function heightsOf(svg: string, color: string): readonly number[] {
   const paths = Array.from(svg.matchAll(/<path d="([^"]*)"([^>]*)>/g), ([, d = "", rest = ""]) => ({
     heights: heightsIn(d),
     isIn: (name: string) => rest.includes(`stroke="${name}"`),
   }));
   const levels = paths.filter(({ isIn }) => isIn("var(--line)")).flatMap(({ heights }) => heights);
   const [top, bottom] = [Math.min(...levels), Math.max(...levels)];
-  const lines = paths.filter(({ isIn }) => isIn(colour)).flatMap(({ heights }) => heights);
+  const lines = paths.filter(({ isIn }) => isIn(color)).flatMap(({ heights }) => heights);
   return lines.map((y) => (100 * (bottom - y)) / (bottom - top));
 }

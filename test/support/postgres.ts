@@ -110,7 +110,7 @@ async function openCluster(options: ClusterOptions): Promise<Cluster> {
   });
   janitor.unref();
   (janitor.stdin as Socket).unref();
-  await initialise(place);
+  await initialize(place);
   let server = await serve(place, settings);
   let databases = 0;
   const cluster: Cluster = {
@@ -164,7 +164,7 @@ async function link(folder: string, native: string): Promise<Place> {
   return { folder, native, options: { ...user, cwd: folder, env } };
 }
 
-async function initialise({ folder, native, options }: Place): Promise<void> {
+async function initialize({ folder, native, options }: Place): Promise<void> {
   const locale = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"];
   const account = ["--auth=trust", "--username=postgres", "--encoding=UTF8", "--no-sync"];
   await run(

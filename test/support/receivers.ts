@@ -16,7 +16,7 @@ import type { Certificate } from "./certificate.ts";
  *  `healthy` takes it and answers challenges, `silent` takes it and no challenge, `black-hole` never
  *  answers, `reset` breaks the connection, `drip` sends a byte of its headers now and then, `endless`
  *  answers 200 and then as much as is read. */
-type Behaviour = "healthy" | "silent" | "black-hole" | "reset" | "drip" | "endless" | number;
+type Behavior = "healthy" | "silent" | "black-hole" | "reset" | "drip" | "endless" | number;
 
 /** A delivery as it came over the wire. */
 export interface Received {
@@ -31,9 +31,9 @@ export interface Received {
 
 /** What a receiver is started with. */
 export interface ReceiverOptions {
-  readonly behaviour?: Behaviour;
-  /** Behaviours in turn, delivery by delivery, in place of one. */
-  readonly inTurn?: readonly Behaviour[];
+  readonly behavior?: Behavior;
+  /** Behaviors in turn, delivery by delivery, in place of one. */
+  readonly inTurn?: readonly Behavior[];
   /** Answers by TLS. */
   readonly tls?: Certificate;
   /** Header fields of its answers. */
@@ -55,7 +55,7 @@ export interface Receiver {
   readonly forged: readonly string[];
   /** Connections that were made to it. */
   readonly connections: number;
-  behaviour: Behaviour;
+  behavior: Behavior;
   answers: Readonly<Record<string, string>>;
   /** Resolves when so many deliveries have come. */
   arrived(count: number): Promise<readonly Received[]>;
@@ -75,14 +75,14 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
   let count = 0;
   const handle = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const delivery = deliveryOf(req, (await buffer(req)).toString());
-    const behaviour = inTurn?.[count % inTurn.length] ?? receiver.behaviour;
+    const behavior = inTurn?.[count % inTurn.length] ?? receiver.behavior;
     count += 1;
     if (onReceived) onReceived(delivery);
     else received.push(delivery);
     const fault = faultOf(delivery, verify);
     if (fault !== undefined) forged.push(fault);
     if (thinksMs > 0) await delay(thinksMs);
-    answer(res, fault === undefined ? behaviour : 401, { delivery, headers: receiver.answers });
+    answer(res, fault === undefined ? behavior : 401, { delivery, headers: receiver.answers });
     events.emit("delivery");
   };
   const listener = (req: IncomingMessage, res: ServerResponse): void => {
@@ -97,7 +97,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
   await once(server, "listening");
   const receiver = {
     url: `http${tls ? "s" : ""}://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
-    ...{ received, forged, behaviour: options.behaviour ?? "healthy" },
+    ...{ received, forged, behavior: options.behavior ?? "healthy" },
     answers: options.answers ?? {},
     get connections() {
       return connections;
@@ -136,8 +136,8 @@ interface Answer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-function answer(res: ServerResponse, behaviour: Behaviour, { delivery, headers }: Answer): void {
-  switch (behaviour) {
+function answer(res: ServerResponse, behavior: Behavior, { delivery, headers }: Answer): void {
+  switch (behavior) {
     case "healthy":
       res.writeHead(200, { "content-type": "application/json", ...headers }).end(echo(delivery));
       return;
@@ -157,7 +157,7 @@ function answer(res: ServerResponse, behaviour: Behaviour, { delivery, headers }
       pourOut(res);
       return;
     default:
-      res.writeHead(behaviour, headers).end("no");
+      res.writeHead(behavior, headers).end("no");
   }
 }
 

@@ -151,7 +151,7 @@ function afterWrong(sent: Stored<SentCode>, audit: Auditor): readonly Operation[
 function messageText(code: string, serviceName: string): string {
   return [
     `Somebody, most likely you, wants to sign in to ${serviceName}`,
-    "with this e-mail address.",
+    "with this email address.",
     "",
     `Your code: ${code}`,
     "",

@@ -56,7 +56,7 @@ export interface Identity {
 
 /** Talks to the provider. Every method throws what openid-client throws. */
 export interface UpstreamClient {
-  /** Asks the provider to let the person sign in anew, as a code by e-mail does, and to say when they
+  /** Asks the provider to let the person sign in anew, as a code by email does, and to say when they
    *  did (OpenID Connect Core 1.0 section 3.1.2.1). */
   authorizationUrl(checks: Checks): Promise<URL>;
   /** Some providers neither ask again nor say when a person signed in: the person is then let in, and

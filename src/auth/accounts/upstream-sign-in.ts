@@ -147,7 +147,7 @@ function refuse(error: unknown, { name, onError }: FailureReport): never {
   onError(failure(error, name));
   throw new Problem("provider_unavailable", {
     detail: `${name}, where you wanted to sign in, does not answer as it should just now.`,
-    next: "Try again in a moment, or sign in by e-mail.",
+    next: "Try again in a moment, or sign in by email.",
     headers: { "retry-after": "5" },
   });
 }

@@ -39,7 +39,7 @@ export interface Agent {
   /** The provider (/32 of IPv6) that it was registered from, as a hash; absent for IPv4, and for those
    *  of earlier versions. */
   readonly provider?: string;
-  /** The e-mail address of the only person who may claim it, when the agent named one. */
+  /** The email address of the only person who may claim it, when the agent named one. */
   readonly loginHint?: string;
   /** Absent: nobody has claimed it. */
   readonly owner?: Ownership;

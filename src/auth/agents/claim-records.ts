@@ -55,7 +55,7 @@ export interface ClaimRecord {
     /** The one that a person was shown, for the agent to complete the claim. */
     readonly shown?: StoredCode;
   };
-  /** The e-mail address of the only person who may take part, when the agent named one. */
+  /** The email address of the only person who may take part, when the agent named one. */
   readonly loginHint?: string;
   /** The person who was shown a code, and what they agreed to. */
   readonly confirmed?: Claimer;

@@ -49,10 +49,7 @@ function plain(identityType: "anonymous" | "agent"): RequestedIdentity {
 function serviceAuth({ login_hint }: Metadata): RequestedIdentity {
   const { data: loginHint } = EmailAddress.safeParse(login_hint);
   if (loginHint === undefined) {
-    refuse(
-      "invalid_login_hint",
-      "login_hint must be the e-mail address of who may claim the agent",
-    );
+    refuse("invalid_login_hint", "login_hint must be the email address of who may claim the agent");
   }
   return { agent: { identityType: "service_auth", loginHint }, steps: () => [] };
 }

@@ -10,7 +10,7 @@ const MAX_TEXT_CHARACTERS = 100;
 /** Longest address, in UTF-16 units; what common servers and browsers accept. */
 const MAX_URI_LENGTH = 2000;
 
-/** Longest e-mail address, in characters (RFC 5321 section 4.5.3.1.3, without the brackets). */
+/** Longest email address, in characters (RFC 5321 section 4.5.3.1.3, without the brackets). */
 const MAX_CONTACT_LENGTH = 254;
 
 /** Most entries in a member that is a list, such as `redirect_uris`. */

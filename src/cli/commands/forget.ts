@@ -23,7 +23,7 @@ const counted = {
 
 /** Deletes the data of a person. */
 export const forget = defineStoreCommand({
-  summary: "Removes everything that is kept of a person with an e-mail address.",
+  summary: "Removes everything that is kept of a person with an email address.",
   notes: [
     "Their account with its sessions, keys and tokens, the agents that they answer for, what they",
     "sent, and messages to them. The audit keeps ids, never the address.",

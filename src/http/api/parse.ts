@@ -41,7 +41,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const FORMATS: Readonly<Record<string, string>> = {
   datetime: "an ISO 8601 instant such as 2026-11-21T05:00:00Z",
   date: "an ISO 8601 date such as 2026-11-21",
-  email: "an e-mail address such as name@host.example",
+  email: "an email address such as name@host.example",
   url: "an address such as https://host.example/path",
 };
 

@@ -49,7 +49,7 @@ const bodies = {
 /** Descriptions of the bodies, for error messages. */
 const forms = {
   "/oauth/claim": `agent_id (at most ${MAX_ID_CHARACTERS} characters) and claim_code (at most ${MAX_CODE_CHARACTERS})`,
-  "/oauth/claim/start": `agent_id (at most ${MAX_ID_CHARACTERS} characters) and, if need be, login_hint (an e-mail address)`,
+  "/oauth/claim/start": `agent_id (at most ${MAX_ID_CHARACTERS} characters) and, if need be, login_hint (an email address)`,
 };
 
 type Path = keyof typeof bodies;

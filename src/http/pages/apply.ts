@@ -57,14 +57,14 @@ function applicationFields({ name, email, focus = "", errors = [] }: ApplyView):
   return html`${field({
     id: "name",
     label: "Your name",
-    hint: "Of a person or an organisation.",
+    hint: "Of a person or an organization.",
     value: name,
     errors,
     attributes: html`type="text" autocomplete="name" required`,
   })}
 ${field({
   id: "email",
-  label: "Your e-mail address",
+  label: "Your email address",
   hint: "An address has one application: what it sent first stays.",
   value: email,
   errors,
@@ -113,7 +113,7 @@ export function queuePlacePage(view: QueuePlaceView): PageAnswer {
 ${key && keyText(key)}
 <div class="card">${facts([
       ["Name", untrustedText(name)],
-      ["E-mail address", untrustedText(email)],
+      ["Email address", untrustedText(email)],
       focus !== undefined && ["Who you are", focusNames[focus]],
       ["Received", timeElement(registeredAt)],
     ])}</div>`,

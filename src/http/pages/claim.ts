@@ -201,7 +201,7 @@ export const wrongAccountPage = (person: string): PageAnswer => ({
   status: 403,
   heading: "This agent is waiting for another person",
   isSignedIn: true,
-  body: html`<p class="lead">It named another e-mail address than that of <strong>${untrustedText(person)}</strong>.</p>
+  body: html`<p class="lead">It named another email address than that of <strong>${untrustedText(person)}</strong>.</p>
 <p>If that address is yours too, sign out on <a href="/account">your account page</a> and sign in with it. Otherwise, there is nothing for you to do here.</p>`,
 });
 

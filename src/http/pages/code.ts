@@ -27,7 +27,7 @@ interface Way {
 
 const byMail: Way = {
   sent: "a code is on its way",
-  label: "Code from the e-mail",
+  label: "Code from the email",
   missing: "No message? Check the spam folder, or",
 };
 

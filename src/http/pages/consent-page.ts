@@ -63,7 +63,7 @@ const accessChoice = ({ asked, errors = [] }: ConsentView): Html =>
     errors,
   });
 
-const identity = html`<li>It learns who you are: an id that stands for you, never your e-mail address. <code>openid</code></li>`;
+const identity = html`<li>It learns who you are: an id that stands for you, never your email address. <code>openid</code></li>`;
 
 /** What a token enables beyond API calls (POST /oauth/claim). */
 const claiming = html`<li>For five minutes after you signed in, it can claim agents in your name. You give them no more than you allow here, and they end when its access ends.</li>`;

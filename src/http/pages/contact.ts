@@ -29,7 +29,7 @@ export function contactPage(view: ContactView): PageAnswer {
   const { formToken, isSignedIn, email, message, errors = [] } = view;
   const fields = html`${field({
     id: "email",
-    label: "Your e-mail address",
+    label: "Your email address",
     hint: "Where an answer reaches you.",
     value: email,
     errors,

@@ -3,7 +3,7 @@ import type { FieldErrors } from "./elements.ts";
 /** Labels of the intake fields, by name. */
 const subjects: Readonly<Record<string, string>> = {
   name: "The name",
-  email: "The e-mail address",
+  email: "The email address",
   focus: "The focus",
   message: "The message",
 };

@@ -79,7 +79,7 @@ function sendRoute(router: Router, options: SignInRoutesOptions): void {
       const place = returnTo(submittedValue(req, "return_to"));
       const { data } = validateForm(SendForm, req);
       if (data === undefined) {
-        const [email, wrong] = [submittedValue(req, "email"), "Type one e-mail address."];
+        const [email, wrong] = [submittedValue(req, "email"), "Type one email address."];
         return show(res, signInPageFor(browser, options, { place, email, wrong }));
       }
       await countCode(req, data.email, options);

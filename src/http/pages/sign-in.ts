@@ -47,7 +47,7 @@ export function signInPage({
   mailHint,
   signUp,
 }: SignInView): PageAnswer {
-  const giver = mailHint ? "from the operator of this service, which sends no mail" : "by e-mail";
+  const giver = mailHint ? "from the operator of this service, which sends no mail" : "by email";
   const hidden = { return_to: place };
   const byProvider = html`<p class="or">or</p>
 ${form({ action: "/sign-in/provider", formToken, hidden }, html`<button class="second">Sign in with ${upstream}</button>`)}`;
@@ -64,7 +64,7 @@ ${form(
   { action: "/sign-in", formToken, hidden },
   html`${field({
     id: "email",
-    label: "Your e-mail address",
+    label: "Your email address",
     value: email,
     errors,
     attributes: html`type="email" autocomplete="email" required maxlength="254"`,

@@ -4,7 +4,7 @@ import { coinsNamedIn } from "./coin-names.ts";
 import { coinOf } from "./provider-symbols.ts";
 import { presentTicker } from "./ticker-changes.ts";
 
-/** Characters of a text that are searched, before and after they are normalised. */
+/** Characters of a text that are searched, before and after they are normalized. */
 const MAX_CHARACTERS = 2_000;
 
 /** Invisible characters; they could split or hide a ticker. */

@@ -460,7 +460,7 @@ describeStores("keys, groups and collections", (engine) => {
 
   it("may have 512 characters or 1,000 bytes, whichever is less", async () => {
     const { records } = await openStore(engine);
-    // No two neighbours alike, so that nothing can be packed.
+    // No two neighbors alike, so that nothing can be packed.
     const chinese = Array.from({ length: 333 }, (_, at) =>
       String.fromCodePoint(0x4e00 + ((at * 7919) % 20_000)),
     ).join("");

@@ -113,7 +113,7 @@ export interface ListedTrade {
   readonly isOffExchange: boolean;
   /** The price is an average over some time. */
   readonly isAverage: boolean;
-  /** Cancelled ten minutes later. */
+  /** Canceled ten minutes later. */
   readonly isCanceled: boolean;
 }
 

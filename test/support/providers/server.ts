@@ -55,7 +55,7 @@ export async function startProvider(serve: Serve, now: () => number): Promise<Pr
     const request = await read(req);
     const good = () => serve(request, now());
     if (fault === undefined) send(res, good());
-    else if (fault !== "an endless answer") misbehaviours[fault](res, good);
+    else if (fault !== "an endless answer") misbehaviors[fault](res, good);
     else pour(res, count);
   });
   server.listen(0, "127.0.0.1");
@@ -87,14 +87,14 @@ function send(res: ServerResponse, { status, headers, body }: ServedAnswer): voi
   res.writeHead(status, headers).end(body);
 }
 
-type Misbehaviour = (res: ServerResponse, good: () => ServedAnswer) => void;
+type Misbehavior = (res: ServerResponse, good: () => ServedAnswer) => void;
 
 const answering =
-  (answer: ServedAnswer): Misbehaviour =>
+  (answer: ServedAnswer): Misbehavior =>
   (res) =>
     send(res, answer);
 
-const misbehaviours: Readonly<Record<Exclude<Fault, "an endless answer">, Misbehaviour>> = {
+const misbehaviors: Readonly<Record<Exclude<Fault, "an endless answer">, Misbehavior>> = {
   silence: () => undefined,
   reset: (res) => res.socket?.resetAndDestroy(),
   "limited with a time": answering({

@@ -88,7 +88,7 @@ describe("an invalid setting is rejected with the allowed values:", () => {
     "SEC_USER_AGENT %j",
     (SEC_USER_AGENT) => {
       expect(() => chosen({ SEC_USER_AGENT })).toThrow(
-        "is not a name and an e-mail address, such as Example Ltd data@example.com.",
+        "is not a name and an email address, such as Example Ltd data@example.com.",
       );
     },
   );

@@ -82,7 +82,7 @@ describe("an off-exchange day", () => {
     expect(isBlock(print({ sizeShares: 2_000, price: 100 }))).toBe(true);
   });
 
-  it("counts cancelled prints apart", () => {
+  it("counts canceled prints apart", () => {
     const days = new Map<string, OffExchangeDay>();
     addPrint(days, print({ sizeShares: 500 }));
     addPrint(days, print({ id: "2", canceled: true }));
@@ -112,7 +112,7 @@ describe("block pressure", () => {
     expect(bySession(...habit, day(99)).z).toBeLessThan(-1);
   });
 
-  it("ignores cancelled blocks and takes reports after the close into the next session", () => {
+  it("ignores canceled blocks and takes reports after the close into the next session", () => {
     const [first] = worked;
     if (first === undefined) throw new Error("the example has prints");
     expect(blocks([{ ...first, canceled: true }]).blocks).toBe(0);

@@ -106,7 +106,7 @@ describe("the price history of a stock", () => {
     );
   });
 
-  it("keeps the rings of neighbours apart", () => {
+  it("keeps the rings of neighbors apart", () => {
     const next = createPriceHistories();
     const [first, second] = [next(), next()];
     for (const [session, bar] of referenceBars().entries()) {

@@ -166,7 +166,7 @@ describe("admission control", () => {
     expect(order).toBe("qqqqqqqqSqqqqqqqqSqqqqqqqS");
   });
 
-  /** An admission that has learnt how long each request takes, in milliseconds. */
+  /** An admission that has learned how long each request takes, in milliseconds. */
   async function startBusy(request: string, { tookMs = 20, proxyHops = 0 } = {}) {
     const started = await startAdmission((res) => res.end(), { tookMs, proxyHops });
     for (const count of [50, 100, 150, 200]) {

@@ -309,7 +309,7 @@ describeStores("a decision on an application", (engine) => {
     expect(await intake.isAccepted(ada.email)).toBe(true);
   });
 
-  it("states in its e-mail what the applicant has access to, and where to sign in", async () => {
+  it("states in its email what the applicant has access to, and where to sign in", async () => {
     const { records, clock, keys, id } = await applied();
     const now = () => new Date(clock.now);
     const audit = createAuditor({ hashAddress: (address) => address, now });
@@ -325,7 +325,7 @@ describeStores("a decision on an application", (engine) => {
     expect(text).toMatch(/^https:\/\/signals\.example\/sign-in$/m);
   });
 
-  it("creates a key that is neither in the e-mail nor in the audit log", async () => {
+  it("creates a key that is neither in the email nor in the audit log", async () => {
     const { decisions, keys, store, records, id } = await applied();
     const decision = await decisions.accept(id, ["signals:read", "alerts:write"]);
     const key = decision?.key ?? "";

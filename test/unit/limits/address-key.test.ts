@@ -4,7 +4,7 @@ import { addressKey, networksOf } from "../../../src/limits/address-key.ts";
 describe("the key of an address", () => {
   it.each([
     ["an IPv4 address", "203.0.113.7", "203.0.113.7"],
-    ["its neighbour", "203.0.113.8", "203.0.113.8"],
+    ["its neighbor", "203.0.113.8", "203.0.113.8"],
     ["the same mapped into IPv6", "::ffff:203.0.113.7", "203.0.113.7"],
     ["the same mapped, in hexadecimal", "::FFFF:cb00:7107", "203.0.113.7"],
     ["the same mapped, in full", "0:0:0:0:0:ffff:cb00:7107", "203.0.113.7"],

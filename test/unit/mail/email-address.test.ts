@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { EmailAddress, emailGroup } from "../../../src/mail/email-address.ts";
 
-describe("an e-mail address", () => {
+describe("an email address", () => {
   it.each([
     ["Ada@People.Example", "ada@people.example"],
     ["  ada@people.example ", "ada@people.example"],

@@ -89,7 +89,7 @@ describe("the mean of a series", () => {
     expect(summary?.t).toBe(summary?.plainT);
   });
 
-  it("uses the Newey-West t where neighbours move together", () => {
+  it("uses the Newey-West t where neighbors move together", () => {
     const slow = Array.from({ length: 60 }, (_, index) => 0.02 + 0.05 * Math.sin(index / 9));
     const summary = summariseSeries(slow, { horizon: 21, step: 5 }, 1);
     expect(summary?.t).toBe(summary?.neweyWestT);
@@ -125,7 +125,7 @@ describe("the block bootstrap", () => {
     expect(high).toBeGreaterThan(mean(noise));
   });
 
-  it("grows wider when neighbours move together and the blocks keep them so", () => {
+  it("grows wider when neighbors move together and the blocks keep them so", () => {
     const slow = noise.map((_, index) => Math.sin(index / 12));
     const width = (block: number) => {
       const { low, high } = bootstrapInterval(slow, block, 1) ?? { low: 0, high: 0 };
@@ -145,8 +145,8 @@ describe("seeded chance", () => {
     expect(mean(draws)).toBeCloseTo(0.5, 2);
     expect(sampleSd(draws)).toBeCloseTo(Math.sqrt(1 / 12), 2);
     expect(randomAt(11, 17)).toBe(draws[17]);
-    const neighbours = rankCorrelation(draws.slice(1), draws.slice(0, -1));
-    expect(Math.abs(neighbours ?? 1)).toBeLessThan(0.02);
+    const neighbors = rankCorrelation(draws.slice(1), draws.slice(0, -1));
+    expect(Math.abs(neighbors ?? 1)).toBeLessThan(0.02);
   });
 
   it("shuffles into every place about equally often, and keeps every value", () => {

@@ -19,8 +19,8 @@ describe("the log", () => {
   it.each([
     ["the password in an address", "cannot reach smtp://mailer:hunter2@mail.example:25"],
     ["a name in an address", "cannot reach https://hunter2@mail.example/"],
-    ["an e-mail address", "no mailbox hunter2@example.com"],
-    ["an encoded e-mail address", "no mailbox hunter2%40example.com"],
+    ["an email address", "no mailbox hunter2@example.com"],
+    ["an encoded email address", "no mailbox hunter2%40example.com"],
     ["what follows a scheme", "sent Authorization: Bearer hunter2"],
     ["an API key", "unknown key msv_test_hunter2"],
     ["a signing secret", "signed with whsec_hunter2="],

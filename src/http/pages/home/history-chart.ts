@@ -17,7 +17,7 @@ export type History = z.infer<typeof SignalHistory>["history"];
 use(SVGRenderer);
 
 /** Colors by meaning; the style sheet assigns them for light and dark mode. */
-const COLOURS = {
+const COLORS = {
   quiet: "var(--quiet)",
   line: "var(--line)",
   score: "var(--faint)",
@@ -70,14 +70,14 @@ const markup = (svg: string): Html => html(Object.assign([svg], { raw: [svg] }))
 function optionOf({ history, thresholds, dayMs }: ChartData): EChartsCoreOption {
   return {
     animation: false,
-    textStyle: { color: COLOURS.quiet },
+    textStyle: { color: COLORS.quiet },
     grid: { left: 4, right: 12, top: 8, bottom: 4, outerBoundsMode: "same" },
     xAxis: {
       type: "category",
       boundaryGap: false,
       data: history.map(({ asOf }) => labelOf(asOf, dayMs)),
-      axisLabel: { color: COLOURS.quiet, hideOverlap: true, ...labelling(history, dayMs) },
-      axisLine: { onZero: false, lineStyle: { color: COLOURS.line } },
+      axisLabel: { color: COLORS.quiet, hideOverlap: true, ...labelling(history, dayMs) },
+      axisLine: { onZero: false, lineStyle: { color: COLORS.line } },
       axisTick: { show: false },
     },
     yAxis: {
@@ -85,26 +85,26 @@ function optionOf({ history, thresholds, dayMs }: ChartData): EChartsCoreOption 
       min: 0,
       max: 100,
       interval: 25,
-      axisLabel: { color: COLOURS.quiet },
-      splitLine: { lineStyle: { color: COLOURS.line } },
+      axisLabel: { color: COLORS.quiet },
+      splitLine: { lineStyle: { color: COLORS.line } },
     },
     series: [
       line(
         history.map(({ scoreRaw }) => scoreRaw),
-        { color: COLOURS.score, width: 1 },
+        { color: COLORS.score, width: 1 },
       ),
       {
         ...line(
           history.map(({ scoreSmoothed }) => scoreSmoothed),
-          { color: COLOURS.smoothed, width: 2 },
+          { color: COLORS.smoothed, width: 2 },
         ),
         markLine: {
           silent: true,
           symbol: "none",
           label: { show: false },
           data: [
-            { yAxis: thresholds.enterLong, lineStyle: { color: COLOURS.long, type: "dashed" } },
-            { yAxis: thresholds.enterShort, lineStyle: { color: COLOURS.short, type: "dashed" } },
+            { yAxis: thresholds.enterLong, lineStyle: { color: COLORS.long, type: "dashed" } },
+            { yAxis: thresholds.enterShort, lineStyle: { color: COLORS.short, type: "dashed" } },
           ],
         },
       },

@@ -24,7 +24,7 @@ const REGULAR = 0;
 
 /**
  * Correction indicators of trades that stand: never corrected, and corrected with the right figures
- * in place. The others are cancelled, in error, or notices about another trade.
+ * in place. The others are canceled, in error, or notices about another trade.
  */
 const STANDING: ReadonlySet<number> = new Set([0, 1]);
 

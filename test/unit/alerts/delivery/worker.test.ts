@@ -139,7 +139,7 @@ describeStores("the delivery worker", (engine) => {
 
   it("retries by the schedule with the same id and body, then gives up", async () => {
     const store = await openStore(engine);
-    const inbox = await receiver({ behaviour: 500 });
+    const inbox = await receiver({ behavior: 500 });
     const alert = hooked({ url: inbox.url });
     await keep(store, alert);
     const { look } = startWorker(store);
@@ -171,7 +171,7 @@ describeStores("the delivery worker", (engine) => {
 
   it("honors Retry-After", async () => {
     const store = await openStore(engine);
-    const inbox = await receiver({ behaviour: 429, answers: { "retry-after": "120" } });
+    const inbox = await receiver({ behavior: 429, answers: { "retry-after": "120" } });
     const alert = hooked({ url: inbox.url });
     await keep(store, alert);
     const { look } = startWorker(store);
@@ -180,37 +180,37 @@ describeStores("the delivery worker", (engine) => {
     inbox.answers = { "retry-after": "99999999" };
     expect((await waiting(store))[0]?.dueAt).toBe(store.clock.now + 120 * SECOND);
     store.clock.now += 120 * SECOND;
-    inbox.behaviour = 503;
+    inbox.behavior = 503;
     await look();
     expect((await waiting(store))[0]?.dueAt).toBe(store.clock.now + DAY);
     store.clock.now += DAY;
-    inbox.behaviour = 500;
+    inbox.behavior = 500;
     await look();
     expect((await waiting(store))[0]?.dueAt).toBe(store.clock.now + 30 * MINUTE);
   });
 
   it.each(["reset", 301, 302, 404] as const)(
     "takes %s for a failure and follows nothing",
-    async (behaviour) => {
+    async (behavior) => {
       const store = await openStore(engine);
       const trap = await receiver();
-      const inbox = await receiver({ behaviour, answers: { location: trap.url } });
+      const inbox = await receiver({ behavior, answers: { location: trap.url } });
       const alert = hooked({ url: inbox.url });
       await keep(store, alert);
       const { look } = startWorker(store);
       await store.records.commit(queuedEvent(alert));
       await look();
       expect(trap.connections).toBe(0);
-      const isAnswer = typeof behaviour === "number";
+      const isAnswer = typeof behavior === "number";
       expect(await attempts(store)).toMatchObject([
         {
-          status: isAnswer ? behaviour : null,
+          status: isAnswer ? behavior : null,
           error: isAnswer ? "http_status" : "unreachable",
           latencyMs: isAnswer ? expect.any(Number) : null,
           nextInMs: 5 * SECOND,
         },
       ]);
-      inbox.behaviour = "healthy";
+      inbox.behavior = "healthy";
       store.clock.now += 5 * SECOND;
       await look();
       expect(await waiting(store)).toEqual([]);
@@ -293,7 +293,7 @@ describeStores("the delivery worker", (engine) => {
   it("disables a webhook at once after a 410 and notifies the owner's other webhooks", async () => {
     const store = await openStore(engine);
     const [inbox, other, pausedInbox] = [await receiver(), await receiver(), await receiver()];
-    inbox.behaviour = 410;
+    inbox.behavior = 410;
     const alert = hooked({ url: inbox.url });
     const stranger = hooked({ url: pausedInbox.url, owner: { ...OWNER, id: "agent-2" } });
     const paused = hooked({ url: pausedInbox.url, isPaused: true });
@@ -328,7 +328,7 @@ describeStores("the delivery worker", (engine) => {
 
   it("disables a webhook once, after five days and twenty failures, not before both", async () => {
     const store = await openStore(engine);
-    const [inbox, other] = [await receiver({ behaviour: 500 }), await receiver()];
+    const [inbox, other] = [await receiver({ behavior: 500 }), await receiver()];
     const alert = hooked({ url: inbox.url });
     await keep(store, alert, hooked({ url: other.url }));
     const { look } = startWorker(store);
@@ -365,7 +365,7 @@ describeStores("the delivery worker", (engine) => {
 
   it("counts every failure of attempts that end at the same time", async () => {
     const store = await openStore(engine);
-    const inbox = await receiver({ behaviour: 404 });
+    const inbox = await receiver({ behavior: 404 });
     const alert = hooked({ url: inbox.url });
     await keep(store, alert);
     const ids = Array.from({ length: 4 }, (_, at) => newMessageId(at));
@@ -378,14 +378,14 @@ describeStores("the delivery worker", (engine) => {
 
   it("resets the failure count after a success", async () => {
     const store = await openStore(engine);
-    const inbox = await receiver({ behaviour: 500 });
+    const inbox = await receiver({ behavior: 500 });
     const alert = hooked({ url: inbox.url });
     await keep(store, alert);
     const { look } = startWorker(store);
     await store.records.commit(queuedEvent(alert));
     await look();
     expect((await store.records.get(endpointHealth, alert.key))?.value.failures).toBe(1);
-    inbox.behaviour = "healthy";
+    inbox.behavior = "healthy";
     store.clock.now += 5 * SECOND;
     await look();
     expect(await store.records.get(endpointHealth, alert.key)).toBeUndefined();
@@ -419,7 +419,7 @@ describeStores("the delivery worker", (engine) => {
 
   it("sends a challenge four times within half an hour, then disables the webhook", async () => {
     const store = await openStore(engine);
-    const inbox = await receiver({ behaviour: "silent" });
+    const inbox = await receiver({ behavior: "silent" });
     const alert = hooked({ url: inbox.url, state: pending });
     await keep(store, alert);
     const { look } = startWorker(store);
@@ -461,7 +461,7 @@ describeStores("the delivery worker", (engine) => {
 
   it("challenges a host at most ten times an hour for one account", async () => {
     const store = await openStore(engine);
-    const inbox = await receiver({ behaviour: "silent" });
+    const inbox = await receiver({ behavior: "silent" });
     const askedBy = (accountId: string, id: string) =>
       hooked({ url: inbox.url, state: pending, owner: { ...OWNER, id, accountId } });
     const made = Array.from({ length: 14 }, (_, at) => askedBy("acc_1", `agent-${at}`));
@@ -485,7 +485,7 @@ describeStores("the delivery worker", (engine) => {
 
   it("limits challenges to a host for all accounts together", async () => {
     const store = await openStore(engine);
-    const inbox = await receiver({ behaviour: "silent" });
+    const inbox = await receiver({ behavior: "silent" });
     const made = [1, 2, 3].map((at) =>
       hooked({ url: inbox.url, state: pending, owner: { ...OWNER, id: `agent-${at}` } }),
     );
@@ -530,7 +530,7 @@ describeStores("the delivery worker", (engine) => {
 
   it("delivers to other endpoints while one endpoint hangs", async () => {
     const store = await openStore(engine);
-    const [hole, inbox] = [await receiver({ behaviour: "black-hole" }), await receiver()];
+    const [hole, inbox] = [await receiver({ behavior: "black-hole" }), await receiver()];
     const [swallowed, alert] = [hooked({ url: hole.url }), hooked({ url: inbox.url })];
     await keep(store, swallowed, alert);
     for (let event = 0; event < 300; event++) {
@@ -586,7 +586,7 @@ describeStores("the delivery worker", (engine) => {
 
   it("probes an endpoint that has failed five times with one delivery at a time", async () => {
     const store = await openStore(engine);
-    const inbox = await receiver({ behaviour: 500 });
+    const inbox = await receiver({ behavior: 500 });
     const alert = hooked({ url: inbox.url });
     await keep(store, alert);
     const { look } = startWorker(store);
@@ -605,7 +605,7 @@ describeStores("the delivery worker", (engine) => {
     store.clock.now += 30 * MINUTE - 1;
     await look();
     expect(inbox.received).toHaveLength(first + 2);
-    inbox.behaviour = "healthy";
+    inbox.behavior = "healthy";
     store.clock.now += 1;
     await look();
     store.clock.now += 2 * MINUTE;

@@ -30,7 +30,7 @@ describeStores("accounts", (engine) => {
     });
   });
 
-  it("are created once for a hundred concurrent first sign-ins, by e-mail and by provider", async () => {
+  it("are created once for a hundred concurrent first sign-ins, by email and by provider", async () => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, slowed(store.records));
     const hundred = Array.from({ length: 100 });
@@ -42,7 +42,7 @@ describeStores("accounts", (engine) => {
     expect(await auditOf(store)).toHaveLength(2);
   });
 
-  it("of a provider are identified by issuer and subject, and never linked by e-mail address", async () => {
+  it("of a provider are identified by issuer and subject, and never linked by email address", async () => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);
     const ids = await Promise.all([

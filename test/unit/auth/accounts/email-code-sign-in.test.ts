@@ -52,7 +52,7 @@ const codeIn = (letter: Email | undefined): string =>
 
 const another = (code: string): string => String((Number(code) + 1) % 1e8).padStart(8, "0");
 
-describeStores("sign-in by e-mail code", (engine) => {
+describeStores("sign-in by email code", (engine) => {
   it("signs in the person who enters the code in the browser that requested it", async () => {
     const { signIn, accounts, letters, lastCode } = await begin(engine);
     expect(await signIn.pending(BROWSER)).toBeUndefined();
@@ -66,7 +66,7 @@ describeStores("sign-in by e-mail code", (engine) => {
     expect(await signIn.pending(BROWSER)).toBeUndefined();
   });
 
-  it("sends a plain text e-mail without a link, with instructions", async () => {
+  it("sends a plain text email without a link, with instructions", async () => {
     const { signIn, letters } = await begin(engine);
     await signIn.sendCode(BROWSER, ADA);
     const [letter] = await letters();
@@ -234,7 +234,7 @@ describeStores("sign-in by e-mail code", (engine) => {
     expect(other).toEqual(one);
   });
 
-  it("discloses nothing by its timing: the e-mail is sent at a random moment", async () => {
+  it("discloses nothing by its timing: the email is sent at a random moment", async () => {
     const { store, signIn } = await begin(engine);
     const woken: string[] = [];
     onTestFinished(store.records.onAnnounce(MAIL_TOPIC, (text) => void woken.push(text)));

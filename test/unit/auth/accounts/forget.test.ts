@@ -86,7 +86,7 @@ const keptOf = async (engine: Engine, whom: readonly string[]) => {
 };
 
 describeStores("forgetting a person", (engine) => {
-  it("deletes everything stored under the e-mail address, and counts it", async () => {
+  it("deletes everything stored under the email address, and counts it", async () => {
     const store = await keptOf(engine, [ADA]);
     expect(await forgetting(store)).toEqual({
       ...{ accounts: 2, sessions: 1, grants: 1, inquiries: 1, keys: 2, messages: 1, agents: 2 },

@@ -615,7 +615,7 @@ describeStores("a claim by the agent", (engine) => {
     ]);
   });
 
-  it("is deleted with the e-mail address that the agent named", async () => {
+  it("is deleted with the email address that the agent named", async () => {
     const { claims, records, register } = await build(engine);
     await register();
     await claims.begin("agt_1", "acc_ann@people.example");

@@ -80,7 +80,7 @@ it("grants only the scopes and resources in the assertion", async () => {
   });
 });
 
-it("identifies a person by subject when the e-mail address is unusable", async () => {
+it("identifies a person by subject when the email address is unusable", async () => {
   expect(await outcome({ email: "<b>@x\u202e" })).toMatchObject({
     subject: { label: "person-1 (Corp)" },
   });

@@ -274,7 +274,7 @@ describe("SEC EDGAR", () => {
   it("rejects a contact without name and address", () => {
     const nameless = { ...EVENING, settings: { SEC_USER_AGENT: "market-signal" } };
     const fault = faultOf(() => drive(edgar, serve(), nameless));
-    expect(fault).toMatchObject({ kind: "refused", message: expect.stringContaining("e-mail") });
+    expect(fault).toMatchObject({ kind: "refused", message: expect.stringContaining("email") });
   });
 
   it.each([

@@ -15,6 +15,6 @@ export function checkAccess({ status, body }: ProviderResponse): void {
   if (/request rate threshold/i.test(text)) {
     throw new ProviderFault("limited", "answered 403: too many requests", TOO_FAST_MS);
   }
-  const hint = "SEC_USER_AGENT must be a name and an e-mail address";
+  const hint = "SEC_USER_AGENT must be a name and an email address";
   throw new ProviderFault("refused", `answered 403 (${hint}): ${quoted(text)}`);
 }

@@ -7,10 +7,10 @@ import { createCertificate } from "../../../../support/certificate.ts";
 import { FRIEND, HOST, listen, receiver, testSender, to } from "./servers.ts";
 
 /** What the proxy does with a request for a tunnel. */
-type Behaviour = "tunnels" | "refuses" | "is silent" | "hangs up";
+type Behavior = "tunnels" | "refuses" | "is silent" | "hangs up";
 
 /** A proxy that knows where the friend is. */
-async function startProxy(behaviour: Behaviour = "tunnels") {
+async function startProxy(behavior: Behavior = "tunnels") {
   const asked: string[] = [];
   const credentials: (string | undefined)[] = [];
   const server = createHttpServer((req, res) => {
@@ -21,9 +21,9 @@ async function startProxy(behaviour: Behaviour = "tunnels") {
     asked.push(`CONNECT ${req.url}`);
     credentials.push(req.headers["proxy-authorization"]);
     socket.on("error", () => undefined);
-    if (behaviour === "refuses") socket.end("HTTP/1.1 403 Forbidden\r\n\r\n");
-    if (behaviour === "hangs up") socket.destroy();
-    if (behaviour !== "tunnels") return;
+    if (behavior === "refuses") socket.end("HTTP/1.1 403 Forbidden\r\n\r\n");
+    if (behavior === "hangs up") socket.destroy();
+    if (behavior !== "tunnels") return;
     const port = Number(new URL(`http://${req.url}`).port || 80);
     const onward = connect(port, FRIEND, () => {
       socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
@@ -89,12 +89,12 @@ describe("a sender with a proxy", () => {
     expect(asked).toEqual([]);
   });
 
-  it.each<[Behaviour, string]>([
+  it.each<[Behavior, string]>([
     ["refuses", "403"],
     ["is silent", "took too long"],
     ["hangs up", "Proxy"],
-  ])("fails like any webhook when the proxy %s", async (behaviour, reason) => {
-    const { asked, proxy } = await startProxy(behaviour);
+  ])("fails like any webhook when the proxy %s", async (behavior, reason) => {
+    const { asked, proxy } = await startProxy(behavior);
     const sender = testSender({ proxy, totalMs: 500 });
     for (const scheme of ["http", "https"]) {
       const sent = sender.send(to(`${scheme}://${HOST}:8443/`));
