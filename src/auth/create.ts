@@ -126,7 +126,7 @@ export async function createAccess(options: AccessOptions) {
     denials,
     sessions,
     provider,
-    unclaimedTally: () => capacity.tally(),
+    unclaimedTally: () => capacity.counts(),
     agentOf: createRegistrationTokenLookup(records),
     authenticate: (credential: string) => cache.authenticate(credential),
     interactions: createInteractions(provider),

@@ -68,7 +68,7 @@ async function start(overrides: Limits = {}) {
   app.use(problemHandler((error) => void error));
 
   async function register(agentId = "agt_1", agent: Partial<Agent> = {}) {
-    const { start: begun, steps } = claims.begun(agentId);
+    const { start: begun, steps } = claims.initialClaim(agentId);
     const metadata = { client_name: "Helper", grant_types: ["client_credentials"] };
     const value = {
       metadata: { ...metadata, scope: anonymousCeiling.join(" ") },
@@ -162,7 +162,7 @@ describe("POST /oauth/claim with a person's token", () => {
       });
       expect(await records.get(tokens, "agt_1")).toBeUndefined();
       expect((await claim("agt_1", { agent_id: "agt_1", claim_code: code })).status).toBe(401);
-      expect(await claims.begin("agt_1")).toBeUndefined();
+      expect(await claims.start("agt_1")).toBeUndefined();
     },
   );
 

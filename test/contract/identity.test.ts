@@ -61,7 +61,7 @@ const update = (client: Body, changes: object) =>
  *  token that it got then. */
 async function claimedByAgent(claims: Claims, agent: Body, claimer: Claimer): Promise<Body> {
   const agentId = String(agent.client_id);
-  const { attempt = "" } = (await claims.begin(agentId)) ?? {};
+  const { attempt = "" } = (await claims.start(agentId)) ?? {};
   const { code = "" } = (await claims.confirm(attempt, claimer)) ?? {};
   const outcome = await claims.completeByAgent({ agentId, code });
   if (outcome.status !== "claimed") throw new Error(outcome.status);

@@ -6,7 +6,10 @@ import type { JWK, Provider } from "oidc-provider";
 import { Accounts } from "../../src/auth/accounts/accounts.ts";
 import { Sessions } from "../../src/auth/accounts/browser-sessions.ts";
 import { Claims } from "../../src/auth/agents/claims.ts";
-import { type CapacityTally, UnclaimedCapacity } from "../../src/auth/agents/unclaimed-capacity.ts";
+import {
+  type CapacityCounts,
+  UnclaimedCapacity,
+} from "../../src/auth/agents/unclaimed-capacity.ts";
 import { createAssertionVerifier } from "../../src/auth/assertions/id-jag.ts";
 import type { TrustedIssuer } from "../../src/auth/assertions/trusted-issuers.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
@@ -86,7 +89,7 @@ export interface AuthServer extends Parts {
   /** Puts another authorization server with other keys in the place of the present one. */
   useKeys(keys: AuthServerKeys): void;
   /** What became of agents for want of capacity. */
-  capacityTally(): CapacityTally;
+  capacityTally(): CapacityCounts;
   /** Failures that were not the caller's, newest last. */
   readonly failures: readonly unknown[];
 }
@@ -135,7 +138,7 @@ export async function startAuthServer(options: AuthServerOptions): Promise<AuthS
     local,
     port,
     failures,
-    capacityTally: () => capacity.tally(),
+    capacityTally: () => capacity.counts(),
     provider: () => current,
     keys: () => keys,
     useKeys(others) {

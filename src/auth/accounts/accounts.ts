@@ -12,25 +12,25 @@ import {
   removeApplication,
 } from "./connected-applications.ts";
 import { grantEviction } from "./grants.ts";
-import { agentsOf, type OwnAgent, removeAgent } from "./own-agents.ts";
+import { type OwnedAgent, ownedAgents, removeOwnedAgent } from "./owned-agents.ts";
 
 /** Random bytes of an account id. */
 const ID_BYTES = 16;
 
-/** Most characters of a label: an address has no more. */
+/** Maximum length of a label, in characters: that of an email address. */
 const MAX_LABEL_LENGTH = 254;
 
 /** Control characters, lone surrogates, and characters that are invisible or change the direction of
  *  text. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]+/gu;
 
-/** A person who can sign in, or for whom a trusted identity provider vouched. */
+/** A person who can sign in, or whom a trusted identity provider has identified. */
 export interface Account {
   /** `acc_` and random characters. */
   readonly id: string;
-  /** Normalized email address; absent for a person known by an identity provider alone. */
+  /** Normalized email address; absent for a person who signs in with an identity provider only. */
   readonly email: string | undefined;
-  /** Shown on pages: the address, or the name that the identity provider gave. */
+  /** Display name on pages: the email address, or the name from the identity provider. */
   readonly label: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
@@ -43,33 +43,33 @@ interface SubjectIdentifier {
   readonly subject: string;
 }
 
-/** A person as an identity provider describes them. */
+/** A person as described by an identity provider. */
 export interface UpstreamSubject extends SubjectIdentifier {
-  /** For people to recognize the account; never used to find one. */
+  /** Display name; never used to find the account. */
   readonly label: string;
 }
 
-/** Stored form of an account. */
+/** An account as it is stored. */
 export interface AccountRecord {
   readonly email?: string;
   readonly label: string;
   readonly createdAt: number;
 }
 
-/** Accounts by id. They never change; comparing the revision tells whether one is still there. */
+/** Accounts by id. A record never changes, so a check of its revision only detects its deletion. */
 export const accounts = collection<AccountRecord>("accounts");
 
-/** Account ids by the hashed address, or issuer and subject, of the person. */
-const accountNames = collection<{ readonly accountId: string }>("account-names");
+/** Account ids by identity: the hash of an email address, or of issuer and subject. */
+const accountIdentities = collection<{ readonly accountId: string }>("account-names");
 
-/** Key of an address in `accountNames`. @param email Normalized. */
-const nameOfEmail = (email: string): string => fingerprint(`email:${email}`);
+/** Key of an email address in `accountIdentities`. @param email Normalized. */
+const emailIdentityKey = (email: string): string => fingerprint(`email:${email}`);
 
-/** Key of a person at an identity provider in `accountNames`. */
-const nameOfSubject = ({ issuer, subject }: SubjectIdentifier): string =>
+/** Key of a person at an identity provider in `accountIdentities`. */
+const subjectIdentityKey = ({ issuer, subject }: SubjectIdentifier): string =>
   fingerprint(`subject:${JSON.stringify([issuer, subject])}`);
 
-/** What `Accounts` work with. */
+/** Options of `Accounts`. */
 interface AccountsOptions {
   readonly records: Records;
   readonly now: () => Date;
@@ -77,10 +77,8 @@ interface AccountsOptions {
   readonly lastUse: LastUse;
 }
 
-/**
- * The accounts of people. One name leads to one account however many requests create it at once: the
- * account, its name and the audit row are one commit.
- */
+/** The accounts of people. However many concurrent requests create an account for one identity,
+ *  only one is created: the account, its identity and the audit row are one commit. */
 export class Accounts {
   readonly #options: AccountsOptions;
 
@@ -92,76 +90,79 @@ export class Accounts {
     return accountOf(await this.#options.records.get(accounts, accountId));
   }
 
-  /** The account of an address, created when there is none. @param email Normalized. */
+  /** Finds the account of an email address, or creates it. @param email Normalized. */
   findOrCreateByEmail(email: string): Promise<Account> {
-    return this.#findOrCreate(nameOfEmail(email), { email, label: email });
+    return this.#findOrCreate(emailIdentityKey(email), { email, label: email });
   }
 
-  /** Whether there is an account of an address. @param email Normalized. */
+  /** Whether an email address has an account. @param email Normalized. */
   hasEmail(email: string): Promise<boolean> {
-    return this.#has(nameOfEmail(email));
+    return this.#has(emailIdentityKey(email));
   }
 
-  /** The account of a person at an identity provider, created when there is none. It is never joined
-   *  to another account because the addresses are equal. */
+  /** Finds the account of a person at an identity provider, or creates it. Accounts with equal
+   *  email addresses are never merged. */
   findOrCreateBySubject(subject: UpstreamSubject): Promise<Account> {
-    return this.#findOrCreate(nameOfSubject(subject), { label: labelOf(subject.label) });
+    return this.#findOrCreate(subjectIdentityKey(subject), { label: labelOf(subject.label) });
   }
 
-  /** Whether there is an account of a person at an identity provider. */
+  /** Whether a person at an identity provider has an account. */
   hasSubject(subject: SubjectIdentifier): Promise<boolean> {
-    return this.#has(nameOfSubject(subject));
+    return this.#has(subjectIdentityKey(subject));
   }
 
-  /** The agents that a person owns, the first claimed first. */
-  agentsOf(accountId: string): Promise<readonly OwnAgent[]> {
+  /** The agents that a person owns, oldest claim first. */
+  agentsOf(accountId: string): Promise<readonly OwnedAgent[]> {
     const { records, lastUse } = this.#options;
-    return agentsOf(records, accountId, lastUse);
+    return ownedAgents(records, accountId, lastUse);
   }
 
-  /** Deletes an agent with everything that was issued to it. @returns Whether it was theirs. */
+  /** Deletes an agent and everything issued to it. @returns `false` if the person does not own
+   *  it. */
   removeAgent(accountId: string, agentId: string): Promise<boolean> {
     const { records, audit } = this.#options;
-    return removeAgent(records, { accountId, agentId, audit });
+    return removeOwnedAgent(records, { accountId, agentId, audit });
   }
 
-  /** The applications that a person has authorized, the first one first. */
+  /** The applications that a person has authorized, oldest first. */
   applicationsOf(accountId: string): Promise<readonly ConnectedApplication[]> {
     return applicationsOf(this.#options.records, accountId);
   }
 
-  /** Whether a person can authorize one more application, or this one again. */
-  async hasRoomFor(accountId: string, clientId: string): Promise<boolean> {
+  /** Whether a person can authorize this application: the number of grants is limited to
+   *  `MAX_GRANTS`. */
+  async canAuthorize(accountId: string, clientId: string): Promise<boolean> {
     return (await grantEviction(this.#options.records, { accountId, clientId })) !== undefined;
   }
 
-  /** Revokes the grant of an application, and its tokens. @returns Whether it was theirs. */
+  /** Revokes an application's grant and its tokens. @returns `false` if the grant is not the
+   *  person's. */
   removeApplication(accountId: string, grantId: string): Promise<boolean> {
     const { records, audit } = this.#options;
     return removeApplication(records, { accountId, grantId, audit });
   }
 
   async #has(name: string): Promise<boolean> {
-    return (await this.#options.records.get(accountNames, name)) !== undefined;
+    return (await this.#options.records.get(accountIdentities, name)) !== undefined;
   }
 
-  async #findOrCreate(name: string, profile: Profile): Promise<Account> {
+  async #findOrCreate(name: string, profile: NewAccount): Promise<Account> {
     for (;;) {
-      const known = await this.#options.records.get(accountNames, name);
+      const known = await this.#options.records.get(accountIdentities, name);
       const account = known && (await this.find(known.value.accountId));
       const found = account ?? (known ? undefined : await this.#create(name, profile));
       if (found !== undefined) return found;
     }
   }
 
-  /** @returns `undefined` when another request was faster. */
-  async #create(name: string, profile: Profile): Promise<Account | undefined> {
+  /** @returns `undefined` when a concurrent request created the account first. */
+  async #create(name: string, profile: NewAccount): Promise<Account | undefined> {
     const { records, now, audit } = this.#options;
     const id = `acc_${randomBytes(ID_BYTES).toString("base64url")}`;
     const value = { ...profile, createdAt: now().getTime() };
-    const groups = [accountRecordsGroup(id), ...addressGroups(profile.label)];
+    const groups = [accountRecordsGroup(id), ...emailGroupsOf(profile.label)];
     const isCreated = await records.commit([
-      insert(accountNames, { key: name, value: { accountId: id }, groups }),
+      insert(accountIdentities, { key: name, value: { accountId: id }, groups }),
       insert(accounts, { key: id, value, groups }),
       ...audit({ action: "account.created", actor: id, target: id }),
     ]);
@@ -169,14 +170,14 @@ export class Accounts {
   }
 }
 
-/** What is known of a person when the account is created. */
-interface Profile {
+/** The fields of an account that are set when it is created. */
+interface NewAccount {
   readonly email?: string;
   readonly label: string;
 }
 
-/** A request to forget an address covers every account that shows it. */
-function addressGroups(label: string): readonly string[] {
+/** Groups by which `forgetEmail` finds every account that shows the address. */
+function emailGroupsOf(label: string): readonly string[] {
   const { data } = EmailAddress.safeParse(label);
   return data === undefined ? [] : [emailGroup(data)];
 }
@@ -185,7 +186,7 @@ function accountOf(stored: Stored<AccountRecord> | undefined): Account | undefin
   return stored && { id: stored.key, email: undefined, ...stored.value };
 }
 
-/** The name that an identity provider gave, on one printable line. */
+/** The name from the identity provider, as one printable line. */
 function labelOf(text: string): string {
   return text.normalize("NFC").replace(UNPRINTABLE, " ").trim().slice(0, MAX_LABEL_LENGTH);
 }

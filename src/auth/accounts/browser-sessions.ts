@@ -13,7 +13,7 @@ const DAY_MS = 24 * 3_600_000;
 /** Name of the session cookie. */
 const SESSION_COOKIE = "market-signal";
 
-/** Name of the cookie by which a browser is recognized; it stays when the person signs out. */
+/** Name of the cookie that marks a browser as known; signing out does not remove it. */
 const KNOWN_BROWSER_COOKIE = "market-signal-known";
 
 /** With this prefix, no other host and no page without TLS can set a cookie
@@ -26,67 +26,68 @@ const SECRET_BYTES = 32;
 /** `SECRET_BYTES` random bytes in URL-safe base64. */
 const SECRET = /^[\w-]{43}$/;
 
-/** A person has to sign in again after 14 days. */
+/** Lifetime of a session, in milliseconds. */
 const SESSION_MS = 14 * DAY_MS;
 
-/** A browser is known for 180 days after the last sign-in. */
+/** Time for which a browser is known after the last sign-in, in milliseconds. */
 const KNOWN_BROWSER_MS = 180 * DAY_MS;
 
-/** How old a sign-in may be for a claim, in milliseconds. An agent often drives the browser of its
- *  person: a sign-in from this morning says nothing about who is there now, a code from the mailbox
- *  does. */
+/** Maximum age of a sign-in that may claim an agent, in milliseconds. An agent often controls its
+ *  person's browser, so an old sign-in does not prove that the person is present; a code from their
+ *  mailbox does. */
 const FRESH_SIGN_IN_MS = 5 * 60_000;
 
-/** A person at a browser. */
+/** A person's session in a browser. */
 export interface Session {
   readonly accountId: string;
-  /** When the person proved who they are, in milliseconds since the epoch. */
+  /** When the person last authenticated, in milliseconds since the epoch. */
   readonly signedInAt: number;
 }
 
 /** Value of a `Set-Cookie` header. */
 type SetCookie = string;
 
-/** A browser as its cookie identifies it. */
+/** A browser, identified by its cookie. */
 export interface Browser {
-  /** 256 random bits that only this browser has; records about it are kept under their hash. */
+  /** 256 random bits that only this browser has. Records about the browser have its hash as their
+   *  key. */
   readonly secret: string;
-  /** To be sent when the browser had no cookie yet. */
+  /** Set-Cookie header for a browser that sent no valid cookie. */
   readonly setCookie: SetCookie | undefined;
   readonly session: Session | undefined;
-  /** CSRF token: part of every form of a page, where another site cannot read it. */
+  /** CSRF token: every form contains it, and other sites cannot read it. */
   readonly formToken: string;
 }
 
 /** Sessions by the hash of the browser's secret. */
 export const sessions = collection<Session>("sessions");
 
-/** The account that signed in last, by the hash of the cookie's secret. */
+/** The last account that signed in at a browser, by the hash of the known-browser cookie. */
 const knownBrowsers = collection<{ readonly accountId: string }>("known-browsers");
 
-/** What `Sessions` work with. */
+/** Options of `Sessions`. */
 interface SessionsOptions {
   readonly records: Records;
   readonly now: () => Date;
-  /** Whether browsers reach the service by https. */
+  /** Whether the service is reached over https. */
   readonly secure: boolean;
   readonly audit: Auditor;
 }
 
-/** Whether a person proved who they are within the last five minutes.
- *  Both in milliseconds since the epoch. */
+/** Whether a person authenticated within the last five minutes. @param signedInAt Milliseconds
+ *  since the epoch. @param now Milliseconds since the epoch. */
 export function isFreshSignIn(signedInAt: number, now: number): boolean {
   return now - signedInAt <= FRESH_SIGN_IN_MS;
 }
 
 /**
- * Which person is signed in at which browser. One cookie, HttpOnly and SameSite=Lax, `__Host-` when
- * the service is reached by https. A request with no cookie, a malformed one or several counts as a
- * new browser. Signing in replaces the secret, so that one planted in a browser before is worth
- * nothing afterwards (session fixation).
+ * Browser sessions. The session cookie is HttpOnly and SameSite=Lax, with the prefix `__Host-` over
+ * https. A request without exactly one well-formed cookie counts as a new browser. Signing in
+ * replaces the secret, which makes a planted cookie worthless (session fixation).
  *
- * A second cookie marks browsers at which a person has signed in before. It signs nobody in: it only
- * gives the browser limits of its own, so that strangers who use the address cannot exhaust them.
+ * A second cookie marks browsers in which a person has signed in before. It does not authenticate:
+ * it only gives the browser rate limits of its own, so that others who enter the same address
+ * cannot use them up.
  */
 export class Sessions {
   readonly #records: Records;
@@ -106,7 +107,7 @@ export class Sessions {
     this.#knownBrowserCookie = prefix + KNOWN_BROWSER_COOKIE;
   }
 
-  /** @param cookieHeader The request's Cookie header. */
+  /** Identifies the browser of a request. @param cookieHeader The request's Cookie header. */
   async browserOf(cookieHeader: string | undefined): Promise<Browser> {
     const known = secretIn(cookieHeader, this.#sessionCookie);
     const secret = known ?? newSecret();
@@ -119,16 +120,18 @@ export class Sessions {
     };
   }
 
-  /** Whether a form came from a page of this browser; constant time. */
+  /** Whether a form was sent from a page shown in this browser. The comparison takes constant
+   *  time. */
   isFormTokenOf({ secret }: Browser, formToken: unknown): boolean {
     return typeof formToken === "string" && isSameText(formTokenOf(secret), formToken);
   }
 
   /**
-   * Signs a person in. Nobody is signed in if the account was removed meanwhile.
+   * Signs a person in. If the account was deleted in the meantime, the browser gets a new secret
+   * without a session.
    *
-   * @param signedInAt When they proved who they are, in milliseconds since the epoch, now at the
-   *   latest. Absent: now.
+   * @param signedInAt When the person authenticated, in milliseconds since the epoch, capped at
+   *   now. Default: now.
    */
   async open(
     browser: Browser,
@@ -153,7 +156,7 @@ export class Sessions {
     return this.#setSession(secret, isOpen ? SESSION_MS / 1000 : undefined);
   }
 
-  /** Signs the person out. */
+  /** Signs the person out. @returns The header that deletes the session cookie. */
   async close({ secret, session }: Browser): Promise<SetCookie> {
     const actor = session?.accountId ?? "anonymous";
     const audited = this.#audit({ action: "session.closed", actor, target: actor });
@@ -163,10 +166,11 @@ export class Sessions {
   }
 
   /**
+   * Finds the rate limit key of a known browser.
+   *
    * @param cookieHeader The request's Cookie header.
    * @param email Normalized.
-   * @returns The key under which the browser's attempts are counted, if the person of this address
-   *   was the last to sign in at it.
+   * @returns The key if the last person to sign in at this browser has this email address.
    */
   async knownBrowser(cookieHeader: string | undefined, email: string): Promise<string | undefined> {
     const secret = secretIn(cookieHeader, this.#knownBrowserCookie);
@@ -176,7 +180,8 @@ export class Sessions {
     return account?.value.email === email ? key : undefined;
   }
 
-  /** Records that a person signed in at the browser. @returns `undefined` when the account is gone. */
+  /** Marks the browser as known to an account. @returns `undefined` when the account was
+   *  deleted. */
   async rememberBrowser(
     cookieHeader: string | undefined,
     accountId: string,
@@ -207,7 +212,7 @@ export class Sessions {
     });
   }
 
-  /** @param maxAge Seconds; absent: until the browser is closed. */
+  /** @param maxAge Seconds; absent for a cookie that ends with the browser session. */
   #setSession(value: string, maxAge?: number): SetCookie {
     return stringifySetCookie({
       name: this.#sessionCookie,
@@ -229,8 +234,8 @@ function formTokenOf(secret: string): string {
   return createHmac("sha256", secret).update("form").digest("base64url");
 }
 
-/** The secret in a Cookie header. Of several cookies of the name, none can be trusted to be the
- *  browser's own. */
+/** The secret in a Cookie header. If several cookies have the name, none is trusted, since another
+ *  site may have set one. */
 function secretIn(header = "", name: string): string | undefined {
   const isNamed = (part: string) => part.trimStart().startsWith(`${name}=`);
   if (header.split(";").filter(isNamed).length !== 1) return undefined;

@@ -4,21 +4,21 @@ import { accountRecordsGroup, clients } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
 import { accessRevocation, allowedScopes, type GrantRecord, grants } from "./grants.ts";
 
-/** More applications than a page can show. */
+/** Maximum number of applications that a page shows. */
 const MAX_SHOWN = 1_000;
 
 /** An application that a person has authorized. */
 export interface ConnectedApplication {
   readonly grantId: string;
   readonly clientId: string;
-  /** `undefined` for a client with a metadata document, or one that is gone. */
+  /** `undefined` for a client with a metadata document, and for a deleted client. */
   readonly name: string | undefined;
   readonly scopes: readonly string[];
   /** Milliseconds since the epoch. */
   readonly grantedAt: number;
 }
 
-/** The applications that a person has authorized, the first one first. */
+/** The applications that a person has authorized, oldest first. */
 export async function applicationsOf(
   records: Records,
   accountId: string,
@@ -31,7 +31,8 @@ export async function applicationsOf(
   return shown.toSorted((a, b) => a.grantedAt - b.grantedAt);
 }
 
-/** Revokes the grant of an application, and its tokens. @returns Whether it was the person's. */
+/** Revokes an application's grant and its tokens. @returns `false` if the grant is not the
+ *  person's. */
 export function removeApplication(
   records: Records,
   { accountId, grantId, audit }: { accountId: string; grantId: string; audit: Auditor },

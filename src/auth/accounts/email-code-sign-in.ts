@@ -10,99 +10,101 @@ import { type Auditor, callerAddress } from "../auditor.ts";
 import { isSameText } from "../secrets.ts";
 import type { Accounts } from "./accounts.ts";
 
-/** Digits of a code. */
+/** Length of a code in decimal digits. */
 const DIGITS = 8;
 
-/** Length of an HMAC-SHA256. */
-const PROOF_BYTES = 32;
+/** Length of an HMAC-SHA256 in bytes. */
+const HMAC_BYTES = 32;
 
-/** Life of a code in minutes, and how often one may be wrong. */
-const LIFE_MINUTES = 10;
-const TRIES = 5;
+/** Lifetime of a code, in minutes. */
+const TTL_MINUTES = 10;
+/** Wrong attempts after which a code is invalid. */
+const MAX_ATTEMPTS = 5;
 
-const LIFE_MS = LIFE_MINUTES * 60_000;
+const TTL_MS = TTL_MINUTES * 60_000;
 
-/** A message is due at some instant within these milliseconds, so that nobody can tell by how fast
- *  the next request is answered whether the mail worker has one to send. */
-const DUE_FROM_MS = 300;
-const DUE_UNTIL_MS = 2_000;
+/** An email is sent after a random delay between these bounds, in milliseconds, so that the
+ *  response time of the next request does not reveal whether the mail worker is busy. */
+const MIN_DELAY_MS = 300;
+const MAX_DELAY_MS = 2_000;
 
-/** A code that was sent. */
+/** A sign-in code that was sent. */
 interface SentCode {
   /** Normalized. */
   readonly email: string;
-  /** HMAC of the code under the secret of the browser: eight digits cannot be guessed from the
-   *  store. */
+  /** HMAC of the code with the browser's secret as key: the eight digits cannot be recovered from
+   *  the stored value. */
   readonly proof: string;
   readonly triesLeft: number;
 }
 
-/** Codes that can still be used, by the hash of the browser's secret. */
+/** Valid codes by the hash of the browser's secret. */
 export const signInCodes = collection<SentCode>("sign-in-codes");
 
 /** Signs people in by a code that is sent to their email address. */
 export interface SignIn {
   /**
-   * Sends a code if this address may sign in. The response is the same if it may not.
+   * Sends a code if this address may sign in. The response does not reveal whether it may.
    *
-   * @param browser Secret of the browser; the code is good in no other.
+   * @param browser Secret of the browser, the only one in which the code is valid.
    * @param email Normalized.
    */
   sendCode(browser: string, email: string): Promise<void>;
 
-  /** The address to which a code was sent for this browser, to be shown again. */
+  /** The email address to which this browser's pending code was sent. */
   pending(browser: string): Promise<{ readonly email: string } | undefined>;
 
-  /** @returns The id of the account, or `undefined` when the code is wrong, expired or used up. */
+  /** Signs the person in. @returns The account id, or `undefined` when the code is wrong, expired
+   *  or used. */
   complete(browser: string, code: string): Promise<string | undefined>;
 }
 
-/** What people are signed in with. */
+/** Options of `createSignIn`. */
 export interface SignInOptions {
   readonly records: Records;
   readonly accounts: Accounts;
   readonly mailbox: Mailbox;
-  /** Human name of the service, for the message. */
+  /** Display name of the service, for the email. */
   readonly serviceName: string;
   readonly signUp: SignUp;
-  /** Whether the operator accepted an application of this address. */
+  /** Whether the operator has accepted an application from this email address. */
   readonly isAccepted: (email: string) => Promise<boolean>;
   readonly audit: Auditor;
-  /** Networks are stored as hashes only. */
+  /** Hashes a network, because the store holds no addresses in plain text. */
   readonly hashAddress: (address: string) => string;
 }
 
-/** Creates the sign-in by email code. A new code replaces the one before in the same browser. An
- *  address that may not sign in is treated alike, except that its message expires at once and no
- *  code matches. */
+/** Creates the sign-in by email code. A new code replaces the previous one of the same browser. For
+ *  an address that may not sign in, the same records are written, but the email expires at once and
+ *  no code matches. */
 export function createSignIn(options: SignInOptions): SignIn {
   const { records, accounts, mailbox, serviceName, audit, hashAddress } = options;
-  const judged = async (browser: string, code: string): Promise<string | undefined> => {
+  const verifyCode = async (browser: string, code: string): Promise<string | undefined> => {
     const sent = await records.get(signInCodes, fingerprint(browser));
     if (sent === undefined) return undefined;
     const { email, proof } = sent.value;
     const isRight = isSameText(proof, proofOf(browser, { email, code }));
-    const steps = isRight ? [removeAt(signInCodes, sent)] : afterWrong(sent, audit);
-    // When it does not hold, another attempt came between.
-    if (!(await records.commit(steps))) return judged(browser, code);
+    const steps = isRight ? [removeAt(signInCodes, sent)] : failedAttemptSteps(sent, audit);
+    // A rejected commit means that a concurrent attempt changed the record.
+    if (!(await records.commit(steps))) return verifyCode(browser, code);
     return isRight ? email : undefined;
   };
   return {
     async sendCode(browser, email) {
-      const isWelcome = await maySignIn(email, options);
+      const isAllowed = await maySignIn(email, options);
       const code = newCode();
-      const fitting = proofOf(browser, { email, code });
-      const proof = isWelcome ? fitting : randomBytes(PROOF_BYTES).toString("base64url");
-      const placing = { groups: [emailGroup(email)], ttlMs: LIFE_MS };
-      const value = { email, proof, triesLeft: TRIES };
+      const validProof = proofOf(browser, { email, code });
+      const proof = isAllowed ? validProof : randomBytes(HMAC_BYTES).toString("base64url");
+      const placement = { groups: [emailGroup(email)], ttlMs: TTL_MS };
+      const value = { email, proof, triesLeft: MAX_ATTEMPTS };
       await records.commit([
-        put(signInCodes, { key: fingerprint(browser), value, ...placing }),
+        put(signInCodes, { key: fingerprint(browser), value, ...placement }),
         ...mailbox.queued({
           to: email,
           subject: `Your code for ${serviceName}`,
           text: messageText(code, serviceName),
-          usefulMs: isWelcome ? LIFE_MS : 0,
-          dueInMs: randomInt(DUE_FROM_MS, DUE_UNTIL_MS),
+          usefulMs: isAllowed ? TTL_MS : 0,
+          dueInMs: randomInt(MIN_DELAY_MS, MAX_DELAY_MS),
           network: hashAddress(widestNetwork(callerAddress())),
         }),
       ]);
@@ -112,13 +114,13 @@ export function createSignIn(options: SignInOptions): SignIn {
       return sent && { email: sent.value.email };
     },
     async complete(browser, typed) {
-      const email = await judged(browser, typed.replace(/[\s-]/g, ""));
+      const email = await verifyCode(browser, typed.replace(/[\s-]/g, ""));
       return email === undefined ? undefined : (await accounts.findOrCreateByEmail(email)).id;
     },
   };
 }
 
-/** Reads the same in every case, so that the time reveals nothing. */
+/** Reads the same records in every case, so that the response time reveals nothing. */
 async function maySignIn(
   email: string,
   { accounts, isAccepted, signUp }: SignInOptions,
@@ -131,7 +133,7 @@ function newCode(): string {
   return String(randomInt(10 ** DIGITS)).padStart(DIGITS, "0");
 }
 
-/** Good in one browser and for one address only. */
+/** Binds a code to one browser and one email address. */
 function proofOf(
   browser: string,
   { email, code }: { readonly email: string; readonly code: string },
@@ -141,7 +143,7 @@ function proofOf(
     .digest("base64url");
 }
 
-function afterWrong(sent: Stored<SentCode>, audit: Auditor): readonly Operation[] {
+function failedAttemptSteps(sent: Stored<SentCode>, audit: Auditor): readonly Operation[] {
   const triesLeft = sent.value.triesLeft - 1;
   if (triesLeft > 0) return [replace(signInCodes, sent, { value: { ...sent.value, triesLeft } })];
   const entry = { action: "sign_in.code_burnt", actor: "anonymous", target: "sign-in" };
@@ -150,15 +152,15 @@ function afterWrong(sent: Stored<SentCode>, audit: Auditor): readonly Operation[
 
 function messageText(code: string, serviceName: string): string {
   return [
-    `Somebody, most likely you, wants to sign in to ${serviceName}`,
+    `Someone, most likely you, wants to sign in to ${serviceName}`,
     "with this email address.",
     "",
     `Your code: ${code}`,
     "",
-    "Type it on the page where you asked for it. It works once, only in that browser, and ends in",
-    `${LIFE_MINUTES} minutes. Give it to nobody: nobody who means well will ask you for it.`,
+    "Enter it on the page where you requested it. It works once, only in that browser, and expires in",
+    `${TTL_MINUTES} minutes. Never give it to anyone: we will never ask you for it.`,
     "",
-    "If you did not ask for it, ignore this message: without the code nobody gets in.",
+    "If you did not request it, ignore this email: nobody can sign in without the code.",
     "",
   ].join("\n");
 }

@@ -8,33 +8,34 @@ import { apiKeys } from "../keys/api-keys.ts";
 import { lastUseRemoval } from "../last-use.ts";
 import { accounts } from "./accounts.ts";
 import { grantGroup, grants } from "./grants.ts";
-import { agentRemoval, dependentAgentsRemoval } from "./own-agents.ts";
+import { agentRemoval, dependentAgentsRemoval } from "./owned-agents.ts";
 
-/** Actor in the audit. */
+/** Actor of the audit rows. */
 const ACTOR = "operator";
 
-/** What `forgetEmail` works with. */
+/** Options of `forgetEmail`. */
 export interface ForgetOptions {
   readonly records: Records;
   readonly now: () => Date;
-  /** What is counted, by the name that it has in the answer. Everything goes, counted or not. */
+  /** Collections whose deleted records are counted, by the name of the count in the result. Records
+   *  of other collections are deleted too. */
   readonly counted: Readonly<Record<string, Collection<unknown>>>;
 }
 
-/** Counts of what was removed, by name; agents that the person owned are `agents`. */
-export type Forgotten = Readonly<Record<string, number>>;
+/** Numbers of deleted records by name; `agents` counts the agents that the person owned. */
+export type DeletedCounts = Readonly<Record<string, number>>;
 
 /**
- * Removes a person: every account that shows the address with everything that belongs to it, the
- * agents that it owns or that named the address, and everything else stored under the address.
+ * Deletes a person's data: every account with this email address, everything that belongs to these
+ * accounts, the agents that they own or that named the address, and every other record stored under
+ * it.
  *
- * Agents are removed one by one before their account, and all the rest in one commit. After an
- * interruption, repeating the call removes what is left. The audit has a row for each agent and
- * account, by id.
+ * Agents are deleted one by one, then everything else in one commit. After an interruption, a
+ * repeated call deletes the rest. The audit log gets a row with the id of each agent and account.
  *
  * @param email Normalized.
  */
-export async function forgetEmail(options: ForgetOptions, email: string): Promise<Forgotten> {
+export async function forgetEmail(options: ForgetOptions, email: string): Promise<DeletedCounts> {
   const { records, now } = options;
   const people = await readAll(records, accounts, emailGroup(email));
   const groups = [emailGroup(email), ...people.map(({ key }) => accountRecordsGroup(key))];
@@ -52,7 +53,7 @@ export async function forgetEmail(options: ForgetOptions, email: string): Promis
       audited({ action: "account.forgotten", actor: ACTOR, target: key }, now().getTime()),
     ),
   ]);
-  // Agents that were claimed meanwhile.
+  // Agents that were claimed in the meantime.
   const late = await removeAgents(agentGroups, options);
   return { ...counts, agents: agents + late };
 }
@@ -60,14 +61,14 @@ export async function forgetEmail(options: ForgetOptions, email: string): Promis
 async function countsIn(
   groups: readonly string[],
   { records, counted }: ForgetOptions,
-): Promise<Forgotten> {
+): Promise<DeletedCounts> {
   const counts = Object.entries(counted).map(
     async ([name, from]) => [name, (await allIn(groups, { records, from })).length] as const,
   );
   return Object.fromEntries(await Promise.all(counts));
 }
 
-/** Each record once, however many of the groups it is in. */
+/** Every record of the groups, once even if it is in several of them. */
 async function allIn<T>(
   groups: readonly string[],
   { records, from }: { readonly records: Records; readonly from: Collection<T> },
@@ -86,7 +87,7 @@ async function removeAgents(
     if (found.length === 0) return removed;
     for (const agent of found) {
       const entry = { action: "client.deleted", actor: ACTOR, target: agent.key };
-      // One that was changed meanwhile comes again.
+      // An agent that was changed concurrently is read again in the next round.
       const steps = [
         ...(await dependentAgentsRemoval(records, clientGroup(agent.key))),
         ...agentRemoval(agent),

@@ -3,47 +3,46 @@ import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import { accountClientGroup, accountRecordsGroup, clients } from "../agents/agent.ts";
 import { scopeNames } from "../scopes.ts";
-import { dependentAgentsRemoval } from "./own-agents.ts";
+import { dependentAgentsRemoval } from "./owned-agents.ts";
 
-/** Scopes by resource, and those that go with the ID token; names separated by spaces. */
+/** Scopes of each resource and of the ID token; names separated by spaces. */
 interface GrantedScopes {
   readonly resources?: Readonly<Record<string, string>>;
   readonly openid?: { readonly scope?: string };
 }
 
-/** What a person authorized a client to do, as oidc-provider stores it (its model `Grant`). */
+/** A person's authorization of a client, as oidc-provider stores it (its model `Grant`). */
 export interface GrantRecord extends GrantedScopes {
   readonly accountId?: string;
   readonly clientId?: string;
   /** Seconds since the epoch. */
   readonly iat?: number;
-  /** What the person refused. */
+  /** Scopes that the person denied. */
   readonly rejected?: GrantedScopes;
-  /** Origins of redirect URIs that the person approved (`redirectOrigin`). Absent in older
-   *  grants, for which they are asked again. */
+  /** Origins of redirect URIs that the person approved (`redirectOrigin`). Grants from before this
+   *  field was stored lack it, so people are asked again. */
   readonly redirectOrigins?: readonly string[];
-  /** Whether the last consent page said that the access lasts while the person is away, so that the
-   *  client may have refresh tokens; absent in grants from before this was kept, for which they are
-   *  asked again. */
+  /** Whether the last consent page mentioned offline access, which allows the client refresh
+   *  tokens. Grants from before this field was stored lack it, so people are asked again. */
   readonly isLasting?: boolean;
 }
 
 /** Grants by id. */
 export const grants = collection<GrantRecord>("oidc:Grant");
 
-/** Grants by consent that a person can have, of all applications together. */
+/** Maximum number of grants by consent that a person can have, over all applications. */
 export const MAX_GRANTS = 100;
 
 const UNDER_GRANT = "grant:";
 
-/** Group of what goes with a grant: the codes and tokens that were issued under it, and the agents
- *  that its application claimed with them. */
+/** Group of everything that depends on a grant: codes and tokens issued under it, and agents that
+ *  its application claimed with it. */
 export const grantGroup = (grantId: string): string => `${UNDER_GRANT}${grantId}`;
 
 /** Whether a group is a `grantGroup`. */
 export const isGrantGroup = (group: string): boolean => group.startsWith(UNDER_GRANT);
 
-/** The steps that revoke a grant that was read before, with everything issued under it. */
+/** The steps that revoke a grant and everything issued under it. */
 export async function grantRevocation(
   records: Pick<Records, "list">,
   grant: Stored<GrantRecord>,
@@ -56,10 +55,11 @@ export async function grantRevocation(
 }
 
 /**
- * The steps that make room for one more grant of a client. Where a person has as many as there may be,
- * the oldest of the same client gives way. Grants of assertions are bounded by their life of an hour.
+ * The steps that make room for a client's next grant. When the person has `MAX_GRANTS`, the
+ * client's oldest grant is revoked. Grants from assertions do not count, since they expire after an
+ * hour.
  *
- * @returns `undefined` when there is no room, and the client has no grant that could give way.
+ * @returns `undefined` when the limit is reached and the client has no grant to revoke.
  */
 export async function grantEviction(
   records: Pick<Records, "list">,
@@ -73,7 +73,7 @@ export async function grantEviction(
 }
 
 /** The steps that revoke a grant with every code and token issued under it, even if the grant
- *  itself is gone. @param grantId `undefined`: there is no grant to revoke. */
+ *  itself no longer exists. @param grantId `undefined` returns no steps. */
 export async function grantRevocationById(
   records: Pick<Records, "get" | "list">,
   grantId: string | undefined,
@@ -87,7 +87,7 @@ export async function grantRevocationById(
   ];
 }
 
-/** The steps that revoke a grant with everything else that the person has through the client. */
+/** The steps that revoke a grant and everything else that the person has through the client. */
 export async function accessRevocation(
   records: Pick<Records, "list">,
   grant: Stored<GrantRecord>,
@@ -100,7 +100,7 @@ export async function accessRevocation(
   ];
 }
 
-/** The steps that remove the codes and tokens of a grant, and the agents that depend on it. */
+/** The steps that delete the codes and tokens of a grant, and the agents that depend on it. */
 async function issuedUnderRemoval(
   records: Pick<Records, "list">,
   grantId: string,
@@ -109,8 +109,9 @@ async function issuedUnderRemoval(
   return [...(await dependentAgentsRemoval(records, group)), removeGroup(group)];
 }
 
-/** The steps that take from the agents that an application claimed under a grant what the person takes
- *  from the application: claiming agents keeps no scope for it. */
+/** The steps that remove scopes from the agents that an application claimed under a grant, when the
+ *  person removes these scopes from the application. Otherwise the application would keep a scope
+ *  by claiming agents. */
 export async function agentsNarrowing(
   records: Pick<Records, "list">,
   before: Stored<GrantRecord>,
@@ -129,8 +130,8 @@ export async function agentsNarrowing(
   });
 }
 
-/** The steps that end what a person has through a client, such as alerts, if a grant that ends is the
- *  last that the client has of the person; none otherwise. */
+/** The steps that delete what a person has through a client, such as alerts, if this is the
+ *  client's last grant from the person. */
 async function lastGrantRemoval(
   records: Pick<Records, "list">,
   { key, value: { accountId = "", clientId = "" } }: Stored<GrantRecord>,
@@ -140,7 +141,7 @@ async function lastGrantRemoval(
   return hasOther ? [] : [removeGroup(accountClientGroup(accountId, clientId))];
 }
 
-/** The names of the scopes that a grant allows for any resource, each once. */
+/** The names of the scopes that a grant allows for any resource, without duplicates. */
 export function allowedScopes(grant: GrantRecord): readonly string[] {
   const { resources = {}, openid, rejected } = grant;
   const ofResources = Object.entries(resources).flatMap(([resource, scopes]) =>

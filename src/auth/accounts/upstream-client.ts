@@ -17,24 +17,24 @@ import type { UpstreamChoice } from "../../config/config.ts";
 import { isLoopbackHost } from "../../lib/loopback.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 
-/** An answer of the provider has to be there within this many seconds. */
+/** Timeout of a request to the provider, in seconds. */
 const TIMEOUT_SECONDS = 5;
 
-/** Requested scopes: identity, and the address if the provider has one. */
+/** Requested scopes: identity, and the email address if the provider has one. */
 const SCOPE = "openid email";
 
-/** `max_age`: how long ago the sign-in at the provider may be, in seconds. */
+/** Maximum age of the sign-in at the provider (`max_age`), in seconds. */
 const MAX_AGE_SECONDS = 300;
 
 /** This service as a client of an OpenID provider. */
 export interface UpstreamClientOptions extends UpstreamChoice {
-  /** Where the provider sends browsers back to, as it is registered there. */
+  /** The callback URL, as it is registered at the provider. */
   readonly redirectUri: string;
-  /** Instead of the one of the process. */
+  /** Replaces the global `fetch`. */
   readonly fetch?: CustomFetch;
 }
 
-/** Binds a response to the browser that began the request. */
+/** Values that bind a response to the browser that started the request. */
 export interface Checks {
   readonly state: string;
   readonly nonce: string;
@@ -42,35 +42,36 @@ export interface Checks {
   readonly verifier: string;
 }
 
-/** A person as the provider names them. */
+/** A person as the provider identifies them. */
 export interface Identity {
   readonly issuer: string;
   readonly subject: string;
-  /** Normalized, and the provider says that it is theirs. */
+  /** Normalized; `undefined` unless the provider has verified it. */
   readonly email: string | undefined;
-  /** For people to recognize the account. */
+  /** Display name of the account. */
   readonly label: string;
-  /** When the person proved to the provider who they are, in milliseconds since the epoch. */
+  /** When the person authenticated at the provider, in milliseconds since the epoch. */
   readonly signedInAt: number;
 }
 
-/** Talks to the provider. Every method throws what openid-client throws. */
+/** A client of the provider. Every method throws what openid-client throws. */
 export interface UpstreamClient {
-  /** Asks the provider to let the person sign in anew, as a code by email does, and to say when they
-   *  did (OpenID Connect Core 1.0 section 3.1.2.1). */
+  /** The URL that starts a sign-in. It requests a new authentication and its time (OpenID Connect
+   *  Core 1.0 section 3.1.2.1). */
   authorizationUrl(checks: Checks): Promise<URL>;
-  /** Some providers neither ask again nor say when a person signed in: the person is then let in, and
-   *  the sign-in counts as one of long ago. @param callback Only its query counts. */
+  /** Exchanges the code of a callback for the person's identity. Some providers neither
+   *  authenticate again nor return `auth_time`: the person is then signed in, and the sign-in
+   *  counts as old. @param callback Only its query is used. */
   identify(callback: URL, checks: Checks): Promise<Identity>;
 }
 
-/** Creates the client. The provider's metadata are fetched when first needed, and again after a
+/** Creates the client. The provider's metadata are fetched at first use, and again after a
  *  failure. */
 export function createUpstreamClient(options: UpstreamClientOptions): UpstreamClient {
   const { redirectUri } = options;
   let known: Promise<Configuration> | undefined;
   const provider = (): Promise<Configuration> => {
-    known ??= discovered(options).catch((error: unknown) => {
+    known ??= discoverProvider(options).catch((error: unknown) => {
       known = undefined;
       throw error;
     });
@@ -92,7 +93,8 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
     },
     async identify(callback, { state, nonce, verifier }) {
       const configuration = await provider();
-      // The library tells the provider this address as the redirect URI: never that of the request.
+      // The library sends this URL to the provider as the redirect URI, so it must not come from
+      // the request.
       const answer = new URL(redirectUri);
       answer.search = callback.search;
       const tokens = await authorizationCodeGrant(configuration, answer, {
@@ -104,28 +106,28 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
       const { userinfo_endpoint, issuer } = configuration.serverMetadata();
       const signedIn = { issuer, signedInAt: (claims.auth_time ?? 0) * 1000 };
       if (claims.email !== undefined || userinfo_endpoint === undefined) {
-        return { ...signedIn, ...person(claims) };
+        return { ...signedIn, ...identityFromClaims(claims) };
       }
       const told = await fetchUserInfo(configuration, tokens.access_token, claims.sub);
-      return { ...signedIn, ...person(told) };
+      return { ...signedIn, ...identityFromClaims(told) };
     },
   };
 }
 
-function discovered(options: UpstreamClientOptions): Promise<Configuration> {
+function discoverProvider(options: UpstreamClientOptions): Promise<Configuration> {
   const { issuer, clientId, clientSecret, fetch } = options;
   const server = new URL(issuer);
   const isLocal = server.protocol === "http:" && isLoopbackHost(server.hostname);
-  return discovery(server, clientId, undefined, authentication(clientSecret), {
+  return discovery(server, clientId, undefined, clientAuthentication(clientSecret), {
     timeout: TIMEOUT_SECONDS,
     execute: [enableNonRepudiationChecks, ...(isLocal ? [allowInsecureRequests] : [])],
     ...(fetch && { [customFetch]: fetch }),
   });
 }
 
-/** In the Authorization header, which is the default (OpenID Connect Discovery 1.0 section 3), unless
- *  the provider lists other ways only. */
-function authentication(secret: string): ClientAuth {
+/** Client authentication: the Authorization header, which is the default (OpenID Connect Discovery
+ *  1.0 section 3), unless the provider lists only other methods. */
+function clientAuthentication(secret: string): ClientAuth {
   const [inHeader, inBody] = [ClientSecretBasic(secret), ClientSecretPost(secret)];
   return (server, ...rest) => {
     const { token_endpoint_auth_methods_supported: ways = ["client_secret_basic"] } = server;
@@ -141,8 +143,9 @@ interface Claims {
   readonly auth_time?: number;
 }
 
-/** Only an address that the provider vouches for is one (OpenID Connect Core 1.0 section 5.1). */
-function person({ sub, email, email_verified }: Claims) {
+/** An email address counts only if the provider has verified it (OpenID Connect Core 1.0 section
+ *  5.1). */
+function identityFromClaims({ sub, email, email_verified }: Claims) {
   const { data } = EmailAddress.safeParse(email_verified === true ? email : undefined);
   return { subject: sub, email: data, label: data ?? sub };
 }

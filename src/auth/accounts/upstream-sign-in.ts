@@ -10,87 +10,93 @@ import type { Accounts } from "./accounts.ts";
 
 import { type Checks, createUpstreamClient, type Identity } from "./upstream-client.ts";
 
-/** A person has this many milliseconds to sign in at the provider. */
-const ATTEMPT_MS = 600_000;
+/** Time to complete a sign-in at the provider, in milliseconds. */
+const PENDING_MS = 600_000;
 
-/** A sign-in that was begun. What ties the answer to it is made from the secret of the browser, so
- *  that nothing in the store helps anybody. */
-interface Attempt {
+/** A pending sign-in. The state, nonce and verifier are derived from the browser's secret, so
+ *  nothing in the store helps an attacker. */
+interface PendingSignIn {
   readonly salt: string;
   readonly returnTo: string;
 }
 
-/** Sign-ins under way, by the hash of the browser's secret. */
-const attempts = collection<Attempt>("upstream-attempts");
+/** Pending sign-ins by the hash of the browser's secret. */
+const pendingSignIns = collection<PendingSignIn>("upstream-attempts");
 
-/** A person who returns from the other provider. */
+/** A completed sign-in at the provider. */
 interface SignedIn {
   readonly accountId: string;
-  /** When they signed in there, in milliseconds since the epoch by the provider's clock. */
+  /** When the person authenticated, in milliseconds since the epoch by the provider's clock. */
   readonly signedInAt: number;
   readonly returnTo: string;
 }
 
-/** Signs people in by another OpenID provider. */
+/** Sign-in with an external OpenID provider. */
 export interface Upstream {
-  /** Name of the provider for the button: its host. */
+  /** Name of the provider for the button: its host name. */
   readonly name: string;
 
-  /** @returns Address to send the browser to. */
+  /** Starts a sign-in. @returns The URL of the provider to redirect the browser to. */
   start(browser: string, returnTo: string): Promise<URL>;
 
-  /** @returns Who has signed in and where to go on, or `undefined` when the answer cannot be trusted
-   *  or the person may not sign in. */
+  /** Completes a sign-in. @returns `undefined` when the callback is not valid or the person may not
+   *  sign in. */
   finish(browser: string, callback: URL): Promise<SignedIn | undefined>;
 }
 
-/** What people are signed in with at another provider. */
+/** Options of `createUpstream`. */
 export interface UpstreamOptions {
-  /** Where the provider sends browsers back to, as it is registered there. */
+  /** The callback URL, as it is registered at the provider. */
   readonly redirectUri: string;
-  /** Instead of the global one. */
+  /** Replaces the global `fetch`. */
   readonly fetch?: CustomFetch;
   readonly choice: UpstreamChoice;
   readonly records: Records;
   readonly accounts: Accounts;
   readonly signUp: SignUp;
-  /** Whether the operator accepted an application of this address. */
+  /** Whether the operator has accepted an application from this email address. */
   readonly isAccepted: (email: string) => Promise<boolean>;
-  /** Told why an answer of the provider was refused, without what it said of the person. */
+  /** Called with the reason why a response of the provider was rejected, without personal data. */
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Signs people in by another OpenID provider (OpenID Connect Core 1.0 section 3.1): code flow with
- * PKCE, state, nonce and the issuer check of RFC 9207. One attempt per browser, for ten minutes, and
- * one answer to it. The account is that of issuer and subject, never one with the same address.
+ * Signs people in with an external OpenID provider (OpenID Connect Core 1.0 section 3.1): code flow
+ * with PKCE, state, nonce and the issuer check of RFC 9207. A browser has one pending sign-in, for
+ * ten minutes, and its callback is accepted once. The account is found by issuer and subject, never
+ * by email address.
  *
- * `start` and `finish` throw the problem `provider_unavailable` when the provider does not answer in time.
+ * @throws {Problem} `start` and `finish`: `provider_unavailable` when the provider does not answer
+ *   in time.
  */
 export function createUpstream(options: UpstreamOptions): Upstream {
   const { choice, records, accounts, onError } = options;
   const client = createUpstreamClient({ ...options, ...choice });
   const name = new URL(choice.issuer).host;
-  const told = { name, onError };
+  const failureReport = { name, onError };
   return {
     name,
     async start(browser, returnTo) {
       const salt = randomUUID();
       const address = await client
         .authorizationUrl(checksOf(browser, salt))
-        .catch((error) => refuse(error, told));
+        .catch((error) => throwUnavailable(error, failureReport));
       const value = { salt, returnTo };
-      const placing = { ttlMs: ATTEMPT_MS };
-      await records.commit([put(attempts, { key: fingerprint(browser), value, ...placing })]);
+      const placing = { ttlMs: PENDING_MS };
+      await records.commit([put(pendingSignIns, { key: fingerprint(browser), value, ...placing })]);
       return address;
     },
     async finish(browser, callback) {
-      const attempt = await answered(browser, callback, records);
+      const attempt = await takePendingSignIn(browser, callback, records);
       if (attempt === undefined) return undefined;
       const identity = await client
         .identify(callback, checksOf(browser, attempt.salt))
-        .catch((error) => (isOutage(error) ? refuse(error, told) : distrust(error, told)));
-      if (identity === undefined || !(await mayEnter(identity, options))) return undefined;
+        .catch((error) =>
+          isOutage(error)
+            ? throwUnavailable(error, failureReport)
+            : reportInvalid(error, failureReport),
+        );
+      if (identity === undefined || !(await maySignIn(identity, options))) return undefined;
       const { id: accountId } = await accounts.findOrCreateBySubject(identity);
       return { accountId, signedInAt: identity.signedInAt, returnTo: attempt.returnTo };
     },
@@ -98,29 +104,33 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 }
 
 function checksOf(browser: string, salt: string): Checks {
-  const made = (what: string) =>
+  const derive = (what: string) =>
     createHmac("sha256", browser).update(`${what}:${salt}`).digest("base64url");
-  return { state: made("state"), nonce: made("nonce"), verifier: made("verifier") };
+  return { state: derive("state"), nonce: derive("nonce"), verifier: derive("verifier") };
 }
 
-/** The attempt that an answer belongs to, for the first answer only. One with another state changes
- *  nothing: anybody can send a browser here. */
-async function answered(
+/** Finds and removes the pending sign-in of a callback, so that only the first callback counts. One
+ *  with another state changes nothing, since any site can send a browser here. */
+async function takePendingSignIn(
   browser: string,
   callback: URL,
   records: Records,
-): Promise<Attempt | undefined> {
-  const found = await records.get(attempts, fingerprint(browser));
-  if (found === undefined || !isAnswerTo(found, browser, callback)) return undefined;
-  return (await records.commit([removeAt(attempts, found)])) ? found.value : undefined;
+): Promise<PendingSignIn | undefined> {
+  const found = await records.get(pendingSignIns, fingerprint(browser));
+  if (found === undefined || !matchesState(found, browser, callback)) return undefined;
+  return (await records.commit([removeAt(pendingSignIns, found)])) ? found.value : undefined;
 }
 
-function isAnswerTo({ value }: Stored<Attempt>, browser: string, { searchParams }: URL): boolean {
+function matchesState(
+  { value }: Stored<PendingSignIn>,
+  browser: string,
+  { searchParams }: URL,
+): boolean {
   return isSameText(checksOf(browser, value.salt).state, searchParams.get("state") ?? "");
 }
 
-/** A person with an account may sign in; `SIGN_UP` decides on others. */
-async function mayEnter(
+/** People with an account may sign in; `SIGN_UP` decides about others. */
+async function maySignIn(
   identity: Identity,
   { accounts, signUp, isAccepted }: UpstreamOptions,
 ): Promise<boolean> {
@@ -128,37 +138,37 @@ async function mayEnter(
   return signUp === "applications" && identity.email !== undefined && isAccepted(identity.email);
 }
 
-/** Whether the provider is at fault for giving no answer: out of reach, too slow, or broken. */
+/** Whether an error means that the provider is unreachable, too slow or broken. */
 function isOutage(error: unknown): boolean {
   if (error instanceof Response) return error.status >= 500;
   if (!(error instanceof Error)) return false;
-  // What `fetch` throws without a code (Fetch section 5.6) is a failure of the network.
+  // A `TypeError` without a code is a network failure of `fetch` (Fetch section 5.6).
   const isOfNetwork = error instanceof TypeError && !("code" in error);
   return isOfNetwork || /^(Timeout|Abort)Error$/.test(error.name) || isOutage(error.cause);
 }
 
-/** Where failures of the provider are reported. */
+/** The provider's name, and where its failures are reported. */
 interface FailureReport {
   readonly name: string;
   readonly onError: (error: unknown) => void;
 }
 
-function refuse(error: unknown, { name, onError }: FailureReport): never {
-  onError(failure(error, name));
+function throwUnavailable(error: unknown, { name, onError }: FailureReport): never {
+  onError(withoutSecrets(error, name));
   throw new Problem("provider_unavailable", {
-    detail: `${name}, where you wanted to sign in, does not answer as it should just now.`,
+    detail: `The sign-in provider ${name} is not responding correctly.`,
     next: "Try again in a moment, or sign in by email.",
     headers: { "retry-after": "5" },
   });
 }
 
-/** That a person declines at the provider is no failure. */
-function distrust(error: unknown, { name, onError }: FailureReport): undefined {
-  if (!(error instanceof AuthorizationResponseError)) onError(failure(error, name));
+/** Reports the error, unless the person declined at the provider. */
+function reportInvalid(error: unknown, { name, onError }: FailureReport): undefined {
+  if (!(error instanceof AuthorizationResponseError)) onError(withoutSecrets(error, name));
 }
 
-/** What went wrong, without the tokens and claims that errors of the library carry. */
-function failure(thrown: unknown, name: string): Error {
+/** A description of an error without the tokens and claims that the library's errors carry. */
+function withoutSecrets(thrown: unknown, name: string): Error {
   const { message, code, error, cause } = thrown as Readonly<Record<string, unknown>>;
   const reasons = [code, error, (cause as { message?: unknown } | undefined)?.message];
   const texts = [message, ...reasons].filter((reason) => typeof reason === "string");

@@ -10,21 +10,21 @@ export type IdentityType = "anonymous" | "identity_assertion" | "service_auth" |
 /** The owner of an agent. */
 export interface Ownership {
   readonly accountId: string;
-  /** Ceiling of the agent's scopes. */
+  /** Maximum scopes of the agent. */
   readonly scopes: readonly Scope[];
   /** Milliseconds since the epoch. */
   readonly claimedAt: number;
-  /** The resource that its tokens are good for at most; absent: the whole service. */
+  /** The only resource that its tokens are valid for; absent for the whole service. */
   readonly resource?: string;
-  /** The application that claimed it with the person's token, with whose access it ends; absent:
-   *  a person claimed it. */
+  /** The application that claimed it with the person's token, and whose access the agent depends
+   *  on; absent when a person claimed it. */
   readonly through?: ActingApplication;
 }
 
 /** An application that acts for a person. */
 export interface ActingApplication {
   readonly clientId: string;
-  /** What the person allowed it. */
+  /** The grant by which the person authorized it. */
   readonly grantId: string;
 }
 
@@ -33,22 +33,22 @@ export interface Agent {
   readonly identityType: IdentityType;
   /** Milliseconds since the epoch. */
   readonly registeredAt: number;
-  /** The site (/24 of IPv4, /48 of IPv6) that it was registered from, as a hash; absent for those of
+  /** Hash of the site (/24 of IPv4, /48 of IPv6) from which it was registered. Absent in records of
    *  earlier versions. */
   readonly site?: string;
-  /** The provider (/32 of IPv6) that it was registered from, as a hash; absent for IPv4, and for those
-   *  of earlier versions. */
+  /** Hash of the provider network (/32 of IPv6) from which it was registered. Absent for IPv4, and
+   *  in records of earlier versions. */
   readonly provider?: string;
-  /** The email address of the only person who may claim it, when the agent named one. */
+  /** Email address of the only person who may claim it, if the agent named one. */
   readonly loginHint?: string;
-  /** Absent: nobody has claimed it. */
+  /** Absent while the agent is unclaimed. */
   readonly owner?: Ownership;
 }
 
 /** A registered client. */
 export interface ClientRecord {
-  /** As oidc-provider stores it, with the secret hashed. The client writes most of it, so it
-   *  must hold nothing that decides on rights. */
+  /** As oidc-provider stores it, with the secret hashed. The client chooses most of it, so no
+   *  authorization decision may depend on it. */
   readonly metadata: AdapterPayload;
   readonly agent: Agent;
 }
@@ -59,7 +59,7 @@ export const clients = collection<ClientRecord>("oidc:Client");
 /** Group of everything that was issued to a client, in all collections. */
 export const clientGroup = (clientId: string): string => `client:${clientId}`;
 
-/** Group of the authorization requests of a client that wait for a person. */
+/** Group of a client's authorization requests that wait for a person. */
 export const authorizationRequestGroup = (clientId: string): string =>
   `asked-by:${fingerprint(clientId)}`;
 
@@ -70,16 +70,16 @@ export const accountClientGroup = (accountId: string, clientId: string): string 
 /** Group of the clients that an account owns. */
 export const ownedAgentsGroup = (accountId: string): string => `agents-of:${accountId}`;
 
-/** Group of everything that ends with an account, in all collections. */
+/** Group of everything that is deleted with an account, in all collections. */
 export const accountRecordsGroup = (accountId: string): string => `account:${accountId}`;
 
-/** Agents of these types hold no scope until they have an owner. */
-const waiting: ReadonlySet<IdentityType> = new Set(["service_auth", "identity_assertion"]);
+/** Identity types that have no scope until a person claims the agent. */
+const needsClaim: ReadonlySet<IdentityType> = new Set(["service_auth", "identity_assertion"]);
 
-/** Whether the actions of an agent, and its removal, are audited: when it has an owner, or
- *  proved who it is. Anybody can register and remove others at will, and audit rows stay for 400
- *  days. For an agent that is claimed later, the entry of the claim says when it registered
- *  (`registrationFacts`). */
+/** Whether an agent's actions and its deletion are audited: only if it has an owner or a verified
+ *  identity. Anyone can register and delete anonymous agents at will, and audit rows are stored for
+ *  400 days. When such an agent is claimed later, the audit row of the claim says when it
+ *  registered (`registrationFacts`). */
 export function isAudited({ identityType, owner }: Agent): boolean {
   return owner !== undefined || identityType === "identity_assertion";
 }
@@ -94,17 +94,18 @@ export function registrationFacts({
   return { registeredAt, identityType, ...(site !== undefined && { site }) };
 }
 
-/** The scopes of an agent without an owner. @param anonymousScopes Scopes open to such agents. */
+/** The scopes of an agent without an owner. @param anonymousScopes Scopes allowed for such
+ *  agents. */
 export function unclaimedScopes(
   { metadata, agent }: ClientRecord,
   anonymousScopes: readonly Scope[],
 ): readonly Scope[] {
-  if (waiting.has(agent.identityType)) return [];
+  if (needsClaim.has(agent.identityType)) return [];
   const registered = scopeNames(metadata.scope ?? "").filter(isScope);
   return registered.filter((scope) => anonymousScopes.includes(scope));
 }
 
-/** Whether the scopes of a client's own tokens can be widened by a claim. */
+/** Whether a claim can widen the scopes of the client's own tokens. */
 export function isClaimable({ metadata }: ClientRecord): boolean {
   return Array.isArray(metadata.grant_types) && metadata.grant_types.includes("client_credentials");
 }

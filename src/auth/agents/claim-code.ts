@@ -2,60 +2,63 @@ import { randomBytes } from "node:crypto";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { isSameText } from "../secrets.ts";
 
-/** Crockford's base32: no letter that is taken for a digit or for another letter. */
+/** Crockford's base32, which has no letters that can be confused with digits or other letters. */
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/** 40 bits. */
-const CHARACTERS = 8;
+/** Length of a code in characters; 40 bits. */
+const CODE_LENGTH = 8;
 
-/** Wrong tries that end a code. */
-const MAX_TRIES = 5;
+/** Wrong attempts after which a code is invalid. */
+const MAX_ATTEMPTS = 5;
 
-/** Life of a code in milliseconds. */
+/** Lifetime of a code, in milliseconds. */
 export const CLAIM_CODE_MS = 10 * 60_000;
 
-/** Stored form of a claim code. */
+/** A claim code as it is stored. */
 export interface StoredCode {
-  /** Of the agent's id and the code. */
+  /** Hash of the agent's id and the code. */
   readonly hash: string;
-  /** Wrong tries so far. */
+  /** Number of wrong attempts. */
   readonly tries: number;
 }
 
-/** A code that is presented for an agent. */
+/** A code presented for an agent. */
 export interface PresentedCode {
   readonly agentId: string;
   readonly code: string;
 }
 
-/** A new code. 32 divides 256, so that every character is equally likely. */
+/** Generates a code. 32 divides 256, so every character is equally likely. */
 export function newClaimCode(): string {
-  return Array.from(randomBytes(CHARACTERS), (byte) => ALPHABET[byte % ALPHABET.length]).join("");
+  return Array.from(randomBytes(CODE_LENGTH), (byte) => ALPHABET[byte % ALPHABET.length]).join("");
 }
 
-/** Stored form of a new code. */
+/** The stored form of a new code. */
 export function storedCode(code: PresentedCode): StoredCode {
   return { hash: hashOf(code), tries: 0 };
 }
 
 /**
- * Where claim codes are checked: whether a presented code matches the stored one, which has tries
- * left. Takes the same time whatever is stored.
+ * Whether a presented code matches the stored one, and attempts are left. Takes the same time for
+ * any stored code, or none.
  *
- * People may type it in either case, with spaces and hyphens, and O for 0, I or L for 1.
+ * Codes are accepted in either case, with spaces and hyphens, with O for 0, and with I or L for 1.
  */
-export function isValidClaimCode(kept: StoredCode | undefined, presented: PresentedCode): boolean {
-  const isEqual = isSameText(kept?.hash ?? HASH_OF_NONE, hashOf(presented));
-  return isEqual && kept !== undefined && !isUsedUp(kept);
+export function isValidClaimCode(
+  stored: StoredCode | undefined,
+  presented: PresentedCode,
+): boolean {
+  const isEqual = isSameText(stored?.hash ?? DUMMY_HASH, hashOf(presented));
+  return isEqual && stored !== undefined && !hasNoAttemptsLeft(stored);
 }
 
-/** Whether no try is left. */
-export function isUsedUp({ tries }: StoredCode): boolean {
-  return tries >= MAX_TRIES;
+/** Whether a code has no attempts left. */
+export function hasNoAttemptsLeft({ tries }: StoredCode): boolean {
+  return tries >= MAX_ATTEMPTS;
 }
 
-/** As long as every other; no agent has the empty id. */
-const HASH_OF_NONE = hashOf({ agentId: "", code: "" });
+/** Compared when no code is stored. No agent has an empty id. */
+const DUMMY_HASH = hashOf({ agentId: "", code: "" });
 
 function hashOf({ agentId, code }: PresentedCode): string {
   return fingerprint(`${agentId} ${normalized(code)}`);

@@ -15,96 +15,98 @@ import {
 } from "./agent.ts";
 import {
   CLAIM_CODE_MS,
-  isUsedUp,
+  hasNoAttemptsLeft,
   newClaimCode,
   type StoredCode,
   storedCode,
 } from "./claim-code.ts";
 
-/** Bytes of an attempt: nobody guesses it. */
+/** Random bytes of an attempt id, which must not be guessable. */
 const ATTEMPT_BYTES = 32;
 
-/** What an agent needs so that a person can claim it; returned once. */
+/** What a person needs to claim an agent; returned to the agent once. */
 export interface ClaimStart {
-  /** For the person to give at /oauth/claim or on the page; 8 characters of Crockford base32. */
+  /** For POST /oauth/claim or the claim page; 8 characters of Crockford base32. */
   readonly code: string;
-  /** Names this attempt in the address of the claim page; a secret of the agent and the person. */
+  /** Identifies this claim in the URL of the claim page; a secret shared by the agent and the
+   *  person. */
   readonly attempt: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 
-/** Who completes a claim. */
+/** The person who completes a claim, or an application acting for them. */
 export interface Claimer {
   readonly accountId: string;
-  /** What the agent gets beside what it had: the scopes of the claiming token or, on the page, the
-   *  choice. */
+  /** Scopes added to those the agent has: those of the claiming token, or those selected on the
+   *  page. */
   readonly scopes: readonly Scope[];
-  /** What the page said that the agent has, of which it keeps no more; absent: no page was shown, and
-   *  it keeps all that it has. */
+  /** The agent's scopes as the page showed them; it keeps no others. Absent when no page was shown:
+   *  it keeps all its scopes. */
   readonly shown?: readonly Scope[];
-  /** The application that claims with the person's token; absent: the person does, on the page. */
+  /** The application that claims with the person's token; absent when the person claims on the
+   *  page. */
   readonly through?: ActingApplication;
 }
 
-/** An open claim; an agent has at most one. */
+/** A pending claim; an agent has at most one. */
 export interface ClaimRecord {
   readonly codes: {
-    /** The one that the agent was given, for a person to complete the claim. */
+    /** The code that the agent was given, with which a person completes the claim. */
     readonly given: StoredCode;
-    /** The one that a person was shown, for the agent to complete the claim. */
+    /** The code that a person was shown, with which the agent completes the claim. */
     readonly shown?: StoredCode;
   };
-  /** The email address of the only person who may take part, when the agent named one. */
+  /** Email address of the only person who may claim the agent, if the agent named one. */
   readonly loginHint?: string;
-  /** The person who was shown a code, and what they agreed to. */
+  /** The person who was shown a code, and the scopes they approved. */
   readonly confirmed?: Claimer;
 }
 
-/** Claims by agent id. A claim that an agent completed stays for its life, so that the agent can
- *  repeat the request when it missed the response. */
+/** Claims by agent id. A claim completed by the agent is stored until it expires, so that the agent
+ *  can repeat the request if it missed the response. */
 export const claims = collection<ClaimRecord>("claims");
 
-/** An agent and its claim, as far as they are there. */
+/** An agent and its claim, as far as they exist. */
 export interface ClaimState {
   readonly client: Stored<ClientRecord> | undefined;
   readonly claim: Stored<ClaimRecord> | undefined;
 }
 
-/** An unclaimed agent and its claim. */
+/** An unclaimed agent and its pending claim. */
 export interface OpenClaim {
   readonly client: Stored<ClientRecord>;
   readonly claim: Stored<ClaimRecord>;
 }
 
-/** Reads an agent and its claim. The claim comes first: if it was completed meanwhile, the agent
- *  read after it has its owner. In the other order neither would show. */
+/** Reads an agent and its claim, the claim first: if the claim is completed between the reads, the
+ *  agent already has its owner. In the other order, neither would be seen. */
 export async function claimStateOf(records: Records, agentId: string): Promise<ClaimState> {
   const claim = await records.get(claims, agentId);
   const client = await records.get(clients, agentId);
   return { client, claim };
 }
 
-/** Reads the agent and the claim behind the address of a page. */
+/** Reads the agent and the claim for the attempt id in the URL of the claim page. */
 export async function claimStateOfAttempt(records: Records, attempt: string): Promise<ClaimState> {
   const [claim] = await records.list(claims, { group: attemptGroup(attempt), limit: 1 });
   const client = claim && (await records.get(clients, claim.key));
   return { client, claim };
 }
 
-/** Whether a client can be claimed and has no owner. */
+/** Whether a client is claimable and has no owner. */
 export function isUnclaimed({ value }: Stored<ClientRecord>): boolean {
   return value.agent.owner === undefined && isClaimable(value);
 }
 
-/** The claim, as long as it can be completed. */
+/** The claim, if it can still be completed. */
 export function openClaim({ client, claim }: ClaimState): OpenClaim | undefined {
   if (client === undefined || claim === undefined || !isUnclaimed(client)) return undefined;
   return { client, claim };
 }
 
-/** Whether a person is the one whom the agent named, if it named one. The address of the
- *  registration takes precedence over a later one. */
+/** Whether a person is the one that the agent named, or the agent named nobody. The email address
+ *  given at registration takes precedence over a later one. */
 export function isInvited(
   account: AccountRecord | undefined,
   { client, claim }: OpenClaim,
@@ -113,7 +115,7 @@ export function isInvited(
   return account !== undefined && (hint === undefined || hint === account.email);
 }
 
-/** A new claim, and the step that replaces the one before and its codes. */
+/** Creates a claim, and the step that replaces the previous claim and its codes. */
 export function newClaim(
   agentId: string,
   { now, loginHint }: { readonly now: Date; readonly loginHint?: string | undefined },
@@ -135,8 +137,8 @@ export function newClaim(
   };
 }
 
-/** The step that records what a person agreed to, and the code that they are shown. The claim
- *  then ends with their account too. */
+/** The step that stores a person's approval and the code they are shown. The claim is then deleted
+ *  with their account too. */
 export function confirmedClaim(
   claim: Stored<ClaimRecord>,
   { code, claimer }: { readonly code: string; readonly claimer: Claimer },
@@ -148,18 +150,19 @@ export function confirmedClaim(
   return replace(claims, claim, { value: { ...claim.value, codes, confirmed: claimer }, groups });
 }
 
-/** The steps that count a failed try; they conflict when another was counted meanwhile. */
+/** The steps that count a failed attempt. Their commit is rejected if another attempt was counted
+ *  first. */
 export function failedAttempt(
   { claim }: ClaimState,
   which: keyof ClaimRecord["codes"],
 ): readonly Operation[] {
-  const kept = claim?.value.codes[which];
-  if (claim === undefined || kept === undefined || isUsedUp(kept)) return [];
-  const codes = { ...claim.value.codes, [which]: { ...kept, tries: kept.tries + 1 } };
+  const stored = claim?.value.codes[which];
+  if (claim === undefined || stored === undefined || hasNoAttemptsLeft(stored)) return [];
+  const codes = { ...claim.value.codes, [which]: { ...stored, tries: stored.tries + 1 } };
   return [replace(claims, claim, { value: { ...claim.value, codes } })];
 }
 
-/** The step that stores a completed claim again after everything of its agent was removed. */
+/** The step that stores a completed claim again, after all records of its agent were deleted. */
 export function restoredClaim({ key, value, groups }: Stored<ClaimRecord>): Operation {
   return put(claims, { key, value, groups, ttlMs: CLAIM_CODE_MS });
 }

@@ -25,12 +25,12 @@ import {
   completeByAgent,
   completeByPerson,
   findByCode,
-  refusal,
+  rejectionSteps,
 } from "./complete-claim.ts";
 
 /**
- * Where an agent is claimed: the claim endpoint, the endpoint where the agent gets a new code, and the
- * page where a person enters the code.
+ * The URLs for claiming an agent: the claim endpoint, the endpoint for a new code, and the page
+ * where a person enters the code.
  *
  * @param baseUrl Public origin, without a trailing slash.
  */
@@ -40,35 +40,36 @@ export const claimLinks = (baseUrl: string, agentId: string) => ({
   page: `${baseUrl}/claim?agent=${encodeURIComponent(agentId)}`,
 });
 
-/** An agent as the claim page shows it. Its name is untrusted. */
+/** An agent as shown on the claim page. Its name is untrusted. */
 export interface ClaimableAgent {
   readonly agentId: string;
   readonly name: string | undefined;
   readonly registeredAt: number;
-  /** What the agent may hold before and after the claim. */
+  /** Scopes of the agent before the claim. */
   readonly scopesNow: readonly Scope[];
+  /** Scopes that the agent can have after the claim. */
   readonly scopesAfter: readonly Scope[];
 }
 
-/** What `Claims` work with. */
+/** Options of `Claims`. */
 interface ClaimsOptions {
   readonly records: Records;
   readonly audit: Auditor;
   readonly now: () => Date;
-  /** Notifies owners of their new agents; absent: nobody is notified. */
+  /** Notifies owners of their new agents; absent when no email is sent. */
   readonly mailbox?: Mailbox;
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
-  /** The scopes of an agent that nobody has claimed. */
+  /** The scopes of an unclaimed agent. */
   readonly anonymousScopes: readonly Scope[];
 }
 
 /**
- * The claim ceremony, both ways: the person has the code that the agent was given, or the agent has the
- * code that the person was shown. Everything that a claim changes is one commit, so that one code makes
- * one owner, and five wrong tries end a code however many come at once.
+ * The claim ceremony in both directions: the person enters the code that the agent was given, or
+ * the agent sends the code that the person was shown. A claim is one commit, so a code creates at
+ * most one owner, and five wrong attempts invalidate a code even when they are concurrent.
  *
- * Every method rejects with the problem `store_unavailable` when the store cannot answer.
+ * @throws {Problem} Every method: `store_unavailable` when the store is unavailable.
  */
 export class Claims {
   readonly #context: ClaimContext;
@@ -77,13 +78,17 @@ export class Claims {
     this.#context = { records, audit, now, mailbox, baseUrl, anonymousScopes };
   }
 
-  /** The steps that begin a claim and end the one before, for the commit that registers an agent. */
-  begun(agentId: string): { readonly start: ClaimStart; readonly steps: readonly Operation[] } {
+  /** The steps that start the first claim of an agent, for the commit that registers it. */
+  initialClaim(agentId: string): {
+    readonly start: ClaimStart;
+    readonly steps: readonly Operation[];
+  } {
     return newClaim(agentId, { now: this.#context.now() });
   }
 
-  /** Begins a claim anew. @returns `undefined` when the agent is gone, claimed or not claimable. */
-  begin(agentId: string, loginHint?: string): Promise<ClaimStart | undefined> {
+  /** Starts a new claim. @returns `undefined` when the agent is deleted, claimed or not
+   *  claimable. */
+  start(agentId: string, loginHint?: string): Promise<ClaimStart | undefined> {
     const { records, audit, now } = this.#context;
     return commitDecision(records, async () => {
       const client = await records.get(clients, agentId);
@@ -95,33 +100,35 @@ export class Claims {
     });
   }
 
-  /** A person, or an application that acts for them, gives the code that the agent was given. */
+  /** Completes a claim with the code that the agent was given, for a person or their
+   *  application. */
   completeByPerson(presented: PresentedCode, claimer: Claimer): Promise<ClaimOutcome> {
     return completeByPerson(this.#context, presented, claimer);
   }
 
-  /** The agent gives the code that a person was shown on the page. */
+  /** Completes a claim with the code that a person was shown on the page, for the agent. */
   completeByAgent(presented: PresentedCode): Promise<ClaimOutcome> {
     return completeByAgent(this.#context, presented);
   }
 
-  /** The agent behind a code, for the person to look at before they confirm. A wrong code counts as a
-   *  try; the right one does not. */
+  /** The agent that a code belongs to, for the person to review before they confirm. Only a wrong
+   *  code counts as an attempt. */
   preview(presented: PresentedCode, accountId: string): Promise<ClaimableAgent | undefined> {
     const { agentId } = presented;
     return commitDecision(this.#context.records, async () => {
       const { state, match } = await findByCode(this.#context, presented, accountId);
       if (match !== undefined) {
-        const steps = previewed(this.#context, match.claim, accountId);
+        const steps = previewSteps(this.#context, match.claim, accountId);
         return { answer: this.#claimable(match.client), steps };
       }
       const refused = { state, which: "given", agentId, actor: accountId } as const;
-      return { answer: undefined, steps: refusal(this.#context, refused) };
+      return { answer: undefined, steps: rejectionSteps(this.#context, refused) };
     });
   }
 
-  /** The agent behind the address of the page. `wrong_account`: the agent named another person. */
-  async attempted(
+  /** The agent behind the URL of the claim page. `wrong_account` if the agent named another
+   *  person. */
+  async findByAttempt(
     attempt: string,
     accountId: string,
   ): Promise<ClaimableAgent | "wrong_account" | undefined> {
@@ -132,7 +139,8 @@ export class Claims {
     return isInvited(account?.value, open) ? this.#claimable(open.client) : "wrong_account";
   }
 
-  /** The person agrees, and is shown a code for the agent. */
+  /** Stores the person's approval. @returns The code for the agent, or `undefined` when the claim
+   *  has ended. */
   confirm(attempt: string, claimer: Claimer): Promise<{ readonly code: string } | undefined> {
     const { records, audit } = this.#context;
     const { accountId: actor } = claimer;
@@ -163,9 +171,9 @@ export class Claims {
   }
 }
 
-/** The steps of a preview with the right code. It writes as much as a wrong try does, so that of many
- *  concurrent guesses the right one has no better chance to come before the fifth wrong one. */
-function previewed(
+/** The steps of a preview with the correct code. They write as much as those of a wrong code, so
+ *  that among concurrent guesses the correct one is not faster. */
+function previewSteps(
   { audit }: ClaimContext,
   claim: Stored<ClaimRecord>,
   actor: string,

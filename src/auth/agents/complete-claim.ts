@@ -36,30 +36,30 @@ import {
 import { newRegistrationToken } from "./registration-access-token.ts";
 
 /** An agent that was claimed. */
-interface Claimed extends Ownership {
+interface ClaimedOutcome extends Ownership {
   readonly status: "claimed";
   readonly agentId: string;
   readonly identityType: IdentityType;
   /** The new registration access token (RFC 7592), returned once to whoever completed the claim
-   *  over the API. The one before has ended. */
+   *  over the API. It replaces the previous one. */
   readonly registrationToken?: string;
 }
 
 /** Outcome of an attempt to complete a claim. */
 export type ClaimOutcome =
-  | Claimed
-  /** Unknown agent, wrong or expired code, too many tries, claimed by another, a person other than the
-   *  one the agent named, or an application whose access has ended. */
+  | ClaimedOutcome
+  /** Unknown agent, wrong or expired code, too many attempts, already claimed by another person,
+   *  not the person that the agent named, or an application whose access has ended. */
   | { readonly status: "invalid_claim_code" }
-  /** No person has confirmed yet. Only the agent itself gets this outcome. */
+  /** No person has approved yet. Only the agent itself gets this outcome. */
   | { readonly status: "claim_not_confirmed" };
 
-/** What the steps of a claim work with. */
+/** Dependencies of the claim functions. */
 export interface ClaimContext {
   readonly records: Records;
   readonly audit: Auditor;
   readonly now: () => Date;
-  /** Absent: owners are not notified. */
+  /** Absent when owners are not notified. */
   readonly mailbox: Mailbox | undefined;
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
@@ -73,19 +73,19 @@ interface Decision<T> {
   readonly steps: readonly Operation[];
 }
 
-/** A person who may complete a claim, and the claim. */
+/** The claim of a correct code, and the account of the person who may complete it. */
 interface Match extends OpenClaim {
   readonly account: Stored<AccountRecord>;
 }
 
-/** What was found for a code that a person gives. */
+/** Result of looking up a code that a person entered. */
 export interface CodeLookup {
   readonly state: ClaimState;
-  /** `undefined`: the code is wrong, or this person may not complete the claim. */
+  /** `undefined` when the code is wrong, or this person may not complete the claim. */
   readonly match: Match | undefined;
 }
 
-/** Decides, and decides again while the commit conflicts with a concurrent change. */
+/** Repeats a decision until its commit does not conflict with a concurrent change. */
 export async function commitDecision<T>(
   records: Records,
   decide: () => Promise<Decision<T>>,
@@ -96,8 +96,8 @@ export async function commitDecision<T>(
   }
 }
 
-/** Finds the claim of a code that a person gives. It reads and hashes the same in every case, so
- *  that the time reveals nothing. */
+/** Finds the claim of a code that a person entered. Reads and hashes the same in every case, so
+ *  that the response time reveals nothing. */
 export async function findByCode(
   { records }: ClaimContext,
   presented: PresentedCode,
@@ -114,11 +114,12 @@ export async function findByCode(
   return { state, match };
 }
 
-/** The steps of a refusal. A person writes something for an unknown agent too, so that the time reveals
- *  nothing. What an agent does itself is in the audit as `isAudited` says. */
-export function refusal(
+/** The steps of a rejected attempt. For a person they write an audit row even if the agent is
+ *  unknown, so that the response time reveals nothing. Attempts of the agent itself are audited
+ *  only if `isAudited`. */
+export function rejectionSteps(
   { audit }: ClaimContext,
-  { state, which, agentId, actor }: Refused,
+  { state, which, agentId, actor }: RejectedAttempt,
 ): readonly Operation[] {
   const entry = { action: "claim.refused", actor, target: agentId };
   const agent = state.client?.value.agent;
@@ -126,16 +127,16 @@ export function refusal(
   return [...failedAttempt(state, which), ...(isOwn && !isAudited(agent) ? [] : audit(entry))];
 }
 
-interface Refused {
+interface RejectedAttempt {
   readonly state: ClaimState;
   readonly which: keyof ClaimRecord["codes"];
   readonly agentId: string;
-  /** Id of the account or of the agent that gave the code. */
+  /** Id of the account or agent that sent the code. */
   readonly actor: string;
 }
 
-/** A person, or an application that acts for them, gives the code that the agent was given. For
- *  the owner of the agent the claim succeeds without a code. */
+/** Completes a claim with the code that the agent was given, for a person or their application. For
+ *  the owner of the agent, it succeeds without a code. */
 export function completeByPerson(
   context: ClaimContext,
   presented: PresentedCode,
@@ -149,19 +150,19 @@ export function completeByPerson(
     ]);
     const owner = state.client?.value.agent.owner;
     if (state.client !== undefined && owner?.accountId === actor) {
-      return { answer: claimed(state.client, owner), steps: [] };
+      return { answer: claimedOutcome(state.client, owner), steps: [] };
     }
     if (match !== undefined && (through === undefined || access !== undefined)) {
       const registrationToken = through && newRegistrationToken();
       return completion(context, match, { claimer, access, registrationToken });
     }
     const { agentId } = presented;
-    const steps = refusal(context, { state, which: "given", agentId, actor });
+    const steps = rejectionSteps(context, { state, which: "given", agentId, actor });
     return { answer: { status: "invalid_claim_code" }, steps };
   });
 }
 
-/** The agent gives the code that a person was shown. */
+/** Completes a claim with the code that a person was shown, for the agent. */
 export function completeByAgent(
   context: ClaimContext,
   presented: PresentedCode,
@@ -178,13 +179,12 @@ export function completeByAgent(
       const decision = await confirmedCompletion(context, state, confirmed);
       if (decision !== undefined) return decision;
     }
-    const steps = refusal(context, { state, which: "shown", agentId, actor: agentId });
+    const steps = rejectionSteps(context, { state, which: "shown", agentId, actor: agentId });
     return { answer: { status: "invalid_claim_code" }, steps };
   });
 }
 
-/** The decision on the right code: the claim, or the same answer again when the response was
- *  lost. */
+/** The decision on a correct code: the claim, or the same answer again if the response was lost. */
 async function confirmedCompletion(
   context: ClaimContext,
   state: ClaimState,
@@ -192,7 +192,7 @@ async function confirmedCompletion(
 ): Promise<Decision<ClaimOutcome> | undefined> {
   const owner = state.client?.value.agent.owner;
   if (state.client !== undefined && owner?.accountId === confirmed.accountId) {
-    return { answer: claimed(state.client, owner), steps: [] };
+    return { answer: claimedOutcome(state.client, owner), steps: [] };
   }
   const account = await context.records.get(accounts, confirmed.accountId);
   const open = openClaim(state);
@@ -205,26 +205,26 @@ async function confirmedCompletion(
   return { answer, steps: [...steps, restoredClaim(open.claim)] };
 }
 
-/** The claimer, and what the claim needs and gives. */
-interface Completing {
+/** Input of `completion`. */
+interface CompletionInput {
   readonly claimer: Claimer;
   readonly access: ClaimingAccess | undefined;
-  /** RFC 7592 leaves open who manages a registration. Here it is the party that completes the
-   *  claim over the API: the agent itself or the application of its person. A person at the page
-   *  gets no token; they manage the agent on the account page. */
+  /** RFC 7592 does not say who manages a registration. Here it is the party that completes the
+   *  claim over the API: the agent itself, or the person's application. A person on the page gets
+   *  no token and manages the agent on the account page. */
   readonly registrationToken: string | undefined;
 }
 
 function completion(
   { audit, now, mailbox, baseUrl, anonymousScopes }: ClaimContext,
   match: Match,
-  { claimer, access, registrationToken }: Completing,
+  { claimer, access, registrationToken }: CompletionInput,
 ): Decision<ClaimOutcome> {
   const { client, account } = match;
   const agentId = client.key;
-  const given = { ...claimer, scopes: scopesWithin(claimer, access) };
+  const given = { ...claimer, scopes: claimedScopes(claimer, access) };
   const owner = ownership(given, unclaimedScopes(client.value, anonymousScopes), now());
-  const outcome = claimed(client, owner);
+  const outcome = claimedOutcome(client, owner);
   return {
     answer: registrationToken === undefined ? outcome : { ...outcome, registrationToken },
     steps: [
@@ -241,14 +241,14 @@ function completion(
   };
 }
 
-/** The scopes that a claimer gives. The person may have taken some from the application since its token
- *  was looked at. */
-function scopesWithin({ scopes }: Claimer, access: ClaimingAccess | undefined): readonly Scope[] {
+/** The scopes that a claim adds. The person may have removed some from the application since its
+ *  token was authenticated. */
+function claimedScopes({ scopes }: Claimer, access: ClaimingAccess | undefined): readonly Scope[] {
   if (access === undefined) return scopes;
   const allowed = allowedScopes(access.grant.value);
   return scopes.filter((name) => allowed.includes(name));
 }
 
-function claimed({ key, value }: Stored<ClientRecord>, owner: Ownership): Claimed {
+function claimedOutcome({ key, value }: Stored<ClientRecord>, owner: Ownership): ClaimedOutcome {
   return { status: "claimed", agentId: key, identityType: value.agent.identityType, ...owner };
 }

@@ -16,19 +16,19 @@ import { claims, type OpenClaim } from "./claim-records.ts";
 
 import { withRegistrationToken } from "./registration-access-token.ts";
 
-/** How long the notice is worth sending, in milliseconds: as long as mail servers retry (RFC
- *  5321 section 4.5.4.1: 4 to 5 days). */
-const NOTICE_USEFUL_MS = 5 * 86_400_000;
+/** Lifetime of the notification email, in milliseconds: as long as mail servers retry (RFC 5321
+ *  section 4.5.4.1: 4 to 5 days). */
+const NOTICE_TTL_MS = 5 * 86_400_000;
 
-/** The ownership that a claim creates. The agent keeps the scopes that it had, so a claim takes
- *  nothing from it, and gets those of the claimer. What it registered for after the page was shown is not part of
- *  the claim. @param had Its scopes before the claim. */
+/** The ownership that a claim creates. The agent keeps its scopes and gets those of the claimer.
+ *  Scopes that it registered for after the page was shown are not included. @param scopesBefore Scopes
+ *  before the claim. */
 export function ownership(
   { accountId, scopes, shown, through }: Claimer,
-  had: readonly Scope[],
+  scopesBefore: readonly Scope[],
   now: Date,
 ): Ownership {
-  const kept = had.filter((scope) => shown?.includes(scope) ?? true);
+  const kept = scopesBefore.filter((scope) => shown?.includes(scope) ?? true);
   const held = allScopes.filter((scope) => kept.includes(scope) || scopes.includes(scope));
   return {
     accountId,
@@ -38,14 +38,14 @@ export function ownership(
   };
 }
 
-/** What lets an application claim for a person. */
+/** The grant and client by which an application claims for a person. */
 export interface ClaimingAccess {
   readonly grant: Stored<GrantRecord>;
   /** `undefined` for a client with a metadata document. */
   readonly application: Stored<ClientRecord> | undefined;
 }
 
-/** Reads what lets an application claim. @returns `undefined` when its access has ended. */
+/** Reads the access by which an application claims. @returns `undefined` when it has ended. */
 export async function claimingAccess(
   records: Records,
   { clientId, grantId }: ActingApplication,
@@ -57,64 +57,64 @@ export async function claimingAccess(
   return grant && { grant, application };
 }
 
-/** What a completed claim leads to. */
+/** Input of `completedClaim`. */
 interface Completion {
   readonly owner: Ownership;
-  /** Absent: a person claimed the agent on the page. */
+  /** Absent when a person claimed the agent on the page. */
   readonly access: ClaimingAccess | undefined;
-  /** The new registration access token; absent: from now on there is none. */
+  /** The new registration access token; absent when the agent has none after the claim. */
   readonly registrationToken: string | undefined;
 }
 
-/** The steps that give an agent its owner. Everything issued to it before is removed, its
- *  registration access token too: otherwise a thief of either would gain the rights of the
- *  owner. */
+/** The steps that give an agent its owner. Everything issued to it before is deleted, including its
+ *  registration access token: otherwise a thief of either would gain the rights of the owner. */
 export function completedClaim(
   { client, claim }: OpenClaim,
   { owner, access, registrationToken }: Completion,
 ): readonly Operation[] {
   const { metadata, agent } = client.value;
   const scope = scopeAfter(client, owner).join(" ");
-  const bonds = access === undefined ? [] : groupsOf(access);
+  const bonds = access === undefined ? [] : dependencyGroups(access);
   const held = withRegistrationToken(registrationToken, client.groups);
   return [
     removeAt(claims, claim),
-    // Written, so that it conflicts with a change of the grant that does not know of this agent.
+    // Written unchanged, to conflict with a concurrent change of the grant that has not seen this
+    // agent.
     ...(access === undefined ? [] : [replace(grants, access.grant, { value: access.grant.value })]),
     replace(clients, client, {
       value: { metadata: { ...metadata, scope }, agent: { ...agent, owner } },
       groups: [...held, ownedAgentsGroup(owner.accountId), ...bonds],
-      ttlMs: access === undefined ? null : lifeOf(access, owner.claimedAt),
+      ttlMs: access === undefined ? null : accessLifetimeOf(access, owner.claimedAt),
     }),
     removeGroup(clientGroup(client.key)),
   ];
 }
 
-/** Groups of an agent that an application claimed. It is removed with the grant, with the
- *  application, and with the grants that the application itself depends on: claiming agents lets
- *  no application outlive what a person allowed it. */
-function groupsOf({ grant, application }: ClaimingAccess): readonly string[] {
+/** Groups of an agent that an application claimed. The agent is deleted with the grant, with the
+ *  application, and with the grants that the application itself depends on. Otherwise an
+ *  application could keep access by claiming agents after the person has revoked it. */
+function dependencyGroups({ grant, application }: ClaimingAccess): readonly string[] {
   const { clientId } = grant.value;
   const own = [grantGroup(grant.key), ...(clientId === undefined ? [] : [clientGroup(clientId)])];
   return [...new Set([...own, ...(application?.groups.filter(isGrantGroup) ?? [])])];
 }
 
-/** Life of an agent that an application claimed, in milliseconds: as long as the access has left. */
-function lifeOf({ grant, application }: ClaimingAccess, now: number): number | null {
+/** Remaining lifetime of an application's access, in milliseconds; `null` if unlimited. */
+function accessLifetimeOf({ grant, application }: ClaimingAccess, now: number): number | null {
   const endsAt = Math.min(grant.expiresAt ?? Infinity, application?.expiresAt ?? Infinity);
   return endsAt === Infinity ? null : Math.max(1, endsAt - now);
 }
 
-/** A client with other grant types keeps the scopes that it may request with those. The ceiling
- *  of its own tokens is the owner's. */
+/** The scopes of a client after its claim. A client with other grant types keeps the scopes that it
+ *  may request with those. */
 function scopeAfter({ value }: Stored<ClientRecord>, owner: Ownership): readonly string[] {
   const { grant_types: types = [], scope = "" } = value.metadata;
   const hasOthers = types.some((type) => type !== "client_credentials");
   return [...new Set([...owner.scopes, ...(hasOthers ? scopeNames(scope) : [])])];
 }
 
-/** The steps that notify a person of their new agent. The name that the agent gave itself is
- *  left out: it would put a stranger's words into the service's mail. */
+/** The steps that notify a person of their new agent. The email omits the agent's name, which is
+ *  untrusted text. */
 export function claimNotice(
   { mailbox, baseUrl }: { readonly mailbox: Mailbox | undefined; readonly baseUrl: string },
   { email, agentId, owner }: ClaimNotice,
@@ -129,13 +129,13 @@ export function claimNotice(
       "",
       `If that was not you, remove the agent at ${baseUrl}/account`,
     ].join("\n"),
-    usefulMs: NOTICE_USEFUL_MS,
+    usefulMs: NOTICE_TTL_MS,
   });
 }
 
-/** A notice of a claim. */
+/** Input of `claimNotice`. */
 interface ClaimNotice {
-  /** Absent for people known by an identity provider alone. */
+  /** Absent for people who sign in with an identity provider only. */
   readonly email: string | undefined;
   readonly agentId: string;
   readonly owner: Ownership;

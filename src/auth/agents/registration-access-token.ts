@@ -3,36 +3,36 @@ import { fingerprint } from "../../lib/fingerprint.ts";
 import type { Records } from "../../store/port/records.ts";
 import { clients } from "./agent.ts";
 
-/** Random bytes of a token: nobody guesses it. */
+/** Random bytes of a token, which must not be guessable. */
 const TOKEN_BYTES = 32;
 
-/** What the group starts with that finds a client by its registration access token. */
-const REGISTRATION = "registration:";
+/** Prefix of `registrationTokenGroup`. */
+const GROUP_PREFIX = "registration:";
 
 /** Group of the client that holds a registration access token (RFC 7592). */
 export const registrationTokenGroup = (token: string): string =>
-  `${REGISTRATION}${fingerprint(token)}`;
+  `${GROUP_PREFIX}${fingerprint(token)}`;
 
-/** A new registration access token. Secret scanners know it by what it starts with. */
+/** Generates a registration access token. Secret scanners recognize its prefix. */
 export function newRegistrationToken(): string {
   return `rat_${randomBytes(TOKEN_BYTES).toString("base64url")}`;
 }
 
-/** The groups of a client whose registration access token is replaced: it has at most one.
- *  @param token `undefined`: it has none any more. */
+/** A client's groups with its registration access token replaced; a client has at most one. @param
+ *  token `undefined` removes it. */
 export function withRegistrationToken(
   token: string | undefined,
   groups: readonly string[],
 ): readonly string[] {
-  const others = groups.filter((group) => !group.startsWith(REGISTRATION));
+  const others = groups.filter((group) => !group.startsWith(GROUP_PREFIX));
   return token === undefined ? others : [...others, registrationTokenGroup(token)];
 }
 
-/** Finds the client behind a registration access token (RFC 7592 section 3).
- *  @returns The client's id; `undefined` when the token is unknown or was replaced. */
+/** Finds the client of a registration access token (RFC 7592 section 3). @returns The client id;
+ *  `undefined` when the token is unknown or was replaced. */
 export type FindRegisteredClient = (registrationToken: string) => Promise<string | undefined>;
 
-/** Creates the look-up of registration access tokens. */
+/** Creates the lookup of registration access tokens. */
 export function createRegistrationTokenLookup(
   records: Pick<Records, "list">,
 ): FindRegisteredClient {

@@ -8,47 +8,50 @@ import {
   type Stored,
 } from "../../store/port/records.ts";
 import { type GrantRecord, grants } from "../accounts/grants.ts";
-import { agentRemoval, dependentAgentsRemoval, REMOVED_TOPIC } from "../accounts/own-agents.ts";
+import { agentRemoval, dependentAgentsRemoval, REMOVED_TOPIC } from "../accounts/owned-agents.ts";
 import { authorizationRequestGroup, type ClientRecord, clientGroup, clients } from "./agent.ts";
 import { CLAIM_CODE_MS } from "./claim-code.ts";
 import { claims } from "./claim-records.ts";
-import { type Candidate, type Unclaimed, UnclaimedIndex } from "./unclaimed-index.ts";
+import { type Candidate, type UnclaimedAgent, UnclaimedIndex } from "./unclaimed-index.ts";
 
-/** Capacity for agents that nobody has claimed, in agents of ordinary size; those that a person let act
- *  for them have as much of their own. */
+/** Capacity for unclaimed agents, in agents of ordinary size. Agents that people have authorized
+ *  have the same capacity again. */
 const CAPACITY = 10_000;
 
-/** Metadata that count as one agent, in characters of JSON; most registrations have 500 to 1,500. */
+/** Metadata size that counts as one agent, in characters of JSON; most registrations have 500 to
+ *  1,500. */
 const CHARACTERS_PER_UNIT = 2_048;
 
-/** A network that takes no more than this part of the capacity keeps the agents that are in use. */
-const SPARED_SHARE = 1 / 10;
+/** Agents in use are not evicted while their network uses at most this share of the capacity. */
+const PROTECTED_SHARE = 1 / 10;
 
-/** Above the capacity as much again is let in where everything is in use. A network that has an agent
- *  already gets at most this part of what is left of it. */
+/** When all agents are in use, registrations are admitted up to twice the capacity. A network that
+ *  already has an agent gets at most this share of what remains. */
 const NETWORK_SHARE = 1 / 100;
 
-/** Part of the capacity that is freed at once, so that not every registration evicts. */
+/** Share of the capacity that one eviction frees, so that not every registration evicts. */
 const FREED_SHARE = 1 / 100;
 
-/** Pause between two reads of what other processes have registered, in milliseconds. */
+/** Minimum interval between reads of the registrations of other processes, in milliseconds. */
 const REFRESH_MS = 1_000;
 
-/** Agents that are checked and removed together. */
+/** Agents checked and deleted in one commit. */
 const EVICTION_BATCH = 50;
 
-/** An agent that was found in use is not checked again for so long, in milliseconds. */
+/** Time for which an agent found in use is not checked again, in milliseconds. */
 const RECHECK_MS = 3_600_000;
 
 /** Records per read. */
 const PAGE = 1_000;
 
-/** Seconds after which a registration is worth another try: claim codes and tokens expire meanwhile. */
+/** Retry-After of a rejected registration, in seconds: claim codes and tokens expire in the
+ *  meantime. */
 const RETRY_SECONDS = 60;
 
+/** The models of oidc-provider that are issued to a client. */
 const issuedModels = ["ClientCredentials", "AccessToken", "RefreshToken", "AuthorizationCode"];
 
-/** What an agent was issued, and its claim. */
+/** Collections whose records show that an agent is in use: its claim, and what was issued to it. */
 const issued: readonly Collection<object>[] = [
   claims,
   ...issuedModels.map((model) => collection<object>(`oidc:${model}`)),
@@ -57,53 +60,53 @@ const issued: readonly Collection<object>[] = [
 /** Authorization requests that wait for a person. */
 const openRequests = collection<object>("oidc:Interaction");
 
-/** What `UnclaimedCapacity` works with. */
+/** Options of `UnclaimedCapacity`. */
 interface UnclaimedCapacityOptions {
   readonly records: Records;
   readonly now: () => Date;
-  /** Capacity in agents of ordinary size; for tests. */
+  /** Capacity in agents of ordinary size. Default: 10,000. */
   readonly capacity?: number | undefined;
 }
 
-/** An agent that nobody owns, as it is about to be stored. */
+/** An unclaimed agent that is about to be stored. */
 interface NewUnclaimed {
   readonly clientId: string;
   readonly client: ClientRecord;
-  /** Life in milliseconds. */
-  readonly lifeMs: number;
+  /** Lifetime in milliseconds. */
+  readonly ttlMs: number;
 }
 
-/** What the capacity cost agents in this process since its start. */
-export interface CapacityTally {
-  /** Agents that were removed to make room for others. */
+/** Effects of the capacity limit in this process since its start. */
+export interface CapacityCounts {
+  /** Number of agents that were evicted. */
   readonly evicted: number;
-  /** Registrations that were refused. */
+  /** Number of registrations that were rejected. */
   readonly refused: number;
 }
 
 /**
- * Bounds the agents that nobody has claimed, so that registering costs the service no more than that
- * however much of it there is. The capacity is 10,000 agents of ordinary size. Above it, each
- * registration evicts an agent: the newest of the network (/24 of IPv4, /48 and /32 of IPv6) that has
- * most. An agent in use, with a live token, a claim code or an open authorization, stays while its
- * networks take no more than a tenth of the capacity each. Where everything is in use, as many again are
- * let in. Of what is left of that, a network gets at most a hundredth; a network that has no agent yet
- * always gets in, for which others go though they are in use.
+ * Bounds the number of unclaimed agents, so that a flood of registrations has a bounded cost. The
+ * capacity is 10,000 agents of ordinary size. Above it, each registration evicts the newest agent
+ * of the network (/24 of IPv4, /48 and /32 of IPv6) that has the most. An agent in use, with a
+ * valid token, a claim code or a pending authorization, is not evicted while each of its networks
+ * uses at most a tenth of the capacity. When all agents are in use, registrations are admitted up
+ * to twice the capacity. A network that already has an agent gets at most a hundredth of what
+ * remains. A network without an agent is always admitted, if necessary by evicting an agent in use.
  *
- * Agents that a person let act for them take nothing of this. They have as much capacity of their own,
- * above which the newest goes of the network or person that has most.
+ * Agents that a person has authorized do not count. They have the same capacity again, above which
+ * the newest agent of the network or person with the most is evicted.
  *
- * Each process follows the registrations and grants of all. Together they exceed the capacity by what is
- * registered in a second at most, for that long.
+ * Each process reads the registrations and grants of all processes once a second, so the total
+ * exceeds the capacity by at most one second of registrations.
  */
 export class UnclaimedCapacity {
   readonly #records: Records;
   readonly #now: () => Date;
   readonly #capacity: number;
-  /** Agents that act for nobody. */
+  /** Agents that no person has authorized. */
   readonly #index = new UnclaimedIndex();
-  /** Agents that a person let act for them. The person's account counts like a network. */
-  readonly #granted = new UnclaimedIndex();
+  /** Agents that a person has authorized. The person's account counts as a network. */
+  readonly #authorized = new UnclaimedIndex();
   /** Revisions of the newest registration and the newest grant that were read. */
   #clientRevision = 0;
   #grantRevision = 0;
@@ -111,8 +114,8 @@ export class UnclaimedCapacity {
   #reading: Promise<void> | undefined;
   #freeing: Promise<void> | undefined;
   #displacing: Promise<void> | undefined;
-  /** Until then evicting again is no use: everything was in use. */
-  #fullUntil = 0;
+  /** When to evict again, in milliseconds since the epoch, after all agents were found in use. */
+  #retryEvictionAt = 0;
   #evicted = 0;
   #refused = 0;
 
@@ -124,31 +127,32 @@ export class UnclaimedCapacity {
   }
 
   /**
-   * Makes room for a new agent, or for what the metadata of one grow by, and counts it.
+   * Makes room for a new agent, or for the growth of an agent's metadata, and counts it.
    *
-   * @throws {Problem} `rate_limited` where everything is in use and its network has had its share.
+   * @throws {Problem} `rate_limited` when all agents are in use and the agent's network has used
+   *   its share.
    */
-  async admit({ clientId, client, lifeMs }: NewUnclaimed): Promise<void> {
-    await this.#follow();
-    // These are counted, and evicted, when the change is read.
-    if (this.#granted.find(clientId) !== undefined) return;
+  async admit({ clientId, client, ttlMs }: NewUnclaimed): Promise<void> {
+    await this.#refresh();
+    // An authorized agent is counted, and others evicted for it, when its change is read.
+    if (this.#authorized.find(clientId) !== undefined) return;
     const known = this.#index.find(clientId);
-    const read = unclaimedOf(clientId, client, this.#time() + lifeMs);
-    const agent = known === undefined ? read : { ...read, busyUntil: known.busyUntil };
+    const read = unclaimedOf(clientId, client, this.#time() + ttlMs);
+    const agent = known === undefined ? read : { ...read, busyUntil: known.inUseUntil };
     if (known !== undefined && agent.size <= known.size) return this.#index.add(agent);
-    // It does not give way to itself.
+    // The agent must not be evicted to make room for itself.
     this.#index.remove(clientId);
     const isAdmitted = await this.#makeRoom(agent);
     if (isAdmitted) this.#index.add(agent);
     else {
       if (known !== undefined) this.#index.add(known);
       this.#refused += 1;
-      throw noCapacity();
+      throw capacityExceeded();
     }
   }
 
-  /** What became of agents in this process since its start. */
-  tally(): CapacityTally {
+  /** Effects of the capacity limit in this process since its start. */
+  counts(): CapacityCounts {
     return { evicted: this.#evicted, refused: this.#refused };
   }
 
@@ -160,10 +164,10 @@ export class UnclaimedCapacity {
     return this.#index.size + size <= this.#capacity;
   }
 
-  /** @returns Whether there is room for the agent. */
-  async #makeRoom({ size, networks }: Unclaimed): Promise<boolean> {
-    // Concurrent registrations may take at once what was freed.
-    while (!this.#fits(size) && this.#time() >= this.#fullUntil) await this.#freeOnce(size);
+  /** Evicts agents if necessary. @returns Whether the agent fits. */
+  async #makeRoom({ size, networks }: UnclaimedAgent): Promise<boolean> {
+    // Concurrent registrations may have taken the freed capacity.
+    while (!this.#fits(size) && this.#time() >= this.#retryEvictionAt) await this.#freeOnce(size);
     if (this.#fits(size)) return true;
     const taken = networks.map((network) => this.#index.sizeOf(network));
     if (taken.every((each) => each === 0)) await this.#displaceOnce(size);
@@ -180,16 +184,16 @@ export class UnclaimedCapacity {
 
   async #free(size: number): Promise<void> {
     const now = this.#time();
-    this.#index.removeEnded(now);
+    this.#index.removeExpired(now);
     const goal = this.#capacity - this.#freedAtOnce() - size;
-    const spared = this.#capacity * SPARED_SHARE;
-    const candidates = this.#index.evictionOrder({ now, spared });
+    const protectedSize = this.#capacity * PROTECTED_SHARE;
+    const candidates = this.#index.evictionOrder({ now, protectedSize });
     await this.#evictFrom(this.#index, { candidates, goal });
-    if (this.#index.size > goal) this.#fullUntil = now + REFRESH_MS;
+    if (this.#index.size > goal) this.#retryEvictionAt = now + REFRESH_MS;
   }
 
-  /** Lets a network in that has no agent yet where twice the capacity is in use. At equal sizes of
-   *  networks the oldest agent goes: the newest are those that came in this way. */
+  /** Admits a network without agents when twice the capacity is in use. Among networks of equal
+   *  size the oldest agent is evicted, since the newest were admitted in this way. */
   async #displaceOnce(size: number): Promise<void> {
     while (this.#index.size + size > 2 * this.#capacity) {
       const before = this.#index.size;
@@ -203,7 +207,11 @@ export class UnclaimedCapacity {
 
   async #displace(size: number): Promise<void> {
     const goal = 2 * this.#capacity - this.#freedAtOnce() - size;
-    const candidates = this.#index.evictionOrder({ now: this.#time(), spared: 0, first: "oldest" });
+    const candidates = this.#index.evictionOrder({
+      now: this.#time(),
+      protectedSize: 0,
+      first: "oldest",
+    });
     await this.#evictFrom(this.#index, { candidates, goal });
   }
 
@@ -211,42 +219,42 @@ export class UnclaimedCapacity {
     return Math.ceil(this.#capacity * FREED_SHARE);
   }
 
-  /** Evicts candidates one after the other until the size of the index is no more than the goal. */
+  /** Evicts candidates in order until the size of the index is at most the goal. */
   async #evictFrom(
     index: UnclaimedIndex,
     { candidates, goal }: { readonly candidates: readonly Candidate[]; readonly goal: number },
   ): Promise<void> {
     let from = 0;
     while (index.size > goal && from < candidates.length) {
-      const batch = firstOfSize(candidates.slice(from, from + EVICTION_BATCH), index.size - goal);
+      const batch = prefixOfSize(candidates.slice(from, from + EVICTION_BATCH), index.size - goal);
       this.#evicted += await this.#evict(batch);
       from += batch.length;
     }
   }
 
-  /** Removes those that are not in use. @returns How many. */
+  /** Deletes those that are not in use. @returns How many were deleted. */
   async #evict(candidates: readonly Candidate[]): Promise<number> {
-    const checks = candidates.map(async ({ agent, isSpared }) => {
+    const checks = candidates.map(async ({ agent, isProtected }) => {
       const client = await this.#records.get(clients, agent.id);
       if (client === undefined || client.value.agent.owner !== undefined) {
         this.#forget(agent.id);
         return [];
       }
-      const endsAt = isSpared ? await this.#inUseUntil(agent.id) : undefined;
+      const endsAt = isProtected ? await this.#usedUntil(agent.id) : undefined;
       if (endsAt === undefined) return [client];
-      this.#index.add({ ...agent, busyUntil: Math.min(endsAt, this.#time() + RECHECK_MS) });
+      this.#index.add({ ...agent, inUseUntil: Math.min(endsAt, this.#time() + RECHECK_MS) });
       return [];
     });
     const idle = (await Promise.all(checks)).flat();
     const steps = await Promise.all(idle.map((client) => this.#removal(client)));
-    // One that was changed meanwhile stays, and is checked again.
+    // If an agent was changed concurrently, none is deleted, and all are checked again.
     if (idle.length === 0 || !(await this.#records.commit(steps.flat()))) return 0;
     for (const { key } of idle) this.#forget(key);
     return idle.length;
   }
 
-  /** The steps that remove an agent. What people let it do ends with it, which the audit says. The
-   *  store is asked for the grant, because the index learns of a new one up to a second later. */
+  /** The steps that delete an agent. If people have authorized it, the deletion is audited. The
+   *  grant is read from the store, because the index may be a second old. */
   async #removal(client: Stored<ClientRecord>): Promise<readonly Operation[]> {
     const { key } = client;
     const granted = await this.#records.list(grants, { group: clientGroup(key), limit: 1 });
@@ -261,11 +269,12 @@ export class UnclaimedCapacity {
 
   #forget(id: string): void {
     this.#index.remove(id);
-    this.#granted.remove(id);
+    this.#authorized.remove(id);
   }
 
-  /** @returns When something expires that keeps a client; `undefined` when nothing does. */
-  async #inUseUntil(clientId: string): Promise<number | undefined> {
+  /** @returns When the record that shows a client to be in use expires; `undefined` if there is
+   *  none. */
+  async #usedUntil(clientId: string): Promise<number | undefined> {
     const firstOf = (from: Collection<object>, group: string) =>
       this.#records.list(from, { group, limit: 1 });
     const found = await Promise.all([
@@ -276,8 +285,8 @@ export class UnclaimedCapacity {
     return first && (first.expiresAt ?? Infinity);
   }
 
-  /** Reads what was registered and granted since the last time, once a second at most. */
-  async #follow(): Promise<void> {
+  /** Reads new registrations and grants, at most once a second. */
+  async #refresh(): Promise<void> {
     if (Math.abs(this.#time() - this.#readAt) < REFRESH_MS) return;
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
@@ -286,20 +295,20 @@ export class UnclaimedCapacity {
   }
 
   async #read(): Promise<void> {
-    // The clients of these grants are older than they, so that all are read afterwards.
+    // A grant's client is older than the grant, so reading grants first finds every client.
     const given: GrantRecord[] = [];
     this.#grantRevision = await this.#eachSince(grants, this.#grantRevision, ({ value }) => {
       given.push(value);
     });
     this.#clientRevision = await this.#eachSince(clients, this.#clientRevision, (client) =>
-      this.#note(client),
+      this.#indexClient(client),
     );
-    for (const grant of given) this.#noteGrant(grant);
+    for (const grant of given) this.#indexGrant(grant);
     this.#readAt = this.#time();
-    await this.#trimGranted();
+    await this.#trimAuthorized();
   }
 
-  /** @returns The revision of the newest record. */
+  /** Visits the records written after a revision. @returns The revision of the newest record. */
   async #eachSince<T>(
     from: Collection<T>,
     after: number,
@@ -314,35 +323,35 @@ export class UnclaimedCapacity {
     }
   }
 
-  #note({ key, value, expiresAt }: Stored<ClientRecord>): void {
+  #indexClient({ key, value, expiresAt }: Stored<ClientRecord>): void {
     const known = this.#index.find(key);
-    const granted = this.#granted.find(key);
+    const granted = this.#authorized.find(key);
     this.#forget(key);
     if (value.agent.owner !== undefined || expiresAt === undefined) return;
     const agent = unclaimedOf(key, value, expiresAt);
-    if (granted !== undefined) this.#granted.add({ ...agent, networks: granted.networks });
-    else this.#index.add(known === undefined ? agent : { ...agent, busyUntil: known.busyUntil });
+    if (granted !== undefined) this.#authorized.add({ ...agent, networks: granted.networks });
+    else this.#index.add(known === undefined ? agent : { ...agent, inUseUntil: known.inUseUntil });
   }
 
-  #noteGrant({ clientId = "", accountId }: GrantRecord): void {
+  #indexGrant({ clientId = "", accountId }: GrantRecord): void {
     const agent = this.#index.find(clientId);
     if (agent === undefined) return;
     this.#index.remove(clientId);
-    this.#granted.add({ ...agent, networks: [...agent.networks, `account ${accountId}`] });
+    this.#authorized.add({ ...agent, networks: [...agent.networks, `account ${accountId}`] });
   }
 
-  async #trimGranted(): Promise<void> {
+  async #trimAuthorized(): Promise<void> {
     const goal = this.#capacity;
-    if (this.#granted.size <= goal) return;
+    if (this.#authorized.size <= goal) return;
     const now = this.#time();
-    this.#granted.removeEnded(now);
-    const candidates = this.#granted.evictionOrder({ now, spared: 0 });
-    await this.#evictFrom(this.#granted, { candidates, goal });
+    this.#authorized.removeExpired(now);
+    const candidates = this.#authorized.evictionOrder({ now, protectedSize: 0 });
+    await this.#evictFrom(this.#authorized, { candidates, goal });
   }
 }
 
-/** The first candidates that have a size together, or all. */
-function firstOfSize(candidates: readonly Candidate[], size: number): readonly Candidate[] {
+/** The shortest prefix of the candidates that has the given total size, or all of them. */
+function prefixOfSize(candidates: readonly Candidate[], size: number): readonly Candidate[] {
   let sum = 0;
   for (const [at, { agent }] of candidates.entries()) {
     sum += agent.size;
@@ -351,20 +360,20 @@ function firstOfSize(candidates: readonly Candidate[], size: number): readonly C
   return candidates;
 }
 
-/** The refusal of a registration for want of capacity. */
-export function noCapacity(): Problem {
+/** The problem for a registration that exceeds the capacity. */
+export function capacityExceeded(): Problem {
   return new Problem("rate_limited", {
-    detail: "So many agents that nobody has claimed are in use that no more come in from here.",
+    detail: "The capacity for unclaimed agents from your network is used up.",
     next: `Register again in ${RETRY_SECONDS} seconds.`,
     headers: { "Retry-After": String(RETRY_SECONDS) },
   });
 }
 
-/** Agents registered before sites were recorded are a network of their own each. Hashes of sites and of
- *  providers are of different texts, so that they never collide. */
-function unclaimedOf(id: string, client: ClientRecord, endsAt: number): Unclaimed {
+/** Agents registered before sites were recorded each count as a network of their own. Hashes of
+ *  sites and of provider networks have different inputs, so they never collide. */
+function unclaimedOf(id: string, client: ClientRecord, expiresAt: number): UnclaimedAgent {
   const { registeredAt, site = id, provider } = client.agent;
   const networks = provider === undefined ? [site] : [site, provider];
   const size = Math.ceil(JSON.stringify(client.metadata).length / CHARACTERS_PER_UNIT);
-  return { id, networks, size, registeredAt, busyUntil: registeredAt + CLAIM_CODE_MS, endsAt };
+  return { id, networks, size, registeredAt, inUseUntil: registeredAt + CLAIM_CODE_MS, expiresAt };
 }

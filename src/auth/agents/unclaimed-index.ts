@@ -1,50 +1,50 @@
-/** An agent that nobody owns, as far as it matters for capacity. */
-export interface Unclaimed {
+/** An unclaimed agent, as the capacity limit sees it. */
+export interface UnclaimedAgent {
   readonly id: string;
-  /** Hashes of the networks that it was registered from: the site and, for IPv6, the provider. Where a
-   *  person let it act for them, their account besides. */
+  /** Hashes of the networks from which it was registered: the site and, for IPv6, the provider. For
+   *  an agent that a person has authorized, also their account. */
   readonly networks: readonly string[];
-  /** Units of capacity that it takes, at least 1. */
+  /** Size in agents of ordinary size, at least 1. */
   readonly size: number;
   /** Milliseconds since the epoch. */
   readonly registeredAt: number;
-  /** Until then it is known to be in use; milliseconds since the epoch. */
-  readonly busyUntil: number;
-  /** When it expires, in milliseconds since the epoch. */
-  readonly endsAt: number;
+  /** The agent is known to be in use until then, in milliseconds since the epoch. */
+  readonly inUseUntil: number;
+  /** Expiry in milliseconds since the epoch. */
+  readonly expiresAt: number;
 }
 
-/** Which agents are evicted, and in which order. */
+/** Which agents are evicted, and in what order. */
 interface EvictionPolicy {
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** An agent in use stays while each of its networks has at most this size. */
-  readonly spared: number;
-  /** Which agents go first of networks of equal size; absent: the newest. */
+  /** Maximum size of a network whose agents in use are not evicted. */
+  readonly protectedSize: number;
+  /** Which agents of networks of equal size are evicted first. Default: the newest. */
   readonly first?: "newest" | "oldest";
 }
 
 /** An agent that may be evicted. */
 export interface Candidate {
-  readonly agent: Unclaimed;
-  /** Whether it stays while it is in use. */
-  readonly isSpared: boolean;
+  readonly agent: UnclaimedAgent;
+  /** Whether it must not be evicted while it is in use. */
+  readonly isProtected: boolean;
 }
 
-/** Agents that nobody owns, by the networks that they were registered from; in memory, about 300 bytes
+/** Unclaimed agents by the networks from which they were registered; in memory, about 300 bytes
  *  each. */
 export class UnclaimedIndex {
-  readonly #agents = new Map<string, Unclaimed>();
+  readonly #agents = new Map<string, UnclaimedAgent>();
   readonly #sizes = new Map<string, number>();
   #total = 0;
 
-  /** Size of all agents together. */
+  /** Total size of all agents. */
   get size(): number {
     return this.#total;
   }
 
-  /** Adds an agent, or replaces what was known of it. */
-  add(agent: Unclaimed): void {
+  /** Adds or replaces an agent. */
+  add(agent: UnclaimedAgent): void {
     this.remove(agent.id);
     this.#agents.set(agent.id, agent);
     this.#count(agent, 1);
@@ -57,34 +57,34 @@ export class UnclaimedIndex {
     this.#count(known, -1);
   }
 
-  find(id: string): Unclaimed | undefined {
+  find(id: string): UnclaimedAgent | undefined {
     return this.#agents.get(id);
   }
 
-  /** Size of the agents of one network. */
+  /** Total size of the agents of one network. */
   sizeOf(network: string): number {
     return this.#sizes.get(network) ?? 0;
   }
 
-  /** Removes the agents that have expired. @param now Milliseconds since the epoch. */
-  removeEnded(now: number): void {
-    for (const { id, endsAt } of this.#agents.values()) {
-      if (endsAt <= now) this.remove(id);
+  /** Removes expired agents. @param now Milliseconds since the epoch. */
+  removeExpired(now: number): void {
+    for (const { id, expiresAt } of this.#agents.values()) {
+      if (expiresAt <= now) this.remove(id);
     }
   }
 
-  /** The agents in the order in which they are evicted: of the network that has most, the newest first. */
-  evictionOrder({ now, spared, first = "newest" }: EvictionPolicy): readonly Candidate[] {
+  /** The agents in eviction order: the newest of the largest network first. */
+  evictionOrder({ now, protectedSize, first = "newest" }: EvictionPolicy): readonly Candidate[] {
     const sign = first === "newest" ? 1 : -1;
     return withHeights([...this.#agents.values()])
-      .filter(({ agent, height }) => agent.busyUntil <= now || height > spared)
+      .filter(({ agent, height }) => agent.inUseUntil <= now || height > protectedSize)
       .toSorted(
         (a, b) => b.height - a.height || sign * (b.agent.registeredAt - a.agent.registeredAt),
       )
-      .map(({ agent, height }) => ({ agent, isSpared: height <= spared }));
+      .map(({ agent, height }) => ({ agent, isProtected: height <= protectedSize }));
   }
 
-  #count({ networks, size }: Unclaimed, sign: 1 | -1): void {
+  #count({ networks, size }: UnclaimedAgent, sign: 1 | -1): void {
     for (const network of networks) {
       const taken = this.sizeOf(network) + sign * size;
       if (taken > 0) this.#sizes.set(network, taken);
@@ -94,12 +94,12 @@ export class UnclaimedIndex {
   }
 }
 
-/** Stacks the agents of each network with the oldest at the bottom, and gives each agent the greatest
- *  height that it reaches in one of its networks. Evicting by descending height takes the newest agent
- *  of the largest network, again and again. */
+/** Stacks the agents of each network, the oldest at the bottom, and gives each agent its greatest
+ *  height in any of its networks. Eviction by descending height repeatedly takes the newest agent
+ *  of the largest network. */
 function withHeights(
-  agents: readonly Unclaimed[],
-): readonly { readonly agent: Unclaimed; readonly height: number }[] {
+  agents: readonly UnclaimedAgent[],
+): readonly { readonly agent: UnclaimedAgent; readonly height: number }[] {
   const heights = new Map<string, number>();
   return agents
     .toSorted((a, b) => a.registeredAt - b.registeredAt)

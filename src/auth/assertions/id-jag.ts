@@ -3,7 +3,7 @@ import { remove, removeGroup, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import type { UpstreamSubject } from "../accounts/accounts.ts";
 import { grantRevocationById } from "../accounts/grants.ts";
-import { dependentAgentsRemoval } from "../accounts/own-agents.ts";
+import { dependentAgentsRemoval } from "../accounts/owned-agents.ts";
 import { clientGroup, clients } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
 import { lastUseRemoval } from "../last-use.ts";

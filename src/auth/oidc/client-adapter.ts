@@ -9,7 +9,7 @@ import {
   agentRemoval,
   assertedAgentEviction,
   dependentAgentsRemoval,
-} from "../accounts/own-agents.ts";
+} from "../accounts/owned-agents.ts";
 import {
   type Agent,
   accountRecordsGroup,
@@ -22,7 +22,7 @@ import {
   registrationTokenGroup,
   withRegistrationToken,
 } from "../agents/registration-access-token.ts";
-import { noCapacity } from "../agents/unclaimed-capacity.ts";
+import { capacityExceeded } from "../agents/unclaimed-capacity.ts";
 import { hashClientSecret, isHashed } from "../secrets.ts";
 import {
   type AdapterContext,
@@ -113,8 +113,8 @@ async function create(
   const { agent, steps } = newClientOf(key, metadata);
   const value = { metadata, agent: { ...agent, ...originOf(context) } };
   const placing = clientWriteOptions(agent);
-  const { ttlMs: lifeMs } = placing;
-  if (lifeMs !== undefined) await capacity.admit({ clientId: key, client: value, lifeMs });
+  const { ttlMs } = placing;
+  if (ttlMs !== undefined) await capacity.admit({ clientId: key, client: value, ttlMs });
   const created = [
     insert(clients, { key, value, ...placing }),
     ...(isAudited(agent)
@@ -155,8 +155,8 @@ async function admitGrowth(
   { capacity, now }: ClientAdapterContext,
 ): Promise<void> {
   if (value.agent.owner !== undefined || expiresAt === undefined) return;
-  const lifeMs = expiresAt - now().getTime();
-  await capacity.admit({ clientId: key, client: { ...value, metadata }, lifeMs });
+  const ttlMs = expiresAt - now().getTime();
+  await capacity.admit({ clientId: key, client: { ...value, metadata }, ttlMs });
 }
 
 /** Stores clients. A registered client lives for a day; for 30 days once it was issued a token,
@@ -239,7 +239,7 @@ export function registrationTokenAdapter({ records }: AdapterContext): ModelAdap
       // An unclaimed client may be evicted at once by others of its network.
       const { ctx } = Provider;
       throw ctx?.oidc.route === "registration" && stateOf(ctx).registration?.isOwned !== true
-        ? noCapacity()
+        ? capacityExceeded()
         : new errors.InvalidToken("client gone");
     },
     async find(token) {

@@ -164,7 +164,7 @@ function arrival({ agent, steps }: RequestedIdentity, { claims, now }: Registrat
     const { ttlMs } = clientWriteOptions(record.agent);
     const endsAt = ttlMs === undefined ? undefined : registeredAt + ttlMs;
     const waits = agent.owner === undefined && isClaimable(record);
-    const begun = waits ? claims.begun(clientId) : undefined;
+    const begun = waits ? claims.initialClaim(clientId) : undefined;
     Object.assign(seen, { client: { clientId, record, endsAt }, start: begun?.start });
     return { agent: record.agent, steps: [...steps(clientId), ...(begun?.steps ?? [])] };
   };

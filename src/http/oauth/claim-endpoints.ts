@@ -236,7 +236,7 @@ function start(
 ): RequestHandler<object, unknown, AuthenticatedRequest<"/oauth/claim/start">> {
   return async ({ body: { data }, ip }, res) => {
     const { agent_id, login_hint } = data;
-    const begun = await calledFrom(ip, () => claims.begin(agent_id, login_hint));
+    const begun = await calledFrom(ip, () => claims.start(agent_id, login_hint));
     if (begun === undefined) {
       const description = `The agent is claimed, or lacks the grant client_credentials. A claimed agent goes on with a new token from ${baseUrl}/oauth/token.`;
       throw new OAuthError("already_claimed", { status: 409, description });

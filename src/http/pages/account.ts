@@ -1,6 +1,6 @@
 import type { Account } from "../../auth/accounts/accounts.ts";
 import type { ConnectedApplication } from "../../auth/accounts/connected-applications.ts";
-import type { OwnAgent } from "../../auth/accounts/own-agents.ts";
+import type { OwnedAgent } from "../../auth/accounts/owned-agents.ts";
 import { type AlertsView, alertsSection } from "./alerts-section.ts";
 import {
   destructiveAction,
@@ -21,7 +21,7 @@ import type { PageAnswer } from "./page-answer.ts";
 /** What the account page shows. */
 export interface AccountView extends KeysView, AlertsView {
   readonly account: Account;
-  readonly agents: readonly OwnAgent[];
+  readonly agents: readonly OwnedAgent[];
   readonly applications: readonly ConnectedApplication[];
 }
 
@@ -47,7 +47,7 @@ ${section("alerts", "Alerts you answer for", alertsSection(view))}`,
 const section = (id: string, heading: string, inside: Html): Html =>
   html`<section aria-labelledby="${id}"><h2 id="${id}">${heading}</h2>${inside}</section>`;
 
-function agentsList(agents: readonly OwnAgent[], formToken: string): Html {
+function agentsList(agents: readonly OwnedAgent[], formToken: string): Html {
   if (agents.length === 0) {
     return html`<div class="empty">
 <p>An agent that you claim may do more than an unclaimed one, and it stays registered while it is inactive.</p>
@@ -59,15 +59,15 @@ function agentsList(agents: readonly OwnAgent[], formToken: string): Html {
 <p class="buttons"><a class="second" href="/claim">Claim another agent</a></p>`;
 }
 
-function agentCard(agent: OwnAgent, formToken: string): Html {
-  const { agentId, name, scopes, claimedAt, endsWith, lastUsedAt } = agent;
+function agentCard(agent: OwnedAgent, formToken: string): Html {
+  const { agentId, name, scopes, claimedAt, claimedBy, lastUsedAt } = agent;
   return html`<li class="card">
 <h3>${unverifiedTitle("Agent", name)}</h3>
 ${facts([
   ["Id", html`<code>${untrustedText(agentId)}</code>`],
   ["Access", scopeLabels(scopes)],
   ["Claimed", timeElement(claimedAt)],
-  ...(endsWith === undefined ? [] : [claimedBy(endsWith)]),
+  ...(claimedBy === undefined ? [] : [claimedByFact(claimedBy)]),
   ["Last use", lastUse(lastUsedAt, claimedAt)],
 ])}
 ${destructiveAction({
@@ -82,7 +82,7 @@ ${destructiveAction({
 }
 
 /** The application that claimed an agent. */
-const claimedBy = (clientId: string): readonly [string, Html] => [
+const claimedByFact = (clientId: string): readonly [string, Html] => [
   "Claimed by",
   html`application <code>${untrustedHost(clientId)}</code>; ends with its access`,
 ];

@@ -27,7 +27,7 @@ export async function showAttempt(
 ): Promise<void> {
   const { res, browser, session } = visit;
   const { accountId } = session;
-  const agent = await options.claims.attempted(attempt, accountId);
+  const agent = await options.claims.findByAttempt(attempt, accountId);
   if (agent === undefined) return options.show(res, noAttemptPage);
   if (agent === "wrong_account") {
     const account = await options.accounts.find(accountId);
@@ -48,7 +48,7 @@ export async function agreeToAgent(visit: ClaimVisit, options: ClaimRoutesOption
     return showAttempt(visit, options, { attempt: submittedValue(req, "attempt") ?? "", errors });
   }
   const { attempt, scope: scopes, held: shown } = data;
-  const agent = await options.claims.attempted(attempt, accountId);
+  const agent = await options.claims.findByAttempt(attempt, accountId);
   if (typeof agent === "object" && grantsNothing(agent, scopes)) {
     return showAttempt(visit, options, { attempt, errors: noScopeSelected });
   }

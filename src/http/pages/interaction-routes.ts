@@ -78,7 +78,7 @@ async function decide(req: UidRequest, res: Response, options: InteractionRoutes
 const hasRoom = (
   { interaction: { client, isKnown }, session }: Visit,
   { accounts }: InteractionRoutesOptions,
-): Promise<boolean> | true => isKnown || accounts.hasRoomFor(session.accountId, client.clientId);
+): Promise<boolean> | true => isKnown || accounts.canAuthorize(session.accountId, client.clientId);
 
 async function askWithin(visit: Visit, options: InteractionRoutesOptions): Promise<void> {
   if (await hasRoom(visit, options)) return ask(visit, options);

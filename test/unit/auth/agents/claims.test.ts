@@ -53,7 +53,7 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
 
   /** A registered agent that was given a code. */
   async function register(agent: Partial<Agent> = {}, metadata: object = {}, agentId = "agt_1") {
-    const { start, steps } = claims.begun(agentId);
+    const { start, steps } = claims.initialClaim(agentId);
     const value = {
       metadata: {
         client_name: "Helper",
@@ -334,9 +334,9 @@ describeStores("a claim by a person", (engine) => {
     const { claims, register, person } = await build(engine);
     const { agentId, code, attempt } = await register();
     const ann = await person("acc_ann");
-    const renewed = await claims.begin(agentId);
+    const renewed = await claims.start(agentId);
 
-    expect(await claims.attempted(attempt, "acc_ann")).toBeUndefined();
+    expect(await claims.findByAttempt(attempt, "acc_ann")).toBeUndefined();
     expect(await claims.completeByPerson({ agentId, code }, ann)).toEqual(WRONG);
     expect(
       await claims.completeByPerson({ agentId, code: renewed?.code ?? "" }, ann),
@@ -355,7 +355,7 @@ describeStores("a claim by a person", (engine) => {
     for (const claim of [{ agentId: "agt_none", code: "00000000" }, gone, changed, claimed]) {
       expect(await claims.completeByPerson(claim, ann)).toEqual(WRONG);
       expect(await claims.preview(claim, "acc_ann")).toBeUndefined();
-      expect(await claims.attempted(gone.attempt, "acc_ann")).toBeUndefined();
+      expect(await claims.findByAttempt(gone.attempt, "acc_ann")).toBeUndefined();
       expect(await claims.confirm(gone.attempt, ann)).toBeUndefined();
     }
   });
@@ -371,10 +371,10 @@ describeStores("a claim by a person", (engine) => {
     expect(await claims.completeByPerson(named, bob)).toEqual(WRONG);
 
     const { agentId } = named;
-    const renewed = await claims.begin(agentId, "acc_bob@people.example");
+    const renewed = await claims.start(agentId, "acc_bob@people.example");
     const code = renewed?.code ?? "";
     expect(await claims.completeByPerson({ agentId, code }, bob)).toEqual(WRONG);
-    expect(await claims.attempted(renewed?.attempt ?? "", "acc_bob")).toBe("wrong_account");
+    expect(await claims.findByAttempt(renewed?.attempt ?? "", "acc_bob")).toBe("wrong_account");
     expect(await claims.confirm(renewed?.attempt ?? "", bob)).toBeUndefined();
     expect(await claims.completeByPerson({ agentId, code }, ann)).toMatchObject({
       status: "claimed",
@@ -387,9 +387,9 @@ describeStores("a claim by a person", (engine) => {
     const { agentId } = await register();
     const [ann, bob] = [await person("acc_ann"), await person("acc_bob")];
     const { code = "", attempt = "" } =
-      (await claims.begin(agentId, "acc_ann@people.example")) ?? {};
+      (await claims.start(agentId, "acc_ann@people.example")) ?? {};
 
-    expect(await claims.attempted(attempt, "acc_bob")).toBe("wrong_account");
+    expect(await claims.findByAttempt(attempt, "acc_bob")).toBe("wrong_account");
     expect(await claims.completeByPerson({ agentId, code }, bob)).toEqual(WRONG);
     expect(await claims.completeByPerson({ agentId, code }, ann)).toMatchObject({
       status: "claimed",
@@ -482,7 +482,7 @@ describeStores("a claim by the agent", (engine) => {
     });
 
     const ann = await person("acc_ann", ["signals:read", "alerts:write"]);
-    expect(await claims.attempted(attempt, "acc_ann")).toMatchObject({ agentId });
+    expect(await claims.findByAttempt(attempt, "acc_ann")).toMatchObject({ agentId });
     const { code = "" } = (await claims.confirm(attempt, ann)) ?? {};
     expect(await claims.completeByAgent({ agentId, code })).toEqual({
       status: "claimed",
@@ -523,7 +523,7 @@ describeStores("a claim by the agent", (engine) => {
     expect(await claims.completeByAgent({ agentId, code: own })).toEqual(WRONG);
     const bob = await person("acc_bob");
     expect(await claims.completeByPerson({ agentId, code: own }, bob)).toEqual(WRONG);
-    expect(await claims.attempted(attempt, "acc_bob")).toBeUndefined();
+    expect(await claims.findByAttempt(attempt, "acc_bob")).toBeUndefined();
     expect(await claims.confirm(attempt, bob)).toBeUndefined();
   });
 
@@ -573,7 +573,7 @@ describeStores("a claim by the agent", (engine) => {
     const second = await claims.confirm(attempt, await person("acc_bob"));
     expect(await claims.completeByAgent({ agentId, code: first?.code ?? "" })).toEqual(WRONG);
 
-    await claims.begin(agentId);
+    await claims.start(agentId);
     expect(await claims.completeByAgent({ agentId, code: second?.code ?? "" })).toEqual({
       status: "claim_not_confirmed",
     });
@@ -618,7 +618,7 @@ describeStores("a claim by the agent", (engine) => {
   it("is deleted with the email address that the agent named", async () => {
     const { claims, records, register } = await build(engine);
     await register();
-    await claims.begin("agt_1", "acc_ann@people.example");
+    await claims.start("agt_1", "acc_ann@people.example");
     await records.commit([removeGroup(emailGroup("acc_ann@people.example"))]);
 
     expect(await records.list(claimRecords, { limit: 9 })).toEqual([]);
@@ -631,14 +631,14 @@ describeStores("a claim by the agent", (engine) => {
     await register({}, { grant_types: ["authorization_code"] }, "agt_code");
     await register();
 
-    expect(await claims.begin("agt_claimed")).toBeUndefined();
-    expect(await claims.begin("agt_code")).toBeUndefined();
-    expect(await claims.begin("agt_none")).toBeUndefined();
-    const { attempt = "" } = (await claims.begin("agt_1")) ?? {};
+    expect(await claims.start("agt_claimed")).toBeUndefined();
+    expect(await claims.start("agt_code")).toBeUndefined();
+    expect(await claims.start("agt_none")).toBeUndefined();
+    const { attempt = "" } = (await claims.start("agt_1")) ?? {};
     expect(attempt).toMatch(/^[\w-]{43}$/);
     expect(await audit()).toEqual([]);
     await register({ identityType: "identity_assertion" }, {}, "agt_known");
-    await claims.begin("agt_known");
+    await claims.start("agt_known");
     const started = { action: "claim.started", actor: "agt_known", target: "agt_known" };
     expect(await audit()).toEqual([started]);
     const kept = JSON.stringify(await records.list(claimRecords, { limit: 9 }));

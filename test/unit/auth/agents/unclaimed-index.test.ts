@@ -7,22 +7,22 @@ interface Described {
   readonly site: string;
   readonly provider?: string;
   readonly size?: number;
-  readonly busyUntil?: number;
+  readonly inUseUntil?: number;
 }
 
 /** A index of agents, each named after its site and the order in which it came. */
 function indexWith(...agents: readonly Described[]) {
   const index = new UnclaimedIndex();
-  for (const [at, { site, provider, size = 1, busyUntil = 0 }] of agents.entries()) {
+  for (const [at, { site, provider, size = 1, inUseUntil = 0 }] of agents.entries()) {
     const id = `${site}${at}`;
     const networks = provider === undefined ? [site] : [site, provider];
-    index.add({ id, networks, size, registeredAt: at, busyUntil, endsAt: NOW + 1 });
+    index.add({ id, networks, size, registeredAt: at, inUseUntil, expiresAt: NOW + 1 });
   }
   return index;
 }
 
-const idsOf = (index: UnclaimedIndex, spared = 0) =>
-  index.evictionOrder({ now: NOW, spared }).map(({ agent }) => agent.id);
+const idsOf = (index: UnclaimedIndex, protectedSize = 0) =>
+  index.evictionOrder({ now: NOW, protectedSize }).map(({ agent }) => agent.id);
 
 describe("unclaimed agents", () => {
   it("are evicted from the site with the most agents, newest first", () => {
@@ -39,16 +39,16 @@ describe("unclaimed agents", () => {
   });
 
   it("stay while they are in use and their site has few agents", () => {
-    const busyUntil = NOW + 1;
+    const inUseUntil = NOW + 1;
     const index = indexWith(
       ...[
-        { site: "a", busyUntil },
-        { site: "b", busyUntil },
-        { site: "b", busyUntil },
+        { site: "a", inUseUntil },
+        { site: "b", inUseUntil },
+        { site: "b", inUseUntil },
       ],
       ...[
-        { site: "b", busyUntil: NOW },
-        { site: "b", busyUntil },
+        { site: "b", inUseUntil: NOW },
+        { site: "b", inUseUntil },
       ],
     );
     expect(idsOf(index, 2)).toEqual(["b4", "b3"]);
@@ -56,17 +56,17 @@ describe("unclaimed agents", () => {
   });
 
   it("are evicted from the provider with the most agents, even if each of its sites has few", () => {
-    const busyUntil = NOW + 1;
+    const inUseUntil = NOW + 1;
     const provider = "p";
     const index = indexWith(
       ...[
-        { site: "a", provider, busyUntil },
-        { site: "b", provider, busyUntil },
+        { site: "a", provider, inUseUntil },
+        { site: "b", provider, inUseUntil },
       ],
       ...[
-        { site: "x", busyUntil },
-        { site: "x", busyUntil },
-        { site: "c", provider, busyUntil },
+        { site: "x", inUseUntil },
+        { site: "x", inUseUntil },
+        { site: "c", provider, inUseUntil },
       ],
     );
     expect(idsOf(index, 2)).toEqual(["c4"]);
@@ -76,9 +76,9 @@ describe("unclaimed agents", () => {
   it("are counted once, and not after they are deleted or expire", () => {
     const index = indexWith({ site: "a" }, { site: "b" });
     const known = index.find("a0");
-    if (known !== undefined) index.add({ ...known, size: 3, endsAt: NOW });
+    if (known !== undefined) index.add({ ...known, size: 3, expiresAt: NOW });
     expect(index.size).toBe(4);
-    index.removeEnded(NOW);
+    index.removeExpired(NOW);
     index.remove("nobody");
     expect([index.size, index.sizeOf("a"), index.find("a0")]).toEqual([...[1, 0, undefined]]);
   });

@@ -12,31 +12,32 @@ import type { Auditor } from "../auditor.ts";
 import { type LastUse, lastUseRemoval } from "../last-use.ts";
 import type { Scope } from "../scopes.ts";
 
-/** More agents than a page can show. */
+/** Maximum number of agents that a page shows. */
 const MAX_SHOWN = 1_000;
 
-/** Most agents that a person can have by assertions: as many as a page can show. */
+/** Maximum number of agents that a person can register by assertions: as many as a page shows. */
 const MAX_ASSERTED = MAX_SHOWN;
 
 /** An agent that a person owns. */
-export interface OwnAgent {
+export interface OwnedAgent {
   readonly agentId: string;
-  /** What the agent calls itself. */
+  /** The name that the agent chose. */
   readonly name: string | undefined;
   readonly identityType: IdentityType;
   readonly scopes: readonly Scope[];
   /** Milliseconds since the epoch. */
   readonly claimedAt: number;
-  /** Client id of the application that claimed it, with whose access it ends; `undefined`: none. */
-  readonly endsWith: string | undefined;
-  /** Milliseconds since the epoch, to the hour; `undefined` when never. */
+  /** Client id of the application that claimed it, whose access the agent depends on; `undefined`
+   *  when a person claimed it. */
+  readonly claimedBy: string | undefined;
+  /** Milliseconds since the epoch, accurate to the hour; `undefined` if never used. */
   readonly lastUsedAt: number | undefined;
 }
 
-/** Topic that is announced when a client was removed; the text is its id. */
+/** Topic that is announced when a client was deleted; the text is the client id. */
 export const REMOVED_TOPIC = "client-removed";
 
-/** The steps that remove a client that was read before, with everything that was issued to it. */
+/** The steps that delete a client and everything issued to it. */
 export function agentRemoval(client: Stored<ClientRecord>): readonly Operation[] {
   const { key } = client;
   return [
@@ -47,9 +48,9 @@ export function agentRemoval(client: Stored<ClientRecord>): readonly Operation[]
   ];
 }
 
-/** The steps that remove what the agents of a group have, such as alerts and tokens, where the
- *  group is removed together with what they depend on: the grant of the application that claimed
- *  them, or the application itself. */
+/** The steps that delete what the agents of a group have, such as alerts and tokens. The caller
+ *  deletes the group itself, together with what the agents depend on: the application that claimed
+ *  them, or its grant. */
 export async function dependentAgentsRemoval(
   records: Pick<Records, "list">,
   group: string,
@@ -62,8 +63,8 @@ export async function dependentAgentsRemoval(
   ]);
 }
 
-/** The steps that make room for one more agent of a person that comes by an assertion: where there are as
- *  many as there may be, those that were registered first give way. */
+/** The steps that make room for the next agent that a person registers by an assertion. Above
+ *  `MAX_ASSERTED`, the agents registered first are deleted. */
 export async function assertedAgentEviction(
   records: Pick<Records, "list">,
   accountId: string,
@@ -83,24 +84,24 @@ export async function assertedAgentEviction(
   return (await Promise.all(steps)).flat();
 }
 
-/** The agents that a person owns, the first claimed first. */
-export async function agentsOf(
+/** The agents that a person owns, oldest claim first. */
+export async function ownedAgents(
   records: Records,
   accountId: string,
   lastUse: LastUse,
-): Promise<readonly OwnAgent[]> {
+): Promise<readonly OwnedAgent[]> {
   const found = await records.list(clients, {
     group: ownedAgentsGroup(accountId),
     limit: MAX_SHOWN,
   });
   const usedAt = await lastUse.of(found.map(({ key }) => key));
   return found
-    .flatMap((client) => ownAgent(client, usedAt.get(client.key)))
+    .flatMap((client) => ownedAgent(client, usedAt.get(client.key)))
     .toSorted((a, b) => a.claimedAt - b.claimedAt);
 }
 
-/** Deletes an agent with everything that was issued to it. @returns Whether it was the person's. */
-export function removeAgent(
+/** Deletes an agent and everything issued to it. @returns `false` if the person does not own it. */
+export function removeOwnedAgent(
   records: Records,
   { accountId, agentId, audit }: { accountId: string; agentId: string; audit: Auditor },
 ): Promise<boolean> {
@@ -115,14 +116,14 @@ export function removeAgent(
   );
 }
 
-function ownAgent(
+function ownedAgent(
   { key, value: { metadata, agent } }: Stored<ClientRecord>,
   lastUsedAt: number | undefined,
-): readonly OwnAgent[] {
+): readonly OwnedAgent[] {
   const { identityType, owner } = agent;
   if (owner === undefined) return [];
   const { scopes, claimedAt, through } = owner;
   const name = metadata.client_name;
-  const endsWith = through?.clientId;
-  return [{ agentId: key, name, identityType, scopes, claimedAt, endsWith, lastUsedAt }];
+  const claimedBy = through?.clientId;
+  return [{ agentId: key, name, identityType, scopes, claimedAt, claimedBy, lastUsedAt }];
 }
