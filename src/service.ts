@@ -144,7 +144,7 @@ async function createOn(state: State, options: Measured): Promise<Service> {
   const context = toolContext(scoring, alerts.service);
   const app = serve({ options, access, alerts, scoring, context, readiness, streams, repeat });
   const { market } = context;
-  const { denials, unclaimedTally: unclaimedCapacity } = access;
+  const { denials, unclaimedCounts: unclaimedCapacity } = access;
   const report = createReport({ ...options, state, market, streams, denials, unclaimedCapacity });
   state.startMaintenance([
     ...recording(scoring, state).map((job) => onceScored(job, scoring)),

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { createAuditor } from "../auth/auditor.ts";
-import { heldScopes } from "../auth/entitlement.ts";
+import { currentScopes } from "../auth/entitlement.ts";
 import type { Config } from "../config/config.ts";
 import { schedule } from "../lib/loop.ts";
 import type { Limits } from "../limits/limits.ts";
@@ -63,7 +63,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
   const { allowsInsecure, proxy } = config.webhooks;
   const warn = (message: string) => log.warn(message);
   const urlPolicy = options.outbound ?? createWebhookPolicy({ allowsInsecure, warn });
-  const scopesOf = (owner: Owner) => heldScopes(records, owner);
+  const scopesOf = (owner: Owner) => currentScopes(records, owner);
   const common = { records, archive, audit, vault, limits, now, scopesOf };
 
   const outbound = createSender({ ...urlPolicy, proxy, now: () => now().getTime() });

@@ -3,32 +3,34 @@ import { type AuditEntry, audited } from "../store/audit/entry.ts";
 import type { Operation } from "../store/port/records.ts";
 import { currentRequestId } from "../telemetry/request-id.ts";
 
-/** What the audit of the authorization server needs. */
+/** Options of `createAuditor`. */
 export interface AuditorOptions {
-  /** Hides a network address, so that equal ones can still be told. */
+  /** Hashes a network address. Equal addresses have equal hashes. */
   readonly hashAddress: (address: string) => string;
   readonly now: () => Date;
 }
 
-/** The steps that record an entry, with the caller's address and the name of the request, together with the rest of a commit. */
+/** The steps that write an audit row, with the caller's hashed address and the request id, in the
+ *  commit of the audited change. */
 export type Auditor = (
   entry: Pick<AuditEntry, "action" | "actor" | "target" | "detail">,
 ) => readonly Operation[];
 
-/** Network addresses of the callers whose requests are being handled. */
+/** Network address of the caller, in the asynchronous context of a request. */
 const addresses = new AsyncLocalStorage<string | undefined>();
 
-/** Handles a request in the name of a network address; `undefined` when the caller has gone. */
-export function calledFrom<T>(address: string | undefined, handle: () => T): T {
+/** Runs a request handler in the context of a caller's network address; `undefined` when the caller
+ *  has disconnected. */
+export function withCallerAddress<T>(address: string | undefined, handle: () => T): T {
   return addresses.run(address, handle);
 }
 
-/** The network address of the caller whose request is being handled; `undefined`: not known. */
+/** The network address of the caller of the current request; `undefined` if unknown. */
 export function callerAddress(): string | undefined {
   return addresses.getStore();
 }
 
-/** Creates the auditor. */
+/** Creates the auditor of the current process. */
 export function createAuditor({ hashAddress, now }: AuditorOptions): Auditor {
   return (entry) => {
     const address = callerAddress();

@@ -10,30 +10,30 @@ import { hasMetadataDocument } from "./oidc/metadata-documents.ts";
 import { clientScopeCeiling } from "./oidc/resource-indicators.ts";
 import { isScope, type Scope, scopeNames } from "./scopes.ts";
 
-/** Where credentials are looked up. */
+/** Options of `createAuthenticator`. */
 export interface AuthenticatorOptions {
   readonly records: Pick<Records, "get">;
-  /** Gives the authorization server of the moment. */
+  /** Returns the current authorization server, which changes with the keys. */
   readonly provider: () => Provider;
   readonly keys: ApiKeys;
   readonly accounts: Accounts;
-  /** Notes the use of agents with an owner; keys note their own. */
+  /** Records the use of agents with an owner. `ApiKeys` records that of keys. */
   readonly lastUse: LastUse;
-  /** The resource of the whole service: what keys are good for. */
+  /** The resource of the whole service, for which keys are valid. */
   readonly baseUrl: string;
-  /** The scopes of agents without an owner. */
+  /** The scopes of an agent without an owner. */
   readonly anonymousScopes: readonly Scope[];
 }
 
-/** Finds the current rights of callers: of the scopes that a token was issued with, those that
- *  its client is still registered for, and that its owner, or the person it acts for, still
- *  allows. Nothing is cached here, and no metadata document is fetched. */
+/** Creates the lookup of callers with their current rights: of a token's scopes, those that its
+ *  client is still registered for, and that its owner or the person it acts for still allows. It
+ *  caches nothing and fetches no metadata documents. */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticate {
   return async (credential) =>
-    (await byKey(credential, options)) ?? (await byToken(credential, options));
+    (await authenticateKey(credential, options)) ?? (await authenticateToken(credential, options));
 }
 
-async function byKey(
+async function authenticateKey(
   credential: string,
   { keys, baseUrl }: AuthenticatorOptions,
 ): Promise<Caller | undefined> {
@@ -47,11 +47,11 @@ async function byKey(
     scopes: new Set(key.scopes),
     resource: baseUrl,
     signedInAt: undefined,
-    endsAt: key.expiresAt,
+    expiresAt: key.expiresAt,
   };
 }
 
-async function byToken(
+async function authenticateToken(
   credential: string,
   options: AuthenticatorOptions,
 ): Promise<Caller | undefined> {
@@ -60,55 +60,55 @@ async function byToken(
     ClientCredentials.find(credential),
     AccessToken.find(credential),
   ]);
-  if (own !== undefined) return agentOf(own, options);
-  return personal && personOf(personal, options);
+  if (own !== undefined) return agentCaller(own, options);
+  return personal && userCaller(personal, options);
 }
 
 type Token = AccessToken | ClientCredentials;
 
-/** What a token itself says; `undefined` when it is not usable here. */
-function issuedAs({ clientId, aud, scopes }: Token) {
+/** The claims of a token; `undefined` when it has no client or not exactly one audience. */
+function tokenClaims({ clientId, aud, scopes }: Token) {
   if (clientId === undefined || typeof aud !== "string") return undefined;
   return { clientId, resource: aud, scopes: new Set([...scopes].filter(isScope)) };
 }
 
-/** The scopes of a token that its client or person still has. */
-function stillAllowed(issued: ReadonlySet<Scope>, ...allowed: readonly (readonly string[])[]) {
+/** The scopes of a token that its client and person still have. */
+function intersectScopes(issued: ReadonlySet<Scope>, ...allowed: readonly (readonly string[])[]) {
   return new Set([...issued].filter((scope) => allowed.every((names) => names.includes(scope))));
 }
 
-/** When a token ends, in milliseconds since the epoch: at the latest with its client. */
-function endOf({ exp = Infinity }: Token, client: Stored<ClientRecord> | undefined): number {
+/** When a token expires, in milliseconds since the epoch: at the latest with its client. */
+function expiryOf({ exp = Infinity }: Token, client: Stored<ClientRecord> | undefined): number {
   return Math.min(1000 * exp, client?.expiresAt ?? Infinity);
 }
 
-async function agentOf(
+async function agentCaller(
   token: ClientCredentials,
   { records, lastUse, anonymousScopes }: AuthenticatorOptions,
 ): Promise<Caller | undefined> {
-  const issued = issuedAs(token);
+  const issued = tokenClaims(token);
   const client = issued && (await records.get(clients, issued.clientId));
   if (issued === undefined || client === undefined) return undefined;
   const accountId = client.value.agent.owner?.accountId;
-  if (accountId !== undefined) lastUse.note(issued.clientId);
-  const endsAt = endOf(token, client);
+  if (accountId !== undefined) lastUse.record(issued.clientId);
+  const expiresAt = expiryOf(token, client);
   return {
     kind: "agent",
     id: issued.clientId,
     ...issued,
-    scopes: stillAllowed(issued.scopes, clientScopeCeiling(client.value, anonymousScopes)),
+    scopes: intersectScopes(issued.scopes, clientScopeCeiling(client.value, anonymousScopes)),
     accountId,
     signedInAt: undefined,
-    endsAt,
+    expiresAt,
   };
 }
 
-async function personOf(
+async function userCaller(
   token: AccessToken,
   options: AuthenticatorOptions,
 ): Promise<Caller | undefined> {
-  const issued = issuedAs(token);
-  const basis = issued && (await basisOf(token, options));
+  const issued = tokenClaims(token);
+  const basis = issued && (await userTokenRecords(token, options));
   if (issued === undefined || basis === undefined) return undefined;
   const { accountId, client, grant } = basis;
   const { auth_time: seconds } = token.extra ?? {};
@@ -119,17 +119,17 @@ async function personOf(
     kind: "user",
     id: accountId,
     ...issued,
-    scopes: stillAllowed(issued.scopes, allowed, registered ?? allowed),
+    scopes: intersectScopes(issued.scopes, allowed, registered ?? allowed),
     grantId: grant.key,
     accountId,
     signedInAt,
-    endsAt: endOf(token, client),
+    expiresAt: expiryOf(token, client),
   };
 }
 
-/** What a token for a person depends on; `undefined` when any of it has ended. A client with a
- *  metadata document is not registered. */
-async function basisOf(
+/** The records that a person's token depends on; `undefined` when one of them is gone. A client
+ *  with a metadata document has no record. */
+async function userTokenRecords(
   { clientId = "", accountId = "", grantId = "" }: AccessToken,
   { records, accounts }: AuthenticatorOptions,
 ) {

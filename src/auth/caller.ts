@@ -1,27 +1,27 @@
 import type { Scope } from "./scopes.ts";
 
-/** The caller that a credential identifies. */
+/** An authenticated caller. */
 export interface Caller {
-  /** An agent by client credentials, a person by a client they authorized, or a service by an
-   *  API key. */
+  /** `agent`: an agent with client credentials; `user`: a person, through a client they authorized;
+   *  `service`: an API key. */
   readonly kind: "agent" | "user" | "service";
-  /** Id of the client for an agent, of the account for a person, of the key for a service. */
+  /** The client id of an agent, the account id of a person, or the id of a key. */
   readonly id: string;
-  /** The client that the token was issued to; API keys have none. */
+  /** The client that the token was issued to; `undefined` for API keys. */
   readonly clientId: string | undefined;
-  /** The grant that a user's token was issued under. */
+  /** The grant of a person's token. */
   readonly grantId?: string | undefined;
-  /** The account that owns the caller, if there is one. */
+  /** The account of the caller or of its owner, if any. */
   readonly accountId: string | undefined;
   readonly scopes: ReadonlySet<Scope>;
-  /** The resource the credential is good for (RFC 8707). */
+  /** The resource that the credential is valid for (RFC 8707). */
   readonly resource: string;
-  /** When the person behind a user's token signed in, in milliseconds since the epoch. */
+  /** When the person of a user's token signed in, in milliseconds since the epoch. */
   readonly signedInAt: number | undefined;
-  /** When the credential ends by itself, in milliseconds since the epoch; absent: never. */
-  readonly endsAt?: number | undefined;
+  /** Expiry of the credential, in milliseconds since the epoch; absent if it does not expire. */
+  readonly expiresAt?: number | undefined;
 }
 
-/** Finds the caller behind an access token or an API key; `undefined` when it is unknown,
- *  expired or revoked, or when its client or person is gone. */
+/** Finds the caller of an access token or API key. @returns `undefined` when it is unknown, expired
+ *  or revoked, or when its client or person was deleted. */
 export type Authenticate = (credential: string) => Promise<Caller | undefined>;

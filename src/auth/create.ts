@@ -31,7 +31,7 @@ import { createProvider, type ProviderOptions } from "./oidc/authorization-serve
 import { createClientCredentialsIssuer } from "./oidc/client-credentials.ts";
 import { createInteractions } from "./oidc/interactions.ts";
 
-/** What decides who may do what. */
+/** Options of `createAccess`. */
 export interface AccessOptions {
   readonly config: Pick<
     Config,
@@ -46,20 +46,20 @@ export interface AccessOptions {
   readonly state: State;
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
-  /** Human name of the service. */
+  /** Display name of the service. */
   readonly name: string;
   readonly now: () => Date;
   readonly log: Logger;
-  /** Which addresses may be fetched for clients; for tests. */
+  /** Restrictions on URLs that are fetched for clients; set by tests. */
   readonly outbound?: GuardedFetchOptions | undefined;
-  /** Shows a message to the operator when no mail server is set. */
+  /** Shows an email to the operator when no mail server is configured. */
   readonly onEmail?: ((email: Email) => void) | undefined;
 }
 
-/** The parts that decide who may do what. */
+/** Authentication, authorization and the stores behind them. */
 export type Access = Awaited<ReturnType<typeof createAccess>>;
 
-/** Builds accounts, agents, keys, intake, mail and the authorization server over them. */
+/** Builds accounts, agents, keys, intake, mail and the authorization server. */
 export async function createAccess(options: AccessOptions) {
   const { config, state, baseUrl, now, log } = options;
   const { anonymousScopes, signUp } = config;
@@ -73,7 +73,7 @@ export async function createAccess(options: AccessOptions) {
   const lastUse = new LastUse({ records, now, onError });
   const vault = createKeyringVault(state.keyring);
   const mailbox = createOutbox({ vault, now });
-  const { limits, denials, sync } = limitsOf(options, onError);
+  const { limits, denials, sync } = createAccessLimits(options, onError);
   const accounts = new Accounts({ records, now, audit, lastUse });
   const keys = createApiKeys({ records, mode, now, audit, lastUse });
   const intake = createIntake({ records, now, audit, keys, mode, hashAddress });
@@ -83,7 +83,7 @@ export async function createAccess(options: AccessOptions) {
   const capacity = new UnclaimedCapacity({ records, now });
   const outbound = createGuardedFetch(options.outbound);
   const verifier = createAssertionVerifier({ issuers, audience: baseUrl, records, audit, now });
-  const provider = followKeys(state, {
+  const provider = createRotatingProvider(state, {
     records,
     accounts,
     claims,
@@ -115,7 +115,7 @@ export async function createAccess(options: AccessOptions) {
   });
   const redirectUri = `${baseUrl}/sign-in/callback`;
   const forSignIn = { records, accounts, signUp, isAccepted };
-  const upstream = await upstreamOf(config.upstream, { ...forSignIn, onError, redirectUri });
+  const upstream = await loadUpstream(config.upstream, { ...forSignIn, onError, redirectUri });
   const mailWorker = startMailWorker(options, vault);
   return {
     accounts,
@@ -126,11 +126,17 @@ export async function createAccess(options: AccessOptions) {
     denials,
     sessions,
     provider,
-    unclaimedTally: () => capacity.counts(),
+    unclaimedCounts: () => capacity.counts(),
     agentOf: createRegistrationTokenLookup(records),
     authenticate: (credential: string) => cache.authenticate(credential),
     interactions: createInteractions(provider),
-    plainTokens: createClientCredentialsIssuer({ records, audit, now, baseUrl, anonymousScopes }),
+    clientCredentials: createClientCredentialsIssuer({
+      records,
+      audit,
+      now,
+      baseUrl,
+      anonymousScopes,
+    }),
     signIn: createSignIn({ ...forSignIn, mailbox, audit, hashAddress, serviceName: options.name }),
     upstream,
     async close() {
@@ -140,7 +146,7 @@ export async function createAccess(options: AccessOptions) {
   };
 }
 
-/** Starts to send what is in the outbox. */
+/** Starts the worker that sends the emails of the outbox. */
 function startMailWorker({ state, config, onEmail, now, log }: AccessOptions, vault: Vault) {
   const mailWorker = new MailWorker({
     records: state.store.records,
@@ -154,8 +160,8 @@ function startMailWorker({ state, config, onEmail, now, log }: AccessOptions, va
   return mailWorker;
 }
 
-/** The client of OpenID providers is loaded only where there is one. */
-async function upstreamOf(
+/** Loads the OpenID client only if an upstream provider is configured. */
+async function loadUpstream(
   choice: UpstreamChoice | undefined,
   options: Omit<UpstreamOptions, "choice">,
 ): Promise<Upstream | undefined> {
@@ -164,8 +170,11 @@ async function upstreamOf(
   return createUpstream({ ...options, choice });
 }
 
-/** Counts in the store where other processes count too, else in this process alone. */
-function limitsOf({ state, config, now }: AccessOptions, onError: (error: unknown) => void) {
+/** Counts in the store if several processes share it, else in memory. */
+function createAccessLimits(
+  { state, config, now }: AccessOptions,
+  onError: (error: unknown) => void,
+) {
   const { store, keyring } = state;
   const { records, counters } = store;
   const overrides = config.rateLimits;
@@ -183,8 +192,8 @@ async function trustedIssuers(file: string | undefined): Promise<readonly Truste
   return file === undefined ? [] : readTrustedIssuers(file);
 }
 
-/** The current authorization server: a new one replaces it when the keys change. */
-function followKeys(
+/** The current authorization server; replaced when the keys change. */
+function createRotatingProvider(
   { keyring }: State,
   options: Omit<ProviderOptions, "keys">,
 ): () => ReturnType<typeof createProvider> {

@@ -6,40 +6,40 @@ import { grants } from "./accounts/grants.ts";
 import { clients } from "./agents/agent.ts";
 import { apiKeys } from "./keys/api-keys.ts";
 
-/** Topic of the announcement to all processes. */
+/** Topic of the announcement to other processes. */
 const TOPIC = "credentials";
 
-/** Collections that decide whether a credential is good, and for what. */
-const deciding: ReadonlySet<string> = new Set([
+/** Collections whose records determine whether a credential is valid, and its scopes. */
+const credentialCollections: ReadonlySet<string> = new Set([
   ...["oidc:AccessToken", "oidc:ClientCredentials"],
   ...[clients.name, grants.name, accounts.name, apiKeys.name],
 ]);
 
-/** A store that reports changes of credentials. */
+/** A store whose commits notify listeners of changed credentials. */
 interface CredentialChanges {
   readonly store: Store;
-  /** Listens for commits that may have ended or changed a credential. Listeners run before a
-   *  commit of this process resolves, also when its outcome is unknown; for commits of others,
-   *  when they are announced. @returns Stops listening. */
+  /** Registers a listener for commits that may have revoked or changed a credential. For commits of
+   *  this process it runs before they resolve, even if their outcome is unknown; for those of other
+   *  processes, when they are announced. @returns A function that removes the listener. */
   onCredentialChange(listener: () => void): () => void;
 }
 
-/** Watches what is committed to a store. */
+/** Wraps a store to watch its commits. */
 export function watchCredentials(store: Store): CredentialChanges {
   const listeners = new Set<{ readonly listener: () => void }>();
-  const tell = () => {
+  const notify = () => {
     for (const { listener } of listeners) listener();
   };
   const { records } = store;
-  records.onAnnounce(TOPIC, tell);
+  records.onAnnounce(TOPIC, notify);
   return {
     store: {
       ...store,
-      // It is another one after a load.
+      // Read each time, because loading a dump changes the identity.
       get identity() {
         return store.identity;
       },
-      records: telling(records, tell),
+      records: notifyingRecords(records, notify),
     },
     onCredentialChange(listener) {
       const added = { listener };
@@ -49,11 +49,11 @@ export function watchCredentials(store: Store): CredentialChanges {
   };
 }
 
-function telling(records: Records, tell: () => void): Records {
+function notifyingRecords(records: Records, tell: () => void): Records {
   return {
     ...records,
     async commit(operations) {
-      if (!operations.some(mayEndCredential)) return records.commit(operations);
+      if (!operations.some(mayChangeCredential)) return records.commit(operations);
       try {
         return await records.commit([...operations, announce(TOPIC)]);
       } finally {
@@ -63,14 +63,15 @@ function telling(records: Records, tell: () => void): Records {
   };
 }
 
-/** An insert affects no credential: nothing depends yet on a record that was not there. */
-function mayEndCredential(operation: Operation): boolean {
+/** Whether an operation may revoke or change a credential. An insert cannot, since no credential
+ *  depends on a record that did not exist. */
+function mayChangeCredential(operation: Operation): boolean {
   switch (operation.kind) {
     case "put":
     case "replace":
     case "consume":
     case "remove":
-      return deciding.has(operation.collection);
+      return credentialCollections.has(operation.collection);
     case "removeGroup":
       return true;
     case "insert":

@@ -15,56 +15,56 @@ interface AlertOwner {
   readonly kind: Caller["kind"];
   /** As `Caller.id`. */
   readonly id: string;
-  /** The client through which a person acts. Absent: any that they let act for them. */
+  /** The client through which a person acts; absent for all clients that they authorized. */
   readonly clientId?: string | undefined;
 }
 
-/** Where owners are looked up. */
-type Registers = Pick<Records, "get" | "list">;
+/** The stored records that rights are read from. */
+type RightsRecords = Pick<Records, "get" | "list">;
 
-/** Current rights of an owner of alerts, without a credential. */
+/** Current rights of an alert owner, without a credential. */
 interface Rights {
   readonly scopes: ReadonlySet<Scope>;
-  /** Hold in a commit only while the rights stay as they are. */
-  readonly steps: readonly Operation[];
+  /** Checks that reject a commit if the rights have changed. */
+  readonly checks: readonly Operation[];
 }
 
-const NO_RIGHTS: Rights = { scopes: new Set(), steps: [] };
+const NO_RIGHTS: Rights = { scopes: new Set(), checks: [] };
 
-/** The scopes that an owner of alerts holds now, as far as the client is still registered for
- *  them: the most that its tokens could have. None once the owner is gone: expired, removed, or
- *  a client without a grant of the person for whom it made them. */
-export async function heldScopes(
-  records: Registers,
+/** The current scopes of an alert owner, limited to those the client is registered for: the most
+ *  that its tokens could have. None once the owner is expired or deleted, or is a client without a
+ *  grant from the person for whom it created the alerts. */
+export async function currentScopes(
+  records: RightsRecords,
   owner: AlertOwner,
 ): Promise<ReadonlySet<Scope>> {
   return (await rightsOf(records, owner)).scopes;
 }
 
-/** Whether scopes suffice to receive events. */
+/** Whether scopes are sufficient to receive events. */
 export const isEntitled = (held: ReadonlySet<Scope>): boolean =>
   alertScopes.every((scope) => held.has(scope));
 
 /**
- * The steps that let a commit hold only while the owner may have alerts: nothing is created for an
- * owner who is removed meanwhile, since nothing would remove it.
+ * The checks that reject a commit if the owner loses the right to have alerts. Without them, an
+ * alert could be created for an owner who is deleted concurrently, and would never be deleted.
  *
- * @returns `undefined` when they may not.
+ * @returns `undefined` when the owner may not have alerts.
  */
-export async function ifEntitled(
-  records: Registers,
+export async function entitlementChecks(
+  records: RightsRecords,
   owner: AlertOwner,
 ): Promise<readonly Operation[] | undefined> {
-  const { scopes, steps } = await rightsOf(records, owner);
-  return isEntitled(scopes) ? steps : undefined;
+  const { scopes, checks } = await rightsOf(records, owner);
+  return isEntitled(scopes) ? checks : undefined;
 }
 
-/** Whether an owner of alerts still exists, whatever scopes they hold. */
-export async function ownerExists(records: Registers, owner: AlertOwner): Promise<boolean> {
+/** Whether an alert owner still exists, whatever scopes they have. */
+export async function ownerExists(records: RightsRecords, owner: AlertOwner): Promise<boolean> {
   return (await rightsOf(records, owner)) !== NO_RIGHTS;
 }
 
-async function rightsOf(records: Registers, owner: AlertOwner): Promise<Rights> {
+async function rightsOf(records: RightsRecords, owner: AlertOwner): Promise<Rights> {
   switch (owner.kind) {
     case "agent": {
       const client = await records.get(clients, owner.id);
@@ -81,8 +81,12 @@ async function rightsOf(records: Registers, owner: AlertOwner): Promise<Rights> 
   }
 }
 
-/** A client holds what a person allowed it in any grant, while the grant and the client exist. */
-async function rightsByGrants(records: Registers, { id, clientId }: AlertOwner): Promise<Rights> {
+/** A person's client has the scopes of all grants that the person gave it, while the grants and the
+ *  client exist. */
+async function rightsByGrants(
+  records: RightsRecords,
+  { id, clientId }: AlertOwner,
+): Promise<Rights> {
   const [account, all, registered] = await Promise.all([
     records.get(accounts, id),
     readAll(records, grants, accountRecordsGroup(id)),
@@ -96,34 +100,34 @@ async function rightsByGrants(records: Registers, { id, clientId }: AlertOwner):
       .filter((scope) => registered.scopes.includes(scope)),
     [
       unchanged(accounts, account),
-      ...registered.steps,
+      ...registered.checks,
       ...own.map((grant) => unchanged(grants, grant)),
     ],
   );
 }
 
-/** What a client is registered for. */
+/** The scopes that a client is registered for. */
 interface Registration {
   readonly scopes: readonly string[];
-  /** Hold in a commit only while the client stays as it is. */
-  readonly steps: readonly Operation[];
+  /** Checks that reject a commit if the client has changed. */
+  readonly checks: readonly Operation[];
 }
 
-/** Reads the scopes that a client is registered for: all, for a client with a metadata document
- *  or where any client will do. @returns `undefined` when it is gone. */
+/** Reads the scopes that a client is registered for: all for a client with a metadata document, and
+ *  when no client is given. @returns `undefined` when the client was deleted. */
 async function registrationOf(
-  records: Registers,
+  records: RightsRecords,
   clientId: string | undefined,
 ): Promise<Registration | undefined> {
   if (clientId === undefined || hasMetadataDocument(clientId))
-    return { scopes: allScopes, steps: [] };
+    return { scopes: allScopes, checks: [] };
   const client = await records.get(clients, clientId);
   if (client === undefined) return undefined;
   const scopes = scopeNames(client.value.metadata.scope ?? "");
-  return { scopes, steps: [unchanged(clients, client)] };
+  return { scopes, checks: [unchanged(clients, client)] };
 }
 
-const rights = (scopes: readonly string[], steps: readonly Operation[]): Rights => ({
+const rights = (scopes: readonly string[], checks: readonly Operation[]): Rights => ({
   scopes: new Set(scopes.filter(isScope)),
-  steps,
+  checks,
 });

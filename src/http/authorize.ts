@@ -1,5 +1,5 @@
 import { claimLinks } from "../auth/agents/claims.ts";
-import { covers } from "../auth/audience.ts";
+import { isAudienceAllowed } from "../auth/audience.ts";
 import type { Authenticate, Caller } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
 import { addressKey } from "../limits/address-key.ts";
@@ -107,7 +107,7 @@ export class ProtectedResource {
     context.caller = caller;
     context.isStillValid = async () => isUnchanged(caller, await authenticate(credential.text));
     requireWithinLimits(res, [await countCall(limits, caller)]);
-    if (!covers(caller.resource, this.#resource)) {
+    if (!isAudienceAllowed(caller.resource, this.#resource)) {
       throw this.#unauthenticated(`The token was issued for ${caller.resource}.`, {
         error: "invalid_token",
         next: nextForAudience(caller, this.#options),

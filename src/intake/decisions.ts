@@ -27,7 +27,7 @@ export interface ServiceIdentity {
 export interface DecisionsOptions {
   readonly records: Records;
   readonly audit: Auditor;
-  readonly keys: Pick<ApiKeys, "created">;
+  readonly keys: Pick<ApiKeys, "prepare">;
   /** Absent: applicants are not notified. */
   readonly mailbox?: Mailbox;
   /** The service named in the email; absent if unknown. */
@@ -126,7 +126,7 @@ function keyOf(
   scopes: readonly Scope[],
   { keys }: Pick<DecisionsOptions, "keys">,
 ) {
-  return keys.created({ name, scopes, by: "operator", groups: [emailGroup(email)] });
+  return keys.prepare({ name, scopes, actor: "operator", groups: [emailGroup(email)] });
 }
 
 /** Contains nothing that the applicant wrote, because the address has not been verified. */

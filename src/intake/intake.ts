@@ -67,7 +67,7 @@ export interface Intake {
 export interface IntakeOptions extends SlotOptions {
   readonly now: () => Date;
   readonly audit: Auditor;
-  readonly keys: Pick<ApiKeys, "created">;
+  readonly keys: Pick<ApiKeys, "prepare">;
   /** Mode of the store: in the sandbox a queue token is an API key. */
   readonly mode: StoreMode;
 }
@@ -157,7 +157,7 @@ async function newQueueToken(
   const placing = { groups: [emailGroup(email)], ttlMs: key ? QUEUE_KEY_MS : APPLICATION_KEPT_MS };
   const name = `Queue token of ${id}`;
   const { key: queueToken, steps } = key
-    ? keys.created({ name, scopes: key.scopes, by: "system", ...placing })
+    ? keys.prepare({ name, scopes: key.scopes, actor: "system", ...placing })
     : { key: `queue_${randomBase62(TOKEN_LENGTH)}`, steps: [] };
   const kept = insert(queueTokens, {
     key: fingerprint(queueToken),

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { refusals } from "../auth/assertions/assertion-claims.ts";
+import { assertionErrors } from "../auth/assertions/assertion-claims.ts";
 import { Problem } from "./problems.ts";
 
-const { issuer_unreachable: _, invalid_request: __, ...assertions } = refusals;
+const { issuer_unreachable: _, invalid_request: __, ...assertions } = assertionErrors;
 
 /** OAuth error codes with their meaning here. */
 export const oauthErrors = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
-import { newKeyText } from "../../src/auth/keys/key-format.ts";
+import { generateKey } from "../../src/auth/keys/key-format.ts";
 import { LastUse } from "../../src/auth/last-use.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
 import { audited } from "../../src/store/audit/entry.ts";
@@ -18,7 +18,7 @@ const keys = createApiKeys({
   audit: (entry) => audited(entry, clock.now.getTime()),
   lastUse: new LastUse({ records, now: () => clock.now, onError: () => {} }),
 });
-const keyWith = (...scopes: Scope[]) => keys.create({ name: "Desk", scopes, by: "operator" });
+const keyWith = (...scopes: Scope[]) => keys.create({ name: "Desk", scopes, actor: "operator" });
 
 const signals = `${base}/api/signals?symbol=ALDER.SIM`;
 const bearer = (credential: string) => ({ authorization: `Bearer ${credential}` });
@@ -60,7 +60,7 @@ describe("an API key", () => {
   it("is rejected as soon as it is revoked or expired", async () => {
     const { key, id } = await keyWith("signals:read");
     const short = await keys.create({
-      ...{ name: "Short", scopes: ["signals:read"], by: "operator", ttlMs: 60_000 },
+      ...{ name: "Short", scopes: ["signals:read"], actor: "operator", ttlMs: 60_000 },
     });
     expect([await statusOf(apiKey(key)), await statusOf(bearer(short.key))]).toEqual([200, 200]);
     await keys.revoke(id, "operator");
@@ -79,7 +79,7 @@ describe("an API key", () => {
   it("is rejected when it is from another service, from the real market, or made up", async () => {
     const { key } = await keyWith("signals:read");
     const wrong = key.slice(0, -1) + (key.endsWith("0") ? "1" : "0");
-    for (const text of [newKeyText("sandbox"), newKeyText("live"), wrong, key.toLowerCase()]) {
+    for (const text of [generateKey("sandbox"), generateKey("live"), wrong, key.toLowerCase()]) {
       expect(await statusOf(apiKey(text)), text).toBe(401);
     }
   });

@@ -122,7 +122,7 @@ describe("a credential", () => {
     const { key } = await apiKeys.create({
       name: "desk",
       scopes: ["signals:read"],
-      by: "operator",
+      actor: "operator",
     });
     const ask = (headers: Record<string, string>, path = "/api/probe") =>
       fetch(local + path, { headers });

@@ -33,7 +33,7 @@ async function keyFor({ service, clock }: TestService): Promise<string> {
     audit: createAuditor({ hashAddress: keyring.hashAddress, now }),
     lastUse: new LastUse({ records, now, onError }),
   });
-  const { key } = await keys.create({ name: "test", scopes: allScopes, by: "test" });
+  const { key } = await keys.create({ name: "test", scopes: allScopes, actor: "test" });
   return key;
 }
 

@@ -597,7 +597,7 @@ describe("an API key", () => {
     const { key, id } = await server.apiKeys.create({
       name: "desk",
       scopes: ["signals:read"],
-      by: "operator",
+      actor: "operator",
     });
     expect(await whoIs(key)).toMatchObject({ kind: "service", id, scopes: ["signals:read"] });
     for (const path of ["/api/probe", "/mcp"]) {

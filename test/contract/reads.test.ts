@@ -13,7 +13,7 @@ async function newKey(): Promise<string> {
   const now = () => clock.now;
   const lastUse = new LastUse({ records, now, onError: () => {} });
   const keys = createApiKeys({ records, mode: "sandbox", now, audit: () => [], lastUse });
-  return (await keys.create({ name: "Desk", scopes: ["signals:read"], by: "operator" })).key;
+  return (await keys.create({ name: "Desk", scopes: ["signals:read"], actor: "operator" })).key;
 }
 
 const bearer = (text: string) => ({ authorization: `Bearer ${text}` });

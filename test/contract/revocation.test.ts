@@ -76,7 +76,7 @@ const endings: Readonly<Record<string, (testService: TestService) => Promise<End
   },
   async "a key that is revoked"(testService) {
     const keys = keysOf(testService);
-    const made = await keys.create({ name: "Desk", scopes: ["signals:read"], by: "operator" });
+    const made = await keys.create({ name: "Desk", scopes: ["signals:read"], actor: "operator" });
     return { headers: { "x-api-key": made.key }, end: () => keys.revoke(made.id, "operator") };
   },
 };

@@ -166,7 +166,13 @@ function createParts(
     sessions: new Sessions({ records, now, secure: false, audit }),
     apiKeys: createApiKeys({ records, mode: "sandbox", now, audit, lastUse }),
     claims: new Claims({ records, now, audit, baseUrl, anonymousScopes }),
-    plainTokens: createClientCredentialsIssuer({ records, now, audit, baseUrl, anonymousScopes }),
+    clientCredentials: createClientCredentialsIssuer({
+      records,
+      now,
+      audit,
+      baseUrl,
+      anonymousScopes,
+    }),
     limits: createLimits({ overrides: { ...Object.fromEntries(far), ...options.limits } }),
   };
 }

@@ -1,4 +1,4 @@
-import { ifEntitled, ownerExists } from "../../auth/entitlement.ts";
+import { entitlementChecks, ownerExists } from "../../auth/entitlement.ts";
 import { alertScopes } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
@@ -35,7 +35,7 @@ export async function reserveQuota(
     way,
   );
   if (excess !== undefined) throw full(excess);
-  const entitled = await ifEntitled(records, owner);
+  const entitled = await entitlementChecks(records, owner);
   if (entitled === undefined) throw ended();
   return [...entitled, incrementVersion(lock, version), ...orphans.flatMap(alertRemoval)];
 }

@@ -5,7 +5,7 @@ import { insert, remove, unchanged } from "../../store/port/operations.ts";
 import { collection, type Records } from "../../store/port/records.ts";
 import { accountRecordsGroup } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
-import { isSameText } from "../secrets.ts";
+import { isEqualConstantTime } from "../secrets.ts";
 import { accounts } from "./accounts.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -123,7 +123,7 @@ export class Sessions {
   /** Whether a form was sent from a page shown in this browser. The comparison takes constant
    *  time. */
   isFormTokenOf({ secret }: Browser, formToken: unknown): boolean {
-    return typeof formToken === "string" && isSameText(formTokenOf(secret), formToken);
+    return typeof formToken === "string" && isEqualConstantTime(formTokenOf(secret), formToken);
   }
 
   /**

@@ -7,7 +7,7 @@ import type { Mailbox } from "../../mail/outbox.ts";
 import { put, removeAt, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import { type Auditor, callerAddress } from "../auditor.ts";
-import { isSameText } from "../secrets.ts";
+import { isEqualConstantTime } from "../secrets.ts";
 import type { Accounts } from "./accounts.ts";
 
 /** Length of a code in decimal digits. */
@@ -83,7 +83,7 @@ export function createSignIn(options: SignInOptions): SignIn {
     const sent = await records.get(signInCodes, fingerprint(browser));
     if (sent === undefined) return undefined;
     const { email, proof } = sent.value;
-    const isRight = isSameText(proof, proofOf(browser, { email, code }));
+    const isRight = isEqualConstantTime(proof, proofOf(browser, { email, code }));
     const steps = isRight ? [removeAt(signInCodes, sent)] : failedAttemptSteps(sent, audit);
     // A rejected commit means that a concurrent attempt changed the record.
     if (!(await records.commit(steps))) return verifyCode(browser, code);

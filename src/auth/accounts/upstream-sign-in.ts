@@ -5,7 +5,7 @@ import { fingerprint } from "../../lib/fingerprint.ts";
 import { Problem } from "../../problem.ts";
 import { put, removeAt } from "../../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../../store/port/records.ts";
-import { isSameText } from "../secrets.ts";
+import { isEqualConstantTime } from "../secrets.ts";
 import type { Accounts } from "./accounts.ts";
 
 import { type Checks, createUpstreamClient, type Identity } from "./upstream-client.ts";
@@ -126,7 +126,7 @@ function matchesState(
   browser: string,
   { searchParams }: URL,
 ): boolean {
-  return isSameText(checksOf(browser, value.salt).state, searchParams.get("state") ?? "");
+  return isEqualConstantTime(checksOf(browser, value.salt).state, searchParams.get("state") ?? "");
 }
 
 /** People with an account may sign in; `SIGN_UP` decides about others. */

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { fingerprint } from "../../lib/fingerprint.ts";
-import { isSameText } from "../secrets.ts";
+import { isEqualConstantTime } from "../secrets.ts";
 
 /** Crockford's base32, which has no letters that can be confused with digits or other letters. */
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -48,7 +48,7 @@ export function isValidClaimCode(
   stored: StoredCode | undefined,
   presented: PresentedCode,
 ): boolean {
-  const isEqual = isSameText(stored?.hash ?? DUMMY_HASH, hashOf(presented));
+  const isEqual = isEqualConstantTime(stored?.hash ?? DUMMY_HASH, hashOf(presented));
   return isEqual && stored !== undefined && !hasNoAttemptsLeft(stored);
 }
 

@@ -9,52 +9,53 @@ import type { Auditor } from "../auditor.ts";
 import { lastUseRemoval } from "../last-use.ts";
 import { isScope, type Scope, scopeNames } from "../scopes.ts";
 import {
+  type AssertionErrorCode,
   type ClaimSet,
-  issuerNamedBy,
-  type Refusal,
   SKEW_SECONDS,
-  signedClaims,
+  unverifiedIssuer,
+  verifyClaims,
 } from "./assertion-claims.ts";
 import type { TrustedIssuer } from "./trusted-issuers.ts";
 
-/** What an assertion was used for: the grant of the token that it was exchanged for, or the
- *  agent that was registered with it. Records of earlier versions do not say. */
+/** What a used assertion produced: the grant of the token that it was exchanged for, or the agent
+ *  that was registered with it. Records of earlier versions have neither. */
 type UsedAssertion = Readonly<Partial<Record<"grantId" | "clientId", string>>> & {
-  /** Whether it came again: what it was used for has ended, and the audit has a row. */
+  /** Whether it was replayed: what it produced was revoked, and the audit log has a row. */
   readonly isReplayed?: true;
 };
 
-/** Assertions that were used, by the hash of their `iss` and `jti`. */
+/** Used assertions by the hash of their `iss` and `jti`. */
 export const usedAssertions = collection<UsedAssertion>("assertions:used");
 
-/** A valid assertion. It counts once: its use must be inserted into `usedAssertions` in the same
- *  commit. */
+/** A valid assertion. It can be used once: whoever uses it must insert it into `usedAssertions` in
+ *  the same commit. */
 export interface Assertion {
   readonly subject: UpstreamSubject;
   /** The scopes it allows; `undefined` when it does not limit them. */
   readonly scopes: readonly Scope[] | undefined;
   /** The resources it allows (RFC 8707); `undefined` when it does not limit them. */
   readonly resources: readonly string[] | undefined;
-  /** Where it is inserted; does not hold when it was used before. */
+  /** Key and lifetime of its record in `usedAssertions`. The insertion is rejected if it was used
+   *  before. */
   readonly use: { readonly key: string; readonly ttlMs: number };
 }
 
 /** Verifies identity assertions (ID-JAG). */
 export interface AssertionVerifier {
-  /** At the token endpoint: it must have been issued to the client that presents it. */
-  forClient(assertion: string, clientId: string): Promise<Assertion | Refusal>;
+  /** For the token endpoint: the assertion must have been issued to the client that presents it. */
+  forClient(assertion: string, clientId: string): Promise<Assertion | AssertionErrorCode>;
 
-  /** At registration, where there is no client yet that could prove who it is: it must name the provider
-   *  itself, and the person must have signed in within the last hour. */
-  forRegistration(assertion: string): Promise<Assertion | Refusal>;
+  /** For registration, where no client can authenticate yet: the assertion must name the provider
+   *  itself as its client, and the person must have signed in within the last hour. */
+  forRegistration(assertion: string): Promise<Assertion | AssertionErrorCode>;
 
-  /** Revokes what an assertion was used for before, and audits the refused use, after its
-   *  insertion conflicted; does nothing when the conflict had another reason. @param actor Id of
-   *  the client, or `anonymous`. */
+  /** Revokes what an assertion produced, and audits the replay, after the insertion of its use was
+   *  rejected. Does nothing if the commit was rejected for another reason. @param actor Client id,
+   *  or `anonymous`. */
   recordReplay(assertion: Assertion, actor: string): Promise<void>;
 }
 
-/** What assertions are verified with. */
+/** Options of `createAssertionVerifier`. */
 interface AssertionVerifierOptions {
   readonly issuers: readonly TrustedIssuer[];
   /** The issuer identifier of this server. */
@@ -64,15 +65,15 @@ interface AssertionVerifierOptions {
   readonly now: () => Date;
 }
 
-/** How long ago a person may have signed in at most, in seconds (auth.md 0.5). */
+/** Maximum age of the person's sign-in at registration, in seconds (auth.md 0.5). */
 export const MAX_LOGIN_AGE_SECONDS = 3600;
 
-/** What is wrong with claims at the place where they are presented; time in seconds. */
-type Rule = (claims: ClaimSet, now: number) => Refusal | undefined;
+/** Checks claims for one endpoint. @param now Seconds since the epoch. */
+type Rule = (claims: ClaimSet, now: number) => AssertionErrorCode | undefined;
 
-/** Here nobody proves to be the client that an assertion names. An assertion issued to an
- *  application must not turn a finder into an agent of the person, so it must be the provider's
- *  own. */
+/** No client is authenticated at registration. An assertion issued to an application could have
+ *  been stolen and would give the thief an agent of the person, so it must be issued to the
+ *  provider itself. */
 const registrationRule: Rule = ({ client_id, iss, auth_time }, now) => {
   if (client_id !== iss) return "invalid_client_id";
   const age = auth_time === undefined ? Number.POSITIVE_INFINITY : now - auth_time;
@@ -81,10 +82,10 @@ const registrationRule: Rule = ({ client_id, iss, auth_time }, now) => {
 
 const keyOf = ({ iss, jti }: ClaimSet): string => fingerprint(JSON.stringify([iss, jti]));
 
-/** The provider's name is in the label, so that no account looks like one that an address made. */
+/** The label contains the provider's name, so that it never equals an email address. */
 function assertionOf(claims: ClaimSet, { name }: TrustedIssuer, now: number): Assertion {
   const { iss, sub, email, scope, resource, exp } = claims;
-  // A minute longer than the last clock calls the assertion good.
+  // One minute longer than the assertion is valid by any tolerated clock.
   const ttlMs = Math.ceil((exp + 2 * SKEW_SECONDS - now) * 1000);
   return {
     subject: { issuer: iss, subject: sub, label: `${email ?? sub} (${name})` },
@@ -94,9 +95,9 @@ function assertionOf(claims: ClaimSet, { name }: TrustedIssuer, now: number): As
   };
 }
 
-/** The steps that revoke what an assertion was used for: one of the two who presented it is a
+/** The steps that revoke what an assertion produced: one of the two parties that presented it is a
  *  thief, as with an authorization code (RFC 6749 section 4.1.2). */
-async function revocationOfUse(
+async function revocationSteps(
   records: Pick<Records, "get" | "list">,
   { grantId, clientId }: UsedAssertion,
 ): Promise<readonly Operation[]> {
@@ -112,16 +113,14 @@ async function revocationOfUse(
   return [...(await grantRevocationById(records, grantId)), ...agent];
 }
 
-/**
- * Creates the verifier. This server never believes itself, whatever the list
- * says.
- */
+/** Creates the verifier. Assertions in this server's own name are rejected, even if it is listed as
+ *  trusted. */
 export function createAssertionVerifier(options: AssertionVerifierOptions): AssertionVerifier {
   const { issuers, audience, records, audit, now } = options;
-  const others = issuers.filter(({ issuer }) => issuer !== audience);
-  const trusted = new Map(others.map((each) => [each.issuer, each]));
+  const otherIssuers = issuers.filter(({ issuer }) => issuer !== audience);
+  const trusted = new Map(otherIssuers.map((each) => [each.issuer, each]));
 
-  const isReplayed = async (key: string, actor: string): Promise<boolean> => {
+  const recordIfReplayed = async (key: string, actor: string): Promise<boolean> => {
     for (;;) {
       const used = await records.get(usedAssertions, key);
       if (used === undefined) return false;
@@ -129,7 +128,7 @@ export function createAssertionVerifier(options: AssertionVerifierOptions): Asse
       const entry = { action: "grant.replayed", actor, target: `assertion:${key}` };
       const ended = await records.commit([
         replace(usedAssertions, used, { value: { isReplayed: true } }),
-        ...(await revocationOfUse(records, used.value)),
+        ...(await revocationSteps(records, used.value)),
         ...audit(entry),
       ]);
       if (ended) return true;
@@ -137,24 +136,24 @@ export function createAssertionVerifier(options: AssertionVerifierOptions): Asse
   };
 
   const verify = async (assertion: string, actor: string, rule: Rule) => {
-    const name = issuerNamedBy(assertion);
+    const name = unverifiedIssuer(assertion);
     if (name === undefined) return "invalid_request";
     const issuer = trusted.get(name);
     if (issuer === undefined) return "issuer_not_enabled";
     const at = now();
-    const claims = await signedClaims(assertion, issuer, { audience, now: at });
+    const claims = await verifyClaims(assertion, issuer, { audience, now: at });
     if (typeof claims === "string") return claims;
 
     const seconds = at.getTime() / 1000;
     const fault = rule(claims, seconds);
     if (fault !== undefined) return fault;
-    if (await isReplayed(keyOf(claims), actor)) return "replay_detected";
+    if (await recordIfReplayed(keyOf(claims), actor)) return "replay_detected";
     return assertionOf(claims, issuer, seconds);
   };
 
   return {
     async recordReplay({ use }, actor) {
-      await isReplayed(use.key, actor);
+      await recordIfReplayed(use.key, actor);
     },
     forRegistration: (assertion) => verify(assertion, "anonymous", registrationRule),
     forClient: (assertion, clientId) =>

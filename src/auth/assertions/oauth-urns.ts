@@ -1,9 +1,9 @@
 /** Grant type of an assertion at the token endpoint (RFC 7523 section 2.1). */
 export const JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
-/** What `assertion_type` says of an identity assertion authorization grant (ID-JAG); auth.md and
+/** Value of `assertion_type` for an identity assertion authorization grant (ID-JAG), by auth.md and
  *  draft-ietf-oauth-identity-assertion-authz-grant. */
 export const ID_JAG = "urn:ietf:params:oauth:token-type:id-jag";
 
-/** The grant profile that metadata name for it (same draft). */
+/** Name of the ID-JAG grant profile in metadata (same draft). */
 export const ID_JAG_PROFILE = "urn:ietf:params:oauth:grant-profile:id-jag";

@@ -3,29 +3,29 @@ import { createRemoteJWKSet, type JWTVerifyGetKey } from "jose";
 import { z } from "zod";
 import { isHttpsOrLoopback } from "../../lib/loopback.ts";
 
-/** An identity provider whose assertions are believed. */
+/** An identity provider whose assertions are accepted. */
 export interface TrustedIssuer {
-  /** For people. */
+  /** Display name. */
   readonly name: string;
   /** Its `iss`, compared character for character (RFC 8414 section 2). */
   readonly issuer: string;
-  /** Finds the public key that a header names. */
+  /** Finds the public key for a JWS header. */
   readonly keys: JWTVerifyGetKey;
 }
 
-/** How the keys of an issuer are fetched: at most 3 s for an answer, which then counts for ten
- *  minutes; an unknown key is looked for again at most every 30 s. All in milliseconds. */
-const FETCHING = { timeoutDuration: 3000, cacheMaxAge: 600_000, cooldownDuration: 30_000 };
+/** How an issuer's keys are fetched, in milliseconds: timeout 3 s, cached for ten minutes, fetched
+ *  again for an unknown key at most every 30 s. */
+const JWKS_OPTIONS = { timeoutDuration: 3000, cacheMaxAge: 600_000, cooldownDuration: 30_000 };
 
-/** Over plain http, an attacker on the path could replace the keys. */
-function isSafe(text: string): boolean {
+/** Plain http would let an attacker on the network path replace the keys. */
+function isSecureUrl(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && isHttpsOrLoopback(url);
 }
 
 const Address = z
   .string("is not a text")
-  .refine(isSafe, "is not an https address; http is for the machine itself only");
+  .refine(isSecureUrl, "is not an https address; http is for the machine itself only");
 
 const Entry = z.strictObject({
   name: z.string("is not a text").min(1, "is empty").max(100, "is longer than 100 characters"),
@@ -40,13 +40,13 @@ const Entries = z
     "names an issuer twice",
   );
 
-function placeOf([index, member]: readonly PropertyKey[]): string {
+function locationOf([index, member]: readonly PropertyKey[]): string {
   if (index === undefined) return "";
   const entry = `entry ${Number(index) + 1}`;
   return member === undefined ? `${entry} ` : `${entry}, ${String(member)} `;
 }
 
-async function contentOf(file: string): Promise<unknown> {
+async function readJson(file: string): Promise<unknown> {
   try {
     return JSON.parse(await readFile(file, "utf8"));
   } catch (cause) {
@@ -56,20 +56,20 @@ async function contentOf(file: string): Promise<unknown> {
 }
 
 /**
- * Reads whose assertions are trusted (`TRUSTED_ISSUERS`): a JSON array of
- * `{name, issuer, jwks_uri}`. The keys are fetched when an assertion first needs them.
+ * Reads the trusted issuers from the file of `TRUSTED_ISSUERS`: a JSON array of `{name, issuer,
+ * jwks_uri}`. Their keys are fetched at first use.
  *
- * @throws {Error} With one line per fault that says where it is and what is allowed.
+ * @throws {Error} With one line per fault, each with its location and what is allowed.
  */
 export async function readTrustedIssuers(file: string): Promise<readonly TrustedIssuer[]> {
-  const { data, error } = Entries.safeParse(await contentOf(file));
+  const { data, error } = Entries.safeParse(await readJson(file));
   if (error !== undefined) {
-    const faults = error.issues.map(({ path, message }) => `${placeOf(path)}${message}`);
+    const faults = error.issues.map(({ path, message }) => `${locationOf(path)}${message}`);
     throw new Error(faults.map((fault) => `TRUSTED_ISSUERS: ${file}: ${fault}.`).join("\n"));
   }
   return data.map(({ name, issuer, jwks_uri }) => ({
     name,
     issuer,
-    keys: createRemoteJWKSet(new URL(jwks_uri), FETCHING),
+    keys: createRemoteJWKSet(new URL(jwks_uri), JWKS_OPTIONS),
   }));
 }

@@ -10,110 +10,113 @@ import { accountRecordsGroup } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
 import { type LastUse, lastUseRemoval } from "../last-use.ts";
 import type { Scope } from "../scopes.ts";
-import { hintOf, isKeyText, newKeyText } from "./key-format.ts";
+import { generateKey, hintOf, isWellFormedKey } from "./key-format.ts";
 
-/** A long-lived key. Only its hash is stored. */
+/** An API key; only its hash is stored. */
 export interface ApiKey {
-  /** `key_` and random characters; names the key without giving it away. */
+  /** `key_` and random characters; identifies the key without revealing it. */
   readonly id: string;
   readonly name: string;
   readonly scopes: readonly Scope[];
-  /** The first characters of the key, to recognize it by. */
+  /** Prefix and first random characters, by which people recognize the key. */
   readonly hint: string;
-  /** The account it belongs to; absent for keys of the operator. */
+  /** The account that owns it; `undefined` for keys of the operator. */
   readonly accountId: string | undefined;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
+  /** Expiry in milliseconds since the epoch; `undefined` if it does not expire. */
   readonly expiresAt: number | undefined;
-  /** To the hour; `undefined` when never. */
+  /** Milliseconds since the epoch, accurate to the hour; `undefined` if never used. */
   readonly lastUsedAt: number | undefined;
 }
 
-/** Stored form of a key; the last use is stored apart. */
-type KeptKey = Omit<ApiKey, "lastUsedAt">;
+/** A key as it is stored; its last use is a record of its own. */
+type StoredApiKey = Omit<ApiKey, "lastUsedAt">;
 
-/** What a new key is made from. */
+/** Input of `ApiKeys.create`. */
 interface NewApiKey {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly accountId?: string;
-  /** Life in milliseconds. Absent: until it is revoked. */
+  /** Lifetime in milliseconds; absent for a key that does not expire. */
   readonly ttlMs?: number;
-  /** Who makes it, for the audit: an account id, `operator` or `system`. */
-  readonly by: string;
-  /** Groups that it goes with. */
+  /** Actor of the audit row: an account id, `operator` or `system`. */
+  readonly actor: string;
+  /** Groups with which the key is deleted. */
   readonly groups?: readonly string[];
 }
 
-/** Most keys that a person can have. */
+/** Maximum number of keys of a person. */
 export const KEYS_PER_ACCOUNT = 5;
 
 /** API keys. */
 export interface ApiKeys {
-  /** A new key and the steps that store it, for a commit with something else. The key is
-   *  returned only here. */
-  created(key: NewApiKey): {
+  /** A new key and the steps that store it, for a commit with other changes. The key itself cannot
+   *  be read again. */
+  prepare(key: NewApiKey): {
     readonly key: string;
     readonly id: string;
     readonly steps: readonly Operation[];
   };
 
+  /** Creates a key. It cannot be read again. */
   create(key: NewApiKey): Promise<{ readonly key: string; readonly id: string }>;
 
-  /** Makes one for a person. @returns `undefined` when they have `KEYS_PER_ACCOUNT` already, or are
-   *  not there any more. */
+  /** Creates a key for a person. @returns `undefined` when they have `KEYS_PER_ACCOUNT` keys, or
+   *  their account was deleted. */
   createFor(
     accountId: string,
     key: Pick<NewApiKey, "name" | "scopes">,
   ): Promise<{ readonly key: string; readonly id: string } | undefined>;
 
-  /** The key behind what a caller presented; notes the use. Something that cannot be a key of this
-   *  service is refused without a look into the store. */
-  find(presented: string): Promise<KeptKey | undefined>;
+  /** Finds the key for a presented text, and records its use. A text that cannot be a key of this
+   *  service is rejected without a query. */
+  find(presented: string): Promise<StoredApiKey | undefined>;
 
-  /** All keys, or those of an account; oldest first. */
+  /** All keys, or those of an account, oldest first. */
   list(accountId?: string): Promise<readonly ApiKey[]>;
 
-  /** @param accountId Only if it belongs to this account. @returns Whether there was one. */
+  /** Revokes a key. @param accountId If given, the key must belong to this account. @returns
+   *  Whether a key was revoked. */
   revoke(id: string, by: string, accountId?: string): Promise<boolean>;
 }
 
-/** What the key store works with. */
+/** Options of `createApiKeys`. */
 export interface ApiKeysOptions {
   readonly records: Records;
-  /** Of the store: a key is only good where it was made, for the real market or not. */
+  /** Mode of the store. A key is valid only in the mode in which it was created. */
   readonly mode: StoreMode;
   readonly now: () => Date;
   readonly audit: Auditor;
   readonly lastUse: LastUse;
 }
 
-/** Keys by the fingerprint of their text. */
-export const apiKeys = collection<KeptKey>("api-keys");
+/** Keys by the hash of their text. */
+export const apiKeys = collection<StoredApiKey>("api-keys");
 
-/** Random characters of an id. */
+/** Length of an id, in random characters. */
 const ID_LENGTH = 16;
 
 const ID = /^key_[0-9A-Za-z]{16}$/;
 
-/** Group of a key and of everything that ends with it, in all collections. */
+/** Group of a key and of everything that is deleted with it, in all collections. */
 export const apiKeyGroup = (id: string): string => `api-key:${id}`;
 
-/** Creates the keeper of API keys. */
+/** Creates the store of API keys. */
 export function createApiKeys(options: ApiKeysOptions): ApiKeys {
   const { records, mode, lastUse } = options;
   return {
-    created: (key) => created(key, options),
+    prepare: (key) => created(key, options),
     async create(wanted) {
       const { key, id, steps } = created(wanted, options);
       await records.commit(steps);
       return { key, id };
     },
-    createFor: (accountId, key) => createFor({ ...key, accountId, by: accountId }, options),
+    createFor: (accountId, key) => createFor({ ...key, accountId, actor: accountId }, options),
     async find(presented) {
-      if (!isKeyText(presented, mode)) return undefined;
+      if (!isWellFormedKey(presented, mode)) return undefined;
       const stored = await records.get(apiKeys, fingerprint(presented));
-      if (stored !== undefined) lastUse.note(stored.value.id);
+      if (stored !== undefined) lastUse.record(stored.value.id);
       return stored?.value;
     },
     async list(accountId) {
@@ -127,8 +130,8 @@ export function createApiKeys(options: ApiKeysOptions): ApiKeys {
 }
 
 function created(wanted: NewApiKey, { mode, now, audit }: ApiKeysOptions) {
-  const { by, ttlMs, groups = [], accountId, name, scopes } = wanted;
-  const key = newKeyText(mode);
+  const { actor, ttlMs, groups = [], accountId, name, scopes } = wanted;
+  const key = generateKey(mode);
   const id = `key_${randomBase62(ID_LENGTH)}`;
   const createdAt = now().getTime();
   const expiresAt = ttlMs === undefined ? undefined : createdAt + ttlMs;
@@ -139,11 +142,11 @@ function created(wanted: NewApiKey, { mode, now, audit }: ApiKeysOptions) {
     groups: [apiKeyGroup(id), ...owner, ...groups],
     ...(ttlMs !== undefined && { ttlMs }),
   });
-  return { key, id, steps: [placed, ...audit({ action: "key.created", actor: by, target: id })] };
+  return { key, id, steps: [placed, ...audit({ action: "key.created", actor, target: id })] };
 }
 
-/** Counts the keys of the account and commits; tries again when another request created one
- *  meanwhile. */
+/** Counts the keys of the account and commits; repeats if a concurrent request changed the
+ *  count. */
 async function createFor(
   wanted: NewApiKey & { readonly accountId: string },
   options: ApiKeysOptions,
@@ -163,7 +166,7 @@ async function createFor(
 }
 
 async function revoke(
-  { id, by, accountId }: { id: string; by: string; accountId: string | undefined },
+  { id, by: actor, accountId }: { id: string; by: string; accountId: string | undefined },
   { records, audit }: ApiKeysOptions,
 ): Promise<boolean> {
   if (!ID.test(id)) return false;
@@ -172,7 +175,7 @@ async function revoke(
     const isTheirs = accountId === undefined || stored?.value.accountId === accountId;
     if (stored === undefined || !isTheirs) return false;
     const gone = [removeAt(apiKeys, stored), removeGroup(apiKeyGroup(id)), lastUseRemoval(id)];
-    const entry = { action: "key.revoked", actor: by, target: id };
+    const entry = { action: "key.revoked", actor, target: id };
     if (await records.commit([...gone, ...audit(entry)])) return true;
   }
 }

@@ -4,10 +4,10 @@ import { insert } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
 import type { Accounts } from "../accounts/accounts.ts";
 import type { Agent } from "../agents/agent.ts";
-import { type Refusal, refusals } from "../assertions/assertion-claims.ts";
+import { type AssertionErrorCode, assertionErrors } from "../assertions/assertion-claims.ts";
 import { type Assertion, type AssertionVerifier, usedAssertions } from "../assertions/id-jag.ts";
 import { ID_JAG } from "../assertions/oauth-urns.ts";
-import { resourcesWithin } from "../audience.ts";
+import { allowedResources } from "../audience.ts";
 import type { Auditor } from "../auditor.ts";
 import { allScopes } from "../scopes.ts";
 import type { Metadata } from "./metadata-members.ts";
@@ -54,15 +54,15 @@ function serviceAuth({ login_hint }: Metadata): RequestedIdentity {
   return { agent: { identityType: "service_auth", loginHint }, steps: () => [] };
 }
 
-const statuses: Partial<Readonly<Record<Refusal, number>>> = {
+const statuses: Partial<Readonly<Record<AssertionErrorCode, number>>> = {
   login_required: 401,
   issuer_unreachable: 503,
 };
 
 /** Ends a registration whose assertion is refused. @throws With auth.md's names and statuses. */
-export function refuseAssertion(reason: Refusal): never {
+export function refuseAssertion(reason: AssertionErrorCode): never {
   const name = reason === "issuer_unreachable" ? "temporarily_unavailable" : reason;
-  const error = new errors.CustomOIDCProviderError(name, refusals[reason]);
+  const error = new errors.CustomOIDCProviderError(name, assertionErrors[reason]);
   const status = statuses[reason] ?? 400;
   throw Object.assign(error, { status, statusCode: status });
 }
@@ -79,7 +79,7 @@ async function identityAssertion(
 
   const scopes = allScopes.filter((scope) => verified.scopes?.includes(scope) ?? true);
   if (scopes.length === 0) refuse("invalid_scope", "the assertion allows no scope of this server");
-  const [resource] = resourcesWithin(verified.resources, baseUrl);
+  const [resource] = allowedResources(verified.resources, baseUrl);
   if (resource === undefined) {
     refuse("invalid_target", "the assertion names no resource of this server");
   }

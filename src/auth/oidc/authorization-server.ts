@@ -9,7 +9,7 @@ import type { UnclaimedCapacity } from "../agents/unclaimed-capacity.ts";
 import type { AssertionVerifier } from "../assertions/id-jag.ts";
 import { createAuditor } from "../auditor.ts";
 import { type Scope, scopes } from "../scopes.ts";
-import { isSecretOf } from "../secrets.ts";
+import { matchesClientSecret } from "../secrets.ts";
 import { checkAssertionEnd } from "./client-keys.ts";
 import { clientMetadata, confidentialGrants, idTokenAlgorithms } from "./client-metadata.ts";
 import { keepApprovals, refreshTokenPolicy } from "./consent.ts";
@@ -164,7 +164,7 @@ function configuration(options: ProviderOptions): Configuration {
 /** Applies the rules to stored clients too, which may be older than a rule. */
 function holdClients({ Client: { prototype } }: Provider): void {
   prototype.compareClientSecret = function (presented) {
-    return isSecretOf(this.clientSecret, presented);
+    return matchesClientSecret(this.clientSecret, presented);
   };
   const { grantTypeAllowed, redirectUriAllowed } = prototype;
   prototype.redirectUriAllowed = function (redirectUri) {

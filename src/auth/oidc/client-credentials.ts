@@ -3,9 +3,9 @@ import { type AdapterPayload, errors } from "oidc-provider";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { collection, type Stored } from "../../store/port/records.ts";
 import { type ClientRecord, clientGroup, clients } from "../agents/agent.ts";
-import { covers, resourceMeant } from "../audience.ts";
+import { isAudienceAllowed, resolveResource } from "../audience.ts";
 import { scopeNames } from "../scopes.ts";
-import { isSecretOf } from "../secrets.ts";
+import { matchesClientSecret } from "../secrets.ts";
 import type { AdapterContext, NewRecord } from "./adapter-context.ts";
 import { ownerClaims } from "./end-user.ts";
 import { issue } from "./issuance.ts";
@@ -97,12 +97,12 @@ function rightOf(
 ): Right | undefined {
   const resource = form.get("resource");
   const most = client.agent.owner?.resource ?? baseUrl;
-  const aud = resource === null ? most : resourceMeant(resource, baseUrl);
+  const aud = resource === null ? most : resolveResource(resource, baseUrl);
   const text = form.get("scope") ?? "";
   const asked = scopeNames(text);
   const reach: readonly string[] = clientScopeCeiling(client, anonymousScopes);
   const isInReach = reach.length > 0 && asked.every((name) => reach.includes(name));
-  if (aud === undefined || !covers(most, aud) || !isInReach || asked.join(" ") !== text)
+  if (aud === undefined || !isAudienceAllowed(most, aud) || !isInReach || asked.join(" ") !== text)
     return undefined;
   return { aud, scope: (asked.length === 0 ? reach : asked).join(" ") };
 }
@@ -122,7 +122,7 @@ function mayAsk({ metadata }: ClientRecord, secret: string): boolean {
     (method === "client_secret_post" || method === "client_secret_basic") &&
     Array.isArray(grants) &&
     grants.includes("client_credentials") &&
-    isSecretOf(String(client_secret), secret)
+    matchesClientSecret(String(client_secret), secret)
   );
 }
 

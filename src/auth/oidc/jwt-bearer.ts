@@ -5,10 +5,10 @@ import {
   type TokenEndpointGrantContext,
 } from "oidc-provider";
 import type { Accounts } from "../accounts/accounts.ts";
-import { refusals } from "../assertions/assertion-claims.ts";
+import { assertionErrors } from "../assertions/assertion-claims.ts";
 import { type Assertion, type AssertionVerifier, usedAssertions } from "../assertions/id-jag.ts";
 import { JWT_BEARER } from "../assertions/oauth-urns.ts";
-import { resourcesWithin } from "../audience.ts";
+import { allowedResources } from "../audience.ts";
 import { allScopes, scopeAdvice, scopeNames } from "../scopes.ts";
 import { pendingIssuance, stateOf } from "./request-state.ts";
 import { type ResourcePolicy, resourceIndicators } from "./resource-indicators.ts";
@@ -31,7 +31,7 @@ async function verifiedFor(ctx: Context, { verifier }: JwtBearerOptions): Promis
   const verified = await verifier.forClient(params.assertion, client.clientId);
   if (typeof verified !== "string") return verified;
   if (verified !== "issuer_unreachable") throw new errors.InvalidGrant(verified);
-  const error = new errors.TemporarilyUnavailable(refusals[verified]);
+  const error = new errors.TemporarilyUnavailable(assertionErrors[verified]);
   throw Object.assign(error, { status: 503, statusCode: 503 });
 }
 
@@ -45,7 +45,7 @@ function grantedAudience(ctx: Context, { resources }: Assertion, policy: Resourc
     asked,
     client,
   );
-  if (!resourcesWithin(resources, baseUrl).includes(audience)) throw new errors.InvalidTarget();
+  if (!allowedResources(resources, baseUrl).includes(audience)) throw new errors.InvalidTarget();
   return audience;
 }
 

@@ -1,6 +1,6 @@
 import { type Client, errors, type KoaContextWithOIDC, type ResourceServer } from "oidc-provider";
 import type { ClientRecord } from "../agents/agent.ts";
-import { covers, resourceMeant } from "../audience.ts";
+import { isAudienceAllowed, resolveResource } from "../audience.ts";
 import { isScope, type Scope, scopeAdvice, scopeNames, scopes } from "../scopes.ts";
 import { stateOf } from "./request-state.ts";
 import { ACCESS_TOKEN_SECONDS } from "./token-lifetimes.ts";
@@ -24,7 +24,7 @@ export interface ResourcePolicy {
 
 /** @throws `invalid_target` when there is no such resource. */
 function audienceOf(resource: string, baseUrl: string): string {
-  const audience = resourceMeant(resource, baseUrl);
+  const audience = resolveResource(resource, baseUrl);
   if (audience === undefined) throw new errors.InvalidTarget();
   return audience;
 }
@@ -113,7 +113,7 @@ export function resourceIndicators(policy: ResourcePolicy) {
       client: Client,
     ): ResourceServer {
       const audience = audienceOf(resource, policy.baseUrl);
-      if (isOwn(ctx) && !covers(ownResource(ctx, client, policy), audience)) {
+      if (isOwn(ctx) && !isAudienceAllowed(ownResource(ctx, client, policy), audience)) {
         throw new errors.InvalidTarget();
       }
       settleScope(ctx, client, policy);

@@ -36,7 +36,7 @@ export const keyCreate = defineStoreCommand({
     const { id, key } = await apiKeysOf(context).create({
       name,
       scopes: scopesIn(scopes),
-      by: "operator",
+      actor: "operator",
       ...(ttlMs !== undefined && { ttlMs }),
     });
     const expiresAt = isoOrNull(ttlMs === undefined ? undefined : context.now() + ttlMs);

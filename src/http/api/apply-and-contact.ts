@@ -1,6 +1,6 @@
 import express, { type RequestHandler, Router } from "express";
 import type { z } from "zod";
-import { calledFrom } from "../../auth/auditor.ts";
+import { withCallerAddress } from "../../auth/auditor.ts";
 import { ApplicationFields, InquiryFields } from "../../intake/fields.ts";
 import type { Intake, QueueKey } from "../../intake/intake.ts";
 import type { Limits } from "../../limits/limits.ts";
@@ -53,7 +53,7 @@ function apply(intake: IntakeRouterOptions["intake"]): RequestHandler {
   return async ({ ip, body }, res) => {
     const { sent, fields } = body as Checked<typeof ApplicationFields>;
     const { name, email, focus } = fields;
-    const { queueToken, registeredAt, key } = await calledFrom(ip, () =>
+    const { queueToken, registeredAt, key } = await withCallerAddress(ip, () =>
       intake.apply({ name, email, focus }),
     );
     res.json({
@@ -75,7 +75,7 @@ function apply(intake: IntakeRouterOptions["intake"]): RequestHandler {
 function contact(intake: IntakeRouterOptions["intake"]): RequestHandler {
   return async ({ ip, body }, res) => {
     const { fields } = body as Checked<typeof InquiryFields>;
-    const { reference, receivedAt } = await calledFrom(ip, () => intake.contact(fields));
+    const { reference, receivedAt } = await withCallerAddress(ip, () => intake.contact(fields));
     // The interface does not show the body; it follows the one of applications.
     res.json({
       success: true,

@@ -3,7 +3,7 @@ import express from "express";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { tools } from "../../../tools/index.ts";
-import { calledFrom } from "../../auth/auditor.ts";
+import { withCallerAddress } from "../../auth/auditor.ts";
 import { Problem } from "../../problem.ts";
 import type { Tool, ToolRoute } from "../../tool.ts";
 import type { ProtectedResource } from "../authorize.ts";
@@ -88,7 +88,7 @@ function runFrom(
   { effect }: Tool,
   run: () => Promise<Answer>,
 ): Promise<Answer> {
-  return effect === undefined ? run() : calledFrom(ip, run);
+  return effect === undefined ? run() : withCallerAddress(ip, run);
 }
 
 /** URL of the created resource. */

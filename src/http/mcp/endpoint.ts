@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, type JSONRPCRequest } from "@modelcontextprotocol/server";
 import { tools } from "../../../tools/index.ts";
-import { calledFrom } from "../../auth/auditor.ts";
+import { withCallerAddress } from "../../auth/auditor.ts";
 import type { Caller } from "../../auth/caller.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { isLoopbackHost } from "../../lib/loopback.ts";
@@ -75,7 +75,7 @@ export function createEndpoint(options: McpOptions): Handler {
     await withinTraceOf(message, async () => {
       const answer = () => plain && fastPath?.(plain, authInfoOf(caller));
       // The audit log records the client address of changes.
-      const answering = isRead ? answer() : calledFrom(context.ip, answer);
+      const answering = isRead ? answer() : withCallerAddress(context.ip, answer);
       if (answering === undefined) await answerBySdk(context, { caller, message });
       else (await answering)(res);
     });
@@ -112,7 +112,7 @@ function sdkAnswerer(newServer: NewServer, options: McpOptions): Answer {
     const request = Object.assign(req, { auth: authInfoOf(caller) }) as Parameters<
       typeof handle
     >[0];
-    await reports.run(reported, () => calledFrom(ip, () => handle(request, res, message)));
+    await reports.run(reported, () => withCallerAddress(ip, () => handle(request, res, message)));
   };
 }
 

@@ -2,7 +2,7 @@ import type { Request } from "express";
 import { isFreshSignIn } from "../../auth/accounts/browser-sessions.ts";
 import type { ActingApplication } from "../../auth/agents/agent.ts";
 import type { FindRegisteredClient } from "../../auth/agents/registration-access-token.ts";
-import { covers } from "../../auth/audience.ts";
+import { isAudienceAllowed } from "../../auth/audience.ts";
 import type { Authenticate, Caller } from "../../auth/caller.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { addressKey } from "../../limits/address-key.ts";
@@ -52,7 +52,7 @@ export function createClaimAuthenticator(
 
   const callerClaims = (caller: Caller): ClaimPrincipal => {
     if (caller.kind === "service") throw notEligible("An API key cannot claim an agent.");
-    if (!covers(caller.resource, baseUrl)) {
+    if (!isAudienceAllowed(caller.resource, baseUrl)) {
       throw unauthenticated(
         `The token was issued for ${caller.resource}: ask for one without resource.`,
         "invalid_token",

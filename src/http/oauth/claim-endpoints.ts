@@ -2,7 +2,7 @@ import { type RequestHandler, Router } from "express";
 import { z } from "zod";
 import { type Claims, claimLinks } from "../../auth/agents/claims.ts";
 import type { ClaimOutcome } from "../../auth/agents/complete-claim.ts";
-import { calledFrom } from "../../auth/auditor.ts";
+import { withCallerAddress } from "../../auth/auditor.ts";
 import { addressKey, networksOf } from "../../limits/address-key.ts";
 import { type CodeGuard, createCodeGuard } from "../../limits/code-guard.ts";
 import { countInOrder } from "../../limits/count-in-order.ts";
@@ -182,7 +182,7 @@ function complete(
 ): RequestHandler<object, unknown, AuthenticatedRequest<"/oauth/claim">> {
   return async ({ body: { principal, data }, ip }, res) => {
     const claim = { agentId: data.agent_id, code: data.claim_code };
-    const outcome = await calledFrom(ip, () =>
+    const outcome = await withCallerAddress(ip, () =>
       principal.kind === "agent"
         ? claims.completeByAgent(claim)
         : claims.completeByPerson(claim, principal),
@@ -236,7 +236,7 @@ function start(
 ): RequestHandler<object, unknown, AuthenticatedRequest<"/oauth/claim/start">> {
   return async ({ body: { data }, ip }, res) => {
     const { agent_id, login_hint } = data;
-    const begun = await calledFrom(ip, () => claims.start(agent_id, login_hint));
+    const begun = await withCallerAddress(ip, () => claims.start(agent_id, login_hint));
     if (begun === undefined) {
       const description = `The agent is claimed, or lacks the grant client_credentials. A claimed agent goes on with a new token from ${baseUrl}/oauth/token.`;
       throw new OAuthError("already_claimed", { status: 409, description });

@@ -7,7 +7,7 @@ import {
 } from "express";
 import type { Provider } from "oidc-provider";
 import { paths } from "../../../wellknown/paths.ts";
-import { calledFrom } from "../../auth/auditor.ts";
+import { withCallerAddress } from "../../auth/auditor.ts";
 import type { ApiKeys } from "../../auth/keys/api-keys.ts";
 import type { IssueClientCredentials } from "../../auth/oidc/client-credentials.ts";
 import { userInfoOf } from "../../auth/oidc/end-user.ts";
@@ -55,7 +55,7 @@ interface OAuthOptions {
   readonly provider: () => Provider;
   /** Public origin of the service; every URL in a response starts with it. */
   readonly baseUrl: string;
-  readonly plainTokens: IssueClientCredentials;
+  readonly clientCredentials: IssueClientCredentials;
   readonly keys: ApiKeys;
   readonly limits: Limits;
 }
@@ -89,7 +89,9 @@ function possessionRevocation({ provider, keys }: OAuthOptions): RequestHandler 
       res.status(400).json({ error: "invalid_request", error_description });
       return;
     }
-    await calledFrom(req.ip, () => revokeByPossession({ provider: provider(), keys }, token));
+    await withCallerAddress(req.ip, () =>
+      revokeByPossession({ provider: provider(), keys }, token),
+    );
     res.end();
   };
 }
@@ -153,14 +155,14 @@ const unusualHeaders = ["authorization", "dpop", "oauth-client-attestation", "or
 
 /** Uses the fast path for plain token requests. */
 function tryFastPath(
-  { plainTokens, limits }: OAuthOptions,
+  { clientCredentials, limits }: OAuthOptions,
   forward: ForwardRequest,
 ): ForwardRequest<FormRequest> {
   return async (request) => {
     const { req, res, form } = request;
     const isPlain = unusualHeaders.every((name) => req.headers[name] === undefined);
     const admitToken = admitTokens(limits, request);
-    const token = isPlain ? await plainTokens(form, admitToken) : undefined;
+    const token = isPlain ? await clientCredentials(form, admitToken) : undefined;
     if (token === undefined) {
       hooksOf(res).admitToken = admitToken;
       return forward(request);
@@ -174,7 +176,7 @@ function tryFastPath(
 function createForwarder({ provider, baseUrl }: OAuthOptions): ForwardRequest {
   const callbackOf = callbackCache();
   return (request) =>
-    calledFrom(request.ip, () =>
+    withCallerAddress(request.ip, () =>
       callbackOf(provider())(toProviderRequest(request, baseUrl), request.res),
     );
 }

@@ -1,6 +1,6 @@
 import { IncomingMessage, type ServerResponse } from "node:http";
 import express, { type RequestHandler } from "express";
-import { resourceMeant } from "../../auth/audience.ts";
+import { resolveResource } from "../../auth/audience.ts";
 import { withHashedSecret } from "../../auth/secrets.ts";
 import { Problem } from "../../problem.ts";
 import { hasType, isPlainBody, parseBody, readPlainBody } from "../request-body.ts";
@@ -156,7 +156,7 @@ function withKnownResources({ bytes, form }: OAuthRequest, baseUrl: string): Buf
 /** A query or form in which each known resource has its canonical spelling. */
 function knownResources(text: string, baseUrl: string): string {
   const named = new URLSearchParams(text).getAll("resource");
-  const known = named.map((indicator) => resourceMeant(indicator, baseUrl) ?? indicator);
+  const known = named.map((indicator) => resolveResource(indicator, baseUrl) ?? indicator);
   if (known.every((resource, at) => resource === named[at])) return text;
   const parameters = [...new URLSearchParams(text)].filter(([name]) => name !== "resource");
   return new URLSearchParams([

@@ -5,7 +5,7 @@ import type { Sessions } from "../../auth/accounts/browser-sessions.ts";
 import type { SignIn } from "../../auth/accounts/email-code-sign-in.ts";
 import type { Upstream } from "../../auth/accounts/upstream-sign-in.ts";
 import type { Claims } from "../../auth/agents/claims.ts";
-import { calledFrom } from "../../auth/auditor.ts";
+import { withCallerAddress } from "../../auth/auditor.ts";
 import type { ApiKeys } from "../../auth/keys/api-keys.ts";
 import type { Interactions } from "../../auth/oidc/interactions.ts";
 import type { SignUp } from "../../config/config.ts";
@@ -53,7 +53,7 @@ export interface PagesOptions {
 }
 
 /** Sets the client address for the audit log. */
-const nameCaller: RequestHandler = (req, _res, next) => calledFrom(req.ip, next);
+const nameCaller: RequestHandler = (req, _res, next) => withCallerAddress(req.ip, next);
 
 /** Paths of the pages with actions. */
 const PLACES = [

@@ -4,9 +4,9 @@ import { CredentialCache } from "../../../src/auth/credential-cache.ts";
 
 const START = Date.UTC(2026, 10, 21, 12);
 
-const caller = (id: string, endsAt?: number): Caller => ({
+const caller = (id: string, expiresAt?: number): Caller => ({
   ...{ kind: "agent", id, clientId: id, accountId: undefined, scopes: new Set() },
-  ...{ resource: "https://signal.example", signedInAt: undefined, endsAt },
+  ...{ resource: "https://signal.example", signedInAt: undefined, expiresAt },
 });
 
 /** A cache over look-ups that the test answers, and clocks that it moves. */

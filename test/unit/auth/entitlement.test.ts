@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { accounts } from "../../../src/auth/accounts/accounts.ts";
 import { grants } from "../../../src/auth/accounts/grants.ts";
 import { accountRecordsGroup, clients } from "../../../src/auth/agents/agent.ts";
-import { heldScopes, ifEntitled, isEntitled } from "../../../src/auth/entitlement.ts";
+import { currentScopes, entitlementChecks, isEntitled } from "../../../src/auth/entitlement.ts";
 import { apiKeyGroup, apiKeys } from "../../../src/auth/keys/api-keys.ts";
 import { alertScopes, allScopes, type Scope } from "../../../src/auth/scopes.ts";
 import { insert, put, removeGroup } from "../../../src/store/port/operations.ts";
@@ -28,10 +28,10 @@ const granted = (clientId: string, scope: string, key = "grant") => {
 
 const person = insert(accounts, { ...placed, value: { label: "x", createdAt: 0 } });
 
-type Holder = Parameters<typeof heldScopes>[1];
+type Holder = Parameters<typeof currentScopes>[1];
 
 const mayHave = async (records: Pick<Records, "get" | "list">, holder: Holder) =>
-  isEntitled(await heldScopes(records, holder));
+  isEntitled(await currentScopes(records, holder));
 
 describe("entitlement to alerts", () => {
   const cases: readonly (readonly [string, "agent" | "user" | "service", Operation[], boolean])[] =
@@ -136,7 +136,7 @@ describe("entitlement to alerts", () => {
     async (_, kind, kept) => {
       const { records } = await openStore(embedded);
       await records.commit(kept);
-      const steps = await ifEntitled(records, { kind, id: "x", clientId });
+      const steps = await entitlementChecks(records, { kind, id: "x", clientId });
       if (steps === undefined) throw new Error("not entitled");
       expect(await records.commit(steps)).toBe(true);
       await records.commit([removeGroup(apiKeyGroup("x"))]);
@@ -159,11 +159,11 @@ describe("entitlement to alerts", () => {
     const register = (scope: string) =>
       put(clients, { key: "app", value: { metadata: { scope }, agent } });
     await records.commit([person, granted("app", allScopes.join(" "))]);
-    const held = () => heldScopes(records, { kind: "user", id: "x", clientId: "app" });
+    const held = () => currentScopes(records, { kind: "user", id: "x", clientId: "app" });
     expect(await held()).toEqual(new Set());
     await records.commit([register(alertScopes.join(" "))]);
     expect(await held()).toEqual(new Set(alertScopes));
-    const steps = await ifEntitled(records, { kind: "user", id: "x", clientId: "app" });
+    const steps = await entitlementChecks(records, { kind: "user", id: "x", clientId: "app" });
     await records.commit([register("signals:read")]);
     expect(await held()).toEqual(new Set(["signals:read"]));
     expect(await records.commit(steps ?? [])).toBe(false);
@@ -176,7 +176,7 @@ describe("entitlement to alerts", () => {
       agent: { ...agent, owner: owner(allScopes) },
     };
     await records.commit([insert(clients, { ...placed, value })]);
-    expect(await heldScopes(records, { kind: "agent", id: "x" })).toEqual(
+    expect(await currentScopes(records, { kind: "agent", id: "x" })).toEqual(
       new Set(["signals:read"]),
     );
   });
@@ -195,7 +195,7 @@ describe("entitlement to alerts", () => {
       }),
       granted("other", allScopes.join(" ")),
     ]);
-    const held = (id?: string) => heldScopes(records, { kind: "user", id: "x", clientId: id });
+    const held = (id?: string) => currentScopes(records, { kind: "user", id: "x", clientId: id });
     expect(await held(clientId)).toEqual(new Set(alertScopes));
     clock.now += 1_000;
     expect(await held(clientId)).toEqual(new Set(["signals:read"]));

@@ -31,7 +31,7 @@ describeStores("last uses", (engine) => {
     const store = await openStore(engine);
     store.clock.now += 59 * MINUTE;
     const { lastUse, writes } = lastUseOf(store);
-    lastUse.note("agent");
+    lastUse.record("agent");
     await Promise.all(writes);
     expect(await lastUse.of(["agent", "other"])).toEqual(new Map([["agent", START]]));
   });
@@ -40,7 +40,7 @@ describeStores("last uses", (engine) => {
     const store = await openStore(engine);
     const { lastUse, writes } = lastUseOf(store);
     for (let minute = 0; minute < 120; minute += 1) {
-      lastUse.note("agent");
+      lastUse.record("agent");
       store.clock.now += MINUTE;
     }
     await Promise.all(writes);
@@ -52,11 +52,11 @@ describeStores("last uses", (engine) => {
     const store = await openStore(engine);
     const { lastUse, writes, state, errors } = lastUseOf(store);
     state.isDown = true;
-    lastUse.note("agent");
+    lastUse.record("agent");
     await Promise.all(writes);
     expect(errors).toHaveLength(1);
     state.isDown = false;
-    lastUse.note("agent");
+    lastUse.record("agent");
     await Promise.all(writes);
     expect((await lastUse.of(["agent"])).size).toBe(1);
   });
@@ -74,19 +74,19 @@ describeStores("last uses", (engine) => {
     };
     const now = () => new Date(store.clock.now);
     const lastUse = new LastUse({ records: counting, now, onError: () => {} });
-    for (let id = 0; id <= 10_000; id += 1) lastUse.note(`${id}`);
+    for (let id = 0; id <= 10_000; id += 1) lastUse.record(`${id}`);
     expect(writes).toBe(10_001);
-    lastUse.note("10000");
-    lastUse.note("1");
+    lastUse.record("10000");
+    lastUse.record("1");
     expect(writes).toBe(10_001);
-    lastUse.note("0");
+    lastUse.record("0");
     expect(writes).toBe(10_002);
   });
 
   it("are deleted with what was used", async () => {
     const store = await openStore(engine);
     const { lastUse, writes } = lastUseOf(store);
-    lastUse.note("agent");
+    lastUse.record("agent");
     await Promise.all(writes);
     await store.records.commit([lastUseRemoval("agent")]);
     expect((await lastUse.of(["agent"])).size).toBe(0);

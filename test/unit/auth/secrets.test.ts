@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   hashClientSecret,
   isHashed,
-  isSecretOf,
+  matchesClientSecret,
   withHashedSecret,
 } from "../../../src/auth/secrets.ts";
 import { fingerprint } from "../../../src/lib/fingerprint.ts";
@@ -26,10 +26,11 @@ describe("a stored client secret", () => {
 
   it("matches its secret and nothing else", () => {
     const kept = hashClientSecret("abc");
-    expect(isSecretOf(kept, "abc")).toBe(true);
-    for (const guess of ["", "ab", "abcd", kept, ABC]) expect(isSecretOf(kept, guess)).toBe(false);
-    expect(isSecretOf(undefined, "undefined")).toBe(false);
-    expect(isSecretOf("abc", "abc")).toBe(false);
+    expect(matchesClientSecret(kept, "abc")).toBe(true);
+    for (const guess of ["", "ab", "abcd", kept, ABC])
+      expect(matchesClientSecret(kept, guess)).toBe(false);
+    expect(matchesClientSecret(undefined, "undefined")).toBe(false);
+    expect(matchesClientSecret("abc", "abc")).toBe(false);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { calledFrom, createAuditor } from "../../../src/auth/auditor.ts";
+import { createAuditor, withCallerAddress } from "../../../src/auth/auditor.ts";
 import { createApiKeys } from "../../../src/auth/keys/api-keys.ts";
 import { LastUse } from "../../../src/auth/last-use.ts";
 import { anonymousCeiling } from "../../../src/auth/scopes.ts";
@@ -71,7 +71,7 @@ describeStores("the intake of applications and inquiries", (engine) => {
   it("stores no token in plain text, and no address or name in the audit log", async () => {
     const { intake, store, audits } = await open(engine, "files");
     await intake.apply(ada);
-    const { queueToken } = await calledFrom("192.0.2.7", () => intake.apply(ada));
+    const { queueToken } = await withCallerAddress("192.0.2.7", () => intake.apply(ada));
     await intake.contact({ email: ada.email, message: "What does it cost?" });
     expect(JSON.stringify(await dumped(store))).not.toContain(queueToken.slice(6));
     const entries = await audits();
@@ -241,7 +241,9 @@ describe("the number of stored submissions", () => {
       await records.commit(steps);
       const inquiry = { email: ada.email, message: "Hello" };
       const ask = (ip: string) =>
-        calledFrom(ip, () => (kind === "inquiry" ? intake.contact(inquiry) : intake.apply(ada)));
+        withCallerAddress(ip, () =>
+          kind === "inquiry" ? intake.contact(inquiry) : intake.apply(ada),
+        );
       await expect(ask("2001:db8:7::1")).rejects.toMatchObject({ code: "rate_limited" });
       await expect(ask("2001:db9::1")).resolves.toBeDefined();
       const own = await records.list(slots, {
@@ -260,7 +262,7 @@ describe("the number of stored submissions", () => {
     );
     await records.commit(steps);
     const inquiry = { email: ada.email, message: "Hello" };
-    const ask = (ip: string) => calledFrom(ip, () => intake.contact(inquiry));
+    const ask = (ip: string) => withCallerAddress(ip, () => intake.contact(inquiry));
     await expect(ask("192.0.2.200")).rejects.toMatchObject({
       detail: "Too many of your network are waiting to be answered.",
     });

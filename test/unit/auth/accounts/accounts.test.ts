@@ -86,7 +86,7 @@ describeStores("accounts", (engine) => {
       accountId: (await accounts.findOrCreateByEmail(BOB)).id,
       agentId: "other",
     });
-    lastUse.note("first");
+    lastUse.record("first");
     await expect.poll(() => lastUse.of(["first"])).toHaveProperty("size", 1);
     expect(await accounts.agentsOf(id)).toEqual([
       {

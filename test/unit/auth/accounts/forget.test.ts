@@ -37,7 +37,7 @@ async function live(store: TestStore, email: string): Promise<string> {
   const { id } = await accounts.findOrCreateByEmail(email);
   const keys = createApiKeys({ records, mode: "sandbox", now, audit, lastUse });
   const own = await keys.createFor(id, { name: "Desk", scopes: ["signals:read"] });
-  const given = { name: "Ada", scopes: ["signals:read"], by: "operator" } as const;
+  const given = { name: "Ada", scopes: ["signals:read"], actor: "operator" } as const;
   const other = await keys.create({ ...given, groups: [emailGroup(email)] });
   for (const key of [own?.key ?? "", other.key]) await keys.find(key);
   await expect.poll(async () => (await lastUse.of([own?.id ?? "", other.id])).size).toBe(2);

@@ -13,7 +13,7 @@ import { claims as claimRecords } from "../../../../src/auth/agents/claim-record
 import { Claims } from "../../../../src/auth/agents/claims.ts";
 import type { ClaimOutcome } from "../../../../src/auth/agents/complete-claim.ts";
 import { createRegistrationTokenLookup } from "../../../../src/auth/agents/registration-access-token.ts";
-import { calledFrom, createAuditor } from "../../../../src/auth/auditor.ts";
+import { createAuditor, withCallerAddress } from "../../../../src/auth/auditor.ts";
 import type { Scope } from "../../../../src/auth/scopes.ts";
 import { fingerprint } from "../../../../src/lib/fingerprint.ts";
 import { emailGroup } from "../../../../src/mail/email-address.ts";
@@ -451,7 +451,7 @@ describeStores("a claim by a person", (engine) => {
     const detail = { registeredAt: clock.now, identityType: "anonymous" };
     const { agentId, code } = await register({}, { client_name: "Visit evil.example" });
     const ann = await person("acc_ann", ["signals:read"]);
-    await calledFrom("192.0.2.1", async () => {
+    await withCallerAddress("192.0.2.1", async () => {
       await claims.completeByPerson({ agentId, code: "00000000" }, ann);
       await claims.completeByPerson({ agentId: "agt_none", code }, ann);
       await claims.completeByPerson({ agentId, code }, ann);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { accounts } from "../../../../src/auth/accounts/accounts.ts";
 import { accountRecordsGroup } from "../../../../src/auth/agents/agent.ts";
 import { createApiKeys, KEYS_PER_ACCOUNT } from "../../../../src/auth/keys/api-keys.ts";
-import { newKeyText } from "../../../../src/auth/keys/key-format.ts";
+import { generateKey } from "../../../../src/auth/keys/key-format.ts";
 import { LastUse } from "../../../../src/auth/last-use.ts";
 import { type AuditEntry, audited, unsealedAudit } from "../../../../src/store/audit/entry.ts";
 import { insert, remove, removeGroup } from "../../../../src/store/port/operations.ts";
@@ -18,7 +18,7 @@ import {
 } from "../../../support/stores.ts";
 
 const DAY_MS = 86_400_000;
-const wanted = { name: "Desk", scopes: ["signals:read"], by: "operator" } as const;
+const wanted = { name: "Desk", scopes: ["signals:read"], actor: "operator" } as const;
 
 function keysOn({ clock }: TestStore, records: Records, mode: "sandbox" | "live" = "sandbox") {
   const now = () => new Date(clock.now);
@@ -74,7 +74,7 @@ describeStores("API keys", (engine) => {
   it("rejects an unknown key, however well formed", async () => {
     const { keys } = await open(engine);
     const { key } = await keys.create(wanted);
-    for (const text of ["", "x", newKeyText("sandbox"), newKeyText("live"), `${key} `]) {
+    for (const text of ["", "x", generateKey("sandbox"), generateKey("live"), `${key} `]) {
       expect(await keys.find(text), text).toBeUndefined();
     }
   });
@@ -93,7 +93,7 @@ describeStores("API keys", (engine) => {
     const sandbox = keysOn(kept, counting);
     const wrong = key.slice(0, -1) + (key.endsWith("0") ? "1" : "0");
     expect(await sandbox.find(wrong)).toBeUndefined();
-    expect(await sandbox.find(newKeyText("live"))).toBeUndefined();
+    expect(await sandbox.find(generateKey("live"))).toBeUndefined();
     expect(await keysOn(kept, counting, "live").find(key)).toBeUndefined();
     expect(asked).toBe(0);
     expect(await sandbox.find(key)).toBeDefined();
@@ -168,7 +168,7 @@ describeStores("API keys", (engine) => {
 
   it("lists more keys than one page holds", async () => {
     const { keys, records } = await open(engine);
-    const made = Array.from({ length: 1_001 }, () => keys.created(wanted));
+    const made = Array.from({ length: 1_001 }, () => keys.prepare(wanted));
     await records.commit(made.flatMap(({ steps }) => steps.slice(0, 1)));
     expect((await keys.list()).map(({ id }) => id)).toEqual(made.map(({ id }) => id));
   });
@@ -236,7 +236,7 @@ describeStores("API keys", (engine) => {
 describe("a key that is created with another record", () => {
   it("is committed with it, or not at all", async () => {
     const { keys, records } = await open(embedded);
-    const { key, steps } = keys.created({ ...wanted, groups: ["email:x"] });
+    const { key, steps } = keys.prepare({ ...wanted, groups: ["email:x"] });
     expect(await keys.find(key)).toBeUndefined();
     const taken = account("acc_a");
     await records.commit([taken]);

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { hintOf, isKeyText, newKeyText } from "../../../../src/auth/keys/key-format.ts";
+import { generateKey, hintOf, isWellFormedKey } from "../../../../src/auth/keys/key-format.ts";
 import { randomBase62, toBase62 } from "../../../../src/lib/base62.ts";
 
 /** Reads base 62 the slow way. */
@@ -13,48 +13,49 @@ const fromBase62 = (text: string): number =>
 
 describe("the text of a key", () => {
   it("states whether it is for the real market", () => {
-    expect(newKeyText("live")).toMatch(/^msv_live_[0-9A-Za-z]{38}$/);
+    expect(generateKey("live")).toMatch(/^msv_live_[0-9A-Za-z]{38}$/);
     for (const mode of ["sandbox", "files", "replay"] as const) {
-      expect(newKeyText(mode)).toMatch(/^msv_test_[0-9A-Za-z]{38}$/);
+      expect(generateKey(mode)).toMatch(/^msv_test_[0-9A-Za-z]{38}$/);
     }
   });
 
   it("ends with the CRC-32 of the preceding characters", () => {
-    const key = newKeyText("live");
+    const key = generateKey("live");
     expect(fromBase62(key.slice(-6))).toBe(crc32(key.slice(0, -6)));
   });
 
   it("is invalid in the other kind of market", () => {
-    expect(isKeyText(newKeyText("live"), "live")).toBe(true);
-    expect(isKeyText(newKeyText("live"), "sandbox")).toBe(false);
-    expect(isKeyText(newKeyText("sandbox"), "live")).toBe(false);
-    expect(isKeyText(newKeyText("sandbox"), "replay")).toBe(true);
+    expect(isWellFormedKey(generateKey("live"), "live")).toBe(true);
+    expect(isWellFormedKey(generateKey("live"), "sandbox")).toBe(false);
+    expect(isWellFormedKey(generateKey("sandbox"), "live")).toBe(false);
+    expect(isWellFormedKey(generateKey("sandbox"), "replay")).toBe(true);
   });
 
   it("is invalid when one character or its case is changed", () => {
-    const key = newKeyText("sandbox");
+    const key = generateKey("sandbox");
     for (let at = 9; at < key.length; at += 1) {
       const other = key[at] === "x" ? "y" : "x";
-      expect(isKeyText(key.slice(0, at) + other + key.slice(at + 1), "sandbox"), `${at}`).toBe(
-        false,
-      );
+      expect(
+        isWellFormedKey(key.slice(0, at) + other + key.slice(at + 1), "sandbox"),
+        `${at}`,
+      ).toBe(false);
     }
-    expect(isKeyText(key.toUpperCase(), "sandbox")).toBe(false);
+    expect(isWellFormedKey(key.toUpperCase(), "sandbox")).toBe(false);
   });
 
   it("is invalid with surrounding text, empty, or of another alphabet", () => {
-    const key = newKeyText("sandbox");
+    const key = generateKey("sandbox");
     for (const text of ["", key.slice(1), `${key}\n`, ` ${key}`, `${key}0`, "msv_test_"]) {
-      expect(isKeyText(text, "sandbox"), JSON.stringify(text)).toBe(false);
+      expect(isWellFormedKey(text, "sandbox"), JSON.stringify(text)).toBe(false);
     }
     const start = `msv_test_${"é".repeat(32)}`;
-    expect(isKeyText(start + toBase62(crc32(start), 6), "sandbox")).toBe(false);
+    expect(isWellFormedKey(start + toBase62(crc32(start), 6), "sandbox")).toBe(false);
   });
 
   it("is shown by its prefix and four characters", () => {
-    const key = newKeyText("sandbox");
+    const key = generateKey("sandbox");
     expect(hintOf(key)).toBe(key.slice(0, 13));
-    expect(hintOf(newKeyText("live"))).toMatch(/^msv_live_\w{4}$/);
+    expect(hintOf(generateKey("live"))).toMatch(/^msv_live_\w{4}$/);
   });
 });
 

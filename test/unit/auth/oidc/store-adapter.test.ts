@@ -2,7 +2,7 @@ import type { Adapter } from "oidc-provider";
 import { expect, it } from "vitest";
 import { accountRecordsGroup, clients } from "../../../../src/auth/agents/agent.ts";
 import { UnclaimedCapacity } from "../../../../src/auth/agents/unclaimed-capacity.ts";
-import { calledFrom, createAuditor } from "../../../../src/auth/auditor.ts";
+import { createAuditor, withCallerAddress } from "../../../../src/auth/auditor.ts";
 import { withRequestState } from "../../../../src/auth/oidc/request-state.ts";
 import { createStoreAdapter } from "../../../../src/auth/oidc/store-adapter.ts";
 import type { AuditEntry } from "../../../../src/store/audit/entry.ts";
@@ -507,7 +507,7 @@ describeStores("a grant that is saved again", (engine) => {
 describeStores("the audit of the store adapter", (engine) => {
   it("records clients with an owner, revocations and replays, but no issuance", async () => {
     const { adapterFor, audit, records } = await build(engine);
-    await calledFrom("203.0.113.7", async () => {
+    await withCallerAddress("203.0.113.7", async () => {
       await adapterFor("Client").upsert("c", { client_id: "c" });
       await adapterFor("Client").upsert("c", { client_id: "c" });
       expect(await audit()).toEqual([]);
