@@ -95,8 +95,8 @@ export async function createAccess(options: AccessOptions) {
     onError,
     baseUrl,
     anonymousScopes,
-    discovery: authorizationServerExtras(baseUrl),
-    signedIn: async (cookie) => (await sessions.browserOf(cookie)).session,
+    extraMetadata: authorizationServerExtras(baseUrl),
+    findSession: async (cookie) => (await sessions.browserOf(cookie)).session,
     fetch: outbound.fetch,
   });
   const cache = new CredentialCache({

@@ -17,7 +17,7 @@ export function refusalOf(counted: readonly Remaining[]): Problem | undefined {
   const seconds = secondsLeft(strictest);
   return new Problem("rate_limited", {
     detail: `The limit ${quota} allows ${policy.points} in ${policy.windowSeconds} seconds.`,
-    next: `Come again in ${seconds} seconds.`,
+    next: `Retry in ${seconds} seconds.`,
     headers: { "Retry-After": String(seconds) },
   });
 }

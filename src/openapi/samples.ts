@@ -16,7 +16,7 @@ const sayings: Partial<Readonly<Record<ProblemCode, ConstructorParameters<typeof
   },
   rate_limited: {
     detail: "The limit calls allows 600 in 60 seconds.",
-    next: "Come again in 30 seconds.",
+    next: "Retry in 30 seconds.",
   },
   internal_error: {
     detail: "The failure was logged.",

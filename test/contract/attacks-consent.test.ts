@@ -228,7 +228,7 @@ describe("offline access", () => {
     const { clientId, extend } = await newClient();
     const visitor = await signedIn(`lasting ${how}@example.com`.replaceAll(" ", "-"));
     const first = request(clientId, { redirect_uri: GOOD });
-    expect(interactionOn(await visitor.open(first.url)).isLasting).toBe(false);
+    expect(interactionOn(await visitor.open(first.url)).requestsOfflineAccess).toBe(false);
     const brief = await tokensAt(visitor, clientId, GOOD);
     expect(brief).not.toHaveProperty("refresh_token");
 
@@ -264,7 +264,7 @@ describe("offline access", () => {
       const visitor = await signedIn(`open-page ${how}@example.com`.replaceAll(" ", "-"));
       const { url } = request(clientId, { redirect_uri: GOOD });
       const page = await visitor.open(url);
-      expect(interactionOn(page).isLasting).toBe(false);
+      expect(interactionOn(page).requestsOfflineAccess).toBe(false);
       await extend();
       const again = await visitor.answer(page, SCOPE.split(" "));
       expect(again.leavesFor).toBeUndefined();
@@ -290,7 +290,7 @@ describe("offline access", () => {
     const { refresh_token = "" } = await tokensAt(visitor, clientId, GOOD);
     const changed = await putClient(client, { redirect_uris: [GOOD], grant_types: BRIEF });
     const again = request(clientId, { redirect_uri: GOOD, prompt: "consent" });
-    expect(interactionOn(await visitor.open(again.url)).isLasting).toBe(false);
+    expect(interactionOn(await visitor.open(again.url)).requestsOfflineAccess).toBe(false);
     await visitor.authorize(again.url);
     await putClient(changed, { redirect_uris: [GOOD], grant_types: LASTING });
     const form = { grant_type: "refresh_token", client_id: clientId, refresh_token };

@@ -99,7 +99,7 @@ describe("rate limits over MCP", () => {
     expect(texts[0]).toMatch(/^not_found: /);
     for (const text of texts.slice(1)) {
       expect(text).toMatch(
-        /^rate_limited: The limit alert-change allows 1 in 3600 seconds\. Come again in 3[56]\d\d seconds\./,
+        /^rate_limited: The limit alert-change allows 1 in 3600 seconds\. Retry in 3[56]\d\d seconds\./,
       );
     }
   });

@@ -76,7 +76,7 @@ describe("a limited route", () => {
       status: 429,
       code: "rate_limited",
       detail: "The limit apply allows 0 in 90 seconds.",
-      next: "Come again in 90 seconds.",
+      next: "Retry in 90 seconds.",
       instance: "/",
       requestId: expect.any(String),
     });

@@ -299,7 +299,7 @@ describe("a grant type", () => {
       for (const type of named.split(", ")) {
         await register(base, { ...alone, grant_types: [type], response_types: [], scope: "" });
       }
-      expect(error_description).toContain("refresh_token comes beside authorization_code");
+      expect(error_description).toContain("refresh_token requires authorization_code");
       await register(base, { ...alone, grant_types: ["authorization_code", "refresh_token"] });
     },
   );

@@ -94,7 +94,7 @@ describe("a client with a client ID metadata document", () => {
     expect(body).toMatchObject({
       error: "unauthorized_client",
       error_description:
-        "this client may use authorization_code; for another grant, register a client by POST /oauth/register",
+        "this client may use authorization_code; for another grant, register a client with POST /oauth/register",
     });
   });
 

@@ -359,9 +359,9 @@ describe("a browser session", () => {
       [{ max_age: "10" }, 10],
     ] as const;
     for (const [more, seconds] of wanted) {
-      const { prompt, signedInSince } = interactionOn(await person.open(ask(client_id, more)));
+      const { prompt, minSignedInAt } = interactionOn(await person.open(ask(client_id, more)));
       expect(prompt).toBe("login");
-      expect(Date.now() / 1000 - signedInSince / 1000 - seconds).toBeLessThan(5);
+      expect(Date.now() / 1000 - minSignedInAt / 1000 - seconds).toBeLessThan(5);
     }
   });
 
@@ -581,7 +581,7 @@ describe("a grant", () => {
     expect(body).toEqual({
       error: "unauthorized_client",
       error_description:
-        "this client may use no grant; client_credentials needs one that proves who it is: register it by POST /oauth/register",
+        "this client may use no grant; client_credentials requires a confidential client: register one with POST /oauth/register",
     });
   });
 

@@ -124,10 +124,13 @@ export async function startAuthServer(options: AuthServerOptions): Promise<AuthS
         ...{ records: options.records, now: options.now, audit: auditOf(options) },
       }),
       anonymousScopes: anonymousCeiling,
-      signedIn: async (cookie) => (await parts.sessions.browserOf(cookie)).session,
+      findSession: async (cookie) => (await parts.sessions.browserOf(cookie)).session,
       capacity,
       fetch: options.fetch ?? (() => Promise.reject(new Error("there is no internet here"))),
-      discovery: { service_documentation: `${baseUrl}/docs/api`, issuer: "https://evil.example" },
+      extraMetadata: {
+        service_documentation: `${baseUrl}/docs/api`,
+        issuer: "https://evil.example",
+      },
     });
   let keys = await newKeys();
   let current = build(keys);
@@ -217,7 +220,7 @@ function mountInteraction(app: Express, interactions: Interactions, sessions: Se
     const interaction = await interactions.find(req, res);
     if (interaction === undefined) return goOn(res, undefined);
     const { session } = await sessions.browserOf(req.headers.cookie);
-    const isSignedIn = session !== undefined && session.signedInAt >= interaction.signedInSince;
+    const isSignedIn = session !== undefined && session.signedInAt >= interaction.minSignedInAt;
     if (interaction.prompt !== "login" || !isSignedIn) return void res.json(interaction);
     goOn(res, await interactions.signIn(req, res, session));
   };

@@ -3,25 +3,25 @@ import type { Collection, Records } from "../../store/port/records.ts";
 import type { UnclaimedCapacity } from "../agents/unclaimed-capacity.ts";
 import type { Auditor } from "../auditor.ts";
 
-/** What the adapters of all models share. */
+/** Dependencies of the adapters of all models. */
 export interface AdapterContext {
   readonly records: Records;
   readonly audit: Auditor;
-  /** The clock that decides what is left of a life that began earlier. */
+  /** Wall clock. */
   readonly now: () => Date;
 }
 
-/** What the adapter of clients needs besides. */
+/** Dependencies of the adapter of clients. */
 export interface ClientAdapterContext extends AdapterContext {
   readonly capacity: UnclaimedCapacity;
-  /** Hashes a network address, so that equal addresses can still be recognized. */
+  /** Hashes a network address. Equal addresses have equal hashes. */
   readonly hashAddress: (address: string) => string;
 }
 
-/** The methods of an adapter that a model implements in its own way. */
+/** The adapter methods that a model can override. */
 export type ModelAdapter = Pick<Adapter, "upsert" | "find" | "destroy">;
 
-/** Names the record of a model of oidc-provider. */
+/** A reference to the record of an oidc-provider model. */
 export interface RecordRef {
   readonly model: string;
   readonly collection: Collection<AdapterPayload>;
@@ -37,10 +37,8 @@ export interface NewRecord extends RecordRef {
   readonly ttlMs?: number;
 }
 
-/**
- * A copy of a JSON value, so that oidc-provider may change what it is given. Takes a third of the time
- * of `structuredClone`, which handles more than JSON.
- */
+/** Copies a JSON value, so that oidc-provider may change what it gets. Takes a third of the time of
+ *  `structuredClone`, which handles more than JSON. */
 export function copyJson<T>(value: T): T {
   if (Array.isArray(value)) return value.map(copyJson) as T;
   if (typeof value !== "object" || value === null) return value;

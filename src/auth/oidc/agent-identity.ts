@@ -12,16 +12,16 @@ import type { Auditor } from "../auditor.ts";
 import { allScopes } from "../scopes.ts";
 import type { Metadata } from "./metadata-members.ts";
 
-/** The identity that a registration requests, verified. */
+/** The verified identity of a registration. */
 export interface RequestedIdentity {
   readonly agent: Pick<Agent, "identityType" | "loginHint" | "owner">;
-  /** The assertion that proves it. */
+  /** The assertion that proves it; absent for types without an assertion. */
   readonly assertion?: Assertion;
-  /** To be committed with the agent. @param clientId Id of the agent. */
+  /** Steps for the commit that stores the agent. @param clientId Id of the agent. */
   steps(clientId: string): readonly Operation[];
 }
 
-/** What identities are verified with. */
+/** Dependencies of `requestedIdentity`. */
 export interface IdentityOptions {
   readonly verifier: AssertionVerifier;
   readonly accounts: Accounts;
@@ -31,25 +31,28 @@ export interface IdentityOptions {
   readonly now: () => Date;
 }
 
-/** Types that do not register here, and where they go instead. */
-const elsewhere: Readonly<Record<string, string>> = {
+/** Types that cannot register, with the alternative for each. */
+const alternatives: Readonly<Record<string, string>> = {
   user: "a user signs in by the authorization code flow at /oauth/authorize",
   service: "a service uses an API key, which the operator issues or accepts an application for",
 };
 
-function refuse(error: string, description: string): never {
+function reject(error: string, description: string): never {
   throw new errors.CustomOIDCProviderError(error, description);
 }
 
-/** A registration without `type` is of an anonymous agent. */
-function plain(identityType: "anonymous" | "agent"): RequestedIdentity {
+/** The identity of an agent without proof. */
+function unprovenIdentity(identityType: "anonymous" | "agent"): RequestedIdentity {
   return { agent: { identityType }, steps: () => [] };
 }
 
 function serviceAuth({ login_hint }: Metadata): RequestedIdentity {
   const { data: loginHint } = EmailAddress.safeParse(login_hint);
   if (loginHint === undefined) {
-    refuse("invalid_login_hint", "login_hint must be the email address of who may claim the agent");
+    reject(
+      "invalid_login_hint",
+      "login_hint must be the email address of the person who may claim the agent",
+    );
   }
   return { agent: { identityType: "service_auth", loginHint }, steps: () => [] };
 }
@@ -59,8 +62,9 @@ const statuses: Partial<Readonly<Record<AssertionErrorCode, number>>> = {
   issuer_unreachable: 503,
 };
 
-/** Ends a registration whose assertion is refused. @throws With auth.md's names and statuses. */
-export function refuseAssertion(reason: AssertionErrorCode): never {
+/** Rejects a registration because of its assertion. @throws `OIDCProviderError` with the error code
+ *  and status of auth.md. */
+export function rejectAssertion(reason: AssertionErrorCode): never {
   const name = reason === "issuer_unreachable" ? "temporarily_unavailable" : reason;
   const error = new errors.CustomOIDCProviderError(name, assertionErrors[reason]);
   const status = statuses[reason] ?? 400;
@@ -72,16 +76,16 @@ async function identityAssertion(
   { verifier, accounts, audit, baseUrl, now }: IdentityOptions,
 ): Promise<RequestedIdentity> {
   if (assertion_type !== ID_JAG || typeof assertion !== "string") {
-    refuse("invalid_request", `assertion_type must be ${ID_JAG}, and assertion a JWT`);
+    reject("invalid_request", `assertion_type must be ${ID_JAG}, and assertion a JWT`);
   }
   const verified = await verifier.forRegistration(assertion);
-  if (typeof verified === "string") refuseAssertion(verified);
+  if (typeof verified === "string") rejectAssertion(verified);
 
   const scopes = allScopes.filter((scope) => verified.scopes?.includes(scope) ?? true);
-  if (scopes.length === 0) refuse("invalid_scope", "the assertion allows no scope of this server");
+  if (scopes.length === 0) reject("invalid_scope", "the assertion allows no scope of this server");
   const [resource] = allowedResources(verified.resources, baseUrl);
   if (resource === undefined) {
-    refuse("invalid_target", "the assertion names no resource of this server");
+    reject("invalid_target", "the assertion names no resource of this server");
   }
   const { id: accountId } = await accounts.findOrCreateBySubject(verified.subject);
   const reach = resource === baseUrl ? {} : { resource };
@@ -96,33 +100,40 @@ async function identityAssertion(
   };
 }
 
-function registersItself({ grant_types }: Metadata): boolean {
+function hasOwnTokens({ grant_types }: Metadata): boolean {
   return Array.isArray(grant_types) && grant_types.includes("client_credentials");
 }
 
 /**
- * Verifies what the `type` of a registration claims.
+ * Verifies the identity that the `type` of a registration requests; without a `type` it is
+ * anonymous.
  *
- * @throws `unsupported_identity_type`, `invalid_login_hint`, or why the assertion is refused.
+ * @throws `unsupported_identity_type`, `invalid_login_hint`, `invalid_client_metadata`, or the
+ *   error of the assertion.
  */
-export async function requestedIdentity(
+export async function verifyIdentity(
   body: Metadata,
   options: IdentityOptions,
 ): Promise<RequestedIdentity> {
   const { type = "anonymous" } = body;
-  if (type === "anonymous") return plain(type);
+  if (type === "anonymous") return unprovenIdentity(type);
 
   const isKnown = type === "agent" || type === "service_auth" || type === "identity_assertion";
   if (!isKnown) {
-    // The metadata list these types, so the error is the endpoint, not the type.
-    const advice = Object.hasOwn(elsewhere, String(type)) ? elsewhere[String(type)] : undefined;
-    if (advice !== undefined) refuse("invalid_client_metadata", advice);
-    const known = "type must be anonymous, identity_assertion, service_auth or agent";
-    refuse("unsupported_identity_type", known);
+    // The metadata list these types, so the endpoint is wrong, not the type.
+    const advice = Object.hasOwn(alternatives, String(type))
+      ? alternatives[String(type)]
+      : undefined;
+    if (advice !== undefined) reject("invalid_client_metadata", advice);
+    const description = "type must be anonymous, identity_assertion, service_auth or agent";
+    reject("unsupported_identity_type", description);
   }
-  if (!registersItself(body)) {
-    refuse("invalid_client_metadata", `the type ${type} needs the grant type client_credentials`);
+  if (!hasOwnTokens(body)) {
+    reject(
+      "invalid_client_metadata",
+      `the type ${type} requires the grant type client_credentials`,
+    );
   }
-  if (type === "agent") return plain(type);
+  if (type === "agent") return unprovenIdentity(type);
   return type === "service_auth" ? serviceAuth(body) : identityAssertion(body, options);
 }

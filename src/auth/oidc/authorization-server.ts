@@ -10,59 +10,59 @@ import type { AssertionVerifier } from "../assertions/id-jag.ts";
 import { createAuditor } from "../auditor.ts";
 import { type Scope, scopes } from "../scopes.ts";
 import { matchesClientSecret } from "../secrets.ts";
-import { checkAssertionEnd } from "./client-keys.ts";
+import { checkAssertionExpiry } from "./client-keys.ts";
 import { clientMetadata, confidentialGrants, idTokenAlgorithms } from "./client-metadata.ts";
-import { keepApprovals, refreshTokenPolicy } from "./consent.ts";
+import { refreshTokenPolicy, storeApprovals } from "./consent.ts";
 import {
   accountFinder,
   type EndUsers,
+  endStaleSessions,
   extraTokenClaims,
-  followSignIn,
   promptPolicy,
 } from "./end-user.ts";
-import { delegateRefusals, holdErrorRedirects } from "./error-redirects.ts";
+import { delegateAuthorizationErrors, restrictErrorRedirects } from "./error-redirects.ts";
 import { commitIssuances } from "./issuance.ts";
 import { registerJwtBearer } from "./jwt-bearer.ts";
-import { documentClients, type Fetch, limitedFetch } from "./metadata-documents.ts";
+import { type Fetch, limitedFetch, metadataDocumentFeature } from "./metadata-documents.ts";
 import { isAllowedRedirect } from "./redirect-uris.ts";
-import { keepRefreshTokenFamilies } from "./refresh-token-families.ts";
-import { adaptRegistration, newClientId } from "./registration-endpoint.ts";
+import { prefixRefreshTokens } from "./refresh-token-families.ts";
+import { addIdentities, newClientId } from "./registration-endpoint.ts";
 import { personalScopes, resourceIndicators } from "./resource-indicators.ts";
 import { correctResponses } from "./response-corrections.ts";
 import { allowOwnTokens } from "./revocation.ts";
 import { createStoreAdapter } from "./store-adapter.ts";
 import { lifetimes } from "./token-lifetimes.ts";
-import { auditRefusals } from "./token-refusal-audit.ts";
+import { auditRejectedTokenRequests } from "./token-rejection-audit.ts";
 
-/** What the authorization server is made from. */
+/** Options of `createProvider`. */
 export interface ProviderOptions {
-  /** Public origin, without a trailing slash: the issuer. */
+  /** Public origin, without a trailing slash; the issuer. */
   readonly baseUrl: string;
-  /** The scopes of agents without an owner. */
+  /** The scopes of an agent without an owner. */
   readonly anonymousScopes: readonly Scope[];
   readonly claims: Claims;
   readonly verifier: AssertionVerifier;
-  /** Hashes a network address, so that equal addresses can still be recognized. */
+  /** Hashes a network address. Equal addresses have equal hashes. */
   readonly hashAddress: (address: string) => string;
   readonly now: () => Date;
-  /** Finds who is signed in at a browser. @param cookie Its Cookie header. */
-  readonly signedIn: (cookie: string | undefined) => Promise<Session | undefined>;
+  /** Finds the session of a browser. @param cookie Its Cookie header. */
+  readonly findSession: (cookie: string | undefined) => Promise<Session | undefined>;
   readonly records: Records;
   readonly accounts: Accounts;
-  /** Members to add to both metadata documents; they cannot replace what the server states. */
-  readonly discovery: Readonly<Record<string, unknown>>;
+  /** Members added to both metadata documents. They cannot replace those of the server. */
+  readonly extraMetadata: Readonly<Record<string, unknown>>;
   readonly keys: ProviderKeys;
   readonly limits: Limits;
-  /** Bounds the clients that nobody owns. */
+  /** Bounds the number of clients without an owner. */
   readonly capacity: UnclaimedCapacity;
-  /** Fetches addresses that strangers name, and none within the operator's network. */
+  /** Fetches URLs that clients name, but none within the operator's network. */
   readonly fetch: Fetch;
-  /** Told about every failure that is not the caller's, save that the store cannot answer. */
+  /** Called with every internal error, except that the store is unavailable. */
   readonly onError: (error: unknown) => void;
 }
 
-/** The keys of the authorization server. Of each kind the first is for what is new, the others
- *  for what was signed before they were replaced. */
+/** The keys of the authorization server. The first of each kind signs; the others verify what was
+ *  signed before a rotation. */
 interface ProviderKeys {
   /** Private keys of P-256 and RSA keys, each with its `kid`. */
   readonly signing: readonly JWK[];
@@ -70,14 +70,14 @@ interface ProviderKeys {
   readonly cookies: readonly string[];
 }
 
-/** Signing algorithm of the ID tokens of a client that registered for none (OpenID Connect Dynamic
- *  Client Registration 1.0 section 2). */
+/** Default signing algorithm of ID tokens (OpenID Connect Dynamic Client Registration 1.0 section
+ *  2). */
 const DEFAULT_SIGNING_ALGORITHM = "RS256";
 
-/** Algorithms of client assertions (private_key_jwt). */
+/** Signing algorithms of client assertions (private_key_jwt). */
 const clientSigningAlgorithms = ["ES256", "ES384", "EdDSA", "Ed25519", "PS256", "RS256"] as const;
 
-/** How a client may authenticate; `none` is for public clients that use PKCE. */
+/** Client authentication methods; `none` is for public clients, which use PKCE. */
 const clientAuthMethods = [
   "client_secret_post",
   "client_secret_basic",
@@ -96,7 +96,7 @@ const routes = {
 function features(options: ProviderOptions): Configuration["features"] {
   return {
     clientCredentials: { enabled: true },
-    clientIdMetadataDocument: documentClients,
+    clientIdMetadataDocument: metadataDocumentFeature,
     registration: { enabled: true, idFactory: newClientId },
     registrationManagement: { enabled: true, rotateRegistrationAccessToken: true },
     revocation: { enabled: true, allowedPolicy: allowOwnTokens },
@@ -105,18 +105,18 @@ function features(options: ProviderOptions): Configuration["features"] {
     dPoP: { enabled: false },
     pushedAuthorizationRequests: { enabled: false },
     rpInitiatedLogout: { enabled: false },
-    // oidc-provider's endpoint refuses tokens that name a resource; `userInfoOf` answers instead.
+    // oidc-provider's endpoint rejects tokens for a resource, so `userInfoOf` answers instead.
     userinfo: { enabled: false },
   };
 }
 
-/** Settings for every token. */
+/** Settings that concern tokens. */
 function tokens(people: EndUsers): Configuration {
   return {
     ttl: lifetimes,
     extraTokenClaims,
     findAccount: accountFinder(people),
-    // A grant lasts until the person or the client ends it, not until a browser is closed.
+    // A grant lasts until the person or the client revokes it, not until a browser session ends.
     expiresWithSession: () => false,
     ...refreshTokenPolicy,
     pkce: { required: () => true },
@@ -132,14 +132,14 @@ function configuration(options: ProviderOptions): Configuration {
     discovery: {
       revocation_endpoint_auth_methods_supported: clientAuthMethods,
       userinfo_endpoint: options.baseUrl + paths.userInfo,
-      ...options.discovery,
+      ...options.extraMetadata,
     },
     jwks: { keys: [...signing] },
     cookies: { keys: [...cookies] },
     scopes: [...personalScopes, ...Object.keys(scopes)],
     responseTypes: ["code"],
     clientAuthMethods,
-    assertJwtClientAuthClaimsAndHeader: checkAssertionEnd,
+    assertJwtClientAuthClaimsAndHeader: checkAssertionExpiry,
     clientDefaults: { id_token_signed_response_alg: DEFAULT_SIGNING_ALGORITHM },
     enabledJWA: {
       idTokenSigningAlgValues: idTokenAlgorithms,
@@ -151,18 +151,17 @@ function configuration(options: ProviderOptions): Configuration {
       policy: promptPolicy(),
       url: (_ctx, { uid }) => `/oauth/interaction/${uid}`,
     },
-    // No cookie or other ambient credential authenticates here, so any page may request a token.
+    // No cookie authenticates at these endpoints, so any origin may request a token.
     clientBasedCORS: () => true,
-    // As JSON, never as a page, so nothing of the request can become markup. See
-    // `delegateRefusals`.
+    // As JSON, so that no part of the request can become markup. See `delegateAuthorizationErrors`.
     renderError(ctx, out) {
       ctx.body = out;
     },
   };
 }
 
-/** Applies the rules to stored clients too, which may be older than a rule. */
-function holdClients({ Client: { prototype } }: Provider): void {
+/** Applies the current rules to stored clients, which may be older than a rule. */
+function restrictClients({ Client: { prototype } }: Provider): void {
   prototype.compareClientSecret = function (presented) {
     return matchesClientSecret(this.clientSecret, presented);
   };
@@ -179,16 +178,17 @@ function holdClients({ Client: { prototype } }: Provider): void {
 }
 
 /**
- * The authorization server: open dynamic registration with management (RFC 7591, 7592), clients by
- * metadata document, the grants client_credentials, authorization_code with PKCE (RFC 7636),
- * refresh_token with rotation and jwt-bearer (RFC 7523), opaque access tokens, ID tokens, revocation
- * (RFC 7009), resources (RFC 8707), issuer identification (RFC 9207) and both metadata documents.
+ * Creates the authorization server: open dynamic registration with management (RFC 7591, 7592),
+ * clients by metadata document, the grants client_credentials, authorization_code with PKCE (RFC
+ * 7636), refresh_token with rotation and jwt-bearer (RFC 7523), opaque access tokens, ID tokens,
+ * revocation (RFC 7009), resources (RFC 8707), issuer identification (RFC 9207) and both metadata
+ * documents.
  *
- * It takes its own address and the caller's from the forwarded headers of the request, so whoever
- * mounts it must overwrite those. A person's part of a request is shown by pages elsewhere, at
- * /oauth/interaction/:uid (`createInteractions`).
+ * It trusts the forwarded headers of a request for its own address and the caller's, so whoever
+ * mounts it must overwrite them. The pages at /oauth/interaction/:uid handle a person's part of a
+ * request (`createInteractions`).
  *
- * All state is in the store, so that another one, with other keys, can take its place at any time.
+ * All state is in the store, so an instance with other keys can replace it at any time.
  */
 export function createProvider(options: ProviderOptions): Provider {
   const { records, now, onError } = options;
@@ -196,16 +196,16 @@ export function createProvider(options: ProviderOptions): Provider {
   const adapter = createStoreAdapter({ ...options, ...context });
   const provider = new Provider(options.baseUrl, { ...configuration(options), adapter });
   provider.proxy = true;
-  holdClients(provider);
-  followSignIn(provider, options);
+  restrictClients(provider);
+  endStaleSessions(provider, options);
   registerJwtBearer(provider, { ...options, ...context });
-  keepApprovals(provider);
-  keepRefreshTokenFamilies(provider);
-  delegateRefusals(provider);
+  storeApprovals(provider);
+  prefixRefreshTokens(provider);
+  delegateAuthorizationErrors(provider);
   correctResponses(provider, onError);
-  holdErrorRedirects(provider);
-  auditRefusals(provider, { ...context, limits: options.limits, onError });
-  adaptRegistration(provider, { ...options, ...context });
+  restrictErrorRedirects(provider);
+  auditRejectedTokenRequests(provider, { ...context, limits: options.limits, onError });
+  addIdentities(provider, { ...options, ...context });
   commitIssuances(provider, context);
   return provider;
 }

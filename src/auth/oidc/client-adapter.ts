@@ -30,46 +30,46 @@ import {
   copyJson,
   type ModelAdapter,
 } from "./adapter-context.ts";
-import { refuseAssertion } from "./agent-identity.ts";
+import { rejectAssertion } from "./agent-identity.ts";
 import { clientWriteOptions } from "./client-lifetime.ts";
 import { haveSameRedirects } from "./redirect-uris.ts";
 import { type NewClient, stateOf } from "./request-state.ts";
 import { withPersonalScopes } from "./resource-indicators.ts";
 
-function storable(metadata: AdapterPayload): AdapterPayload {
+function withHashedClientSecret(metadata: AdapterPayload): AdapterPayload {
   const { client_secret } = metadata;
   if (client_secret === undefined || isHashed(client_secret)) return metadata;
   return { ...metadata, client_secret: hashClientSecret(client_secret) };
 }
 
-/** oidc-provider refuses scopes that a client did not register. Clients that people consent to
- *  ask for `openid` and `offline_access` of their own accord, so these are added. */
-function handedOut({ metadata }: ClientRecord): AdapterPayload {
+/** The metadata that oidc-provider sees. It rejects scopes that a client did not register, but
+ *  clients request `openid` and `offline_access` without registering them, so these are added. */
+function providerMetadata({ metadata }: ClientRecord): AdapterPayload {
   const { grant_types: types, scope } = metadata;
   const usesCode = Array.isArray(types) && types.includes("authorization_code");
   if (!usesCode || scope === undefined) return copyJson(metadata);
   return { ...copyJson(metadata), scope: withPersonalScopes(scope) };
 }
 
-/** A registration access token must still be valid when the change is committed: a claim or
- *  another update ends it (RFC 7592 section 5). */
-function checkManager({ groups }: Stored<ClientRecord>): void {
+/** Checks that the registration access token is still valid at the commit: a claim or another
+ *  update replaces it (RFC 7592 section 5). */
+function checkRegistrationToken({ groups }: Stored<ClientRecord>): void {
   const { route, entities } = Provider.ctx?.oidc ?? {};
   if (route !== "client_update" && route !== "client_delete") return;
   if (!groups.includes(registrationTokenGroup(entities?.RegistrationAccessToken?.jti ?? ""))) {
-    throw new errors.InvalidToken("used before");
+    throw new errors.InvalidToken("the registration access token was replaced");
   }
 }
 
-interface Update extends Pick<AdapterContext, "records" | "audit"> {
+interface ClientUpdate extends Pick<AdapterContext, "records" | "audit"> {
   readonly metadata: AdapterPayload;
-  /** What people allowed the client, as far as it ends with the update. */
+  /** The client's grants that the update revokes. */
   readonly ended: readonly Stored<GrantRecord>[];
 }
 
-async function updated(
+async function updateSteps(
   client: Stored<ClientRecord>,
-  { metadata, ended, records, audit }: Update,
+  { metadata, ended, records, audit }: ClientUpdate,
 ): Promise<readonly Operation[]> {
   const { key } = client;
   const ends = ended.map(async (grant) => [
@@ -85,33 +85,34 @@ async function updated(
   ];
 }
 
-/** The networks that the current request comes from. */
-function originOf({ hashAddress }: ClientAdapterContext): Pick<Agent, "site" | "provider"> {
+/** Hashes of the networks of the current request. */
+function networkHashes({ hashAddress }: ClientAdapterContext): Pick<Agent, "site" | "provider"> {
   const { ctx } = Provider;
   if (ctx === undefined) return {};
   const { site, provider } = networksOf(ctx.ip);
   return { site: hashAddress(site), ...(provider && { provider: hashAddress(provider) }) };
 }
 
-/** The agent of a client that is stored for the first time. */
-function newClientOf(clientId: string, metadata: AdapterPayload): NewClient {
+/** The agent of a new client. */
+function newClientFor(clientId: string, metadata: AdapterPayload): NewClient {
   const { registration } = stateOf(Provider.ctx);
   if (registration?.newClient !== undefined) return registration.newClient(clientId, metadata);
   const registeredAt = (metadata.client_id_issued_at ?? 0) * 1000;
   return { agent: { identityType: "anonymous", registeredAt }, steps: [] };
 }
 
-/** Where a registration becomes a client. A client that nobody owns takes capacity. */
+/** Stores a new client. A client without an owner needs capacity. */
 async function create(
   key: string,
   metadata: AdapterPayload,
   context: ClientAdapterContext,
 ): Promise<void> {
   const { records, audit, capacity } = context;
-  // An update that comes after the removal must not bring the client back.
-  if (Provider.ctx?.oidc.route === "client_update") throw new errors.InvalidToken("client gone");
-  const { agent, steps } = newClientOf(key, metadata);
-  const value = { metadata, agent: { ...agent, ...originOf(context) } };
+  // An update must not restore a client that was deleted in the meantime.
+  if (Provider.ctx?.oidc.route === "client_update")
+    throw new errors.InvalidToken("the client no longer exists");
+  const { agent, steps } = newClientFor(key, metadata);
+  const value = { metadata, agent: { ...agent, ...networkHashes(context) } };
   const placing = clientWriteOptions(agent);
   const { ttlMs } = placing;
   if (ttlMs !== undefined) await capacity.admit({ clientId: key, client: value, ttlMs });
@@ -122,18 +123,18 @@ async function create(
       : []),
     ...steps,
   ];
-  // A client with an owner from the start was registered with an assertion. Client ids are random, so
-  // the only conflict left is the assertion, which was used meanwhile.
+  // A client that has an owner at registration was registered with an assertion. Client ids are
+  // random, so a rejected commit means that the assertion was used concurrently.
   const isCreated =
     agent.owner === undefined
       ? await records.commit(created)
-      : await commitAsserted(records, agent.owner.accountId, created);
-  if (!isCreated) refuseAssertion("replay_detected");
+      : await commitAssertedAgent(records, agent.owner.accountId, created);
+  if (!isCreated) rejectAssertion("replay_detected");
 }
 
-/** Commits what creates an agent that came by an assertion, within the cap on those of its person.
- *  @returns Whether every step held. */
-async function commitAsserted(
+/** Commits the creation of an agent by an assertion, within the limit on such agents of a person.
+ *  @returns Whether the commit was applied. */
+async function commitAssertedAgent(
   records: Records,
   accountId: string,
   created: readonly Operation[],
@@ -143,12 +144,12 @@ async function commitAsserted(
     const version = await readVersion(records, lock);
     const room = await assertedAgentEviction(records, accountId);
     if (await records.commit([incrementVersion(lock, version), ...room, ...created])) return true;
-    // Where another agent was created meanwhile, the next attempt counts again.
+    // If another agent was created concurrently, the next attempt counts again.
     if ((await readVersion(records, lock))?.revision === version?.revision) return false;
   }
 }
 
-/** An update of a client that nobody owns takes capacity for what its metadata grow by. */
+/** Requires capacity for the growth of the metadata of a client without an owner. */
 async function admitGrowth(
   { key, value, expiresAt }: Stored<ClientRecord>,
   metadata: AdapterPayload,
@@ -159,31 +160,31 @@ async function admitGrowth(
   await capacity.admit({ clientId: key, client: { ...value, metadata }, ttlMs });
 }
 
-/** Stores clients. A registered client lives for a day; for 30 days once it was issued a token,
- *  counted anew each time that a person authorizes it; and without end once it has an owner. An
- *  update changes neither its life nor its identity. An update of the redirect URIs revokes the
- *  grants of the client, since people were shown others. Everything that was issued to a client
- *  is removed with it. */
+/** Creates the adapter of clients. A registered client expires after a day; once it was issued a
+ *  token, 30 days after its registration or the last authorization by a person; and never once it
+ *  has an owner. An update changes neither its expiry nor its identity. An update of the redirect
+ *  URIs revokes the client's grants, since people approved others. Deleting a client deletes
+ *  everything issued to it. */
 export function clientAdapter(context: ClientAdapterContext): ModelAdapter {
   const { records, audit } = context;
-  const endedBy = (metadata: AdapterPayload, { key, value }: Stored<ClientRecord>) =>
+  const revokedBy = (metadata: AdapterPayload, { key, value }: Stored<ClientRecord>) =>
     haveSameRedirects(value.metadata, metadata) ? [] : readAll(records, grants, clientGroup(key));
 
-  /** Whether the removal of a client is audited: it takes the grants of people along. */
-  const concerns = async ({ key, value }: Stored<ClientRecord>) =>
+  /** Whether the deletion of a client is audited; always if it ends grants of people. */
+  const isAuditedDeletion = async ({ key, value }: Stored<ClientRecord>) =>
     isAudited(value.agent) ||
     (await records.list(grants, { group: clientGroup(key), limit: 1 })).length > 0;
 
   return {
     async upsert(id, metadata) {
-      const value = storable(copyJson(metadata));
+      const value = withHashedClientSecret(copyJson(metadata));
       for (;;) {
         const client = await records.get(clients, id);
         if (client === undefined) return create(id, value, context);
-        checkManager(client);
+        checkRegistrationToken(client);
         await admitGrowth(client, value, context);
-        const ended = await endedBy(value, client);
-        const steps = await updated(client, { metadata: value, ended, records, audit });
+        const ended = await revokedBy(value, client);
+        const steps = await updateSteps(client, { metadata: value, ended, records, audit });
         if (await records.commit(steps)) return;
       }
     },
@@ -191,38 +192,38 @@ export function clientAdapter(context: ClientAdapterContext): ModelAdapter {
       const client = await records.get(clients, id);
       if (client === undefined) return undefined;
       stateOf(Provider.ctx).clients.set(id, client);
-      return handedOut(client.value);
+      return providerMetadata(client.value);
     },
     async destroy(id) {
       await update(records, { collection: clients, key: id }, async (client) => {
         if (client === undefined) return undefined;
-        checkManager(client);
+        checkRegistrationToken(client);
         const deleted = audit({ action: "client.deleted", actor: id, target: id });
         return [
           ...(await dependentAgentsRemoval(records, clientGroup(id))),
           ...agentRemoval(client),
-          ...((await concerns(client)) ? deleted : []),
+          ...((await isAuditedDeletion(client)) ? deleted : []),
         ];
       });
     },
   };
 }
 
-/** Stores registration access tokens (RFC 7592) as groups of their clients, so that each lives
- *  exactly as long as its client. A client has one; a new one replaces it. */
+/** Creates the adapter of registration access tokens (RFC 7592). A token is a group of its client's
+ *  record, so it lives exactly as long as the client. A client has one; a new one replaces it. */
 export function registrationTokenAdapter({ records }: AdapterContext): ModelAdapter {
-  const holderOf = async (token: string): Promise<Stored<ClientRecord> | undefined> =>
+  const findClient = async (token: string): Promise<Stored<ClientRecord> | undefined> =>
     (await records.list(clients, { group: registrationTokenGroup(token), limit: 1 }))[0];
 
-  /** Of several updates with one token, only the first gets another for it. */
-  const checkStillHeld = (groups: readonly string[]): void => {
+  /** Rejects all but the first of several concurrent updates with one token. */
+  const checkNotReplaced = (groups: readonly string[]): void => {
     const old = Provider.ctx?.oidc.entities.RotatedRegistrationAccessToken?.jti;
     if (old !== undefined && !groups.includes(registrationTokenGroup(old))) {
-      throw new errors.InvalidToken("used before");
+      throw new errors.InvalidToken("the registration access token was replaced");
     }
   };
 
-  const regroup = (key: string, change: (groups: readonly string[]) => readonly string[]) =>
+  const updateGroups = (key: string, change: (groups: readonly string[]) => readonly string[]) =>
     update(records, { collection: clients, key }, (client) =>
       client === undefined
         ? undefined
@@ -231,28 +232,28 @@ export function registrationTokenAdapter({ records }: AdapterContext): ModelAdap
 
   return {
     async upsert(token, { clientId = "" }) {
-      const isKept = await regroup(clientId, (groups) => {
-        checkStillHeld(groups);
+      const isKept = await updateGroups(clientId, (groups) => {
+        checkNotReplaced(groups);
         return withRegistrationToken(token, groups);
       });
       if (isKept) return;
-      // An unclaimed client may be evicted at once by others of its network.
+      // An unclaimed client may already have been evicted for others of its network.
       const { ctx } = Provider;
       throw ctx?.oidc.route === "registration" && stateOf(ctx).registration?.isOwned !== true
         ? capacityExceeded()
-        : new errors.InvalidToken("client gone");
+        : new errors.InvalidToken("the client no longer exists");
     },
     async find(token) {
-      const client = await holderOf(token);
+      const client = await findClient(token);
       if (client === undefined) return undefined;
       return { kind: "RegistrationAccessToken", clientId: client.key, jti: token };
     },
     async destroy(token) {
-      // In an update the new token takes the place of this one, in one step.
+      // In an update, the new token replaces this one in a single step.
       if (Provider.ctx?.oidc.entities.RotatedRegistrationAccessToken !== undefined) return;
-      const client = await holderOf(token);
+      const client = await findClient(token);
       if (client === undefined) return;
-      await regroup(client.key, (groups) =>
+      await updateGroups(client.key, (groups) =>
         groups.filter((group) => group !== registrationTokenGroup(token)),
       );
     },

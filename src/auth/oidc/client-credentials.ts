@@ -16,85 +16,86 @@ import { ACCESS_TOKEN_SECONDS } from "./token-lifetimes.ts";
 /** A token response (RFC 6749 section 5.1). */
 interface TokenResponse {
   readonly access_token: string;
-  /** Seconds. */
+  /** Lifetime in seconds. */
   readonly expires_in: number;
   readonly token_type: "Bearer";
   readonly scope: string;
 }
 
-/** @returns `undefined` when oidc-provider has to handle the request. */
+/** Issues a token for a token request. @returns `undefined` when oidc-provider must handle the
+ *  request. */
 export type IssueClientCredentials = (
   form: URLSearchParams,
   admitToken: AdmitToken,
 ) => Promise<TokenResponse | undefined>;
 
-/** Parameters of a simple request. Any other one gives it a meaning that only oidc-provider
- *  handles. */
-const members = ["grant_type", "client_id", "client_secret", "scope", "resource"];
+/** Parameters of a plain request. Only oidc-provider handles others. */
+const plainParameters = ["grant_type", "client_id", "client_secret", "scope", "resource"];
 
-/** Random bytes of a token; as many as oidc-provider takes. */
+/** Random bytes of a token, as many as oidc-provider uses. */
 const TOKEN_BYTES = 32;
 
-/** Tokens per call for random bytes: few cost nearly as much as many. */
-const TOKENS_AT_ONCE = 128;
+/** Tokens generated per call of `randomBytes`: one call costs nearly the same for few bytes as for
+ *  many. */
+const TOKENS_PER_BATCH = 128;
 
 const tokens = collection<AdapterPayload>("oidc:ClientCredentials");
 
 /**
- * Issues the token of the simplest request: client_credentials with id and secret in the form.
- * Every agent sends it every hour, and oidc-provider takes five times as long.
+ * Creates the fast path of the token endpoint, for client_credentials with id and secret in the
+ * form. Every agent sends this request every hour, and oidc-provider takes five times as long.
  *
- * It never refuses. Anything unusual or wrong, such as an unknown parameter, another authentication
- * method or a scope out of reach, is left to oidc-provider, which then says what it is. The token
- * is stored as oidc-provider stores its own.
+ * It never rejects. A request that is unusual or invalid, such as one with an unknown parameter,
+ * another authentication method or a scope that is not allowed, is left to oidc-provider, which
+ * returns the error. The token is stored as oidc-provider stores its own.
  *
- * @throws {Problem} `store_unavailable`, and what `admitToken` throws
+ * @throws {Problem} `store_unavailable`, and what `admitToken` throws.
  */
 export function createClientCredentialsIssuer(
   context: AdapterContext & ResourcePolicy,
 ): IssueClientCredentials {
-  const newToken = createTokens();
+  const newToken = createTokenGenerator();
   return async (form, admitToken) => {
     if (!isPlain(form)) return undefined;
     const client = await context.records.get(clients, form.get("client_id") ?? "");
-    if (client === undefined || !mayAsk(client.value, form.get("client_secret") ?? "")) {
+    if (client === undefined || !isAuthenticated(client.value, form.get("client_secret") ?? "")) {
       return undefined;
     }
-    const right = rightOf(client.value, form, context);
-    return right && give(newToken(), { client, right, admitToken }, context);
+    const claims = tokenClaims(client.value, form, context);
+    return claims && issueToken(newToken(), { client, claims, admitToken }, context);
   };
 }
 
-/** @returns Makes tokens that nobody can guess. */
-function createTokens(): () => string {
+/** @returns A generator of random tokens. */
+function createTokenGenerator(): () => string {
   let bytes = Buffer.alloc(0);
   return () => {
-    if (bytes.length === 0) bytes = randomBytes(TOKENS_AT_ONCE * TOKEN_BYTES);
+    if (bytes.length === 0) bytes = randomBytes(TOKENS_PER_BATCH * TOKEN_BYTES);
     const token = bytes.toString("base64url", 0, TOKEN_BYTES);
     bytes = bytes.subarray(TOKEN_BYTES);
     return token;
   };
 }
 
-/** What a token is issued for. */
-interface Basis {
+/** Input of a token. */
+interface TokenInput {
   readonly client: Stored<ClientRecord>;
-  readonly right: Right;
+  readonly claims: TokenClaims;
   readonly admitToken: AdmitToken;
 }
 
-/** What a token is good for. */
-interface Right {
+/** Audience and scope of a token. */
+interface TokenClaims {
   readonly aud: string;
   readonly scope: string;
 }
 
-/** @returns `undefined` when the request asks for what the client may not have. */
-function rightOf(
+/** The audience and scope for a request. @returns `undefined` when the client may not have them. */
+function tokenClaims(
   client: ClientRecord,
   form: URLSearchParams,
   { baseUrl, anonymousScopes }: ResourcePolicy,
-): Right | undefined {
+): TokenClaims | undefined {
   const resource = form.get("resource");
   const most = client.agent.owner?.resource ?? baseUrl;
   const aud = resource === null ? most : resolveResource(resource, baseUrl);
@@ -112,11 +113,11 @@ function isPlain(form: URLSearchParams): boolean {
   return (
     form.get("grant_type") === "client_credentials" &&
     new Set(names).size === names.length &&
-    names.every((name) => members.includes(name))
+    names.every((name) => plainParameters.includes(name))
   );
 }
 
-function mayAsk({ metadata }: ClientRecord, secret: string): boolean {
+function isAuthenticated({ metadata }: ClientRecord, secret: string): boolean {
   const { token_endpoint_auth_method: method, grant_types: grants, client_secret } = metadata;
   return (
     (method === "client_secret_post" || method === "client_secret_basic") &&
@@ -126,14 +127,14 @@ function mayAsk({ metadata }: ClientRecord, secret: string): boolean {
   );
 }
 
-async function give(
+async function issueToken(
   token: string,
-  { client, right, admitToken }: Basis,
+  { client, claims, admitToken }: TokenInput,
   context: AdapterContext,
 ): Promise<TokenResponse | undefined> {
   const state = { clients: new Map([[client.key, client]]), grants: new Map() };
   try {
-    const record = recordOf(token, { client, right });
+    const record = recordOf(token, { client, claims });
     await issue({ consumed: [], issued: [record], admitToken }, state, context);
   } catch (error) {
     if (error instanceof errors.OIDCProviderError) return undefined;
@@ -143,13 +144,13 @@ async function give(
     access_token: token,
     expires_in: ACCESS_TOKEN_SECONDS,
     token_type: "Bearer",
-    scope: right.scope,
+    scope: claims.scope,
   };
 }
 
-/** The token as oidc-provider would store it. */
-function recordOf(token: string, { client, right }: Omit<Basis, "admitToken">): NewRecord {
-  // Checked by oidc-provider, which knows no clock but this one; the store's ends the token as well.
+/** The record that oidc-provider would store for the token. */
+function recordOf(token: string, { client, claims }: Omit<TokenInput, "admitToken">): NewRecord {
+  // oidc-provider checks `exp` by the system clock. The store's clock expires the token too.
   const iat = Math.floor(Date.now() / 1000);
   const extra = ownerClaims(client.value.agent);
   return {
@@ -161,7 +162,7 @@ function recordOf(token: string, { client, right }: Omit<Basis, "admitToken">): 
       exp: iat + ACCESS_TOKEN_SECONDS,
       kind: "ClientCredentials",
       clientId: client.key,
-      ...right,
+      ...claims,
       ...(extra && { extra }),
     },
     groups: [clientGroup(client.key)],

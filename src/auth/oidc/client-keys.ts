@@ -1,26 +1,26 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from "node:crypto";
 import { errors } from "oidc-provider";
-import { list, type Metadata, refuse } from "./metadata-members.ts";
+import { arrayOf, type Metadata, reject } from "./metadata-members.ts";
 
-/** Longest time until an assertion of a client expires, in seconds. Each is stored until then,
- *  so that it counts once. */
+/** Maximum remaining lifetime of a client assertion, in seconds. It is stored until it expires, to
+ *  detect a replay. */
 const MAX_ASSERTION_SECONDS = 3600;
 
-/** Most keys of a client. */
+/** Maximum number of keys of a client. */
 const MAX_KEYS = 20;
 
-/** The members that are stored of a key: its parameters and its use (RFC 7517 section 4, RFC
- *  7518 section 6). */
-const keptMembers = ["kty", "kid", "use", "alg", "crv", "x", "y", "n", "e"];
+/** Members of a key that are stored: its parameters and its use (RFC 7517 section 4, RFC 7518
+ *  section 6). */
+const storedMembers = ["kty", "kid", "use", "alg", "crv", "x", "y", "n", "e"];
 
 /** Members of a private or symmetric key (RFC 7518 sections 6.2.2, 6.3.2 and 6.4). */
 const secretMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"];
 
-/** Lengths of an RSA modulus, in bits. The minimum is of RFC 7518 section 3.3; the maximum is
- *  the longest in use, since verification costs grow with it. */
+/** Lengths of an RSA modulus, in bits. RFC 7518 section 3.3 sets the minimum; the maximum bounds
+ *  the cost of verification. */
 const RSA_BITS = { min: 2048, max: 4096 };
 
-/** Largest RSA exponent: verification costs grow with it. 65537 is the usual one. */
+/** Maximum RSA exponent, which bounds the cost of verification. 65537 is the usual one. */
 const MAX_RSA_EXPONENT = 0xffffffffn;
 
 function isUsable({ asymmetricKeyType: type, asymmetricKeyDetails = {} }: KeyObject): boolean {
@@ -30,7 +30,7 @@ function isUsable({ asymmetricKeyType: type, asymmetricKeyDetails = {} }: KeyObj
   return type === "rsa" && isLong && publicExponent <= MAX_RSA_EXPONENT;
 }
 
-function imported(key: JsonWebKey): KeyObject | undefined {
+function importKey(key: JsonWebKey): KeyObject | undefined {
   try {
     return createPublicKey({ key, format: "jwk" });
   } catch {
@@ -39,15 +39,15 @@ function imported(key: JsonWebKey): KeyObject | undefined {
 }
 
 function publicKey(entry: unknown): JsonWebKey {
-  if (typeof entry !== "object" || entry === null) refuse("jwks must contain keys");
+  if (typeof entry !== "object" || entry === null) reject("jwks must contain keys");
   if (secretMembers.some((member) => Object.hasOwn(entry, member))) {
-    refuse("jwks must not contain private or symmetric keys");
+    reject("jwks must not contain private or symmetric keys");
   }
-  const members = Object.entries(entry).filter(([name]) => keptMembers.includes(name));
+  const members = Object.entries(entry).filter(([name]) => storedMembers.includes(name));
   const jwk: JsonWebKey = Object.fromEntries(members);
-  const key = imported(jwk);
+  const key = importKey(jwk);
   if (key === undefined || !isUsable(key)) {
-    refuse(
+    reject(
       `jwks must contain EC, Ed25519 or RSA keys, RSA of ${RSA_BITS.min} to ${RSA_BITS.max} bits`,
     );
   }
@@ -55,7 +55,8 @@ function publicKey(entry: unknown): JsonWebKey {
 }
 
 /**
- * The key set of a client (RFC 7591 section 2) with nothing but public keys that can verify.
+ * The key set of a client (RFC 7591 section 2), checked to contain only public keys for
+ * verification.
  *
  * @throws `invalid_client_metadata`
  */
@@ -64,16 +65,16 @@ export function publicKeys({
 }: Metadata): { readonly keys: readonly JsonWebKey[] } | undefined {
   if (jwks === undefined) return undefined;
   if (typeof jwks !== "object" || jwks === null || !("keys" in jwks)) {
-    refuse("jwks must be a JSON Web Key Set");
+    reject("jwks must be a JSON Web Key Set");
   }
-  const keys = list("jwks", jwks.keys, MAX_KEYS);
-  if (keys.length === 0) refuse("jwks must contain at least one key");
+  const keys = arrayOf("jwks", jwks.keys, MAX_KEYS);
+  if (keys.length === 0) reject("jwks must contain at least one key");
   return { keys: keys.map(publicKey) };
 }
 
-/** Refuses an assertion of a client that ends unreasonably late (RFC 7523 section 3, item 4).
- *  @throws `invalid_client` */
-export function checkAssertionEnd(_ctx: unknown, { exp }: { readonly exp?: unknown }): void {
+/** Rejects a client assertion that expires too late (RFC 7523 section 3, item 4). @throws
+ *  `invalid_client` */
+export function checkAssertionExpiry(_ctx: unknown, { exp }: { readonly exp?: unknown }): void {
   if (Number(exp) <= Date.now() / 1000 + MAX_ASSERTION_SECONDS) return;
-  throw new errors.InvalidClientAuth(`the assertion must end within ${MAX_ASSERTION_SECONDS} s`);
+  throw new errors.InvalidClientAuth(`the assertion must expire within ${MAX_ASSERTION_SECONDS} s`);
 }

@@ -5,54 +5,54 @@ import { type Agent, type ClientRecord, clients, ownedAgentsGroup } from "../age
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Life of a client that was never given a token, in milliseconds. */
+/** Lifetime of a client that was never issued a token, in milliseconds. */
 const UNUSED_MS = DAY_MS;
 
-/** Life of a client that no person has claimed, in milliseconds: from its registration, or from
- *  the last time that a person authorized it. */
+/** Lifetime of an unclaimed client, in milliseconds, from its registration or the last
+ *  authorization by a person. */
 const UNCLAIMED_MS = 30 * DAY_MS;
 
-/** Group of the clients that were never given a token. */
-const UNUSED = "clients:unused";
+/** Group of the clients that were never issued a token. */
+const UNUSED_GROUP = "clients:unused";
 
-/** For whom a token is issued: the client itself, or a person. */
+/** Whether a token acts for the client itself or for a person. */
 export type TokenSubject = "client" | "person";
 
-/** Groups and life of a new client. It has no end when it has an owner. One that names an
- *  address is found by it, should that person want to be forgotten. */
+/** Groups and lifetime of a new client. It does not expire if it has an owner. One that names an
+ *  email address is in its group, so that `forgetEmail` finds it. */
 export function clientWriteOptions({ owner, loginHint }: Agent): WriteOptions {
   if (owner !== undefined) return { groups: [ownedAgentsGroup(owner.accountId)] };
   const named = loginHint === undefined ? [] : [emailGroup(loginHint)];
-  return { groups: [UNUSED, ...named], ttlMs: UNUSED_MS };
+  return { groups: [UNUSED_GROUP, ...named], ttlMs: UNUSED_MS };
 }
 
-/** The step that holds only while a client is as it was read, and that extends its life when it
- *  is issued a token. @param beneficiary `undefined`: no token. */
-export function ifClientUnchanged(
+/** The check that rejects a commit if a client has changed. When the client is issued a token, it
+ *  also extends the client's lifetime. @param subject `undefined` when no token is issued. */
+export function clientCheck(
   client: Stored<ClientRecord>,
-  beneficiary: TokenSubject | undefined,
+  subject: TokenSubject | undefined,
   now: Date,
 ): Operation {
-  const ttlMs = beneficiary && lifeOf(client, beneficiary, now);
+  const ttlMs = subject && extendedLifetime(client, subject, now);
   if (ttlMs === undefined) return unchanged(clients, client);
   const placing: ReplaceOptions = {
     ttlMs,
-    groups: client.groups.filter((group) => group !== UNUSED),
+    groups: client.groups.filter((group) => group !== UNUSED_GROUP),
   };
   return replace(clients, client, { value: client.value, ...placing });
 }
 
-/** @returns A new life in milliseconds from now; `undefined` leaves the life as it is. */
-function lifeOf(
+/** @returns The new lifetime in milliseconds from now; `undefined` to leave it unchanged. */
+function extendedLifetime(
   { expiresAt, groups, value: { agent } }: Stored<ClientRecord>,
   beneficiary: TokenSubject,
   now: Date,
 ): number | undefined {
-  // A client with both an owner and an end depends on the access of an application.
+  // A client that has an owner and expires depends on the access of an application.
   if (expiresAt === undefined || agent.owner !== undefined) return undefined;
   const leftMs = expiresAt - now.getTime();
   if (beneficiary === "client") {
-    return groups.includes(UNUSED) ? leftMs + UNCLAIMED_MS - UNUSED_MS : undefined;
+    return groups.includes(UNUSED_GROUP) ? leftMs + UNCLAIMED_MS - UNUSED_MS : undefined;
   }
   return leftMs < UNCLAIMED_MS - DAY_MS ? UNCLAIMED_MS : undefined;
 }

@@ -15,14 +15,14 @@ import { approvesOfflineAccess, requestsOfflineAccess } from "./consent.ts";
 import { approvesRedirect } from "./redirect-uris.ts";
 import { stateOf } from "./request-state.ts";
 
-/** How the people are found that clients act for. */
+/** Lookup of the people that clients act for. */
 export interface EndUsers {
   readonly accounts: Accounts;
-  /** Who is signed in at a browser. @param cookie Its Cookie header. */
-  readonly signedIn: (cookie: string | undefined) => Promise<Session | undefined>;
+  /** Finds the session of a browser. @param cookie Its Cookie header. */
+  readonly findSession: (cookie: string | undefined) => Promise<Session | undefined>;
 }
 
-/** Finds a person for an ID token. Its subject is the account id, which reveals nothing else. */
+/** Finds a person for an ID token. The subject is the account id, which reveals nothing else. */
 export function accountFinder({ accounts }: EndUsers): Configuration["findAccount"] {
   return async (_ctx, sub) => {
     const account = await accounts.find(sub);
@@ -30,42 +30,36 @@ export function accountFinder({ accounts }: EndUsers): Configuration["findAccoun
   };
 }
 
-/** Reason of the consent prompt: the person has not approved answers at this origin. */
+/** Reason of the consent prompt: the person has not approved responses to this origin. */
 export const UNAPPROVED_REDIRECT = "redirect_not_approved";
 
-/** Reason of the consent prompt: the person has not approved access that lasts. */
+/** Reason of the consent prompt: the person has not approved offline access. */
 export const UNAPPROVED_OFFLINE_ACCESS = "lasting_not_approved";
 
-/** Whether a client requests access that lasts. */
+/** Whether a client requests offline access. */
 const requestsOfflineAccessIn = ({ oidc }: KoaContextWithOIDC): boolean =>
   requestsOfflineAccess(oidc.client, oidc.params?.scope);
 
-/** A client can give up a redirect URI while a page is open, and oidc-provider checks it only
- *  before the first. @throws `invalid_redirect_uri` */
+/** Checks that the redirect URI is still registered. A client can remove it while a page is open,
+ *  and oidc-provider checks it only before the first page. @throws `invalid_redirect_uri` */
 function checkRedirect({ oidc }: KoaContextWithOIDC): void {
   if (oidc.client?.redirectUriAllowed(String(oidc.params?.redirect_uri)) === true) return;
   throw new errors.InvalidRedirectUri();
 }
 
-/** Prompts a person as oidc-provider does and, in addition: to sign in whenever nobody, or
- *  somebody else, is signed in at the browser, since a sign-in is for the whole service and not
- *  for one request; and to consent whenever the redirect URI is at an origin that the consent
- *  page has not shown them for this client, or the client requests access that lasts and the page
- *  has not said so. What the page says is fixed when the prompt begins, and checked again when the
- *  request goes on. */
+/** The prompts of oidc-provider, with these additions. A person must sign in when nobody or
+ *  somebody else is signed in at the browser, since a sign-in is for the whole service and not for
+ *  one request. They must consent when no consent page of this client has shown them the origin of
+ *  the redirect URI, or when the client requests offline access and no page has mentioned it. What
+ *  the page shows is fixed when the prompt starts, and checked again when the request continues. */
 export function promptPolicy(): readonly interactionPolicy.Prompt[] {
   const policy = interactionPolicy.base();
   policy.get("login")?.checks.add(
-    new interactionPolicy.Check(
-      "not_signed_in",
-      "nobody is signed in here",
-      "login_required",
-      (ctx) => {
-        checkRedirect(ctx);
-        const { accountId } = stateOf(ctx);
-        return accountId === undefined || ctx.oidc.account?.accountId !== accountId;
-      },
-    ),
+    new interactionPolicy.Check("not_signed_in", "nobody is signed in", "login_required", (ctx) => {
+      checkRedirect(ctx);
+      const { accountId } = stateOf(ctx);
+      return accountId === undefined || ctx.oidc.account?.accountId !== accountId;
+    }),
   );
   const consent = policy.get("consent");
   if (consent === undefined) throw new Error("oidc-provider has no consent prompt");
@@ -73,7 +67,7 @@ export function promptPolicy(): readonly interactionPolicy.Prompt[] {
   consent.checks.add(
     new interactionPolicy.Check(
       UNAPPROVED_REDIRECT,
-      "the person has not approved this redirect address",
+      "the person has not approved this redirect URI",
       "consent_required",
       ({ oidc }) => !approvesRedirect(oidc.grant as GrantRecord, String(oidc.params?.redirect_uri)),
     ),
@@ -81,7 +75,7 @@ export function promptPolicy(): readonly interactionPolicy.Prompt[] {
   consent.checks.add(
     new interactionPolicy.Check(
       UNAPPROVED_OFFLINE_ACCESS,
-      "the person has not approved access that lasts",
+      "the person has not approved offline access",
       "consent_required",
       (ctx) =>
         requestsOfflineAccessIn(ctx) && !approvesOfflineAccess(ctx.oidc.grant as GrantRecord),
@@ -90,7 +84,7 @@ export function promptPolicy(): readonly interactionPolicy.Prompt[] {
   return policy;
 }
 
-/** The part of oidc-provider's sessions that its types leave out. */
+/** The static part of oidc-provider's session class that its types omit. */
 interface ProviderSessions {
   get(ctx: KoaContextWithOIDC): Promise<{
     readonly accountId?: string | undefined;
@@ -99,17 +93,17 @@ interface ProviderSessions {
   new (): Awaited<ReturnType<ProviderSessions["get"]>>;
 }
 
-/** Ends oidc-provider's session of a browser as soon as its person has signed out or somebody
- *  else has signed in, so that signing out applies everywhere at once. Otherwise it would
- *  continue for the previous person, or redirect to logout pages that this server does not have.
- *  A browser at which nobody is signed in gets a fresh session each time: otherwise each request
- *  with the cookie of an ended session would store another one. */
-export function followSignIn(provider: Provider, { signedIn }: EndUsers): void {
+/** Ends oidc-provider's session of a browser when its person has signed out or somebody else has
+ *  signed in, so that signing out applies everywhere at once. Otherwise the session would continue
+ *  for the previous person, or redirect to logout pages that this server does not have. A browser
+ *  without a signed-in person gets a new session for each request: otherwise each request with the
+ *  cookie of an ended session would store another one. */
+export function endStaleSessions(provider: Provider, { findSession }: EndUsers): void {
   const sessions = provider.Session as unknown as ProviderSessions;
   const { get } = sessions;
   sessions.get = async function (this: ProviderSessions, ctx) {
     const session = await get.call(this, ctx);
-    const person = await signedIn(ctx.headers.cookie);
+    const person = await findSession(ctx.headers.cookie);
     stateOf(ctx).accountId = person?.accountId;
     if (session.accountId !== undefined) {
       if (session.accountId === person?.accountId) return session;
@@ -126,8 +120,8 @@ export function ownerClaims({ owner, identityType }: Agent) {
   return owner && { owner: owner.accountId, identity_type: identityType };
 }
 
-/** Claims of an access token beyond the standard ones: for a person, when they signed in; for an
- *  agent with an owner, the owner. */
+/** Additional claims of an access token: for a person, when they signed in; for an agent with an
+ *  owner, the owner. */
 export function extraTokenClaims(
   ctx: KoaContextWithOIDC | undefined,
   token: AccessToken | ClientCredentials,
@@ -147,20 +141,20 @@ interface UserInfo {
   readonly sub: string;
 }
 
-/** Why a userinfo request is refused (RFC 6750 section 3.1). */
-export type UserInfoRefusal = "invalid_token" | "insufficient_scope";
+/** Error code of a rejected userinfo request (RFC 6750 section 3.1). */
+export type UserInfoError = "invalid_token" | "insufficient_scope";
 
 /**
- * Answers a request for userinfo (OpenID Connect Core 1.0 section 5.3) with the claims of the ID token.
- * Access tokens name a resource and hold its scopes alone, so it is the grant behind the token that
- * says whether the person let the client know who they are (`openid`).
+ * Answers a userinfo request (OpenID Connect Core 1.0 section 5.3) with the claims of the ID token.
+ * An access token has only the scopes of its resource, so the grant decides whether the client may
+ * identify the person (`openid`).
  *
- * @param token An access token; API keys and tokens of agents stand for no person.
+ * @param token An access token; API keys and tokens of agents have no person.
  */
 export async function userInfoOf(
   { AccessToken, Grant }: Provider,
   token: string,
-): Promise<UserInfo | UserInfoRefusal> {
+): Promise<UserInfo | UserInfoError> {
   const found = await AccessToken.find(token);
   const grant = found?.grantId === undefined ? undefined : await Grant.find(found.grantId);
   if (found === undefined || grant === undefined) return "invalid_token";

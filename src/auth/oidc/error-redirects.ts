@@ -6,15 +6,12 @@ import { hooksOf, stateOf } from "./request-state.ts";
 /** Parameters of an error response to the client (RFC 6749 section 4.1.2.1, RFC 9207). */
 const errorParameters = ["error", "error_description", "state", "iss"];
 
-/**
- * Redirects a browser with an error only where it may go without the person: to an origin that the
- * signed-in person approved for the client, when the client asked for silence (`prompt=none`), and
- * after the person refused on the consent page. Anybody can register any address, so this server would
- * otherwise redirect to every site of the internet (RFC 9700 section 4.11.2). All other errors are
- * answered here, with the parameters of the redirect as JSON: with status 400, or 500 for a failure of
- * this server.
- */
-export function holdErrorRedirects(provider: Provider): void {
+/** Redirects errors only where it is safe without the person: to an origin that the signed-in
+ *  person approved for the client, when the client requested `prompt=none`, and after the person
+ *  denied consent. Anyone can register any URL, so this server would otherwise be an open
+ *  redirector (RFC 9700 section 4.11.2). All other errors are answered here, as JSON with the
+ *  parameters of the redirect and the status 400, or 500 for an internal error. */
+export function restrictErrorRedirects(provider: Provider): void {
   const note = (ctx: KoaContextWithOIDC): void => {
     stateOf(ctx).hasAuthorizationError = true;
   };
@@ -25,45 +22,45 @@ export function holdErrorRedirects(provider: Provider): void {
     const ctx = context as KoaContextWithOIDC;
     const location = ctx.res.getHeader("location");
     const isRedirect = stateOf(ctx).hasAuthorizationError === true && location !== undefined;
-    if (!isRedirect || (await mayLeave(ctx, provider))) return;
+    if (!isRedirect || (await mayRedirect(ctx, provider))) return;
     ctx.remove("location");
-    const response = responseIn(new URL(String(location)));
+    const response = errorResponseIn(new URL(String(location)));
     ctx.status = response.error === "server_error" ? 500 : 400;
     ctx.body = response;
   });
 }
 
-/** Lets the HTTP layer answer refused authorization requests (`onAuthorizationRefused`). */
-export function delegateRefusals(provider: Provider): void {
+/** Lets the HTTP layer answer rejected authorization requests (`onAuthorizationError`). */
+export function delegateAuthorizationErrors(provider: Provider): void {
   provider.use(async (ctx, next) => {
     await next();
-    const { onAuthorizationRefused } = hooksOf(ctx.res);
+    const { onAuthorizationError } = hooksOf(ctx.res);
     const { problem } = stateOf(ctx);
     const isRefused = problem !== undefined || ctx.status === 400 || ctx.status === 500;
-    if (onAuthorizationRefused === undefined || !isRefused) return;
+    if (onAuthorizationError === undefined || !isRefused) return;
     ctx.respond = false;
-    onAuthorizationRefused(problem ?? (ctx.body as { readonly error: string }));
+    onAuthorizationError(problem ?? (ctx.body as { readonly error: string }));
   });
 }
 
-/** The error response in a redirect. For response types that this server refuses it is in the
+/** The error response in a redirect. For response types that this server rejects, it is in the
  *  fragment. */
-function responseIn({ searchParams, hash }: URL): Readonly<Record<string, string>> {
+function errorResponseIn({ searchParams, hash }: URL): Readonly<Record<string, string>> {
   const parameters = hash === "" ? searchParams : new URLSearchParams(hash.slice(1));
   return Object.fromEntries([...parameters].filter(([name]) => errorParameters.includes(name)));
 }
 
-async function mayLeave(ctx: KoaContextWithOIDC, provider: Provider): Promise<boolean> {
+async function mayRedirect(ctx: KoaContextWithOIDC, provider: Provider): Promise<boolean> {
   const { params = ctx.query, entities, client } = ctx.oidc;
-  // The client can have given it up since the request began.
+  // The client may have removed the redirect URI since the request started.
   if (client?.redirectUriAllowed(String(params.redirect_uri)) !== true) return false;
-  // Only the page where the person refused leads to this response.
+  // Only the page on which the person denied consent leads to this response.
   const hasRefused = entities.Interaction?.result?.error !== undefined;
   if (params.prompt === "none" || hasRefused) return true;
   return approvesRedirect(await grantOf(ctx, provider), String(params.redirect_uri));
 }
 
-/** The grant of the person who is signed in at the browser to the client. */
+/** The client's grant from the person who is signed in at the browser. */
 async function grantOf({ oidc }: KoaContextWithOIDC, { Grant }: Provider) {
   const grantId = oidc.client && oidc.session?.grantIdFor(oidc.client.clientId);
   return grantId === undefined ? undefined : ((await Grant.find(grantId)) as GrantRecord);

@@ -8,46 +8,46 @@ import { hasMetadataDocument } from "./metadata-documents.ts";
 import { redirectOrigin } from "./redirect-uris.ts";
 import { withRequestState } from "./request-state.ts";
 
-/** A client as the consent page shows it. None of it was verified. */
+/** A client as shown on the consent page. None of it is verified. */
 export interface RequestingClient {
   readonly clientId: string;
   readonly name: string | undefined;
-  /** Where the answer goes. */
+  /** Where the response is sent. */
   readonly redirectUri: string;
-  /** The host that a client metadata document was fetched from; absent for registered clients. */
+  /** Host of the client's metadata document; `undefined` for registered clients. */
   readonly documentHost: string | undefined;
 }
 
-/** A person's part of an authorization request. */
+/** The part of an authorization request that a person handles on pages. */
 export interface Interaction {
   readonly uid: string;
   readonly prompt: "login" | "consent";
   readonly client: RequestingClient;
-  /** Whom oidc-provider asks: the account of its session; `undefined` while it knows nobody. */
+  /** The account of oidc-provider's session; `undefined` if there is none. */
   readonly accountId: string | undefined;
-  /** Names of the scopes that the client asks for and the person has not yet decided on. */
+  /** Names of the requested scopes that the person has not yet decided on. */
   readonly scopes: readonly string[];
-  /** Names of the scopes of OpenID Connect that the client asks for, which go with every consent. */
-  readonly personal: readonly string[];
-  /** Whether the person has authorized the client before, and is asked for a change. */
+  /** Names of the requested scopes of OpenID Connect, which are part of every consent. */
+  readonly personalScopes: readonly string[];
+  /** Whether the person has authorized the client before and is asked for a change. */
   readonly isKnown: boolean;
-  /** Whether the person let this client's answers go to this origin before. */
+  /** Whether the person has approved responses to this origin for the client. */
   readonly isRedirectApproved: boolean;
-  /** Whether the client may go on without the person (`offline_access`, or refresh tokens). */
-  readonly isLasting: boolean;
-  /** A sign-in before this instant does not count for this request (`prompt=login`, `max_age`);
-   *  milliseconds since the epoch, 0 when any counts. */
-  readonly signedInSince: number;
+  /** Whether the client requests offline access (`offline_access`, or refresh tokens). */
+  readonly requestsOfflineAccess: boolean;
+  /** The earliest valid sign-in for this request (`prompt=login`, `max_age`), in milliseconds since
+   *  the epoch; 0 for any. */
+  readonly minSignedInAt: number;
 }
 
-/** The part of an authorization request that pages handle. Each of the last three methods
- *  records what a person did and returns the address where the browser continues; `undefined`
- *  when the request is over, or when the grant was changed or ended meanwhile. */
+/** The interactions of the authorization server. `signIn`, `consent` and `deny` store what the
+ *  person did and return the URL where the browser continues; `undefined` when the request has
+ *  ended, or its grant was changed or revoked concurrently. */
 export interface Interactions {
-  /** `undefined`: unknown, over or refused, or begun in another browser. */
+  /** @returns `undefined` when the request is unknown, ended, denied, or of another browser. */
   find(req: IncomingMessage, res: ServerResponse): Promise<Interaction | undefined>;
   signIn(req: IncomingMessage, res: ServerResponse, session: Session): Promise<string | undefined>;
-  /** @param scopes Those of `Interaction.scopes` that the person allows; the others are refused. */
+  /** @param scopes The allowed scopes of `Interaction.scopes`; the others are denied. */
   consent(
     req: IncomingMessage,
     res: ServerResponse,
@@ -58,26 +58,27 @@ export interface Interactions {
 
 type Details = Awaited<ReturnType<Provider["interactionDetails"]>>;
 
-/** Reasons of the consent prompt for which every scope is asked again. */
-const afresh = [
+/** Reasons of the consent prompt for which all scopes are asked for again. */
+const fullPromptReasons = [
   "consent_prompt",
   "native_client_prompt",
   UNAPPROVED_REDIRECT,
   UNAPPROVED_OFFLINE_ACCESS,
 ];
 
-/** @param provider Gives the authorization server of the moment. */
+/** Creates the interactions. @param provider Returns the current authorization server. */
 export function createInteractions(provider: () => Provider): Interactions {
   return {
     find: (req, res) =>
-      unlessOver(async () =>
+      unlessEnded(async () =>
         interactionOf(provider(), await provider().interactionDetails(req, res)),
       ),
     signIn: (req, res, { accountId, signedInAt }) =>
-      unlessOver(async () => {
+      unlessEnded(async () => {
         const details = await provider().interactionDetails(req, res);
         if (details.session !== undefined && details.session.accountId !== accountId) {
-          // The library's session of the person before ends when the request goes on (people.ts).
+          // oidc-provider's session of the previous person ends when the request continues
+          // (end-user.ts).
           details.session = undefined;
           await details.persist();
         }
@@ -90,22 +91,25 @@ export function createInteractions(provider: () => Provider): Interactions {
         );
       }),
     consent: (req, res, allowed) =>
-      unlessOver(async () => {
+      unlessEnded(async () => {
         const details = await provider().interactionDetails(req, res);
-        const grantId = await withRequestState(() => decide(provider(), details, allowed));
+        const grantId = await withRequestState(() => storeDecision(provider(), details, allowed));
         return provider().interactionResult(req, res, { consent: { grantId } });
       }),
     deny: (req, res) =>
-      unlessOver(() => {
-        const result = { error: "access_denied", error_description: "the person said no" };
+      unlessEnded(() => {
+        const result = {
+          error: "access_denied",
+          error_description: "the person denied the request",
+        };
         return provider().interactionResult(req, res, result, { mergeWithLastSubmission: false });
       }),
   };
 }
 
-/** A refusal of oidc-provider means that the request is over: there is no such interaction, its
- *  client cannot be loaded any more, or what it depends on has changed. */
-async function unlessOver<T>(act: () => Promise<T>): Promise<T | undefined> {
+/** Runs an action on an interaction. @returns `undefined` when oidc-provider rejects it: the
+ *  interaction does not exist, its client cannot be loaded, or what it depends on has changed. */
+async function unlessEnded<T>(act: () => Promise<T>): Promise<T | undefined> {
   try {
     return await act();
   } catch (error) {
@@ -114,7 +118,7 @@ async function unlessOver<T>(act: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** The client of a request. @throws `invalid_redirect_uri` when it is gone, or has given up the
+/** The client of a request. @throws `invalid_redirect_uri` when it was deleted, or has removed the
  *  redirect URI. */
 async function clientOf({ Client }: Provider, { params }: Details) {
   const client = await Client.find(String(params.client_id));
@@ -128,10 +132,10 @@ async function interactionOf(
 ): Promise<Interaction | undefined> {
   const { uid, prompt, params, result } = details;
   const client = await clientOf(provider, details);
-  // A refusal is final, also while the application has not been told.
+  // A denial is final, even before the application has received it.
   if (result?.error !== undefined) return undefined;
   const { clientId, clientName: name } = client;
-  const personal = scopeNames(String(params.scope ?? "")).filter((scope) => !isScope(scope));
+  const personalScopes = scopeNames(String(params.scope ?? "")).filter((scope) => !isScope(scope));
   return {
     uid,
     prompt: prompt.name === "login" ? "login" : "consent",
@@ -143,37 +147,37 @@ async function interactionOf(
     },
     accountId: details.session?.accountId,
     scopes: openScopes(details),
-    personal,
+    personalScopes,
     isKnown: details.grantId !== undefined,
     isRedirectApproved: !prompt.reasons.includes(UNAPPROVED_REDIRECT),
-    isLasting: isLastingIn(details),
-    signedInSince: signedInSince(details),
+    requestsOfflineAccess: showsOfflineAccess(details),
+    minSignedInAt: minSignInTime(details),
   };
 }
 
-/** Whether the page says that the access lasts: as it was when the person was prompted, whatever the
- *  client has made of its registration since. */
-const isLastingIn = ({ prompt }: Details): boolean => prompt.details.isLasting === true;
+/** Whether the page mentions offline access. This is fixed when the prompt starts, whatever the
+ *  client changes in its registration afterwards. */
+const showsOfflineAccess = ({ prompt }: Details): boolean => prompt.details.isLasting === true;
 
-/** The scopes to be decided on. */
+/** The scopes that the person has to decide on. */
 function openScopes({ prompt, params }: Details): readonly string[] {
   const asked = scopeNames(String(params.scope ?? "")).filter(isScope);
-  if (prompt.reasons.some((reason) => afresh.includes(reason))) return asked;
+  if (prompt.reasons.some((reason) => fullPromptReasons.includes(reason))) return asked;
   const missing = Object.values(prompt.details.missingResourceScopes ?? {}).flat();
   return asked.filter((scope) => missing.includes(scope));
 }
 
-/** OpenID Connect Core section 3.1.2.1: `prompt=login` wants a sign-in for this request, `max_age` one
- *  of at most so many seconds ago. */
-function signedInSince({ prompt, params, iat }: Details): number {
+/** The earliest valid sign-in (OpenID Connect Core section 3.1.2.1): `prompt=login` requires one
+ *  after the request, `max_age` one of at most that many seconds before it. */
+function minSignInTime({ prompt, params, iat }: Details): number {
   if (prompt.reasons.includes("login_prompt")) return iat * 1000;
   const maxAge = Number(params.max_age);
   return Number.isFinite(maxAge) ? (iat - maxAge) * 1000 : 0;
 }
 
-/** Records what a person decided. @returns Id of the grant. @throws `invalid_grant` when the
- *  grant was changed or ended meanwhile; `invalid_redirect_uri` as `clientOf` does. */
-async function decide(
+/** Stores a decision. @returns The grant id. @throws `invalid_grant` when the grant was changed or
+ *  revoked concurrently; `invalid_redirect_uri` as `clientOf` does. */
+async function storeDecision(
   provider: Provider,
   details: Details,
   allowed: readonly string[],
@@ -185,13 +189,13 @@ async function decide(
   const grant = known ?? new Grant({ accountId: session?.accountId, clientId });
   applyDecision(grant, {
     resources: [params.resource].flat().map(String),
-    asked: scopeNames(String(params.scope ?? "")),
-    open: openScopes(details),
+    requested: scopeNames(String(params.scope ?? "")),
+    shown: openScopes(details),
     allowed,
     redirectOrigin: redirectOrigin(String(params.redirect_uri)),
-    isLasting: isLastingIn(details),
+    isLasting: showsOfflineAccess(details),
   });
-  // A decision is good for as long as a first one.
+  // Every decision starts the full lifetime of a grant again.
   delete grant.exp;
   return grant.save();
 }

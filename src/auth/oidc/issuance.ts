@@ -12,56 +12,55 @@ import { storeUnavailable } from "../../store/port/unavailable.ts";
 import { type GrantRecord, grantGroup, grants } from "../accounts/grants.ts";
 import { type ClientRecord, clients } from "../agents/agent.ts";
 import type { AdapterContext, NewRecord, RecordRef } from "./adapter-context.ts";
-import { ifClientUnchanged, type TokenSubject } from "./client-lifetime.ts";
+import { clientCheck, type TokenSubject } from "./client-lifetime.ts";
 import { hasMetadataDocument } from "./metadata-documents.ts";
 import { familyEviction, replacedTokensRemoval } from "./refresh-token-families.ts";
 import { checkReplays } from "./replayed-tokens.ts";
 import { type AdmitToken, hooksOf, type RequestState, stateOf } from "./request-state.ts";
 
-/** What one request uses up and issues. */
+/** The records that one request consumes and issues. */
 export interface Issuance {
-  /** Codes and refresh tokens, each good for one use. */
+  /** Codes and refresh tokens, which can be used once. */
   readonly consumed: readonly RecordRef[];
   /** Grants, codes and tokens. */
   readonly issued: readonly NewRecord[];
-  /** Committed together with them. */
+  /** Other steps of the same commit. */
   readonly steps?: readonly Operation[];
-  /** The cap on the grants that it adds to; absent: it adds to none. */
-  readonly cap?: Cap | undefined;
-  /** Asked before an access token is written. */
+  /** The limit on the issued records; absent if they are not limited. */
+  readonly limit?: IssuanceLimit | undefined;
+  /** Called before an access token is stored. */
   readonly admitToken?: AdmitToken | undefined;
 }
 
-/** A cap on what an issuance adds to. */
-interface Cap {
+/** A limit on the number of records of some kind. */
+interface IssuanceLimit {
   readonly lock: OptimisticLock;
-  /** The steps that make room for what is issued, from a new count. */
+  /** The steps that make room for the issued records, by a new count. */
   readonly makeRoom: () => Promise<readonly Operation[]>;
 }
 
-/** What an issuance depends on. */
-interface Basis {
+/** The records that an issuance depends on. */
+interface Dependencies {
   /** `undefined` for clients with a metadata document, which are not registered. */
   readonly client: Stored<ClientRecord> | undefined;
   readonly grants: readonly Stored<GrantRecord>[];
-  /** Version of the cap's lock, read before anything is counted. */
+  /** Version of the limit's lock, read before anything is counted. */
   readonly version: LockVersion;
 }
 
 /**
- * Commits an issuance in one step, which holds only while its client and its grants are as they were
- * when the request read them. So nothing is issued to a client that was deleted, claimed or changed
- * meanwhile, nor under a grant that was revoked or changed; a revoked grant does not come back, nor is
- * a change of it lost; and a code or refresh token is used up if and only if what it was exchanged for
- * was issued.
+ * Commits an issuance in one step, provided that its client and grants are as the request read
+ * them. So nothing is issued to a client that was deleted, claimed or changed concurrently, nor
+ * under a grant that was revoked or changed; a revoked grant is not restored, and no change of a
+ * grant is lost; and a code or refresh token is consumed if and only if its tokens were issued.
  *
  * @param state What the request has read.
- * @throws `unauthorized_client` before the claim of an agent that needs one; `invalid_client` when the
- *   client is gone; `invalid_grant` when the grant is gone, or the one to be written was changed or
- *   revoked meanwhile, or a code or refresh token was used before, which revokes everything that came
- *   of it.
- * @throws {Problem} `store_unavailable` when the client or grant was changed, so that another try will
- *   do; what `admitToken` throws, and then nothing was used up.
+ * @throws `unauthorized_client` for an agent that must be claimed first; `invalid_client` when the
+ *   client was deleted; `invalid_grant` when the grant was deleted, the grant to be written was
+ *   changed or revoked, or a code or refresh token was used before, which also revokes everything
+ *   issued from it.
+ * @throws {Problem} `store_unavailable` when the client or grant was changed, so that a retry can
+ *   succeed; what `admitToken` throws, and then nothing was consumed.
  */
 export async function issue(
   issuance: Issuance,
@@ -69,32 +68,30 @@ export async function issue(
   context: AdapterContext,
 ): Promise<void> {
   const { records, now } = context;
-  const cap = issuance.cap ?? capOnFamilies(issuance, context);
-  let basis = await basisOf({ ...issuance, cap }, state, context);
-  checkMayAct(issuance, basis);
+  const limit = issuance.limit ?? familyLimit(issuance, context);
+  let basis = await readDependencies({ ...issuance, limit }, state, context);
+  checkClaimed(issuance, basis);
   await admitToken(issuance, basis);
   const replaced = await replacedTokensRemoval(records, issuance.consumed);
   const steps = async () => [
-    ...stepsOf(issuance, basis, { state, now: now() }),
+    ...issuanceSteps(issuance, basis, { state, now: now() }),
     ...replaced,
-    ...(cap === undefined
+    ...(limit === undefined
       ? []
-      : [incrementVersion(cap.lock, basis.version), ...(await cap.makeRoom())]),
+      : [incrementVersion(limit.lock, basis.version), ...(await limit.makeRoom())]),
   ];
   while (!(await records.commit(await steps()))) {
     await checkReplays(issuance.consumed, context);
-    const present = await basisOf({ ...issuance, cap }, undefined, context);
-    checkChange(basis, present);
+    const present = await readDependencies({ ...issuance, limit }, undefined, context);
+    checkUnchanged(basis, present);
     basis = present;
   }
 }
 
-/**
- * Commits what each token request uses up and issues when its response is ready, and only then sends
- * the response. oidc-provider uses up a code, then stores one token and then another; between two of
- * these steps, a second request with the same code would revoke the first one's tokens or come too late
- * to do so.
- */
+/** Commits what each token request consumes and issues when its response is ready, and only then
+ *  sends the response. oidc-provider consumes a code and stores each token in separate steps.
+ *  Between them, a second request with the same code could revoke the tokens of the first too early
+ *  or too late. */
 export function commitIssuances(provider: Provider, context: AdapterContext): void {
   provider.use(async (ctx, next) => {
     await next();
@@ -112,20 +109,23 @@ export function commitIssuances(provider: Provider, context: AdapterContext): vo
   });
 }
 
-/** An agent that was registered for one person can do nothing before that person has claimed it. It is
+/** Rejects an agent that was registered for one person who has not yet claimed it. It is
  *  authenticated, but not authorized (RFC 6749 section 5.2). */
-function checkMayAct({ issued }: Issuance, { client }: Basis): void {
+function checkClaimed({ issued }: Issuance, { client }: Dependencies): void {
   const { identityType, owner } = client?.value.agent ?? {};
   if (identityType !== "service_auth" || owner !== undefined) return;
   if (issued.every(({ model }) => model === "Grant")) return;
-  const advice = "a person must claim this agent first; it begins that at /oauth/claim/start";
+  const advice = "a person must claim this agent first: it starts the claim at /oauth/claim/start";
   throw new errors.UnauthorizedClient(advice);
 }
 
-/** Models of the tokens that give access. */
+/** Models of access tokens. */
 const accessTokens: readonly string[] = ["AccessToken", "ClientCredentials"];
 
-async function admitToken({ issued, admitToken }: Issuance, { client }: Basis): Promise<void> {
+async function admitToken(
+  { issued, admitToken }: Issuance,
+  { client }: Dependencies,
+): Promise<void> {
   const token = issued.find(({ model }) => accessTokens.includes(model));
   if (token === undefined) return;
   const { clientId = "", accountId } = token.value;
@@ -133,25 +133,25 @@ async function admitToken({ issued, admitToken }: Issuance, { client }: Basis): 
   await admitToken?.({ clientId, accountId: accountId ?? owner?.accountId });
 }
 
-function stepsOf(
+function issuanceSteps(
   { consumed, issued, steps = [] }: Issuance,
-  { client, grants: read }: Basis,
+  { client, grants: read }: Dependencies,
   { state, now }: { readonly state: RequestState; readonly now: Date },
 ): readonly Operation[] {
   return [
-    ...(client === undefined ? [] : [ifClientUnchanged(client, beneficiaryOf(issued), now)]),
+    ...(client === undefined ? [] : [clientCheck(client, tokenSubjectOf(issued), now)]),
     ...read.map((grant) => unchanged(grants, grant)),
     ...consumed.map(({ collection, key }) => consume(collection, key)),
-    ...issued.map((record) => written(record, state)),
+    ...issued.map((record) => storeStep(record, state)),
     ...steps,
   ];
 }
 
-/** The cap on refresh token families; `undefined` where none begins. */
-function capOnFamilies(
+/** The limit on refresh token families; `undefined` if the issuance starts none. */
+function familyLimit(
   { consumed, issued }: Issuance,
   { records }: AdapterContext,
-): Cap | undefined {
+): IssuanceLimit | undefined {
   const isReplacing = consumed.some(({ family }) => family !== undefined);
   const begun = issued.find(({ model }) => model === "RefreshToken");
   const grantId = begun?.value.grantId;
@@ -163,65 +163,65 @@ function capOnFamilies(
   };
 }
 
-/** Only a grant that the request has read is written again, to be extended; to write anything else
- *  again would make it good for another use. */
-function written({ model, collection, ...record }: NewRecord, state: RequestState): Operation {
+/** The step that stores an issued record. Only a grant that the request has read may be
+ *  overwritten; overwriting a code or token would make it usable again. */
+function storeStep({ model, collection, ...record }: NewRecord, state: RequestState): Operation {
   const known = model === "Grant" ? state.grants.get(record.key) : undefined;
   if (known === undefined) return insert(collection, record);
   const { key: _, ...rest } = record;
   return replace(collection, known, { ttlMs: null, ...rest });
 }
 
-function beneficiaryOf(issued: readonly NewRecord[]): TokenSubject | undefined {
+function tokenSubjectOf(issued: readonly NewRecord[]): TokenSubject | undefined {
   const token = issued.find(({ model }) => model === "AccessToken");
   if (token?.value.accountId !== undefined) return "person";
   const own = token ?? issued.find(({ model }) => model === "ClientCredentials");
   return own === undefined ? undefined : "client";
 }
 
-async function basisOf(
-  { issued, cap }: Issuance,
+async function readDependencies(
+  { issued, limit }: Issuance,
   state: RequestState | undefined,
   { records }: AdapterContext,
-): Promise<Basis> {
+): Promise<Dependencies> {
   const clientId = issued[0]?.value.clientId ?? "";
   const findClient = async () => {
     if (hasMetadataDocument(clientId)) return undefined;
     const client = state?.clients.get(clientId) ?? (await records.get(clients, clientId));
-    if (client === undefined) throw new errors.InvalidClientAuth("client gone");
+    if (client === undefined) throw new errors.InvalidClientAuth("the client no longer exists");
     return client;
   };
   const findGrant = async (grantId: string) => {
     const grant = state?.grants.get(grantId) ?? (await records.get(grants, grantId));
-    if (grant === undefined) throw new errors.InvalidGrant("grant gone");
+    if (grant === undefined) throw new errors.InvalidGrant("the grant no longer exists");
     return grant;
   };
   const [version, client, ...found] = await Promise.all([
-    cap && readVersion(records, cap.lock),
+    limit && readVersion(records, limit.lock),
     findClient(),
     ...grantsOf(issued).map(findGrant),
   ]);
   return { client, grants: found, version };
 }
 
-/** The grants that records depend on and that are not written together with them. */
+/** The ids of the grants that records depend on, except those written in the same issuance. */
 function grantsOf(issued: readonly NewRecord[]): readonly string[] {
   const written = issued.filter(({ model }) => model === "Grant").map(({ key }) => key);
   const needed = issued.flatMap(({ value }) => value.grantId ?? []);
   return [...new Set(needed)].filter((grantId) => !written.includes(grantId));
 }
 
-/** What was decided on other facts must not be stored; a longer life or another registration access
- *  token of the client changes nothing that was decided. Where only the lock of a cap has another
- *  version, the next attempt counts again. */
-function checkChange(before: Basis, present: Basis): void {
-  const facts = (basis: Basis) => [basis.client, ...basis.grants].map((each) => each?.value);
+/** Rejects an issuance that was decided on outdated records. A longer lifetime or another
+ *  registration access token of the client does not matter. If only the version of the limit's lock
+ *  differs, the next attempt counts again. */
+function checkUnchanged(before: Dependencies, present: Dependencies): void {
+  const facts = (basis: Dependencies) => [basis.client, ...basis.grants].map((each) => each?.value);
   if (!isDeepStrictEqual(facts(before), facts(present))) {
-    throw storeUnavailable("The client, or what a person allowed it, changed at this moment.");
+    throw storeUnavailable("The client or its grant was changed concurrently.");
   }
-  const revisions = ({ client, grants: read, version }: Basis) =>
+  const revisions = ({ client, grants: read, version }: Dependencies) =>
     [client, ...read, version].map((each) => each?.revision);
   if (isDeepStrictEqual(revisions(before), revisions(present))) {
-    throw new errors.InvalidGrant("issued before");
+    throw new errors.InvalidGrant("it was issued before");
   }
 }

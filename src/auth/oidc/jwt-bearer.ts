@@ -14,7 +14,7 @@ import { pendingIssuance, stateOf } from "./request-state.ts";
 import { type ResourcePolicy, resourceIndicators } from "./resource-indicators.ts";
 import { ACCESS_TOKEN_SECONDS } from "./token-lifetimes.ts";
 
-/** What the grant works with. */
+/** Dependencies of the grant. */
 interface JwtBearerOptions extends ResourcePolicy {
   readonly verifier: AssertionVerifier;
   readonly accounts: Accounts;
@@ -22,9 +22,9 @@ interface JwtBearerOptions extends ResourcePolicy {
 
 type Context = TokenEndpointGrantContext<{ readonly assertion?: string }>;
 
-/** Every failure but an unreachable issuer has one answer, so that nobody learns by trying what
- *  an assertion lacks. */
-async function verifiedFor(ctx: Context, { verifier }: JwtBearerOptions): Promise<Assertion> {
+/** Verifies the assertion of a request. Every failure but an unreachable issuer has the same error,
+ *  so that nobody learns by trial what is wrong with an assertion. */
+async function verifyAssertion(ctx: Context, { verifier }: JwtBearerOptions): Promise<Assertion> {
   const { params, client } = ctx.oidc;
   if (!params.assertion) throw new errors.InvalidRequest("the parameter assertion is required");
 
@@ -35,7 +35,8 @@ async function verifiedFor(ctx: Context, { verifier }: JwtBearerOptions): Promis
   throw Object.assign(error, { status: 503, statusCode: 503 });
 }
 
-/** The resource that the request names, or else the first one of the assertion (RFC 8707). */
+/** The audience of the token: the requested resource, or else the first of the assertion (RFC
+ *  8707). */
 function grantedAudience(ctx: Context, { resources }: Assertion, policy: ResourcePolicy): string {
   const { params, client } = ctx.oidc;
   const { baseUrl } = policy;
@@ -49,8 +50,8 @@ function grantedAudience(ctx: Context, { resources }: Assertion, policy: Resourc
   return audience;
 }
 
-/** What the request asks for of what the assertion and the client's registration allow; all of that
- *  when it asks for nothing (RFC 6749 section 3.3). */
+/** The scope of the token: what the assertion and the client's registration allow, limited to the
+ *  requested scopes if any (RFC 6749 section 3.3). */
 function grantedScope(ctx: Context, { scopes }: Assertion): string {
   const { params, client } = ctx.oidc;
   const { metadata = client } = stateOf(ctx).clients.get(client.clientId)?.value ?? {};
@@ -65,8 +66,8 @@ function grantedScope(ctx: Context, { scopes }: Assertion): string {
   throw new errors.InvalidScope(`this assertion allows ${choice}; ${scopeAdvice}`, asked.join(" "));
 }
 
-/** Stores what the assertion was used for in the commit of the token. */
-function use({ use: document }: Assertion, grantId: string): void {
+/** Stores the use of the assertion in the commit of the token. */
+function recordUse({ use: document }: Assertion, grantId: string): void {
   pendingIssuance()?.issued.push({
     model: "IdentityAssertion",
     collection: usedAssertions,
@@ -76,16 +77,16 @@ function use({ use: document }: Assertion, grantId: string): void {
   });
 }
 
-/** @returns The assertion that the token rests on. */
+/** Issues the token. @returns The verified assertion. */
 async function exchange(ctx: Context, provider: Provider, options: JwtBearerOptions) {
   const { client } = ctx.oidc;
-  const assertion = await verifiedFor(ctx, options);
+  const assertion = await verifyAssertion(ctx, options);
   const aud = grantedAudience(ctx, assertion, options);
   const scope = grantedScope(ctx, assertion);
   const { id: accountId } = await options.accounts.findOrCreateBySubject(assertion.subject);
 
   const grant = new provider.Grant({ accountId, clientId: client.clientId });
-  // The types leave `expiresIn` out. The grant ends with its only token.
+  // The types omit `expiresIn`. The grant expires with its only token.
   Object.assign(grant, { expiresIn: ACCESS_TOKEN_SECONDS });
   grant.addResourceScope(aud, scope);
   const grantId = await grant.save();
@@ -106,17 +107,17 @@ async function exchange(ctx: Context, provider: Provider, options: JwtBearerOpti
     token_type: token.tokenType,
     scope,
   };
-  use(assertion, grantId);
+  recordUse(assertion, grantId);
   return assertion;
 }
 
 /**
- * The grant of RFC 7523 for identity assertions: an access token in the name of the person whom a
- * trusted provider vouches for, good for the client that the assertion was issued to. There is no
- * refresh token: the provider decides anew each time. The token does not say
- * when the person signed in, since they did not do so here: it cannot claim an agent.
+ * Registers the grant of RFC 7523 for identity assertions: an access token for the person whom a
+ * trusted provider identifies, valid for the client that the assertion was issued to. There is no
+ * refresh token, since the provider decides anew each time. The token does not say when the person
+ * signed in, since they did not sign in here, so it cannot claim an agent.
  *
- * To be called before `commitIssuances`, so that a replay which only the store notices is recorded.
+ * Must be called before `commitIssuances`, so that a replay detected by the commit is recorded.
  */
 export function registerJwtBearer(provider: Provider, options: JwtBearerOptions): void {
   provider.registerGrantType(

@@ -9,22 +9,22 @@ import { scopes } from "../scopes.ts";
 import { ConcurrentFetches } from "./concurrent-fetches.ts";
 import { LastGoodResponses, RecentFailures } from "./fetch-cache.ts";
 
-/** Fetches like the global one. */
+/** The type of the global `fetch`. */
 export type Fetch = typeof fetch;
 
-/** The draft that oidc-provider wants to see acknowledged. */
+/** Version of the draft that oidc-provider must acknowledge. */
 const DRAFT = "draft-02";
 
 /** Grant types of a client with a metadata document: only those for which a person decides. */
 export const documentGrantTypes: readonly string[] = ["authorization_code", "refresh_token"];
 
-/** Whether a client has a metadata document: then its id is the address of the document. */
+/** Whether a client has a metadata document; its id is then the URL of the document. */
 export function hasMetadataDocument(clientId: unknown): clientId is string {
   return typeof clientId === "string" && /^https:/i.test(clientId);
 }
 
-/** The metadata in a document, to be normalized like those of a registration: without what only a
- *  registered client may do, and with all scopes to ask a person for when it names none. */
+/** Prepares the metadata of a document for normalization: removes the grant types of registered
+ *  clients, and adds all scopes if it names none. */
 export function documentMetadata(document: ClientMetadata): ClientMetadata {
   const asked: unknown = document.grant_types;
   const isList = Array.isArray(asked);
@@ -37,27 +37,27 @@ export function documentMetadata(document: ClientMetadata): ClientMetadata {
   };
 }
 
-/** Client ID Metadata Documents: the server fetches the metadata of such a client from an
- *  address instead of registering it. `limitedFetch` limits how often. */
-export const documentClients = { enabled: true, ack: DRAFT } as const;
+/** Client ID Metadata Documents: the server fetches a client's metadata from a URL instead of
+ *  registering it. `limitedFetch` limits how often. */
+export const metadataDocumentFeature = { enabled: true, ack: DRAFT } as const;
 
-/** A fetch that a request causes. */
-interface DocumentRequest {
+/** The origin of a fetch. */
+interface FetchOrigin {
   readonly host: string;
-  /** The networks of the caller; `undefined` when no request is under way. */
+  /** The networks of the caller; `undefined` outside of a request. */
   readonly networks: Networks | undefined;
 }
 
 /**
- * Fetches metadata documents and key sets that clients name, within limits: per address (`fetch-
- * address`), fewer at a host that failed for that address (`fetch-host`), per host and site
- * (`fetch-host-site`), per host and provider (`fetch-host-provider`), and per host in all, so that
- * this server is no weapon against it (`fetch-host-all`, of which each network has a share); and so
- * many at once (`ConcurrentFetches`).
+ * Creates the fetch of metadata documents and key sets that clients name. It is limited per address
+ * (`fetch-address`); more strictly at a host that failed for that address (`fetch-host`); per host
+ * and site (`fetch-host-site`); per host and provider (`fetch-host-provider`); per host in total,
+ * so that this server cannot be used to attack it (`fetch-host-all`, of which each network has a
+ * share); and by the number of concurrent fetches (`ConcurrentFetches`).
  *
- * A failed address is not fetched again for a short time. Where a limit is reached, or a host fails
- * temporarily, the last good response of the past hour is used, so that nobody can cut a host's
- * clients off.
+ * A URL that failed is not fetched again for a short time. When a limit is reached, or a host fails
+ * temporarily, the last successful response of the past hour is used, so that nobody can block the
+ * clients of a host.
  *
  * @throws {Problem} `rate_limited`
  */
@@ -67,11 +67,11 @@ export function limitedFetch(fetchGuarded: Fetch, limits: Limits): Fetch {
   const underWay = new ConcurrentFetches();
   return async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
-    const instead = (failure: unknown) => lastGood.of(url) ?? Promise.reject(failure);
+    const instead = (failure: unknown) => lastGood.get(url) ?? Promise.reject(failure);
     if (failures.has(url)) return instead(new Error(`${url} failed a moment ago`));
     const asking = { host: new URL(url).host, networks: networksOfCaller() };
-    const network = widestOf(asking);
-    const refusal = (await refusalFor(asking, limits)) ?? underWay.refusalFor(network);
+    const network = widestNetworkOf(asking);
+    const refusal = (await limitProblem(asking, limits)) ?? underWay.limitProblem(network);
     if (refusal !== undefined) return instead(refusal);
     const response = await underWay
       .run(network, () => fetchGuarded(input, init))
@@ -79,19 +79,19 @@ export function limitedFetch(fetchGuarded: Fetch, limits: Limits): Fetch {
     if (response instanceof Response && response.status === 200) {
       return lastGood.store(url, response);
     }
-    failures.note(url);
+    failures.add(url);
     await countFailure(asking, limits);
     if (!(response instanceof Response)) return instead(response);
-    if (isPassing(response)) return lastGood.of(url) ?? response;
-    lastGood.forget(url);
+    if (isTemporaryFailure(response)) return lastGood.get(url) ?? response;
+    lastGood.delete(url);
     return response;
   };
 }
 
-/** Whether a response is a temporary failure, which says nothing about the document. */
-const isPassing = ({ status }: Response): boolean => status === 429 || status >= 500;
+/** Whether a response is a temporary failure, which does not concern the document. */
+const isTemporaryFailure = ({ status }: Response): boolean => status === 429 || status >= 500;
 
-const widestOf = ({ networks }: DocumentRequest): string =>
+const widestNetworkOf = ({ networks }: FetchOrigin): string =>
   networks?.provider ?? networks?.site ?? "";
 
 function networksOfCaller(): Networks | undefined {
@@ -99,8 +99,8 @@ function networksOfCaller(): Networks | undefined {
   return ctx && networksOf(ctx.ip);
 }
 
-async function refusalFor(
-  { host, networks }: DocumentRequest,
+async function limitProblem(
+  { host, networks }: FetchOrigin,
   limits: Limits,
 ): Promise<Problem | undefined> {
   const ofAll: Counter = ["fetch-host-all", host];
@@ -117,6 +117,6 @@ async function refusalFor(
   return refusalOf(isOver ? counted : [await countForAll(limits, counted.slice(1), ofAll)]);
 }
 
-async function countFailure({ host, networks }: DocumentRequest, limits: Limits): Promise<void> {
+async function countFailure({ host, networks }: FetchOrigin, limits: Limits): Promise<void> {
   if (networks !== undefined) await limits.count("fetch-host", `${host} ${networks.address}`);
 }

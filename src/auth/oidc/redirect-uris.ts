@@ -2,31 +2,31 @@ import type { AdapterPayload } from "oidc-provider";
 import { isLoopbackHost } from "../../lib/loopback.ts";
 import type { GrantRecord } from "../accounts/grants.ts";
 
-/** Private-use schemes without a dot that are allowed by exception. RFC 8252 section 7.1 asks
- *  for a reversed domain name; the MCP client of Cursor uses `cursor://anysphere.cursor-
- *  mcp/oauth/callback`. */
+/** Private-use schemes without a dot that are allowed by exception. RFC 8252 section 7.1 requires a
+ *  reversed domain name, but the MCP client of Cursor uses
+ *  `cursor://anysphere.cursor-mcp/oauth/callback`. */
 const deployedSchemes = ["cursor:"];
 
-/** Where redirect URIs are judged: https, http to a loopback address, or a private-use scheme.
- *  Such a scheme must be a reversed domain name, so it has a dot (RFC 8252 section 7.1): without
- *  one it could start any other program of the device. `deployedSchemes` are excepted. */
+/** Whether a redirect URI is allowed: https, http to a loopback address, or a private-use scheme.
+ *  Such a scheme must be a reversed domain name, so it has a dot (RFC 8252 section 7.1); without
+ *  one it could start any other program on the device. `deployedSchemes` are excepted. */
 export function isAllowedRedirect({ protocol, hostname }: URL): boolean {
   if (protocol === "https:") return true;
   if (protocol === "http:") return isLoopbackHost(hostname);
   return protocol.includes(".") || deployedSchemes.includes(protocol);
 }
 
-/** What a person approves when they consent to a redirect URI: its origin; for a program on
- *  their device, the scheme, and the host when that is a loopback address. The port of a
- *  loopback address differs each time (RFC 8252 section 7.3). */
+/** The part of a redirect URI that a person approves by consent: its origin; for a program on their
+ *  device, the scheme, with the host if that is a loopback address. The port of a loopback address
+ *  may change (RFC 8252 section 7.3). */
 export function redirectOrigin(redirectUri: string): string {
   const { protocol, hostname, origin } = new URL(redirectUri);
   if (protocol === "https:") return origin;
   return protocol === "http:" ? `http://${hostname}` : protocol;
 }
 
-/** Whether a person has approved the origin of a redirect URI. @param grant `undefined`: they
- *  allowed nothing. */
+/** Whether a person has approved the origin of a redirect URI. @param grant `undefined` if they
+ *  have approved none. */
 export function approvesRedirect(
   grant: Pick<GrantRecord, "redirectOrigins"> | undefined,
   redirectUri: string,

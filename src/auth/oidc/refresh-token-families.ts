@@ -5,28 +5,30 @@ import type { Collection, Operation, Records, Stored } from "../../store/port/re
 import { grantGroup } from "../accounts/grants.ts";
 import type { RecordRef } from "./adapter-context.ts";
 
-/** Characters at the start of a refresh token that the tokens which replace it share: 132 random bits,
- *  so that nobody can name a family without having held a token of it. */
+/** Length of the prefix that all refresh tokens of a family share, in characters: 132 random bits,
+ *  so that nobody can name a family without having had one of its tokens. */
 const SHARED_CHARACTERS = 22;
 
-/** Families that a client can have under one grant. With the next one, the oldest ends. */
+/** Maximum number of families under one grant; above it, the oldest is revoked. */
 const MAX_FAMILIES = 100;
 
-/** More tokens than a family has, beside what two processes may write at once. */
+/** Page size that exceeds the number of tokens of a family, including those that two processes
+ *  write concurrently. */
 const FAMILY_PAGE = 10;
 
-/** More tokens than a grant has, replaced ones included. */
+/** Page size that exceeds the number of tokens of a grant, including replaced ones. */
 const GRANT_PAGE = 10_000;
 
-const FAMILY = "refresh-chain:";
+/** Prefix of `familyOf`. */
+const GROUP_PREFIX = "refresh-chain:";
 
-/** Group of a refresh token family: a token, those it replaced and those that replace it (RFC 9700
- *  section 4.14.2). */
+/** Group of a refresh token family: a token, its predecessors and its successors (RFC 9700 section
+ *  4.14.2). */
 export const familyOf = (token: string): string =>
-  FAMILY + fingerprint(token.slice(0, SHARED_CHARACTERS));
+  GROUP_PREFIX + fingerprint(token.slice(0, SHARED_CHARACTERS));
 
-/** Makes each refresh token start like the one that it replaces. */
-export function keepRefreshTokenFamilies({ RefreshToken }: Provider): void {
+/** Makes each refresh token start with the prefix of its predecessor. */
+export function prefixRefreshTokens({ RefreshToken }: Provider): void {
   const { prototype } = RefreshToken as unknown as {
     readonly prototype: { generateTokenId(): string };
   };
@@ -39,12 +41,12 @@ export function keepRefreshTokenFamilies({ RefreshToken }: Provider): void {
 }
 
 /**
- * A token of the family of one that was presented and is not stored any more. Such a token was replaced
- * long ago, so presenting it is a replay, as it is for the one replaced last.
+ * Finds a stored token of the family of a presented token that is no longer stored. That token was
+ * replaced long ago, so presenting it is a replay.
  *
- * @returns `undefined` when there is no such family.
+ * @returns `undefined` when the family does not exist.
  */
-export async function survivorOf(
+export async function storedFamilyToken(
   records: Records,
   { collection, family }: Pick<RecordRef, "collection" | "family">,
 ): Promise<Stored<AdapterPayload> | undefined> {
@@ -52,7 +54,7 @@ export async function survivorOf(
   return (await records.list(collection, { group: family, limit: FAMILY_PAGE })).at(-1);
 }
 
-/** The steps that leave of each family only the token being used and the one that replaces it. */
+/** The steps that delete all tokens of a family except the one in use and its successor. */
 export async function replacedTokensRemoval(
   records: Records,
   consumed: readonly RecordRef[],
@@ -66,7 +68,7 @@ export async function replacedTokensRemoval(
   return (await Promise.all(steps)).flat();
 }
 
-/** The steps that end the oldest families of a grant, so that there is room for another one. */
+/** The steps that revoke the oldest families of a grant to make room for another one. */
 export async function familyEviction(
   records: Records,
   { collection, grantId }: { collection: Collection<AdapterPayload>; grantId: string },
@@ -75,7 +77,7 @@ export async function familyEviction(
   const usable = tokens.filter(({ consumedAt }) => consumedAt === undefined);
   const over = usable.slice(0, Math.max(0, usable.length - MAX_FAMILIES + 1));
   return over.map(({ key, groups }) => {
-    const family = groups.find((group) => group.startsWith(FAMILY));
+    const family = groups.find((group) => group.startsWith(GROUP_PREFIX));
     return family === undefined ? remove(collection, key) : removeGroup(family);
   });
 }

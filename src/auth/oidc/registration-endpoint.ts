@@ -16,24 +16,24 @@ import { allScopes, isScope, type Scope, scopeNames } from "../scopes.ts";
 import {
   type IdentityOptions,
   type RequestedIdentity,
-  refuseAssertion,
-  requestedIdentity,
+  rejectAssertion,
+  verifyIdentity,
 } from "./agent-identity.ts";
 import { clientWriteOptions } from "./client-lifetime.ts";
 import { checkBody, type Metadata } from "./metadata-members.ts";
 import { type NewClient, stateOf } from "./request-state.ts";
 
-/** What responses about a client are made from. */
+/** Settings that responses about a client depend on. */
 interface ResponseOptions {
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
   readonly anonymousScopes: readonly Scope[];
 }
 
-const instant = (at: number): string => new Date(at).toISOString();
+const isoInstant = (at: number): string => new Date(at).toISOString();
 
 /** Scopes of a client's own tokens before and after a claim. A client without tokens of its own
- *  cannot be claimed: it may ask people for what it registered. */
+ *  cannot be claimed: it may request from people what it registered. */
 function scopesOf(record: ClientRecord, anonymousScopes: readonly Scope[]) {
   const { metadata, agent } = record;
   const registered = scopeNames(metadata.scope ?? "").filter(isScope);
@@ -45,27 +45,28 @@ function scopesOf(record: ClientRecord, anonymousScopes: readonly Scope[]) {
 
 function claimOf({ agent }: ClientRecord, links: object, start: ClaimStart | undefined) {
   const { owner } = agent;
-  if (owner !== undefined) return { status: "claimed", claimed_at: instant(owner.claimedAt) };
-  const code = start && { code: start.code, expires_at: instant(start.expiresAt) };
+  if (owner !== undefined) return { status: "claimed", claimed_at: isoInstant(owner.claimedAt) };
+  const code = start && { code: start.code, expires_at: isoInstant(start.expiresAt) };
   return { status: "unclaimed", ...code, ...links };
 }
 
-/** A client that a response describes. */
+/** The client that a response describes. */
 interface DescribedClient {
   readonly clientId: string;
   readonly record: ClientRecord;
-  /** When its registration ends, in milliseconds since the epoch; `undefined`: never. */
-  readonly endsAt: number | undefined;
+  /** Expiry of its registration, in milliseconds since the epoch; `undefined` if it does not
+   *  expire. */
+  readonly expiresAt: number | undefined;
 }
 
 /**
- * The members of a response about a client beyond those of RFC 7591 section 3.2.1: who it is, and
- * how a person can claim it.
+ * The members of a response about a client beyond those of RFC 7591 section 3.2.1: its identity,
+ * and how a person can claim it.
  *
- * @param start Returned once, in the response to the registration.
+ * @param start The claim code; only in the response to the registration.
  */
 function identityMembers(
-  { clientId, record, endsAt }: DescribedClient,
+  { clientId, record, expiresAt }: DescribedClient,
   { baseUrl, anonymousScopes }: ResponseOptions,
   start?: ClaimStart,
 ): Readonly<Record<string, unknown>> {
@@ -73,14 +74,14 @@ function identityMembers(
   return {
     ...(record.metadata.scope === undefined && { scope: "" }),
     // The secret expires with the registration. 0 means never, as for `client_secret_expires_at`.
-    registration_expires_at: endsAt === undefined ? 0 : Math.floor(endsAt / 1000),
+    registration_expires_at: expiresAt === undefined ? 0 : Math.floor(expiresAt / 1000),
     identity_type: record.agent.identityType,
     scopes: scopesOf(record, anonymousScopes),
     ...(isClaimable(record) && { claim: claimOf(record, links, start) }),
   };
 }
 
-/** What the registration endpoint works with. */
+/** Options of `adaptRegistration`. */
 export interface RegistrationOptions extends IdentityOptions, ResponseOptions {
   readonly records: Records;
   readonly claims: Claims;
@@ -91,13 +92,13 @@ type Next = () => Promise<unknown>;
 /** Random bytes of a client id. */
 const ID_BYTES = 16;
 
-/** The id of a new client. */
+/** Generates a client id. */
 export function newClientId(): string {
   return `agt_${randomBytes(ID_BYTES).toString("base64url")}`;
 }
 
-/** The scopes that an agent may register by itself. One that waits for its person holds nothing
- *  before the claim, and then what they give it, so none of its scopes is open to strangers. */
+/** The scopes that an agent may register without a person. An agent that waits for its person may
+ *  register all, since it has none before the claim and then only what the person grants. */
 function ceilingOf(
   agent: Pick<Agent, "identityType" | "owner"> | undefined,
   anonymousScopes: readonly Scope[],
@@ -106,9 +107,9 @@ function ceilingOf(
   return agent?.identityType === "service_auth" ? allScopes : anonymousScopes;
 }
 
-/** A body without `grant_types` is an agent's when it has a `type` or no redirect URI; otherwise
- *  it is an authorization code client's, as in RFC 7591 section 2. */
-function withGrant(body: Metadata): Metadata {
+/** Adds the default grant type. Without `grant_types`, a body with a `type` or without a redirect
+ *  URI is an agent's; otherwise it is an authorization code client's, as in RFC 7591 section 2. */
+function withDefaultGrantType(body: Metadata): Metadata {
   const { grant_types, type, redirect_uris, response_types } = body;
   if (grant_types !== undefined) return body;
   const sendsPeople =
@@ -119,18 +120,19 @@ function withGrant(body: Metadata): Metadata {
 }
 
 /**
- * The body, which was read whole before it came here, put back with the grant that it means. The library
- * gets nothing that is not JSON in UTF-8 (RFC 8259 section 8.1), lest it read it in another way.
+ * Parses the body, which the HTTP layer has read completely, and puts it back with its default
+ * grant type. The library only gets JSON in UTF-8 (RFC 8259 section 8.1), so that it cannot parse
+ * the body differently.
  *
  * @throws `invalid_request`, or as `checkBody`.
  */
-function bodyOf({ req }: KoaContextWithOIDC): Metadata {
+function prepareBody({ req }: KoaContextWithOIDC): Metadata {
   const asked = parsed(req.read() ?? Buffer.alloc(0));
   if (typeof asked !== "object" || asked === null || Array.isArray(asked)) {
     throw new errors.InvalidRequest("the body must be a JSON object in UTF-8");
   }
   checkBody({ ...asked });
-  const body = withGrant({ ...asked });
+  const body = withDefaultGrantType({ ...asked });
   const bytes = Buffer.from(JSON.stringify(body));
   req.headers["content-length"] = String(bytes.length);
   req.unshift(bytes);
@@ -145,7 +147,7 @@ function parsed(bytes: Buffer): unknown {
   }
 }
 
-function refused(ctx: KoaContextWithOIDC, cause: errors.OIDCProviderError): void {
+function respondError(ctx: KoaContextWithOIDC, cause: errors.OIDCProviderError): void {
   const { error, error_description, statusCode } = cause;
   ctx.status = statusCode;
   ctx.set("cache-control", "no-store");
@@ -155,8 +157,11 @@ function refused(ctx: KoaContextWithOIDC, cause: errors.OIDCProviderError): void
   ctx.body = { error, error_description, max_age: MAX_LOGIN_AGE_SECONDS };
 }
 
-/** The new client of a registration, and what its response needs of it. */
-function arrival({ agent, steps }: RequestedIdentity, { claims, now }: RegistrationOptions) {
+/** Builds the new client of a registration, and records what the response needs. */
+function prepareNewClient(
+  { agent, steps }: RequestedIdentity,
+  { claims, now }: RegistrationOptions,
+) {
   const seen: { client?: DescribedClient; start?: ClaimStart } = {};
   const newClient = (clientId: string, metadata: AdapterPayload): NewClient => {
     const registeredAt = now().getTime();
@@ -172,8 +177,8 @@ function arrival({ agent, steps }: RequestedIdentity, { claims, now }: Registrat
 }
 
 async function register(ctx: KoaContextWithOIDC, next: Next, options: RegistrationOptions) {
-  const asked = await requestedIdentity(bodyOf(ctx), options);
-  const { seen, newClient } = arrival(asked, options);
+  const asked = await verifyIdentity(prepareBody(ctx), options);
+  const { seen, newClient } = prepareNewClient(asked, options);
   const ceiling = ceilingOf(asked.agent, options.anonymousScopes);
   stateOf(ctx).registration = {
     ceiling,
@@ -185,14 +190,14 @@ async function register(ctx: KoaContextWithOIDC, next: Next, options: Registrati
   if (ctx.status === 201 && seen.client !== undefined) {
     ctx.body = { ...(ctx.body as object), ...identityMembers(seen.client, options, seen.start) };
   } else if (seen.client !== undefined && asked.assertion !== undefined) {
-    await replayed(ctx, asked.assertion, options);
+    await rejectReplay(ctx, asked.assertion, options);
   }
 }
 
-/** Answers a registration that failed when its client was to be stored: the assertion was used
- *  before, or another use of it removed the client before its registration access token was
+/** Answers a registration that failed when its client was about to be stored: the assertion was
+ *  used before, or a replay of it deleted the client before its registration access token was
  *  stored. */
-async function replayed(
+async function rejectReplay(
   ctx: KoaContextWithOIDC,
   assertion: Assertion,
   { verifier }: RegistrationOptions,
@@ -200,15 +205,15 @@ async function replayed(
   if (ctx.status === 400) await verifier.recordReplay(assertion, "anonymous");
   if (ctx.status !== 401) return;
   ctx.remove("www-authenticate");
-  refuseAssertion("replay_detected");
+  rejectAssertion("replay_detected");
 }
 
-/** RFC 7592 section 2.2: an update replaces the metadata. The identity and the owner of the
- *  agent are not part of them. */
+/** Handles a read or update (RFC 7592 section 2.2). An update replaces the metadata, which do not
+ *  include the identity and the owner of the agent. */
 async function manage(ctx: KoaContextWithOIDC, next: Next, options: RegistrationOptions) {
   const { records, anonymousScopes } = options;
   if (ctx.method === "PUT") {
-    bodyOf(ctx);
+    prepareBody(ctx);
     const id = ctx.path.replace(/\/$/, "").split("/").at(-1) ?? "";
     const agent = (await records.get(clients, id))?.value.agent;
     stateOf(ctx).registration = { ceiling: ceilingOf(agent, anonymousScopes) };
@@ -219,41 +224,45 @@ async function manage(ctx: KoaContextWithOIDC, next: Next, options: Registration
   if (ctx.status !== 200 || clientId === undefined) return;
   const client = await records.get(clients, clientId);
   if (client === undefined) return;
-  const { value: record, expiresAt: endsAt } = client;
-  ctx.body = { ...(ctx.body as object), ...identityMembers({ clientId, record, endsAt }, options) };
+  const { value: record, expiresAt } = client;
+  ctx.body = {
+    ...(ctx.body as object),
+    ...identityMembers({ clientId, record, expiresAt }, options),
+  };
 }
 
-/** Registration access tokens have one format, wherever they are made. */
-function nameRegistrationTokens({ RegistrationAccessToken }: Provider): void {
+/** Gives all registration access tokens the same format. */
+function formatRegistrationTokens({ RegistrationAccessToken }: Provider): void {
   const { prototype } = RegistrationAccessToken as unknown as { prototype: TokenPrototype };
   prototype.generateTokenId = newRegistrationToken;
 }
 
-/** A member of every model that the types of the library leave out. */
+/** A member of every model that the library's types omit. */
 interface TokenPrototype {
   generateTokenId(): string;
 }
 
 /**
- * Adds identities to client registration (`type`). What a registration claims is verified before
- * oidc-provider sees the request, and the response says who the client is, what it may have and how
- * a person can claim it. Registering twice makes two unrelated clients; an assertion makes one.
+ * Adds identities (`type`) to client registration. The requested identity is verified before
+ * oidc-provider handles the request. The response has the client's identity, its possible scopes
+ * and how a person can claim it. Two equal registrations create two unrelated clients; an assertion
+ * creates only one.
  *
- * The members that ask for an identity are not client metadata, so they are not stored.
+ * The members that request an identity are not client metadata and are not stored.
  */
-export function adaptRegistration(provider: Provider, options: RegistrationOptions): void {
-  nameRegistrationTokens(provider);
+export function addIdentities(provider: Provider, options: RegistrationOptions): void {
+  formatRegistrationTokens(provider);
   const path = provider.pathFor("registration");
   provider.use(async (context, next) => {
     const ctx = context as KoaContextWithOIDC;
-    // The library finds its routes in either case and with a slash at the end.
+    // The library matches its routes in any case and with a trailing slash.
     const asked = ctx.path.toLowerCase().replace(/\/$/, "");
     if (asked !== path && !asked.startsWith(`${path}/`)) return next();
     try {
       await (asked === path ? register : manage)(ctx, next, options);
     } catch (error) {
       if (!(error instanceof errors.OIDCProviderError)) throw error;
-      refused(ctx, error);
+      respondError(ctx, error);
     }
   });
 }

@@ -3,10 +3,10 @@ import type { AuditEntry } from "../../store/audit/entry.ts";
 import { update } from "../../store/port/operations.ts";
 import { grantRevocation, grantRevocationById, grants } from "../accounts/grants.ts";
 import type { AdapterContext, RecordRef } from "./adapter-context.ts";
-import { survivorOf } from "./refresh-token-families.ts";
+import { storedFamilyToken } from "./refresh-token-families.ts";
 
-/** Of several concurrent requests with one code or refresh token, all but the first end here.
- *  @throws `invalid_grant` */
+/** Rejects a code or refresh token that was used before or concurrently, and revokes what was
+ *  issued from it. @throws `invalid_grant` */
 export async function checkReplays(
   consumed: readonly RecordRef[],
   context: AdapterContext,
@@ -14,27 +14,26 @@ export async function checkReplays(
   for (const used of consumed) {
     const present = await context.records.get(used.collection, used.key);
     if (present !== undefined && present.consumedAt === undefined) continue;
-    const stored = present ?? (await survivorOf(context.records, used));
-    if (stored !== undefined) await endReplayed(used, stored.value, context);
-    throw new errors.InvalidGrant("used before");
+    const stored = present ?? (await storedFamilyToken(context.records, used));
+    if (stored !== undefined) await revokeReplayed(used, stored.value, context);
+    throw new errors.InvalidGrant("it was used before");
   }
 }
 
-/** Revokes everything that came of a code or refresh token that was presented again: one of the two
- *  who have it is a thief (RFC 6749 sections 4.1.2 and 10.4). */
-export async function endReplayed(
+/** Revokes everything issued from a replayed code or refresh token: one of the two parties that
+ *  presented it is a thief (RFC 6749 sections 4.1.2 and 10.4). */
+export async function revokeReplayed(
   { model, key }: RecordRef,
   { grantId }: AdapterPayload,
   context: AdapterContext,
 ): Promise<void> {
   if (grantId === undefined) return;
-  await endGrant(grantId, { action: "grant.replayed", target: `${model}:${key}` }, context);
+  await revokeGrant(grantId, { action: "grant.replayed", target: `${model}:${key}` }, context);
 }
 
-/** Ends a grant with every code and token that came of it, in one step.
- *  @param entry Recorded once, by whichever of several concurrent requests ends the grant; its actor
- *    is the client. */
-export async function endGrant(
+/** Revokes a grant with every code and token issued from it, in one commit. @param entry Audited
+ *  once, even if concurrent requests revoke the grant; its actor is the client. */
+export async function revokeGrant(
   grantId: string,
   entry: Pick<AuditEntry, "action" | "target">,
   { records, audit }: AdapterContext,

@@ -11,32 +11,32 @@ import type { NewRecord, RecordRef } from "./adapter-context.ts";
 
 /** State of one request to the authorization server. */
 export interface RequestState {
-  /** Registered clients that the request has read, by id. What it issues is committed only while they
+  /** Registered clients that the request has read, by id. Its issuance is committed only if they
    *  are unchanged. */
   readonly clients: Map<string, Stored<ClientRecord>>;
-  /** Grants that the request has read, by id; as for clients. */
+  /** Grants that the request has read, by id; checked like `clients`. */
   readonly grants: Map<string, Stored<GrantRecord>>;
   /** The account that is signed in at the browser. */
   accountId?: string | undefined;
   /** Set while a client is registered or updated. */
   registration?: RegistrationContext;
-  /** Set in a token request as soon as it uses up or issues something. */
+  /** Set in a token request once it consumes or issues a record. */
   issuance?: PendingIssuance;
-  /** The used code that the client presented again. */
+  /** A used code that the client presented again. */
   replayed?: { readonly ref: RecordRef; readonly value: AdapterPayload };
-  /** The identity assertion that the token rests on. */
+  /** The identity assertion of a token request. */
   assertion?: Assertion;
-  /** The problem that made oidc-provider fail. */
+  /** The problem that caused an error of oidc-provider. */
   problem?: Problem;
   /** Whether oidc-provider reported an error for the authorization request. */
   hasAuthorizationError?: boolean;
 }
 
-/** What is known of the client that a request registers or updates, other than its metadata. */
+/** What a request that registers or updates a client has determined, other than the metadata. */
 interface RegistrationContext {
-  /** The scopes that the client may register for itself. */
+  /** Maximum scopes of the own tokens of the client. */
   readonly ceiling: readonly Scope[];
-  /** Whether somebody owns the client from the start. */
+  /** Whether the client has an owner from the start. */
   readonly isOwned?: boolean;
   /** Absent for an update. */
   readonly newClient?: (clientId: string, metadata: AdapterPayload) => NewClient;
@@ -45,14 +45,14 @@ interface RegistrationContext {
 /** A client that is about to be stored. */
 export interface NewClient {
   readonly agent: Agent;
-  /** Committed together with the client. They fail when its assertion was used meanwhile; then the
-   *  client must not be stored, and retrying is no use. */
+  /** Steps of the commit that stores the client. They are rejected if its assertion was used
+   *  concurrently; then the client must not be stored, and a retry is pointless. */
   readonly steps: readonly Operation[];
 }
 
-/** What a token request has used up and issued so far; committed when its response is ready. */
+/** What a token request has consumed and issued so far; committed when its response is ready. */
 export interface PendingIssuance {
-  /** Codes and refresh tokens, each good for one use. */
+  /** Codes and refresh tokens, which can be used once. */
   readonly consumed: RecordRef[];
   /** Grants, codes and tokens. */
   readonly issued: NewRecord[];
@@ -60,25 +60,25 @@ export interface PendingIssuance {
 
 const newState = (): RequestState => ({ clients: new Map(), grants: new Map() });
 
-const withoutKoa = new AsyncLocalStorage<RequestState>();
+const outsideKoa = new AsyncLocalStorage<RequestState>();
 
-/** The state of a request, kept in Koa's `ctx.state`. @param ctx Absent where oidc-provider is used
- *  outside of a request to it: then the state of `withRequestState`, or an empty one. */
+/** The state of a request, stored in Koa's `ctx.state`. @param ctx Absent where oidc-provider is
+ *  used outside of a request to it: then the state of `withRequestState`, or an empty one. */
 export function stateOf(
   ctx: { readonly state: { oauth?: RequestState } } | undefined,
 ): RequestState {
-  if (ctx === undefined) return withoutKoa.getStore() ?? newState();
+  if (ctx === undefined) return outsideKoa.getStore() ?? newState();
   ctx.state.oauth ??= newState();
   return ctx.state.oauth;
 }
 
-/** Uses oidc-provider outside of a request to it with a state of its own, so that what is written is
+/** Uses oidc-provider outside of a request to it, with a new state, so that what is written is
  *  checked against what was read. */
 export function withRequestState<T>(act: () => Promise<T>): Promise<T> {
-  return withoutKoa.run(newState(), act);
+  return outsideKoa.run(newState(), act);
 }
 
-/** What the current token request has used up and issued; `undefined` in any other request. */
+/** What the current token request has consumed and issued; `undefined` for other requests. */
 export function pendingIssuance(): PendingIssuance | undefined {
   const { ctx } = Provider;
   if (ctx?.oidc.route !== "token") return undefined;
@@ -87,43 +87,43 @@ export function pendingIssuance(): PendingIssuance | undefined {
   return state.issuance;
 }
 
-/** Who a token is about to be issued to. */
+/** The recipient of a token that is about to be issued. */
 interface Recipient {
   readonly clientId: string;
-  /** The person that the token is for or, where it is the client's own, the owner of the client;
-   *  `undefined` for an agent that nobody has claimed. */
+  /** The person that the token acts for or, for the client's own token, the owner of the client;
+   *  `undefined` for an unclaimed agent. */
   readonly accountId: string | undefined;
 }
 
-/** Decides whether a token is issued to an authenticated client.
- *  @throws {Problem} `rate_limited` */
+/** Decides whether a token may be issued to an authenticated client. @throws {Problem}
+ *  `rate_limited` */
 export type AdmitToken = (recipient: Recipient) => Promise<void>;
 
-/** Why an authorization request is refused (RFC 6749 section 4.1.2.1). */
+/** The error of an authorization request (RFC 6749 section 4.1.2.1). */
 interface AuthorizationError {
   readonly error: string;
   readonly error_description?: string;
 }
 
-/** What the HTTP layer does at certain points of a request that oidc-provider handles. */
+/** Callbacks by which the HTTP layer takes part in a request that oidc-provider handles. */
 export interface RequestHooks {
-  /** Runs before an authorization request is stored, which is refused when this throws. */
+  /** Runs before an authorization request is stored; if it throws, the request is rejected. */
   beforeAuthorizationStored?: () => Promise<void>;
-  /** Runs before a valid client assertion is stored, which is refused when this throws. */
+  /** Runs before a valid client assertion is stored; if it throws, the assertion is rejected. */
   beforeAssertionStored?: () => Promise<void>;
-  /** Answers a refused authorization request in place of JSON. It gets a problem when the service could
-   *  not answer the request. */
-  onAuthorizationRefused?: (refusal: AuthorizationError | Problem) => void;
-  /** Runs when client authentication fails. @returns A problem that takes the place of the error. */
+  /** Answers a rejected authorization request in place of JSON. It gets a problem when the service
+   *  is unable to answer. */
+  onAuthorizationError?: (refusal: AuthorizationError | Problem) => void;
+  /** Runs when client authentication fails. @returns A problem that replaces the error. */
   onFailedClientAuthentication?: () => Promise<Problem | undefined>;
   admitToken?: AdmitToken;
 }
 
-/** By the response to the request: it exists before Koa's context does, and Koa passes it through. */
+/** Hooks by response, because that exists before Koa's context, and Koa passes it through. */
 const hooks = new WeakMap<ServerResponse, RequestHooks>();
 
-/** The hooks of a request, to be set before oidc-provider handles it. @param response As
- *  oidc-provider is given it. */
+/** The hooks of a request, to be set before oidc-provider handles it. @param response The response
+ *  that oidc-provider gets. */
 export function hooksOf(response: ServerResponse): RequestHooks {
   const known = hooks.get(response) ?? {};
   hooks.set(response, known);

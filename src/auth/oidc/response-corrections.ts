@@ -5,8 +5,8 @@ import { isHashed } from "../secrets.ts";
 import { documentGrantTypes, hasMetadataDocument } from "./metadata-documents.ts";
 import { hooksOf, stateOf } from "./request-state.ts";
 
-/** The body for a temporary problem of the service. The error code is from RFC 6749 section 4.1.2.1;
- *  those of section 5.2 only blame the request. */
+/** The body for a temporary problem of the service. The error code is from RFC 6749 section
+ *  4.1.2.1, since those of section 5.2 all blame the request. */
 export function unavailableBody({ detail, next }: Problem): Readonly<Record<string, string>> {
   return { error: "temporarily_unavailable", error_description: `${detail} ${next}` };
 }
@@ -19,16 +19,16 @@ function respondProblem(ctx: KoaContextWithOIDC, problem: Problem): void {
   ctx.body = unavailableBody(problem);
 }
 
-/** RFC 7592 section 3 wants every registered member shown. Of the secret only a hash is stored, which is
- *  of no use to the client, so the secret is only in the response that issues it. */
+/** Removes the hash of the client secret. RFC 7592 section 3 requires every registered member, but
+ *  a client has no use for the hash, so only the response that issues the secret has it. */
 function hideHashedSecret(ctx: KoaContextWithOIDC): void {
   const { client_secret, ...others } = (ctx.body ?? {}) as { client_secret?: unknown };
   if (isHashed(client_secret)) ctx.body = others;
 }
 
-/** A grant type that the client did not register is `unauthorized_client` (RFC 6749 section 5.2), where
- *  oidc-provider says `invalid_request`. */
-function nameWrongGrant(ctx: KoaContextWithOIDC): void {
+/** Replaces oidc-provider's `invalid_request` for a grant type that the client did not register by
+ *  `unauthorized_client` (RFC 6749 section 5.2). */
+function correctGrantError(ctx: KoaContextWithOIDC): void {
   const { route, client, params } = ctx.oidc ?? {};
   const { error } = (ctx.body ?? {}) as { readonly error?: unknown };
   const grant = params?.grant_type;
@@ -39,7 +39,7 @@ function nameWrongGrant(ctx: KoaContextWithOIDC): void {
   const own = `this client may use ${usable.join(", ") || "no grant"}`;
   const error_description = `${own}; ${
     grantTypes.includes(grant)
-      ? `${grant} needs one that proves who it is: register it by POST /oauth/register`
+      ? `${grant} requires a confidential client: register one with POST /oauth/register`
       : otherGrantAdvice(clientId, grant)
   }`;
   ctx.body = { error: "unauthorized_client", error_description };
@@ -51,23 +51,23 @@ function otherGrantAdvice(clientId: string, grant: string): string {
     return `PUT /oauth/register/${clientId} changes its grant_types`;
   return documentGrantTypes.includes(grant)
     ? "change grant_types in its metadata document"
-    : "for another grant, register a client by POST /oauth/register";
+    : "for another grant, register a client with POST /oauth/register";
 }
 
-/** Shows the scope that the client registered, not the wider one that oidc-provider works with
- *  (`handedOut` in client-adapter.ts). */
+/** Shows the scope that the client registered, not the wider one that oidc-provider sees
+ *  (`providerMetadata` in client-adapter.ts). */
 function showRegisteredScope(ctx: KoaContextWithOIDC): void {
   if (ctx.oidc?.route !== "client" || ctx.status !== 200) return;
   const client = stateOf(ctx).clients.get(ctx.oidc.client?.clientId ?? "");
   ctx.body = { ...(ctx.body as object), scope: client?.value.metadata.scope ?? "" };
 }
 
-/** Response modes in the metadata. `form_post` is not one: oidc-provider's self-submitting page cannot
- *  run under this service's content security policy. */
+/** Response modes in the metadata. `form_post` is not supported: this service's content security
+ *  policy blocks oidc-provider's self-submitting page. */
 export const RESPONSE_MODES: readonly string[] = ["query"];
 
-/** Corrects the metadata documents and gives them an ETag (RFC 9110 section 8.8.3). */
-function showMetadata(ctx: KoaContextWithOIDC): void {
+/** Corrects the metadata documents, and adds an ETag (RFC 9110 section 8.8.3). */
+function correctMetadata(ctx: KoaContextWithOIDC): void {
   const route = ctx.oidc?.route;
   if ((route !== "discovery" && route !== "jwks") || ctx.status !== 200) return;
   if (route === "discovery") {
@@ -78,7 +78,7 @@ function showMetadata(ctx: KoaContextWithOIDC): void {
   if (matchesEtag(ctx.req, etag)) ctx.status = 304;
 }
 
-/** The problem that made oidc-provider fail, which may have wrapped it. */
+/** The problem that caused an error of oidc-provider, which may have wrapped it. */
 function problemBehind(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
   return error instanceof Error ? problemBehind(error.cause) : undefined;
@@ -87,16 +87,16 @@ function problemBehind(error: unknown): Problem | undefined {
 /** Endpoints where clients authenticate. */
 const authenticatingRoutes: readonly (string | undefined)[] = ["token", "revocation"];
 
-/** Whether client authentication failed: `invalid_client` (RFC 6749 section 5.2), or `invalid_request`
- *  before oidc-provider has looked for the client, for credentials that it cannot read. */
+/** Whether client authentication failed: `invalid_client` (RFC 6749 section 5.2), or
+ *  `invalid_request` for credentials that oidc-provider cannot parse. */
 function hasFailedAuthentication({ oidc, status, body }: KoaContextWithOIDC): boolean {
   if (!authenticatingRoutes.includes(oidc?.route)) return false;
   const isUnreadable = oidc.entities.Client === undefined && errorOf(body) === "invalid_request";
   return status === 401 || (status === 400 && isUnreadable);
 }
 
-/** A 401 never comes without a challenge (RFC 9110 section 15.5.2). oidc-provider adds one only where
- *  the request had an `Authorization` header. */
+/** Adds the challenge that every 401 must have (RFC 9110 section 15.5.2). oidc-provider adds one
+ *  only if the request had an `Authorization` header. */
 function challengeClient(ctx: KoaContextWithOIDC, issuer: string): void {
   const isAsked = ctx.status === 401 && errorOf(ctx.body) === "invalid_client";
   if (!isAsked || ctx.res.hasHeader("www-authenticate")) return;
@@ -108,11 +108,11 @@ function errorOf(body: unknown): unknown {
 }
 
 /**
- * Corrects the responses of oidc-provider: a store that cannot answer is a 503 and an exceeded limit a
- * 429 wherever it struck, also in place of a redirect; hashes of secrets are not shown; and every 401
- * to a client has a challenge.
+ * Corrects the responses of oidc-provider: 503 when the store is unavailable and 429 for an
+ * exceeded limit, also in place of a redirect; no hashes of secrets; and a challenge with every
+ * 401.
  *
- * @param onError Gets every other failure that is not the caller's.
+ * @param onError Called with every other internal error.
  */
 export function correctResponses(provider: Provider, onError: (error: unknown) => void): void {
   provider.onerror = onError;
@@ -141,10 +141,10 @@ export function correctResponses(provider: Provider, onError: (error: unknown) =
       if (problem !== undefined) state.problem = problem;
     }
     if (state.problem !== undefined) return respondProblem(ctx, state.problem);
-    nameWrongGrant(ctx);
+    correctGrantError(ctx);
     challengeClient(ctx, provider.issuer);
     hideHashedSecret(ctx);
     showRegisteredScope(ctx);
-    showMetadata(ctx);
+    correctMetadata(ctx);
   });
 }

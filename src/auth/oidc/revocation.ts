@@ -1,16 +1,15 @@
 import type { Client, Provider } from "oidc-provider";
 import type { ApiKeys } from "../keys/api-keys.ts";
 
-/** Where a credential can be ended. */
+/** Dependencies of `revokeByPossession`. */
 interface Revocable {
   readonly provider: Provider;
   readonly keys: ApiKeys;
 }
 
-/** Revokes an access token, a refresh token with everything issued under its grant, or an API
- *  key, by possession: a request without client credentials is accepted, since the holder of a
- *  credential can use it and so may end it. An unknown credential is no error (RFC 7009 section
- *  2.2). */
+/** Revokes an access token, a refresh token with everything issued under its grant, or an API key.
+ *  The request needs no client authentication, since anyone who holds a credential may revoke it.
+ *  An unknown credential is not an error (RFC 7009 section 2.2). */
 export async function revokeByPossession(
   { provider, keys }: Revocable,
   presented: string,
@@ -26,9 +25,9 @@ export async function revokeByPossession(
   await Promise.all(found.map((token) => token?.destroy()));
 }
 
-/** Lets an authenticated client revoke its own tokens only. The answer for another client's
- *  token is that for an unknown one (RFC 7009 section 2.2), so that a finder does not learn
- *  whether it is valid. */
+/** Allows an authenticated client to revoke only its own tokens. Another client's token is answered
+ *  like an unknown one (RFC 7009 section 2.2), so that a finder does not learn whether it is
+ *  valid. */
 export async function allowOwnTokens(
   _ctx: unknown,
   client: Client,

@@ -37,12 +37,12 @@ import {
 } from "./adapter-context.ts";
 import { clientAdapter, registrationTokenAdapter } from "./client-adapter.ts";
 import { type Issuance, issue } from "./issuance.ts";
-import { familyOf, survivorOf } from "./refresh-token-families.ts";
-import { endGrant, endReplayed } from "./replayed-tokens.ts";
+import { familyOf, storedFamilyToken } from "./refresh-token-families.ts";
+import { revokeGrant, revokeReplayed } from "./replayed-tokens.ts";
 import { hooksOf, pendingIssuance, type RequestState, stateOf } from "./request-state.ts";
 
-/** Models whose ids are secrets: whoever has one may use it. A device code would be one too, but
- *  must be found by its user code and then say its id; this server offers no device flow. */
+/** Models whose ids are secrets and are stored as hashes. A device code is a secret too, but must
+ *  be readable by its user code; this server has no device flow. */
 const bearerModels: ReadonlySet<string> = new Set([
   "AccessToken",
   "AuthorizationCode",
@@ -61,17 +61,17 @@ const issuedModels: ReadonlySet<string> = new Set([
   "RefreshToken",
 ]);
 
-/** Models whose removal is a revocation. */
+/** Models whose deletion is a revocation. */
 const revocableModels: ReadonlySet<string> = new Set([
   "AccessToken",
   "ClientCredentials",
   "RefreshToken",
 ]);
 
-const underUid = (uid: string): string => `uid:${uid}`;
-const underUserCode = (userCode: string): string => `userCode:${userCode}`;
+const uidGroup = (uid: string): string => `uid:${uid}`;
+const userCodeGroup = (userCode: string): string => `userCode:${userCode}`;
 
-/** The records of one model. */
+/** The adapter of one model. */
 class StoreAdapter implements Adapter {
   readonly #context: AdapterContext;
   readonly #model: string;
@@ -87,19 +87,19 @@ class StoreAdapter implements Adapter {
 
   async upsert(id: string, { jti, ...rest }: AdapterPayload, expiresIn?: number): Promise<void> {
     const value = copyJson(this.#isBearer || jti === undefined ? rest : { ...rest, jti });
-    const { family, ...ref } = this.#refOf(id);
+    const { family, ...ref } = this.#refFor(id);
     const groups = [...groupsOf(value), ...(family === undefined ? [] : [family])];
     const life = expiresIn === undefined ? {} : { ttlMs: expiresIn * 1000 };
     await this.#write({ ...ref, value, groups, ...life });
   }
 
   async find(id: string): Promise<AdapterPayload | undefined> {
-    const ref = this.#refOf(id);
-    const stored = await this.#lookUp(ref);
+    const ref = this.#refFor(id);
+    const stored = await this.#read(ref);
     if (stored === undefined) return undefined;
     // A used code or refresh token at the token endpoint is a replay.
     if (stored.consumedAt !== undefined && Provider.ctx?.oidc.route === "token") {
-      await this.#noteReplay(ref, stored.value);
+      await this.#handleReplay(ref, stored.value);
     }
     if (this.#model === "Grant") {
       stateOf(Provider.ctx).grants.set(ref.key, stored as Stored<object>);
@@ -108,48 +108,49 @@ class StoreAdapter implements Adapter {
   }
 
   findByUid(uid: string): Promise<AdapterPayload | undefined> {
-    return this.#firstIn(underUid(uid));
+    return this.#findInGroup(uidGroup(uid));
   }
 
   findByUserCode(userCode: string): Promise<AdapterPayload | undefined> {
-    return this.#firstIn(underUserCode(userCode));
+    return this.#findInGroup(userCodeGroup(userCode));
   }
 
   async consume(id: string): Promise<void> {
     const { records } = this.#context;
-    const ref = this.#refOf(id);
+    const ref = this.#refFor(id);
     const issuance = pendingIssuance();
     if (issuance !== undefined) return void issuance.consumed.push(ref);
     if (await records.commit([consume(ref.collection, ref.key)])) return;
     const stored = await records.get(ref.collection, ref.key);
-    if (stored !== undefined) await endReplayed(ref, stored.value, this.#context);
-    throw new errors.InvalidGrant("used before");
+    if (stored !== undefined) await revokeReplayed(ref, stored.value, this.#context);
+    throw new errors.InvalidGrant("it was used before");
   }
 
   async destroy(id: string): Promise<void> {
     if (this.#model === "Grant") return this.#revokeGrant(id);
-    const isRemoved = await this.#revoke(this.#refOf(id));
-    // Each resume stores another request, so that only the one that ended this request may go on.
-    if (this.#model === "Interaction" && !isRemoved) throw authorizationOver();
+    const isRemoved = await this.#revoke(this.#refFor(id));
+    // A resumed request is stored as a new one. If another resume has ended this request, this one
+    // must not continue.
+    if (this.#model === "Interaction" && !isRemoved) throw authorizationEnded();
   }
 
-  /** An access token is revoked alone: whoever was handed it must not be able to end the grant that it
-   *  came of (RFC 7009 section 2.1 leaves that open). */
+  /** Revokes an access token alone: its holder must not be able to revoke the whole grant (RFC 7009
+   *  section 2.1 permits either). */
   async revokeByGrantId(grantId: string): Promise<void> {
     const { oidc } = Provider.ctx ?? {};
     const isAccessToken = oidc?.route === "revocation" && oidc.entities.RefreshToken === undefined;
     if (!isAccessToken) await this.#revokeGrant(grantId);
   }
 
-  /** Ends a grant with every code and token that came of it, in one step. */
+  /** Revokes a grant with every code and token issued from it, in one commit. */
   async #revokeGrant(grantId: string): Promise<void> {
     const { replayed } = stateOf(Provider.ctx);
-    if (replayed !== undefined) return endReplayed(replayed.ref, replayed.value, this.#context);
+    if (replayed !== undefined) return revokeReplayed(replayed.ref, replayed.value, this.#context);
     const entry = { action: "grant.revoked", target: grantId };
-    await endGrant(grantId, entry, this.#context);
+    await revokeGrant(grantId, entry, this.#context);
   }
 
-  #refOf(id: string): RecordRef {
+  #refFor(id: string): RecordRef {
     return {
       model: this.#model,
       collection: this.#collection,
@@ -165,15 +166,16 @@ class StoreAdapter implements Adapter {
     await this.#save(record);
   }
 
-  /** Records that an assertion of a client was seen; of several requests at once, only the first. */
+  /** Stores the use of a client assertion. Of several concurrent requests, only the first
+   *  succeeds. */
   async #insertOnce({ collection, model: _, ...seen }: NewRecord): Promise<void> {
     const { ctx } = Provider;
     if (ctx !== undefined) await hooksOf(ctx.res).beforeAssertionStored?.();
     if (await this.#context.records.commit([insert(collection, seen)])) return;
     const isOfClient = ctx?.oidc.client?.clientId === seen.value.iss;
     throw isOfClient
-      ? new errors.InvalidClientAuth("assertion seen before")
-      : new errors.InvalidGrant("seen before");
+      ? new errors.InvalidClientAuth("the assertion was used before")
+      : new errors.InvalidGrant("it was used before");
   }
 
   async #issue(record: NewRecord): Promise<void> {
@@ -185,11 +187,11 @@ class StoreAdapter implements Adapter {
     await issue({ consumed: [], issued, ...ofModel }, state, this.#context);
   }
 
-  /** What goes with a grant that a person gives or changes. */
+  /** The steps and the limit of a grant that a person creates or changes. */
   async #grantIssuance(
     { key, value }: NewRecord,
     state: RequestState,
-  ): Promise<Pick<Issuance, "steps" | "cap">> {
+  ): Promise<Pick<Issuance, "steps" | "limit">> {
     const { records, audit } = this.#context;
     const actor = String(value.accountId);
     const steps = audit({ action: "grant.given", actor, target: key });
@@ -200,28 +202,29 @@ class StoreAdapter implements Adapter {
       };
     }
     const lock = { key: `grants ${actor}`, groups: [accountRecordsGroup(actor)] };
-    return { steps, cap: { lock, makeRoom: () => this.#makeRoomForGrant(value) } };
+    return { steps, limit: { lock, makeRoom: () => this.#makeRoomForGrant(value) } };
   }
 
-  /** @throws `access_denied` when a person has as many grants as there may be. */
+  /** @throws `access_denied` when the person has the maximum number of grants. */
   async #makeRoomForGrant(grant: AdapterPayload): Promise<readonly Operation[]> {
     const room = await grantEviction(this.#context.records, grant);
     if (room !== undefined) return room;
-    throw new errors.AccessDenied("too many applications act for the person");
+    throw new errors.AccessDenied("the person has authorized too many applications");
   }
 
-  /** Stores a new authorization request, or what a person did with one that is stored. One that was
-   *  resumed meanwhile must not come back: it would be resumed again, and each time store another. */
+  /** Stores a new authorization request, or a person's action on a stored one. One that was resumed
+   *  in the meantime must not be restored, since it could be resumed again, and each time store
+   *  another. */
   async #saveInteraction(record: NewRecord): Promise<void> {
     const { route, entities } = Provider.ctx?.oidc ?? {};
     const isNew =
       route === "authorization" ||
       (route === "resume" && entities?.Interaction?.jti !== record.key);
     if (route === "authorization") await beforeAuthorizationStored();
-    if (!(await this.#save(record, { inserts: isNew }))) throw authorizationOver();
+    if (!(await this.#save(record, { inserts: isNew }))) throw authorizationEnded();
   }
 
-  /** Writing a record again leaves it used, if it was. @returns Whether it was written. */
+  /** Overwrites or inserts a record. A used record stays used. @returns Whether it was written. */
   #save(
     { collection, model: _, ...record }: NewRecord,
     { inserts }: { readonly inserts: boolean } = { inserts: true },
@@ -233,40 +236,41 @@ class StoreAdapter implements Adapter {
     });
   }
 
-  /** A used refresh token of the client's own ends its grant at once, before oidc-provider looks at the
-   *  scope (RFC 9700 section 4.14.2). A used code ends it only with the right verifier and redirect URI,
-   *  so that whoever finds a code in a history ends nothing (`#revokeGrant`). Any other replay is
-   *  refused, and recorded only as far as refusals are.
-   *  @throws `invalid_grant` */
-  async #noteReplay(ref: RecordRef, value: AdapterPayload): Promise<void> {
+  /** Handles the replay of the client's own code or refresh token. A used refresh token revokes its
+   *  grant at once, before oidc-provider checks the scope (RFC 9700 section 4.14.2). A used code
+   *  revokes it only with the correct verifier and redirect URI, so that a code found in a browser
+   *  history revokes nothing (`#revokeGrant`). Other replays are only rejected, and audited as
+   *  rejected requests. @throws `invalid_grant` */
+  async #handleReplay(ref: RecordRef, value: AdapterPayload): Promise<void> {
     const { ctx } = Provider;
     if (ctx?.oidc.client?.clientId !== value.clientId) return;
     if (this.#model === "AuthorizationCode") stateOf(ctx).replayed = { ref, value };
     if (this.#model !== "RefreshToken") return;
-    await endReplayed(ref, value, this.#context);
-    throw new errors.InvalidGrant("used before");
+    await revokeReplayed(ref, value, this.#context);
+    throw new errors.InvalidGrant("it was used before");
   }
 
-  /** The stored record. A refresh token that was replaced long ago is found as a used one. */
-  async #lookUp({ collection, key, family }: RecordRef) {
+  /** The stored record. For a refresh token that was replaced long ago, it is one of its family,
+   *  marked as used. */
+  async #read({ collection, key, family }: RecordRef) {
     const { records, now } = this.#context;
     const stored = await records.get(collection, key);
     if (stored !== undefined) return stored;
-    const survivor = await survivorOf(records, { collection, family });
+    const survivor = await storedFamilyToken(records, { collection, family });
     return survivor && { ...survivor, key, consumedAt: survivor.consumedAt ?? now().getTime() };
   }
 
-  async #firstIn(group: string): Promise<AdapterPayload | undefined> {
+  async #findInGroup(group: string): Promise<AdapterPayload | undefined> {
     const [stored] = await this.#context.records.list(this.#collection, { group, limit: 1 });
     return stored && payloadOf(stored);
   }
 
-  /** Revokes a token. A refresh token takes along everything issued under the same grant (RFC 7009
-   *  section 2.1). @returns Whether there was one. */
+  /** Revokes a token. A refresh token is revoked with everything issued under its grant (RFC 7009
+   *  section 2.1). @returns Whether the token existed. */
   #revoke({ collection, key, family }: RecordRef): Promise<boolean> {
     const { records, audit } = this.#context;
     return update(records, { collection, key }, async (present) => {
-      const stored = present ?? (await survivorOf(records, { collection, family }));
+      const stored = present ?? (await storedFamilyToken(records, { collection, family }));
       if (stored === undefined) return undefined;
       const { clientId, grantId } = stored.value;
       const target = `${this.#model}:${key}`;
@@ -279,7 +283,8 @@ class StoreAdapter implements Adapter {
     });
   }
 
-  /** Revocations are audited for tokens of people and of agents whose own actions are. */
+  /** Whether the revocation of a token is audited: for tokens of people, and of agents whose
+   *  actions are. */
   async #isAuditedRevocation({ accountId, clientId = "" }: AdapterPayload): Promise<boolean> {
     if (!revocableModels.has(this.#model)) return false;
     if (accountId !== undefined) return true;
@@ -288,7 +293,7 @@ class StoreAdapter implements Adapter {
   }
 }
 
-/** What oidc-provider stores of an authorization request, as far as it is used here. */
+/** The part of a stored authorization request that is used here. */
 interface AuthorizationParameters {
   readonly client_id?: unknown;
 }
@@ -301,47 +306,48 @@ function groupsOf(payload: AdapterPayload): readonly string[] {
       : authorizationRequestGroup(String((params as AuthorizationParameters).client_id)),
     clientId === undefined ? [] : clientGroup(clientId),
     grantId === undefined ? [] : grantGroup(grantId),
-    uid === undefined ? [] : underUid(uid),
-    userCode === undefined ? [] : underUserCode(userCode),
+    uid === undefined ? [] : uidGroup(uid),
+    userCode === undefined ? [] : userCodeGroup(userCode),
     accountId === undefined ? [] : accountRecordsGroup(accountId),
   ].flat();
 }
 
-/** A copy of what is stored, which oidc-provider may change; `consumed` is in seconds. */
+/** A copy of the stored value, which oidc-provider may change; `consumed` is in seconds. */
 function payloadOf({ value, consumedAt }: Stored<AdapterPayload>): AdapterPayload {
   const use = consumedAt === undefined ? {} : { consumed: Math.floor(consumedAt / 1000) };
   return { ...copyJson(value), ...use };
 }
 
-/** Runs the hook of the current request. An authorization request that is resumed after a page takes the
- *  place of the stored one, so that it does not count again. */
+/** Runs the hook of the current request. An authorization request that is resumed after a page
+ *  replaces the stored one, so it does not count again. */
 async function beforeAuthorizationStored(): Promise<void> {
   const { ctx } = Provider;
   if (ctx !== undefined) await hooksOf(ctx.res).beforeAuthorizationStored?.();
 }
 
-const authorizationOver = (): Error =>
+const authorizationEnded = (): Error =>
   new errors.SessionNotFound("the authorization request was resumed or has expired");
 
-/** Models that implement some methods in their own way. */
-const special: Readonly<Record<string, (context: ClientAdapterContext) => ModelAdapter>> = {
+/** Models that override some methods. */
+const modelOverrides: Readonly<Record<string, (context: ClientAdapterContext) => ModelAdapter>> = {
   Client: clientAdapter,
   RegistrationAccessToken: registrationTokenAdapter,
 };
 
 /**
- * Keeps the state of the authorization server in the store, each model in a collection of its own.
- * Single use holds under concurrency and across processes: of several uses at once one holds, and an
- * upsert of `ReplayDetection` throws `invalid_grant` or `invalid_client` the second time. Secrets are
- * stored hashed. In a token request, what is used up and what is issued wait until the response is
- * ready (`commitIssuances`).
+ * Creates the adapter that stores the state of the authorization server, each model in a collection
+ * of its own. Single use is atomic, also across processes: only one of several concurrent uses
+ * succeeds, and a second upsert of `ReplayDetection` throws `invalid_grant` or `invalid_client`.
+ * Secrets are stored as hashes. A token request commits what it consumes and issues when its
+ * response is ready (`commitIssuances`).
  *
- * Every token, code and grant of a client is in the group `client:<id>`; a person's are in the group of
- * the account too. Registrations, updates and removals of clients, consents, revocations and refused
- * replays are in the audit, except for agents that nobody owns (`isAudited`).
+ * Every token, code and grant of a client is in the group `client:<id>`, and a person's also in the
+ * group of the account. Registrations, updates and deletions of clients, consents, revocations and
+ * replays are audited, except for agents without an owner (`isAudited`).
  *
- * Every method throws the problem `store_unavailable` when the store cannot answer.
+ * @throws {Problem} Every method: `store_unavailable` when the store is unavailable.
  */
 export function createStoreAdapter(context: ClientAdapterContext): AdapterFactory {
-  return (model) => Object.assign(new StoreAdapter(model, context), special[model]?.(context));
+  return (model) =>
+    Object.assign(new StoreAdapter(model, context), modelOverrides[model]?.(context));
 }

@@ -1,9 +1,9 @@
-/** How long an access token lives, in seconds. */
+/** Lifetime of an access token, in seconds. */
 export const ACCESS_TOKEN_SECONDS = 3600;
 
 const DAY_SECONDS = 86_400;
 
-/** How long the tokens, codes and grants of oidc-provider live, in seconds, by its model. */
+/** Lifetimes of tokens, codes and grants in seconds, by oidc-provider's model. */
 export const lifetimes = {
   AccessToken: ACCESS_TOKEN_SECONDS,
   AuthorizationCode: 60,

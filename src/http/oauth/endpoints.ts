@@ -111,7 +111,7 @@ function callbackCache(): (provider: Provider) => Callback {
 /** Passes a rejected authorization request to the error handlers, which show a page. */
 const showRejections: RequestHandler = (req, res, next) => {
   if (isOpenedInBrowser(req)) {
-    hooksOf(res).onAuthorizationRefused = (refusal) => {
+    hooksOf(res).onAuthorizationError = (refusal) => {
       if (refusal instanceof Problem) return next(refusal);
       const { error, error_description: description = "no more is known" } = refusal;
       if (error === "server_error") return next(internalError());

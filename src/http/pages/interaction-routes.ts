@@ -121,7 +121,7 @@ async function visitOf(
   const interaction = await interactionOf(req, res, interactions);
   if (interaction === undefined || isOfOther(interaction, session)) {
     show(res, overPage);
-  } else if (session === undefined || session.signedInAt < interaction.signedInSince) {
+  } else if (session === undefined || session.signedInAt < interaction.minSignedInAt) {
     res.redirect(303, withReturn("/sign-in", req.path));
   } else {
     return { ...call, interaction, session, formToken };
@@ -141,10 +141,22 @@ async function ask(
   { show, accounts }: InteractionRoutesOptions,
   errors: FieldErrors = [],
 ): Promise<void> {
-  const { uid, client, scopes, personal, isLasting } = interaction;
+  const { uid, client, scopes, personalScopes, requestsOfflineAccess } = interaction;
   const person = (await accounts.find(session.accountId))?.label ?? "a removed account";
   const asked = scopes.filter(isScope);
-  show(res, consentPage({ uid, client, asked, personal, isLasting, formToken, person, errors }));
+  show(
+    res,
+    consentPage({
+      uid,
+      client,
+      asked,
+      personal: personalScopes,
+      isLasting: requestsOfflineAccess,
+      formToken,
+      person,
+      errors,
+    }),
+  );
 }
 
 /**

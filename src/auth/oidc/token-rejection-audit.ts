@@ -4,29 +4,29 @@ import type { Limits } from "../../limits/limits.ts";
 import type { Records } from "../../store/port/records.ts";
 import type { Auditor } from "../auditor.ts";
 
-/** Errors for credentials that are not valid (RFC 6749 section 5.2). */
-const REFUSALS: readonly unknown[] = ["invalid_client", "invalid_grant"];
+/** Error codes for invalid credentials (RFC 6749 section 5.2). */
+const REJECTIONS: readonly unknown[] = ["invalid_client", "invalid_grant"];
 
-/** What refusals are recorded with. */
-interface RefusalOptions {
+/** Dependencies of `auditRejectedTokenRequests`. */
+interface RejectionAuditOptions {
   readonly records: Pick<Records, "commit">;
   readonly audit: Auditor;
   readonly limits: Pick<Limits, "count">;
-  /** Called when a refusal could not be recorded; it is refused all the same. */
+  /** Called when an audit row could not be written; the request is rejected all the same. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Audits refused token requests, up to a limit per network and hour (`token-refused`):
- *  otherwise many clients could fill the audit, which is stored for more than a year, with wrong
- *  tokens. An unknown client is recorded without the name that it gave. */
-export function auditRefusals(
+/** Audits rejected token requests, up to an hourly limit per network (`token-refused`). Otherwise
+ *  clients could fill the audit log, which is stored for more than a year, by sending wrong tokens.
+ *  An unknown client is audited without the name that it sent. */
+export function auditRejectedTokenRequests(
   provider: Provider,
-  { records, audit, limits, onError }: RefusalOptions,
+  { records, audit, limits, onError }: RejectionAuditOptions,
 ): void {
   provider.use(async (context, next) => {
     await next();
     const ctx = context as KoaContextWithOIDC;
-    const error = refusalIn(ctx);
+    const error = rejectionIn(ctx);
     if (error === undefined) return;
     if ((await limits.count("token-refused", widestNetwork(ctx.ip))).isExceeded) return;
     const { clientId } = ctx.oidc.entities.Client ?? {};
@@ -36,8 +36,8 @@ export function auditRefusals(
   });
 }
 
-function refusalIn({ oidc, body }: KoaContextWithOIDC): string | undefined {
+function rejectionIn({ oidc, body }: KoaContextWithOIDC): string | undefined {
   if (oidc?.route !== "token") return undefined;
   const { error } = (body ?? {}) as { readonly error?: unknown };
-  return REFUSALS.includes(error) ? String(error) : undefined;
+  return REJECTIONS.includes(error) ? String(error) : undefined;
 }
