@@ -12,7 +12,7 @@ export const allowOf = (methods: readonly string[]): string =>
  */
 export function methodNotAllowed(method: string | undefined, allow: string): Problem {
   return new Problem("method_not_allowed", {
-    detail: `${method} is not possible here.`,
+    detail: `${method} is not supported here.`,
     next: `Use ${allow}.`,
     headers: { Allow: allow },
   });

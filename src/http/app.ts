@@ -37,7 +37,7 @@ import { createShowPage } from "./pages/page-answer.ts";
 import { styleAddress } from "./pages/style-route.ts";
 import { countPublicRequest } from "./rate-limits.ts";
 import { contextOf, type RequestContext } from "./request-context.ts";
-import { observed } from "./request-telemetry.ts";
+import { withTelemetry } from "./request-telemetry.ts";
 import { type Route, RouteTable } from "./route-table.ts";
 import { routesOf, type ServedRoute } from "./served-routes.ts";
 import { requestFormProblem } from "./server.ts";
@@ -45,7 +45,7 @@ import { requestFormProblem } from "./server.ts";
 export interface AppOptions {
   readonly name: string;
   readonly version: string;
-  /** Public origin without a trailing slash; the only source of URLs in responses. */
+  /** Public origin, without a trailing slash; the base of all URLs in responses. */
   readonly baseUrl: string;
   readonly context: ToolContext;
   /** Peer tables of the scores; see `MethodOptions`. */
@@ -55,7 +55,7 @@ export interface AppOptions {
   /** Open streaming responses. */
   readonly streams: Streams;
   readonly repeat: Repeat;
-  /** Subscribes to signal changes. @returns Unsubscribes. */
+  /** Registers a listener for signal changes. @returns A function that removes it. */
   readonly onSignal: (listener: (symbol: string) => void) => () => void;
   readonly authenticate: Authenticate;
   /** Browser sessions. */
@@ -65,7 +65,8 @@ export interface AppOptions {
   readonly anonymousScopes: readonly Scope[];
   /** Number of trusted reverse proxies that set the client address. */
   readonly proxyHops: number;
-  /** Express routers with paths of their own; they read bodies themselves and so are mounted first. */
+  /** Express routers with paths of their own. They are mounted first because they read bodies
+   *  themselves. */
   readonly routers: readonly Router[];
   readonly tokenRoute: Route;
   /** Whether ordinary MCP requests bypass the SDK's slower handler. */
@@ -76,16 +77,17 @@ export interface AppOptions {
   readonly now: () => Date;
   readonly log: Logger;
   readonly meters: Pick<Meters, "request" | "toolCall">;
-  /** Called for every failure that the caller did not cause. */
+  /** Called with every error that the caller did not cause. */
   readonly onError: (error: unknown) => void;
-  /** Called with what the MCP SDK reports, mostly why it rejected a message; for debugging. */
+  /** Called with the errors that the MCP SDK reports, mostly why it rejected a message; for
+   *  debugging. */
   readonly onReport: (error: unknown) => void;
 }
 
 /** HTTPS only for a year (RFC 6797). Subdomains are excluded because they may belong to others. */
 const HSTS = "max-age=31536000";
 
-/** The HTTP surface. */
+/** The HTTP application. */
 export interface App {
   readonly handle: RequestListener;
   /** Every route that the application serves. */
@@ -120,7 +122,7 @@ export function createApp(options: AppOptions): App {
   };
   return {
     routes: [...table.routes, ...routesOf(express)],
-    handle: observed(handle, options),
+    handle: withTelemetry(handle, options),
   };
 }
 

@@ -14,7 +14,7 @@ export interface AuthorizationOptions {
   readonly authenticate: Authenticate;
   /** Public origin without a trailing slash. */
   readonly baseUrl: string;
-  /** Scopes of agents without an owner; challenges list them (RFC 6750 section 3). */
+  /** Scopes of agents without an owner, listed in challenges (RFC 6750 section 3). */
   readonly anonymousScopes: readonly Scope[];
   /**
    * Quotas: `credential-address` counts invalid credentials, `calls` the calls of a caller, `calls-
@@ -27,19 +27,19 @@ export interface AuthorizationOptions {
 export type ResourcePath = "" | "/mcp";
 
 /** One message for every invalid credential, so that guessing reveals nothing. */
-const UNKNOWN = "The credential is unknown, expired or revoked.";
+const INVALID_CREDENTIAL = "The credential is unknown, expired or revoked.";
 
 /** The next step without a valid credential. */
 const nextWithoutCredential = ({ anonymousScopes, baseUrl }: AuthorizationOptions): string =>
   anonymousScopes.length > 0
     ? `Get a token at ${baseUrl}/oauth/token with your client_id and client_secret; a claim ends earlier tokens. Without a client, register first at ${baseUrl}/oauth/register.`
-    : `Agents need a person here: ${baseUrl}/auth.md says what to do.`;
+    : `Agents need a person on this instance: see ${baseUrl}/auth.md.`;
 
 /** The next step with a token of another audience. */
 const nextForAudience = ({ kind, resource }: Caller, { baseUrl }: AuthorizationOptions): string =>
   kind === "agent"
-    ? `Get a token at ${baseUrl}/oauth/token without the parameter resource: it is good here and at ${resource}.`
-    : `Send the person to ${baseUrl}/oauth/authorize again, without the parameter resource: the token is then good here and at ${resource}.`;
+    ? `Get a token at ${baseUrl}/oauth/token without the parameter resource: it is valid here and at ${resource}.`
+    : `Send the person to ${baseUrl}/oauth/authorize again, without the parameter resource: the token is then valid here and at ${resource}.`;
 
 /** The next step with a credential that lacks scopes. */
 function nextForScopes(
@@ -49,7 +49,7 @@ function nextForScopes(
 ): string {
   const scope = missing.join(" ");
   if (kind === "service")
-    return `Use an API key that has it: a person makes one at ${baseUrl}/account.`;
+    return `Use an API key that has it: a person can create one at ${baseUrl}/account.`;
   if (kind === "user") {
     return `Send the person to ${baseUrl}/oauth/authorize again with ${scope} in the parameter scope.`;
   }
@@ -86,9 +86,9 @@ export class ProtectedResource {
   /**
    * Authenticates a request, counts it as a call, and checks its scopes.
    *
-   * @param scopes All are required; empty where they depend on the body, see `requireScopes`.
-   * @throws {Problem} `unauthenticated`, `rate_limited`, `insufficient_scope`, or `invalid_request` for
-   *   several credentials.
+   * @param scopes All are required; empty if they depend on the body, see `requireScopes`.
+   * @throws {Problem} `unauthenticated`, `rate_limited`, `insufficient_scope`, or `invalid_request`
+   *   for more than one credential.
    */
   async authorize(context: RequestContext, scopes: readonly Scope[] = []): Promise<Caller> {
     const { authenticate, limits } = this.#options;
@@ -100,9 +100,9 @@ export class ProtectedResource {
       throw credential;
     }
     const caller = await authenticate(credential.text);
-    if (!isHolder(caller, credential)) {
+    if (!isValidCredential(caller, credential)) {
       requireWithinLimits(res, [await limits.count("credential-address", addressKey(context.ip))]);
-      throw this.#unauthenticated(UNKNOWN, { error: "invalid_token" });
+      throw this.#unauthenticated(INVALID_CREDENTIAL, { error: "invalid_token" });
     }
     context.caller = caller;
     context.isStillValid = async () => isUnchanged(caller, await authenticate(credential.text));
@@ -117,7 +117,8 @@ export class ProtectedResource {
     return caller;
   }
 
-  /** @throws {Problem} `insufficient_scope` with a challenge that lists every required scope. */
+  /** Checks the scopes of a caller. @throws {Problem} `insufficient_scope` with a challenge that
+   *  lists every required scope. */
   requireScopes(caller: Caller, needed: readonly Scope[]): void {
     const missing = needed.filter((scope) => !caller.scopes.has(scope));
     if (missing.length === 0) return;
@@ -137,13 +138,13 @@ export class ProtectedResource {
   }
 
   /**
-   * Authenticates again, because the credential may have been revoked while the body arrived.
+   * Authenticates again, because the credential may have been revoked while the body was received.
    *
    * @throws {Problem} `unauthenticated`
    */
   async requireStillValid(context: RequestContext): Promise<void> {
     if (!(await context.isStillValid())) {
-      throw this.#unauthenticated(UNKNOWN, { error: "invalid_token" });
+      throw this.#unauthenticated(INVALID_CREDENTIAL, { error: "invalid_token" });
     }
   }
 
@@ -152,7 +153,11 @@ export class ProtectedResource {
    *
    * @throws {Problem} `rate_limited`
    */
-  async countFurther({ res }: RequestContext, caller: Caller, calls: number): Promise<void> {
+  async countAdditionalCalls(
+    { res }: RequestContext,
+    caller: Caller,
+    calls: number,
+  ): Promise<void> {
     if (calls === 0) return;
     const counted = await Promise.all(
       Array.from({ length: calls }, () => countCall(this.#options.limits, caller)),
@@ -165,8 +170,8 @@ export class ProtectedResource {
   #credentialOf({ req }: RequestContext): Credential | Problem {
     try {
       return credentialOf(req, {
-        refuse: (detail) => this.#unauthenticated(detail),
-        several: severalCredentials,
+        unauthenticated: (detail) => this.#unauthenticated(detail),
+        multiple: multipleCredentials,
       });
     } catch (error) {
       if (error instanceof Problem) return error;
@@ -175,7 +180,7 @@ export class ProtectedResource {
   }
 
   /** RFC 6750 section 3: the challenge has no error code if no credential was sent. */
-  #unauthenticated(detail: string, { error, next }: Challenged = {}): Problem {
+  #unauthenticated(detail: string, { error, next }: ChallengeOptions = {}): Problem {
     const scope = this.#options.anonymousScopes.join(" ");
     return new Problem("unauthenticated", {
       detail,
@@ -191,20 +196,20 @@ export class ProtectedResource {
   }
 }
 
-/** Further parts of a challenge. */
-interface Challenged {
+/** Optional parts of a challenge. */
+interface ChallengeOptions {
   readonly error?: "invalid_token";
   readonly next?: string;
 }
 
-const severalCredentials = (detail: string) =>
+const multipleCredentials = (detail: string) =>
   new Problem("invalid_request", { detail, next: "Send one credential." });
 
-/** Whether a credential is known and came in a header that allows its kind. */
-const isHolder = (caller: Caller | undefined, { way }: Credential): caller is Caller =>
-  caller !== undefined && (way === "bearer" || caller.kind === "service");
+/** Whether a credential is valid and was sent in a header that allows its kind. */
+const isValidCredential = (caller: Caller | undefined, { scheme }: Credential): caller is Caller =>
+  caller !== undefined && (scheme === "bearer" || caller.kind === "service");
 
-/** Whether a credential still identifies the same caller with all of its earlier rights. */
+/** Whether a credential still identifies the same caller, with all of its earlier scopes. */
 function isUnchanged({ kind, id, accountId, scopes }: Caller, now: Caller | undefined): boolean {
   const isSame = now?.kind === kind && now.id === id && now.accountId === accountId;
   return isSame && [...scopes].every((scope) => now.scopes.has(scope));

@@ -8,10 +8,10 @@ const VARY = "Authorization, X-Api-Key";
 /** Responses are revalidated on each use: the next session or print may change them. */
 const REVALIDATE = "private, no-cache";
 
-/** JSON for an authorized caller. */
+/** A JSON response to an authorized caller. */
 interface Validated {
   readonly json: string;
-  /** Absent for responses that must not be stored. */
+  /** Absent for responses that must not be cached. */
   readonly etag: string | undefined;
   readonly cacheControl: string;
 }

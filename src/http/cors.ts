@@ -2,16 +2,14 @@ import { documents } from "../../wellknown/index.ts";
 import { operationsWith } from "../openapi/operations/all-operations.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** All paths of the API have one policy, so that pages can also read that a path does not exist. */
+/** All API paths have one policy, so that pages can also read a 404. */
 const API = "/api/";
 
 /** In the order of `Access-Control-Allow-Methods`. */
 const METHODS = ["get", "post", "put", "patch", "delete"] as const;
 
-/**
- * What pages of any origin may do, as `Access-Control-Allow-Methods`, by path and, for paths with a
- * variable, by what precedes it; empty where they may do nothing, because cookies authenticate.
- */
+/** The value of `Access-Control-Allow-Methods` by path or, for paths with a variable, by the prefix
+ *  before it; empty for paths where cookies authenticate, which other origins may not use. */
 const policies: ReadonlyMap<string, string> = new Map(
   [
     ...Map.groupBy(operationsWith(documents), ({ path, allowsAnyOrigin }) =>
@@ -29,8 +27,8 @@ function policyFor(path: string): string | undefined {
   return policies.get(path) ?? policies.get(folder);
 }
 
-/** Headers for every path that is open. Browser-based MCP clients send their protocol version with every
- *  request. */
+/** Headers of every path that other origins may use. Browser-based MCP clients send their protocol
+ *  version with every request. */
 const SHARED_HEADERS = {
   "access-control-allow-origin": "*",
   "access-control-allow-headers":
@@ -49,7 +47,8 @@ export function applyCors({ req, res, path }: RequestContext): boolean {
   const { method, headers } = req;
   const methods = policyFor(path);
   if (!methods) return false;
-  // A request without `Origin` does not come from a page. Shared caches keep documents for both.
+  // A request without `Origin` does not come from a page. Shared caches store one document for
+  // both.
   if (methods === "GET" || headers.origin !== undefined) {
     res.setHeader("access-control-allow-methods", methods);
     for (const [name, value] of Object.entries(SHARED_HEADERS)) res.setHeader(name, value);

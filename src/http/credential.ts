@@ -5,61 +5,68 @@ import { queryOf } from "./request-context.ts";
  *
  * @param error Code of RFC 6750 section 3.1; absent if no credential was sent.
  */
-export type Refuse = (detail: string, error?: "invalid_token") => Error;
+export type CreateCredentialError = (detail: string, error?: "invalid_token") => Error;
 
-/** How an endpoint reports bad credentials. */
-interface Refusals {
-  readonly refuse: Refuse;
-  /** For more than one credential (RFC 6750 section 2). */
-  readonly several: (detail: string) => Error;
+/** The errors of an endpoint for bad credentials. */
+interface CredentialErrors {
+  readonly unauthenticated: CreateCredentialError;
+  /** Creates the error for more than one credential (RFC 6750 section 2). */
+  readonly multiple: (detail: string) => Error;
 }
 
-/** The credential that a caller sent. */
+/** A credential that a caller sent. */
 export interface Credential {
   /** `x-api-key` accepts API keys only. */
-  readonly way: "bearer" | "key";
+  readonly scheme: "bearer" | "key";
   readonly text: string;
 }
 
 /** Credentials of RFC 6750 section 2.1. */
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
-/** Query parameters that carry credentials: RFC 6750 section 2.3, and common custom names. */
-const inAddress = ["access_token", "api_key", "x-api-key"];
+/** Query parameters that carry credentials: that of RFC 6750 section 2.3, and common custom
+ *  names. */
+const credentialParameters = ["access_token", "api_key", "x-api-key"];
 
-/** Matches any of those names, or a percent escape that could hide one. */
-const MAY_NAME_ONE = /token|key|%/;
+/** Matches any of these names, or a percent escape that could hide one. */
+const MAY_HAVE_PARAMETER = /token|key|%/;
 
 /**
- * The single credential of a request: a token or an API key in `Authorization`, or an API key in
- * `x-api-key`.
+ * Reads the only credential of a request: a token or an API key in `Authorization`, or an API key
+ * in `x-api-key`.
  *
- * @throws The endpoint's own error.
+ * @throws The error that the endpoint creates.
  */
-export function credentialOf(req: IncomingMessage, { refuse, several }: Refusals): Credential {
-  if (isInAddress(req)) {
-    throw refuse("A credential in the address is refused: it would end up in logs. Use a header.");
+export function credentialOf(
+  req: IncomingMessage,
+  { unauthenticated, multiple }: CredentialErrors,
+): Credential {
+  if (hasCredentialInUrl(req)) {
+    throw unauthenticated(
+      "A credential in the URL is rejected, because URLs are logged. Use a header.",
+    );
   }
-  const authorization = valuesOf(req, "authorization");
-  const keys = valuesOf(req, "x-api-key");
+  const authorization = headerValues(req, "authorization");
+  const keys = headerValues(req, "x-api-key");
   if (authorization.length + keys.length > 1) {
-    throw several("There is more than one credential in the headers Authorization and x-api-key.");
+    throw multiple("The headers Authorization and x-api-key have more than one credential.");
   }
   const [header] = authorization;
   const [key] = keys;
-  if (header !== undefined) return { way: "bearer", text: tokenIn(header, refuse) };
-  return { way: "key", text: keyIn(key, refuse) };
+  if (header !== undefined) return { scheme: "bearer", text: parseToken(header, unauthenticated) };
+  return { scheme: "key", text: parseKey(key, unauthenticated) };
 }
 
-/** Parses the query only if it may contain such a name, in any encoding. */
-function isInAddress(req: IncomingMessage & { readonly originalUrl?: string }): boolean {
-  if (!MAY_NAME_ONE.test(req.originalUrl ?? req.url ?? "")) return false;
+/** Whether the URL has a credential. The query is parsed only if it may contain such a name, in any
+ *  encoding. */
+function hasCredentialInUrl(req: IncomingMessage & { readonly originalUrl?: string }): boolean {
+  if (!MAY_HAVE_PARAMETER.test(req.originalUrl ?? req.url ?? "")) return false;
   const query = queryOf(req);
-  return inAddress.some((name) => query.has(name));
+  return credentialParameters.some((name) => query.has(name));
 }
 
 /** All values of a field; `headers` keeps only the first of some fields. */
-function valuesOf({ rawHeaders }: IncomingMessage, name: string): readonly string[] {
+function headerValues({ rawHeaders }: IncomingMessage, name: string): readonly string[] {
   const values: string[] = [];
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const [field = "", value = ""] = [rawHeaders[at], rawHeaders[at + 1]];
@@ -74,13 +81,13 @@ export function challenge(parameters: Readonly<Record<string, string>>): string 
   return `Bearer ${list.join(", ")}`;
 }
 
-function keyIn(key: string | undefined, refuse: Refuse): string {
+function parseKey(key: string | undefined, refuse: CreateCredentialError): string {
   if (key === undefined) throw refuse("The header Authorization or x-api-key is missing.");
   if (key === "") throw refuse("The header x-api-key is empty.");
   return key;
 }
 
-function tokenIn(header: string, refuse: Refuse): string {
+function parseToken(header: string, refuse: CreateCredentialError): string {
   const [, token] = BEARER.exec(header) ?? [];
   if (token === undefined) throw refuse("The header must read Authorization: Bearer <token>.");
   return token;

@@ -46,11 +46,11 @@ export type WriteError = (req: IncomingMessage, res: ServerResponse, error: unkn
 export type ShowErrorPage = (res: ServerResponse, error: unknown) => void;
 
 /**
- * The single place that turns errors into responses, for the route table and for Express: the body of
- * RFC 6749 for OAuth errors, a page for a browser navigation, RFC 9457 for every other problem, and an
- * opaque 500 for unexpected errors.
+ * Creates the only writer of error responses, for the route table and for Express: the body of RFC
+ * 6749 for OAuth errors, a page for browser navigation, RFC 9457 for every other problem, and a 500
+ * without details for unexpected errors.
  *
- * @param onError Called for every failure that the caller did not cause.
+ * @param onError Called with every error that the caller did not cause.
  * @param showPage Absent if there are no pages.
  */
 export function createErrorWriter(
@@ -59,8 +59,8 @@ export function createErrorWriter(
 ): WriteError {
   return (req, res, error) => {
     if (error instanceof OAuthError && !res.headersSent) return sendOAuthError(res, error);
-    const problem = asProblem(error);
-    // A failure that is already a problem was reported where it occurred.
+    const problem = toProblem(error);
+    // An error that is already a problem was reported where it occurred.
     if (problem.status === 500 && problem !== error) onError(error);
     if (res.headersSent) return void res.destroy();
     const path = pathOf(req.url ?? "");
@@ -89,7 +89,7 @@ export function sendProblem(res: ServerResponse, problem: Problem, instance?: st
   sendJsonAs(res, PROBLEM_TYPE, {
     status: problem.status,
     headers: { ...SECURITY_HEADERS, ...problem.headers },
-    body: { ...membersFor(path, problem), instance, requestId },
+    body: { ...problemMembers(path, problem), instance, requestId },
   });
 }
 
@@ -119,13 +119,12 @@ function sendJsonAs(res: ServerResponse, type: string, { status, headers, body }
 export const notFound: RequestHandler = (req) => {
   throw new Problem("not_found", {
     detail: `There is nothing at ${req.method} ${req.path}.`,
-    next: "GET /llms.txt lists what there is, and /.well-known/api-catalog does for programs.",
+    next: "GET /llms.txt or, for programs, /.well-known/api-catalog lists the endpoints.",
   });
 };
 
-/**
- * Whether a person opened the URL in a browser: browsers accept HTML by name, programs accept anything.
- */
+/** Whether a person opened the URL in a browser. Browsers accept `text/html` explicitly; programs
+ *  accept anything. */
 export const isOpenedInBrowser = ({
   method,
   headers,
@@ -133,11 +132,11 @@ export const isOpenedInBrowser = ({
   method === "GET" && headers.accept?.includes("text/html") === true;
 
 /** Clients of OAuth endpoints read the members of RFC 6749 section 5.2, so a problem there has both. */
-function membersFor(path: string, problem: Problem): object {
+function problemMembers(path: string, problem: Problem): object {
   if (!path.startsWith("/oauth/")) return problem.toJSON();
   const { status, detail } = problem;
-  const passes = status === 429 || status === 503;
-  const error = passes ? "temporarily_unavailable" : "invalid_request";
+  const isTemporary = status === 429 || status === 503;
+  const error = isTemporary ? "temporarily_unavailable" : "invalid_request";
   return {
     error: status === 500 ? "server_error" : error,
     error_description: detail,
@@ -145,8 +144,8 @@ function membersFor(path: string, problem: Problem): object {
   };
 }
 
-/** Rewords the errors of Express and its body parser. */
-function asProblem(error: unknown): Problem {
+/** Converts the errors of Express and its body parser to problems. */
+function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   const { type, status, limit } = error as { type?: string; status?: number; limit?: number };
   switch (type) {
@@ -157,7 +156,7 @@ function asProblem(error: unknown): Problem {
       });
     case "entity.too.large":
       return new Problem("content_too_large", {
-        detail: `A body has at most ${limit} bytes.`,
+        detail: `The body may have at most ${limit} bytes.`,
         next: "Send less in one request.",
       });
     case "encoding.unsupported":
@@ -170,7 +169,7 @@ function asProblem(error: unknown): Problem {
       return isClientError(status)
         ? new Problem("invalid_request", {
             detail: "The request could not be read.",
-            next: "Correct its address, header or body; /docs/api describes each operation.",
+            next: "Correct its URL, header or body; /docs/api describes each operation.",
           })
         : internalError();
   }

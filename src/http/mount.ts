@@ -7,14 +7,15 @@ import { onlyMethods } from "./allowed-methods.ts";
 import { limitBy, requireWithinLimits } from "./rate-limits.ts";
 import type { Handler, Route } from "./route-table.ts";
 
-/** The handlers of each operation, by id, in order. */
+/** The handlers of each operation by id, in order. */
 type HandlersOf<O extends Operation> = Readonly<Record<O["id"], readonly RequestHandler[]>>;
 
 /**
- * Serves operations with Express at the methods and paths of the table of operations; other methods of
- * these paths are rejected.
+ * Registers operations with Express at the methods and paths of the operation table. Other methods
+ * of these paths are rejected.
  *
- * @param limits Count requests as the table says, before any handler; absent if the handlers count.
+ * @param limits Counts requests by the operation table, before any handler; absent if the handlers
+ *   count.
  * @throws {Problem} `method_not_allowed`, `rate_limited`
  */
 export function mount<const O extends Operation>(
@@ -33,14 +34,15 @@ export function mount<const O extends Operation>(
   }
 }
 
-/** A route of the route table that serves an operation. */
+/** The route of an operation for the route table. */
 export const routeOf = ({ method, path }: Operation, handle: Handler): Route => ({
   method: method.toUpperCase() as Route["method"],
   path,
   handle,
 });
 
-/** `/oauth/register/{client_id}` is `/oauth/register/:clientId` in Express. */
+/** The path in the syntax of Express: `/oauth/register/{client_id}` becomes
+ *  `/oauth/register/:clientId`. */
 const pathInExpress = ({ path }: Operation): string =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => `:${camelCase(name)}`);
 
@@ -48,7 +50,7 @@ const camelCase = (name: string): string =>
   name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 /**
- * Counts a request as the table of operations says.
+ * Counts a request by the limit in the operation table.
  *
  * @throws {Problem} `rate_limited`
  */
@@ -60,8 +62,8 @@ export function rateLimit(limits: Limits, limit: RateLimit): RequestHandler {
     };
   }
   const { per, quotas } = limit;
-  // Unauthenticated requests can name any client id. Counting it together with the address prevents
-  // strangers from using up the client's quota.
+  // Requests without authentication can name any client id. Counting the id together with the
+  // address prevents others from using up the client's quota.
   return limitBy(limits, quotas, ({ params, ip }) =>
     per === "client" ? `${params.clientId} ${addressKey(ip)}` : addressKey(ip),
   );

@@ -7,8 +7,8 @@ import { refusalOf, secondsLeft } from "../limits/refusal.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /**
- * Counts each request against one or more quotas, in order, up to the first that is exceeded. Several
- * of these on one route report all of their quotas.
+ * Counts each request against one or more quotas, in order, up to the first that is exceeded.
+ * Several of these handlers on one route report all of their quotas.
  *
  * @param keyOf The key to count by; an address must come from `addressKey`.
  * @throws {Problem} `rate_limited` if a quota is exceeded.

@@ -3,7 +3,7 @@ import express, { type Request, type RequestHandler } from "express";
 import type { RequestContext } from "./request-context.ts";
 
 /**
- * `req.is` of Express for any request: whether the body has a media type.
+ * Whether the body has a media type, as `req.is` of Express.
  *
  * @returns `null` without a body.
  */
@@ -45,7 +45,7 @@ export function readPlainBody(req: IncomingMessage): Promise<Buffer> {
   return promise;
 }
 
-/** Whether a value nests more than this many levels of objects and arrays. */
+/** Whether a value nests objects and arrays more deeply than this many levels. */
 export function isDeeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return levels === 0 || Object.values(value).some((member) => isDeeperThan(levels - 1, member));

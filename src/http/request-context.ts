@@ -3,7 +3,7 @@ import type { Response } from "express";
 import type { Caller } from "../auth/caller.ts";
 import { requestIdFrom } from "../telemetry/request-id.ts";
 
-/** Header with which a client can set the id of its request; the response repeats it. */
+/** Header by which a client can set the id of its request; the response repeats it. */
 const REQUEST_ID = "x-request-id";
 
 /**
@@ -43,10 +43,8 @@ export function clientAddress(req: IncomingMessage, proxyHops: number): string |
   return [...addresses, req.socket.remoteAddress].at(-1 - Math.min(proxyHops, addresses.length));
 }
 
-/**
- * State of one request until its response has ended. The application creates it first; Express gets the
- * same object as `res.locals`.
- */
+/** State of one request until its response has ended. It is created before routing; Express gets
+ *  the same object as `res.locals`. */
 export class RequestContext {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
@@ -57,7 +55,7 @@ export class RequestContext {
   route: string | undefined;
   /** Decoded values of the variable segments of the route. */
   params: Readonly<Record<string, string>> = {};
-  /** Set by authorization, as is `isStillValid`. */
+  /** Set by authorization, like `isStillValid`. */
   caller: Caller | undefined;
   /**
    * Looks the credential up again.
@@ -87,7 +85,7 @@ export const contextOf = (res: ServerResponse): RequestContext =>
 /** A request; an Express router may have removed a prefix from its URL. */
 type RequestUrl = Pick<IncomingMessage, "url"> & { readonly originalUrl?: string };
 
-/** The query of a request, of any size; text values only. */
+/** The query of a request, which may be of any size. */
 export function queryOf({ url = "", originalUrl = url }: RequestUrl): URLSearchParams {
   const start = originalUrl.indexOf("?");
   return new URLSearchParams(start < 0 ? "" : originalUrl.slice(start + 1));

@@ -1,35 +1,27 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/**
- * A request is rejected if its expected wait is longer than this, in milliseconds: a thousand agents
- * that call at the same instant are all answered (measured: 0.2 to 0.6 ms each).
- */
-const MAX_EXPECTED_MS = 1_500;
+/** Maximum expected wait, in milliseconds; above it, a request is rejected. A thousand agents that
+ *  call at the same instant are all answered (measured: 0.2 to 0.6 ms each). */
+const MAX_EXPECTED_WAIT_MS = 1_500;
 
-/**
- * A request that was admitted on a wrong estimate is rejected after waiting this long, in milliseconds.
- */
-const MAX_WAITED_MS = 2 * MAX_EXPECTED_MS;
+/** Maximum actual wait, in milliseconds, for a request that was admitted by a wrong estimate. */
+const MAX_WAIT_MS = 2 * MAX_EXPECTED_WAIT_MS;
 
-/** Requests that may always wait, because an estimate from few is unreliable. */
+/** Number of requests that may always wait, because an estimate from few is unreliable. */
 const MIN_QUEUE_LENGTH = 100;
 
-/** Maximum waiting requests, whatever they cost: one connection can carry thousands. */
+/** Maximum waiting requests, whatever they cost; one connection can carry thousands. */
 const MAX_WAITING = 5_000;
 
-/**
- * Maximum requests in flight, so that an unresponsive database does not accumulate them. CPU-bound
- * requests finish before the next starts.
- */
+/** Maximum requests in flight, so that they do not accumulate while the database does not answer.
+ *  CPU-bound requests finish before the next one starts. */
 const MAX_IN_FLIGHT = 200;
 
-/**
- * Weight of the newest interval in the moving average of intervals between starts; and the longest
- * interval that counts, in milliseconds, so that one pause of the machine does not cause hundreds of
- * rejections.
- */
+/** Weight of the newest interval in the moving average of the intervals between starts. */
 const EWMA_WEIGHT = 1 / 64;
-const LONGEST_MS = 50;
+/** Longest interval that is averaged, in milliseconds, so that one pause of the machine does not
+ *  cause hundreds of rejections. */
+const MAX_INTERVAL_MS = 50;
 
 /** A request with its response. */
 interface Exchange {
@@ -41,39 +33,39 @@ interface Exchange {
 interface RequestQueueOptions {
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
-  readonly begin: (exchange: Exchange) => void;
+  readonly start: (exchange: Exchange) => void;
   /** Called for each request that has waited too long. */
   readonly onExpired: (exchange: Exchange) => void;
 }
 
 /** A first-in, first-out queue of requests of one kind. */
 export interface RequestQueue {
-  /** Whether one more would have to wait too long. */
+  /** Whether one more request would wait too long. */
   isFull(): boolean;
   add(exchange: Exchange): void;
-  /** Whether a live request waits; disconnected and expired ones do not count. */
+  /** Whether a request waits whose client is connected and which has not expired. */
   hasWaiting(): boolean;
   /**
    * Starts the oldest request.
    *
    * @returns Whether one was started.
    */
-  beginNext(): boolean;
+  startNext(): boolean;
 }
 
 /** Creates an empty queue. */
-export function createRequestQueue({ now, begin, onExpired }: RequestQueueOptions): RequestQueue {
+export function createRequestQueue({ now, start, onExpired }: RequestQueueOptions): RequestQueue {
   const waiting: (Exchange & { readonly since: number })[] = [];
   const inFlight = createInFlight();
-  /** Mean time between two starts while others waited, in milliseconds. */
+  /** Moving average of the time between two starts while other requests waited, in milliseconds. */
   let meanMs = 0;
-  /** Time of the last start, if others waited then. */
+  /** Time of the last start if other requests waited then, by the monotonic clock. */
   let lastStartAt: number | undefined;
 
   const dropStale = (): void => {
     for (let oldest = waiting[0]; oldest !== undefined; oldest = waiting[0]) {
       const isGone = oldest.req.socket.destroyed;
-      if (!isGone && now() - oldest.since < MAX_WAITED_MS) return;
+      if (!isGone && now() - oldest.since < MAX_WAIT_MS) return;
       waiting.shift();
       if (!isGone) onExpired(oldest);
     }
@@ -81,7 +73,7 @@ export function createRequestQueue({ now, begin, onExpired }: RequestQueueOption
   const observe = (): void => {
     const at = now();
     if (lastStartAt !== undefined) {
-      meanMs += (Math.min(at - lastStartAt, LONGEST_MS) - meanMs) * EWMA_WEIGHT;
+      meanMs += (Math.min(at - lastStartAt, MAX_INTERVAL_MS) - meanMs) * EWMA_WEIGHT;
     }
     lastStartAt = waiting.length > 0 ? at : undefined;
   };
@@ -89,32 +81,30 @@ export function createRequestQueue({ now, begin, onExpired }: RequestQueueOption
     isFull() {
       const count = waiting.length;
       if (count < MIN_QUEUE_LENGTH) return false;
-      return count >= MAX_WAITING || count * meanMs > MAX_EXPECTED_MS;
+      return count >= MAX_WAITING || count * meanMs > MAX_EXPECTED_WAIT_MS;
     },
     add: ({ req, res }) => void waiting.push({ req, res, since: now() }),
     hasWaiting() {
       dropStale();
       return waiting.length > 0;
     },
-    beginNext() {
+    startNext() {
       dropStale();
       const next = inFlight.hasRoom() ? waiting.shift() : undefined;
       if (next === undefined) return false;
       observe();
-      begin(next);
+      start(next);
       inFlight.add(next);
       return true;
     },
   };
 }
 
-/**
- * Counts requests in flight: from when the body has arrived until the response begins, so that slow
- * senders, slow readers and streams do not count.
- */
+/** Counts requests in flight: from the end of the body until the response begins, so that slow
+ *  senders, slow readers and streams do not count. */
 function createInFlight() {
-  // An array, because the tables of a growing and shrinking Set reference each other, and so keep every
-  // response in them alive until the next full garbage collection.
+  // An array, because the tables of a Set that grows and shrinks reference each other, and so keep
+  // every response in them alive until the next full garbage collection.
   const answers: ServerResponse[] = [];
   return {
     add({ req, res }: Exchange): void {

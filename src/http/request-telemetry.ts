@@ -9,7 +9,8 @@ import { RequestContext, setRequestId } from "./request-context.ts";
 /** Requests that take at least this long, in milliseconds, are logged as slow. */
 const SLOW_MS = 1_000;
 
-/** Maximum such lines per second, so that an incident does not fill the disk. */
+/** Maximum log lines per second for slow and failed requests, so that an incident does not fill the
+ *  disk. */
 const MAX_LINES = 10;
 
 /** Methods counted by name; others count as `_OTHER`. */
@@ -24,20 +25,18 @@ const METHODS: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /** Dependencies of request telemetry. */
-export interface ObservedOptions {
+export interface RequestTelemetryOptions {
   /** Number of trusted reverse proxies that set the client address. */
   readonly proxyHops: number;
   readonly log: Logger;
   readonly meters: Pick<Meters, "request">;
 }
 
-/**
- * Adds a request id, metrics, a trace and a log line to each request. They contain only route templates
- * and the service's own words, never the URL or the body.
- */
-export function observed(
+/** Adds a request id, metrics, a trace and a log line to each request. They contain only route
+ *  templates and the service's own text, never the URL or the body. */
+export function withTelemetry(
   handle: (context: RequestContext) => void,
-  options: ObservedOptions,
+  options: RequestTelemetryOptions,
 ): RequestListener {
   const report = createReporter(options);
   return (req, res) => {
@@ -69,34 +68,37 @@ function routeOf({ route, req }: RequestContext): string {
 const statusOf = (res: ServerResponse): string =>
   res.headersSent ? statusClass(res.statusCode) : "aborted";
 
-/** A finished request. */
-interface Ended {
+/** A completed request. */
+interface CompletedRequest {
   readonly context: RequestContext;
   readonly requestId: string;
   readonly durationMs: number;
 }
 
-type Report = (answered: AnsweredRequest, ended: Ended) => void;
+type Report = (answered: AnsweredRequest, ended: CompletedRequest) => void;
 
 /** Logs failures and slow requests at level `info`, all others at `debug`. */
-function createReporter({ log, meters }: ObservedOptions): Report {
-  const ration = createRateCap(MAX_LINES);
+function createReporter({ log, meters }: RequestTelemetryOptions): Report {
+  const rateCap = createRateCap(MAX_LINES);
   return (answered, ended) => {
     meters.request(answered, ended.durationMs / 1_000);
-    const leftOut = isNotable(ended) ? ration.take(performance.now()) : undefined;
-    if (leftOut !== undefined) log.info({ ...lineOf(answered, ended), leftOut }, "request");
-    else if (log.isLevelEnabled("debug")) log.debug(lineOf(answered, ended), "request");
+    const leftOut = isNotable(ended) ? rateCap.take(performance.now()) : undefined;
+    if (leftOut !== undefined) log.info({ ...logFields(answered, ended), leftOut }, "request");
+    else if (log.isLevelEnabled("debug")) log.debug(logFields(answered, ended), "request");
   };
 }
 
-function isNotable({ context: { res }, durationMs }: Ended): boolean {
+function isNotable({ context: { res }, durationMs }: CompletedRequest): boolean {
   return res.statusCode >= 500 || (durationMs >= SLOW_MS && !isStream(res));
 }
 
 const isStream = (res: ServerResponse): boolean =>
   res.getHeader("content-type")?.toString().startsWith("text/event-stream") === true;
 
-function lineOf({ method, route }: AnsweredRequest, { context, requestId, durationMs }: Ended) {
+function logFields(
+  { method, route }: AnsweredRequest,
+  { context, requestId, durationMs }: CompletedRequest,
+) {
   const { res } = context;
   return {
     method,
@@ -104,35 +106,37 @@ function lineOf({ method, route }: AnsweredRequest, { context, requestId, durati
     status: res.headersSent ? res.statusCode : null,
     durationMs: Math.round(durationMs * 10) / 10,
     requestId,
-    ...idOfCaller(context),
+    ...callerIdField(context),
   };
 }
 
 /** The caller's id, which is not secret. */
-function idOfCaller({ caller }: RequestContext): Readonly<Record<string, string>> {
+function callerIdField({ caller }: RequestContext): Readonly<Record<string, string>> {
   if (caller === undefined) return {};
   if (caller.kind === "service") return { keyId: caller.id };
   return caller.clientId === undefined ? {} : { clientId: caller.clientId };
 }
 
-/** Limits events per second. */
-export interface Ration {
+/** A limit on events per second. */
+export interface RateCap {
   /**
-   * @param nowMs Monotonic time.
-   * @returns How many events were suppressed before this one; `undefined` if this one is suppressed
+   * Counts an event against the limit.
+   *
+   * @param nowMs Monotonic time, in milliseconds.
+   * @returns How many events were suppressed since the last permitted one; `undefined` if this one is suppressed
    *   too.
    */
   take(nowMs: number): number | undefined;
 }
 
-/** A second, in milliseconds. */
+/** Length of a window, in milliseconds. */
 const WINDOW_MS = 1_000;
 
-/** Creates a limit of this many events per second. */
-export function createRateCap(most: number): Ration {
+/** Creates a limit of `most` events per second. */
+export function createRateCap(most: number): RateCap {
   let endsAt = Number.NEGATIVE_INFINITY;
   let taken = 0;
-  let heldBack = 0;
+  let suppressed = 0;
   return {
     take(nowMs) {
       if (nowMs >= endsAt) {
@@ -140,12 +144,12 @@ export function createRateCap(most: number): Ration {
         taken = 0;
       }
       if (taken === most) {
-        heldBack += 1;
+        suppressed += 1;
         return undefined;
       }
       taken += 1;
-      const before = heldBack;
-      heldBack = 0;
+      const before = suppressed;
+      suppressed = 0;
       return before;
     },
   };

@@ -3,26 +3,26 @@ import { allowOf, methodNotAllowed } from "./allowed-methods.ts";
 import type { WriteError } from "./errors.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** Handles a request. The error writer handles what it throws. */
+/** Handles a request. What it throws goes to the error writer. */
 export type Handler = (context: RequestContext) => void | Promise<void>;
 
 /** A method and a path with their handler. */
 export interface Route {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** With `{name}` for a variable segment. */
+  /** Path with `{name}` for a variable segment. */
   readonly path: string;
   readonly handle: Handler;
-  /** Whether a trailing slash makes a different path; absent: it is ignored. */
+  /** Whether a trailing slash makes a different path. Default: it is ignored. */
   readonly isStrict?: true;
-  /** Handles other methods; absent: `methodNotAllowed`. */
+  /** Handles other methods. Default: they are rejected with `method_not_allowed`. */
   readonly otherMethods?: Handler;
 }
 
 /** A path with its methods. */
 interface Resource {
-  /** For logs and metrics, with `:name` for a variable segment. */
+  /** Path for logs and metrics, with `:name` for a variable segment. */
   readonly template: string;
-  /** In lower case, since paths match case-insensitively; for templates only. */
+  /** Segments in lower case, since paths match case-insensitively; only used for templates. */
   readonly segments: readonly string[];
   readonly handlers: Map<string, Handler>;
   readonly isStrict: boolean;
@@ -41,10 +41,8 @@ interface Match {
   readonly values: readonly (readonly [name: string, value: string])[];
 }
 
-/**
- * The routes of programs: tools, MCP, tokens and health probes. A request that matches is handled here
- * entirely, including its errors; Express gets all others.
- */
+/** The routes of programs: tools, MCP, tokens and health probes. A matching request is handled here
+ *  completely, including its errors; Express gets all others. */
 export class RouteTable {
   readonly routes: readonly ListedRoute[];
   readonly #writeError: WriteError;
@@ -60,7 +58,9 @@ export class RouteTable {
     for (const resource of resources.filter((one) => !isTemplate(one))) {
       this.#literal.set(resource.template, resource);
     }
-    this.#templates = resources.filter(isTemplate).toSorted((a, b) => variables(a) - variables(b));
+    this.#templates = resources
+      .filter(isTemplate)
+      .toSorted((a, b) => countVariables(a) - countVariables(b));
     this.routes = routes.map(({ method, path }) => ({ method, path: templateOf(path) }));
   }
 
@@ -72,7 +72,7 @@ export class RouteTable {
   handle(context: RequestContext): boolean {
     const match = this.#find(context.path);
     if (match === undefined) return false;
-    answer(match, context).catch((error) => this.#writeError(context.req, context.res, error));
+    runHandler(match, context).catch((error) => this.#writeError(context.req, context.res, error));
     return true;
   }
 
@@ -95,17 +95,19 @@ export class RouteTable {
   }
 }
 
-async function answer({ resource, values }: Match, context: RequestContext): Promise<void> {
+async function runHandler({ resource, values }: Match, context: RequestContext): Promise<void> {
   const { method = "" } = context.req;
   if (values.length > 0) {
-    context.params = Object.fromEntries(values.map(([name, value]) => [name, decoded(value)]));
+    context.params = Object.fromEntries(
+      values.map(([name, value]) => [name, decodeSegment(value)]),
+    );
   }
   context.route = resource.template;
   await (resource.handlers.get(method) ?? resource.otherMethods)(context);
 }
 
-/** Rejects every method but those allowed. */
-const refuseMethod =
+/** Rejects every method but the allowed ones. */
+const rejectMethod =
   (allow: string): Handler =>
   ({ req }) => {
     throw methodNotAllowed(req.method, allow);
@@ -122,7 +124,7 @@ function resourceOf(routes: readonly Route[]): Resource {
     segments: templateOf(path).split("/"),
     handlers,
     isStrict,
-    otherMethods: otherMethods ?? refuseMethod(allow),
+    otherMethods: otherMethods ?? rejectMethod(allow),
   };
 }
 
@@ -130,7 +132,7 @@ const templateOf = (path: string): string => path.replace(/\{(\w+)\}/g, ":$1");
 
 const isTemplate = ({ template }: Resource): boolean => template.includes(":");
 
-const variables = ({ segments }: Resource): number =>
+const countVariables = ({ segments }: Resource): number =>
   segments.filter((segment) => segment.startsWith(":")).length;
 
 /** The values of a template's variable segments; `undefined` if the path does not match. */
@@ -146,13 +148,13 @@ function valuesOf({ segments }: Resource, path: readonly string[]): Match["value
 }
 
 /** @throws {Problem} `invalid_request` if the percent encoding is malformed. */
-function decoded(value: string): string {
+function decodeSegment(value: string): string {
   try {
     return decodeURIComponent(value);
   } catch {
     throw new Problem("invalid_request", {
       detail: "The request could not be read.",
-      next: "Correct its address, header or body; /docs/api describes each operation.",
+      next: "Correct its URL, header or body; /docs/api describes each operation.",
     });
   }
 }

@@ -11,7 +11,7 @@ const sayings: Partial<Readonly<Record<ProblemCode, ConstructorParameters<typeof
     next: "Delete one with manage_alert, or add symbols to one that you have.",
   },
   content_too_large: {
-    detail: "A body has at most 16384 bytes.",
+    detail: "The body may have at most 16384 bytes.",
     next: "Send less in one request.",
   },
   rate_limited: {

@@ -35,13 +35,13 @@ export function createReadiness(
       scoring.live && liveChecks(scoring.live),
     ]);
     return {
-      needed: {
+      required: {
         process: { ok: !isDraining(), detail: isDraining() ? "stopping" : "running" },
         store,
         ...(isReplay && { replay: scoring.check() }),
         ...(live && { market: live.market }),
       },
-      wanted: {
+      optional: {
         scores: scoresCheck(scoring),
         deliveries: queue,
         ...(live && { providers: live.providers }),

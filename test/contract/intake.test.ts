@@ -240,7 +240,7 @@ describe("an application", () => {
       const bare = await fetch(`${base}/api/apply`, { method: "POST" });
       await refused(bare, 400, "invalid_request");
       const detail = await refused(await post("/api/apply", {}), 400, "invalid_request");
-      expect(detail).toMatch(/^name: must be a text; email: must be an email address\.$/);
+      expect(detail).toMatch(/^name: must be a string; email: must be an email address\.$/);
     },
   );
 

@@ -196,7 +196,7 @@ describe("an agent that lacks alerts:write", () => {
       }),
     );
     expect(nexts[0]).toContain(`${base}/oauth/authorize again with alerts:write`);
-    expect(nexts[1]).toContain(`a person makes one at ${base}/account`);
+    expect(nexts[1]).toContain(`a person can create one at ${base}/account`);
     for (const next of nexts) await follow(next);
   });
 });

@@ -108,6 +108,6 @@ it("a request without a credential is told that a person is required", async () 
   const answer = await fetch(`${base}/api/signals`);
   expect(answer.status).toBe(401);
   expect(await answer.json()).toMatchObject({
-    next: `Agents need a person here: ${base}/auth.md says what to do.`,
+    next: `Agents need a person on this instance: see ${base}/auth.md.`,
   });
 });

@@ -318,7 +318,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
         [[...create, "--scopes", "signals:read", "--days", "0"], /--days: must be a whole/],
         [[...create, "--scopes", "signals:read", "--days", "1.5"], /--days: must be a whole/],
         [[...create, "--scopes", "signals:read", "--days", "soon"], /--days: must be a whole/],
-        [["key", "create", "--scopes", "signals:read"], /--name: must be a text/],
+        [["key", "create", "--scopes", "signals:read"], /--name: must be a string/],
         [["key", "create", "--name", " ", "--scopes", "signals:read"], /--name: must have/],
         [["key", "revoke"], /<id>: name a key/],
         [["key", "revoke", "msv_test_x"], /<id>: must start with key_/],

@@ -88,7 +88,7 @@ export async function startAlertApp({
     ...{ accounts, sessions: new Sessions({ ...people, records, secure: false }) },
     limits: looseLimits(),
     anonymousScopes: anonymousCeiling,
-    readiness: async () => ({ needed: {}, wanted: {} }),
+    readiness: async () => ({ required: {}, optional: {} }),
     ...{ streams: createStreams(repeat), repeat, onSignal },
     eventLog: {
       after: async (_reader, position) => ({ events: [], position, hasMore: false }),

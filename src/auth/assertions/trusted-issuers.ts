@@ -24,11 +24,11 @@ function isSecureUrl(text: string): boolean {
 }
 
 const Address = z
-  .string("is not a text")
+  .string("is not a string")
   .refine(isSecureUrl, "is not an https address; http is for the machine itself only");
 
 const Entry = z.strictObject({
-  name: z.string("is not a text").min(1, "is empty").max(100, "is longer than 100 characters"),
+  name: z.string("is not a string").min(1, "is empty").max(100, "is longer than 100 characters"),
   issuer: Address.refine((text) => !/[?#]/.test(text), "has a query or a fragment"),
   jwks_uri: Address,
 });

@@ -13,7 +13,7 @@ import type { Route } from "../route-table.ts";
 
 const [streamAlertEvents] = alertOperations;
 
-/** Interval of the fallback poll in milliseconds, because a change notice can be lost. */
+/** Interval of the fallback poll in milliseconds; needed because a change notice can be lost. */
 const POLL_INTERVAL_MS = 5_000;
 
 /**
@@ -25,7 +25,7 @@ const KEEP_ALIVE_INTERVAL_MS = 15_000;
 /** Reconnection time sent to clients (`retry`), in milliseconds. */
 const RECONNECT_MS = 1_000;
 
-/** Events read per query. It bounds what is buffered for a client that does not read. */
+/** Events read per query; bounds the buffer of a client that does not read. */
 const BATCH_EVENTS = 100;
 
 /** Media type of server-sent events. */
@@ -69,29 +69,30 @@ function cursorOf(req: IncomingMessage): string | undefined {
     req.headers["last-event-id"]?.toString() ?? queryOf(req).get("cursor") ?? undefined;
   if (cursor === undefined || cursor.length <= MAX_CURSOR) return cursor;
   throw new Problem("invalid_request", {
-    detail: `A cursor has at most ${MAX_CURSOR} characters.`,
-    next: "Send one as it came, or none.",
+    detail: `A cursor may have at most ${MAX_CURSOR} characters.`,
+    next: "Send a cursor unchanged, or none.",
   });
 }
 
-/** A caller whose stream is about to start. */
-interface Listener {
+/** The start of a stream. */
+interface StreamStart {
   readonly context: RequestContext;
   readonly caller: Caller;
-  /** Where the stream starts, with the events that are already available. */
+  /** Cursor at which the stream starts. */
   readonly cursor: string;
+  /** The events that are already available. */
   readonly first: LoggedPage;
 }
 
 /** Sends the available events, then new ones as they arrive, no faster than the caller reads. */
 function streamEvents(
-  { context, caller, cursor: start, first }: Listener,
+  { context, caller, cursor: start, first }: StreamStart,
   { log, streams, repeat }: AlertStreamOptions,
 ): void {
   const { res } = context;
-  // The response emits no further `close` if it was destroyed while the first events were read.
+  // No further `close` is emitted if the response was destroyed while the first events were read.
   if (res.destroyed) return;
-  streams.hold(context, caller, () => res.end());
+  streams.track(context, caller, () => res.end());
   res.setHeader("Content-Type", EVENT_STREAM);
   res.setHeader("X-Accel-Buffering", "no");
   res.flushHeaders();
@@ -110,7 +111,7 @@ function streamEvents(
     async () => (res.writableNeedDrain ? 0 : send(await log.after(caller, cursor, BATCH_EVENTS))),
     POLL_INTERVAL_MS,
   );
-  const beating = repeat(async () => {
+  const keepAlive = repeat(async () => {
     if (!res.writableEnded && !res.writableNeedDrain) res.write(": still here\n\n");
     return 0;
   }, KEEP_ALIVE_INTERVAL_MS);
@@ -119,7 +120,7 @@ function streamEvents(
   res.once("close", () => {
     stopListening();
     void reading.stop();
-    void beating.stop();
+    void keepAlive.stop();
   });
 }
 

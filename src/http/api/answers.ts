@@ -23,52 +23,54 @@ export interface Answer {
 /** Runs tools for REST and MCP. */
 export interface Answers {
   /**
-   * @param input As the caller sent it. A deeply frozen input is validated once.
+   * Runs a tool.
+   *
+   * @param input As the caller sent it. A deeply frozen input is validated only once.
    * @throws {Problem} `invalid_request`, and what the tool throws.
    */
   of(tool: Tool, input: unknown, call: Call): Promise<Answer>;
 }
 
 /** A validated query of a cacheable tool. */
-interface Question {
+interface CachedQuery {
   readonly tool: Tool;
   readonly query: z.output<Tool["input"]>;
-  /** Equal for equivalent queries. */
-  readonly name: string;
+  /** Cache key: equal for equivalent queries. */
+  readonly key: string;
 }
 
-/** Runs tools and renders their results; a shared result is computed once for as long as it is valid. */
+/** Creates the runner of tools. A shared result is computed once for as long as it is valid. */
 export function createAnswers(context: ToolContext): Answers {
   const cache = createAnswerCache(context);
-  const questionOf = createQuestions();
+  const parseQuery = createQueryParser();
   return {
     async of(tool, input, call) {
       if (tool.isShared === undefined) {
         const value = await tool.run(parse(tool.input, input ?? {}), context, call);
         return { value, json: JSON.stringify(value), etag: undefined };
       }
-      const { query, name } = questionOf(tool, input ?? {});
+      const { query, key } = parseQuery(tool, input ?? {});
       const answer = async () => answerOf(await tool.run(query, context, call));
-      return cache.find(name) ?? cache.keep(name, answer);
+      return cache.find(key) ?? cache.compute(key, answer);
     },
   };
 }
 
-/** Validates inputs, and remembers the result for inputs that cannot change. */
-function createQuestions(): (tool: Tool, input: object) => Question {
-  const known = new WeakMap<object, Question>();
+/** Validates inputs, and caches the result for inputs that cannot change. */
+function createQueryParser(): (tool: Tool, input: object) => CachedQuery {
+  const known = new WeakMap<object, CachedQuery>();
   return (tool, input) => {
     const before = known.get(input);
     if (before?.tool === tool) return before;
     const query = parse(tool.input, input);
-    // The schema orders the members and fills in defaults, so equivalent inputs give the same name.
-    const question = { tool, query, name: `${tool.name} ${JSON.stringify(query)}` };
+    // The schema orders the members and fills in defaults, so equivalent inputs have the same key.
+    const question = { tool, query, key: `${tool.name} ${JSON.stringify(query)}` };
     if (Object.isFrozen(input)) known.set(input, question);
     return question;
   };
 }
 
-/** A result that callers share. */
+/** The answer of a shared result. */
 export function answerOf(value: object): Answer {
   const json = JSON.stringify(value);
   return { value, json, etag: strongEtag(json) };
@@ -77,10 +79,8 @@ export function answerOf(value: object): Answer {
 /** Maximum memory of cached results, in bytes. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
-/**
- * Estimated bytes per character of JSON, held both as text and as an object. Measured: 1.9 to 2.7, plus
- * 1 for text beyond Latin-1.
- */
+/** Estimated bytes per character of JSON, stored both as text and as an object. Measured: 1.9 to
+ *  2.7, plus 1 for text beyond Latin-1. */
 const BYTES_PER_CHARACTER = 6;
 
 /** Overhead of a cache entry, in bytes. */
@@ -88,18 +88,17 @@ const BYTES_PER_ENTRY = 400;
 
 /** Caches results that depend only on the query and the market. */
 export interface AnswerCache {
-  /** The cached result of a query, if a new run would return the same. */
+  /** The cached result of a query, if running it again would return the same. */
   find(question: string): Answer | undefined;
   /** Runs a query and caches its result; errors are not cached. */
-  keep(question: string, answer: () => Answer | Promise<Answer>): Promise<Answer>;
+  compute(question: string, answer: () => Answer | Promise<Answer>): Promise<Answer>;
 }
 
-/**
- * Creates a cache that never returns anything but what a new run would. Between two editions of the
- * snapshots only time can change a result: a snapshot of a later instant becomes visible, or a
- * requested time is no longer in the future. A result computed while no snapshot lies in the future
- * therefore stays valid until the next edition, or until the clock is set back.
- */
+/** Creates a cache that never returns anything but what running the query again would. Between two
+ *  editions of the snapshots only time can change a result: a snapshot of a later instant becomes
+ *  visible, or a requested time is no longer in the future. A result computed while no snapshot
+ *  lies in the future therefore stays valid until the next edition, or until the clock is set
+ *  back. */
 export function createAnswerCache({ market, snapshots }: ToolContext): AnswerCache {
   const answers = new LRUCache<string, Answer>({
     maxSize: MAX_BYTES,
@@ -107,24 +106,24 @@ export function createAnswerCache({ market, snapshots }: ToolContext): AnswerCac
       BYTES_PER_ENTRY + BYTES_PER_CHARACTER * (question.length + json.length),
   });
   /** Edition of the cached results, and the latest instant at which one was computed. */
-  let known = { edition: snapshots.edition(), at: Number.NEGATIVE_INFINITY };
-  const keepUp = (edition: number, at: number): void => {
-    if (known.edition === edition && known.at <= at) return;
+  let current = { edition: snapshots.edition(), at: Number.NEGATIVE_INFINITY };
+  const clearIfOutdated = (edition: number, at: number): void => {
+    if (current.edition === edition && current.at <= at) return;
     answers.clear();
-    known = { edition, at: Number.NEGATIVE_INFINITY };
+    current = { edition, at: Number.NEGATIVE_INFINITY };
   };
   return {
     find(question) {
-      keepUp(snapshots.edition(), market.now());
+      clearIfOutdated(snapshots.edition(), market.now());
       return answers.get(question);
     },
-    async keep(question, make) {
+    async compute(question, make) {
       const [edition, at] = [snapshots.edition(), market.now()];
       const isCurrent = snapshots.latestAt() <= at;
       const answer = await make();
       if (!isCurrent || snapshots.edition() !== edition) return answer;
-      keepUp(edition, at);
-      known = { edition, at };
+      clearIfOutdated(edition, at);
+      current = { edition, at };
       answers.set(question, answer);
       return answer;
     },

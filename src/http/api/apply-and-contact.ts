@@ -16,22 +16,22 @@ export interface IntakeRouterOptions {
   readonly limits: Limits;
 }
 
-/** Largest body, in bytes. */
+/** Maximum size of a body, in bytes. */
 const MAX_BODY_BYTES = 16 * 1024;
 
 const RESERVED = "Your seat in the queue is reserved. Keep the token: it is not shown again.";
 
 const IS_KEY =
-  "It is an API key as well: credential says how to send it, what it opens and until when.";
+  "It is an API key as well: credential says how to send it, what it allows and until when.";
 
 /**
- * POST /api/apply and POST /api/contact, which need no credential. Input is validated before
- * it counts against a quota, so a typing mistake costs nothing.
+ * POST /api/apply and POST /api/contact, which require no credential. Input is validated before it
+ * counts against a quota, so that a typo does not use one up.
  *
- * A retried application is idempotent, see `Intake.apply`; a retried inquiry is another inquiry.
+ * A repeated application is idempotent, see `Intake.apply`; a repeated inquiry is stored again.
  *
- * @throws {Problem} `invalid_request`, `content_too_large`, `unsupported_media_type`, `rate_limited`,
- *   `method_not_allowed`.
+ * @throws {Problem} `invalid_request`, `content_too_large`, `unsupported_media_type`,
+ *   `rate_limited`, `method_not_allowed`.
  */
 export function intakeRouter({ intake, limits }: IntakeRouterOptions): Router {
   const [{ limit: perApplicant }, { limit: perSender }] = applicationOperations;
@@ -44,15 +44,15 @@ export function intakeRouter({ intake, limits }: IntakeRouterOptions): Router {
 }
 
 /** A body as sent, and its validated form. */
-interface Checked<S extends z.ZodType> {
+interface ValidatedBody<S extends z.ZodType> {
   readonly sent: { readonly email: string };
-  readonly fields: z.output<S>;
+  readonly parseFields: z.output<S>;
 }
 
 function apply(intake: IntakeRouterOptions["intake"]): RequestHandler {
   return async ({ ip, body }, res) => {
-    const { sent, fields } = body as Checked<typeof ApplicationFields>;
-    const { name, email, focus } = fields;
+    const { sent, parseFields } = body as ValidatedBody<typeof ApplicationFields>;
+    const { name, email, focus } = parseFields;
     const { queueToken, registeredAt, key } = await withCallerAddress(ip, () =>
       intake.apply({ name, email, focus }),
     );
@@ -62,7 +62,7 @@ function apply(intake: IntakeRouterOptions["intake"]): RequestHandler {
       data: {
         queueToken,
         name,
-        // The interface requires an echo; internally the normalized address is the key.
+        // The interface requires the submitted address; internally the normalized one is the key.
         email: sent.email,
         focus,
         registeredAt: iso(registeredAt),
@@ -74,9 +74,11 @@ function apply(intake: IntakeRouterOptions["intake"]): RequestHandler {
 
 function contact(intake: IntakeRouterOptions["intake"]): RequestHandler {
   return async ({ ip, body }, res) => {
-    const { fields } = body as Checked<typeof InquiryFields>;
-    const { reference, receivedAt } = await withCallerAddress(ip, () => intake.contact(fields));
-    // The interface does not show the body; it follows the one of applications.
+    const { parseFields } = body as ValidatedBody<typeof InquiryFields>;
+    const { reference, receivedAt } = await withCallerAddress(ip, () =>
+      intake.contact(parseFields),
+    );
+    // The interface does not specify this body; it follows that of applications.
     res.json({
       success: true,
       message: "Your inquiry was recorded.",
@@ -99,7 +101,7 @@ function fields(schema: z.ZodType): readonly RequestHandler[] {
     onlyJson,
     express.raw({ limit: MAX_BODY_BYTES, inflate: false, type: () => true }),
     (req, _res, next) => {
-      const sent = jsonIn(bytesOf(req));
+      const sent = parseJson(bytesOf(req));
       req.body = { sent, fields: parse(schema, sent) };
       next();
     },
@@ -117,7 +119,7 @@ const onlyJson: RequestHandler = (req, _res, next) => {
 };
 
 /** JSON is UTF-8 regardless of the charset parameter (RFC 8259 sections 8.1 and 11). */
-function jsonIn(bytes: Buffer): unknown {
+function parseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {

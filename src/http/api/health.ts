@@ -12,7 +12,7 @@ const [, getHealth, getReadiness, getLiveness] = serviceOperations;
 /** The state of one component. */
 export interface Check {
   readonly ok: boolean;
-  /** For the operator; public, so it holds no secrets. */
+  /** For the operator; public, so it contains no secrets. */
   readonly detail: string;
 }
 
@@ -21,10 +21,10 @@ type Checks = Readonly<Record<string, Check>>;
 
 /** Checks every component. */
 export type Readiness = () => Promise<{
-  /** If one of these fails, load balancers should send requests elsewhere. */
-  readonly needed: Checks;
-  /** If one of these fails, requests are still served, with reduced function. */
-  readonly wanted: Checks;
+  /** Components without which load balancers should send requests elsewhere. */
+  readonly required: Checks;
+  /** Components without which requests are still served, with reduced function. */
+  readonly optional: Checks;
 }>;
 
 /** Dependencies of the health routes. */
@@ -36,15 +36,16 @@ export interface HealthOptions {
   readonly now: () => Date;
 }
 
-/** The interface does not define the text of `security`; it states which protections are active. */
+/** Text of `security`, which states the active protections; the interface does not define it. */
 const SECURITY =
   "Sanitization is active: input is validated and bounded, markup and control characters in text are refused, output is encoded. Rate limiting is active. Protected routes need a token or an API key.";
 
-/** The health response is sent after this many milliseconds even if a check has not finished. */
-const WAIT_MS = 700;
+/** Maximum wait for the checks, in milliseconds; the health response is then sent without their
+ *  results. */
+const MAX_WAIT_MS = 700;
 
 /** Reported when a check does not finish in time. */
-const TIMED_OUT = [`checks: not finished within ${WAIT_MS} ms`];
+const TIMED_OUT = [`checks: not finished within ${MAX_WAIT_MS} ms`];
 
 /**
  * GET /api/health, public. It always returns 200: `status` is `ok`, or `degraded` with
@@ -72,33 +73,32 @@ export function healthRoute({ context, name, version, readiness, now }: HealthOp
   });
 }
 
-/**
- * GET /readyz and GET /livez, public. /readyz returns 200 when requests can be served, and 503 when a
- * load balancer should send them elsewhere. /livez returns 200 whenever the process can respond.
- */
+/** GET /readyz and GET /livez, public. /readyz returns 200 when requests can be served, and 503
+ *  when a load balancer should send them elsewhere. /livez returns 200 whenever the process
+ *  responds. */
 export function probeRoutes(readiness: Readiness): readonly Route[] {
   return [
     routeOf(getReadiness, async ({ res }) => {
-      const { needed, wanted } = await readiness();
-      const isReady = areWell(needed);
-      const whenReady = areWell(wanted) ? "ready" : "degraded";
+      const { required, optional } = await readiness();
+      const isReady = areHealthy(required);
+      const whenReady = areHealthy(optional) ? "ready" : "degraded";
       if (!isReady) res.setHeader("Retry-After", "1");
       res.statusCode = isReady ? 200 : 503;
       const status = isReady ? whenReady : "unavailable";
-      sendJson(res, JSON.stringify({ status, checks: { ...needed, ...wanted } }));
+      sendJson(res, JSON.stringify({ status, checks: { ...required, ...optional } }));
     }),
     routeOf(getLiveness, ({ res }) => sendJson(res, JSON.stringify({ status: "alive" }))),
   ];
 }
 
-const areWell = (checks: Checks): boolean => Object.values(checks).every(({ ok }) => ok);
+const areHealthy = (checks: Checks): boolean => Object.values(checks).every(({ ok }) => ok);
 
 /** One line for each failing component, as `/readyz` reports it; empty when all are healthy. */
 async function failureReasons(readiness: Readiness): Promise<readonly string[]> {
-  const told = readiness().then(({ needed, wanted }) =>
-    Object.entries({ ...needed, ...wanted })
+  const reasons = readiness().then(({ required, optional }) =>
+    Object.entries({ ...required, ...optional })
       .filter(([, { ok }]) => !ok)
       .map(([part, { detail }]) => `${part}: ${detail}`),
   );
-  return Promise.race([told, delay(WAIT_MS, TIMED_OUT, { ref: false })]);
+  return Promise.race([reasons, delay(MAX_WAIT_MS, TIMED_OUT, { ref: false })]);
 }

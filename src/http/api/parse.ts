@@ -2,8 +2,9 @@ import { distance } from "fastest-levenshtein";
 import { z } from "zod";
 import { Problem } from "../../problem.ts";
 
-/** Limits on the number of issues listed and the length of each: the text may be passed to a model. */
+/** Maximum number of issues listed; the text may be passed to a model. */
 const MAX_ISSUES = 5;
+/** Maximum length of an issue, in characters. */
 const MAX_ISSUE_CHARACTERS = 200;
 
 /**
@@ -12,7 +13,7 @@ const MAX_ISSUE_CHARACTERS = 200;
  * @throws {Problem} `invalid_request` that names each invalid member.
  */
 export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
-  const result = schema.safeParse(value, { error: inputWords });
+  const result = schema.safeParse(value, { error: issueText });
   if (result.success) return result.data;
   const issues = result.error.issues.map(({ path, message }) =>
     (path.length > 0 ? `${path.join(".")}: ${message}` : message)
@@ -22,13 +23,13 @@ export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<
   const more = issues.length > MAX_ISSUES ? `; and ${issues.length - MAX_ISSUES} more` : "";
   throw new Problem("invalid_request", {
     detail: `${issues.slice(0, MAX_ISSUES).join("; ")}${more}.`,
-    next: "Correct what is named and ask again.",
+    next: "Correct the named members and send the request again.",
   });
 }
 
 /** Expected types, by the validator's name. */
 const TYPES: Readonly<Record<string, string>> = {
-  string: "a text",
+  string: "a string",
   number: "a number",
   int: "a whole number",
   boolean: "true or false",
@@ -46,32 +47,32 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 
 /** Maximum number of known members listed when none is similar. */
-const MOST_NAMED = 20;
+const MAX_LISTED_MEMBERS = 20;
 
 /** Edit distance up to which an unknown name is treated as a typo. */
-const TYPING_MISTAKES = 2;
+const MAX_EDIT_DISTANCE = 2;
 
 /** Units, by what is bounded. */
-const COUNTED: Readonly<Record<string, string>> = { string: " characters", array: " entries" };
+const UNITS: Readonly<Record<string, string>> = { string: " characters", array: " entries" };
 
 /**
- * Describes an invalid input in the service's wording instead of the validator's. A schema's own
- * message takes precedence.
+ * The text for an invalid input, in the service's wording instead of the validator's. A schema's
+ * own message takes precedence.
  *
  * @returns `undefined` to use the validator's message.
  */
-function inputWords(issue: z.core.$ZodRawIssue): string | undefined {
+function issueText(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case "invalid_type":
-      return typeWords(issue);
+      return typeText(issue);
     case "invalid_value":
-      return valueWords(issue);
+      return valueText(issue);
     case "invalid_format":
-      return `must be ${FORMATS[issue.format] ?? "of the form that the description shows"}`;
+      return `must be ${FORMATS[issue.format] ?? "in the documented format"}`;
     case "too_small":
-      return bound(issue, issue.minimum, "at least");
+      return boundText(issue, issue.minimum, "at least");
     case "too_big":
-      return bound(issue, issue.maximum, "at most");
+      return boundText(issue, issue.maximum, "at most");
     case "not_multiple_of":
       return `must be a multiple of ${issue.divisor}`;
     case "unrecognized_keys":
@@ -81,21 +82,21 @@ function inputWords(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
-const typeWords = ({ input, expected }: { input?: unknown; expected: string }): string =>
+const typeText = ({ input, expected }: { input?: unknown; expected: string }): string =>
   input === undefined ? "is missing" : `must be ${TYPES[expected] ?? expected}`;
 
-const valueWords = ({ values }: { values: readonly unknown[] }): string =>
+const valueText = ({ values }: { values: readonly unknown[] }): string =>
   `must be ${values.length > 1 ? "one of " : ""}${values.join(", ")}`;
 
 /** @param inclusiveWord Wording for an inclusive bound. */
-function bound(
+function boundText(
   { origin, inclusive = true }: { origin: string; inclusive?: boolean | undefined },
   value: number | bigint,
   inclusiveWord: string,
 ): string {
   const exclusiveWord = inclusiveWord === "at least" ? "more than" : "less than";
   const word = inclusive ? inclusiveWord : exclusiveWord;
-  const counted = COUNTED[origin];
+  const counted = UNITS[origin];
   return counted === undefined
     ? `must be ${word} ${value}`
     : `must have ${word} ${value}${counted}`;
@@ -103,16 +104,17 @@ function bound(
 
 function unknownMember(key: string, schema: unknown): string {
   const known = membersOf(schema);
-  const near = known.flatMap(([name, member]) => meant(key, name, member))[0];
-  if (near !== undefined) return `${key} is not known: did you mean ${near}?`;
-  const names = known.slice(0, MOST_NAMED).map(([name]) => name);
-  return `${key} is not known${names.length > 0 ? `; known are ${names.join(", ")}` : ""}`;
+  const near = known.flatMap(([name, member]) => similarMember(key, name, member))[0];
+  if (near !== undefined) return `${key} is unknown: did you mean ${near}?`;
+  const names = known.slice(0, MAX_LISTED_MEMBERS).map(([name]) => name);
+  return `${key} is unknown${names.length > 0 ? `; known are ${names.join(", ")}` : ""}`;
 }
 
-/** Similarity of a name: it shares a prefix, is a typo away, or is contained. */
-function meant(key: string, name: string, member: unknown): readonly string[] {
+/** The member that an unknown name probably means: one that it is a prefix of, one within the edit
+ *  distance, or one that contains it. @returns At most one. */
+function similarMember(key: string, name: string, member: unknown): readonly string[] {
   if (name.startsWith(key)) return [name];
-  const isTyped = key.length > TYPING_MISTAKES && distance(key, name) <= TYPING_MISTAKES;
+  const isTyped = key.length > MAX_EDIT_DISTANCE && distance(key, name) <= MAX_EDIT_DISTANCE;
   if (isTyped) return [name];
   return membersOf(member).some(([inner]) => inner === key) ? [`${name}.${key}`] : [];
 }

@@ -13,27 +13,27 @@ import { queryOf, type RequestContext } from "../request-context.ts";
 import type { Handler, Route } from "../route-table.ts";
 import type { Answer, Answers } from "./answers.ts";
 
-/** Total characters of the URLs cached with their parsed inputs. */
+/** Maximum size of the cache, in characters of URLs and parsed inputs. */
 const MAX_CHARACTERS = 1_000_000;
 
-/** Longest URL that is cached, in characters: fifty symbols with every filter. */
-const MAX_REMEMBERED_ADDRESS = 1_000;
+/** Maximum length of a cached URL, in characters: fifty symbols with every filter. */
+const MAX_CACHED_URL = 1_000;
 
 /** Estimated size of a parsed input, added to the length of its URL. */
 const INPUT_CHARACTERS = 300;
 
-/** Parsed inputs by URL, because agents repeat the same requests. */
-type KnownInputs = LRUCache<string, JsonObject>;
+/** Parsed inputs by URL, since agents repeat the same requests. */
+type InputCache = LRUCache<string, JsonObject>;
 
 /** Creates the REST routes of every tool. */
 export function restRoutes(answers: Answers, api: ProtectedResource): readonly Route[] {
-  const known: KnownInputs = new LRUCache({
+  const known: InputCache = new LRUCache({
     maxSize: MAX_CHARACTERS,
     sizeCalculation: (_input, url) => url.length + INPUT_CHARACTERS,
   });
   return tools.flatMap((tool) => {
     const inQuery = queryReader(tool);
-    const read = tool.isShared ? remembered(inQuery, known) : inQuery;
+    const read = tool.isShared ? cachedReader(inQuery, known) : inQuery;
     return tool.routes.map((route) => {
       const { method, path } = route;
       const hasBody = method === "POST" || method === "PATCH";
@@ -60,7 +60,7 @@ function withQuery({ tool, route, answers, api }: Operation, read: ReadQuery): H
     const caller = await api.authorize(context, tool.scopes);
     const input = inputOf(context, route, read(context));
     const call = { caller, idempotencyKey: undefined };
-    const answer = await runFrom(context, tool, () => answers.of(tool, input, call));
+    const answer = await runTool(context, tool, () => answers.of(tool, input, call));
     sendAnswer(context.req, context.res, answer);
   };
 }
@@ -73,7 +73,7 @@ function withBody({ tool, route, answers, api }: Operation): Handler {
     await api.requireStillValid(context);
     const call = { caller, idempotencyKey: idempotencyKeyOf(req) };
     const input = inputOf(context, route, asObject(body));
-    const answer = await runFrom(context, tool, () => answers.of(tool, input, call));
+    const answer = await runTool(context, tool, () => answers.of(tool, input, call));
     if (route.status === 201) {
       res.statusCode = 201;
       res.setHeader("Location", locationOf(answer, route));
@@ -82,8 +82,8 @@ function withBody({ tool, route, answers, api }: Operation): Handler {
   };
 }
 
-/** Runs a tool. Calls that change something run with the client's address for the audit log. */
-function runFrom(
+/** Runs a tool. Calls that change data run with the client's address, for the audit log. */
+function runTool(
   { ip }: RequestContext,
   { effect }: Tool,
   run: () => Promise<Answer>,
@@ -95,37 +95,36 @@ function runFrom(
 const locationOf = ({ value }: Answer, { path }: ToolRoute): string =>
   `${path}/${(value as { readonly id: string }).id}`;
 
-/** @throws {Problem} `invalid_request` when a body or query contradicts the path. */
+/** The input of a tool with the values from its path. @throws {Problem} `invalid_request` when a
+ *  body or query contradicts the path. */
 function inputOf({ params }: RequestContext, route: ToolRoute, given: JsonObject): JsonObject {
-  const said: JsonObject = { ...route.with, ...params };
-  const names = Object.keys(said);
+  const fromPath: JsonObject = { ...route.with, ...params };
+  const names = Object.keys(fromPath);
   if (names.length === 0) return given;
   const contradicted = names.filter(
-    (name) => Object.hasOwn(given, name) && given[name] !== said[name],
+    (name) => Object.hasOwn(given, name) && given[name] !== fromPath[name],
   );
-  if (contradicted.length === 0) return { ...given, ...said };
+  if (contradicted.length === 0) return { ...given, ...fromPath };
   throw new Problem("invalid_request", {
-    detail: `${contradicted.join(", ")}: the address says something else.`,
+    detail: `${contradicted.join(", ")}: the path says otherwise.`,
     next: "Leave it out.",
   });
 }
 
 /** Caches the input parsed from a URL. It is frozen, so `Answers` validates it once. */
-function remembered(read: ReadQuery, known: KnownInputs): ReadQuery {
+function cachedReader(read: ReadQuery, known: InputCache): ReadQuery {
   return (context) => {
     const { url = "" } = context.req;
     const before = known.get(url);
     if (before !== undefined) return before;
     const input = Object.freeze(read(context));
-    if (url.length <= MAX_REMEMBERED_ADDRESS) known.set(url, input);
+    if (url.length <= MAX_CACHED_URL) known.set(url, input);
     return input;
   };
 }
 
-/**
- * Converts a query string to the input of a tool: numbers for number members, lists from commas or
- * repetition for list members, otherwise text. The schema rejects what does not fit.
- */
+/** Creates the parser of a tool's query string: numbers for number members, lists from commas or
+ *  repetition for list members, otherwise text. The schema rejects what does not fit. */
 function queryReader({ input }: Tool): ReadQuery {
   const { properties = {} } = z.toJSONSchema(input, { io: "input" });
   const typeOf = (name: string) => {
@@ -150,7 +149,7 @@ function queryReader({ input }: Tool): ReadQuery {
 /** A string of RFC 9651 section 3.3.3, as draft-ietf-httpapi-idempotency-key-header-07 requires. */
 const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/;
 
-/** The unquoted key, which many clients send instead. */
+/** An unquoted key, which many clients send. */
 const BARE = /^[!-~]{1,255}$/;
 
 /**
@@ -208,7 +207,7 @@ async function readJson(context: RequestContext): Promise<unknown> {
 function asObject(body: unknown = {}): JsonObject {
   if (Array.isArray(body)) {
     throw new Problem("invalid_request", {
-      detail: "The body is a list.",
+      detail: "The body is an array.",
       next: "Send one JSON object.",
     });
   }

@@ -20,7 +20,8 @@ export interface MethodOptions {
   readonly tables: () => readonly PeerTables[];
 }
 
-/** A versioned table is immutable; the current one must be revalidated after each session. */
+/** Cache-Control: a versioned table is immutable; the current one must be revalidated after each
+ *  session. */
 const CACHE = {
   named: "private, max-age=31536000, immutable",
   newest: "private, no-cache",
@@ -36,7 +37,7 @@ export function methodRoute({ context, api, tables }: MethodOptions): Route {
     const query = parse(MethodQuery, single(queryOf(req)));
     const question = `${version} ${query.tables ?? ""}`;
     const answer = () => answerOf(methodAnswer(version, query, { context, tables: tables() }));
-    const { json, etag } = cache.find(question) ?? (await cache.keep(question, answer));
+    const { json, etag } = cache.find(question) ?? (await cache.compute(question, answer));
     const cacheControl = query.tables === undefined ? CACHE.newest : CACHE.named;
     sendValidated(req, res, { json, etag, cacheControl });
   });

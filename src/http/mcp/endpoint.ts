@@ -70,7 +70,7 @@ export function createEndpoint(options: McpOptions): Handler {
     const isRead = plain !== undefined && !isChange(plain.message);
     const isSlow = performance.now() - startedAt > SLOW_BODY_MS;
     if (!isRead || isSlow) await mcp.requireStillValid(context);
-    if (Array.isArray(message)) await mcp.countFurther(context, caller, message.length - 1);
+    if (Array.isArray(message)) await mcp.countAdditionalCalls(context, caller, message.length - 1);
     mcp.requireScopes(caller, scopesOf(message));
     await withinTraceOf(message, async () => {
       const answer = () => plain && fastPath?.(plain, authInfoOf(caller));
@@ -132,7 +132,7 @@ function stayOpen(
   const { context, streams, onSignal } = options;
   const wanted = subscribedSymbols(message, context);
   if (res.destroyed) return;
-  streams.hold(request, caller, () => void handler.close());
+  streams.track(request, caller, () => void handler.close());
   const stopListening = onSignal((symbol) =>
     wanted.get(symbol)?.forEach(handler.notify.resourceUpdated),
   );

@@ -8,7 +8,7 @@ import type { Scope } from "../../auth/scopes.ts";
 import { addressKey } from "../../limits/address-key.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { refusalOf } from "../../limits/refusal.ts";
-import { challenge, credentialOf, type Refuse } from "../credential.ts";
+import { type CreateCredentialError, challenge, credentialOf } from "../credential.ts";
 import { OAuthError } from "../errors.ts";
 
 /** The authenticated participant of a claim: an agent, or a person who acts through an application. */
@@ -64,12 +64,12 @@ export function createClaimAuthenticator(
   };
 
   return async (req) => {
-    const { way, text } = credentialOf(req, { refuse: unauthenticated, several });
+    const { scheme, text } = credentialOf(req, { unauthenticated, multiple });
     const caller = await authenticate(text);
-    if (caller !== undefined && (way === "bearer" || caller.kind === "service")) {
+    if (caller !== undefined && (scheme === "bearer" || caller.kind === "service")) {
       return callerClaims(caller);
     }
-    const agentId = way === "bearer" ? await agentOf(text) : undefined;
+    const agentId = scheme === "bearer" ? await agentOf(text) : undefined;
     if (agentId !== undefined) return { kind: "agent", agentId };
     const tooMany = refusalOf([await limits.count("credential-address", addressKey(req.ip))]);
     throw (
@@ -100,14 +100,14 @@ function personOf(caller: Caller, now: number): ClaimPrincipal {
   return { kind: "person", accountId, scopes: [...caller.scopes], through };
 }
 
-const several = (description: string) =>
+const multiple = (description: string) =>
   new OAuthError("invalid_request", { status: 400, description });
 
 /**
  * RFC 6750 section 3: the challenge has no error code without a token; RFC 9728 section 5.1: it names
  * the metadata.
  */
-function unauthenticatedAt(baseUrl: string): Refuse {
+function unauthenticatedAt(baseUrl: string): CreateCredentialError {
   const resource_metadata = `${baseUrl}/.well-known/oauth-protected-resource`;
   return (description, error) => {
     const reason = error && { error, error_description: description };

@@ -41,7 +41,7 @@ export function asBodyProblem(error: {
 }): unknown {
   if (error.type === "entity.too.large") {
     return new Problem("content_too_large", {
-      detail: `A body has at most ${error.limit} bytes.`,
+      detail: `The body may have at most ${error.limit} bytes.`,
       next: "Send less in one request.",
     });
   }

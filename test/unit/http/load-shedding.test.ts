@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { createLoadShedder, type Effort } from "../../../src/http/load-shedding.ts";
+import { type CostClass, createLoadShedder } from "../../../src/http/load-shedding.ts";
 
 interface Begun {
   readonly path: string;
@@ -19,7 +19,7 @@ async function startAdmission(
   { tookMs = WHOLE_TURN_MS, proxyHops = 0 } = {},
 ) {
   const begun: Begun[] = [];
-  const shed: Effort[] = [];
+  const shed: CostClass[] = [];
   const clock = { now: 0 };
   const admit = createLoadShedder({
     handle(req, res) {

@@ -199,7 +199,7 @@ describe("open streams", () => {
     const ofNobody = () => undefined;
     await openFives(app, named("a").slice(40), "198.51.100.1", ofNobody);
     expect(await refusedLate(app, "198.51.100.2", undefined)).toContain(
-      "50 streams of agents that nobody has claimed are open from your network.",
+      "50 streams of unclaimed agents are open from your network.",
     );
     await openFives(app, ["elsewhere"], "203.0.113.1", ofNobody);
   });
@@ -213,7 +213,7 @@ describe("open streams", () => {
       expect((await app.open(caller, "", headers)).response.status).toBe(200);
     }
     expect(await refusedLate(app, "192.0.2.1", "late")).toContain(
-      "500 streams are open, of all callers.",
+      "500 streams of all callers are open.",
     );
   });
 

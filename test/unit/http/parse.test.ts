@@ -35,23 +35,23 @@ function saidOf(schema: z.ZodType, value: unknown): string {
 describe("the error for an invalid input", () => {
   it("consists of sentences: the fault, then the remedy", () => {
     expect(saidOf(Input, { symbol: 3, limit: 1 })).toBe(
-      "invalid_request: symbol: must be a text. Correct what is named and ask again.",
+      "invalid_request: symbol: must be a string. Correct the named members and send the request again.",
     );
   });
 
   it("has one full stop after several faults, whoever worded them", () => {
     expect(saidOf(Input, { symbol: "!", limit: 6 })).toBe(
-      "invalid_request: symbol: Expected a ticker; limit: must be at most 5. Correct what is named and ask again.",
+      "invalid_request: symbol: Expected a ticker; limit: must be at most 5. Correct the named members and send the request again.",
     );
   });
 
   it.each([
     [{}, "symbol: is missing"],
     [{ symbol: "A", limit: "1" }, "limit: must be a number"],
-    [{ symbol: "A", limit: 1, limt: 1 }, "limt is not known: did you mean limit?"],
-    [{ symbol: "A", limit: 1, sym: 1 }, "sym is not known: did you mean symbol?"],
-    [{ symbol: "A", limit: 1, url: "x" }, "url is not known: did you mean delivery.url?"],
-    [{ symbol: "A", limit: 1, zzz: 1 }, "zzz is not known; known are symbol, limit, kinds, "],
+    [{ symbol: "A", limit: 1, limt: 1 }, "limt is unknown: did you mean limit?"],
+    [{ symbol: "A", limit: 1, sym: 1 }, "sym is unknown: did you mean symbol?"],
+    [{ symbol: "A", limit: 1, url: "x" }, "url is unknown: did you mean delivery.url?"],
+    [{ symbol: "A", limit: 1, zzz: 1 }, "zzz is unknown; known are symbol, limit, kinds, "],
     [{ symbol: "A", limit: 1, kinds: ["x"] }, "kinds.0: must be one of a, b"],
     [{ symbol: "A", limit: 1, kinds: [] }, "kinds: must have at least 1 entries"],
     [{ symbol: "A", limit: 1, at: "x" }, "at: must be an ISO 8601 instant such as"],
@@ -64,6 +64,6 @@ describe("the error for an invalid input", () => {
   it("lists five faults, and the number of the others", () => {
     const many = z.array(z.string());
     const said = saidOf(many, [1, 2, 3, 4, 5, 6, 7]);
-    expect(said).toMatch(/; 4: must be a text; and 2 more\. Correct/);
+    expect(said).toMatch(/; 4: must be a string; and 2 more\. Correct/);
   });
 });

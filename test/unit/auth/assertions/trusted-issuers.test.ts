@@ -40,9 +40,9 @@ it.each([
     [{ ...acme, issuer: "https://login.acme.example?a" }],
     "entry 1, issuer has a query or a fragment",
   ],
-  [[{ ...acme, issuer: 7 }], "entry 1, issuer is not a text"],
+  [[{ ...acme, issuer: 7 }], "entry 1, issuer is not a string"],
   [[{ ...acme, name: "" }], "entry 1, name is empty"],
-  [[{ issuer: acme.issuer, jwks_uri: acme.jwks_uri }], "entry 1, name is not a text"],
+  [[{ issuer: acme.issuer, jwks_uri: acme.jwks_uri }], "entry 1, name is not a string"],
   [[{ ...acme, jwks: {} }], "entry 1"],
   [[acme, acme], "names an issuer twice"],
 ])("reports the fault in %j", async (content, reason) => {

@@ -175,7 +175,7 @@ describe("the redirects of a registration", () => {
   it("require one for the authorization code", () => {
     expect(refusal({ ...codeClient, redirect_uris: [] })).toMatchObject({
       error: "invalid_redirect_uri",
-      error_description: expect.stringContaining("client_credentials alone"),
+      error_description: expect.stringContaining("client_credentials only"),
     });
     expect(normalize({ redirect_uris: undefined })).toMatchObject({ application_type: "web" });
   });
