@@ -127,7 +127,7 @@ export async function createAccess(options: AccessOptions) {
     sessions,
     provider,
     unclaimedCounts: () => capacity.counts(),
-    agentOf: createRegistrationTokenLookup(records),
+    findRegisteredClient: createRegistrationTokenLookup(records),
     authenticate: (credential: string) => cache.authenticate(credential),
     interactions: createInteractions(provider),
     clientCredentials: createClientCredentialsIssuer({

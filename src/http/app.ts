@@ -29,7 +29,7 @@ import {
 } from "./errors.ts";
 import { protocol } from "./mcp/protocol.ts";
 import { mcpRoute } from "./mcp/route.ts";
-import type { McpAddition } from "./mcp/server-factory.ts";
+import type { McpExtension } from "./mcp/server-factory.ts";
 import type { Streams } from "./open-streams.ts";
 import { createShowErrorPage } from "./pages/error.ts";
 import { type HomeOptions, homeRouter } from "./pages/home/home-routes.ts";
@@ -72,7 +72,7 @@ export interface AppOptions {
   /** Whether ordinary MCP requests bypass the SDK's slower handler. */
   readonly mcpFastPath: boolean;
   /** Set only by tests. */
-  readonly mcpAddition?: McpAddition | undefined;
+  readonly mcpAddition?: McpExtension | undefined;
   readonly readiness: Readiness;
   readonly now: () => Date;
   readonly log: Logger;

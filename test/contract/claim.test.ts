@@ -55,7 +55,7 @@ async function start(overrides: Limits = {}) {
     claimRouter({
       claims,
       limits: createLimits({ overrides }),
-      agentOf: createRegistrationTokenLookup(records),
+      findRegisteredClient: createRegistrationTokenLookup(records),
       baseUrl: base,
       now,
       async authenticate(credential) {

@@ -244,7 +244,7 @@ describe("a token for the MCP endpoint", () => {
     const refused = await postJson(`${base}/oauth/claim/start`, body, withToken(bound));
     expect(await refused.json()).toMatchObject({
       error: "invalid_token",
-      error_description: expect.stringContaining("ask for one without resource"),
+      error_description: expect.stringContaining("request one without resource"),
     });
   });
 });

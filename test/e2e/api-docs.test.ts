@@ -210,7 +210,7 @@ describe("the API reference in a browser", () => {
   it("lists the operations and links to the Markdown without JavaScript", async () => {
     const { page } = await openReference({ javaScriptEnabled: false });
     await page.getByText("GET /api/signals", { exact: true }).waitFor();
-    await page.getByRole("link", { name: "The reference in short" }).click();
+    await page.getByRole("link", { name: "Markdown reference" }).click();
     expect(await page.innerText("body")).toContain(
       "# Market Signal and Verification Service: API reference",
     );

@@ -6,7 +6,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import type { McpAddition } from "../../src/http/mcp/server-factory.ts";
+import type { McpExtension } from "../../src/http/mcp/server-factory.ts";
 import { codec, registerRounds } from "./conformance-rounds.ts";
 
 /** The smallest PNG, one pixel. */
@@ -29,7 +29,7 @@ const embedded = (uri: string, mimeType: string, words: string) => ({
  * What the MCP conformance kit calls by name, each as the kit describes it: tools, resources and
  * prompts that a product has no use for.
  */
-export const fixtures: McpAddition = {
+export const fixtures: McpExtension = {
   options: { requestState: { verify: codec.verify } },
   register(server) {
     server.server.registerCapabilities({ logging: {} });

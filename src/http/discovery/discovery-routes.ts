@@ -13,16 +13,14 @@ const DAY_MS = 86_400_000;
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-/**
- * Serves the discovery documents. They are rendered on first request and once a day, because the expiry
- * date of security.txt depends on the day.
- */
+/** Serves the discovery documents. They are rendered at the first request and once a day, because
+ *  the expiry date of security.txt depends on the day. */
 export function discoveryRouter(site: Site, now: () => Date): Router {
-  // A path with a trailing slash is a different path, which is published nowhere.
+  // A path with a trailing slash is a different path, which is not published.
   const router = Router({ strict: true });
   const today = () => Math.floor(now().getTime() / DAY_MS);
   for (const document of documents) {
-    const current = memoByVersion(today, () => renderingOf(document, site, now()));
+    const current = memoByVersion(today, () => renderDocument(document, site, now()));
     router
       .route(document.path)
       .get(headersOf(document, site), (req, res) => {
@@ -46,7 +44,7 @@ interface Rendering {
   readonly etags: ReadonlyMap<string, string>;
 }
 
-function renderingOf(document: DiscoveryDocument, site: Site, today: Date): Rendering {
+function renderDocument(document: DiscoveryDocument, site: Site, today: Date): Rendering {
   const content = document.render(site, { today, sha256 });
   const text = typeof content === "string" ? content : JSON.stringify(content);
   // Two media types of one document are two representations (RFC 9110 section 8.8.1).
@@ -69,7 +67,8 @@ function headersOf(document: DiscoveryDocument, site: Site): RequestHandler {
   };
 }
 
-/** Clients that accept none of the types get the first: a document is more useful than a 406. */
+/** The media type of the response. Clients that accept none of the types get the first: a document
+ *  is more useful than a 406. */
 function typeFor(req: Request, { mediaTypes }: DiscoveryDocument): string {
   const [usual, ...others] = mediaTypes;
   return (others.length > 0 && req.accepts([...mediaTypes])) || usual;

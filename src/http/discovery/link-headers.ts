@@ -12,7 +12,7 @@ export function linkHeader(links: readonly Link[]): string {
  *
  * @param baseUrl Public origin without a trailing slash.
  */
-const linkTo = (baseUrl: string): string => linkHeader(siteLinks(baseUrl));
+const siteLinkHeader = (baseUrl: string): string => linkHeader(siteLinks(baseUrl));
 
 /**
  * The `Link` header value that points to the Markdown version of a page.
@@ -28,7 +28,7 @@ export const linkToMarkdown = (address: string): string =>
  * @returns The `Link` header value of a path.
  */
 export function descriptionLinks(baseUrl: string): (path: string) => string | undefined {
-  const link = linkTo(baseUrl);
+  const link = siteLinkHeader(baseUrl);
   const home = `${link}, ${linkToMarkdown(`${baseUrl}/`)}`;
   return (path) => {
     if (path === "/") return home;

@@ -46,18 +46,16 @@ const PAGE_HEADERS = {
   "cross-origin-resource-policy": "same-origin",
 } as const;
 
-/** Cache lifetime of the texts, equal to that of the other documents. */
+/** Cache lifetime of the page and its Markdown, equal to that of the other documents. */
 const TEXT_HEADERS = { "cache-control": "public, max-age=300", vary: "Accept" } as const;
 
-/**
- * GET /docs/api: the API reference as a page or as Markdown, with its assets. Everything is rendered on
- * first request.
- */
+/** GET /docs/api: the API reference as a page or as Markdown, with its assets. Everything is
+ *  rendered at the first request. */
 export function apiDocsRouter(site: Site): Router {
   const assets = memo(readAssets);
-  const page = memo(() => textOf("html", pageText(site, assets())));
-  const redirect = memo(() => textOf("html", redirectText(site, assets())));
-  const markdown = memo(() => textOf(MARKDOWN_TYPE, referenceMarkdown(site, documents)));
+  const page = memo(() => renderedText("html", pageText(site, assets())));
+  const redirect = memo(() => renderedText("html", redirectText(site, assets())));
+  const markdown = memo(() => renderedText(MARKDOWN_TYPE, referenceMarkdown(site, documents)));
 
   const router = Router();
   serveReading(router, paths.reference, (req, res) => {
@@ -87,27 +85,25 @@ function redirectText(site: Site, assets: ReadonlyMap<string, Asset>): string {
   return oauthRedirectPage(site, { styles: [styleAddress], scripts }).toString();
 }
 
-/**
- * Whether a client is a browser. Programs that accept anything only read, and keep no cookie that would
- * end the redirect to the public address.
- */
+/** Whether a client is a browser. Programs that accept anything are not redirected to the public
+ *  origin, since they keep no cookies. */
 const isBrowser = ({ headers }: Request): boolean => headers.accept?.includes("text/html") === true;
 
-/** A text with its validator. */
-interface Text {
+/** A text with its ETag. */
+interface RenderedText {
   readonly type: string;
   readonly text: string;
   readonly etag: string;
 }
 
-const textOf = (type: string, text: string): Text => ({
+const renderedText = (type: string, text: string): RenderedText => ({
   type,
   text,
   etag: strongEtag(text),
 });
 
 /** Sends a text with a strong validator (RFC 9110 sections 8.8.3 and 13.1.2). */
-function send(req: Request, res: Response, { type, text, etag }: Text): void {
+function send(req: Request, res: Response, { type, text, etag }: RenderedText): void {
   res.set(type === "html" ? PAGE_HEADERS : {}).set({ ...TEXT_HEADERS, etag });
   if (matchesEtag(req, etag)) res.status(304).end();
   else res.type(type).send(text);
@@ -126,13 +122,13 @@ function serveAsset(assets: () => ReadonlyMap<string, Asset>): RequestHandler {
   };
 }
 
-/** A URL that contains the digest always returns the same content. */
+/** Headers of an asset. A URL with the asset's digest always returns the same content. */
 const headersOf = ({ digest }: Asset, { query }: Request) => ({
   "cache-control": query.v === digest ? "public, max-age=31536000, immutable" : "no-cache",
   "cross-origin-resource-policy": "same-origin",
 });
 
-/** One line per operation, by group: shown until the reference has loaded. */
+/** One line per operation, by group; shown until the reference has loaded. */
 function operationSummary(documents: readonly DocumentRoute[]): Html {
   const groups = Object.groupBy(operationsWith(documents), ({ tag }) => tag);
   return html`${Object.keys(tags).map((tag) => section(tag as Tag, groups[tag as Tag] ?? []))}`;

@@ -30,7 +30,7 @@ export interface Asset {
   /** File extension, which determines the media type. */
   readonly type: "css" | "js" | "txt";
   readonly bytes: Buffer;
-  /** Changes with every change of the file. */
+  /** Hash of the contents. */
   readonly digest: string;
   /** The compressed file; created on first request. */
   readonly gzipped: () => Promise<Buffer>;
@@ -61,7 +61,7 @@ function read(name: string, folder: string): Asset {
   };
 }
 
-/** URL of an asset; it contains the digest, so new contents get a new URL. */
+/** URL of an asset. It contains the digest, so new contents get a new URL. */
 export const assetAddress =
   (assets: ReadonlyMap<string, Asset>, folder: string) =>
   (name: AssetName): string =>

@@ -29,7 +29,7 @@ export function referencePage(site: Site, assets: ReferenceAssets, summary: Html
 <main id="summary">
 <h1>API reference</h1>
 <p class="lead">Every operation of this service. Not investment advice.</p>
-<noscript><p>To try them here needs JavaScript. <a href="${MARKDOWN_PATH}">The reference in short</a> says more and does not.</p></noscript>
+<noscript><p>Trying them here requires JavaScript. The <a href="${MARKDOWN_PATH}">Markdown reference</a> does not, and says more.</p></noscript>
 ${summary}</main>
 <footer><p>All times are in UTC.</p></footer>
 </body>
@@ -45,7 +45,7 @@ export function oauthRedirectPage(site: Site, assets: ReferenceAssets): Html {
   return html`${start("Signed in", site, assets)}
 <main>
 <h1>Back to the API reference</h1>
-<p>The window with the reference knows by now. This one can be closed.</p>
+<p>The API reference has received the response. You can close this window.</p>
 </main>
 </body>
 </html>

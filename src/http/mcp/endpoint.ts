@@ -17,13 +17,14 @@ import { checkComplexity, readMessage } from "./message-body.ts";
 import { subscribedSymbols } from "./resources.ts";
 import {
   authInfoOf,
-  changing,
+  changingTools,
   createServerFactory,
   type McpServerOptions,
   ownNames,
 } from "./server-factory.ts";
 
-/** A credential is checked again if the body took longer than this to arrive, in milliseconds. */
+/** A credential is checked again if the body took longer than this to be received, in
+ *  milliseconds. */
 const SLOW_BODY_MS = 500;
 
 /** Dependencies of the MCP endpoint. */
@@ -31,9 +32,10 @@ export interface McpOptions extends McpServerOptions {
   readonly mcp: ProtectedResource;
   /** Open streaming responses. */
   readonly streams: Streams;
-  /** Subscribes to signal changes. @returns Unsubscribes. */
+  /** Registers a listener for signal changes. @returns A function that removes it. */
   readonly onSignal: (listener: (symbol: string) => void) => () => void;
-  /** Called with what the SDK reports, mostly why it rejected a message; for debugging. */
+  /** Called with the errors that the SDK reports, mostly why it rejected a message; for
+   *  debugging. */
   readonly onReport: (error: unknown) => void;
   /** Whether ordinary requests bypass the SDK's slower handler. */
   readonly mcpFastPath: boolean;
@@ -42,23 +44,21 @@ export interface McpOptions extends McpServerOptions {
 type NewServer = ReturnType<typeof createServerFactory>;
 
 /** A message from an authorized caller. */
-interface Received {
+interface ReceivedMessage {
   readonly caller: Caller;
   readonly message: unknown;
 }
 
-type Answer = (context: RequestContext, received: Received) => Promise<void>;
+type AnswerMessage = (context: RequestContext, received: ReceivedMessage) => Promise<void>;
 
-/**
- * The MCP endpoint: every protocol revision from 2024-11-05 to 2026-07-28, without sessions. Two long-
- * lived servers answer ordinary requests, unless the fast path is disabled.
- */
+/** Creates the MCP endpoint: every protocol revision from 2024-11-05 to 2026-07-28, without
+ *  sessions. Two long-lived servers answer ordinary requests, unless the fast path is disabled. */
 export function createEndpoint(options: McpOptions): Handler {
   const { baseUrl, mcp, mcpFastPath, onReport } = options;
   const newServer = createServerFactory(options);
-  const answerBySdk = sdkAnswerer(newServer, options);
+  const answerBySdk = createSdkHandler(newServer, options);
   const fastPath = mcpFastPath ? createFastPath({ newServer, onReport }) : undefined;
-  const requireOwnOrigin = ownOriginGuard(baseUrl);
+  const requireOwnOrigin = createOriginGuard(baseUrl);
   return async (context) => {
     const { req, res } = context;
     requireOwnOrigin(req.headers.origin);
@@ -82,14 +82,12 @@ export function createEndpoint(options: McpOptions): Handler {
   };
 }
 
-/** Whether a request calls a tool that changes something. */
-const isChange = ({ params }: JSONRPCRequest): boolean => changing.has(params?.name);
+/** Whether a request calls a tool that changes data. */
+const isChange = ({ params }: JSONRPCRequest): boolean => changingTools.has(params?.name);
 
-/**
- * Passes messages to the SDK. It reports rejections and failures through one callback; the status tells
- * them apart.
- */
-function sdkAnswerer(newServer: NewServer, options: McpOptions): Answer {
+/** Creates the function that passes messages to the SDK. The SDK reports both rejections and
+ *  failures through one callback; the HTTP status distinguishes them. */
+function createSdkHandler(newServer: NewServer, options: McpOptions): AnswerMessage {
   const { onError, onReport } = options;
   const reports = new AsyncLocalStorage<unknown[]>();
   const onerror = (error: unknown) => {
@@ -106,8 +104,8 @@ function sdkAnswerer(newServer: NewServer, options: McpOptions): Answer {
     res.once("finish", () => {
       if (res.statusCode >= 500) reported.forEach(onError);
     });
-    const handler = isListening(message) ? newHandler() : common;
-    if (handler !== common) stayOpen(context, { handler, caller, message }, options);
+    const handler = isSubscription(message) ? newHandler() : common;
+    if (handler !== common) trackSubscription(context, { handler, caller, message }, options);
     const handle = toNodeHandler(handler, { onerror });
     const request = Object.assign(req, { auth: authInfoOf(caller) }) as Parameters<
       typeof handle
@@ -117,13 +115,13 @@ function sdkAnswerer(newServer: NewServer, options: McpOptions): Answer {
 }
 
 /** A message that subscribes to changes, and the SDK handler that answers it. */
-interface Subscription extends Received {
+interface Subscription extends ReceivedMessage {
   /** One handler per response, so that it can be closed without affecting others. */
   readonly handler: ReturnType<typeof createMcpHandler>;
 }
 
-/** Keeps a response open, and notifies it of changes of the signals that the message lists. */
-function stayOpen(
+/** Tracks an open response, and notifies it when a signal that the message lists changes. */
+function trackSubscription(
   request: RequestContext,
   { handler, caller, message }: Subscription,
   options: McpOptions,
@@ -140,39 +138,39 @@ function stayOpen(
 }
 
 /**
- * Checks `Origin`. While the service runs on localhost, only pages of localhost may call it, because
- * the host name of another site could resolve to it (DNS rebinding, MCP 2026-07-28). On other hosts any
- * page may, since cookies do not authenticate here.
+ * Creates the check of `Origin`. While the service runs on localhost, only pages of localhost may
+ * call it, because the host name of another site could resolve to it (DNS rebinding, MCP
+ * 2026-07-28). Elsewhere any page may, since cookies do not authenticate here.
  *
  * @returns A check that throws the problem `forbidden_origin`.
  */
-function ownOriginGuard(baseUrl: string): (origin: string | undefined) => void {
+function createOriginGuard(baseUrl: string): (origin: string | undefined) => void {
   const isLocal = isLoopbackHost(new URL(baseUrl).hostname);
-  const isFromHere = (origin: string) => isLoopbackHost(URL.parse(origin)?.hostname ?? "");
+  const isLocalOrigin = (origin: string) => isLoopbackHost(URL.parse(origin)?.hostname ?? "");
   return (origin) => {
-    if (!isLocal || origin === undefined || isFromHere(origin)) return;
+    if (!isLocal || origin === undefined || isLocalOrigin(origin)) return;
     throw new Problem("forbidden_origin", {
       detail:
-        "While the service is on this machine, its MCP endpoint is open to pages from here alone.",
+        "While the service runs on localhost, its MCP endpoint accepts only pages of localhost.",
       next: "Call it from a program, or from a page of this service.",
     });
   };
 }
 
 /** Whether a message opens a subscription stream (MCP 2026-07-28, subscriptions). */
-const isListening = (message: unknown): boolean =>
+const isSubscription = (message: unknown): boolean =>
   (message as { readonly method?: unknown } | null | undefined)?.method === "subscriptions/listen";
 
-/** Methods of resources and prompts: all of them concern signals. */
-const ON_SIGNALS: ReadonlySet<unknown> = new Set([
+/** Methods of resources and prompts; all of them concern signals. */
+const SIGNAL_METHODS: ReadonlySet<unknown> = new Set([
   "resources/read",
   "prompts/get",
   "subscriptions/listen",
   "completion/complete",
 ]);
 
-const OF_SIGNALS: readonly Scope[] = ["signals:read"];
-const NONE: readonly Scope[] = [];
+const SIGNAL_SCOPES: readonly Scope[] = ["signals:read"];
+const NO_SCOPES: readonly Scope[] = [];
 
 const scopesOfTools: ReadonlyMap<unknown, readonly Scope[]> = new Map(
   tools.map(({ name, scopes }) => [name, scopes]),
@@ -183,13 +181,14 @@ function scopesOf(body: unknown): readonly Scope[] {
   return Array.isArray(body) ? [...new Set(body.flatMap(scopesOfOne))] : scopesOfOne(body);
 }
 
-/** Only the method and the name decide; other errors in the message must not lower the requirement. */
+/** The scopes that one message requires. Only the method and the name decide; other errors in the
+ *  message must not lower the requirement. */
 function scopesOfOne(message: unknown): readonly Scope[] {
   const { method, params } = membersOf(message);
-  if (ON_SIGNALS.has(method)) return OF_SIGNALS;
-  if (method !== "tools/call") return NONE;
-  return scopesOfTools.get(membersOf(params).name) ?? NONE;
+  if (SIGNAL_METHODS.has(method)) return SIGNAL_SCOPES;
+  if (method !== "tools/call") return NO_SCOPES;
+  return scopesOfTools.get(membersOf(params).name) ?? NO_SCOPES;
 }
 
-/** Empty for anything but an object. */
+/** The members of an object; empty for any other value. */
 const membersOf = (value: unknown): Readonly<Record<string, unknown>> => Object(value);

@@ -17,25 +17,23 @@ import { LATEST_REVISION } from "./protocol.ts";
 import { resultJson } from "./tool-result-json.ts";
 
 /** Dependencies of the fast path. */
-interface FastOptions {
+interface FastPathOptions {
   readonly newServer: (about: { readonly era: ProtocolEra }) => McpServer;
-  /** Called with what the SDK reports. */
+  /** Called with the errors that the SDK reports. */
   readonly onReport: (error: unknown) => void;
 }
 
-/** Writes an answer. */
+/** Writes a response. */
 type Write = (res: ServerResponse) => void;
 
-/** @returns `undefined` if the request must go to the SDK's handler. */
+/** Answers a request of an authorized caller. @returns `undefined` if the SDK's handler must answer
+ *  it. */
 export type FastPath = (request: PlainRequest, authInfo: AuthInfo) => Promise<Write> | undefined;
 
-/**
- * Answers ordinary requests with servers that live as long as the service. The SDK's own handler covers
- * the whole protocol but builds a server per request, which takes far longer than the answer.
- *
- * @returns Answers a request of an authorized caller.
- */
-export function createFastPath({ newServer, onReport }: FastOptions): FastPath {
+/** Creates the fast path, which answers ordinary requests with servers that live as long as the
+ *  service. The SDK's own handler covers the whole protocol but builds a server per request, which
+ *  takes far longer than the answer. */
+export function createFastPath({ newServer, onReport }: FastPathOptions): FastPath {
   const start = (era: ProtocolEra): MuxTransport => {
     const [server, transport] = [newServer({ era }), new MuxTransport(era)];
     server.server.onerror = onReport;
@@ -66,7 +64,7 @@ const writers: Readonly<Record<ProtocolEra, WriteResponse>> = {
   },
 };
 
-/** MCP 2026-07-28 requires a distinct HTTP status for one error of a handler. */
+/** The HTTP status of a response; MCP 2026-07-28 requires one other than 200 for a single error. */
 function statusOf(response: JSONRPCResponse): number {
   const code = "error" in response ? response.error.code : undefined;
   return code === ProtocolErrorCode.MissingRequiredClientCapability ? 400 : 200;
@@ -86,7 +84,7 @@ export interface PlainRequest {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Names that the fast path accepts, by method; all names for a method that is not listed. */
+/** Names that the fast path accepts, by method; any name for a method that is not listed. */
 export type KnownNames = Readonly<Record<string, ReadonlySet<unknown>>>;
 
 /** Methods with a single immediate response, each with the parameter that names its target, if any. */
@@ -102,16 +100,16 @@ const methods: ReadonlyMap<unknown, "name" | "uri" | undefined> = new Map([
 ]);
 
 /** Parameters that continue an earlier request. */
-const CONTINUING = ["inputResponses", "requestState", "task"];
+const CONTINUATION_PARAMETERS = ["inputResponses", "requestState", "task"];
 
-/** Metadata of requests with progress notifications or logging, or of tasks. */
-const ACCOMPANIED = ["progressToken", LOG_LEVEL_META_KEY, RELATED_TASK_META_KEY];
+/** Metadata of requests that want progress notifications or logging, or belong to tasks. */
+const UNSUPPORTED_META = ["progressToken", LOG_LEVEL_META_KEY, RELATED_TASK_META_KEY];
 
 /** A name that appears unencoded in a header and passes every proxy unchanged. */
 const PLAIN_NAME = /^(?!=\?)[!-~]+$/;
 
 /**
- * Finds out whether a message is an ordinary request: a single one, with a single response, and headers
+ * Checks whether a message is an ordinary request: not a batch, with one response, and with headers
  * that agree with it. The server rejects other errors.
  *
  * @returns `undefined` for any other message.
@@ -120,13 +118,14 @@ export function plainRequest(
   { headers, body }: Received,
   names: KnownNames,
 ): PlainRequest | undefined {
-  if (!isPlainJson(headers) || !isKnown(body)) return undefined;
+  if (!isPlainJson(headers) || !isKnownRequest(body)) return undefined;
   const { _meta: meta = {}, ...params } = body.params ?? {};
-  if (hasAny(params, CONTINUING) || hasAny(meta, ACCOMPANIED)) return undefined;
-  const asked = { method: body.method, name: nameIn(body.method, params) };
+  if (hasAny(params, CONTINUATION_PARAMETERS) || hasAny(meta, UNSUPPORTED_META)) return undefined;
+  const asked = { method: body.method, name: targetName(body.method, params) };
   if (names[asked.method]?.has(asked.name) === false) return undefined;
   const era = meta[PROTOCOL_VERSION_META_KEY] === undefined ? "legacy" : "modern";
-  const fits = era === "legacy" ? fitsLegacy(headers) : fitsModern(headers, meta, asked);
+  const fits =
+    era === "legacy" ? acceptsLegacyResponse(headers) : matchesModernHeaders(headers, meta, asked);
   return fits ? { era, message: body } : undefined;
 }
 
@@ -134,7 +133,7 @@ export function plainRequest(
 const MEMBERS: ReadonlySet<string> = new Set(["jsonrpc", "id", "method", "params"]);
 
 /** Whether a message is a JSON-RPC request with a known method. The SDK's own check is slow. */
-function isKnown(body: unknown): body is JSONRPCRequest {
+function isKnownRequest(body: unknown): body is JSONRPCRequest {
   if (!isObject(body) || !methods.has(body.method) || body.jsonrpc !== "2.0") return false;
   const isNamed = typeof body.id === "string" || Number.isSafeInteger(body.id);
   if (!isNamed || !Object.keys(body).every((name) => MEMBERS.has(name))) return false;
@@ -151,7 +150,7 @@ interface RequestTarget {
 }
 
 /** Whether the three headers of the latest revision agree with the message. */
-function fitsModern(
+function matchesModernHeaders(
   headers: IncomingHttpHeaders,
   meta: Values,
   { method, name }: RequestTarget,
@@ -163,11 +162,9 @@ function fitsModern(
   return typeof name === "string" && PLAIN_NAME.test(name) && headers["mcp-name"] === name;
 }
 
-/**
- * Whether an older client accepts both media types, as its revision requires, and speaks a supported
- * revision.
- */
-function fitsLegacy(headers: IncomingHttpHeaders): boolean {
+/** Whether an older client accepts both media types, as its revision requires, and uses a supported
+ *  revision. */
+function acceptsLegacyResponse(headers: IncomingHttpHeaders): boolean {
   const version = headers["mcp-protocol-version"];
   const isKnown = version === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(String(version));
   return isKnown && acceptsBoth(headers);
@@ -184,8 +181,8 @@ export const acceptsBoth = ({ accept = "*/*" }: IncomingHttpHeaders): boolean =>
   accept.includes("*/*") ||
   (accept.includes("application/json") && accept.includes("text/event-stream"));
 
-/** The name that a request refers to. */
-function nameIn(method: string, params: Values): unknown {
+/** The value of the parameter that names the target of a request. */
+function targetName(method: string, params: Values): unknown {
   const member = methods.get(method);
   return member === undefined ? undefined : params[member];
 }

@@ -4,39 +4,41 @@ import { Problem } from "../../problem.ts";
 import { hasType, isDeeperThan, isPlainBody, parseBody, readPlainBody } from "../request-body.ts";
 import type { RequestContext } from "../request-context.ts";
 
-/** Largest MCP message in bytes; tool inputs are far smaller. */
+/** Maximum size of a message, in bytes; tool inputs are far smaller. */
 const MAX_MESSAGE_BYTES = 100 * 1024;
 
-/** Deepest nesting of a message; the protocol's own envelope needs about six. */
+/** Maximum nesting depth of a message; the protocol's own envelope needs about six levels. */
 const MAX_MESSAGE_DEPTH = 32;
 
-/** Maximum messages in a batch, which protocol 2025-03-26 allows: each may request a full page. */
+/** Maximum number of messages in a batch, which protocol 2025-03-26 allows; each may request a full
+ *  page. */
 const MAX_BATCH = 10;
 
 /** The common spellings of the JSON content type. */
-const USUAL_TYPE = /^application\/json(; ?charset=utf-8)?$/i;
+const COMMON_JSON_TYPE = /^application\/json(; ?charset=utf-8)?$/i;
 
 /** Whether a body has a JSON content type in a common spelling. */
 export const isPlainJson = (headers: IncomingHttpHeaders): boolean =>
-  USUAL_TYPE.test(headers["content-type"] ?? "");
+  COMMON_JSON_TYPE.test(headers["content-type"] ?? "");
 
-/** Whether a body is not encoded and has an acceptable `Content-Length`. */
-const isUsualBody = (headers: IncomingHttpHeaders): boolean =>
+/** Whether a body has a JSON content type, no content encoding and an acceptable
+ *  `Content-Length`. */
+const isCommonBody = (headers: IncomingHttpHeaders): boolean =>
   isPlainJson(headers) && isPlainBody(headers, MAX_MESSAGE_BYTES);
 
 /** Ignores a byte order mark, as the parser of Express does. */
 const utf8 = new TextDecoder();
 
 /**
- * Reads a message. The Express parser, which handles encodings and character sets, is used only for
- * unusual bodies, because it takes longer than the answer.
+ * Reads a message. The Express parser, which handles content encodings and character sets, is used
+ * only for unusual bodies, because it takes longer than the answer.
  *
  * @throws {Problem} `unsupported_media_type` for a type other than JSON, `invalid_request` for
- *   malformed JSON; the error writer words other errors of the parser.
+ *   malformed JSON; the error writer converts other errors of the parser.
  */
 export async function readMessage(context: RequestContext): Promise<unknown> {
   const { req } = context;
-  if (isUsualBody(req.headers)) return parsed(await readPlainBody(req));
+  if (isCommonBody(req.headers)) return parseJson(await readPlainBody(req));
   if (hasType(req, "application/json")) return parseBody(json, context);
   throw new Problem("unsupported_media_type", {
     detail: "The body must be application/json.",
@@ -46,7 +48,7 @@ export async function readMessage(context: RequestContext): Promise<unknown> {
 
 const json = express.json({ limit: MAX_MESSAGE_BYTES, strict: false });
 
-function parsed(bytes: Buffer): unknown {
+function parseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(utf8.decode(bytes));
   } catch {
@@ -65,7 +67,7 @@ function parsed(bytes: Buffer): unknown {
 export function checkComplexity(body: unknown): void {
   if (Array.isArray(body) && body.length > MAX_BATCH) {
     throw new Problem("invalid_request", {
-      detail: `A batch has at most ${MAX_BATCH} messages.`,
+      detail: `A batch may have at most ${MAX_BATCH} messages.`,
       next: "Send several batches.",
     });
   }

@@ -10,27 +10,28 @@ import {
 } from "@modelcontextprotocol/server";
 import { LATEST_REVISION } from "./protocol.ts";
 
-/** Older messages have no classification; the SDK treats unclassified messages as legacy. */
+/** Classification of messages by era. Older messages have none; the SDK treats unclassified
+ *  messages as legacy. */
 const classifications: Readonly<Record<ProtocolEra, MessageClassification | undefined>> = {
   modern: { era: "modern", revision: LATEST_REVISION },
   legacy: undefined,
 };
 
 /** A pending request, with its original id. */
-interface Waiting extends Pick<PromiseWithResolvers<JSONRPCResponse>, "resolve" | "reject"> {
+interface PendingRequest extends Pick<PromiseWithResolvers<JSONRPCResponse>, "resolve" | "reject"> {
   readonly id: JSONRPCRequest["id"];
 }
 
 /**
- * Lets one server answer requests of many callers concurrently. Each request gets a unique id, so equal
- * ids of two callers do not collide.
+ * Multiplexes concurrent requests of many callers to one server. Each request gets a unique id, so
+ * equal ids of two callers do not collide.
  *
- * The SDK binds a server to the latest revision only over its per-request transport; nothing else of
- * that class is used.
+ * It extends the SDK's per-request transport only because the SDK binds no server to the latest
+ * revision over any other.
  */
 export class MuxTransport extends PerRequestHTTPServerTransport {
   readonly #extra: Pick<MessageExtraInfo, "classification">;
-  readonly #waiting = new Map<JSONRPCRequest["id"], Waiting>();
+  readonly #pending = new Map<JSONRPCRequest["id"], PendingRequest>();
   #lastId = 0;
 
   constructor(era: ProtocolEra) {
@@ -40,8 +41,8 @@ export class MuxTransport extends PerRequestHTTPServerTransport {
   }
 
   /** Number of requests in flight. */
-  get waiting(): number {
-    return this.#waiting.size;
+  get pendingCount(): number {
+    return this.#pending.size;
   }
 
   /**
@@ -55,24 +56,24 @@ export class MuxTransport extends PerRequestHTTPServerTransport {
     if (this.onmessage === undefined) return undefined;
     const id = ++this.#lastId;
     const { promise, ...settle } = Promise.withResolvers<JSONRPCResponse>();
-    this.#waiting.set(id, { ...settle, id: message.id });
+    this.#pending.set(id, { ...settle, id: message.id });
     this.onmessage({ ...message, id }, { ...this.#extra, authInfo });
     // Handlers run asynchronously, so a request that is no longer pending was rejected.
-    return this.#waiting.has(id) ? promise : undefined;
+    return this.#pending.has(id) ? promise : undefined;
   }
 
   /** Resolves the pending request. Notifications and requests from the server are discarded. */
   override async send(message: JSONRPCMessage): Promise<void> {
     if ("method" in message || message.id === undefined) return;
-    const waiting = this.#waiting.get(message.id);
-    this.#waiting.delete(message.id);
+    const waiting = this.#pending.get(message.id);
+    this.#pending.delete(message.id);
     waiting?.resolve({ ...message, id: waiting.id });
   }
 
   /** Rejects all pending requests, because a closed server answers none. */
   override async close(): Promise<void> {
-    for (const { reject } of this.#waiting.values()) reject(new Error("The MCP server closed."));
-    this.#waiting.clear();
+    for (const { reject } of this.#pending.values()) reject(new Error("The MCP server closed."));
+    this.#pending.clear();
     delete this.onmessage;
     await super.close();
   }

@@ -16,31 +16,30 @@ import { parse } from "../api/parse.ts";
 /** URI template of an instrument's signal. */
 const SIGNAL_URI = "market://signals/{symbol}";
 
-/**
- * How long clients may cache a signal. It changes with prints and messages, and at the latest with the
- * session; subscribers are notified.
- */
+/** Time for which clients may cache a signal, in milliseconds. It changes with prints and messages,
+ *  and at the latest with the session; subscribers are notified. */
 const SIGNAL_TTL_MS = 5_000;
 
 /** URI of the instrument list. */
 const INSTRUMENTS_URI = "market://instruments";
 
-/** How long clients may cache the list; it changes with sessions. */
+/** Time for which clients may cache the list, in milliseconds; it changes with sessions. */
 const INSTRUMENTS_TTL_MS = 60_000;
 
-/** Maximum number of instruments listed, equal to the largest page of `find_instruments`. */
+/** Maximum number of instruments listed: the maximum page size of `find_instruments`. */
 const MAX_LISTED = 500;
 
 const JSON_TYPE = "application/json";
 
 /** Prefix of every signal URI. */
-const [SIGNALS = ""] = SIGNAL_URI.split("{");
+const [SIGNAL_URI_PREFIX = ""] = SIGNAL_URI.split("{");
 
-/** Maximum number of signals in one subscription, equal to the symbols of an alert. */
-const MAX_LISTENED_TO = 100;
+/** Maximum number of signals in one subscription: the maximum number of symbols of an alert. */
+const MAX_SUBSCRIBED = 100;
 
-/** The part of a message that lists subscribed resources (MCP 2026-07-28, subscriptions). */
-const Listening = z.object({
+/** Schema of the part of a message that lists subscribed resources (MCP 2026-07-28,
+ *  subscriptions). */
+const SubscribeMessage = z.object({
   params: z.object({ notifications: z.object({ resourceSubscriptions: z.array(z.string()) }) }),
 });
 
@@ -54,12 +53,12 @@ export function subscribedSymbols(
   message: unknown,
   context: ToolContext,
 ): ReadonlyMap<string, readonly string[]> {
-  const { params } = Listening.safeParse(message).data ?? {};
+  const { params } = SubscribeMessage.safeParse(message).data ?? {};
   const uris = [...new Set(params?.notifications.resourceSubscriptions)];
-  if (uris.length > MAX_LISTENED_TO) {
+  if (uris.length > MAX_SUBSCRIBED) {
     throw new Problem("invalid_request", {
-      detail: `resourceSubscriptions: ${MAX_LISTENED_TO} at most.`,
-      next: "Listen to the others with another request.",
+      detail: `resourceSubscriptions: at most ${MAX_SUBSCRIBED} are allowed.`,
+      next: "Subscribe to the others with another request.",
     });
   }
   return Map.groupBy(uris, (uri) => symbolAt(uri, context));
@@ -72,19 +71,21 @@ export function subscribedSymbols(
  */
 function symbolAt(uri: string, context: ToolContext): string {
   try {
-    const symbol = uri.startsWith(SIGNALS) ? decoded(uri.slice(SIGNALS.length)) : "";
+    const symbol = uri.startsWith(SIGNAL_URI_PREFIX)
+      ? decodeSegment(uri.slice(SIGNAL_URI_PREFIX.length))
+      : "";
     return resolve(parse(SymbolInput, symbol), context).symbol;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     throw new Problem("invalid_request", {
-      detail: `resourceSubscriptions: one is no ${SIGNAL_URI}. ${error.detail}`,
+      detail: `resourceSubscriptions: a URI does not match ${SIGNAL_URI}. ${error.detail}`,
       next: error.next,
     });
   }
 }
 
 /** Decodes a segment of a URI; a malformed one is returned as it is, and matches nothing. */
-function decoded(part: string): string {
+function decodeSegment(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -95,7 +96,7 @@ function decoded(part: string): string {
 /** Dependencies of the resources. */
 interface ResourceOptions {
   readonly context: ToolContext;
-  /** Called for every failure that the caller did not cause. */
+  /** Called with every error that the caller did not cause. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -119,7 +120,7 @@ function registerInstruments(server: McpServer, options: ResourceOptions): void 
   );
 }
 
-/** The first page of `find_instruments`, with only what identifies each instrument. */
+/** The first page of `find_instruments`, reduced to the identity of each instrument. */
 function instrumentList(context: ToolContext) {
   const query = parse(findInstruments.input, { limit: MAX_LISTED });
   const page = findInstruments.run(query, context);
@@ -127,7 +128,7 @@ function instrumentList(context: ToolContext) {
 }
 
 /** Symbols that match the beginning of a symbol or part of a name. */
-export const symbolsLike = (begun: string, { market }: ToolContext): string[] =>
+export const matchingSymbols = (begun: string, { market }: ToolContext): string[] =>
   searchInstruments(market.instruments(), begun).map(({ symbol }) => symbol);
 
 /** Registers the signal of every instrument as a resource, equal to the result of `get_signal`. */
@@ -135,7 +136,7 @@ function registerSignals(server: McpServer, options: ResourceOptions): void {
   const { context } = options;
   const template = new ResourceTemplate(SIGNAL_URI, {
     list: undefined,
-    complete: { symbol: (begun) => symbolsLike(begun, context) },
+    complete: { symbol: (begun) => matchingSymbols(begun, context) },
   });
   server.registerResource(
     "signal",
@@ -147,7 +148,7 @@ function registerSignals(server: McpServer, options: ResourceOptions): void {
       cacheHint: { ttlMs: SIGNAL_TTL_MS, cacheScope: "private" },
     },
     ({ href: uri }, { symbol: part }) => {
-      const symbol = decoded(String(part));
+      const symbol = decodeSegment(String(part));
       const read = () => getSignal.run(parse(getSignal.input, { symbol }), context);
       return contentsOf(uri, options, read);
     },

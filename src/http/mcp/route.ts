@@ -6,10 +6,8 @@ import type { McpOptions } from "./endpoint.ts";
 
 const [callMcp] = mcpOperations;
 
-/**
- * The route of the MCP endpoint. The first message loads the endpoint and the SDK: without them the
- * service starts 0.1 s sooner and needs 12 MB less (measured).
- */
+/** Creates the route of the MCP endpoint. The first message loads the endpoint and the SDK: without
+ *  them the service starts 0.1 s sooner and needs 12 MB less memory (measured). */
 export function mcpRoute(options: McpOptions): Route {
   let loaded: Handler | undefined;
   const load = async (): Promise<Handler> => {

@@ -21,14 +21,16 @@ import { LATEST_REVISION, protocol } from "./protocol.ts";
 import { registerResources } from "./resources.ts";
 import { toolResult } from "./tool-result-json.ts";
 
-/** How long clients may cache the lists, which change only with the version. */
+/** Time for which clients may cache the lists, in milliseconds; they change only with the
+ *  version. */
 const LIST_TTL_MS = 300_000;
+/** Time for which clients may cache the discovery response, in milliseconds. */
 const DISCOVER_TTL_MS = 3_600_000;
 
-const INSTRUCTIONS = `${SCORE_IS} Signals are LONG, SHORT or WAIT. Start with get_signal; get_factors gives the reasons, get_darkpool the off-exchange trades, find_instruments the symbols. register_alert tells of changes. Read status, asOf and missingFactors before you rely on an answer; market sandbox means simulated data. ${SCORE_IS_NOT} ${DIRECTION_WORTH}`;
+const INSTRUCTIONS = `${SCORE_IS} Signals are LONG, SHORT or WAIT. Start with get_signal; get_factors gives the reasons, get_darkpool the off-exchange trades, find_instruments the symbols. register_alert notifies you of changes. Read status, asOf and missingFactors before you rely on an answer; market sandbox means simulated data. ${SCORE_IS_NOT} ${DIRECTION_WORTH}`;
 
-/** Additional capabilities of a server; for the MCP conformance kits. */
-export interface McpAddition {
+/** Additional features of a server, for the MCP conformance kits. */
+export interface McpExtension {
   readonly options: Pick<ServerOptions, "requestState">;
   readonly register: (server: McpServer) => void;
 }
@@ -42,22 +44,20 @@ export interface McpServerOptions {
   /** Public origin without a trailing slash. */
   readonly baseUrl: string;
   /** Set only by tests. */
-  readonly mcpAddition?: McpAddition | undefined;
-  /** Called for every failure that the caller did not cause. */
+  readonly mcpAddition?: McpExtension | undefined;
+  /** Called with every error that the caller did not cause. */
   readonly onError: (error: unknown) => void;
 }
 
-/**
- * Creates the function that builds servers with tools, resources and prompts. The SDK path builds one
- * per request, so shared parts are built once. The caller comes with each request.
- */
+/** Creates the function that builds servers with tools, resources and prompts. The SDK path builds
+ *  a server per request, so shared parts are built once. The caller is passed with each request. */
 export function createServerFactory(options: McpServerOptions) {
   const { context, onError, mcpAddition } = options;
   const info = serverInfo(options);
   const registerPrompts = createPrompts(context);
   return ({ era }: Pick<McpRequestContext, "era">): McpServer => {
     const server = new McpServer(info, { ...settingsOf(era), ...mcpAddition?.options });
-    for (const { tool, definition } of published) {
+    for (const { tool, definition } of publishedTools) {
       server.registerTool(tool.name, definition, (input, { http }) =>
         call(tool, input, { ...options, caller: callerIn(http?.authInfo) }),
       );
@@ -70,8 +70,9 @@ export function createServerFactory(options: McpServerOptions) {
 }
 
 /**
- * @param era Protocol era: before 2026-07-28 a subscription would outlive its request, which needs
- *   sessions.
+ * Settings of a server.
+ *
+ * @param era Before 2026-07-28, a subscription would outlive its request, which requires sessions.
  */
 const settingsOf = (era: McpRequestContext["era"]): ServerOptions => ({
   instructions: INSTRUCTIONS,
@@ -89,7 +90,8 @@ const settingsOf = (era: McpRequestContext["era"]): ServerOptions => ({
   },
 });
 
-/** Tools that change something may cause this service to call a URL of the caller's. */
+/** Annotations of a tool. Tools that change data may make this service call a URL of the caller
+ *  (`openWorldHint`). */
 const annotationsOf = ({ title, effect }: Tool) => ({
   title,
   readOnlyHint: effect === undefined,
@@ -109,19 +111,21 @@ export const authInfoOf = (caller: Caller): AuthInfo => ({
 const callerIn = (authInfo: AuthInfo | undefined): Caller => authInfo?.extra?.caller as Caller;
 
 /** The tools with their published schemas, created once. */
-const published = tools.map((tool) => ({
+const publishedTools = tools.map((tool) => ({
   tool,
   definition: {
     title: tool.title,
     description: tool.description,
-    inputSchema: schema(jsonSchema(tool.input, "input")),
-    outputSchema: schema(outline({ type: "object", ...jsonSchema(tool.output, "output") })),
+    inputSchema: publishedSchema(jsonSchema(tool.input, "input")),
+    outputSchema: publishedSchema(
+      outline({ type: "object", ...jsonSchema(tool.output, "output") }),
+    ),
     annotations: annotationsOf(tool),
   },
 }));
 
-/** Names of the tools that change something. */
-export const changing: ReadonlySet<unknown> = new Set(
+/** Names of the tools that change data. */
+export const changingTools: ReadonlySet<unknown> = new Set(
   tools.filter(({ effect }) => effect !== undefined).map(({ name }) => name),
 );
 
@@ -131,8 +135,9 @@ export const ownNames: KnownNames = {
   "prompts/get": new Set([PROMPT]),
 };
 
-/** A schema that is published but does not validate: `call` validates, and words errors as REST does. */
-function schema(json: Record<string, unknown>): StandardSchemaWithJSON<object, object> {
+/** A schema that is published but does not validate: `call` validates, with the same errors as
+ *  REST. */
+function publishedSchema(json: Record<string, unknown>): StandardSchemaWithJSON<object, object> {
   return {
     "~standard": {
       version: 1,
@@ -143,16 +148,17 @@ function schema(json: Record<string, unknown>): StandardSchemaWithJSON<object, o
   };
 }
 
-/** Where a tool is called. */
-interface RegistrationContext extends Pick<McpServerOptions, "answers" | "onError"> {
+/** Context of a tool call. */
+interface CallContext extends Pick<McpServerOptions, "answers" | "onError"> {
   readonly caller: Caller;
 }
 
-/** Returns only a `Problem` to the caller; the SDK would send the message of any error to the model. */
+/** Calls a tool. Only a `Problem` is returned to the caller; the SDK would send the message of any
+ *  error to the model. */
 async function call(
   tool: Tool,
   input: unknown,
-  { answers, onError, caller }: RegistrationContext,
+  { answers, onError, caller }: CallContext,
 ): Promise<CallToolResult> {
   try {
     const from = { caller, idempotencyKey: undefined };

@@ -1,12 +1,12 @@
 import type { CallToolResult, JSONRPCResponse } from "@modelcontextprotocol/server";
 
 /** An object as JSON, and that JSON as a JSON string. */
-interface Rendered {
+interface RenderedJson {
   readonly json: string;
   readonly quoted: string;
 }
 
-const known = new WeakMap<object, Rendered>();
+const renderedResults = new WeakMap<object, RenderedJson>();
 
 /**
  * The result of a tool: an object, and the same as text for clients that read only text. The JSON is
@@ -15,16 +15,17 @@ const known = new WeakMap<object, Rendered>();
  * @param json JSON of the object, which must no longer change.
  */
 export function toolResult(value: object, json: string): CallToolResult {
-  if (!known.has(value)) known.set(value, { json, quoted: JSON.stringify(json) });
+  if (!renderedResults.has(value))
+    renderedResults.set(value, { json, quoted: JSON.stringify(json) });
   const structuredContent = value as Record<string, unknown>;
   return { structuredContent, content: [{ type: "text", text: json }] };
 }
 
-/** JSON of a response; a cached tool result is inserted verbatim. */
+/** Renders a response as JSON; a cached tool result is inserted verbatim. */
 export function resultJson(response: JSONRPCResponse): string {
   if (!("result" in response)) return JSON.stringify(response);
   const { structuredContent, content, ...rest } = response.result;
-  const rendered = known.get(Object(structuredContent));
+  const rendered = renderedResults.get(Object(structuredContent));
   const isOneText = Array.isArray(content) && content.length === 1;
   if (rendered === undefined || !isOneText) return JSON.stringify(response);
   const { json, quoted } = rendered;
@@ -36,7 +37,7 @@ export function resultJson(response: JSONRPCResponse): string {
   return `{"result":{${members.join()}},${membersOf({ jsonrpc, id }).join()}}`;
 }
 
-/** The members of an object as JSON. */
+/** The members of an object as JSON, without braces. */
 function membersOf(value: object): readonly string[] {
   const json = JSON.stringify(value);
   return json === "{}" ? [] : [json.slice(1, -1)];

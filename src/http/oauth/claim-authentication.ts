@@ -11,7 +11,7 @@ import { refusalOf } from "../../limits/refusal.ts";
 import { type CreateCredentialError, challenge, credentialOf } from "../credential.ts";
 import { OAuthError } from "../errors.ts";
 
-/** The authenticated participant of a claim: an agent, or a person who acts through an application. */
+/** The authenticated party of a claim: an agent, or a person who acts through an application. */
 export type ClaimPrincipal =
   | { readonly kind: "agent"; readonly agentId: string }
   | {
@@ -26,11 +26,9 @@ export type ClaimPrincipal =
 /** Dependencies of the authentication of claims. */
 export interface ClaimAuthenticationOptions {
   readonly authenticate: Authenticate;
-  /**
-   * Agents that get no access token before they are claimed authenticate with their registration access
-   * token.
-   */
-  readonly agentOf: FindRegisteredClient;
+  /** Finds an agent by its registration access token, with which agents authenticate that get no
+   *  access token before their claim. */
+  readonly findRegisteredClient: FindRegisteredClient;
   readonly limits: Limits;
   /** Public origin without a trailing slash. */
   readonly baseUrl: string;
@@ -47,29 +45,29 @@ export interface ClaimAuthenticationOptions {
 export function createClaimAuthenticator(
   options: ClaimAuthenticationOptions,
 ): (req: Request) => Promise<ClaimPrincipal> {
-  const { authenticate, agentOf, limits, baseUrl, now } = options;
+  const { authenticate, findRegisteredClient, limits, baseUrl, now } = options;
   const unauthenticated = unauthenticatedAt(baseUrl);
 
-  const callerClaims = (caller: Caller): ClaimPrincipal => {
+  const principalOf = (caller: Caller): ClaimPrincipal => {
     if (caller.kind === "service") throw notEligible("An API key cannot claim an agent.");
     if (!isAudienceAllowed(caller.resource, baseUrl)) {
       throw unauthenticated(
-        `The token was issued for ${caller.resource}: ask for one without resource.`,
+        `The token was issued for ${caller.resource}: request one without resource.`,
         "invalid_token",
       );
     }
     return caller.kind === "agent"
       ? { kind: "agent", agentId: caller.id }
-      : personOf(caller, now().getTime());
+      : personPrincipal(caller, now().getTime());
   };
 
   return async (req) => {
     const { scheme, text } = credentialOf(req, { unauthenticated, multiple });
     const caller = await authenticate(text);
     if (caller !== undefined && (scheme === "bearer" || caller.kind === "service")) {
-      return callerClaims(caller);
+      return principalOf(caller);
     }
-    const agentId = scheme === "bearer" ? await agentOf(text) : undefined;
+    const agentId = scheme === "bearer" ? await findRegisteredClient(text) : undefined;
     if (agentId !== undefined) return { kind: "agent", agentId };
     const tooMany = refusalOf([await limits.count("credential-address", addressKey(req.ip))]);
     throw (
@@ -83,11 +81,9 @@ export function notEligible(description: string): OAuthError {
   return new OAuthError("access_denied", { status: 403, description });
 }
 
-/**
- * A token gives an agent no more scopes than the token has, for no longer than it is valid, and only
- * within minutes of the person's sign-in.
- */
-function personOf(caller: Caller, now: number): ClaimPrincipal {
+/** The person of a token. A token gives an agent no scopes beyond its own, and only within minutes
+ *  of the person's sign-in. */
+function personPrincipal(caller: Caller, now: number): ClaimPrincipal {
   const { accountId, signedInAt, clientId, grantId } = caller;
   if (clientId === undefined || grantId === undefined) {
     throw notEligible("No person authorized the token.");
@@ -103,10 +99,8 @@ function personOf(caller: Caller, now: number): ClaimPrincipal {
 const multiple = (description: string) =>
   new OAuthError("invalid_request", { status: 400, description });
 
-/**
- * RFC 6750 section 3: the challenge has no error code without a token; RFC 9728 section 5.1: it names
- * the metadata.
- */
+/** Creates the 401 of an endpoint. The challenge has no error code if no token was sent (RFC 6750
+ *  section 3), and names the metadata (RFC 9728 section 5.1). */
 function unauthenticatedAt(baseUrl: string): CreateCredentialError {
   const resource_metadata = `${baseUrl}/.well-known/oauth-protected-resource`;
   return (description, error) => {

@@ -26,7 +26,7 @@ export interface ClaimRouterOptions extends ClaimAuthenticationOptions {
   readonly claims: Claims;
 }
 
-/** Largest body, in bytes. */
+/** Maximum size of a body, in bytes. */
 const MAX_BYTES = 4096;
 
 /** Maximum length of an agent id; those of this service are much shorter. */
@@ -47,23 +47,23 @@ const bodies = {
 };
 
 /** Descriptions of the bodies, for error messages. */
-const forms = {
+const bodyDescriptions = {
   "/oauth/claim": `agent_id (at most ${MAX_ID_CHARACTERS} characters) and claim_code (at most ${MAX_CODE_CHARACTERS})`,
-  "/oauth/claim/start": `agent_id (at most ${MAX_ID_CHARACTERS} characters) and, if need be, login_hint (an email address)`,
+  "/oauth/claim/start": `agent_id (at most ${MAX_ID_CHARACTERS} characters) and, optionally, login_hint (an email address)`,
 };
 
 type Path = keyof typeof bodies;
 
-/** An authenticated request, in place of the body. */
+/** Replaces the body of an authenticated request. */
 interface AuthenticatedRequest<P extends Path> {
   readonly principal: ClaimPrincipal;
   readonly data: z.output<(typeof bodies)[P]>;
 }
 
 /**
- * Claiming agents: POST /oauth/claim completes a claim,
- * POST /oauth/claim/start gives the agent a new code. Mount at the root and before any body parser.
- * Protocol errors have the body of RFC 6749 section 5.2.
+ * Claiming agents: POST /oauth/claim completes a claim, POST /oauth/claim/start gives the agent a
+ * new code. Mount it at the root and before any body parser. Protocol errors have the body of RFC
+ * 6749 section 5.2.
  *
  * @throws {Problem} `method_not_allowed`, `unsupported_media_type`, `content_too_large`.
  */
@@ -85,7 +85,7 @@ export function claimRouter(options: ClaimRouterOptions): Router {
     ],
     start_claim: [
       ...read("/oauth/claim/start"),
-      onlyAgents,
+      requireAgent,
       startLimits(limits),
       start(claims, baseUrl) as RequestHandler,
     ],
@@ -99,16 +99,17 @@ const noStore: RequestHandler = (_req, res, next) => {
   next();
 };
 
-/** Authenticates, then validates the body, so that an unknown caller learns nothing about it. */
+/** Authenticates before it validates the body, so that an unauthenticated caller learns nothing
+ *  about it. */
 function authenticated(
   authenticateClaim: ReturnType<typeof createClaimAuthenticator>,
   path: Path,
 ): RequestHandler {
   return async (req, _res, next) => {
     const principal = await authenticateClaim(req);
-    const { data } = bodies[path].safeParse(jsonOf(bytesOf(req)));
+    const { data } = bodies[path].safeParse(parseJson(bytesOf(req)));
     if (data === undefined) {
-      const description = `The body must be a JSON object with the strings ${forms[path]}.`;
+      const description = `The body must be a JSON object with the strings ${bodyDescriptions[path]}.`;
       throw new OAuthError("invalid_request", { status: 400, description });
     }
     checkEligible(principal, data.agent_id);
@@ -117,7 +118,7 @@ function authenticated(
   };
 }
 
-function jsonOf(bytes: Buffer): unknown {
+function parseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString());
   } catch {
@@ -125,10 +126,8 @@ function jsonOf(bytes: Buffer): unknown {
   }
 }
 
-/**
- * An agent can act only for itself, and cannot confirm its own claim with a token that its person
- * granted it.
- */
+/** Checks that an agent acts only for itself, and does not confirm its own claim with a token that
+ *  its person granted it. */
 function checkEligible(principal: ClaimPrincipal, agentId: string): void {
   if (principal.kind === "agent" && principal.agentId !== agentId) {
     throw notEligible("The token belongs to another agent.");
@@ -138,15 +137,14 @@ function checkEligible(principal: ClaimPrincipal, agentId: string): void {
   }
 }
 
-const onlyAgents: RequestHandler = ({ body }, _res, next) => {
+const requireAgent: RequestHandler = ({ body }, _res, next) => {
   if (body.principal.kind === "agent") return next();
   throw notEligible("Only the agent itself can get a claim code.");
 };
 
-/**
- * Limits by what the caller names, whether it exists or not, so that limits do not reveal which agents
- * exist. An agent's own attempts are counted separately, so strangers cannot use them up.
- */
+/** Limits claim attempts by the ids in the request, whether or not they exist, so that limits do
+ *  not reveal which agents exist. An agent's own attempts are counted separately, so that others
+ *  cannot use them up. */
 function attemptLimits(limits: Limits, guard: CodeGuard): readonly RequestHandler[] {
   const byPerson = limitBy(limits, "claim-user", ({ body }) => body.principal.accountId);
   return [
@@ -160,8 +158,8 @@ function attemptLimits(limits: Limits, guard: CodeGuard): readonly RequestHandle
   ];
 }
 
-/** Limits new codes of an agent, which has proven who it is, and of the networks of its address:
- *  anybody can register as many agents as those may. */
+/** Limits the new codes of an authenticated agent and of its networks, from which anyone can
+ *  register many agents. */
 function startLimits(limits: Limits): RequestHandler {
   return async ({ body, ip }, res, next) => {
     const { address, site, provider } = networksOf(ip);
@@ -192,7 +190,7 @@ function complete(
   };
 }
 
-/** @param agentId The agent to claim, as the caller named it. */
+/** The body for the outcome of a claim. @param agentId The agent that the caller named. */
 function claimedBody(
   outcome: ClaimOutcome,
   { agentId, baseUrl }: { readonly agentId: string; readonly baseUrl: string },
@@ -238,7 +236,7 @@ function start(
     const { agent_id, login_hint } = data;
     const begun = await withCallerAddress(ip, () => claims.start(agent_id, login_hint));
     if (begun === undefined) {
-      const description = `The agent is claimed, or lacks the grant client_credentials. A claimed agent goes on with a new token from ${baseUrl}/oauth/token.`;
+      const description = `The agent is claimed, or lacks the grant client_credentials. A claimed agent continues with a new token from ${baseUrl}/oauth/token.`;
       throw new OAuthError("already_claimed", { status: 409, description });
     }
     const expires_at = new Date(begun.expiresAt).toISOString();

@@ -11,12 +11,12 @@ import type { FormRequest, OAuthRequest } from "./oauth-request.ts";
 /** Forwards a request to the authorization server. */
 export type ForwardRequest<R = OAuthRequest> = (request: R) => Promise<void>;
 
-/** The client that a request names, not yet authenticated. */
+/** The client that a request names, before authentication. */
 interface NamedClient {
-  /** Empty if missing or unreadable. */
+  /** Empty if missing or malformed. */
   readonly clientId: string;
   /** Kind of client authentication. */
-  readonly proof: "secret" | "assertion" | undefined;
+  readonly method: "secret" | "assertion" | undefined;
   /** Key of the network address. */
   readonly address: string;
 }
@@ -28,14 +28,14 @@ type ClientRequest = FormRequest & { readonly named: NamedClient };
  * The client that a request names by a method of RFC 6749 section 2.3 or RFC 7523 section 2.2. A
  * request that names none, or more than one, is rejected later.
  */
-function namedBy({ req, form }: FormRequest): Omit<NamedClient, "address"> {
+function namedClient({ req, form }: FormRequest): Omit<NamedClient, "address"> {
   const basic = /^basic +(\S+)$/i.exec(req.headers.authorization ?? "")?.[1];
-  if (basic !== undefined) return { clientId: userOf(basic), proof: "secret" };
+  if (basic !== undefined) return { clientId: userOf(basic), method: "secret" };
   const clientId = form.get("client_id");
-  if (form.has("client_secret")) return { clientId: clientId ?? "", proof: "secret" };
+  if (form.has("client_secret")) return { clientId: clientId ?? "", method: "secret" };
   const assertion = form.get("client_assertion");
-  if (assertion === null) return { clientId: clientId ?? "", proof: undefined };
-  return { clientId: clientId ?? subjectOf(assertion), proof: "assertion" };
+  if (assertion === null) return { clientId: clientId ?? "", method: undefined };
+  return { clientId: clientId ?? subjectOf(assertion), method: "assertion" };
 }
 
 function userOf(basic: string): string {
@@ -57,38 +57,38 @@ function subjectOf(assertion: string): string {
 }
 
 /**
- * Limits token requests per client. Anybody can name any client, so requests are counted per address
- * and client, and for the client as a whole only issued tokens count, after authentication. A public
+ * Limits token requests per client. Anyone can name any client, so requests are counted per client
+ * and address; for the client as a whole, only tokens issued after authentication count. A public
  * client is shared by many people and is counted by address only.
  *
  * @throws {Problem} `rate_limited`
  */
-export function limitTokens(
+export function limitTokenRequests(
   limits: Limits,
   forward: ForwardRequest<FormRequest>,
 ): ForwardRequest<ClientRequest> {
   return async (request) => {
     const { res, named } = request;
-    const { clientId, proof, address } = named;
+    const { clientId, method, address } = named;
     const client = fingerprint(clientId);
-    const given = proof && (await limits.look("token", client));
+    const given = method && (await limits.look("token", client));
     if (given?.isExceeded) return requireWithinLimits(res, [given]);
     requireWithinLimits(res, [await limits.count("token", `${client} ${address}`)]);
 
     await forward(request);
-    if (proof && res.statusCode === 200) await limits.count("token", client);
+    if (method && res.statusCode === 200) await limits.count("token", client);
   };
 }
 
 /**
- * Limits the tokens issued within the hour that each one lives, and so the number of live tokens.
- * Tokens of an unclaimed agent count for the agent and for its networks; all others count for the
- * client with the person, and for the person across clients. The client is counted first: it is
- * authenticated, and one over its own limit takes nothing from the shared ones.
+ * Limits the tokens issued within an hour, which is their lifetime, and so the number of valid
+ * tokens. Tokens of an unclaimed agent count for the agent and for its networks; all others count
+ * for the client with the person, and for the person over all clients. The client is counted first,
+ * since it is authenticated: a client over its own limit uses up nothing of the shared ones.
  *
- * @returns Throws the problem `rate_limited`.
+ * @returns A function that throws the problem `rate_limited`.
  */
-export function admitTokens(limits: Limits, { res, ip }: OAuthRequest): AdmitToken {
+export function createTokenAdmission(limits: Limits, { res, ip }: OAuthRequest): AdmitToken {
   return async ({ clientId, accountId }) => {
     if (accountId === undefined) {
       requireWithinLimits(res, [
@@ -103,8 +103,8 @@ export function admitTokens(limits: Limits, { res, ip }: OAuthRequest): AdmitTok
 
 /**
  * Forwards a request with client authentication, unless too many recent attempts from this address
- * failed; then even a correct secret is not checked. Wrong secrets from other addresses never lock the
- * client out: secrets cannot be guessed, so only the number of checks is bounded.
+ * failed; then even a correct secret is rejected. Wrong secrets from other addresses never lock out
+ * the client: secrets cannot be guessed, so only the number of checks is bounded.
  *
  * @throws {Problem} `rate_limited`
  */
@@ -117,10 +117,10 @@ export function limitClientAuthentication(
     const refusal = refusalOf([await limits.look("secret-address", address)]);
     if (refusal !== undefined) throw refusal;
 
-    const named = { ...namedBy(request), address };
-    const { clientId, proof } = named;
+    const named = { ...namedClient(request), address };
+    const { clientId, method } = named;
     // A request that names no client has nothing to authenticate.
-    if (proof !== undefined || clientId !== "") {
+    if (method !== undefined || clientId !== "") {
       hooksOf(request.res).beforeAssertionStored = async () =>
         requireWithinLimits(
           request.res,
@@ -128,7 +128,7 @@ export function limitClientAuthentication(
         );
       hooksOf(request.res).onFailedClientAuthentication = async () => {
         await limits.count("secret-address", address);
-        if (proof !== "secret") return undefined;
+        if (method !== "secret") return undefined;
         return refusalOf([await limits.count("secret-client", fingerprint(clientId))]);
       };
     }

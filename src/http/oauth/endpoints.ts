@@ -32,10 +32,10 @@ import { countPublicRequest, requireWithinLimits } from "../rate-limits.ts";
 import { queryOf } from "../request-context.ts";
 import type { Handler, Route } from "../route-table.ts";
 import {
-  admitTokens,
+  createTokenAdmission,
   type ForwardRequest,
   limitClientAuthentication,
-  limitTokens,
+  limitTokenRequests,
 } from "./client-limits.ts";
 import { asOAuthError, toOAuthError, toPageProblem } from "./oauth-errors.ts";
 import {
@@ -50,36 +50,35 @@ import {
   withForm,
 } from "./oauth-request.ts";
 
+/** Options of `createOAuth`. */
 interface OAuthOptions {
   /** Returns the current authorization server; it changes when keys are rotated. */
   readonly provider: () => Provider;
-  /** Public origin of the service; every URL in a response starts with it. */
+  /** Public origin of the service, the base of every URL in a response. */
   readonly baseUrl: string;
   readonly clientCredentials: IssueClientCredentials;
   readonly keys: ApiKeys;
   readonly limits: Limits;
 }
 
-/** Maximum body of a registration or update, in bytes. */
+/** Maximum size of a registration or update, in bytes. */
 const MAX_REGISTRATION_BYTES = 8 * 1024;
 
-/** Maximum body of a form, in bytes. */
+/** Maximum size of a form, in bytes. */
 const MAX_FORM_BYTES = 16 * 1024;
 
 /** Form members of client authentication (RFC 6749 section 2.3). */
-const clientMembers = ["client_id", "client_secret", "client_assertion"];
+const clientAuthParameters = ["client_id", "client_secret", "client_assertion"];
 
-/**
- * Revocation without client credentials, as the interface allows; other requests are forwarded. An access
- * token in the header is not client authentication.
- */
-function possessionRevocation({ provider, keys }: OAuthOptions): RequestHandler {
+/** Revokes by possession, without client credentials, as the interface allows; other requests are
+ *  forwarded. An access token in the header is not client authentication. */
+function revokeWithoutClient({ provider, keys }: OAuthOptions): RequestHandler {
   return async (req, res, next) => {
     const { form } = withForm(oauthRequestOf(req, res));
     const { authorization } = req.headers;
     const authenticates =
       (authorization !== undefined && !/^bearer /i.test(authorization)) ||
-      clientMembers.some((member) => form.has(member));
+      clientAuthParameters.some((member) => form.has(member));
     if (authenticates) return next();
 
     const [token, ...others] = form.getAll("token");
@@ -98,7 +97,7 @@ function possessionRevocation({ provider, keys }: OAuthOptions): RequestHandler 
 
 type Callback = ReturnType<Provider["callback"]>;
 
-/** Creates the request handler of each authorization server once. */
+/** Caches the request handler of each authorization server. */
 function callbackCache(): (provider: Provider) => Callback {
   const built = new WeakMap<Provider, Callback>();
   return (provider) => {
@@ -108,12 +107,13 @@ function callbackCache(): (provider: Provider) => Callback {
   };
 }
 
-/** Passes a rejected authorization request to the error handlers, which show a page. */
-const showRejections: RequestHandler = (req, res, next) => {
+/** Passes a rejected authorization request of a browser to the error handlers, which show a
+ *  page. */
+const showErrorsInBrowser: RequestHandler = (req, res, next) => {
   if (isOpenedInBrowser(req)) {
     hooksOf(res).onAuthorizationError = (refusal) => {
       if (refusal instanceof Problem) return next(refusal);
-      const { error, error_description: description = "no more is known" } = refusal;
+      const { error, error_description: description = "no description was given" } = refusal;
       if (error === "server_error") return next(internalError());
       next(new OAuthError(error, { status: 400, description }));
     };
@@ -133,25 +133,23 @@ function userInfo({ provider, baseUrl }: OAuthOptions): RequestHandler {
     if (typeof found !== "string") return void res.set("cache-control", "no-store").json(found);
     const error = token === undefined ? "" : `, error="${found}"`;
     throw new OAuthError(found, {
-      ...userInfoRefusals[found],
+      ...userInfoErrors[found],
       headers: { "www-authenticate": `Bearer realm="${baseUrl}"${error}` },
     });
   };
 }
 
-const userInfoRefusals = {
-  invalid_token: { status: 401, description: "an access token for a person is needed" },
+const userInfoErrors = {
+  invalid_token: { status: 401, description: "an access token for a person is required" },
   insufficient_scope: {
     status: 403,
-    description: "the person did not allow the scope openid; ask for it at /oauth/authorize",
+    description: "the person did not allow the scope openid; request it at /oauth/authorize",
   },
 } as const;
 
-/**
- * Headers that change the meaning of a token request: client authentication, proof of possession (RFC
- * 9449), a web page's origin.
- */
-const unusualHeaders = ["authorization", "dpop", "oauth-client-attestation", "origin"];
+/** Headers that change the meaning of a token request: client authentication, proof of possession
+ *  (RFC 9449), and the origin of a web page. */
+const fastPathExclusions = ["authorization", "dpop", "oauth-client-attestation", "origin"];
 
 /** Uses the fast path for plain token requests. */
 function tryFastPath(
@@ -160,8 +158,8 @@ function tryFastPath(
 ): ForwardRequest<FormRequest> {
   return async (request) => {
     const { req, res, form } = request;
-    const isPlain = unusualHeaders.every((name) => req.headers[name] === undefined);
-    const admitToken = admitTokens(limits, request);
+    const isPlain = fastPathExclusions.every((name) => req.headers[name] === undefined);
+    const admitToken = createTokenAdmission(limits, request);
     const token = isPlain ? await clientCredentials(form, admitToken) : undefined;
     if (token === undefined) {
       hooksOf(res).admitToken = admitToken;
@@ -181,10 +179,8 @@ function createForwarder({ provider, baseUrl }: OAuthOptions): ForwardRequest {
     );
 }
 
-/**
- * Counts an authorization request against its networks just before it is stored, so that rejected
- * requests do not count.
- */
+/** Counts an authorization request against its networks just before it is stored, so that rejected
+ *  requests do not count. */
 function countStoredRequest(limits: Limits): RequestHandler {
   return (req, res, next) => {
     hooksOf(res).beforeAuthorizationStored = async () =>
@@ -214,22 +210,23 @@ function mountEndpoints(router: Router, options: OAuthOptions, forward: ForwardR
     {
       revoke_token: [
         ...body(FORM, MAX_FORM_BYTES),
-        possessionRevocation(options),
+        revokeWithoutClient(options),
         (req, res) => revokeAsClient(withForm(oauthRequestOf(req, res))),
       ],
       authorize: [
-        boundAuthorization,
+        limitAuthorizationSize,
         countStoredRequest(limits),
-        showRejections,
+        showErrorsInBrowser,
         forwardFromExpress,
       ],
     },
     limits,
   );
-  // Resuming is not rate limited: it stores nothing new, and other requests must not block it midway.
+  // Resuming is not rate limited: it stores nothing new, and other requests must not block it
+  // midway.
   router
     .route(`${paths.authorize}/:uid`)
-    .get(showRejections, forwardFromExpress)
+    .get(showErrorsInBrowser, forwardFromExpress)
     .all(onlyMethods(["get"]));
   mount(
     router,
@@ -244,10 +241,8 @@ function mountEndpoints(router: Router, options: OAuthOptions, forward: ForwardR
   );
 }
 
-/**
- * Limits the updates of one client from all addresses: those of claimed agents are audited. Anybody can
- * name any client, so only updates that were accepted count.
- */
+/** Limits the updates of one client from all addresses, since those of claimed agents are audited.
+ *  Anyone can name any client, so only accepted updates count. */
 function limitUpdates(
   limits: Limits,
   forward: (req: Request, res: Response) => Promise<void>,
@@ -261,15 +256,16 @@ function limitUpdates(
   };
 }
 
-/** Converts body parser errors to the service's wording. */
-const translate: ErrorRequestHandler = (error, _req, _res, next) => next(asBodyProblem(error));
+/** Converts the errors of the body parser. */
+const convertBodyErrors: ErrorRequestHandler = (error, _req, _res, next) =>
+  next(asBodyProblem(error));
 
 /** The token endpoint, which receives the most requests after the tools. */
 function tokenRoute(options: OAuthOptions, forward: ForwardRequest): Route {
   const { limits } = options;
   const issue = limitClientAuthentication(
     limits,
-    limitTokens(limits, tryFastPath(options, forward)),
+    limitTokenRequests(limits, tryFastPath(options, forward)),
   );
   const handle: Handler = async (context) => {
     await countPublicRequest(limits, context);
@@ -296,13 +292,13 @@ export interface OAuth {
 }
 
 /**
- * The OAuth endpoints and metadata documents. Only the paths of this list reach the authorization
- * server, which would respond to any request; other paths fall through. Mount at the root and before
+ * Creates the OAuth endpoints and metadata documents. Only these paths reach the authorization
+ * server, which would answer any request; other paths fall through. Mount it at the root and before
  * any body parser, since it reads bodies itself.
  *
  * Protocol errors have the body of RFC 6749 section 5.2; for a browser's authorization request they
- * become a problem, for the error pages. An unavailable store is 503, and an exceeded limit 429, both
- * with `Retry-After` and the error `temporarily_unavailable`.
+ * become a problem, for the error pages. An unavailable store is 503, and an exceeded limit 429,
+ * both with `Retry-After` and the error `temporarily_unavailable`.
  *
  * @throws {Problem} `method_not_allowed`, `unsupported_media_type`, `content_too_large`.
  */
@@ -311,11 +307,12 @@ export function createOAuth(options: OAuthOptions): OAuth {
   const router = Router({ strict: true });
   mountEndpoints(router, options, forward);
   router.use("/oauth/authorize", toPageProblem);
-  router.use(toOAuthError, translate);
+  router.use(toOAuthError, convertBodyErrors);
   return { tokenRoute: tokenRoute(options, forward), router };
 }
 
-/** Maximum query of an authorization request, in characters: it is stored while the person decides. */
+/** Maximum length of the query of an authorization request, in characters; it is stored while the
+ *  person decides. */
 const MAX_QUERY_CHARACTERS = 4096;
 
 /** Maximum length of a parameter that only the client interprets, in characters. */
@@ -333,7 +330,7 @@ const opaqueParameters = ["state", "nonce"];
  *
  * @throws {OAuthError} `invalid_request`
  */
-const boundAuthorization: RequestHandler = (req, _res, next) => {
+const limitAuthorizationSize: RequestHandler = (req, _res, next) => {
   const query = queryOf(req);
   if (req.originalUrl.length - req.path.length > MAX_QUERY_CHARACTERS) {
     throw tooLong("the request", MAX_QUERY_CHARACTERS);

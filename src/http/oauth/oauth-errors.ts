@@ -4,23 +4,24 @@ import { Problem } from "../../problem.ts";
 import { isOpenedInBrowser, OAuthError } from "../errors.ts";
 
 /**
- * Converts an exceeded limit, or an unavailable store, to an OAuth error: 429 or 503 with `Retry-After`
- * and `temporarily_unavailable`. No code of RFC 6749 section 5.2 fits; this one of section 4.1.2.1
- * correctly says to repeat the request later. `slow_down` (RFC 8628) is reserved for polling in the
- * device flow.
+ * Converts an exceeded limit, or an unavailable store, to an OAuth error: 429 or 503 with
+ * `Retry-After` and `temporarily_unavailable`. No code of RFC 6749 section 5.2 fits; this one of
+ * section 4.1.2.1 correctly advises to retry later. `slow_down` (RFC 8628) is reserved for polling
+ * in the device flow.
  *
  * @returns Other errors unchanged.
  */
 export function asOAuthError(error: unknown): unknown {
-  const isPassing =
+  const isTemporary =
     error instanceof Problem &&
     (error.code === "rate_limited" || error.code === "store_unavailable");
-  if (!isPassing) return error;
+  if (!isTemporary) return error;
   const { error: code = "", error_description: description = "" } = unavailableBody(error);
   return new OAuthError(code, { status: error.status, description, headers: error.headers });
 }
 
-/** The same for Express routes. A browser gets the error page of the problem. */
+/** Converts the errors of Express routes like `asOAuthError`. A browser gets the error page of the
+ *  problem. */
 export const toOAuthError: ErrorRequestHandler = (error, req, _res, next) =>
   next(isOpenedInBrowser(req) ? error : asOAuthError(error));
 

@@ -12,7 +12,7 @@ export const FORM = "application/x-www-form-urlencoded";
 /**
  * Reads a body of one content type as bytes.
  *
- * @param limit Maximum body, in bytes.
+ * @param limit Maximum size of the body, in bytes.
  * @throws {Problem} `unsupported_media_type`
  */
 export function body(type: string, limit: number): readonly RequestHandler[] {
@@ -34,7 +34,7 @@ const wrongType = (type: string): Problem =>
     next: "Send it with that content type.",
   });
 
-/** Converts body parser errors to the service's wording; other errors are unchanged. */
+/** Converts the errors of the body parser to problems; other errors are unchanged. */
 export function asBodyProblem(error: {
   readonly type?: unknown;
   readonly limit?: unknown;
@@ -55,18 +55,18 @@ export function asBodyProblem(error: {
 }
 
 /** The common spellings of the form content type. */
-const USUAL_FORM = /^application\/x-www-form-urlencoded(; ?charset=utf-8)?$/i;
+const COMMON_FORM_TYPE = /^application\/x-www-form-urlencoded(; ?charset=utf-8)?$/i;
 
 /**
  * Reads a form outside of Express; the Express parser is used only for unusual bodies.
  *
- * @param limit Maximum body, in bytes.
+ * @param limit Maximum size of the body, in bytes.
  * @throws {Problem} `unsupported_media_type`, `content_too_large`
  */
 export async function readOAuthForm(context: RequestContext, limit: number): Promise<FormRequest> {
   const { req, res, ip, path } = context;
   const { headers } = req;
-  if (USUAL_FORM.test(headers["content-type"] ?? "") && isPlainBody(headers, limit)) {
+  if (COMMON_FORM_TYPE.test(headers["content-type"] ?? "") && isPlainBody(headers, limit)) {
     return withForm({ req, res, ip, path, bytes: await readPlainBody(req) });
   }
   if (!hasType(req, FORM)) throw wrongType(FORM);
@@ -76,7 +76,7 @@ export async function readOAuthForm(context: RequestContext, limit: number): Pro
   return withForm({ req, res, ip, path, bytes: Buffer.isBuffer(bytes) ? bytes : Buffer.alloc(0) });
 }
 
-/** The body that was read; empty if there is none. */
+/** The bytes of a body that was read; empty if there is none. */
 export function bytesOf(req: express.Request): Buffer {
   return Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
 }
@@ -89,7 +89,7 @@ export interface OAuthRequest {
   readonly ip: string | undefined;
   /** Path of the request target. */
   readonly path: string;
-  /** The body as it was read; empty if there is none. */
+  /** The bytes of the body; empty if there is none. */
   readonly bytes: Buffer;
   /** The parsed body, if it is a form. */
   readonly form?: URLSearchParams;
@@ -110,31 +110,31 @@ export function withForm(request: OAuthRequest): FormRequest {
   return { ...request, form: new URLSearchParams(request.bytes.toString()) };
 }
 
-/** Hashes the client secret in an update that was read. */
+/** Hashes the client secret in the body of an update. */
 export const hashSecret: RequestHandler = (req, _res, next) => {
   req.body = withHashedSecret(bytesOf(req));
   next();
 };
 
 /**
- * The request as the authorization server may see it. The server builds URLs from the request target
+ * Copies a request for the authorization server. That server builds URLs from the request target
  * and from forwarded headers, which clients can forge, so all of those are replaced. It compares
  * resources as text, so they are normalized. It reads the body as a stream, which has already been
  * consumed, so the body is replayed.
  *
- * @param baseUrl Public origin without a trailing slash.
+ * @param baseUrl Public origin, without a trailing slash.
  */
 export function toProviderRequest(request: OAuthRequest, baseUrl: string): IncomingMessage {
   const { req, ip, path } = request;
   const { url = "" } = req;
   const base = new URL(baseUrl);
-  const bytes = withKnownResources(request, baseUrl);
+  const bytes = withCanonicalResources(request, baseUrl);
   const copy = new IncomingMessage(req.socket);
   const query = url.indexOf("?");
 
   copy.method = req.method;
   copy.url = path;
-  if (query !== -1) copy.url += `?${knownResources(url.slice(query + 1), baseUrl)}`;
+  if (query !== -1) copy.url += `?${canonicalResources(url.slice(query + 1), baseUrl)}`;
   copy.headers = {
     ...req.headers,
     "content-length": String(bytes.length),
@@ -148,13 +148,13 @@ export function toProviderRequest(request: OAuthRequest, baseUrl: string): Incom
   return copy;
 }
 
-function withKnownResources({ bytes, form }: OAuthRequest, baseUrl: string): Buffer {
+function withCanonicalResources({ bytes, form }: OAuthRequest, baseUrl: string): Buffer {
   if (form?.has("resource") !== true) return bytes;
-  return Buffer.from(knownResources(bytes.toString(), baseUrl));
+  return Buffer.from(canonicalResources(bytes.toString(), baseUrl));
 }
 
-/** A query or form in which each known resource has its canonical spelling. */
-function knownResources(text: string, baseUrl: string): string {
+/** A query or form with each known resource in its canonical spelling. */
+function canonicalResources(text: string, baseUrl: string): string {
   const named = new URLSearchParams(text).getAll("resource");
   const known = named.map((indicator) => resolveResource(indicator, baseUrl) ?? indicator);
   if (known.every((resource, at) => resource === named[at])) return text;

@@ -58,13 +58,13 @@ describe.each(["modern", "legacy"] as const)("one %s server for many callers", (
     const { transport, call, begun, settled } = await start(era);
     const asked = ["ann", "bob", "cid"].map((who) => transport.dispatch(call("who", 1), by(who)));
     await settled();
-    expect(transport.waiting).toBe(3);
+    expect(transport.pendingCount).toBe(3);
     for (const { finish } of begun.toReversed()) finish();
     const answers = await Promise.all(asked);
     expect(answers).toMatchObject(
       ["ann", "bob", "cid"].map((text) => ({ id: 1, result: { content: [{ text }] } })),
     );
-    expect(transport.waiting).toBe(0);
+    expect(transport.pendingCount).toBe(0);
   });
 
   it("supports string ids, and zero", async () => {
@@ -87,7 +87,7 @@ describe.each(["modern", "legacy"] as const)("one %s server for many callers", (
     expect(JSON.stringify(wrong)).toContain("Output validation error");
     expect(prompt).toMatchObject({ id: 3, error: { message: "broken" } });
     expect(unknown).toMatchObject({ id: 4, error: { code: -32602 } });
-    expect(transport.waiting).toBe(0);
+    expect(transport.pendingCount).toBe(0);
     expect(reported).toEqual([]);
   });
 
@@ -95,7 +95,7 @@ describe.each(["modern", "legacy"] as const)("one %s server for many callers", (
     const { transport, call } = await start(era);
     const unknown = call("who", 1, { method: "resources/read" });
     expect(transport.dispatch(unknown, by("ann"))).toBeUndefined();
-    expect(transport.waiting).toBe(0);
+    expect(transport.pendingCount).toBe(0);
   });
 
   it("rejects pending calls when it closes, and returns later ones unhandled", async () => {
@@ -104,11 +104,11 @@ describe.each(["modern", "legacy"] as const)("one %s server for many callers", (
     await settled();
     await server.close();
     await expect(asked).rejects.toThrow("closed");
-    expect(transport.waiting).toBe(0);
+    expect(transport.pendingCount).toBe(0);
     begun[0]?.finish();
     await settled();
     expect(transport.dispatch(call("who", 2), by("bob"))).toBeUndefined();
-    expect(transport.waiting).toBe(0);
+    expect(transport.pendingCount).toBe(0);
   });
 
   it("returns messages unhandled before a server is connected", () => {
@@ -120,7 +120,7 @@ describe.each(["modern", "legacy"] as const)("one %s server for many callers", (
     const { transport } = await start(era);
     await transport.send({ jsonrpc: "2.0", method: "notifications/message" });
     await transport.send({ jsonrpc: "2.0", id: 99, result: {} });
-    expect(transport.waiting).toBe(0);
+    expect(transport.pendingCount).toBe(0);
   });
 });
 
@@ -131,7 +131,7 @@ it("the transport returns a message of the newest revision with an invalid envel
     const message = call("who", 1, { params: { name: "who", _meta } });
     expect(transport.dispatch(message, by("ann"))).toBeUndefined();
   }
-  expect(transport.waiting).toBe(0);
+  expect(transport.pendingCount).toBe(0);
 });
 
 it("the transport advertises every protocol revision that the SDK supports, newest first", () => {
