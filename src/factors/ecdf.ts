@@ -27,7 +27,7 @@ export function freezeEcdf(
   minPeers: number = MIN_PEERS,
 ): EcdfTable | undefined {
   if (values.length < minPeers) return undefined;
-  const sorted = Float64Array.from(values).sort();
+  const sorted = new Float64Array(values).sort();
   return {
     probabilities: PROBABILITIES,
     values: PROBABILITIES.map((p) => hazenQuantile(sorted, p)),

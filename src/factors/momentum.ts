@@ -66,13 +66,23 @@ export function freezeMomentum(group: readonly MomentumMeasurement[]): MomentumT
     const table = freezeEcdf(valuesOf(group, name));
     if (table !== undefined) single[name] = table;
   }
-  const means = group.flatMap((measurement) => averageZ(measurement, single) ?? []);
+  const means: number[] = [];
+  for (const measurement of group) {
+    const average = averageZ(measurement, single);
+    if (average !== undefined) means.push(average);
+  }
   const combined = freezeEcdf(means);
   return { ...single, ...(combined && { combined }) };
 }
 
-const valuesOf = (group: readonly MomentumMeasurement[], name: Ranked): number[] =>
-  group.flatMap((measurement) => ("trends" in measurement ? [] : (measurement[name] ?? [])));
+function valuesOf(group: readonly MomentumMeasurement[], name: Ranked): number[] {
+  const values: number[] = [];
+  for (const measurement of group) {
+    const value = "trends" in measurement ? undefined : measurement[name];
+    if (value !== undefined) values.push(value);
+  }
+  return values;
+}
 
 /**
  * A sub-signal's z: by the peers' table, else in absolute form. The distance from the high has

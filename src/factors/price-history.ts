@@ -170,12 +170,13 @@ function shiftReturn(
 function findPeak(history: PriceHistory): void {
   const { bars } = history;
   const { returns, highs } = history.shelf;
+  const first = slot(history, 0);
   const length = Math.min(PRICE_WINDOWS.yearBars, bars);
   let since = 0;
   let peak = Number.NEGATIVE_INFINITY;
   let peakAge = 0;
   for (let age = 0; age < length; age++) {
-    const at = slot(history, bars - 1 - age);
+    const at = first + ((bars - 1 - age) & (RING - 1));
     const level = (highs[at] as number) - since;
     if (level > peak) {
       peak = level;
@@ -218,6 +219,7 @@ const SUM_NAMES = Object.keys(SUM) as readonly (keyof Sums)[];
 function sumWindow(history: PriceHistory, market: MarketReturns): Sums {
   const { bars } = history;
   const { returns, sessions } = history.shelf;
+  const first = slot(history, 0);
   let n = 0;
   let r = 0;
   let m = 0;
@@ -226,7 +228,7 @@ function sumWindow(history: PriceHistory, market: MarketReturns): Sums {
   let rm = 0;
   const end = bars - PRICE_WINDOWS.skipBars;
   for (let position = Math.max(0, bars - PRICE_WINDOWS.yearBars); position < end; position++) {
-    const at = slot(history, position);
+    const at = first + (position & (RING - 1));
     const own = returns[at] as number;
     // NaN fails the comparison as well.
     if (!(Math.abs(own) <= PRICE_WINDOWS.maxReturn)) continue;

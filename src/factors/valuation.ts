@@ -50,27 +50,45 @@ export interface ValuedStock {
 
 /** Freezes each yield by sector and for the class, then the mixture through those tables. */
 export function freezeValuation(group: readonly ValuedStock[]): ValuationTables {
-  const measurements = group.map(({ measurement }) => measurement);
-  const bySector = [...Map.groupBy(measurements, ({ sector }) => sector)];
   const yields: Partial<Record<YieldName, ReadonlyMap<string, EcdfTable>>> = {};
   for (const name of YIELDS) {
-    const tables = new Map<string, EcdfTable>();
-    const add = (key: string, peers: readonly ValuationMeasurement[], minPeers?: number) => {
-      const table = freezeEcdf(
-        peers.flatMap(({ yields }) => yields[name] ?? []),
-        minPeers,
-      );
-      if (table !== undefined) tables.set(key, table);
-    };
-    add(WHOLE_CLASS, measurements);
-    for (const [sector, peers] of bySector) {
-      if (sector !== null) add(sector, peers, VALUATION_RULES.minSectorPeers);
-    }
+    const tables = freezeYield(group, name);
     if (tables.size > 0) yields[name] = tables;
   }
-  const mixtures = group.flatMap((stock) => mixture(evidence(stock, { yields })) ?? []);
+  const mixtures: number[] = [];
+  for (const stock of group) {
+    const mixed = mixture(evidence(stock, { yields }));
+    if (mixed !== undefined) mixtures.push(mixed);
+  }
   const combined = freezeEcdf(mixtures);
   return { yields, ...(combined && { combined }) };
+}
+
+/** The tables of one yield, by sector and for the class. */
+function freezeYield(
+  group: readonly ValuedStock[],
+  name: YieldName,
+): ReadonlyMap<string, EcdfTable> {
+  const all: number[] = [];
+  const bySector = new Map<string, number[]>();
+  for (const { measurement } of group) {
+    const { sector } = measurement;
+    const value = measurement.yields[name];
+    if (value === undefined) continue;
+    all.push(value);
+    if (sector === null) continue;
+    const peers = bySector.get(sector);
+    if (peers === undefined) bySector.set(sector, [value]);
+    else peers.push(value);
+  }
+  const tables = new Map<string, EcdfTable>();
+  const add = (key: string, values: readonly number[], minPeers?: number) => {
+    const table = freezeEcdf(values, minPeers);
+    if (table !== undefined) tables.set(key, table);
+  };
+  add(WHOLE_CLASS, all);
+  for (const [sector, values] of bySector) add(sector, values, VALUATION_RULES.minSectorPeers);
+  return tables;
 }
 
 /** One comparison of one yield. */
@@ -79,7 +97,7 @@ interface Evidence {
   readonly with: "peers" | "own past";
   readonly z: number;
   /** Share of the mixture in [0, 1]. */
-  readonly weight: number;
+  weight: number;
 }
 
 /**
@@ -87,21 +105,29 @@ interface Evidence {
  * z against the stock's own months. Without an own past the sector counts alone; empty without two
  * yields that can be compared with peers.
  */
-function evidence({ measurement, norms }: ValuedStock, tables: ValuationTables): Evidence[] {
+function evidence(
+  { measurement, norms }: ValuedStock,
+  tables: ValuationTables,
+): readonly Evidence[] {
   const { sector, yields } = measurement;
-  const relative = YIELDS.flatMap((name): Evidence[] => {
+  const compared: Evidence[] = [];
+  let relativeWeight = 0;
+  for (const name of YIELDS) {
     const value = yields[name];
     const byPeers = tables.yields[name];
     const table = (sector === null ? undefined : byPeers?.get(sector)) ?? byPeers?.get(WHOLE_CLASS);
-    if (value === undefined || table === undefined) return [];
-    return [{ name, with: "peers", z: ecdfZ(table, value), weight: weightOf(name, sector) }];
-  });
-  if (relative.length < VALUATION_RULES.minYields) return [];
-  const own = ownScores(yields, norms).map(
-    ({ name, z }): Evidence => ({ name, with: "own past", z, weight: 1 }),
-  );
-  const share = own.length === 0 ? 1 : VALUATION_RULES.relativeWeight;
-  return [...scaled(relative, share), ...scaled(own, VALUATION_RULES.ownWeight)];
+    if (value === undefined || table === undefined) continue;
+    const weight = weightOf(name, sector);
+    compared.push({ name, with: "peers", z: ecdfZ(table, value), weight });
+    relativeWeight += weight;
+  }
+  if (compared.length < VALUATION_RULES.minYields) return [];
+  const own = ownScores(yields, norms);
+  const relativeShare = own.length === 0 ? 1 : VALUATION_RULES.relativeWeight;
+  for (const one of compared) one.weight = (one.weight / relativeWeight) * relativeShare;
+  const weight = (1 / own.length) * VALUATION_RULES.ownWeight;
+  for (const { name, z } of own) compared.push({ name, with: "own past", z, weight });
+  return compared;
 }
 
 const weightOf = (name: YieldName, sector: string | null): number =>
@@ -109,14 +135,12 @@ const weightOf = (name: YieldName, sector: string | null): number =>
     ? VALUATION_RULES.bookWeightIntangible
     : 1;
 
-/** The same with weights that add up to `total`. */
-function scaled(list: readonly Evidence[], total: number): Evidence[] {
-  const sum = list.reduce((all, { weight }) => all + weight, 0);
-  return list.map((one) => ({ ...one, weight: (one.weight / sum) * total }));
+function mixture(list: readonly Evidence[]): number | undefined {
+  if (list.length === 0) return undefined;
+  let sum = 0;
+  for (const { z, weight } of list) sum += weight * z;
+  return sum;
 }
-
-const mixture = (list: readonly Evidence[]): number | undefined =>
-  list.length === 0 ? undefined : list.reduce((sum, { z, weight }) => sum + weight * z, 0);
 
 /** When, and on how old a price, a valuation is read. */
 interface ReadingTime {

@@ -64,9 +64,12 @@ export function ownScores(
   yields: Yields,
   norms: YieldNorms,
 ): readonly { readonly name: YieldName; readonly z: number }[] {
-  return YIELDS.flatMap((name) => {
-    const [value, norm] = [yields[name], norms[name]];
+  const scores: { readonly name: YieldName; readonly z: number }[] = [];
+  for (const name of YIELDS) {
+    const value = yields[name];
+    const norm = norms[name];
     const z = value === undefined || norm === undefined ? undefined : standardised(value, norm);
-    return z === undefined ? [] : [{ name, z }];
-  });
+    if (z !== undefined) scores.push({ name, z });
+  }
+  return scores;
 }

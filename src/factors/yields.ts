@@ -1,4 +1,4 @@
-import { type Figure, type Filings, type Split, sharesOutstanding } from "./filings.ts";
+import type { Figure, Filings } from "./filings.ts";
 
 /**
  * Yields, never multiples: safe for losses. Trailing earnings, free cash flow and newest book
@@ -35,8 +35,8 @@ export interface ValuationContext {
   readonly filings: Filings;
   /** The newest bar, `undefined` before the first. */
   readonly newestBar: { readonly close: number; readonly availableAt: number } | undefined;
-  /** Known splits, oldest first. */
-  readonly splits: readonly Split[];
+  /** On the basis of the newest bar; `undefined` without a filed count. */
+  readonly shares: Figure | undefined;
   readonly sector: string | null;
   /** Unix milliseconds. */
   readonly at: number;
@@ -50,56 +50,40 @@ export interface ValuationContext {
  *   value is too large or small to be a number.
  */
 export function measureValuation(context: ValuationContext): ValuationMeasurement | undefined {
-  const { filings, newestBar, splits, sector, at, dayMs } = context;
+  const { filings, newestBar, shares, sector, at, dayMs } = context;
   if (newestBar === undefined || filings.newestAt === undefined) return undefined;
-  const shares = sharesOutstanding(filings.shareCounts, splits);
   if (shares === undefined || at - shares.availableAt > MAX_FIGURE_AGE_DAYS.shareCount * dayMs) {
     return undefined;
   }
   const marketCapUsd = shares.value * newestBar.close;
   if (!Number.isFinite(marketCapUsd) || marketCapUsd === 0) return undefined;
+  const { netIncome, freeCashFlow, ebitda } = filings.trailing;
+  const { equity, debt, cash } = filings.newest;
   const oldest = at - MAX_FIGURE_AGE_DAYS.filing * dayMs;
-  const parts = yieldParts(filings, marketCapUsd, sector).flatMap(({ name, figures, value }) => {
-    const isRecent = figures.every(({ availableAt }) => availableAt >= oldest);
-    return isRecent && Number.isFinite(value) ? [{ name, figures, value }] : [];
-  });
-  if (parts.length === 0) return undefined;
-  return {
-    sector,
-    yields: Object.fromEntries(parts.map(({ name, value }) => [name, value])),
-    marketCapUsd,
-    shares,
-    priceAt: newestBar.availableAt,
-    asOf: Math.max(...parts.flatMap(({ figures }) => figures.map((f) => f.availableAt))),
+  const yields: { -readonly [Name in YieldName]?: number } = {};
+  let asOf = Number.NEGATIVE_INFINITY;
+  const add = (name: YieldName, value: number, knownAt: number) => {
+    if (!Number.isFinite(value)) return;
+    yields[name] = value;
+    asOf = Math.max(asOf, knownAt);
   };
-}
-
-/** A yield and the figures that it was made from. */
-interface YieldPart {
-  readonly name: YieldName;
-  readonly figures: readonly Figure[];
-  readonly value: number;
-}
-
-function yieldParts(
-  { trailing, newest }: Filings,
-  marketCapUsd: number,
-  sector: string | null,
-): readonly YieldPart[] {
-  const over = (name: YieldName, figure: Figure | undefined): YieldPart[] =>
-    figure === undefined ? [] : [{ name, figures: [figure], value: figure.value / marketCapUsd }];
-  const parts = [
-    ...over("earningsYield", trailing.netIncome),
-    ...over("freeCashFlowYield", trailing.freeCashFlow),
-    ...over("bookYield", newest.equity),
-  ];
-  const { ebitda } = trailing;
-  const { debt, cash } = newest;
-  if (ebitda === undefined || debt === undefined || cash === undefined || isFinancial(sector)) {
-    return parts;
+  if (isRecent(netIncome, oldest)) {
+    add("earningsYield", netIncome.value / marketCapUsd, netIncome.availableAt);
   }
-  const enterpriseValue = marketCapUsd + debt.value - cash.value;
-  if (enterpriseValue <= 0) return parts;
-  const value = ebitda.value / enterpriseValue;
-  return [...parts, { name: "ebitdaYield", figures: [ebitda, debt, cash], value }];
+  if (isRecent(freeCashFlow, oldest)) {
+    add("freeCashFlowYield", freeCashFlow.value / marketCapUsd, freeCashFlow.availableAt);
+  }
+  if (isRecent(equity, oldest)) add("bookYield", equity.value / marketCapUsd, equity.availableAt);
+  if (isRecent(ebitda, oldest) && isRecent(debt, oldest) && isRecent(cash, oldest)) {
+    const enterpriseValue = marketCapUsd + debt.value - cash.value;
+    const knownAt = Math.max(ebitda.availableAt, debt.availableAt, cash.availableAt);
+    if (enterpriseValue > 0 && !isFinancial(sector)) {
+      add("ebitdaYield", ebitda.value / enterpriseValue, knownAt);
+    }
+  }
+  if (asOf === Number.NEGATIVE_INFINITY) return undefined;
+  return { sector, yields, marketCapUsd, shares, priceAt: newestBar.availableAt, asOf };
 }
+
+const isRecent = (figure: Figure | undefined, oldest: number): figure is Figure =>
+  figure !== undefined && figure.availableAt >= oldest;

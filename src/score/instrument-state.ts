@@ -3,7 +3,14 @@ import type { Benchmark } from "../factors/benchmark.ts";
 import { type BlockPressure, createBlockPressure, NO_BLOCKS } from "../factors/block-pressure.ts";
 import { addCoinBar, type CoinHistory, createCoinHistory } from "../factors/coin-history.ts";
 import type { DarkpoolMeasurement } from "../factors/darkpool.ts";
-import { type Filings, NO_FILINGS, readFilings, type Split } from "../factors/filings.ts";
+import {
+  type Figure,
+  type Filings,
+  NO_FILINGS,
+  readFilings,
+  type Split,
+  sharesOutstanding,
+} from "../factors/filings.ts";
 import { NO_SENTIMENT, type Sentiment, socialHalfLifeMs } from "../factors/message-counters.ts";
 import type { AuthorActivity } from "../factors/message-weight.ts";
 import { coinMomentum, listedMomentum, type MomentumMeasurement } from "../factors/momentum.ts";
@@ -55,6 +62,8 @@ export interface InstrumentState {
   /** Number of known figures of filings, and their summary. */
   filed: number;
   filings: Filings;
+  /** Shares outstanding by the filings and splits known so far. */
+  shares: Figure | undefined;
   readonly yields: YieldHistory | undefined;
   readonly messages: MessageStream | undefined;
   readonly block: Feed<Print, BlockPressure> | undefined;
@@ -102,6 +111,7 @@ export function createInstrumentState(
     splits: [],
     filed: 0,
     filings: NO_FILINGS,
+    shares: undefined,
     yields: fundamentals && createYieldHistory(dayMs),
     messages: mentions && createMessageStream({ halfLifeMs, dayMs, authors, readText }),
     block: prints && createFeed(createBlockPressure()),
@@ -152,6 +162,7 @@ function takeFilings(
   if (fundamentals === undefined || next === undefined || next.availableAt > at) return;
   state.filed = countKnown(fundamentals, at);
   state.filings = readFilings(fundamentals.slice(0, state.filed), dayMs);
+  state.shares = sharesOutstanding(state.filings.shareCounts, state.splits);
 }
 
 function takeBar(state: InstrumentState, known: Bar, benchmark: Benchmark): void {
@@ -165,7 +176,10 @@ function takeBar(state: InstrumentState, known: Bar, benchmark: Benchmark): void
   if (coin !== undefined) addCoinBar(coin, bar);
   const value = coin === undefined ? bar.volume * bar.close : bar.volume;
   state.turnover = ewStep(state.turnover, value, decay(1, TURNOVER_HALF_LIFE));
-  if (bar.split !== 1) state.splits.push({ availableAt: bar.availableAt, split: bar.split });
+  if (bar.split !== 1) {
+    state.splits.push({ availableAt: bar.availableAt, split: bar.split });
+    state.shares = sharesOutstanding(state.filings.shareCounts, state.splits);
+  }
   state.newestBar = bar;
   state.bars++;
 }
@@ -194,10 +208,10 @@ function measureOffExchange({ block, short }: InstrumentState): DarkpoolMeasurem
 }
 
 function valueStock(state: InstrumentState, at: number, dayMs: number): ValuedStock | undefined {
-  const { instrument, filings, newestBar, splits, yields } = state;
+  const { instrument, filings, newestBar, shares, yields } = state;
   if (yields === undefined) return undefined;
   const { sector } = instrument;
-  const measurement = measureValuation({ filings, newestBar, splits, sector, at, dayMs });
+  const measurement = measureValuation({ filings, newestBar, shares, sector, at, dayMs });
   return measurement && { measurement, norms: yields.norms };
 }
 

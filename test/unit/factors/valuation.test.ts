@@ -49,15 +49,17 @@ const measure = (
   bars: readonly Bar[],
   at: number,
   sector = "Tools",
-) =>
-  measureValuation({
-    filings: readFilings(fundamentals, DAY_MS),
+) => {
+  const known = readFilings(fundamentals, DAY_MS);
+  return measureValuation({
+    filings: known,
     newestBar: bars.at(-1),
-    splits: bars,
+    shares: sharesOutstanding(known.shareCounts, bars),
     sector,
     at: day(at),
     dayMs: DAY_MS,
   });
+};
 
 describe("the yields of a stock", () => {
   it("are trailing earnings and book equity over shares times price", () => {
