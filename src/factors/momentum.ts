@@ -85,22 +85,34 @@ function valuesOf(group: readonly MomentumMeasurement[], name: Ranked): number[]
 }
 
 /**
- * A sub-signal's z: by the peers' table, else in absolute form. The distance from the high has
- * none, because it is never positive.
+ * The z of a sub-signal of a listed instrument: by the peers' table, else in absolute form. The
+ * distance from the high has none, because it is never positive.
  */
-function scoreOf({ name, value }: RawSignal, tables: MomentumTables): number | undefined {
-  if (name !== "ram" && name !== "res" && name !== "hi52") return clip(value, Z_BOUND);
+function rankedZ(name: Ranked, value: number, tables: MomentumTables): number | undefined {
   const table = tables[name];
   if (table !== undefined) return ecdfZ(table, value);
   return name === "hi52" ? undefined : clip(value, Z_BOUND);
 }
 
+const scoreOf = ({ name, value }: RawSignal, tables: MomentumTables): number | undefined =>
+  name === "ram" || name === "res" || name === "hi52"
+    ? rankedZ(name, value, tables)
+    : clip(value, Z_BOUND);
+
 /** Equal-weighted mean of the z that can be formed. */
 function averageZ(measurement: MomentumMeasurement, tables: MomentumTables): number | undefined {
   let sum = 0;
   let count = 0;
-  for (const signal of signalsOf(measurement)) {
-    const z = scoreOf(signal, tables);
+  if ("trends" in measurement) {
+    for (const { value } of measurement.trends) {
+      sum += clip(value, Z_BOUND);
+      count++;
+    }
+    return count === 0 ? undefined : sum / count;
+  }
+  for (const name of RANKED) {
+    const value = measurement[name];
+    const z = value === undefined ? undefined : rankedZ(name, value, tables);
     if (z === undefined) continue;
     sum += z;
     count++;

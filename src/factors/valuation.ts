@@ -1,7 +1,7 @@
 import { type EcdfTable, ecdfZ, freezeEcdf } from "./ecdf.ts";
 import type { Filings } from "./filings.ts";
 import { type Input, type Reading, shown, unread } from "./reading.ts";
-import { ownScores, type YieldNorms } from "./yield-history.ts";
+import { ownScore, type YieldNorms } from "./yield-history.ts";
 import {
   MAX_FIGURE_AGE_DAYS,
   type ValuationMeasurement,
@@ -57,7 +57,7 @@ export function freezeValuation(group: readonly ValuedStock[]): ValuationTables 
   }
   const mixtures: number[] = [];
   for (const stock of group) {
-    const mixed = mixture(evidence(stock, { yields }));
+    const mixed = mixture(stock, { yields });
     if (mixed !== undefined) mixtures.push(mixed);
   }
   const combined = freezeEcdf(mixtures);
@@ -97,37 +97,48 @@ interface Evidence {
   readonly with: "peers" | "own past";
   readonly z: number;
   /** Share of the mixture in [0, 1]. */
-  weight: number;
+  readonly weight: number;
 }
+
+/** Takes evidence member by member: objects for every stock and session would cost more than the rest. */
+type Visit = (...evidence: [Evidence["name"], Evidence["with"], z: number, weight: number]) => void;
 
 /**
  * z = 0.7 z_rel + 0.3 z_own: the weighted mean of the yields' z against the sector, and their mean
- * z against the stock's own months. Without an own past the sector counts alone; empty without two
- * yields that can be compared with peers.
+ * z against the stock's own months. Without an own past the sector counts alone; nothing is visited
+ * without two yields that can be compared with peers.
  */
-function evidence(
-  { measurement, norms }: ValuedStock,
-  tables: ValuationTables,
-): readonly Evidence[] {
+function compare({ measurement, norms }: ValuedStock, tables: ValuationTables, visit: Visit): void {
   const { sector, yields } = measurement;
-  const compared: Evidence[] = [];
-  let relativeWeight = 0;
+  let peerYields = 0;
+  let peerWeights = 0;
+  let ownYields = 0;
+  for (const name of YIELDS) {
+    if (ownScore(name, yields, norms) !== undefined) ownYields++;
+    if (yields[name] === undefined || tableOf(name, sector, tables) === undefined) continue;
+    peerYields++;
+    peerWeights += weightOf(name, sector);
+  }
+  if (peerYields < VALUATION_RULES.minYields) return;
+  const peerShare = ownYields === 0 ? 1 : VALUATION_RULES.relativeWeight;
   for (const name of YIELDS) {
     const value = yields[name];
-    const byPeers = tables.yields[name];
-    const table = (sector === null ? undefined : byPeers?.get(sector)) ?? byPeers?.get(WHOLE_CLASS);
+    const table = tableOf(name, sector, tables);
     if (value === undefined || table === undefined) continue;
-    const weight = weightOf(name, sector);
-    compared.push({ name, with: "peers", z: ecdfZ(table, value), weight });
-    relativeWeight += weight;
+    const weight = (weightOf(name, sector) / peerWeights) * peerShare;
+    visit(name, "peers", ecdfZ(table, value), weight);
   }
-  if (compared.length < VALUATION_RULES.minYields) return [];
-  const own = ownScores(yields, norms);
-  const relativeShare = own.length === 0 ? 1 : VALUATION_RULES.relativeWeight;
-  for (const one of compared) one.weight = (one.weight / relativeWeight) * relativeShare;
-  const weight = (1 / own.length) * VALUATION_RULES.ownWeight;
-  for (const { name, z } of own) compared.push({ name, with: "own past", z, weight });
-  return compared;
+  const ownWeight = (1 / ownYields) * VALUATION_RULES.ownWeight;
+  for (const name of YIELDS) {
+    const z = ownScore(name, yields, norms);
+    if (z !== undefined) visit(name, "own past", z, ownWeight);
+  }
+}
+
+/** The table of the sector, else that of the class. */
+function tableOf(name: YieldName, sector: string | null, { yields }: ValuationTables) {
+  const tables = yields[name];
+  return (sector === null ? undefined : tables?.get(sector)) ?? tables?.get(WHOLE_CLASS);
 }
 
 const weightOf = (name: YieldName, sector: string | null): number =>
@@ -135,10 +146,20 @@ const weightOf = (name: YieldName, sector: string | null): number =>
     ? VALUATION_RULES.bookWeightIntangible
     : 1;
 
-function mixture(list: readonly Evidence[]): number | undefined {
-  if (list.length === 0) return undefined;
-  let sum = 0;
-  for (const { z, weight } of list) sum += weight * z;
+function evidence(stock: ValuedStock, tables: ValuationTables): readonly Evidence[] {
+  const found: Evidence[] = [];
+  compare(stock, tables, (name, comparedWith, z, weight) => {
+    found.push({ name, with: comparedWith, z, weight });
+  });
+  return found;
+}
+
+/** The z of the mixture, `undefined` without evidence. */
+function mixture(stock: ValuedStock, tables: ValuationTables): number | undefined {
+  let sum: number | undefined;
+  compare(stock, tables, (_name, _with, z, weight) => {
+    sum = (sum ?? 0) + weight * z;
+  });
   return sum;
 }
 
@@ -167,7 +188,7 @@ export function readValuation(
   const staleAfter = asOf + VALUATION_RULES.freshFilingDays * dayMs;
   // Compared anew when asked: what is kept for every instrument is seldom asked for.
   const listInputs = () => stockInputs(stock.measurement, evidence(stock, tables));
-  const mixed = mixture(evidence(stock, tables));
+  const mixed = mixture(stock, tables);
   if (mixed === undefined) return unread("insufficient_data", { asOf, staleAfter, listInputs });
 
   const { freshFilingDays, maxFilingAgeDays } = VALUATION_RULES;

@@ -59,17 +59,9 @@ function normsOf(past: ReadonlyMap<YieldName, readonly number[]>): YieldNorms {
   return Object.fromEntries(long.map(([name, values]) => [name, normOf(values)]));
 }
 
-/** How unusual each yield is for the stock itself: clip((y - mean) / sd, -3, 3), where known. */
-export function ownScores(
-  yields: Yields,
-  norms: YieldNorms,
-): readonly { readonly name: YieldName; readonly z: number }[] {
-  const scores: { readonly name: YieldName; readonly z: number }[] = [];
-  for (const name of YIELDS) {
-    const value = yields[name];
-    const norm = norms[name];
-    const z = value === undefined || norm === undefined ? undefined : standardised(value, norm);
-    if (z !== undefined) scores.push({ name, z });
-  }
-  return scores;
+/** How unusual a yield is for the stock itself: clip((y - mean) / sd, -3, 3), where known. */
+export function ownScore(name: YieldName, yields: Yields, norms: YieldNorms): number | undefined {
+  const value = yields[name];
+  const norm = norms[name];
+  return value === undefined || norm === undefined ? undefined : standardised(value, norm);
 }

@@ -52,6 +52,8 @@ export interface InstrumentState {
   /** Number of known bars, and the newest of them. */
   bars: number;
   newestBar: Bar | undefined;
+  /** The bar after it that was read but is not known yet: a list may compute its records on read. */
+  nextBar: Bar | undefined;
   /** Exponentially weighted turnover of a session in quote currency. */
   turnover: number | undefined;
   /** Whether the instrument is part of its class's benchmark. */
@@ -104,6 +106,7 @@ export function createInstrumentState(
     signal: undefined,
     bars: 0,
     newestBar: undefined,
+    nextBar: undefined,
     turnover: undefined,
     isBenchmarked: true,
     listed: isCoin ? undefined : newPriceHistory(),
@@ -130,10 +133,11 @@ interface View {
 /** Takes in everything that became known up to an instant. */
 export function advanceInstrument(state: InstrumentState, view: View, shared: ClassContext): void {
   const { records, at } = view;
-  const nextBar = () => records.bars.at(state.bars);
-  for (let bar = nextBar(); bar && bar.availableAt <= at; bar = nextBar()) {
-    takeBar(state, bar, shared.benchmark);
+  let next = state.nextBar ?? records.bars.at(state.bars);
+  for (; next && next.availableAt <= at; next = records.bars.at(state.bars)) {
+    takeBar(state, next, shared.benchmark);
   }
+  state.nextBar = next;
   const { messages, block, short, network, yields } = state;
   if (yields !== undefined) takeFilings(state, view, shared.dayMs);
   if (network !== undefined) accumulate(network, records.onChain, at);

@@ -110,9 +110,10 @@ async function readInstrument(
 ): Promise<InstrumentRecords> {
   const open = (name: FolderName) =>
     readText(join(folder, name, `${instrument.symbol}${FOLDERS[name]}`));
-  const cut = <R extends Known>(all: RecordList<R> | undefined) => {
-    const known = all?.slice(0, countKnown(all, until));
-    return known?.length ? known : undefined;
+  const cut = <R extends Known>(all: RecordList<R> | undefined): RecordList<R> | undefined => {
+    const count = all === undefined ? 0 : countKnown(all, until);
+    if (count === 0) return undefined;
+    return count === all?.length ? all : all?.slice(0, count);
   };
   const read = async <R extends Known>(name: FolderName, reader: (file: TextFile) => R[]) => {
     const file = await open(name);

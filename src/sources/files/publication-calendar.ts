@@ -21,6 +21,9 @@ const SHORT_VOLUME_TIME = "18:00";
  */
 export interface PublicationCalendar {
   readonly date: Column<string>;
+  /** A small number for each date, and the date of a number. */
+  readonly numberOf: (date: string) => number;
+  readonly dateOf: (number: number) => string;
   /** When the bar of a US session is known: 16:15 New York. */
   readonly barKnown: (date: string) => number;
   /** When the short volume of a session is known: 18:00 New York. */
@@ -31,7 +34,10 @@ export interface PublicationCalendar {
 
 /** An empty calendar, filled as it is asked. */
 export function createPublicationCalendar(): PublicationCalendar {
+  const dates: string[] = [];
   return {
+    numberOf: memoByKey((day) => dates.push(day) - 1),
+    dateOf: (number) => dates[number] as string,
     date: { expected: date.expected, parse: memoByKey(date.parse) },
     barKnown: memoByKey((day) => newYorkInstant(day, BAR_TIME)),
     shortVolumeKnown: memoByKey((day) => newYorkInstant(day, SHORT_VOLUME_TIME)),
