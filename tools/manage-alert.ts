@@ -11,6 +11,7 @@ import {
   UrlInput,
 } from "../src/answers/alert-input.ts";
 import { Instant, InstantInput, isoInstantOrNull, Provenance } from "../src/answers/common.ts";
+import { rangeSteps } from "../src/answers/range-alert.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool, type ToolContext } from "../src/tool.ts";
 
@@ -127,7 +128,7 @@ export const manageAlert = defineTool({
       ...more,
       ...alertAnswer({ id, alert, status }),
       market,
-      nextSteps: [...nextSteps],
+      nextSteps: [...nextSteps, ...(action === "update" ? rangeSteps(alert, context) : [])],
     };
   },
 });

@@ -3,7 +3,7 @@ import type { InstrumentSelector } from "../src/alerts/alert.ts";
 import { AlertAnswer, alertAnswer, NextSteps, Secret } from "../src/answers/alert.ts";
 import { AlertFields, kindsOf, millisOf, symbolsOf, UrlInput } from "../src/answers/alert-input.ts";
 import { Direction, Provenance } from "../src/answers/common.ts";
-
+import { rangeSteps, refuseWithoutRange } from "../src/answers/range-alert.ts";
 import { alertScopes } from "../src/auth/scopes.ts";
 import { AssetClass } from "../src/market/instrument.ts";
 import { Problem } from "../src/problem.ts";
@@ -44,7 +44,7 @@ export const registerAlert = defineTool({
   name: "register_alert",
   title: "Register alert",
   description:
-    "Get notified when a signal shifts, volatility is unusual or a quarterly report is near, by webhook or by polling. The answer has the signing secret, once, and the next steps.",
+    "Get notified when a signal shifts, volatility is unusual, a price leaves its range or a quarterly report is near, by webhook or by polling. The answer has the signing secret, once, and the next steps.",
   scopes: alertScopes,
   routes: [{ method: "POST", path: "/api/alerts", status: 201 }],
   effect: { isDestructive: false },
@@ -67,6 +67,7 @@ export const registerAlert = defineTool({
       expiresAt: millisOf(wish.expiresAt ?? null),
       snoozedUntil: millisOf(wish.snoozedUntil ?? null),
     };
+    refuseWithoutRange(wanted, context);
     const idempotencyKey = keyOf(wish, call);
     const alert = await context.alerts.register(call.caller, { wanted, idempotencyKey });
     const { secret, nextSteps } = alert;
@@ -74,7 +75,7 @@ export const registerAlert = defineTool({
       ...alertAnswer(alert),
       market: context.market.mode,
       ...(secret !== undefined && { secret }),
-      nextSteps: [...nextSteps],
+      nextSteps: [...nextSteps, ...rangeSteps(wanted, context)],
     };
   },
 });

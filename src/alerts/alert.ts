@@ -4,9 +4,9 @@ import type { AssetClass } from "../market/instrument.ts";
 import type { Direction } from "../score/signal-hysteresis.ts";
 import { collection, type Stored } from "../store/port/records.ts";
 
-/** Kinds of events that an alert can ask for: `signal.shift` and `volatility.alert`, and
- *  `report.alert`. */
-export const ALERT_KINDS = ["signal_shift", "volatility", "report"] as const;
+/** Kinds of events that an alert can ask for: `signal.shift`, `volatility.alert`, `report.alert` and
+ *  `range.alert`. */
+export const ALERT_KINDS = ["signal_shift", "volatility", "report", "range"] as const;
 /** One of them. */
 export type AlertKind = (typeof ALERT_KINDS)[number];
 

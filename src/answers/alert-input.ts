@@ -28,7 +28,7 @@ export const AlertFields = {
     .min(1)
     .max(ALERT_KINDS.length)
     .describe(
-      "signal_shift: signal or score moved; volatility: it is unusual; report: near, filed or late.",
+      "signal_shift: signal or score moved; volatility: it is unusual; report: near, filed or late; range: a close left the expected range.",
     ),
   scoreMove: z
     .number()

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Scope } from "../auth/scopes.ts";
 import { FACTORS } from "../factors/reading.ts";
+import type { RangeAlert } from "../risk/range-events.ts";
 import {
   EVENT_RULES,
   type EventPoint,
@@ -30,6 +31,7 @@ import {
   periodEndDay,
   type ReportMarket,
 } from "./next-report.ts";
+import { RangeAlertFields, rangeAlertAnswer } from "./range-alert.ts";
 
 /** Decimals of points of score. */
 const POINT_DECIMALS = 2;
@@ -136,6 +138,13 @@ export const ReportAlertEvent = z.object({
   }),
 });
 
+/** An event as it is sent when a close left the expected range. */
+export const RangeAlertEvent = z.object({
+  type: z.literal("range.alert"),
+  timestamp: Instant.describe("When it was decided."),
+  data: z.object({ ...EventData.shape, ...RangeAlertFields.shape }),
+});
+
 /** Identifies an event. */
 export interface EventNames {
   readonly alertId: string;
@@ -146,7 +155,7 @@ export interface EventNames {
 
 /** What happened, with the snapshot that shows it. */
 export interface MarketEvent {
-  readonly event: SignalShift | VolatilityAlert | ReportAlert;
+  readonly event: SignalShift | VolatilityAlert | ReportAlert | RangeAlert;
   readonly snapshot: Snapshot;
 }
 
@@ -174,6 +183,8 @@ export function eventPayload(
       return { type: event.kind, timestamp, data: { ...about, ...volatilityOf(event) } };
     case "report.alert":
       return { type: event.kind, timestamp, data: { ...about, ...reportOf(event, origin.market) } };
+    case "range.alert":
+      return { type: event.kind, timestamp, data: { ...about, ...rangeAlertAnswer(event) } };
   }
 }
 
@@ -181,7 +192,8 @@ export function eventPayload(
 type EventPayload =
   | z.input<typeof SignalShiftEvent>
   | z.input<typeof VolatilityAlertEvent>
-  | z.input<typeof ReportAlertEvent>;
+  | z.input<typeof ReportAlertEvent>
+  | z.input<typeof RangeAlertEvent>;
 
 /**
  * Removes from a payload what a reader's scopes do not include.

@@ -3,8 +3,8 @@ import canonicalize from "canonicalize";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { AssetClass, Instrument } from "../market/instrument.ts";
-import { RISK_MODELS } from "../risk/forecast.ts";
-import { RISK_TABLE, SIMULATED_RISK_TABLE } from "../risk/measured-table.ts";
+import { RISK_MODELS, RISK_RULES } from "../risk/forecast.ts";
+import { riskTableOf } from "../risk/measured-table.ts";
 import {
   choosePeers,
   type HorizonOutlook,
@@ -75,7 +75,11 @@ export const Risk = z.object({
   forecast: RiskForecast.nullable().optional().describe("With risk=full; null: too young."),
 });
 
-const SESSIONS_PER_YEAR: Readonly<Record<AssetClass, number>> = {
+/** Why an instrument has no forecast, to follow a colon. */
+export const TOO_YOUNG = `it needs ${RISK_RULES.windowSessions} sessions in which the price moves`;
+
+/** Sessions of a year by class. */
+export const SESSIONS_PER_YEAR: Readonly<Record<AssetClass, number>> = {
   stock: 252,
   etf: 252,
   crypto: 365,
@@ -83,10 +87,6 @@ const SESSIONS_PER_YEAR: Readonly<Record<AssetClass, number>> = {
 
 /** Days after which an instrument without a new bar is no peer. */
 const PEER_DAYS = 7;
-
-/** The table that a market is forecast with. */
-const tableOf = ({ source }: ToolContext["market"]): RiskTable =>
-  source.simulated ? SIMULATED_RISK_TABLE : RISK_TABLE;
 
 const hashes = new WeakMap<RiskTable, string>();
 
@@ -103,7 +103,7 @@ function hashOf(table: RiskTable): string {
 
 /** The table of a market with its hash, as the method publishes it. */
 export const riskParameters = (market: ToolContext["market"]) => {
-  const table = tableOf(market);
+  const table = riskTableOf(market.source);
   return { sha256: hashOf(table), levels: LEVEL_RULES, table };
 };
 
@@ -134,7 +134,7 @@ function outlookAt(
   const { bars } = market.records(symbol);
   const key = `${symbol} ${at} ${bars.length}`;
   const known = outlooks.get(key) ?? {
-    outlook: riskOutlook(bars, assetClass, at, tableOf(market)),
+    outlook: riskOutlook(bars, assetClass, at, riskTableOf(market.source)),
   };
   outlooks.set(key, known);
   return known.outlook;
@@ -192,7 +192,7 @@ export function riskAnswer(
   { market }: ToolContext,
   isFull: boolean,
 ): z.input<typeof Risk> {
-  const table = tableOf(market);
+  const table = riskTableOf(market.source);
   const { assetClass } = instrument;
   const outlook = price === null ? undefined : outlookAt(instrument, price.at, market);
   const level = outlook?.level ?? null;
@@ -202,7 +202,7 @@ export function riskAnswer(
     peerLevel,
     summary: outlook
       ? summaryOf(outlook, assetClass, { level, peerLevel }, table)
-      : "No forecast: it needs 252 sessions in which the price moves.",
+      : `No forecast: ${TOO_YOUNG}.`,
     table: hashOf(table).slice(0, 16),
     ...(isFull && { forecast: outlook ? forecastOf(outlook, instrument, table) : null }),
   };
@@ -262,9 +262,10 @@ const whyWithheld = ({ verdict }: RiskEvidence): Withheld =>
   verdict === "insufficient_data" ? "insufficient_data" : "coverage_missed";
 
 /** Per cent with two decimals. */
-const percent = (share: number): number => rounded(100 * share, 2);
+export const percent = (share: number): number => rounded(100 * share, 2);
 
-const bounds = ({ low, high }: PriceRange, price: number) => ({
+/** A range of log returns around a price, in price and in per cent. */
+export const bounds = ({ low, high }: Omit<PriceRange, "probability">, price: number) => ({
   low: significant(price * Math.exp(low)),
   high: significant(price * Math.exp(high)),
   lowPercent: percent(Math.expm1(low)),
@@ -272,7 +273,7 @@ const bounds = ({ low, high }: PriceRange, price: number) => ({
 });
 
 /** A price with six significant digits: coins may cost a fraction of a cent. */
-const significant = (price: number): number => Number(price.toPrecision(6));
+export const significant = (price: number): number => Number(price.toPrecision(6));
 
 function summaryOf(
   { bar, horizons, sigma }: RiskOutlook,
@@ -301,11 +302,7 @@ function rangeSentence(
   const span = `${horizon} ${assetClass === "crypto" ? "days" : "sessions"}`;
   const widest = ranges?.at(-1);
   if (widest === undefined) {
-    return `No range over ${span}: ${
-      whyWithheld(evidence) === "insufficient_data"
-        ? "too few instruments to test it on"
-        : "it did not hold out of sample"
-    }.`;
+    return `No range over ${span}: ${whyNoRange(evidence)}.`;
   }
   const { low, high, lowPercent, highPercent } = bounds(widest, price);
   const held = rounded(100 * (evidence.coverage[RANGES.length - 1] ?? 0), 1);
@@ -316,6 +313,12 @@ function rangeSentence(
       : `; ${rounded(100 * fall, 0)} % chance to end more than ${fallPercent} % lower (skill ${skill} %)`;
   return `95 % range over ${span}: ${quoted(low)} to ${quoted(high)} (${signed(lowPercent)} to ${signed(highPercent)} %, held ${held} %)${chance}. Tested on ${tested}.`;
 }
+
+/** Why the ranges of a class are not published, to follow a colon. */
+export const whyNoRange = (evidence: RiskEvidence): string =>
+  whyWithheld(evidence) === "insufficient_data"
+    ? "too few instruments to test it on"
+    : "it did not hold out of sample";
 
 /** A price as it is read: to the cent, or four digits of a small one. */
 const quoted = (price: number): string =>

@@ -8,7 +8,12 @@ import { manageAlert } from "../../tools/manage-alert.ts";
 import { registerAlert } from "../../tools/register-alert.ts";
 import { WebhookKeySet } from "../alerts/delivery/webhook-keys.ts";
 import { AlertAnswer, AttemptAnswer, EventAnswer } from "../answers/alert.ts";
-import { ReportAlertEvent, SignalShiftEvent, VolatilityAlertEvent } from "../answers/event.ts";
+import {
+  RangeAlertEvent,
+  ReportAlertEvent,
+  SignalShiftEvent,
+  VolatilityAlertEvent,
+} from "../answers/event.ts";
 import { Method } from "../answers/method.ts";
 import { Signal, SignalHistory, SignalPage } from "../answers/signal.ts";
 import { jsonSchema } from "../lib/json-schema.ts";
@@ -66,6 +71,7 @@ const answers = {
   SignalShiftEvent,
   VolatilityAlertEvent,
   ReportAlertEvent,
+  RangeAlertEvent,
   EndpointVerify,
   WebhookTest,
   EndpointDisabled,

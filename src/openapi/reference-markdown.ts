@@ -1,5 +1,6 @@
 import { paths } from "../../wellknown/paths.ts";
 import { type Site, SUMMARY } from "../../wellknown/site.ts";
+import { Common } from "../answers/common.ts";
 import type { ProblemCode } from "../problem.ts";
 import { type Json, schemaOf, schemas } from "./components.ts";
 import { description } from "./description.ts";
@@ -24,7 +25,7 @@ export function referenceMarkdown(site: Site, documents: readonly DocumentRoute[
     `A star marks required members. Operations that need a credential can also fail with ${failureList(byStatus(GATED_PROBLEMS))}; operations with a body with ${failureList(byStatus(BODY_PROBLEMS))}.`,
     ...Object.keys(tags).map((tag) => group(tag as Tag, operations)),
     `## Webhooks\n\n${webhooks.map(({ type, summary }) => `- \`${type}\`: ${summary}`).join("\n")}`,
-    `## Members\n\n${memberLines(schemas()).join("\n")}`,
+    `## Members\n\n${memberLines({ ...shared(), ...schemas() }).join("\n")}`,
   ];
   return `${parts.join("\n\n")}\n`;
 }
@@ -98,6 +99,9 @@ function membersIn(schema: Json): readonly string[] {
   });
   return members.length === 0 ? [wordsOf(schema)] : members;
 }
+
+/** What answers about one instrument have in common, so that the reference says it once. */
+const shared = () => ({ InstrumentAnswer: schemaOf(Common, "output") });
 
 /** A line for each schema. One that extends another refers to it instead of repeating its members. */
 function memberLines(all: Readonly<Record<string, Json>>): readonly string[] {

@@ -1,6 +1,11 @@
 import { z } from "zod";
 import { Instant } from "../answers/common.ts";
-import { ReportAlertEvent, SignalShiftEvent, VolatilityAlertEvent } from "../answers/event.ts";
+import {
+  RangeAlertEvent,
+  ReportAlertEvent,
+  SignalShiftEvent,
+  VolatilityAlertEvent,
+} from "../answers/event.ts";
 
 const AlertId = z.string().describe("The alert that the webhook belongs to.");
 
@@ -77,6 +82,10 @@ export const webhooks: readonly Webhook[] = [
   webhook(ReportAlertEvent, "report.alert", {
     summary: "A quarterly report is near, was filed or is late",
     description: `For alerts of the kind report, which cover companies only. ${TAKEN}`,
+  }),
+  webhook(RangeAlertEvent, "range.alert", {
+    summary: "A close left the expected range of an instrument",
+    description: `For alerts of the kind range. ${TAKEN}`,
   }),
   webhook(EndpointVerify, "endpoint.verify", {
     summary: "Challenge that confirms the endpoint",

@@ -67,6 +67,22 @@ function barsBehind(bars: RecordList<Bar>, at: number, closes: number): readonly
 }
 
 /**
+ * The sigma of the outlook at an instant (Unix milliseconds), without the rest of it: the standard
+ * deviation of a session's log return.
+ *
+ * @returns `undefined` with under 252 sessions, and where no price moved.
+ */
+export const sigmaAt = (
+  bars: RecordList<Bar>,
+  assetClass: AssetClass,
+  at: number,
+): number | undefined =>
+  forecastSigma(
+    MODEL_OF_CLASS[assetClass],
+    sessionVariances(barsBehind(bars, at, LEVEL_RULES.ownCloses)),
+  );
+
+/**
  * The outlook at the last close known by an instant (Unix milliseconds).
  *
  * @returns `undefined` with under 252 sessions, and where no price moved.

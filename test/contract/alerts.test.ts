@@ -119,6 +119,23 @@ describe("POST /api/alerts", () => {
     });
   });
 
+  it("says how often to expect an event of the kind range", async () => {
+    const { nextSteps } = await register({ assetClass: "stock", kinds: ["range"] });
+    expect(nextSteps).toEqual([
+      expect.stringContaining("get_alert_events"),
+      expect.stringMatching(/1 in 17 ranges of stocks .* expect about 3 events a year for each/),
+    ]);
+  });
+
+  it("refuses the kind range alone where there is no range, with what to do", async () => {
+    const refused = post("/api/alerts", { assetClass: "etf", kinds: ["range"] });
+    const { detail, next } = await problem(refused, 400, "invalid_request");
+    expect(detail).toBe("kinds: there is no range for funds: nothing of the class has a forecast.");
+    expect(next).toContain("signal_shift or volatility");
+    const { nextSteps } = await register({ assetClass: "etf", kinds: ["volatility", "range"] });
+    expect(nextSteps).toContainEqual(expect.stringContaining("no event comes of funds"));
+  });
+
   it.each([
     ["nothing to watch", {}, "symbols"],
     ["symbols beside filters", { ...SYMBOLS, signal: "LONG" }, "symbols"],

@@ -11,6 +11,7 @@ import { alertGroup, alerts, ownerGroup } from "../../src/alerts/alert.ts";
 import { deliveries, EVENT_KIND, type EventRow } from "../../src/alerts/delivery/delivery.ts";
 import { AlertEvaluator, type EvaluatorOptions } from "../../src/alerts/rules/evaluator.ts";
 import type {
+  RangeAlertEvent,
   ReportAlertEvent,
   SignalShiftEvent,
   VolatilityAlertEvent,
@@ -188,7 +189,8 @@ export function alertSteps(id: string, wanted: AlertOverrides = {}) {
 type Payload =
   | z.infer<typeof SignalShiftEvent>
   | z.infer<typeof VolatilityAlertEvent>
-  | z.infer<typeof ReportAlertEvent>;
+  | z.infer<typeof ReportAlertEvent>
+  | z.infer<typeof RangeAlertEvent>;
 
 /** An event as a poll gives it. */
 export interface ToldEvent extends EventRow {

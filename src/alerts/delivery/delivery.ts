@@ -7,7 +7,7 @@ import { CHALLENGE_TYPE, challengeBody, FIRST_CHALLENGE_MS } from "./challenge.t
 /** A message that is queued for a webhook. */
 export interface Delivery {
   readonly alertId: string;
-  /** `signal.shift`, `volatility.alert`, `report.alert`, `webhook.test`, `endpoint.verify` or `endpoint.disabled`. */
+  /** `signal.shift`, `volatility.alert`, `report.alert`, `range.alert`, `webhook.test`, `endpoint.verify` or `endpoint.disabled`. */
   readonly type: string;
   /** The body, byte for byte; equal in all attempts. */
   readonly body: string;

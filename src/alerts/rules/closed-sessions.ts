@@ -4,6 +4,8 @@ import { createVolatilityReader } from "../../factors/volatility.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import type { Market } from "../../market/market.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
+import { riskTableOf } from "../../risk/measured-table.ts";
+import { type RangeSession, watchedHorizon } from "../../risk/range-events.ts";
 import { type ReportSession, readReports } from "../../score/report-events.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
 import type { MemoryArchive } from "../../score/snapshot-archive.ts";
@@ -72,6 +74,7 @@ export class ClosedSessions {
       dayMs: this.#source.market.dayMs,
       reading: bars && this.#readVolatility(bars, at),
       reports: kind === "report" ? this.#reportsOf(snapshot) : undefined,
+      range: kind === "range" ? this.#rangeOf(snapshot) : undefined,
     };
   }
 
@@ -90,6 +93,13 @@ export class ClosedSessions {
       this.#recordsUntil = until;
     }
     return this.#records.get(symbol);
+  }
+
+  /** None for classes whose ranges are not published. */
+  #rangeOf({ at, instrument: { symbol, assetClass } }: Snapshot): RangeSession | undefined {
+    const table = watchedHorizon(riskTableOf(this.#source.market.source), assetClass);
+    const bars = table && this.#recordsOf(symbol)?.bars;
+    return bars && { bars, assetClass, at, table };
   }
 
   /** Companies without a feed of filings have none that could be near or late. */

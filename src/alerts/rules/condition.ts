@@ -1,6 +1,12 @@
 import type { VolatilityReading } from "../../factors/volatility.ts";
 import type { Instrument } from "../../market/instrument.ts";
 import {
+  type OpenRange,
+  type RangeAlert,
+  type RangeSession,
+  rangeAlert,
+} from "../../risk/range-events.ts";
+import {
   EVENT_RULES,
   type EventRules,
   type SessionSnapshot,
@@ -43,6 +49,7 @@ export type ConditionState = { readonly at: number } & (
   | { readonly kind: "signal_shift"; readonly state: ShiftState }
   | { readonly kind: "volatility"; readonly state: VolatilityState }
   | { readonly kind: "report"; readonly state: ReportState }
+  | { readonly kind: "range"; readonly state: OpenRange }
 );
 
 /** What a condition is evaluated on: a closed session of one instrument. */
@@ -51,13 +58,15 @@ export interface ConditionInput extends SessionSnapshot {
   readonly reading: VolatilityReading | undefined;
   /** `undefined` for what files no reports, and for conditions of other kinds. */
   readonly reports?: ReportSession | undefined;
+  /** `undefined` for what has no range, and for conditions of other kinds. */
+  readonly range?: RangeSession | undefined;
 }
 
 /** Result of evaluating a condition. */
 export interface ConditionResult {
   /** The given state itself when nothing changes; `undefined` when there is no reading yet. */
   readonly state: ConditionState | undefined;
-  readonly event: SignalShift | VolatilityAlert | ReportAlert | undefined;
+  readonly event: SignalShift | VolatilityAlert | ReportAlert | RangeAlert | undefined;
 }
 
 /** The condition of an alert for one of its kinds. */
@@ -86,6 +95,8 @@ export function conditionOf(
       };
     case "report":
       return { key: `${kind}:${reportSessions}`, kind, rules, reportSessions };
+    case "range":
+      return { key: kind, kind, rules, reportSessions };
   }
 }
 
@@ -103,6 +114,8 @@ export function evaluateCondition(
       return evaluateVolatility(condition, before, session);
     case "report":
       return evaluateReport(condition, before, session);
+    case "range":
+      return evaluateRange(before, session);
   }
 }
 
@@ -143,6 +156,17 @@ function evaluateReport(
   const { state, event } = reportAlert(known, reports, reportSessions);
   const { at } = reports;
   return { state: state === known ? before : { kind: "report", at, state }, event };
+}
+
+function evaluateRange(
+  before: ConditionState | undefined,
+  { range }: ConditionInput,
+): ConditionResult {
+  if (range === undefined) return { state: before, event: undefined };
+  const known = before?.kind === "range" ? before.state : undefined;
+  const { open, event } = rangeAlert(known, range);
+  if (open === known) return { state: before, event };
+  return { state: open && { kind: "range", at: range.at, state: open }, event };
 }
 
 /** The alerts that share a condition. */

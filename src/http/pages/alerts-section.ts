@@ -111,6 +111,7 @@ const KINDS = {
   signal_shift: "another signal or a far move of the score",
   volatility: "unusual volatility",
   report: "a quarterly report that is near, filed or late",
+  range: "a close outside the expected range",
 } as const;
 
 function kindWords({ kinds }: Alert): string {

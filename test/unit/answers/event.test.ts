@@ -2,12 +2,16 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   eventPayload,
+  RangeAlertEvent,
   ReportAlertEvent,
   SignalShiftEvent,
   VolatilityAlertEvent,
 } from "../../../src/answers/event.ts";
 import { REPORT_BASES } from "../../../src/factors/next-report.ts";
 import type { Market } from "../../../src/market/market.ts";
+import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
+import { RANGE_REASONS, type RangeAlert } from "../../../src/risk/range-events.ts";
+import type { HorizonTable } from "../../../src/risk/table.ts";
 import type { EventPoint, SignalShift, VolatilityAlert } from "../../../src/score/events.ts";
 import { REPORT_REASONS, type ReportAlert } from "../../../src/score/report-events.ts";
 import { DIRECTIONS } from "../../../src/score/signal-hysteresis.ts";
@@ -32,6 +36,14 @@ const STRICT = {
     data: VolatilityAlertEvent.shape.data.strict(),
   }).strict(),
   "report.alert": ReportAlertEvent.extend({ data: ReportAlertEvent.shape.data.strict() }).strict(),
+  "range.alert": RangeAlertEvent.extend({ data: RangeAlertEvent.shape.data.strict() }).strict(),
+};
+
+const table = RISK_TABLE.classes.stock[0] as HorizonTable;
+
+const bar = {
+  ...{ session: "2026-11-20", availableAt: AT, open: 50, high: 51, low: 44, close: 44.6 },
+  ...{ volume: 1, dividend: 0.5, split: 2, logReturn: -0.1 },
 };
 
 const point = (at: number, score: number, direction: EventPoint["direction"]): EventPoint => ({
@@ -117,6 +129,27 @@ describe("an event as it is sent", () => {
     });
   });
 
+  it("says which range a close left, in price and in per cent with dividends and splits", () => {
+    const event: RangeAlert = {
+      ...{ kind: "range.alert", reason: "below", table, bar, logReturn: Math.log(0.9) },
+      range: { openedAt: AT - 3 * DAY_MS, price: 100, low: Math.log(0.93), high: Math.log(1.08) },
+      sessions: 3,
+    };
+    const { type, data } = eventPayload({ event, snapshot: snapshotOf("A", AT) }, names, {
+      market,
+    });
+    expect(type).toBe("range.alert");
+    expect(data).toMatchObject({
+      reason: "below",
+      range: {
+        ...{ probability: 0.95, sessions: 5, low: 93, high: 108, lowPercent: -7, highPercent: 8 },
+        from: { price: 100, at: "2026-11-18T12:00:00.000Z" },
+      },
+      close: { price: 44.6, at: "2026-11-21T12:00:00.000Z", changePercent: -10 },
+      session: 3,
+    });
+  });
+
   it("fits its schema, without a member that is not in it, in less than 20 kB", () => {
     const score = fc.double({ min: 0, max: 100, noNaN: true });
     const figure = fc.double({ min: -100, max: 100, noNaN: true });
@@ -156,10 +189,21 @@ describe("an event as it is sent", () => {
       sessionsUntil: fc.option(fc.nat(21)),
       filing: fc.option(fc.record({ periodEnd: at, availableAt: at })),
     });
+    const log = fc.double({ min: -3, max: 3, noNaN: true });
+    const range = fc.record<RangeAlert>({
+      kind: fc.constant("range.alert"),
+      reason: fc.constantFrom(...RANGE_REASONS),
+      range: fc.record({ openedAt: at, price: fc.constant(0.001_234_567), low: log, high: log }),
+      table: fc.constant(table),
+      bar: fc.constant(bar),
+      logReturn: log,
+      sessions: fc.integer({ min: 1, max: 7 }),
+    });
+    const event = fc.oneof(shift, volatility, report, range);
     const said = fc.record({ score, direction, status: fc.constantFrom(...STATUSES) });
     const name = fc.string({ unit: "binary", maxLength: 500 });
     fc.assert(
-      fc.property(fc.oneof(shift, volatility, report), said, name, (event, one, instrumentName) => {
+      fc.property(event, said, name, (event, one, instrumentName) => {
         const snapshot = snapshotOf("A", AT, one);
         const called = {
           ...snapshot,

@@ -2,13 +2,16 @@
 
 import { describe, expect, it } from "vitest";
 import { AssetClass } from "../../../src/market/instrument.ts";
+import type { InstrumentRecords } from "../../../src/market/records.ts";
 import { findIndistinct } from "../../../src/research/backtest/distinct.ts";
 import { gradedDates } from "../../../src/research/backtest/question.ts";
 import { createReturnGrid } from "../../../src/research/backtest/return-grid.ts";
 import { fitQuantiles, measureRisk } from "../../../src/research/backtest/risk/measures.ts";
 import { observeRisk } from "../../../src/research/backtest/risk/observations.ts";
 import { MODEL_OF_CLASS } from "../../../src/risk/forecast.ts";
-import { FITTED_BEFORE, RISK_TABLE } from "../../../src/risk/measured-table.ts";
+import { FITTED_BEFORE, RANGE_BREACHES, RISK_TABLE } from "../../../src/risk/measured-table.ts";
+import { type OpenRange, rangeAlert, watchedHorizon } from "../../../src/risk/range-events.ts";
+import type { HorizonTable } from "../../../src/risk/table.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
 import { sharedFolder } from "../../support/shared.ts";
 
@@ -33,6 +36,21 @@ const INDEPENDENT = [
   },
 ] as const;
 
+/** The ranges of one instrument that ended after the date of the fit, and those that a close left. */
+function countLeft({ instrument: { assetClass }, bars }: InstrumentRecords) {
+  const table = watchedHorizon(RISK_TABLE, assetClass) as HorizonTable;
+  let open: OpenRange | undefined;
+  let [ranges, left] = [0, 0];
+  for (const { session, availableAt: at } of bars) {
+    if (session < FITTED_BEFORE || session > "2024-12-31") continue;
+    const { open: after, event } = rangeAlert(open, { bars, assetClass, at, table });
+    if (open !== undefined && after !== open) ranges++;
+    if (event !== undefined) left++;
+    open = after;
+  }
+  return { ranges, left };
+}
+
 describe.skipIf(isMissing)(
   "the risk forecast on real history",
   { timeout: TIMEOUT_MS },
@@ -54,6 +72,11 @@ describe.skipIf(isMissing)(
         graded,
         places: gradedDates(grid, { from: "2015-01-01", pace: "week" }),
       };
+    };
+
+    const recordsOf = ({ rows }: ReturnType<typeof createReturnGrid>, row: number) => {
+      const symbol = rows[row]?.instrument.symbol;
+      return records.find(({ instrument }) => instrument.symbol === symbol) as InstrumentRecords;
     };
 
     const graded = (assetClass: AssetClass, index: number, delay: 0 | 1 = 0) => {
@@ -84,6 +107,15 @@ describe.skipIf(isMissing)(
         );
         expect(rounded).toEqual(table.evidence);
       }
+    });
+
+    it.each(["stock", "crypto"] as const)("has ranges of %s left as often as stated", (name) => {
+      const { grid, graded } = gridOf(name);
+      const counts = [...graded].map((row) => countLeft(recordsOf(grid, row)));
+      const ranges = counts.reduce((sum, one) => sum + one.ranges, 0);
+      const left = counts.reduce((sum, one) => sum + one.left, 0);
+      const share = Number((left / ranges).toFixed(4));
+      expect({ ranges, share }).toEqual(RANGE_BREACHES[name]);
     });
 
     /** Asserts that two lists of figures lie closer than a tolerance. */

@@ -17,11 +17,13 @@ import {
   queuedIn,
   type Said,
   type ScriptedMarket,
+  snapshotOf,
   summaryOf,
   toldIn,
   webhook,
 } from "../../../support/scripted-market.ts";
 import { model, openStore, START, type TestStore } from "../../../support/stores.ts";
+import { madeBars } from "../../risk/bars.ts";
 
 const watchStates = collection<{ readonly at: number }>("watch-states");
 
@@ -90,6 +92,83 @@ describe("reports of companies", () => {
       "a1 A@602 report.alert report_late",
       "a2 A@602 report.alert report_late",
     ]);
+  });
+});
+
+describe("the expected range", () => {
+  /** Calm bars to day 300; then one close falls by half, and one more ten days later. */
+  const bars = madeBars(330, 1, 1).map((bar, day) =>
+    day === 303 || day === 313 ? { ...bar, logReturn: -0.7 } : bar,
+  );
+  const all = { A: {}, F: { assetClass: "etf" }, Y: {} } as const;
+
+  /** Ranges of a stock, of a fund, and of a stock with too short a history. */
+  async function watched(leaders: (day: number) => boolean) {
+    const store = await openStore(model);
+    await store.records.commit([
+      ...alertSteps("a1", { kinds: ["range"] }),
+      ...alertSteps("a2", { kinds: ["range"], thresholds: { cooldownDays: 30 } }),
+    ]);
+    const stage = createScriptedMarket({ A: bars, F: bars, Y: bars.slice(100, 330) });
+    let leader = leaderOf(store, stage);
+    for (let day = 299; day < 330; day++) {
+      if (leaders(day)) leader = leaderOf(store, stage);
+      stage.close(day, all);
+      await leader.run();
+    }
+    return (await toldIn(store)).map(({ alertId, payload: { type, data } }) => {
+      const { reason, sequence } = data;
+      const day = Date.parse(data.asOf) / DAY_MS;
+      return `${alertId} ${data.symbol}@${day} ${type} ${reason} ${sequence}`;
+    });
+  }
+
+  const TOLD = [
+    "a1 A@303 range.alert below 1",
+    "a2 A@303 range.alert below 1",
+    "a1 A@313 range.alert below 2",
+    "a2 A@313 range.alert below 2",
+  ];
+
+  it("is told of when a close leaves it, without another cooldown", async () => {
+    expect(await watched(() => false)).toEqual(TOLD);
+  });
+
+  it("stays open across restarts and changes of the leader", async () => {
+    expect(await watched(() => true)).toEqual(TOLD);
+    expect(await watched((day) => day % 3 === 0)).toEqual(TOLD);
+  });
+
+  it("is shared by all alerts of the kind, and forgotten with the last of them", async () => {
+    const store = await openStore(model);
+    await store.records.commit(alertSteps("a1", { kinds: ["range"] }));
+    const stage = createScriptedMarket({ A: bars });
+    const leader = leaderOf(store, stage);
+    for (const day of [300, 301]) {
+      stage.close(day, { A: {} });
+      await leader.run();
+    }
+    expect(await statesIn(store)).toEqual(["range A"]);
+    await store.records.commit([remove(alerts, "a1"), removeGroup(alertGroup("a1"))]);
+    stage.close(302, { A: {} });
+    await leader.run();
+    expect(await statesIn(store)).toEqual([]);
+  });
+
+  it("is not told of from the scores of a warm start", async () => {
+    const store = await openStore(model);
+    await store.records.commit(alertSteps("a1", { kinds: ["range"] }));
+    const stage = createScriptedMarket({ A: bars });
+    stage.close(302, { A: {} });
+    await leaderOf(store, stage).run();
+    stage.snapshots.showLast([snapshotOf("A", 303 * DAY_MS)]);
+    stage.know(303);
+    await leaderOf(store, stage).run();
+    expect(await toldIn(store)).toEqual([]);
+    stage.close(303, { A: {} });
+    stage.know(304);
+    await leaderOf(store, stage).run();
+    expect(await toldIn(store)).toHaveLength(1);
   });
 });
 

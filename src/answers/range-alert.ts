@@ -1,0 +1,180 @@
+import { z } from "zod";
+import type { Alert, InstrumentSelector } from "../alerts/alert.ts";
+import { AssetClass } from "../market/instrument.ts";
+import { Problem } from "../problem.ts";
+import { rangeBreachesOf, riskTableOf } from "../risk/measured-table.ts";
+import { sigmaAt } from "../risk/outlook.ts";
+import {
+  RANGE_REASONS,
+  type RangeAlert,
+  WATCHED_RANGE,
+  watchedHorizon,
+} from "../risk/range-events.ts";
+import type { HorizonTable } from "../risk/table.ts";
+import type { ToolContext } from "../tool.ts";
+import { Instant, isoInstant } from "./common.ts";
+import { bounds, percent, SESSIONS_PER_YEAR, significant, TOO_YOUNG, whyNoRange } from "./risk.ts";
+
+/** Members of an event about a range. */
+export const RangeAlertFields = z.object({
+  reason: z.enum(RANGE_REASONS).describe("The side of the range on which the close lies."),
+  range: z
+    .object({
+      probability: z.number().describe("Nominal share of closes inside at the end of the range."),
+      from: z
+        .object({ price: z.number(), at: Instant })
+        .describe("Close at which it was forecast."),
+      sessions: z.number().int().describe("After so many closes it would have ended."),
+      low: z.number().describe("In price at from, without later dividends and splits."),
+      high: z.number(),
+      lowPercent: z.number(),
+      highPercent: z.number(),
+    })
+    .describe("The range that has ended. The next one opens at the newest close."),
+  close: z
+    .object({
+      price: z.number(),
+      at: Instant.describe("When it became known."),
+      changePercent: z.number().describe("Since from, dividends and splits included."),
+    })
+    .describe("The close that left the range."),
+  session: z.number().int().min(1).describe("Closes since from, this one included."),
+});
+
+/** Renders an event about a range. */
+export const rangeAlertAnswer = ({
+  reason,
+  range,
+  table,
+  bar,
+  logReturn,
+  sessions,
+}: RangeAlert): z.input<typeof RangeAlertFields> => ({
+  reason,
+  range: {
+    probability: WATCHED_RANGE,
+    from: { price: significant(range.price), at: isoInstant(range.openedAt) },
+    sessions: table.horizon,
+    ...bounds(range, range.price),
+  },
+  close: {
+    price: significant(bar.close),
+    at: isoInstant(bar.availableAt),
+    changePercent: percent(Math.expm1(logReturn)),
+  },
+  session: sessions,
+});
+
+/** Instruments without a range, and why, to follow a colon. */
+interface WithoutRange {
+  readonly names: readonly string[];
+  readonly reason: string;
+}
+
+const PLURALS: Readonly<Record<AssetClass, string>> = {
+  stock: "stocks",
+  etf: "funds",
+  crypto: "coins",
+};
+
+/**
+ * What an alert of the kind range can tell: how often to expect an event, and of what none comes.
+ * Empty for alerts of other kinds.
+ */
+export function rangeSteps(
+  { kinds, watched }: Pick<Alert, "kinds" | "watched">,
+  { market }: ToolContext,
+): readonly string[] {
+  if (!kinds.includes("range")) return [];
+  const rates = classesOf(watched, market).flatMap((assetClass) => {
+    const table = watchedHorizon(riskTableOf(market.source), assetClass);
+    return table === undefined ? [] : rateOf(assetClass, table, market);
+  });
+  return [
+    ...rates,
+    ...withoutRange(watched, market).map(
+      ({ names, reason }) =>
+        `range: no event comes of ${names.join(", ")}: ${reason}. Use signal_shift or volatility there.`,
+    ),
+  ];
+}
+
+/** @throws {Problem} `invalid_request` when an alert is of the kind range alone, and nothing that it
+ *  watches has a range. */
+export function refuseWithoutRange(
+  { kinds, watched }: Pick<Alert, "kinds" | "watched">,
+  { market }: ToolContext,
+): void {
+  if (kinds.some((kind) => kind !== "range")) return;
+  const without = withoutRange(watched, market);
+  const count = without.reduce((sum, { names }) => sum + names.length, 0);
+  const all = watched.by === "symbols" ? watched.symbols.length : classesOf(watched, market).length;
+  if (count === 0 || count < all) return;
+  const reasons = without.map(({ names, reason }) => `${names.join(", ")}: ${reason}`);
+  throw new Problem("invalid_request", {
+    detail: `kinds: there is no range for ${reasons.join("; ")}.`,
+    next: "Use the kinds signal_shift or volatility, or name an instrument for which get_signal with risk=full has ranges.",
+  });
+}
+
+/** For example "range: closes left 1 in 16 ranges of stocks (6.2 % of 91044 over 5 sessions, out of
+ *  sample): expect about 3 events a year for each." */
+function rateOf(
+  assetClass: AssetClass,
+  { horizon }: HorizonTable,
+  { source }: ToolContext["market"],
+): readonly string[] {
+  const breaches = rangeBreachesOf(source)[assetClass];
+  if (breaches === null) return [];
+  const { share, ranges } = breaches;
+  const yearly = Math.round((share * SESSIONS_PER_YEAR[assetClass]) / horizon);
+  const span = `${horizon} ${assetClass === "crypto" ? "days" : "sessions"}`;
+  return [
+    `range: closes left 1 in ${Math.round(1 / share)} ranges of ${PLURALS[assetClass]} (${percent(share)} % of ${ranges} over ${span}, out of sample): expect about ${yearly} events a year for each.`,
+  ];
+}
+
+/** What is watched and has no range now: symbols, or whole classes. */
+function withoutRange(
+  watched: InstrumentSelector,
+  market: ToolContext["market"],
+): readonly WithoutRange[] {
+  const table = riskTableOf(market.source);
+  const untested = (assetClass: AssetClass): string | undefined => {
+    if (watchedHorizon(table, assetClass) !== undefined) return undefined;
+    const [first] = table.classes[assetClass];
+    return first === undefined ? "nothing of the class has a forecast" : whyNoRange(first.evidence);
+  };
+  const found =
+    watched.by === "filter"
+      ? classesOf(watched, market).map((one) => ({ name: PLURALS[one], reason: untested(one) }))
+      : instrumentsOf(watched.symbols, market).map(({ symbol, assetClass }) => {
+          const { bars } = market.records(symbol);
+          const isYoung = sigmaAt(bars, assetClass, market.knownUntil()) === undefined;
+          return {
+            name: symbol,
+            reason: untested(assetClass) ?? (isYoung ? TOO_YOUNG : undefined),
+          };
+        });
+  const byReason = Map.groupBy(found, ({ reason }) => reason);
+  return [...byReason].flatMap(([reason, members]) =>
+    reason === undefined ? [] : [{ names: members.map(({ name }) => name), reason }],
+  );
+}
+
+/** The classes that are watched, of those that the market has. */
+function classesOf(
+  watched: InstrumentSelector,
+  market: ToolContext["market"],
+): readonly AssetClass[] {
+  if (watched.by === "filter" && watched.assetClass !== null) return [watched.assetClass];
+  const instruments =
+    watched.by === "symbols" ? instrumentsOf(watched.symbols, market) : market.instruments();
+  const known = new Set(instruments.map(({ assetClass }) => assetClass));
+  return AssetClass.options.filter((one) => known.has(one));
+}
+
+function instrumentsOf(symbols: readonly string[], { instruments }: ToolContext["market"]) {
+  const wanted = new Set(symbols);
+  return instruments().filter(({ symbol }) => wanted.has(symbol));
+}

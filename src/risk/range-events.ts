@@ -1,0 +1,97 @@
+import type { AssetClass } from "../market/instrument.ts";
+import { countKnown } from "../market/point-in-time.ts";
+import type { Bar, RecordList } from "../market/records.ts";
+import { sigmaAt } from "./outlook.ts";
+import { type HorizonTable, publishesRanges, RANGES, type RiskTable, rangeOf } from "./table.ts";
+
+/** Share of the outcomes that the watched range is to hold: the widest that is published. */
+export const WATCHED_RANGE = RANGES[2];
+
+/** The side of the range on which a close lay. */
+export const RANGE_REASONS = ["below", "above"] as const;
+type RangeReason = (typeof RANGE_REASONS)[number];
+
+/** A range of one instrument that is open, from the close at which it was forecast. */
+export interface OpenRange {
+  /** When that close became known, Unix milliseconds. */
+  readonly openedAt: number;
+  /** That close. */
+  readonly price: number;
+  /** Log returns from that close, dividends included. */
+  readonly low: number;
+  readonly high: number;
+}
+
+/** A close left the range that was open. */
+export interface RangeAlert {
+  readonly kind: "range.alert";
+  readonly reason: RangeReason;
+  readonly range: OpenRange;
+  readonly table: HorizonTable;
+  /** The bar whose close left it. */
+  readonly bar: Bar;
+  /** Log return from the close at which the range opened to that of the bar, dividends included. */
+  readonly logReturn: number;
+  /** Closes since the range opened, this one included. */
+  readonly sessions: number;
+}
+
+/** A closed session of an instrument whose class has a range. */
+export interface RangeSession {
+  readonly bars: RecordList<Bar>;
+  readonly assetClass: AssetClass;
+  /** Close of the session, Unix milliseconds. */
+  readonly at: number;
+  readonly table: HorizonTable;
+}
+
+/** The horizon whose range is watched: the shortest of a class; `undefined` where its ranges are not
+ *  published. */
+export function watchedHorizon(table: RiskTable, assetClass: AssetClass): HorizonTable | undefined {
+  const [shortest] = table.classes[assetClass];
+  return shortest && publishesRanges(shortest.evidence) ? shortest : undefined;
+}
+
+/** The range that opens at the last close known by the end of a session; `undefined` without a forecast. */
+function openRange({ bars, assetClass, at, table }: RangeSession): OpenRange | undefined {
+  const bar = bars.at(countKnown(bars, at) - 1);
+  const sigma = sigmaAt(bars, assetClass, at);
+  if (bar === undefined || sigma === undefined) return undefined;
+  const range = rangeOf(table.quantiles, WATCHED_RANGE, sigma * Math.sqrt(table.horizon));
+  return { openedAt: bar.availableAt, price: bar.close, low: range.low, high: range.high };
+}
+
+/**
+ * Whether a closed session is a `range.alert` event: when a close that became known since leaves the
+ * open range. A range ends with the first such close, or with the last of its horizon; the next one
+ * opens at the last close known then. A session without a close, or with a doubted one, changes nothing.
+ *
+ * @param open After the session before, `undefined` for the first, which is never an event.
+ * @returns The same range while it stays open.
+ */
+export function rangeAlert(
+  open: OpenRange | undefined,
+  session: RangeSession,
+): { readonly open: OpenRange | undefined; readonly event?: RangeAlert } {
+  if (open === undefined) return { open: openRange(session) };
+  const { bars, at, table } = session;
+  const since = bars.slice(countKnown(bars, open.openedAt), countKnown(bars, at));
+  let logReturn = 0;
+  for (const [index, bar] of since.slice(0, table.horizon).entries()) {
+    logReturn += bar.logReturn ?? 0;
+    if (logReturn >= open.low && logReturn <= open.high) continue;
+    return {
+      open: openRange(session),
+      event: {
+        kind: "range.alert",
+        reason: logReturn < open.low ? "below" : "above",
+        range: open,
+        table,
+        bar,
+        logReturn,
+        sessions: index + 1,
+      },
+    };
+  }
+  return { open: since.length < table.horizon ? open : openRange(session) };
+}

@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import type { InstrumentSelector } from "../../../src/alerts/alert.ts";
+import { rangeSteps, refuseWithoutRange } from "../../../src/answers/range-alert.ts";
+import type { AssetClass } from "../../../src/market/instrument.ts";
+import { RANGE_BREACHES } from "../../../src/risk/measured-table.ts";
+import type { ToolContext } from "../../../src/tool.ts";
+import { snapshotOf } from "../../support/scripted-market.ts";
+import { DAY_MS, madeBars } from "../risk/bars.ts";
+
+/** A recorded market of some instruments with their numbers of sessions. */
+function marketOf(listed: Readonly<Record<string, readonly [AssetClass, number]>>): ToolContext {
+  const instruments = Object.entries(listed).map(
+    ([symbol, [assetClass]]) => snapshotOf(symbol, 0, { assetClass }).instrument,
+  );
+  const market: Partial<ToolContext["market"]> = {
+    mode: "files",
+    source: { id: "s", name: "Recorded", terms: "None.", simulated: false },
+    knownUntil: () => 1_000 * DAY_MS,
+    instruments: () => instruments,
+    records: (symbol) => ({
+      instrument:
+        instruments.find((one) => one.symbol === symbol) ?? snapshotOf(symbol, 0).instrument,
+      bars: madeBars(listed[symbol]?.[1] ?? 0),
+    }),
+  };
+  return { market } as ToolContext;
+}
+
+const context = marketOf({
+  ...{ AAA: ["stock", 400], NEW: ["stock", 100], SPY: ["etf", 400], BTC: ["crypto", 400] },
+});
+
+const named = (...symbols: string[]): InstrumentSelector => ({ by: "symbols", symbols });
+const all = (assetClass: AssetClass | null): InstrumentSelector => ({
+  ...{ by: "filter", assetClass, signal: null },
+});
+const stepsFor = (watched: InstrumentSelector) =>
+  rangeSteps({ kinds: ["volatility", "range"], watched }, context);
+
+const STOCKS =
+  "range: closes left 1 in 16 ranges of stocks (6.2 % of 91044 over 5 sessions, out of sample): expect about 3 events a year for each.";
+const COINS =
+  "range: closes left 1 in 22 ranges of coins (4.57 % of 2935 over 7 days, out of sample): expect about 2 events a year for each.";
+
+describe("an alert on ranges", () => {
+  it("says how often to expect an event, by the measured share", () => {
+    expect(stepsFor(named("AAA"))).toEqual([STOCKS]);
+    expect(stepsFor(named("BTC"))).toEqual([COINS]);
+    expect(RANGE_BREACHES.stock?.share).toBe(0.062);
+    expect(rangeSteps({ kinds: ["volatility"], watched: named("AAA") }, context)).toEqual([]);
+  });
+
+  it("says of what no event comes, why, and what to use there", () => {
+    expect(stepsFor(named("AAA", "SPY", "NEW"))).toEqual([
+      STOCKS,
+      "range: no event comes of NEW: it needs 252 sessions in which the price moves. Use signal_shift or volatility there.",
+      "range: no event comes of SPY: too few instruments to test it on. Use signal_shift or volatility there.",
+    ]);
+    expect(stepsFor(all(null))).toEqual([
+      STOCKS,
+      COINS,
+      "range: no event comes of funds: too few instruments to test it on. Use signal_shift or volatility there.",
+    ]);
+  });
+
+  it("is refused where nothing that it watches has a range, with what to do", () => {
+    const refuse =
+      (watched: InstrumentSelector, kinds: readonly ("range" | "volatility")[]) => () =>
+        refuseWithoutRange({ kinds, watched }, context);
+    expect(refuse(named("SPY", "NEW"), ["range"])).toThrow(
+      "invalid_request: kinds: there is no range for NEW: it needs 252 sessions in which the price moves; SPY: too few instruments to test it on. Use the kinds signal_shift or volatility, or name an instrument for which get_signal with risk=full has ranges.",
+    );
+    expect(refuse(all("etf"), ["range"])).toThrow("there is no range for funds");
+    expect(refuse(named("SPY", "AAA"), ["range"])).not.toThrow();
+    expect(refuse(named("SPY"), ["volatility", "range"])).not.toThrow();
+    expect(refuse(all(null), ["range"])).not.toThrow();
+    const empty = () => refuseWithoutRange({ kinds: ["range"], watched: all(null) }, marketOf({}));
+    expect(empty).not.toThrow();
+  });
+});
