@@ -1,5 +1,6 @@
 import type { Caller } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
+import { fingerprint } from "../lib/fingerprint.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { Direction } from "../score/signal-hysteresis.ts";
 import { collection, type Stored } from "../store/port/records.ts";
@@ -119,6 +120,13 @@ export const ALERTS_TOPIC = "alerts";
  *  person. */
 export const ownerGroup = ({ kind, id }: Pick<Owner, "kind" | "id">): string =>
   `alerts:${kind}:${id}`;
+
+/** Subject of the archive rows of the events of an owner: each client of a person has its own, so that
+ *  reading the events of one takes no look at those of others. */
+export const eventSubject = ({ clientId, ...owner }: OwnerIdentity): string =>
+  owner.kind === "user"
+    ? `${ownerGroup(owner)}:${clientId === undefined ? "" : fingerprint(clientId)}`
+    : ownerGroup(owner);
 
 /** Group of the alerts of an account: those of the person, of their agents and of their API keys. */
 export const accountGroup = (accountId: string): string => `alerts:account:${accountId}`;

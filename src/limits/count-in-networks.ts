@@ -84,6 +84,6 @@ export async function countForAll(
 }
 
 /** Points of a quota used so far. */
-function usedOf({ policy, points }: Remaining): number {
+export function usedOf({ policy, points }: Remaining): number {
   return policy.points - points;
 }

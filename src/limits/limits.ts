@@ -156,18 +156,24 @@ export const quotas = {
   "alert-change-account": { points: 600, windowSeconds: 3600 },
   /**
    * Recorded alert events, per account with all its agents and keys, about 3 kB each. Further events of
-   * the day are not recorded.
+   * the day are not recorded. A client's share shrinks as the quota fills (`countForClient`).
    */
   "alert-events": { points: 20_000, windowSeconds: 86_400 },
+  /** The same, per application of a person, agent or key. */
+  "alert-events-client": { points: 10_000, windowSeconds: 86_400 },
   /**
    * Recorded delivery attempts beyond the first of each event, per account with all its agents and keys,
-   * about 1.3 kB each. Further ones wait for the next window.
+   * about 1.3 kB each. Further ones wait for the next window. Shared as `alert-events`.
    */
   "alert-repeats": { points: 20_000, windowSeconds: 86_400 },
+  /** The same, per application of a person, agent or key. */
+  "alert-repeats-client": { points: 10_000, windowSeconds: 86_400 },
   /** Test events, per alert. */
   "alert-test": { points: 10, windowSeconds: 3600 },
   /** Challenges sent to a webhook host, per person, or per caller without an owner. */
   "challenge-host": { points: 10, windowSeconds: 3600 },
+  /** The same, per application of a person, agent or key; shared as `alert-events`. */
+  "challenge-host-client": { points: 5, windowSeconds: 3600 },
   /**
    * The same, per host in total. Each person or caller can use a share of at least one, which shrinks as
    * the quota fills (`countForAll`).

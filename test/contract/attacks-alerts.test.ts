@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import {
   alerts,
   type DeliveryMethod,
+  eventSubject,
   ownerGroup,
   type StoredAlert,
 } from "../../src/alerts/alert.ts";
@@ -82,7 +83,7 @@ async function tell(alertId: string): Promise<string> {
   const body = JSON.stringify({ type, timestamp: new Date(lastAt).toISOString(), data });
   const { clientId } = owner;
   const row: EventRow = { alertId, ...(clientId && { clientId }), type, body };
-  const subject = ownerGroup(owner);
+  const subject = eventSubject(owner);
   await records.commit([
     append({ kind: EVENT_KIND, at: lastAt, id: eventId, subject, body: row }),
     announce(EVENTS_TOPIC),

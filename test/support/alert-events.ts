@@ -1,4 +1,4 @@
-import { alerts, type Owner, ownerGroup } from "../../src/alerts/alert.ts";
+import { alerts, eventSubject, type Owner } from "../../src/alerts/alert.ts";
 import {
   EVENT_KIND,
   EVENTS_TOPIC,
@@ -74,7 +74,7 @@ export async function writeEvents(
   const rows = ats.map((at) => {
     const type = "signal.shift";
     const body: EventRow = { alertId, type, body: JSON.stringify({ type, data: { at } }) };
-    return { kind: EVENT_KIND, at, id: newMessageId(at), subject: ownerGroup(owner), body };
+    return { kind: EVENT_KIND, at, id: newMessageId(at), subject: eventSubject(owner), body };
   });
   await service.state.store.records.commit([...rows.map(append), announce(EVENTS_TOPIC)]);
 }

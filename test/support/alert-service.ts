@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type Owner, ownerGroup } from "../../src/alerts/alert.ts";
+import { eventSubject, type OwnerIdentity } from "../../src/alerts/alert.ts";
 import { AlertService } from "../../src/alerts/api/alert-service.ts";
 import type { AlertDependencies } from "../../src/alerts/api/dependencies.ts";
 import type { NewAlert } from "../../src/alerts/api/register.ts";
@@ -152,17 +152,13 @@ export async function auditedIn(records: Records): Promise<readonly AuditEntry[]
 /** Puts an event into the archive as the leader does. @returns Its id. */
 export async function toldEvent(
   { archive }: Pick<TestStore, "archive">,
-  {
-    owner,
-    alertId,
-    at,
-  }: { readonly owner: Pick<Owner, "kind" | "id">; alertId: string; at: number },
+  { owner, alertId, at }: { readonly owner: OwnerIdentity; alertId: string; at: number },
 ): Promise<string> {
   const id = newMessageId(at);
   const type = "signal.shift";
   const data = { alertId, eventId: id, sequence: 1 };
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
-  const subject = ownerGroup(owner);
+  const subject = eventSubject(owner);
   await archive.append([{ kind: EVENT_KIND, at, id, subject, body: { alertId, type, body } }]);
   return id;
 }

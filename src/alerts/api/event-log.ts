@@ -5,7 +5,7 @@ import { Problem } from "../../problem.ts";
 import type { Vault } from "../../store/keys/vault.ts";
 import type { Archive, ArchiveRow, ArchiveSelection } from "../../store/port/archive.ts";
 import type { Records } from "../../store/port/records.ts";
-import { alerts, type Owner, type OwnerIdentity, ownerGroup, ownerKey } from "../alert.ts";
+import { alerts, eventSubject, type OwnerIdentity, ownerGroup, ownerKey } from "../alert.ts";
 import {
   EVENT_KIND,
   EVENTS_KEPT_MS,
@@ -14,7 +14,8 @@ import {
   messageTime,
 } from "../delivery/delivery.ts";
 
-/** Rows that are read for one page at most. */
+/** Rows that are read for one page at most: a filter by alert, and rows of earlier versions, leave out
+ *  some. */
 const MAX_SCANNED = 2_000;
 
 /** A position is `at` of an event row, milliseconds since the epoch. A cursor is a position, or a sealed
@@ -126,8 +127,8 @@ export async function eventPage(
   return { events, cursor: sealedCursor(source, reader, position), hasMore };
 }
 
-/** Whether a reader passes over events of others: a client of a person over those of the person's
- *  other clients. */
+/** Whether a reader passes over events of others in rows of earlier versions: a client of a person over
+ *  those of the person's other clients. */
 const readsAmongOthers = ({ kind }: OwnerIdentity): boolean => kind === "user";
 
 /** Names the reader that a sealed cursor is for. */
@@ -183,7 +184,7 @@ async function ownPage(
   return { events, reached, hasMore: false };
 }
 
-/** Filters out the events of the same person's other clients. */
+/** Filters out the events of the same person's other clients, which rows of earlier versions hold. */
 function ownEvents(
   { records }: EventSource,
   reader: OwnerIdentity,
@@ -223,24 +224,46 @@ export interface AlertEvent extends EventRow {
 
 /** Selects event rows. */
 export interface EventSelection extends Pick<ArchiveSelection, "order"> {
-  /** The owner of the alerts; for a person, the alerts of all their clients. */
-  readonly owner: Pick<Owner, "kind" | "id">;
+  /** The owner of the alerts. For a client of a person, rows of earlier versions are those of all of the
+   *  person's clients. */
+  readonly owner: OwnerIdentity;
   /** Earliest instant, inclusive; no row is older than 30 days. */
   readonly from: number;
 }
 
+/** Subjects of the events of an owner: its own and, for a person, the one of earlier versions, which has
+ *  no rows 30 days after the upgrade. */
+const subjectsOf = (owner: OwnerIdentity): readonly string[] => [
+  ...new Set([eventSubject(owner), ownerGroup(owner)]),
+];
+
 /** Reads events page by page, as long as the consumer asks for more. */
 export async function* readEvents(
-  { archive, now }: EventSource,
+  source: EventSource,
   { owner, from, order }: EventSelection,
 ): AsyncGenerator<AlertEvent> {
+  const opened = subjectsOf(owner).map(async (subject) => {
+    const rows = readSubject(source, { subject, from, order });
+    return { rows, head: (await rows.next()).value };
+  });
+  const sign = order === "oldest" ? 1 : -1;
+  for (let open = await Promise.all(opened); ; ) {
+    open = open
+      .filter(({ head }) => head !== undefined)
+      .toSorted((a, b) => sign * ((a.head?.at ?? 0) - (b.head?.at ?? 0)));
+    const [next] = open;
+    if (next?.head === undefined) return;
+    yield next.head;
+    next.head = (await next.rows.next()).value;
+  }
+}
+
+async function* readSubject(
+  { archive, now }: EventSource,
+  { from, ...rest }: Pick<ArchiveSelection, "subject" | "order"> & { readonly from: number },
+): AsyncGenerator<AlertEvent, undefined> {
   const oldest = now().getTime() - EVENTS_KEPT_MS;
-  const selection = {
-    subject: ownerGroup(owner),
-    from: Math.max(from, oldest),
-    order,
-    limit: PAGE,
-  };
+  const selection = { ...rest, from: Math.max(from, oldest), limit: PAGE };
   for (let after: ArchiveRow | undefined; ; ) {
     const page = await archive.read(EVENT_KIND, { ...selection, ...(after && { after }) });
     yield* page.map(eventOf);
@@ -260,15 +283,12 @@ export async function findEvent(
   const at = messageTime(id);
   if (at === undefined) return findEarlierEvent(source, owner, id);
   const from = Math.max(at, source.now().getTime() - EVENTS_KEPT_MS);
-  const selection = {
-    subject: ownerGroup(owner),
-    from,
-    to: at,
-    order: "oldest",
-    limit: 1,
-  } as const;
-  const [row] = await source.archive.read(EVENT_KIND, selection);
-  return row?.id === id ? eventOf(row) : undefined;
+  const selection = { from, to: at, order: "oldest", limit: 1 } as const;
+  const found = await Promise.all(
+    subjectsOf(owner).map((subject) => source.archive.read(EVENT_KIND, { subject, ...selection })),
+  );
+  const row = found.flat().find((each) => each.id === id);
+  return row && eventOf(row);
 }
 
 /** An event of an earlier version, whose id tells no time. All of them are older than the first event

@@ -1,6 +1,7 @@
 import { readableBody } from "../../answers/event.ts";
 import { isEntitled } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
+import { countForClient } from "../../limits/count-for-client.ts";
 import { countForAll } from "../../limits/count-in-networks.ts";
 import type { Limits, Remaining } from "../../limits/limits.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
@@ -11,6 +12,7 @@ import {
   alerts,
   isSending,
   type Owner,
+  ownerKey,
   quotaGroup,
   type StoredAlert,
   type Webhook,
@@ -83,38 +85,47 @@ async function insteadOfSending(
 ): Promise<readonly Operation[] | undefined> {
   if (delivery.value.type !== CHALLENGE_TYPE) {
     if (!isSending(alert.value)) return hold(delivery, alert);
-    return isRepeat(delivery) ? waitsForLimit(delivery, alert, limits) : undefined;
+    if (!isRepeat(delivery)) return undefined;
+    return waitsFor(delivery, await countRepeat(limits, alert.value.owner));
   }
   if (!isCurrentChallenge(delivery.value.body, webhook.state)) {
     return [removeAt(deliveries, delivery)];
   }
-  const { isExceeded, resetMs } = await countChallenge(limits, alert.value.owner, webhook.url);
-  return isExceeded ? [reschedule(delivery, resetMs)] : undefined;
+  return waitsFor(delivery, await countChallenge(limits, alert.value.owner, webhook.url));
 }
 
 const isRepeat = ({ value }: StoredDelivery): boolean =>
   value.attempts > 0 || value.isRepeat === true;
 
-/** Attempts are logged for 30 days: without a limit on those that no new event causes, one account could
- *  fill the disk. */
-async function waitsForLimit(
+/** The operations that delay a delivery until its limit has points again; `undefined` when it has some. */
+function waitsFor(
   delivery: StoredDelivery,
-  { value: { owner } }: StoredAlert,
-  limits: Limits,
-): Promise<readonly Operation[] | undefined> {
-  const { isExceeded, resetMs } = await limits.count("alert-repeats", quotaGroup(owner));
+  { isExceeded, resetMs }: Remaining,
+): readonly Operation[] | undefined {
   return isExceeded ? [reschedule(delivery, resetMs)] : undefined;
 }
 
-/** Counts a challenge for its owner, then for the host, of whose limit each owner has a share: no few
- *  owners keep others from a host that many use. */
+/** Attempts are logged for 30 days: without a limit on those that no new event causes, one account could
+ *  fill the disk. */
+function countRepeat(limits: Limits, owner: Owner): Promise<Remaining> {
+  const payer = { client: ownerKey(owner), account: quotaGroup(owner) };
+  return countForClient(limits, "alert-repeats", payer);
+}
+
+/** Counts a challenge as an attempt that no event causes, since an owner can name any number of hosts;
+ *  then for its owner at the host; then for the host, of whose limit each account has a share: no few
+ *  accounts keep others from a host that many use. */
 async function countChallenge(limits: Limits, owner: Owner, url: string): Promise<Remaining> {
+  const attempt = await countRepeat(limits, owner);
+  if (attempt.isExceeded) return attempt;
   const { accountId, kind, id } = owner;
   const host = new URL(url).hostname.replace(/\.+$/, "");
-  const key = `${accountId ?? `${kind}:${id}`} ${host}`;
-  const ofOwner = await limits.count("challenge-host", key);
-  if (ofOwner.isExceeded) return ofOwner;
-  return countForAll(limits, [ofOwner], ["challenge-host-all", host]);
+  const ofAccount = await countForClient(limits, "challenge-host", {
+    client: `${ownerKey(owner)} ${host}`,
+    account: `${accountId ?? `${kind}:${id}`} ${host}`,
+  });
+  if (ofAccount.isExceeded) return ofAccount;
+  return countForAll(limits, [ofAccount], ["challenge-host-all", host]);
 }
 
 /** Holds a delivery back, only while the alert stays unchanged: the commit that makes the alert active

@@ -29,7 +29,7 @@ export type StoredDelivery = Stored<Delivery>;
 /** Topic that announces deliveries that are due at once. */
 export const DELIVERIES_TOPIC = "deliveries";
 
-/** Kind of the archive rows of events. `subject` is the `ownerGroup` of the alert, `id` the webhook id,
+/** Kind of the archive rows of events. `subject` is the `eventSubject` of the owner, `id` the webhook id,
  *  and `at` rises from row to row, so that it serves as a cursor. */
 export const EVENT_KIND = "alert-event";
 

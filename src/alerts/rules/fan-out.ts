@@ -1,6 +1,7 @@
 import { eventPayload, type MarketEvent } from "../../answers/event.ts";
 import { isEntitled } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
+import { countForClient } from "../../limits/count-for-client.ts";
 import type { Limits } from "../../limits/limits.ts";
 import type { Market } from "../../market/market.ts";
 import { announce, append, put, unchanged } from "../../store/port/operations.ts";
@@ -9,8 +10,9 @@ import {
   type Alert,
   type AlertStatus,
   alerts,
+  eventSubject,
   type Owner,
-  ownerGroup,
+  ownerKey,
   quotaGroup,
   type StoredAlert,
   statusOf,
@@ -93,7 +95,8 @@ async function recipientOf(
   const { owner } = alert.value;
   if (!isEntitled(await scopesOf(owner))) return undefined;
   // Events are kept for 30 days: without a limit one account could fill the disk.
-  if ((await limits.count("alert-events", quotaGroup(owner))).isExceeded) return undefined;
+  const payer = { client: ownerKey(owner), account: quotaGroup(owner) };
+  if ((await countForClient(limits, "alert-events", payer)).isExceeded) return undefined;
   const key = `${alertId}:${snapshot.instrument.symbol}`;
   const last = await records.get(sequences, key);
   return { alert, key, last: last?.value ?? 0 };
@@ -118,7 +121,7 @@ function eventOperations(
   const { owner } = alert.value;
   const { clientId } = owner;
   const row: EventRow = { alertId: alert.key, ...(clientId && { clientId }), type, body };
-  const subject = ownerGroup(owner);
+  const subject = eventSubject(owner);
   return [
     unchanged(alerts, alert),
     put(sequences, { key, value: sequence, groups: alert.groups }),

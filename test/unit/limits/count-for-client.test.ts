@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { countForClient } from "../../../src/limits/count-for-client.ts";
+import { createLimits } from "../../../src/limits/memory-limits.ts";
+
+const DAY = 86_400;
+
+/** How many of 1,000 counts a client gets. */
+function counting(total: number, most: number) {
+  const limits = createLimits({
+    overrides: {
+      "alert-repeats": { points: total, windowSeconds: DAY },
+      "alert-repeats-client": { points: most, windowSeconds: DAY },
+    },
+  });
+  return async (client: string, account = "a") => {
+    let admitted = 0;
+    for (let times = 0; times < 1_000; times++) {
+      const { isExceeded } = await countForClient(limits, "alert-repeats", { client, account });
+      if (!isExceeded) admitted += 1;
+    }
+    return admitted;
+  };
+}
+
+describe("a quota of an account", () => {
+  it("gives its first client at most the client's own quota, and each further one less", async () => {
+    const count = counting(200, 100);
+    const got: number[] = [];
+    for (let client = 0; client < 20; client++) got.push(await count(`client-${client}`));
+    expect(got[0]).toBe(100);
+    expect(got).toEqual(got.toSorted((a, b) => b - a));
+    expect(Math.min(...got)).toBeGreaterThanOrEqual(1);
+    expect(await count("another", "b")).toBe(100);
+  });
+
+  it("is never exceeded by all of its clients together", async () => {
+    const count = counting(20, 10);
+    let admitted = 0;
+    for (let client = 0; client < 60; client++) admitted += await count(`client-${client}`);
+    expect(admitted).toBe(20);
+  });
+
+  it("is all for one client whose own quota is no smaller", async () => {
+    expect(await counting(3, 100)("client")).toBe(3);
+  });
+});
