@@ -74,9 +74,9 @@ export function widestNetwork(ip: string | undefined): string {
   return provider ?? site;
 }
 
-/** The widest network of an address that is given by its key (`addressKey`). */
+/** The widest network of an address that a key begins with (`addressKey`). */
 export function networkOfKey(key: string): string {
-  return widestNetwork(key.split("/")[0]);
+  return widestNetwork(key.split(/[ /]/)[0]);
 }
 
 function prefixOf(address: IPv4 | IPv6, bits: number): string {

@@ -3,7 +3,7 @@ import type { Limits, Remaining } from "./limits.ts";
 import { shareOf } from "./share.ts";
 
 /** Quotas of an account, each with a narrower one for a single client of it. */
-type AccountQuota = "alert-events" | "alert-repeats" | "challenge-host";
+type AccountQuota = "alert-events" | "alert-repeats" | "challenge-host" | "token-revoked";
 
 /** Who uses up a quota, as it is counted. */
 interface Keys {

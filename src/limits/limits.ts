@@ -31,6 +31,8 @@ export const quotas = {
    * (`countInNetworks`).
    */
   "authorize-all": { points: 10_000, windowSeconds: 600 },
+  /** Consents, per person; each is recorded in the audit log, also where it changes nothing. */
+  consent: { points: 60, windowSeconds: 3600 },
   /** Token requests, per client and address; and issued tokens, per client. */
   token: { points: 60, windowSeconds: 60 },
   /**
@@ -62,11 +64,16 @@ export const quotas = {
   "client-assertion-provider": { points: 50_000, windowSeconds: 3600 },
   /** Rejected token requests recorded in the audit log, per network (/32 of IPv6, /24 of IPv4). */
   "token-refused": { points: 100, windowSeconds: 3600 },
+  /** Revocations of access tokens recorded in the audit log, per person; further ones are not recorded.
+   *  Shared as `alert-events`. */
+  "token-revoked": { points: 500, windowSeconds: 3600 },
+  /** The same, per client and person. */
+  "token-revoked-client": { points: 100, windowSeconds: 3600 },
   /** Revocations, per address. */
   revoke: { points: 300, windowSeconds: 60 },
   /** Wrong secrets, per client. */
   "secret-client": { points: 10, windowSeconds: 900 },
-  /** Failed client authentication of any kind, per address. Repeated lockouts grow. */
+  /** Failed client authentication of any kind, per client and address. Repeated lockouts grow. */
   "secret-address": { points: 10, windowSeconds: 900 },
   /** Wrong claim and sign-in codes, per address. Repeated lockouts grow. */
   "wrong-code": { points: 20, windowSeconds: 3600 },
@@ -94,7 +101,7 @@ export const quotas = {
   "claim-agent": { points: 10, windowSeconds: 3600 },
   /** Attempts to complete a claim, per person. */
   "claim-user": { points: 10, windowSeconds: 3600 },
-  /** Attempts to complete a claim, per address. */
+  /** Attempts to complete a claim, per address; of an agent that completes its own, as new codes. */
   "claim-address": { points: 30, windowSeconds: 3600 },
   /** New claim codes, per agent. */
   "claim-start": { points: 10, windowSeconds: 3600 },

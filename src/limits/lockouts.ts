@@ -7,8 +7,8 @@ import type { Limits, QuotaName, Remaining } from "./limits.ts";
 const DAY_MS = 86_400_000;
 
 /**
- * Quotas of wrong guesses. Their keys are addresses, so that guessing does not lock out callers from
- * other addresses.
+ * Quotas of wrong guesses. Their keys begin with addresses, so that guessing does not lock out callers
+ * from other addresses.
  */
 const LOCKING: ReadonlySet<QuotaName> = new Set(["secret-address", "wrong-code"]);
 

@@ -7,18 +7,26 @@ import {
   type StoredAlert,
 } from "../../src/alerts/alert.ts";
 import {
+  DELIVERIES_TOPIC,
   deliveries,
   EVENT_KIND,
   EVENTS_TOPIC,
   type EventRow,
   enqueueDelivery,
   newMessageId,
+  queueGroup,
 } from "../../src/alerts/delivery/delivery.ts";
 import { type GrantRecord, grants } from "../../src/auth/accounts/grants.ts";
 import { accountRecordsGroup, clients } from "../../src/auth/agents/agent.ts";
 import { announce, append, put, remove, replace } from "../../src/store/port/operations.ts";
 import { postForm, postJson } from "../support/agent.ts";
-import { bearer, claimedAgent, type Headers, makeAlert } from "../support/alert-events.ts";
+import {
+  bearer,
+  claimedAgent,
+  type Headers,
+  makeAlert,
+  writeEvents,
+} from "../support/alert-events.ts";
 import { receiver } from "../support/delivery-worker.ts";
 import { openStream } from "../support/event-stream.ts";
 import { connectMcp, textOf } from "../support/mcp.ts";
@@ -337,6 +345,38 @@ describe("another application of the same person", () => {
     expect(rest.body).toMatchObject({ events: [{ id: next }], hasMore: false });
   });
 
+  it("cannot tell from a page how many events the first has", async () => {
+    const person = testService.person();
+    const [theirs, own] = [await application(person), await application(person)];
+    const alertId = await makeAlert(testService, theirs.headers);
+    const ownAlert = await makeAlert(testService, own.headers);
+    const { owner } = (await kept(alertId)).value;
+    const ats = Array.from({ length: 2_001 }, (_, nth) => lastAt + 1 + nth);
+    await writeEvents(testService, { alertId, owner }, ats);
+    lastAt += ats.length;
+    const page = async () => (await ask(own.headers, "/api/alerts/events")).body;
+    expect(await page()).toMatchObject({ events: [], hasMore: false });
+    const eventId = await tell(ownAlert);
+    expect(await page()).toMatchObject({ events: [{ id: eventId }], hasMore: false });
+  });
+
+  it("is refused the first's cursor alike by polling and by streams", async () => {
+    const person = testService.person();
+    const [theirs, own] = [await application(person), await application(person)];
+    await tell(await makeAlert(testService, theirs.headers));
+    const { nextCursor } = (await ask(theirs.headers, "/api/alerts/events")).body;
+    const url = `${base}/api/alerts/stream`;
+    for (const cursor of [String(nextCursor), "v1.", "nonsense", "-1", "1.5", "9".repeat(201)]) {
+      const refused = { status: 400, body: { code: "invalid_request" } };
+      expect(await ask(own.headers, `/api/alerts/events?cursor=${cursor}`)).toMatchObject(refused);
+      expect(await ask(own.headers, `/api/alerts/stream?cursor=${cursor}`)).toMatchObject(refused);
+      const headers = { ...own.headers, "last-event-id": cursor };
+      for (const method of ["GET", "HEAD"]) {
+        expect((await fetch(url, { method, headers })).status).toBe(400);
+      }
+    }
+  });
+
   it("can create its own alert with the same idempotency key", async () => {
     const person = testService.person();
     const [mine, theirs] = [await application(person), await application(person)];
@@ -535,6 +575,66 @@ describe("the delivery log of an account", () => {
     ]);
     expect(await logged()).toBe(1 + REPEATS);
     expect((await records.get(deliveries, eventId))?.value.attempts).toBe(0);
+  });
+});
+
+/** Makes a challenge due that waits until its caller has the secret. */
+async function challengeNow(alertId: string): Promise<string> {
+  const [waiting] = await records.list(deliveries, { group: queueGroup(alertId), limit: 1 });
+  if (waiting === undefined) throw new Error("no challenge is queued");
+  const due = replace(deliveries, waiting, { value: waiting.value, dueInMs: 0 });
+  await records.commit([due, announce(DELIVERIES_TOPIC)]);
+  return waiting.key;
+}
+
+describe("challenges of webhooks", () => {
+  it("count as attempts, however many hosts an account names; further ones wait", async () => {
+    const inbox = await receiver();
+    const { headers } = await application();
+    const asked: string[] = [];
+    for (let nth = 0; nth <= REPEATS; nth += 1) {
+      const url = inbox.url.replace("127.0.0.1", nth % 2 === 0 ? "localhost" : "127.0.0.1");
+      const delivery = { type: "webhook", url: `${url}?${nth}` };
+      asked.push(await challengeNow(await makeAlert(testService, headers, { delivery })));
+      if (nth < REPEATS) await inbox.arrived(nth + 1);
+    }
+    const last = asked.at(-1) ?? "";
+    const now = testService.clock.now.getTime();
+    const dueIn = async () => ((await records.get(deliveries, last))?.dueAt ?? 0) - now;
+    await expect.poll(dueIn).toBeGreaterThan(3_600_000);
+    expect(inbox.received).toHaveLength(REPEATS);
+  });
+});
+
+describe("attempts of one application", () => {
+  it("leave the person's other applications some, and other people all of theirs", async () => {
+    const own = await startTestService({
+      ALLOW_INSECURE_WEBHOOKS: "1",
+      RATE_LIMITS: `${LOOSE_LIMITS} alert-repeats=6/86400 alert-repeats-client=3/86400`,
+    });
+    const store = own.service.state.store.records;
+    /** Asks for tests of a new alert of a new application. @returns Where they arrive. */
+    const testFor = async (person: Person, times: number) => {
+      const inbox = await receiver();
+      const headers = bearer((await person.tokens()).access_token);
+      const delivery = { type: "webhook", url: inbox.url };
+      const id = await makeAlert(own, headers, { delivery });
+      const alert = await store.get(alerts, id);
+      if (alert === undefined) throw new Error("the alert is not kept");
+      const way = { ...alert.value.way, state: { is: "active", since: 0 } } as DeliveryMethod;
+      await store.commit([replace(alerts, alert, { value: { ...alert.value, way } })]);
+      for (let nth = 0; nth < times; nth += 1) {
+        const sent = await postJson(`${own.base}/api/alerts/${id}/test`, {}, headers);
+        expect(sent.status).toBe(200);
+      }
+      return inbox;
+    };
+    const person = own.person();
+    const greedy = await testFor(person, 10);
+    await greedy.arrived(3);
+    await (await testFor(person, 1)).arrived(1);
+    await (await testFor(own.person(), 3)).arrived(3);
+    expect(greedy.received).toHaveLength(3);
   });
 });
 

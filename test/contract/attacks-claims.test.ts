@@ -284,6 +284,32 @@ describe("a claim", () => {
   });
 });
 
+describe("an agent behind the address of others", () => {
+  it("completes its claim although they tried as many wrong codes as an address may", async () => {
+    const RATE_LIMITS = `${LOOSE_LIMITS} wrong-code=2/3600 claim-address=3/3600`;
+    const { base: own, person } = await startTestService({ RATE_LIMITS });
+    const agent = (await register(own)) as Claimable;
+    const token = await tokenOf(own, agent);
+    const headers = bearer(token);
+    const { client_id: agent_id } = agent;
+    const started = await postJson(`${own}/oauth/claim/start`, { agent_id }, headers);
+    const { verification_uri } = (await started.json()) as Record<string, string>;
+    const owner = person();
+    await owner.signIn();
+    const shown = await owner.web.get(String(verification_uri));
+    const revealed = await owner.web.submit(shown.form("/claim/approve"));
+    const [, claim_code] = /<code>([^<]+)<\/code>/.exec(revealed.html) ?? [];
+
+    const stranger = bearer((await person().tokens()).access_token);
+    const other = (await register(own)).client_id;
+    const wrong = { agent_id: other, claim_code: "00000000" };
+    const guess = async () => (await postJson(`${own}/oauth/claim`, wrong, stranger)).status;
+    expect([await guess(), await guess(), await guess()]).toEqual([400, 400, 429]);
+    const claimed = await postJson(`${own}/oauth/claim`, { agent_id, claim_code }, headers);
+    expect(await claimed.json()).toMatchObject({ status: "claimed" });
+  });
+});
+
 /** An application of a person, and an agent that it claimed with their token. */
 async function claimedThrough(person: Person, tokens: UserTokens) {
   const agent = await newAgent();

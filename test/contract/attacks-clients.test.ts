@@ -169,6 +169,27 @@ describe("a client that updates its registration", () => {
   });
 });
 
+describe("clients behind one address", () => {
+  it("get tokens although another there sent as many wrong secrets as it may", async () => {
+    const strict = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} secret-address=3/900` });
+    const [attacker, known] = [await register(strict.base), await register(strict.base)];
+    const form = { grant_type: "client_credentials" };
+    const ask = async ({
+      client_id,
+      client_secret,
+    }: Pick<Registered, "client_id" | "client_secret">) =>
+      (await postForm(`${strict.base}/oauth/token`, { ...form, client_id, client_secret })).status;
+    const guesses = [];
+    for (let nth = 0; nth < 4; nth += 1)
+      guesses.push(await ask({ ...attacker, client_secret: "x" }));
+    expect(guesses).toEqual([401, 401, 401, 429]);
+    expect(await ask(attacker)).toBe(429);
+    for (const client_id of ["a", "b", "c", "d"]) await ask({ client_id, client_secret: "x" });
+    expect(await ask(known)).toBe(200);
+    expect(await ask(await register(strict.base))).toBe(200);
+  });
+});
+
 describe("a deleted client", () => {
   it("loses everything issued to it immediately", async () => {
     const agent = await register(base);

@@ -2,12 +2,17 @@ import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { grantGroup, grants } from "../../src/auth/accounts/grants.ts";
 import { accountRecordsGroup, clientGroup } from "../../src/auth/agents/agent.ts";
-import { type AuditEntry, unsealedAudit } from "../../src/store/audit/entry.ts";
+import { AUDIT_KIND, type AuditEntry, unsealedAudit } from "../../src/store/audit/entry.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
-import { getWith, postJson, register } from "../support/agent.ts";
+import { getWith, postForm, postJson, register } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
-import { authorizationRequest, registerPublic } from "../support/person.ts";
+import {
+  authorizationRequest,
+  type Person,
+  registerPublic,
+  type UserTokens,
+} from "../support/person.ts";
 import {
   describeEngines,
   describeStores,
@@ -395,5 +400,53 @@ describe("an attacker with many networks of one provider", () => {
     const sites = [2, 3].map((site) => `2001:db8:${site}::1`);
     expect(await fromEach(ask, sites)).toEqual({ taken: 1, last: 429 });
     expect(await ask("192.0.2.1")).toBe(200);
+  });
+});
+
+describe("audit rows of one person", () => {
+  const rowsOf = async ({ service }: TestService, action: string) => {
+    const { records, archive } = service.state.store;
+    const unsealed = await records.list(unsealedAudit, { limit: 10_000 });
+    const sealed = await archive.read(AUDIT_KIND, { order: "oldest", limit: 10_000 });
+    const bodies = [...unsealed.map(({ value }) => value.body), ...sealed.map(({ body }) => body)];
+    return bodies.filter((body) => (body as AuditEntry).action === action).length;
+  };
+
+  it("are limited for revoked access tokens, all of which end; a second application has some left", async () => {
+    const testService = await startTestService({
+      RATE_LIMITS: `${LOOSE_LIMITS} token-revoked=6/3600 token-revoked-client=3/3600`,
+    });
+    const { base } = testService;
+    const revokeAll = async (person: Person, times: number) => {
+      let { refresh_token, client, access_token } = await person.tokens();
+      for (let nth = 0; nth < times; nth += 1) {
+        await postForm(`${base}/oauth/revoke`, { token: access_token });
+        expect((await getWith(access_token, `${base}/api/signals`)).status).toBe(401);
+        const { client_id } = client;
+        const form = { grant_type: "refresh_token", client_id, refresh_token };
+        const answer = await postForm(`${base}/oauth/token`, form);
+        ({ refresh_token, access_token } = (await answer.json()) as UserTokens);
+      }
+    };
+    const person = testService.person();
+    await revokeAll(person, 10);
+    expect(await rowsOf(testService, "token.revoked")).toBe(3);
+    await revokeAll(person, 1);
+    expect(await rowsOf(testService, "token.revoked")).toBe(4);
+    await revokeAll(testService.person(), 3);
+    expect(await rowsOf(testService, "token.revoked")).toBe(7);
+  });
+
+  it("are limited for consents, of which further ones are refused", async () => {
+    const testService = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} consent=3/3600` });
+    const { base } = testService;
+    const { client_id } = await registerPublic(base);
+    const consent = (person: Person) =>
+      person.authorize(authorizationRequest(base, { client_id, prompt: "consent" }).url);
+    const person = testService.person();
+    for (let nth = 0; nth < 3; nth += 1) await consent(person);
+    await expect(consent(person)).rejects.toThrow("consent led nowhere");
+    expect(await rowsOf(testService, "grant.given")).toBe(3);
+    expect((await consent(testService.person())).searchParams.get("code")).toBeTruthy();
   });
 });

@@ -4,6 +4,7 @@ import { UnclaimedCapacity } from "../../src/auth/agents/unclaimed-capacity.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { createStoreAdapter } from "../../src/auth/oidc/store-adapter.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
+import { createLimits } from "../../src/limits/memory-limits.ts";
 import type { AuditEntry } from "../../src/store/audit/entry.ts";
 import { unsealedAudit } from "../../src/store/audit/entry.ts";
 import { replace } from "../../src/store/port/operations.ts";
@@ -190,7 +191,8 @@ describe("an unclaimed client", () => {
       const hashAddress = (address: string) => address;
       const audit = createAuditor({ now, hashAddress });
       const capacity = new UnclaimedCapacity({ records, now });
-      const context = { records, now, audit, hashAddress, capacity };
+      const limits = createLimits();
+      const context = { records, now, audit, hashAddress, capacity, limits };
       await createStoreAdapter(context)("Client").destroy(client.client_id);
     };
     expect((await manage(client, "PUT", {})).status).toBe(401);

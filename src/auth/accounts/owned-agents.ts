@@ -73,7 +73,16 @@ export async function assertedAgentEviction(
   const asserted = all
     .filter(({ value }) => value.agent.identityType === "identity_assertion")
     .toSorted((a, b) => a.value.agent.registeredAt - b.value.agent.registeredAt);
-  const over = asserted.slice(0, Math.max(0, asserted.length - MAX_ASSERTED + 1));
+  return excessRemoval(records, asserted, MAX_ASSERTED);
+}
+
+/** The steps that remove the first of some agents, so that there is room for one more. */
+export async function excessRemoval(
+  records: Pick<Records, "list">,
+  agents: readonly Stored<ClientRecord>[],
+  most: number,
+): Promise<readonly Operation[]> {
+  const over = agents.slice(0, Math.max(0, agents.length - most + 1));
   const steps = over.map(async ({ key }) => [
     ...(await dependentAgentsRemoval(records, clientGroup(key))),
     remove(clients, key),

@@ -1,4 +1,5 @@
 import type { Mailbox } from "../../mail/outbox.ts";
+import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
 import { unchanged } from "../../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { type AccountRecord, accounts } from "../accounts/accounts.ts";
@@ -6,6 +7,7 @@ import { allowedScopes } from "../accounts/grants.ts";
 import type { Auditor } from "../auditor.ts";
 import type { Scope } from "../scopes.ts";
 import {
+  accountRecordsGroup,
   type ClientRecord,
   type IdentityType,
   isAudited,
@@ -28,6 +30,7 @@ import {
 
 import {
   type ClaimingAccess,
+  claimedAgentEviction,
   claimingAccess,
   claimNotice,
   completedClaim,
@@ -197,7 +200,7 @@ async function confirmedCompletion(
   const account = await context.records.get(accounts, confirmed.accountId);
   const open = openClaim(state);
   if (account === undefined || open === undefined) return undefined;
-  const { answer, steps } = completion(
+  const { answer, steps } = await completion(
     context,
     { ...open, account },
     { claimer: confirmed, access: undefined, registrationToken: newRegistrationToken() },
@@ -215,12 +218,16 @@ interface CompletionInput {
   readonly registrationToken: string | undefined;
 }
 
-function completion(
-  { audit, now, mailbox, baseUrl, anonymousScopes }: ClaimContext,
+async function completion(
+  { records, audit, now, mailbox, baseUrl, anonymousScopes }: ClaimContext,
   match: Match,
   { claimer, access, registrationToken }: CompletionInput,
-): Decision<ClaimOutcome> {
+): Promise<Decision<ClaimOutcome>> {
   const { client, account } = match;
+  const accountId = account.key;
+  const lock = { key: `claimed-agents ${accountId}`, groups: [accountRecordsGroup(accountId)] };
+  const version = await readVersion(records, lock);
+  const room = await claimedAgentEviction(records, { accountId, grantId: access?.grant.key });
   const agentId = client.key;
   const given = { ...claimer, scopes: claimedScopes(claimer, access) };
   const owner = ownership(given, unclaimedScopes(client.value, anonymousScopes), now());
@@ -229,6 +236,8 @@ function completion(
     answer: registrationToken === undefined ? outcome : { ...outcome, registrationToken },
     steps: [
       unchanged(accounts, account),
+      incrementVersion(lock, version),
+      ...room,
       ...completedClaim(match, { owner, access, registrationToken }),
       ...audit({
         action: "client.claimed",

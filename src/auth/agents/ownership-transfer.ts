@@ -1,7 +1,9 @@
 import type { Mailbox } from "../../mail/outbox.ts";
 import { removeAt, removeGroup, replace } from "../../store/port/operations.ts";
+import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { type GrantRecord, grantGroup, grants, isGrantGroup } from "../accounts/grants.ts";
+import { excessRemoval } from "../accounts/owned-agents.ts";
 import { allScopes, type Scope, scopeNames } from "../scopes.ts";
 import {
   type ActingApplication,
@@ -19,6 +21,12 @@ import { withRegistrationToken } from "./registration-access-token.ts";
 /** Lifetime of the notification email, in milliseconds: as long as mail servers retry (RFC 5321
  *  section 4.5.4.1: 4 to 5 days). */
 const NOTICE_TTL_MS = 5 * 86_400_000;
+
+/** Most agents that a person can have claimed: as many as a page can show. */
+const MAX_CLAIMED = 1_000;
+
+/** Most agents that an application can have claimed under one grant. */
+const MAX_CLAIMED_THROUGH = 10;
 
 /** The ownership that a claim creates. The agent keeps its scopes and gets those of the claimer.
  *  Scopes that it registered for after the page was shown are not included. @param scopesBefore Scopes
@@ -55,6 +63,30 @@ export async function claimingAccess(
     records.get(clients, clientId),
   ]);
   return grant && { grant, application };
+}
+
+/**
+ * The steps that make room for one more agent that a person claims: where there are as many as there may
+ * be, those that were claimed first give way. Those that an application claimed under a grant are counted
+ * for that grant, so that it takes no room of the person's own.
+ *
+ * @param grantId `undefined`: the person claims it on the page.
+ */
+export async function claimedAgentEviction(
+  records: Pick<Records, "list">,
+  { accountId, grantId }: { readonly accountId: string; readonly grantId: string | undefined },
+): Promise<readonly Operation[]> {
+  const group = grantId === undefined ? ownedAgentsGroup(accountId) : grantGroup(grantId);
+  const claimed = (await readAll(records, clients, group))
+    .filter(({ value: { agent } }) => {
+      const isClaimed = agent.identityType !== "identity_assertion";
+      return isClaimed && agent.owner?.through?.grantId === grantId;
+    })
+    .toSorted(
+      (a, b) => (a.value.agent.owner?.claimedAt ?? 0) - (b.value.agent.owner?.claimedAt ?? 0),
+    );
+  const most = grantId === undefined ? MAX_CLAIMED : MAX_CLAIMED_THROUGH;
+  return excessRemoval(records, claimed, most);
 }
 
 /** Input of `completedClaim`. */

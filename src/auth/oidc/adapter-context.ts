@@ -1,4 +1,5 @@
 import type { Adapter, AdapterPayload } from "oidc-provider";
+import type { Limits } from "../../limits/limits.ts";
 import type { Collection, Records } from "../../store/port/records.ts";
 import type { UnclaimedCapacity } from "../agents/unclaimed-capacity.ts";
 import type { Auditor } from "../auditor.ts";
@@ -16,6 +17,7 @@ export interface ClientAdapterContext extends AdapterContext {
   readonly capacity: UnclaimedCapacity;
   /** Hashes a network address. Equal addresses have equal hashes. */
   readonly hashAddress: (address: string) => string;
+  readonly limits: Limits;
 }
 
 /** The adapter methods that a model can override. */

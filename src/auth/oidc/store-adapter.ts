@@ -6,6 +6,7 @@ import {
   Provider,
 } from "oidc-provider";
 import { fingerprint } from "../../lib/fingerprint.ts";
+import { countForClient } from "../../limits/count-for-client.ts";
 import { consume, insert, removeAt, replace, update } from "../../store/port/operations.ts";
 import {
   type Collection,
@@ -28,7 +29,6 @@ import {
   isAudited,
 } from "../agents/agent.ts";
 import {
-  type AdapterContext,
   type ClientAdapterContext,
   copyJson,
   type ModelAdapter,
@@ -61,24 +61,20 @@ const issuedModels: ReadonlySet<string> = new Set([
   "RefreshToken",
 ]);
 
-/** Models whose deletion is a revocation. */
-const revocableModels: ReadonlySet<string> = new Set([
-  "AccessToken",
-  "ClientCredentials",
-  "RefreshToken",
-]);
+/** Models whose deletion is the revocation of one access token. */
+const accessTokenModels: ReadonlySet<string> = new Set(["AccessToken", "ClientCredentials"]);
 
 const uidGroup = (uid: string): string => `uid:${uid}`;
 const userCodeGroup = (userCode: string): string => `userCode:${userCode}`;
 
 /** The adapter of one model. */
 class StoreAdapter implements Adapter {
-  readonly #context: AdapterContext;
+  readonly #context: ClientAdapterContext;
   readonly #model: string;
   readonly #collection: Collection<AdapterPayload>;
   readonly #isBearer: boolean;
 
-  constructor(model: string, context: AdapterContext) {
+  constructor(model: string, context: ClientAdapterContext) {
     this.#context = context;
     this.#model = model;
     this.#collection = collection<AdapterPayload>(`oidc:${model}`);
@@ -267,8 +263,10 @@ class StoreAdapter implements Adapter {
 
   /** Revokes a token. A refresh token is revoked with everything issued under its grant (RFC 7009
    *  section 2.1). @returns Whether the token existed. */
-  #revoke({ collection, key, family }: RecordRef): Promise<boolean> {
+  async #revoke(ref: RecordRef): Promise<boolean> {
+    const { collection, key, family } = ref;
     const { records, audit } = this.#context;
+    const isRecorded = await this.#isRecordedRevocation(ref);
     return update(records, { collection, key }, async (present) => {
       const stored = present ?? (await storedFamilyToken(records, { collection, family }));
       if (stored === undefined) return undefined;
@@ -278,18 +276,26 @@ class StoreAdapter implements Adapter {
       return [
         removeAt(collection, stored),
         ...(this.#model === "RefreshToken" ? await grantRevocationById(records, grantId) : []),
-        ...((await this.#isAuditedRevocation(stored.value)) ? audit(entry) : []),
+        ...(isRecorded ? audit(entry) : []),
       ];
     });
   }
 
-  /** Whether the revocation of a token is audited: for tokens of people, and of agents whose
-   *  actions are. */
-  async #isAuditedRevocation({ accountId, clientId = "" }: AdapterPayload): Promise<boolean> {
-    if (!revocableModels.has(this.#model)) return false;
-    if (accountId !== undefined) return true;
-    const client = await this.#context.records.get(clients, clientId);
-    return client !== undefined && isAudited(client.value.agent);
+  /** Revocations are audited for tokens of people and of agents whose own actions are. Those of access
+   *  tokens, of which a client gets thousands a day, are recorded up to a limit; that of a refresh token
+   *  ends a grant. */
+  async #isRecordedRevocation({ collection, key }: RecordRef): Promise<boolean> {
+    if (this.#model === "RefreshToken") return true;
+    if (!accessTokenModels.has(this.#model)) return false;
+    const { records, limits } = this.#context;
+    const stored = await records.get(collection, key);
+    if (stored === undefined) return false;
+    const { clientId: client = "", accountId } = stored.value;
+    const agent = (await records.get(clients, client))?.value.agent;
+    if (accountId === undefined && (agent === undefined || !isAudited(agent))) return false;
+    const account = accountId ?? agent?.owner?.accountId ?? client;
+    const payer = { client: `${client} ${account}`, account };
+    return !(await countForClient(limits, "token-revoked", payer)).isExceeded;
   }
 }
 

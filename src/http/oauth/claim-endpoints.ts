@@ -5,13 +5,13 @@ import type { ClaimOutcome } from "../../auth/agents/complete-claim.ts";
 import { withCallerAddress } from "../../auth/auditor.ts";
 import { addressKey, networksOf } from "../../limits/address-key.ts";
 import { type CodeGuard, createCodeGuard } from "../../limits/code-guard.ts";
-import { countInOrder } from "../../limits/count-in-order.ts";
+import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { claimOperations } from "../../openapi/operations/claims.ts";
 import { OAuthError } from "../errors.ts";
 import { mount } from "../mount.ts";
-import { limitBy, requireWithinLimits } from "../rate-limits.ts";
+import { requireWithinLimits } from "../rate-limits.ts";
 import {
   type ClaimAuthenticationOptions,
   type ClaimPrincipal,
@@ -80,7 +80,7 @@ export function claimRouter(options: ClaimRouterOptions): Router {
   mount(router, claimOperations, {
     claim_agent: [
       ...read("/oauth/claim"),
-      ...attemptLimits(limits, guard),
+      attemptLimits(limits, guard),
       complete(options, guard) as RequestHandler,
     ],
     start_claim: [
@@ -142,34 +142,43 @@ const requireAgent: RequestHandler = ({ body }, _res, next) => {
   throw notEligible("Only the agent itself can get a claim code.");
 };
 
-/** Limits claim attempts by the ids in the request, whether or not they exist, so that limits do
- *  not reveal which agents exist. An agent's own attempts are counted separately, so that others
- *  cannot use them up. */
-function attemptLimits(limits: Limits, guard: CodeGuard): readonly RequestHandler[] {
-  const byPerson = limitBy(limits, "claim-user", ({ body }) => body.principal.accountId);
+/**
+ * Limits by what the caller names, whether it exists or not, so that limits do not reveal which agents
+ * exist. An agent's own attempts are counted separately, so strangers cannot use them up; it can try no
+ * code but its own, so wrong codes of others at a shared address do not lock it out.
+ */
+function attemptLimits(limits: Limits, guard: CodeGuard): RequestHandler {
+  return async ({ body: { principal, data }, ip }, res, next) => {
+    const ofAgent = ["claim-agent", `${principal.kind}:${data.agent_id}`] as const;
+    if (principal.kind === "person") await guard.enter(ip);
+    const counters: readonly Counter[] =
+      principal.kind === "agent"
+        ? [ofAgent, ...agentCounters(ip)]
+        : [["claim-address", addressKey(ip)], ["claim-user", principal.accountId], ofAgent];
+    requireWithinLimits(res, await countInOrder(limits, counters));
+    next();
+  };
+}
+
+/** What agents do about their own claims counts in the networks of their address: anybody can register as
+ *  many agents as those may. */
+function agentCounters(ip: string | undefined): readonly Counter[] {
+  const { address, site, provider } = networksOf(ip);
   return [
-    async ({ ip }, _res, next) => {
-      await guard.enter(ip);
-      next();
-    },
-    limitBy(limits, "claim-address", ({ ip }) => addressKey(ip)),
-    (req, res, next) => (req.body.principal.kind === "person" ? byPerson(req, res, next) : next()),
-    limitBy(limits, "claim-agent", ({ body }) => `${body.principal.kind}:${body.data.agent_id}`),
+    ["claim-start-address", address],
+    ["claim-start-site", site],
+    ...(provider === undefined ? [] : [["claim-start-provider", provider] as const]),
   ];
 }
 
-/** Limits the new codes of an authenticated agent and of its networks, from which anyone can
- *  register many agents. */
+/** Limits new codes of an agent, which has proven who it is. */
 function startLimits(limits: Limits): RequestHandler {
   return async ({ body, ip }, res, next) => {
-    const { address, site, provider } = networksOf(ip);
-    const counted = await countInOrder(limits, [
+    const counters: readonly Counter[] = [
       ["claim-start", body.data.agent_id],
-      ["claim-start-address", address],
-      ["claim-start-site", site],
-      ...(provider === undefined ? [] : [["claim-start-provider", provider] as const]),
-    ]);
-    requireWithinLimits(res, counted);
+      ...agentCounters(ip),
+    ];
+    requireWithinLimits(res, await countInOrder(limits, counters));
     next();
   };
 }
@@ -185,7 +194,8 @@ function complete(
         ? claims.completeByAgent(claim)
         : claims.completeByPerson(claim, principal),
     );
-    if (outcome.status === "invalid_claim_code") await guard.miss(ip);
+    const isGuess = principal.kind === "person" && outcome.status === "invalid_claim_code";
+    if (isGuess) await guard.miss(ip);
     res.json(claimedBody(outcome, { agentId: data.agent_id, baseUrl }));
   };
 }

@@ -102,9 +102,10 @@ export function createTokenAdmission(limits: Limits, { res, ip }: OAuthRequest):
 }
 
 /**
- * Forwards a request with client authentication, unless too many recent attempts from this address
- * failed; then even a correct secret is rejected. Wrong secrets from other addresses never lock out
- * the client: secrets cannot be guessed, so only the number of checks is bounded.
+ * Forwards a request with client authentication, unless too many recent attempts to authenticate as
+ * this client from this address failed; then even a correct secret is not checked. Wrong secrets from
+ * other addresses never lock the client out, nor do those of others at a shared address who do not name
+ * it: secrets cannot be guessed, so only the number of checks is bounded.
  *
  * @throws {Problem} `rate_limited`
  */
@@ -114,11 +115,12 @@ export function limitClientAuthentication(
 ): ForwardRequest<FormRequest> {
   return async (request) => {
     const address = addressKey(request.ip);
-    const refusal = refusalOf([await limits.look("secret-address", address)]);
-    if (refusal !== undefined) throw refusal;
-
     const named = { ...namedClient(request), address };
     const { clientId, method } = named;
+    const key = `${address} ${fingerprint(clientId)}`;
+    const refusal = refusalOf([await limits.look("secret-address", key)]);
+    if (refusal !== undefined) throw refusal;
+
     // A request that names no client has nothing to authenticate.
     if (method !== undefined || clientId !== "") {
       hooksOf(request.res).beforeAssertionStored = async () =>
@@ -127,7 +129,7 @@ export function limitClientAuthentication(
           await countInNetworks(limits, "client-assertion", request.ip),
         );
       hooksOf(request.res).onFailedClientAuthentication = async () => {
-        await limits.count("secret-address", address);
+        await limits.count("secret-address", key);
         if (method !== "secret") return undefined;
         return refusalOf([await limits.count("secret-client", fingerprint(clientId))]);
       };

@@ -13,6 +13,7 @@ import { html } from "./html.ts";
 import type { PageAnswer, ShowPage } from "./page-answer.ts";
 import { mayFollowForm, redirectPage } from "./redirect-page.ts";
 import { withReturn } from "./return-to.ts";
+import type { Throttle } from "./throttle.ts";
 
 /** Dependencies of the pages of an authorization request. */
 export interface InteractionRoutesOptions {
@@ -20,6 +21,7 @@ export interface InteractionRoutesOptions {
   readonly show: ShowPage;
   readonly accounts: Accounts;
   readonly interactions: Interactions;
+  readonly throttle: Throttle;
 }
 
 type UidRequest = Request<{ uid: string }>;
@@ -68,6 +70,7 @@ async function decide(req: UidRequest, res: Response, options: InteractionRoutes
   const isChosen = allowed.length > 0 || scopes.length === 0;
   if (data === undefined || !isChosen) return ask(visit, options, NOTHING_CHOSEN);
   if (!(await hasRoom(visit, options))) return show(res, tooManyApplicationsPage(MAX_GRANTS));
+  await options.throttle({ consent: visit.session.accountId });
   goOn(visit, await interactions.consent(req, res, allowed), options);
 }
 

@@ -5,6 +5,7 @@ import { UnclaimedCapacity } from "../../../../src/auth/agents/unclaimed-capacit
 import { createAuditor, withCallerAddress } from "../../../../src/auth/auditor.ts";
 import { withRequestState } from "../../../../src/auth/oidc/request-state.ts";
 import { createStoreAdapter } from "../../../../src/auth/oidc/store-adapter.ts";
+import { createLimits } from "../../../../src/limits/memory-limits.ts";
 import type { AuditEntry } from "../../../../src/store/audit/entry.ts";
 import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
 import { removeGroup, replace } from "../../../../src/store/port/operations.ts";
@@ -22,7 +23,8 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
   const hashAddress = (address: string) => `hash of ${address}`;
   const audit = createAuditor({ now, hashAddress });
   const capacity = new UnclaimedCapacity({ records, now });
-  const context = { records: seenAs(records), now, audit, capacity, hashAddress };
+  const limits = createLimits();
+  const context = { records: seenAs(records), now, audit, capacity, hashAddress, limits };
   const adapterFor = createStoreAdapter(context);
   const started = clock.now;
   for (const id of ["a", "b"]) await adapterFor("Client").upsert(id, { client_id: id });
