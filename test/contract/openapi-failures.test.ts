@@ -394,7 +394,7 @@ describe("a documented answer of the MCP endpoint", () => {
 });
 
 it("every route answers an exceeded rate limit as documented", async () => {
-  const never = "manage-read manage authorize revoke apply contact claim-address claim-start calls";
+  const never = "manage-read manage authorize revoke apply contact claim-agent claim-start calls";
   const limits = [
     ...never.split(" ").map((name) => `${name}=0/60`),
     ...["register=2/60", "token=1/60"],
