@@ -46,13 +46,13 @@ export function intakeRouter({ intake, limits }: IntakeRouterOptions): Router {
 /** A body as sent, and its validated form. */
 interface ValidatedBody<S extends z.ZodType> {
   readonly sent: { readonly email: string };
-  readonly parseFields: z.output<S>;
+  readonly fields: z.output<S>;
 }
 
 function apply(intake: IntakeRouterOptions["intake"]): RequestHandler {
   return async ({ ip, body }, res) => {
-    const { sent, parseFields } = body as ValidatedBody<typeof ApplicationFields>;
-    const { name, email, focus } = parseFields;
+    const { sent, fields } = body as ValidatedBody<typeof ApplicationFields>;
+    const { name, email, focus } = fields;
     const { queueToken, registeredAt, key } = await withCallerAddress(ip, () =>
       intake.apply({ name, email, focus }),
     );
@@ -74,10 +74,8 @@ function apply(intake: IntakeRouterOptions["intake"]): RequestHandler {
 
 function contact(intake: IntakeRouterOptions["intake"]): RequestHandler {
   return async ({ ip, body }, res) => {
-    const { parseFields } = body as ValidatedBody<typeof InquiryFields>;
-    const { reference, receivedAt } = await withCallerAddress(ip, () =>
-      intake.contact(parseFields),
-    );
+    const { fields } = body as ValidatedBody<typeof InquiryFields>;
+    const { reference, receivedAt } = await withCallerAddress(ip, () => intake.contact(fields));
     // The interface does not specify this body; it follows that of applications.
     res.json({
       success: true,
@@ -95,7 +93,7 @@ const credentialOf = ({ scopes, expiresAt }: QueueKey) => ({
   expiresAt: iso(expiresAt),
 });
 
-/** Reads a JSON body and validates it: `req.body` is then a `Checked`. */
+/** Reads a JSON body and validates it: `req.body` is then a `ValidatedBody`. */
 function fields(schema: z.ZodType): readonly RequestHandler[] {
   return [
     onlyJson,
