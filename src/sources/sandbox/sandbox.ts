@@ -24,21 +24,21 @@ const SOURCE: Source = {
 interface GeneratedYear {
   readonly year: Year;
   readonly lastDay: number;
-  /** In the order of the profiles. */
+  /** In the order of the profiles, as the gates. */
   readonly lists: readonly RecordLists[];
+  /** The door that the bars of each instrument pass. */
+  readonly gates: readonly BarGate[];
 }
 
 /** The growing lists of records of one instrument. A list is absent where no feed observes it. */
-function openRecordLists(profile: Profile, world: World) {
+function openRecordLists(profile: Profile, world: World, gate: BarGate) {
   const { instrument, traits } = profile;
   const isCoin = instrument.assetClass === "crypto";
   const { messages, filings, offExchange, onChain } = traits;
   const hasPrints = offExchange === "usual" || offExchange === "thin";
   const fundamentals: Fundamental[] = [];
-  const gate = new BarGate();
   return {
     instrument,
-    gate,
     doubtedBars: gate.doubts,
     bars: createPackedList(barPacking(world)),
     ...(messages !== "unobserved" && {
@@ -76,16 +76,19 @@ function createLabels(dayMs: number): World["sessionOf"] {
 }
 
 function startYear(year: Year, world: World): GeneratedYear {
-  const lists = world.profiles.map((profile) => openRecordLists(profile, world));
-  return { year, lastDay: year.historyDay - 1, lists };
+  const gates = world.profiles.map(() => new BarGate());
+  const lists = world.profiles.map((profile, index) =>
+    openRecordLists(profile, world, gates[index] as BarGate),
+  );
+  return { year, lastDay: year.historyDay - 1, lists, gates };
 }
 
 /** Records of the day itself, then what is published during it about the day before. */
-function addDay(lists: RecordLists, context: DayContext, feedDay: number): void {
+function addDay(lists: RecordLists, gate: BarGate, context: DayContext, feedDay: number): void {
   const before = lists.bars.at(-1);
   const yesterday = before?.availableAt === context.day * context.world.dayMs ? before : undefined;
   const bar = barOf(context);
-  for (const passed of bar === undefined ? [] : lists.gate.pass(bar)) {
+  for (const passed of bar === undefined ? [] : gate.pass(bar)) {
     lists.bars.push(withReturn(passed, lists.bars.at(-1)?.close));
   }
   lists.fundamentals?.push(...filingsOf(context));
@@ -98,15 +101,16 @@ function addDay(lists: RecordLists, context: DayContext, feedDay: number): void 
 
 /** Appends the missing days up to and including `day`. */
 function generateUntil(day: number, generated: GeneratedYear, world: World): GeneratedYear {
-  const { year, lastDay, lists } = generated;
+  const { year, lastDay, lists, gates } = generated;
   const firstDays = world.profiles.map(({ traits }) => listedFrom(traits, year.number));
   for (let next = lastDay + 1; next <= day; next++) {
     for (const [index, profile] of world.profiles.entries()) {
       if (next < (firstDays[index] as number)) continue;
-      addDay(lists[index] as RecordLists, { world, profile, day: next }, year.feedDay);
+      const context = { world, profile, day: next };
+      addDay(lists[index] as RecordLists, gates[index] as BarGate, context, year.feedDay);
     }
   }
-  return { year, lastDay: Math.max(day, lastDay), lists };
+  return { year, lastDay: Math.max(day, lastDay), lists, gates };
 }
 
 /**
