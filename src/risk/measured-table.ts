@@ -6,7 +6,8 @@ export const FITTED_BEFORE = "2020-01-01";
 
 /**
  * What recorded and live markets are forecast with: large US stocks, funds and coins, at the last
- * close of each week. `market-signal backtest` gives the same quantiles under `fitted`.
+ * close of each week. `market-signal backtest` gives the same quantiles under `fitted`. Both
+ * tables are written by `npm run risk-tables`.
  */
 export const RISK_TABLE: RiskTable = {
   fitted: "2015-01-01 to 2019-12-31",

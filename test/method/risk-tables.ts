@@ -1,0 +1,143 @@
+import { AssetClass } from "../../src/market/instrument.ts";
+import type { InstrumentRecords } from "../../src/market/records.ts";
+import { findIndistinct } from "../../src/research/backtest/distinct.ts";
+import { gradedDates, stepOf } from "../../src/research/backtest/question.ts";
+import { createReturnGrid } from "../../src/research/backtest/return-grid.ts";
+import { fitQuantiles, measureRisk } from "../../src/research/backtest/risk/measures.ts";
+import {
+  observeRisk,
+  type RiskObservation,
+} from "../../src/research/backtest/risk/observations.ts";
+import { MODEL_OF_CLASS } from "../../src/risk/forecast.ts";
+import { FITTED_BEFORE } from "../../src/risk/measured-table.ts";
+import type { HorizonTable, RiskTable } from "../../src/risk/table.ts";
+import { createSandbox } from "../../src/sources/sandbox/sandbox.ts";
+
+/** Sessions ahead of a forecast, and the fall in percent whose chance is forecast there. */
+const HORIZONS = {
+  stock: [
+    [5, 5],
+    [21, 10],
+  ],
+  etf: [
+    [5, 5],
+    [21, 10],
+  ],
+  crypto: [
+    [7, 5],
+    [30, 10],
+  ],
+} as const satisfies Readonly<
+  Record<AssetClass, readonly (readonly [horizon: number, HorizonTable["fallPercent"]])[]>
+>;
+
+/** Time span of the recorded market: ISO dates of the first forecast and of the last outcome. */
+const RECORDED = { from: "2015-01-01", to: "2024-12-31" } as const;
+
+/** Seeds of the simulated markets on which the quantiles are fitted, and on which they are tested. */
+const SIMULATED = { fitted: [1, 2, 3, 4, 5], tested: [6, 7, 8, 9, 10] } as const;
+const SIMULATED_CLASSES = ["stock", "crypto"] as const;
+const SIMULATED_DAY_MS = 60_000;
+const SIMULATED_UNTIL = Date.UTC(2026, 10, 21, 4);
+/** Sessions of a simulated market from one forecast to the next. */
+const SIMULATED_STEP = 5;
+/** Dates that stand for the simulated markets of either side of the fit. */
+const SIDES = { fitted: "0001-01-01", before: "0002-01-01", tested: "0003-01-01" } as const;
+/** More than a market has rows or sessions: each market has numbers of its own. */
+const APART = 1_000_000;
+
+/** What the service forecasts recorded and live markets with, measured on the records of a folder. */
+export function recordedRiskTable(records: readonly InstrumentRecords[]): RiskTable {
+  const measured = AssetClass.options.map((assetClass) => {
+    const risk = recordedGrid(records, assetClass);
+    const sides = { before: FITTED_BEFORE, step: stepOf("week", assetClass) };
+    return measureHorizons(assetClass, sides, (horizon) => observeRisk(risk, horizon));
+  });
+  const [stock = [], etf = [], crypto = []] = measured.map((one) => one.map(({ table }) => table));
+  const ends = measured.flatMap((one) => one.map(({ lastEnd }) => lastEnd));
+  const tested = `${FITTED_BEFORE} to ${ends.sort().at(-1)}`;
+  const fitted = `${RECORDED.from} to ${dayBefore(FITTED_BEFORE)}`;
+  return rounded({ fitted, tested, classes: { stock, etf, crypto } });
+}
+
+function recordedGrid(records: readonly InstrumentRecords[], assetClass: AssetClass) {
+  const grid = createReturnGrid(records, assetClass, RECORDED.to);
+  const { copies, still } = findIndistinct(grid);
+  const isGraded = (row: number) => {
+    const symbol = grid.rows[row]?.instrument.symbol ?? "";
+    return !copies.includes(symbol) && !still.includes(symbol);
+  };
+  const graded = new Set([...grid.rows.keys()].filter(isGraded));
+  return { grid, records, graded, places: gradedDates(grid, { ...RECORDED, pace: "week" }) };
+}
+
+/** What the simulated market is forecast with, measured on simulated markets of other seeds. */
+export function simulatedRiskTable(): RiskTable {
+  const markets = [...SIMULATED.fitted, ...SIMULATED.tested].map((seed) => {
+    const sandbox = createSandbox({ seed, sessionSeconds: SIMULATED_DAY_MS / 1000 });
+    return { seed, records: sandbox.recordsUntil(SIMULATED_UNTIL) };
+  });
+  const [stock = [], crypto = []] = SIMULATED_CLASSES.map((assetClass) => {
+    const grids = markets.map(({ seed, records }) => simulatedGrid(seed, records, assetClass));
+    return measureHorizons(assetClass, { before: SIDES.before, step: SIMULATED_STEP }, (horizon) =>
+      grids.flatMap(({ seed, date, risk }) =>
+        observeRisk(risk, horizon).map((one) => ({
+          ...one,
+          row: one.row + seed * APART,
+          place: one.place + seed * APART,
+          date,
+          end: date,
+        })),
+      ),
+    ).map(({ table }) => table);
+  });
+  const seedsOf = (seeds: readonly number[]) =>
+    `simulated markets of seeds ${seeds[0]} to ${seeds.at(-1)}`;
+  const { fitted, tested } = SIMULATED;
+  const classes = { etf: [], stock, crypto };
+  return rounded({ fitted: seedsOf(fitted), tested: seedsOf(tested), classes });
+}
+
+function simulatedGrid(
+  seed: number,
+  records: readonly InstrumentRecords[],
+  assetClass: AssetClass,
+) {
+  const grid = createReturnGrid(records, assetClass, "9999");
+  const places = [...grid.sessions.keys()].filter((place) => place % SIMULATED_STEP === 0);
+  const isFitted = SIMULATED.fitted.some((one) => one === seed);
+  const risk = { grid, records, graded: new Set(grid.rows.keys()), places };
+  return { seed, date: isFitted ? SIDES.fitted : SIDES.tested, risk };
+}
+
+/** Fits and tests every horizon of a class. */
+function measureHorizons(
+  assetClass: AssetClass,
+  { before, step }: { readonly before: string; readonly step: number },
+  observe: (horizon: number) => readonly RiskObservation[],
+): readonly { readonly table: HorizonTable; readonly lastEnd: string }[] {
+  return HORIZONS[assetClass].map(([horizon, fallPercent]) => {
+    const observations = observe(horizon);
+    const quantiles = rounded(fitQuantiles(observations, before) ?? []);
+    const { model, evidence } = measureRisk(observations, {
+      horizon,
+      model: MODEL_OF_CLASS[assetClass],
+      fallPercent,
+      quantiles,
+      fittedBefore: before,
+      overlap: { horizon, step },
+      seed: 1,
+    });
+    const lastEnd = observations.reduce((last, { end }) => (end > last ? end : last), "");
+    return { table: { horizon, model, fallPercent, quantiles, evidence }, lastEnd };
+  });
+}
+
+const dayBefore = (date: string): string =>
+  new Date(Date.parse(date) - 86_400_000).toISOString().slice(0, 10);
+
+/** The same with four decimals. */
+const rounded = <T>(value: T): T =>
+  JSON.parse(JSON.stringify(value), (_, member) =>
+    typeof member === "number" ? Number(member.toFixed(4)) : member,
+  ) as T;

@@ -1,0 +1,14 @@
+// @module-tag full
+
+import { expect, it } from "vitest";
+import { SIMULATED_RISK_TABLE } from "../../../src/risk/measured-table.ts";
+import { simulatedRiskTable } from "../../method/risk-tables.ts";
+
+/** Ten simulated markets, on a busy machine. */
+const TIMEOUT_MS = 120_000;
+
+it("the risk table of the simulated market is the one that is measured", {
+  timeout: TIMEOUT_MS,
+}, () => {
+  expect(simulatedRiskTable()).toEqual(SIMULATED_RISK_TABLE);
+});
