@@ -1,4 +1,4 @@
-import type { Caller } from "../auth/caller.ts";
+import { type Caller, type CallerIdentity, callerKey } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
 import { fingerprint } from "../lib/fingerprint.ts";
 import type { AssetClass } from "../market/instrument.ts";
@@ -24,13 +24,10 @@ export const isOwnedBy = (owner: Owner, caller: OwnerIdentity): boolean =>
   ownerKey(owner) === ownerKey(caller);
 
 /** Identifies an owner of alerts. Two clients of one person are two owners. */
-export const ownerKey = ({ kind, id, clientId }: OwnerIdentity): string =>
-  kind === "user" ? `${kind}:${id}:${clientId}` : `${kind}:${id}`;
+export const ownerKey = (owner: OwnerIdentity): string => callerKey(owner);
 
 /** A caller that may own alerts. */
-export interface OwnerIdentity extends Pick<Caller, "kind" | "id"> {
-  readonly clientId?: string | undefined;
-}
+export type OwnerIdentity = CallerIdentity;
 
 /** Which instruments an alert covers: the named symbols, or all that match a filter. */
 export type InstrumentSelector =

@@ -22,6 +22,16 @@ export interface Caller {
   readonly expiresAt?: number | undefined;
 }
 
+/** What identifies a caller beyond one credential. */
+export interface CallerIdentity extends Pick<Caller, "kind" | "id"> {
+  readonly clientId?: string | undefined;
+}
+
+/** Names a caller: an agent, an API key, or one application of a person. What is limited by this key is
+ *  limited for each application of a person, so that none uses up what the others need. */
+export const callerKey = ({ kind, id, clientId }: CallerIdentity): string =>
+  kind === "user" ? `${kind}:${id}:${clientId}` : `${kind}:${id}`;
+
 /** Finds the caller of an access token or API key. @returns `undefined` when it is unknown, expired
  *  or revoked, or when its client or person was deleted. */
 export type Authenticate = (credential: string) => Promise<Caller | undefined>;

@@ -1,8 +1,9 @@
 import { claimLinks } from "../auth/agents/claims.ts";
 import { isAudienceAllowed } from "../auth/audience.ts";
-import type { Authenticate, Caller } from "../auth/caller.ts";
+import { type Authenticate, type Caller, callerKey } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
 import { addressKey } from "../limits/address-key.ts";
+import { countInOrder } from "../limits/count-in-order.ts";
 import type { Limits, Remaining } from "../limits/limits.ts";
 import { Problem } from "../problem.ts";
 import { type Credential, challenge, credentialOf } from "./credential.ts";
@@ -106,7 +107,7 @@ export class ProtectedResource {
     }
     context.caller = caller;
     context.isStillValid = async () => isUnchanged(caller, await authenticate(credential.text));
-    requireWithinLimits(res, [await countCall(limits, caller)]);
+    requireWithinLimits(res, await countCall(limits, caller));
     if (!isAudienceAllowed(caller.resource, this.#resource)) {
       throw this.#unauthenticated(`The token was issued for ${caller.resource}.`, {
         error: "invalid_token",
@@ -163,7 +164,7 @@ export class ProtectedResource {
       Array.from({ length: calls }, () => countCall(this.#options.limits, caller)),
     );
     for (const name of ["RateLimit", "RateLimit-Policy"]) res.removeHeader(name);
-    requireWithinLimits(res, counted.slice(-1));
+    requireWithinLimits(res, counted.at(-1) ?? []);
   }
 
   /** The credential of a request, or the problem with it. */
@@ -215,8 +216,22 @@ function isUnchanged({ kind, id, accountId, scopes }: Caller, now: Caller | unde
   return isSame && [...scopes].every((scope) => now.scopes.has(scope));
 }
 
-/** Counts a call; agents without an owner have a smaller quota. */
-function countCall(limits: Limits, { kind, id, accountId }: Caller): Promise<Remaining> {
+/**
+ * Counts a call. Agents without an owner have a smaller quota; the applications of a person share a wider
+ * one.
+ *
+ * @returns What the response tells: the quota of the person only when it is exceeded.
+ */
+async function countCall(limits: Limits, caller: Caller): Promise<readonly Remaining[]> {
+  const { kind, id, accountId } = caller;
   const isUnclaimed = kind === "agent" && accountId === undefined;
-  return limits.count(isUnclaimed ? "calls-anonymous" : "calls", `${kind}:${id}`);
+  const key = callerKey(caller);
+  if (kind !== "user") {
+    return [await limits.count(isUnclaimed ? "calls-anonymous" : "calls", key)];
+  }
+  const counted = await countInOrder(limits, [
+    ["calls", key],
+    ["calls-account", id],
+  ]);
+  return counted.at(-1)?.isExceeded ? counted : counted.slice(0, 1);
 }

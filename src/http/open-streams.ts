@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Caller } from "../auth/caller.ts";
+import { type Caller, callerKey } from "../auth/caller.ts";
 import type { Repeat } from "../lib/loop.ts";
 import { widestNetwork } from "../limits/address-key.ts";
 import { shareOf } from "../limits/share.ts";
@@ -103,10 +103,11 @@ export function createStreams(repeat: Repeat): Streams {
 
 type StreamOwner = Pick<OpenStream, "caller" | "accountId" | "network" | "isUnclaimed">;
 
-function ownerOf({ ip }: RequestContext, { kind, id, accountId }: Caller): StreamOwner {
+function ownerOf({ ip }: RequestContext, caller: Caller): StreamOwner {
+  const { kind, accountId } = caller;
   const isUnclaimed = kind === "agent" && accountId === undefined;
   const network = widestNetwork(ip);
-  return { caller: `${kind}:${id}`, accountId, network, isUnclaimed };
+  return { caller: callerKey(caller), accountId, network, isUnclaimed };
 }
 
 /** Ends the response at the first call, and destroys it at the second, if the caller does not

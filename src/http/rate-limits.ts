@@ -49,8 +49,12 @@ export async function countPublicRequest(
  *
  * @throws {Problem} `rate_limited` if a quota is exceeded.
  */
-export function requireWithinLimits(res: ServerResponse, counted: readonly Remaining[]): void {
+export function requireWithinLimits(
+  res: ServerResponse,
+  counted: readonly (Remaining | undefined)[],
+): void {
   for (const remaining of counted) {
+    if (remaining === undefined) continue;
     res.appendHeader("RateLimit-Policy", policyItem(remaining));
     res.appendHeader("RateLimit", stateItem(remaining));
   }

@@ -1,16 +1,13 @@
 import { usedOf } from "./count-in-networks.ts";
+import type { Counter } from "./count-in-order.ts";
 import type { Limits, Remaining } from "./limits.ts";
 import { shareOf } from "./share.ts";
 
-/** Quotas of an account, each with a narrower one for a single client of it. */
-type AccountQuota = "alert-events" | "alert-repeats" | "challenge-host" | "token-revoked";
-
-/** Who uses up a quota, as it is counted. */
-interface Keys {
-  /** The application, agent or API key. */
-  readonly client: string;
-  /** The account that it belongs to. */
-  readonly account: string;
+/** A quota of one client of an account, and the wider one of the account. */
+export interface ClientAndAccount {
+  /** Per application, agent or API key. */
+  readonly client: Counter;
+  readonly account: Counter;
 }
 
 /**
@@ -18,18 +15,17 @@ interface Keys {
  * latter shrinks as less is left (`shareOf`), so that no application of a person uses up what the
  * person's others need.
  *
- * @returns The last that was counted; it is exceeded when the client has used up its share.
+ * @returns What was counted; only the last can be exceeded, also when the client has used its share.
  */
 export async function countForClient(
   limits: Limits,
-  quota: AccountQuota,
-  { client, account }: Keys,
-): Promise<Remaining> {
-  const ofClient = await limits.count(`${quota}-client`, client);
-  if (ofClient.isExceeded) return ofClient;
-  const left = await limits.look(quota, account);
+  { client, account }: ClientAndAccount,
+): Promise<readonly [Remaining, Remaining?]> {
+  const ofClient = await limits.count(...client);
+  if (ofClient.isExceeded) return [ofClient];
+  const left = await limits.look(...account);
   const total = left.policy.points;
   const most = Math.min(total, ofClient.policy.points);
   const hasShare = usedOf(ofClient) <= shareOf({ total, most }, left.points);
-  return hasShare ? limits.count(quota, account) : { ...left, isExceeded: true };
+  return [ofClient, hasShare ? await limits.count(...account) : { ...left, isExceeded: true }];
 }

@@ -99,8 +99,10 @@ export const quotas = {
   "contact-provider": { points: 100, windowSeconds: 3600 },
   /** Attempts to complete a claim, per agent. */
   "claim-agent": { points: 10, windowSeconds: 3600 },
-  /** Attempts to complete a claim, per person. */
+  /** Attempts to complete a claim, per person; over the API, per application and person. */
   "claim-user": { points: 10, windowSeconds: 3600 },
+  /** Attempts of all applications to complete claims, per person. */
+  "claim-account": { points: 60, windowSeconds: 3600 },
   /** Attempts to complete a claim, per address; of an agent that completes its own, as new codes. */
   "claim-address": { points: 30, windowSeconds: 3600 },
   /** New claim codes, per agent. */
@@ -151,8 +153,10 @@ export const quotas = {
   "fetch-address": { points: 30, windowSeconds: 3600 },
   /** Wrong tokens and keys, per address. */
   "credential-address": { points: 300, windowSeconds: 60 },
-  /** Calls of tools, REST and MCP together, per caller. */
+  /** Calls of tools, REST and MCP together, per caller: an application of a person, an agent or a key. */
   calls: { points: 600, windowSeconds: 60 },
+  /** The same, of all applications of a person. */
+  "calls-account": { points: 3000, windowSeconds: 60 },
   /** The same, per agent without an owner. */
   "calls-anonymous": { points: 120, windowSeconds: 60 },
   /** Requests to public resources, per address. */

@@ -8,7 +8,12 @@ import { afterCount, forEachQuota, type Rule, steadyNow, withoutCount } from "./
 import { createWindows, shortened, type Window, type Windows } from "./windows.ts";
 
 /** Quotas counted so often that a call must not cost a query. */
-const SYNCED: ReadonlySet<QuotaName> = new Set(["calls", "calls-anonymous", "visits"]);
+const SYNCED: ReadonlySet<QuotaName> = new Set([
+  "calls",
+  "calls-account",
+  "calls-anonymous",
+  "visits",
+]);
 
 /** Interval between syncs with the database, in milliseconds. */
 const SYNC_EVERY_MS = 1_000;

@@ -1,4 +1,5 @@
 import type { Caller } from "../../auth/caller.ts";
+import { countForClient } from "../../limits/count-for-client.ts";
 import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
 import { refusalOf } from "../../limits/refusal.ts";
 import { accountGroup, ownerKey, quotaGroup, type StoredAlert } from "../alert.ts";
@@ -180,12 +181,11 @@ export class AlertService {
   /** @throws {Problem} `rate_limited`. */
   async #countChange(caller: Caller, ...more: readonly Counter[]): Promise<void> {
     const { limits } = this.#dependencies;
-    const counted = await countInOrder(limits, [
-      ["alert-change", ownerKey(caller)],
-      ["alert-change-account", quotaGroup(ownerOf(caller))],
-      ...more,
-    ]);
-    const refusal = refusalOf(counted);
+    const counted = await countForClient(limits, {
+      client: ["alert-change", ownerKey(caller)],
+      account: ["alert-change-account", quotaGroup(ownerOf(caller))],
+    });
+    const refusal = refusalOf(counted) ?? refusalOf(await countInOrder(limits, more));
     if (refusal !== undefined) throw refusal;
   }
 }

@@ -107,9 +107,12 @@ function waitsFor(
 
 /** Attempts are logged for 30 days: without a limit on those that no new event causes, one account could
  *  fill the disk. */
-function countRepeat(limits: Limits, owner: Owner): Promise<Remaining> {
-  const payer = { client: ownerKey(owner), account: quotaGroup(owner) };
-  return countForClient(limits, "alert-repeats", payer);
+async function countRepeat(limits: Limits, owner: Owner): Promise<Remaining> {
+  const [ofClient, ofAccount = ofClient] = await countForClient(limits, {
+    client: ["alert-repeats-client", ownerKey(owner)],
+    account: ["alert-repeats", quotaGroup(owner)],
+  });
+  return ofAccount;
 }
 
 /** Counts a challenge as an attempt that no event causes, since an owner can name any number of hosts;
@@ -120,9 +123,9 @@ async function countChallenge(limits: Limits, owner: Owner, url: string): Promis
   if (attempt.isExceeded) return attempt;
   const { accountId, kind, id } = owner;
   const host = new URL(url).hostname.replace(/\.+$/, "");
-  const ofAccount = await countForClient(limits, "challenge-host", {
-    client: `${ownerKey(owner)} ${host}`,
-    account: `${accountId ?? `${kind}:${id}`} ${host}`,
+  const [ofClient, ofAccount = ofClient] = await countForClient(limits, {
+    client: ["challenge-host-client", `${ownerKey(owner)} ${host}`],
+    account: ["challenge-host", `${accountId ?? `${kind}:${id}`} ${host}`],
   });
   if (ofAccount.isExceeded) return ofAccount;
   return countForAll(limits, [ofAccount], ["challenge-host-all", host]);

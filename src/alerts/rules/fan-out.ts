@@ -3,6 +3,7 @@ import { isEntitled } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { countForClient } from "../../limits/count-for-client.ts";
 import type { Limits } from "../../limits/limits.ts";
+import { refusalOf } from "../../limits/refusal.ts";
 import type { Market } from "../../market/market.ts";
 import { announce, append, put, unchanged } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
@@ -95,8 +96,11 @@ async function recipientOf(
   const { owner } = alert.value;
   if (!isEntitled(await scopesOf(owner))) return undefined;
   // Events are kept for 30 days: without a limit one account could fill the disk.
-  const payer = { client: ownerKey(owner), account: quotaGroup(owner) };
-  if ((await countForClient(limits, "alert-events", payer)).isExceeded) return undefined;
+  const counted = await countForClient(limits, {
+    client: ["alert-events-client", ownerKey(owner)],
+    account: ["alert-events", quotaGroup(owner)],
+  });
+  if (refusalOf(counted) !== undefined) return undefined;
   const key = `${alertId}:${snapshot.instrument.symbol}`;
   const last = await records.get(sequences, key);
   return { alert, key, last: last?.value ?? 0 };

@@ -294,8 +294,11 @@ class StoreAdapter implements Adapter {
     const agent = (await records.get(clients, client))?.value.agent;
     if (accountId === undefined && (agent === undefined || !isAudited(agent))) return false;
     const account = accountId ?? agent?.owner?.accountId ?? client;
-    const payer = { client: `${client} ${account}`, account };
-    return !(await countForClient(limits, "token-revoked", payer)).isExceeded;
+    const counted = await countForClient(limits, {
+      client: ["token-revoked-client", `${client} ${account}`],
+      account: ["token-revoked", account],
+    });
+    return counted.every((each) => each?.isExceeded === false);
   }
 }
 

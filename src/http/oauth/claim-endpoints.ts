@@ -151,14 +151,24 @@ function attemptLimits(limits: Limits, guard: CodeGuard): RequestHandler {
   return async ({ body: { principal, data }, ip }, res, next) => {
     const ofAgent = ["claim-agent", `${principal.kind}:${data.agent_id}`] as const;
     if (principal.kind === "person") await guard.enter(ip);
-    const counters: readonly Counter[] =
+    const counters =
       principal.kind === "agent"
         ? [ofAgent, ...agentCounters(ip)]
-        : [["claim-address", addressKey(ip)], ["claim-user", principal.accountId], ofAgent];
+        : [["claim-address", addressKey(ip)] as const, ...applicationCounters(principal), ofAgent];
     requireWithinLimits(res, await countInOrder(limits, counters));
     next();
   };
 }
+
+/** An application's attempts for a person are counted apart from those of the person and of their other
+ *  applications, so that it does not use up theirs. */
+const applicationCounters = ({
+  accountId,
+  through,
+}: Extract<ClaimPrincipal, { kind: "person" }>): readonly Counter[] => [
+  ["claim-user", `${accountId} ${through.clientId}`],
+  ["claim-account", accountId],
+];
 
 /** What agents do about their own claims counts in the networks of their address: anybody can register as
  *  many agents as those may. */

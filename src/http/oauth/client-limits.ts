@@ -1,8 +1,8 @@
 import { type AdmitToken, hooksOf } from "../../auth/oidc/request-state.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { addressKey } from "../../limits/address-key.ts";
+import { countForClient } from "../../limits/count-for-client.ts";
 import { countInNetworks } from "../../limits/count-in-networks.ts";
-import { countInOrder } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { refusalOf } from "../../limits/refusal.ts";
 import { requireWithinLimits } from "../rate-limits.ts";
@@ -96,8 +96,11 @@ export function createTokenAdmission(limits: Limits, { res, ip }: OAuthRequest):
       ]);
       return requireWithinLimits(res, await countInNetworks(limits, "token-unclaimed", ip));
     }
-    const client = ["token-client", fingerprint(`${clientId} ${accountId}`)] as const;
-    requireWithinLimits(res, await countInOrder(limits, [client, ["token-account", accountId]]));
+    const counted = await countForClient(limits, {
+      client: ["token-client", fingerprint(`${clientId} ${accountId}`)],
+      account: ["token-account", accountId],
+    });
+    requireWithinLimits(res, counted);
   };
 }
 

@@ -15,8 +15,11 @@ function counting(total: number, most: number) {
   return async (client: string, account = "a") => {
     let admitted = 0;
     for (let times = 0; times < 1_000; times++) {
-      const { isExceeded } = await countForClient(limits, "alert-repeats", { client, account });
-      if (!isExceeded) admitted += 1;
+      const [ofClient, ofAccount = ofClient] = await countForClient(limits, {
+        client: ["alert-repeats-client", client],
+        account: ["alert-repeats", account],
+      });
+      if (!ofAccount.isExceeded) admitted += 1;
     }
     return admitted;
   };

@@ -1,0 +1,129 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { getWith, postForm, postJson, type Registered, register } from "../support/agent.ts";
+import { bearer, makeAlert } from "../support/alert-events.ts";
+import type { Person, UserTokens } from "../support/person.ts";
+import { LOOSE_LIMITS, startTestService, type TestService } from "../support/test-service.ts";
+
+/** A registration with the code that the agent was given. */
+type Claimable = Registered & { readonly claim: { readonly code: string } };
+
+const startWith = (limits: string) =>
+  startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}` });
+
+/** Two applications of one person, and one of another. */
+async function applications({ person }: TestService) {
+  const one = person();
+  const tokens = async (by: Person) => (await by.tokens()).access_token;
+  return {
+    person: one,
+    greedy: await tokens(one),
+    other: await tokens(one),
+    stranger: await tokens(person()),
+  };
+}
+
+/** The statuses of repeated requests, one after the other. */
+async function repeated(times: number, ask: () => Promise<number>): Promise<readonly number[]> {
+  const statuses: number[] = [];
+  for (let nth = 0; nth < times; nth += 1) statuses.push(await ask());
+  return statuses;
+}
+
+describe("one application of a person does not use up what the others need", () => {
+  it("of calls, which all of them together have too", async () => {
+    const service = await startWith("calls=4/3600 calls-account=6/3600");
+    const { greedy, other, stranger } = await applications(service);
+    const call = (token: string) => async () =>
+      (await getWith(token, `${service.base}/api/signals?limit=1`)).status;
+    expect(await repeated(5, call(greedy))).toEqual([200, 200, 200, 200, 429]);
+    expect(await repeated(3, call(other))).toEqual([200, 200, 429]);
+    expect(await repeated(4, call(stranger))).toEqual([200, 200, 200, 200]);
+  });
+
+  it("of streams", async () => {
+    const service = await startWith("");
+    const { greedy, other } = await applications(service);
+    const open = (token: string) => async () => {
+      const stop = new AbortController();
+      onTestFinished(() => stop.abort());
+      const { signal } = stop;
+      const headers = bearer(token);
+      return (await fetch(`${service.base}/api/alerts/stream`, { headers, signal })).status;
+    };
+    expect(await repeated(6, open(greedy))).toEqual([200, 200, 200, 200, 200, 429]);
+    expect(await repeated(1, open(other))).toEqual([200]);
+  });
+
+  it("of attempts to claim agents, nor what the person needs on the page", async () => {
+    const service = await startWith("claim-user=3/3600 claim-account=5/3600");
+    const { base } = service;
+    const { person, greedy, other } = await applications(service);
+    const claim = async (token: string, code: string, agent: Claimable) => {
+      const body = { agent_id: agent.client_id, claim_code: code };
+      return (await postJson(`${base}/oauth/claim`, body, bearer(token))).status;
+    };
+    const newAgent = () => register(base) as Promise<Claimable>;
+    const [first, second, third] = [await newAgent(), await newAgent(), await newAgent()];
+    const guess = () => claim(greedy, "00000000", first);
+    expect(await repeated(4, guess)).toEqual([400, 400, 400, 429]);
+    expect(await claim(other, second.claim.code, second)).toBe(200);
+    expect((await person.claim(third.client_id, third.claim.code)).status).toBe(200);
+    const again = async () => claim(other, "00000000", await newAgent());
+    expect(await repeated(2, again)).toEqual([400, 429]);
+  });
+
+  it("of tokens, even with agents that it claims", async () => {
+    const service = await startWith("token-client=50/3600 token-account=100/3600");
+    const { base } = service;
+    const person = service.person();
+    const [greedy, other] = [await person.tokens(), await person.tokens()];
+    const ofAgent = async () => {
+      const agent = (await register(base)) as Claimable;
+      const { client_id, client_secret, claim } = agent;
+      const body = { agent_id: client_id, claim_code: claim.code };
+      const claimed = await postJson(`${base}/oauth/claim`, body, bearer(greedy.access_token));
+      expect(claimed.status).toBe(200);
+      const form = { grant_type: "client_credentials", client_id, client_secret };
+      return async () => (await postForm(`${base}/oauth/token`, form)).status;
+    };
+    const issued = [];
+    for (let nth = 0; nth < 4; nth += 1) {
+      const statuses = await repeated(52, await ofAgent());
+      issued.push(statuses.filter((status) => status === 200).length);
+    }
+    expect(issued[0]).toBe(49);
+    expect(issued.reduce((sum, each) => sum + each)).toBeLessThan(90);
+    const { refresh_token, client } = other;
+    const { client_id } = client;
+    const refreshed = await postForm(`${base}/oauth/token`, {
+      grant_type: "refresh_token",
+      client_id,
+      refresh_token,
+    });
+    expect(((await refreshed.json()) as UserTokens).access_token).toBeTypeOf("string");
+  });
+
+  it("of changes of alerts, even with agents that it claims", async () => {
+    const service = await startWith("alert-change=10/3600 alert-change-account=20/3600");
+    const { base } = service;
+    const { greedy, other } = await applications(service);
+    const change = async (token: string) => {
+      const path = `${base}/api/alerts/${await makeAlert(service, bearer(token))}`;
+      const headers = { ...bearer(token), "content-type": "application/json" };
+      const body = JSON.stringify({ label: "x" });
+      return async () => (await fetch(path, { method: "PATCH", headers, body })).status;
+    };
+    expect((await repeated(10, await change(greedy))).at(-1)).toBe(429);
+    for (let nth = 0; nth < 3; nth += 1) {
+      const agent = (await register(base)) as Claimable;
+      const { client_id, client_secret, claim } = agent;
+      const body = { agent_id: client_id, claim_code: claim.code };
+      await postJson(`${base}/oauth/claim`, body, bearer(greedy));
+      const form = { grant_type: "client_credentials", client_id, client_secret };
+      const answer = await postForm(`${base}/oauth/token`, form);
+      const token = ((await answer.json()) as UserTokens).access_token;
+      expect((await repeated(10, await change(token))).at(-1)).toBe(429);
+    }
+    expect(await makeAlert(service, bearer(other))).toMatch(/^alert_/);
+  });
+});
