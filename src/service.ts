@@ -216,7 +216,7 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
       claimRouter({ ...access, baseUrl, now }),
       pagesRouter({
         ...{ ...access, alerts: alerts.service, name: NAME, baseUrl, now, onError },
-        mailHint: config.mail === undefined,
+        isMailShownToOperator: config.mail === undefined,
         signUp: config.signUp,
       }),
       oauth.router,

@@ -52,8 +52,8 @@ describe.each(["1", "0"])("the MCP endpoint with MCP_FAST_PATH=%s", async (path)
 describe("a person who opens", () => {
   it.each([
     ["/mcp", 405, "This page cannot do that"],
-    ["/nothing", 404, "Nothing is here"],
-    ["/.well-known/nothing", 404, "Nothing is here"],
+    ["/nothing", 404, "Page not found"],
+    ["/.well-known/nothing", 404, "Page not found"],
   ])("%s gets a page with a link to continue", async (path, status, heading) => {
     const response = await fetch(base + path, { headers: { accept: HTML } });
     expect([response.status, response.headers.get("content-type")]).toEqual([

@@ -323,7 +323,7 @@ describe.each([
     expect([page.status, headingOf(page)]).toEqual([429, "Too many requests"]);
     expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(Number(page.headers.get("retry-after"))).toBeGreaterThan(3500);
-    expect(textOf(page.html)).toMatch(/Come again after .* which is in 60 minutes/);
+    expect(textOf(page.html)).toMatch(/Try again after .*, in 60 minutes/);
     expect((await postJson(`${own.base}/api${path}`, filled)).status).toBe(429);
   });
 

@@ -51,10 +51,8 @@ describe("the account page", () => {
   it("explains each section and the next step to a new person", async () => {
     const account = await testService.person().signIn();
     const said = textOf(account.html);
-    expect(said).toMatch(/Agents you answer for An agent that you claim may do more/);
-    expect(said).toMatch(
-      /Alerts you answer for Alerts of your agents, your applications and programs/,
-    );
+    expect(said).toMatch(/Your agents An agent that you claim may do more/);
+    expect(said).toMatch(/Your alerts Alerts of your agents, your applications and programs/);
     expect(said).toMatch(/Connected applications Applications that act for you appear here/);
     expect(said).toMatch(/Your keys A key lets a program of yours read signals/);
     expect(account.html).toContain('<a class="second" href="/claim">Claim an agent</a>');
@@ -154,7 +152,9 @@ describe("an API key", () => {
     const listed = await person.web.get("/account");
     expect(listed.html).not.toContain(key);
     const said = textOf(listed.html);
-    expect(said).toMatch(/notebook at < home > Begins with msv_test_\w+… Access signals:read Made/);
+    expect(said).toMatch(
+      /notebook at < home > Begins with msv_test_\w+… Access signals:read Created/,
+    );
     const [revoke] = listed.forms.filter(({ action }) => action.endsWith("/revoke"));
     if (revoke === undefined) throw new Error("no key is shown");
     await person.web.submit(revoke);
@@ -178,8 +178,8 @@ describe("an API key", () => {
       "#name",
       "The name has characters that cannot be shown.",
     ],
-    [{ name: "x", scope: [] }, "#scope-0", "Choose at least one thing that it may do."],
-    [{ name: "x", scope: "everything" }, "#scope-0", "Choose at least one thing that it may do."],
+    [{ name: "x", scope: [] }, "#scope-0", "Select at least one permission."],
+    [{ name: "x", scope: "everything" }, "#scope-0", "Select at least one permission."],
   ])("is not created from %j", async (filled, field, text) => {
     const person = testService.person();
     const account = await person.signIn();
@@ -196,7 +196,7 @@ describe("an API key", () => {
     for (let count = 0; count < 5; count++) await person.createKey(["signals:read"]);
     const full = await person.web.get("/account");
     expect(full.forms.map(({ action }) => action)).not.toContain(`${base}/account/keys`);
-    expect(textOf(full.html)).toContain("Revoke one to make another.");
+    expect(textOf(full.html)).toContain("Revoke one to create another.");
     const late = await person.web.submit(old.form("/account/keys"), {
       name: "sixth",
       scope: "signals:read",
@@ -229,13 +229,13 @@ describe("the alerts on the account page", () => {
     expect(cards).toHaveLength(3);
     const find = (label: string) => cards.find((card) => card.includes(`“${label}”`)) ?? "";
     expect(find("mine")).toMatch(
-      /Status Active Watches ALDER.SIM Tells of Another signal or a far move of the score, and unusual volatility Sent to Nowhere: it is fetched Made by Application \S+ Made 21 November 2026, 05:00 UTC Id alert_/,
+      /Status Active Watches ALDER.SIM Notifies about A signal change or a large score change, and unusual volatility Sent to Nowhere: it is polled Created by Application \S+ Created 21 November 2026, 05:00 UTC Id alert_/,
     );
     expect(find("of the key")).toMatch(
-      /Tells of Unusual volatility Sent to Nowhere: it is fetched Made by Your key key alerts:write signals:read/,
+      /Notifies about Unusual volatility Sent to Nowhere: it is polled Created by Your key key alerts:write signals:read/,
     );
     expect(find("mine")).toContain(`Application ${client.client_id} `);
-    expect(find("of the agent")).toContain(`Made by Agent ${agent.client_id}`);
+    expect(find("of the agent")).toContain(`Created by Agent ${agent.client_id}`);
     expect(page.html).not.toContain(stranger.alertId);
 
     for (const [index, id] of ids.entries()) {
@@ -264,7 +264,7 @@ describe("the alerts on the account page", () => {
     const id = await makeAlert(testService, own, { delivery: HOOK });
     const page = await person.web.get("/account");
     expect(alertCards(page)[0]).toMatch(
-      /Alert without a label Status Waits until its webhook confirms that it wants this .* Sent to hooks.example.com:8443 Last success none lately/,
+      /Alert without a label Status Waiting for its webhook to confirm .* Sent to hooks.example.com:8443 Last success none recently/,
     );
     expect(page.html).not.toMatch(/secret-path|sesame/);
 
@@ -293,15 +293,15 @@ describe("the alerts on the account page", () => {
         body: JSON.stringify(change),
       }));
     await patch({ snoozedUntil: expiresAt });
-    expect(await card()).toContain("Status Quiet until 21 November 2026, 06:00 UTC");
+    expect(await card()).toContain("Status Snoozed until 21 November 2026, 06:00 UTC");
     await patch({ action: "pause" });
     expect(await card()).toContain("Status Paused");
   });
 
   it.each([
-    ["gone", "its webhook said that it is gone"],
+    ["gone", "its webhook answered 410 Gone"],
     ["failing", "its webhook failed for five days"],
-    ["unverified", "its webhook never confirmed that it wants this"],
+    ["unverified", "its webhook never confirmed"],
   ] as const)("state why a webhook is disabled: %s", async (reason, words) => {
     const person = testService.person();
     const own = bearer((await person.tokens()).access_token);
@@ -313,7 +313,7 @@ describe("the alerts on the account page", () => {
     });
     expect(await card()).toContain(`Status Stopped: ${words}`);
     await become(id, () => ({ expiresAt: testService.clock.now.getTime() }));
-    expect(await card()).toContain("Status Over");
+    expect(await card()).toContain("Status Expired");
   });
 
   it("escape text from others, and truncate long lists", async () => {
@@ -326,7 +326,9 @@ describe("the alerts on the account page", () => {
     expect(page.html).not.toContain('onfocus="');
     const [card = ""] = alertCards(page);
     expect(card).toContain(`“${label}”`);
-    expect(card).toContain(`${symbols.toSorted()[11]} and ${symbols.length - 12} more Tells of`);
+    expect(card).toContain(
+      `${symbols.toSorted()[11]} and ${symbols.length - 12} more Notifies about`,
+    );
     expect(card).not.toContain(symbols.toSorted()[12]);
   });
 

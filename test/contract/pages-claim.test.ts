@@ -64,7 +64,7 @@ describe("claiming with the agent's code", () => {
     const asked = await person.web.get(`/claim?agent=${agent.client_id}`);
     expect(valueIn(asked, "/claim", "agent_id")).toBe(agent.client_id);
     expect(valueIn(asked, "/claim", "code")).toBe("");
-    expect(textOf(asked.html)).toContain("Only go on if you started this agent yourself");
+    expect(textOf(asked.html)).toContain("Continue only if you started this agent yourself");
 
     const typed = agent.claim.code.toLowerCase().replace(/^(.{4})/, "$1-");
     const shown = await askFor(person, agent.client_id, typed);
@@ -87,7 +87,7 @@ describe("claiming with the agent's code", () => {
     expect([done.status, textOf(done.html)]).toEqual([
       200,
       expect.stringMatching(
-        /You answer for this agent now .*signals:read.*darkpool:read.*alerts:write/,
+        /You have claimed this agent .*signals:read.*darkpool:read.*alerts:write/,
       ),
     ]);
     expect(textOf(done.html)).not.toContain("nonsense");
@@ -135,7 +135,7 @@ describe("claiming with the agent's code", () => {
     const agent = await newAgent(base, { scope: "signals:read" });
     const shown = await askFor(person, agent.client_id, agent.claim.code);
     const done = await person.web.submit(shown.form("/claim/confirm"), { scope: [] });
-    expect(textOf(done.html)).toMatch(/You answer for this agent now .*signals:read/);
+    expect(textOf(done.html)).toMatch(/You have claimed this agent .*signals:read/);
     expect(textOf(done.html)).not.toMatch(/factor:read|alerts:write/);
   });
 
@@ -147,11 +147,9 @@ describe("claiming with the agent's code", () => {
     const shown = await askFor(person, agent.client_id, agent.claim.code);
     const again = await person.web.submit(shown.form("/claim/confirm"), { scope: [] });
     expect(again.status).toBe(400);
-    expect(again.html).toContain(
-      '<a href="#scope-0">Choose at least one thing that it may do.</a>',
-    );
+    expect(again.html).toContain('<a href="#scope-0">Select at least one permission.</a>');
     const done = await person.web.submit(again.form("/claim/confirm"), { scope: "signals:read" });
-    expect(textOf(done.html)).toContain("You answer for this agent now");
+    expect(textOf(done.html)).toContain("You have claimed this agent");
   });
 
   it("takes no code from the URL, and changes nothing on GET", async () => {
@@ -177,7 +175,7 @@ describe("claiming by the agent's link", () => {
     const page = await person.web.get(link);
     expect(textOf(page.html)).toContain("calls itself “Night shift” not verified");
     expect(textOf(page.html)).toMatch(
-      /Only go on if you started this agent yourself Whoever sends you a link to this page/,
+      /Continue only if you started this agent yourself Whoever sends you a link to this page/,
     );
     const shown = await person.web.submit(page.form("/claim/approve"), { scope: "alerts:write" });
     expect(textOf(shown.html)).toContain("remove the agent");
@@ -190,7 +188,7 @@ describe("claiming by the agent's link", () => {
     const late = await person.web.get(link);
     expect([late.status, textOf(late.html)]).toEqual([
       400,
-      expect.stringContaining("This link does not work any more"),
+      expect.stringContaining("This link is no longer valid"),
     ]);
   });
 
@@ -215,7 +213,7 @@ describe("claiming by the agent's link", () => {
       const page = await person.web.get(`/claim?attempt=${attempt}`);
       expect([page.status, textOf(page.html)]).toEqual([
         400,
-        expect.stringContaining("This link does not work any more"),
+        expect.stringContaining("This link is no longer valid"),
       ]);
     },
   );

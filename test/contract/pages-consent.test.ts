@@ -50,7 +50,7 @@ function failAtClients(failure: Error): void {
 describe("an authorization request during an internal failure", () => {
   it.each([
     ["an error of its own", new Error("broken"), 500, "Something went wrong here"],
-    ["a silent store", storeUnavailable("down"), 503, "Not possible just now"],
+    ["a silent store", storeUnavailable("down"), 503, "Temporarily unavailable"],
   ])("shows an error page: %s", async (_what, failure, status, heading) => {
     const { client_id } = await registerPublic(base);
     const person = testService.person();
@@ -212,14 +212,14 @@ describe("the consent page", () => {
     const { person, page } = await atConsent();
     const again = await person.web.submit(formIn(page), { decision: "allow", scope: [] });
     expect(again.status).toBe(400);
-    expect(textOf(again.html)).toContain("Choose at least one thing that it may do, or refuse.");
+    expect(textOf(again.html)).toContain("Select at least one permission, or refuse.");
     expect(formIn(again).fields.some(([name]) => name === "scope")).toBe(false);
   });
 
   it("also prompts when an application only requests the identity again", async () => {
     const scope = "openid";
     const { person, page } = await atConsent({ scope }, { scope });
-    expect(textOf(page.html)).toContain("It asks for no access, only to know you again.");
+    expect(textOf(page.html)).toContain("It requests no access, only your identity.");
     const undecided = await person.web.submit(formIn(page), { decision: "" });
     expect([undecided.status, undecided.leavesFor]).toEqual([400, undefined]);
     const { leavesFor } = await person.web.submit(formIn(page), { decision: "allow" });
@@ -341,7 +341,7 @@ describe("an authorization request", () => {
     expect((await ask("text/html")).status).toBe(303);
     const page = await ask("text/html");
     expect([page.status, Number(page.headers.get("retry-after")) > 0]).toEqual([429, true]);
-    expect(textOf(await page.text())).toContain("Come again after");
+    expect(textOf(await page.text())).toContain("Try again after");
     expect(await (await ask("*/*")).json()).toMatchObject({ error: "temporarily_unavailable" });
   });
 

@@ -116,6 +116,6 @@ describe("signing in with an external provider", () => {
       503,
       "text/html; charset=utf-8",
     ]);
-    expect(textOf(answer.html)).toContain("Not possible just now");
+    expect(textOf(answer.html)).toContain("Temporarily unavailable");
   });
 });

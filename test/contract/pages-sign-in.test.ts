@@ -56,7 +56,7 @@ describe("signing in", () => {
     expect(again.status).toBe(400);
     expect(again.html).toContain("<title>Error: Sign in");
     expect(again.html).toContain('value="ann at example"');
-    expect(again.html).toContain('<a href="#email">Type one email address.</a>');
+    expect(again.html).toContain('<a href="#email">Enter one email address.</a>');
     expect(Object.fromEntries(again.form("/sign-in").fields)).toMatchObject({
       return_to: "/claim",
     });

@@ -259,7 +259,7 @@ describe("a rate limit on a page", () => {
     expect(seconds).toBeGreaterThan(890);
     expect(seconds).toBeLessThanOrEqual(900);
     expect(textOf(refused.html)).toMatch(
-      /Come again after 21 November 2026, 05:1[56] UTC, which is in 15 minutes\./,
+      /Try again after 21 November 2026, 05:1[56] UTC, in 15 minutes\./,
     );
   });
 

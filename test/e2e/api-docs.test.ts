@@ -77,7 +77,7 @@ async function consent(window: Page): Promise<void> {
   await field.waitFor();
   await field.fill((await testService.codesTo(email)).at(-1) ?? "");
   await window.getByRole("button", { name: "Sign in" }).click();
-  await window.getByRole("button", { name: "Allow what is ticked" }).click();
+  await window.getByRole("button", { name: "Allow selected access" }).click();
 }
 
 /** Sends the request of an operation as it stands there. @returns What is shown of the answer. */

@@ -91,7 +91,7 @@ async function newAgent(client_name = "Night shift") {
 
 async function typeClaim(page: Page, code: string): Promise<void> {
   await page.getByLabel("Claim code").fill(code);
-  await page.getByRole("button", { name: "Look at the agent" }).click();
+  await page.getByRole("button", { name: "Review the agent" }).click();
 }
 
 /** Widths in CSS pixels: the narrowest phone (WCAG 2.2, 1.4.10), a common one, a desktop. */
@@ -168,8 +168,8 @@ describe("a person in a browser", () => {
     await page.getByText("calls itself “Night shift”").waitFor();
     await expectGood(page, "claim-look");
     await page.getByLabel(/Register alert webhook endpoints/).uncheck();
-    await page.getByRole("button", { name: "Answer for this agent" }).click();
-    await page.getByRole("heading", { name: "You answer for this agent now" }).waitFor();
+    await page.getByRole("button", { name: "Claim this agent" }).click();
+    await page.getByRole("heading", { name: "You have claimed this agent" }).waitFor();
     await expectGood(page, "claim-done");
 
     const token = await tokenOf(base, agent);
@@ -199,7 +199,7 @@ describe("a person in a browser", () => {
     const done = await postJson(`${base}/oauth/claim`, { ...body, claim_code }, headers);
     expect(await done.json()).toMatchObject({ status: "claimed" });
     await page.goto(verification_uri);
-    await page.getByRole("heading", { name: "This link does not work any more" }).waitFor();
+    await page.getByRole("heading", { name: "This link is no longer valid" }).waitFor();
     await expectGood(page, "link-over");
   });
 
@@ -215,7 +215,7 @@ describe("a person in a browser", () => {
       await page.getByText("calls itself “Desk”").waitFor();
       await expectGood(page, "consent");
       await page.getByLabel(/Register alert webhook endpoints/).uncheck();
-      await page.getByRole("button", { name: "Allow what is ticked" }).click();
+      await page.getByRole("button", { name: "Allow selected access" }).click();
       await page.waitForURL(/callback\?code=/);
       expect(page.url()).toMatch(redirect_uri);
       await page.goto(`${base}/account`);
@@ -224,7 +224,7 @@ describe("a person in a browser", () => {
     },
   );
 
-  it.each(["Allow what is ticked", "Refuse"])(
+  it.each(["Allow selected access", "Refuse"])(
     "is redirected by the application to another site after %j",
     async (button) => {
       const elsewhere = await startSite("localhost", "<h1>Another site of the application</h1>");
@@ -267,7 +267,7 @@ describe("a person in a browser", () => {
     testService.clock.now = new Date(Date.now() - 60_000);
     await page.goto(authorizationRequest(base, asked).url.href);
     const email = await signIn(page);
-    await page.getByRole("button", { name: "Allow what is ticked" }).click();
+    await page.getByRole("button", { name: "Allow selected access" }).click();
     await page.waitForURL(/callback\?code=/);
 
     testService.clock.now = new Date(Date.now() + 1_000);
@@ -313,7 +313,7 @@ describe("a person in a browser", () => {
     await page.goto(`${base}/claim?agent=${agent.client_id}`);
     await signIn(page);
     await typeClaim(page, agent.claim.code);
-    await page.getByRole("button", { name: "Answer for this agent" }).click();
+    await page.getByRole("button", { name: "Claim this agent" }).click();
     await page.getByRole("link", { name: "Go to your account" }).click();
     await page.getByText("Remove this agent").click();
     await page.getByRole("button", { name: "Remove agent and end its tokens" }).click();
@@ -326,8 +326,8 @@ describe("a person in a browser", () => {
     await page.goto(`${base}/claim?agent=${agent.client_id}`);
     await signIn(page);
     await typeClaim(page, agent.claim.code);
-    await page.getByRole("button", { name: "Answer for this agent" }).click();
-    await page.getByRole("heading", { name: "You answer for this agent now" }).waitFor();
+    await page.getByRole("button", { name: "Claim this agent" }).click();
+    await page.getByRole("heading", { name: "You have claimed this agent" }).waitFor();
     const headers = bearer(await tokenOf(base, agent));
     const symbols = testService.service.market.instruments().map(({ symbol }) => symbol);
     const url = `https://${"long-name-of-a-host.".repeat(8)}example.com:8443/secret`;

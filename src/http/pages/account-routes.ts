@@ -7,7 +7,7 @@ import { type ApiKeys, KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
 import { hasMarkup, NO_MARKUP } from "../../lib/label.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import { accountPage } from "./account.ts";
-import { type AlertsView, MOST_ALERTS_SHOWN } from "./alerts-section.ts";
+import { type AlertsView, MAX_ALERTS_SHOWN } from "./alerts-section.ts";
 import type { FieldErrors } from "./elements.ts";
 import { type CsrfGuard, RequiredScopes, readForm, submittedValue, validateForm } from "./form.ts";
 import { MAX_KEY_NAME, newKeyPage } from "./keys-section.ts";
@@ -25,10 +25,7 @@ export interface AccountRoutesOptions {
   readonly throttle: Throttle;
 }
 
-/**
- * Control characters, lone surrogates, invisible characters and bidirectional controls (reliability
- * section 5).
- */
+/** Control characters, lone surrogates, invisible characters and bidirectional controls. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
 
 const KeyForm = z.object({
@@ -43,9 +40,9 @@ const KeyForm = z.object({
   scope: RequiredScopes,
 });
 
-/** The form is hidden in this case, but another window may still show it. */
-const FULL: FieldErrors = [
-  { id: "keys", text: `You have ${KEYS_PER_ACCOUNT} keys already. Revoke one to make another.` },
+/** The page hides the form at the limit, but another window may still show it. */
+const KEY_LIMIT_REACHED: FieldErrors = [
+  { id: "keys", text: `You have ${KEYS_PER_ACCOUNT} keys already. Revoke one to create another.` },
 ];
 
 /** A signed-in person on the account page. */
@@ -56,13 +53,13 @@ interface Visit {
   readonly account: Account;
 }
 
-/** The page where a person reviews and revokes what acts on their behalf. */
+/** Routes of the page where a person reviews and revokes what acts on their behalf. */
 export function accountRoutes(options: AccountRoutesOptions): Router {
   const { accounts, keys, alerts, throttle } = options;
   const router = Router();
   const signedIn = (by: keyof CsrfGuard, handle: (visit: Visit) => Promise<void>) =>
     forSignedIn(options, by, handle);
-  const ends = (path: string, end: (accountId: string, id: string) => Promise<boolean>) => {
+  const mountRemoval = (path: string, end: (accountId: string, id: string) => Promise<boolean>) => {
     const handle = signedIn("requireOwnForm", async ({ req, res, account }) => {
       await end(account.id, String(req.params.id));
       res.redirect(303, ACCOUNT_PATH);
@@ -80,18 +77,22 @@ export function accountRoutes(options: AccountRoutesOptions): Router {
     .route("/account/keys")
     .post(
       ...readForm,
-      signedIn("requireOwnForm", (visit) => makeKey(visit, options)),
+      signedIn("requireOwnForm", (visit) => createKey(visit, options)),
     )
     .all(onlyMethods(["post"]));
-  ends("/account/keys/:id/revoke", async (accountId, id) => {
+  mountRemoval("/account/keys/:id/revoke", async (accountId, id) => {
     await throttle({ "key-change": accountId });
     return keys.revoke(id, accountId, accountId);
   });
-  ends("/account/agents/:id/remove", (accountId, id) => accounts.removeAgent(accountId, id));
-  ends("/account/applications/:id/remove", (accountId, id) =>
+  mountRemoval("/account/agents/:id/remove", (accountId, id) =>
+    accounts.removeAgent(accountId, id),
+  );
+  mountRemoval("/account/applications/:id/remove", (accountId, id) =>
     accounts.removeApplication(accountId, id),
   );
-  ends("/account/alerts/:id/remove", (accountId, id) => alerts.removeForAccount(accountId, id));
+  mountRemoval("/account/alerts/:id/remove", (accountId, id) =>
+    alerts.removeForAccount(accountId, id),
+  );
   return router;
 }
 
@@ -117,26 +118,26 @@ async function showAccount(
     accounts.agentsOf(account.id),
     accounts.applicationsOf(account.id),
     keys.list(account.id),
-    answeredAlerts(account.id, alerts),
+    loadAlerts(account.id, alerts),
   ]);
   const { formToken } = browser;
   const view = { formToken, account, agents, applications, keys: ownKeys, ...answered };
   show(res, accountPage({ ...view, ...wrong }));
 }
 
-async function answeredAlerts(
+async function loadAlerts(
   accountId: string,
   alerts: AccountRoutesOptions["alerts"],
 ): Promise<Pick<AlertsView, "alerts" | "moreAlerts">> {
   const all = await alerts.listForAccount(accountId);
-  const shown = all.slice(0, MOST_ALERTS_SHOWN).map(async (seen) => {
+  const shown = all.slice(0, MAX_ALERTS_SHOWN).map(async (seen) => {
     const isSent = seen.alert.way.by === "webhook";
     return { ...seen, lastSuccessAt: isSent ? await alerts.lastSuccess(seen.id) : undefined };
   });
   return { alerts: await Promise.all(shown), moreAlerts: all.length - shown.length };
 }
 
-async function makeKey(visit: Visit, options: AccountRoutesOptions): Promise<void> {
+async function createKey(visit: Visit, options: AccountRoutesOptions): Promise<void> {
   const { req, res, account } = visit;
   const { data, errors } = validateForm(KeyForm, req);
   if (errors !== undefined) {
@@ -145,6 +146,6 @@ async function makeKey(visit: Visit, options: AccountRoutesOptions): Promise<voi
   const { name, scope } = data;
   await options.throttle({ "key-change": account.id });
   const made = await options.keys.createFor(account.id, { name, scopes: scope });
-  if (made === undefined) return showAccount(visit, options, { errors: FULL });
+  if (made === undefined) return showAccount(visit, options, { errors: KEY_LIMIT_REACHED });
   options.show(res, newKeyPage({ name, key: made.key }));
 }

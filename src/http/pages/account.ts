@@ -25,7 +25,7 @@ export interface AccountView extends KeysView, AlertsView {
   readonly applications: readonly ConnectedApplication[];
 }
 
-/** Page of a signed-in person: agents, applications, keys and alerts, and how to end each. */
+/** The account page: agents, applications, keys and alerts, each with a way to remove it. */
 export function accountPage(view: AccountView): PageAnswer {
   const { formToken, account, agents, applications, errors = [] } = view;
   return {
@@ -37,10 +37,10 @@ export function accountPage(view: AccountView): PageAnswer {
 <p>Signed in as <strong>${untrustedText(account.label)}</strong></p>
 ${form({ action: "/sign-out", formToken }, html`<button class="second">Sign out</button>`)}
 </div>
-${section("agents", "Agents you answer for", agentsList(agents, formToken))}
+${section("agents", "Your agents", agentsList(agents, formToken))}
 ${section("applications", "Connected applications", applicationsList(applications, formToken))}
 ${section("keys", "Your keys", keysSection(view))}
-${section("alerts", "Alerts you answer for", alertsSection(view))}`,
+${section("alerts", "Your alerts", alertsSection(view))}`,
   };
 }
 

@@ -5,14 +5,15 @@ import { destructiveAction, facts, timeElement, untrustedHost, untrustedText } f
 import { type Html, html } from "./html.ts";
 
 /** Maximum number of alerts shown. */
-export const MOST_ALERTS_SHOWN = 100;
+export const MAX_ALERTS_SHOWN = 100;
 
 /** Maximum number of symbols shown per alert. */
-const MOST_SYMBOLS_SHOWN = 12;
+const MAX_SYMBOLS_SHOWN = 12;
 
 /** An alert that a person owns. */
-interface AnsweredAlert extends AlertView {
-  /** Time of the last successful delivery, milliseconds since the epoch; `undefined`: none recently. */
+interface OwnedAlert extends AlertView {
+  /** Time of the last successful delivery, in milliseconds since the epoch; `undefined` if none is
+   *  recent. */
   readonly lastSuccessAt: number | undefined;
 }
 
@@ -20,10 +21,10 @@ interface AnsweredAlert extends AlertView {
 export interface AlertsView {
   readonly formToken: string;
   /** Oldest first. */
-  readonly alerts: readonly AnsweredAlert[];
+  readonly alerts: readonly OwnedAlert[];
   /** Number of alerts that are not shown. */
   readonly moreAlerts: number;
-  /** Keys that some of the alerts were created with. */
+  /** Keys of the person, to name those that created alerts. */
   readonly keys: readonly ApiKey[];
 }
 
@@ -37,19 +38,19 @@ ${moreAlerts > 0 && html`<p class="note">${moreAlerts} more are not shown. They 
 
 const empty = html`<div class="empty"><p>Alerts of your agents, your applications and programs with your keys appear here: which instruments they watch, and where events are sent. They make alerts with <code>register_alert</code>; you can delete any of them.</p></div>`;
 
-function alertCard(seen: AnsweredAlert, { formToken, keys }: AlertsView): Html {
+function alertCard(seen: OwnedAlert, { formToken, keys }: AlertsView): Html {
   const { id, alert } = seen;
   const { label, watched, owner, way, createdAt, expiresAt } = alert;
   return html`<li class="card">
 <h3>${label === null ? "Alert without a label" : html`“${untrustedText(label)}”`}</h3>
 ${facts([
-  ["Status", html`<strong>${statusWords(seen)}</strong>`],
-  ["Watches", watchedWords(watched)],
-  ["Tells of", kindWords(alert)],
-  ["Sent to", way.by === "poll" ? "Nowhere: it is fetched" : webhookHost(way.url)],
-  way.by === "webhook" && ["Last success", lastSuccessWords(seen.lastSuccessAt)],
-  ["Made by", makerWords(owner, keys)],
-  ["Made", timeElement(createdAt)],
+  ["Status", html`<strong>${statusText(seen)}</strong>`],
+  ["Watches", watchedText(watched)],
+  ["Notifies about", kindText(alert)],
+  ["Sent to", way.by === "poll" ? "Nowhere: it is polled" : webhookHost(way.url)],
+  way.by === "webhook" && ["Last success", lastSuccessText(seen.lastSuccessAt)],
+  ["Created by", creatorText(owner, keys)],
+  ["Created", timeElement(createdAt)],
   expiresAt !== null && ["Ends", timeElement(expiresAt)],
   ["Id", html`<code>${id}</code>`],
 ])}
@@ -58,43 +59,43 @@ ${destructiveAction({
   formToken,
   summary: "Delete this alert",
   consequence:
-    "Nothing more is recorded or sent for it, and what waits to be sent is dropped. It cannot be brought back.",
+    "Nothing more is recorded or sent for it, and what waits to be sent is dropped. This cannot be undone.",
   button: "Delete alert for good",
 })}
 </li>`;
 }
 
-/** The state of an alert, in words. */
-function statusWords({ status, alert }: AnsweredAlert): Html {
+/** The state of an alert, as text. */
+function statusText({ status, alert }: OwnedAlert): Html {
   switch (status) {
     case "active":
       return html`Active`;
     case "pending":
-      return html`Waits until its webhook confirms that it wants this`;
+      return html`Waiting for its webhook to confirm`;
     case "paused":
       return html`Paused`;
     case "snoozed":
-      return html`Quiet until ${timeElement(alert.snoozedUntil ?? 0)}`;
+      return html`Snoozed until ${timeElement(alert.snoozedUntil ?? 0)}`;
     case "expired":
-      return html`Over`;
+      return html`Expired`;
     case "disabled":
-      return html`Stopped: ${reasonWords(alert)}`;
+      return html`Stopped: ${disabledReason(alert)}`;
   }
 }
 
 const REASONS = {
-  gone: "its webhook said that it is gone",
+  gone: "its webhook answered 410 Gone",
   failing: "its webhook failed for five days",
-  unverified: "its webhook never confirmed that it wants this",
+  unverified: "its webhook never confirmed",
 } as const;
 
-function reasonWords({ way }: Alert): string {
+function disabledReason({ way }: Alert): string {
   return way.by === "webhook" && way.state.is === "disabled" ? REASONS[way.state.reason] : "";
 }
 
 const CLASSES = { stock: "All stocks", etf: "All funds", crypto: "All coins" } as const;
 
-function watchedWords(watched: InstrumentSelector): Html {
+function watchedText(watched: InstrumentSelector): Html {
   if (watched.by === "symbols") return symbolList(watched.symbols);
   const { assetClass, signal } = watched;
   const which = assetClass === null ? "Everything" : CLASSES[assetClass];
@@ -102,19 +103,19 @@ function watchedWords(watched: InstrumentSelector): Html {
 }
 
 function symbolList(symbols: readonly string[]): Html {
-  const shown = symbols.slice(0, MOST_SYMBOLS_SHOWN);
+  const shown = symbols.slice(0, MAX_SYMBOLS_SHOWN);
   const more = symbols.length - shown.length;
   return html`<ul class="chips">${shown.map((symbol) => html`<li><code>${symbol}</code></li>`)}${more > 0 && html`<li>and ${more} more</li>`}</ul>`;
 }
 
 const KINDS = {
-  signal_shift: "another signal or a far move of the score",
+  signal_shift: "a signal change or a large score change",
   volatility: "unusual volatility",
   report: "a quarterly report that is near, filed or late",
   range: "a close outside the expected range",
 } as const;
 
-function kindWords({ kinds }: Alert): string {
+function kindText({ kinds }: Alert): string {
   const words = kinds.map((kind) => KINDS[kind]).join(", and ");
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
@@ -122,11 +123,11 @@ function kindWords({ kinds }: Alert): string {
 /** Shows only the host, because the path of a webhook URL can contain a secret. */
 const webhookHost = (url: string): Html => untrustedHost(new URL(url).host);
 
-function lastSuccessWords(at: number | undefined): Html {
-  return at === undefined ? html`<span class="quiet">none lately</span>` : timeElement(at);
+function lastSuccessText(at: number | undefined): Html {
+  return at === undefined ? html`<span class="quiet">none recently</span>` : timeElement(at);
 }
 
-function makerWords({ kind, id, clientId = "" }: Owner, keys: readonly ApiKey[]): Html {
+function creatorText({ kind, id, clientId = "" }: Owner, keys: readonly ApiKey[]): Html {
   switch (kind) {
     case "agent":
       return html`Agent <code>${untrustedText(id)}</code>`;

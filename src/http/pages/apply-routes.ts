@@ -22,9 +22,8 @@ const ApplyForm = ApplicationFields.extend({
   focus: z.preprocess((chosen) => chosen || undefined, ApplicationFields.shape.focus),
 });
 
-/**
- * The page to apply for early access, with the limits of POST /api/apply; invalid input does not count.
- */
+/** Routes of the page to apply for early access, with the limits of POST /api/apply; invalid input
+ *  does not count. */
 export function applyRoutes(options: ApplyRoutesOptions): Router {
   const { csrf, show } = options;
   const router = Router();

@@ -23,22 +23,22 @@ const focusNames: Readonly<Record<(typeof focuses)[number], string>> = {
   retail: "A private investor",
   quant: "A quantitative researcher or developer",
   fund: "A fund or another institution",
-  general: "Somebody else",
+  general: "Other",
 };
 
 /** What the application page shows. */
 export interface ApplyView {
   readonly formToken: string;
   readonly isSignedIn: boolean;
-  /** The value entered. */
+  /** The entered value, to fill in the form again. */
   readonly name?: string | undefined;
   readonly email?: string | undefined;
-  /** The option selected. */
+  /** The selected option. */
   readonly focus?: string | undefined;
   readonly errors?: FieldErrors;
 }
 
-/** Page to apply for early access. */
+/** The page to apply for early access. */
 export function applyPage(view: ApplyView): PageAnswer {
   const { formToken, isSignedIn, errors = [] } = view;
   return {
@@ -65,7 +65,7 @@ function applicationFields({ name, email, focus = "", errors = [] }: ApplyView):
 ${field({
   id: "email",
   label: "Your email address",
-  hint: "An address has one application: what it sent first stays.",
+  hint: "Only the first application of an address counts.",
   value: email,
   errors,
   attributes: html`type="email" autocomplete="email" required maxlength="254"`,
@@ -77,7 +77,8 @@ ${[...focuses, ""].map((one, at) => choice(one, { at, isChosen: one === focus })
 <button>Apply</button>`;
 }
 
-/** The first option has the field name as its id, so that the error summary can link to it. */
+/** A radio button. The first one has the field name as its id, so that the error summary can link
+ *  to it. */
 function choice(focus: string, { at, isChosen }: { at: number; isChosen: boolean }): Html {
   const id = at === 0 ? "focus" : `focus-${at}`;
   const label =
@@ -101,7 +102,7 @@ export interface QueuePlaceView {
   readonly key: QueueKey | undefined;
 }
 
-/** Page that shows the queue token, once. */
+/** The page that shows the queue token, once. */
 export function queuePlacePage(view: QueuePlaceView): PageAnswer {
   const { isSignedIn, queueToken, name, email, focus, registeredAt, key } = view;
   return {
@@ -122,7 +123,7 @@ ${key && keyText(key)}
 
 const keyText = ({ scopes, expiresAt }: QueueKey): Html => html`<section>
 <h2>Try the interface with it</h2>
-<p>Until ${timeElement(expiresAt)} it is an API key, too. Send it in the header <code>x-api-key</code>; <a href="/docs/api">the reference</a> says where to. It opens:</p>
+<p>Until ${timeElement(expiresAt)} it is an API key, too. Send it in the header <code>x-api-key</code>; <a href="/docs/api">the reference</a> lists the endpoints. It allows:</p>
 ${scopeList(scopes)}
 <p>Keep it like a password.</p>
 </section>`;

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { Router } from "express";
 import { onlyMethods } from "../allowed-methods.ts";
 
-/** A static text that pages load. */
+/** A static text file that pages load. */
 interface AssetText {
   /** Path of the file. */
   readonly path: string;
@@ -11,9 +11,10 @@ interface AssetText {
   readonly text: string;
 }
 
-/** A static text with its route. */
+/** A static text file with its route. */
 export interface Asset {
-  /** URL for links, with a digest of the contents, so that a page never loads another version's file. */
+  /** URL for links, with a digest of the contents, so that a page never loads the file of another
+   *  version. */
   readonly address: string;
   readonly route: () => Router;
 }

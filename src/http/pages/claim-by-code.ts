@@ -22,11 +22,9 @@ const CodeForm = z.object({ agent_id: AgentId, code: z.string().min(1).max(64) }
 
 const ConfirmForm = CodeForm.extend({ scope: SelectedScopes, held: OfferedScopes });
 
-/**
- * The same message for an unknown agent, a wrong code and an expired one, so that guessing reveals
- * nothing.
- */
-const invalid: FieldErrors = [
+/** The same message for an unknown agent, a wrong code and an expired one, so that guessing reveals
+ *  nothing. */
+const invalidCode: FieldErrors = [
   {
     id: "code",
     text: "The id or the code is wrong, or the code is too old. Ask the agent for a new code.",
@@ -41,35 +39,31 @@ export async function askForCode(visit: ClaimVisit, { show }: ClaimRoutesOptions
 
 /** Shows the agent that a code belongs to. */
 export async function showAgent(visit: ClaimVisit, options: ClaimRoutesOptions): Promise<void> {
-  await countTry(visit, options);
-  return showBehind(visit, options);
+  await countAttempt(visit, options);
+  return showAgentOfCode(visit, options);
 }
 
-/** Completes the claim of an agent. */
-export async function answerForAgent(
-  visit: ClaimVisit,
-  options: ClaimRoutesOptions,
-): Promise<void> {
-  await countTry(visit, options);
+/** Completes the claim of an agent, with the scopes that the person selected. */
+export async function completeClaim(visit: ClaimVisit, options: ClaimRoutesOptions): Promise<void> {
+  await countAttempt(visit, options);
   const { data, errors } = validateForm(ConfirmForm, visit.req);
-  if (errors !== undefined) return showBehind(visit, options, errors);
+  if (errors !== undefined) return showAgentOfCode(visit, options, errors);
   const claim = { agentId: data.agent_id, code: data.code };
   const { accountId } = visit.session;
   const { scope: scopes, held: shown } = data;
   const agent = scopes.length > 0 ? undefined : await options.claims.preview(claim, accountId);
   if (agent !== undefined && grantsNothing(agent, scopes)) {
-    return showBehind(visit, options, noScopeSelected);
+    return showAgentOfCode(visit, options, noScopeSelected);
   }
   const outcome = await options.claims.completeByPerson(claim, { accountId, scopes, shown });
-  if (outcome.status !== "claimed") return refuse(visit, options);
+  if (outcome.status !== "claimed") return rejectCode(visit, options);
   options.show(visit.res, claimedPage(outcome));
 }
 
-/**
- * Both steps check the code, so both count. They use the quotas of POST /oauth/claim, so that one way
- * to claim does not bypass the limits of the other. An impossible agent id has no quota of its own.
- */
-async function countTry(
+/** Counts an attempt. Both steps check the code, so both count. They use the quotas of POST
+ *  /oauth/claim, so that one way to claim does not bypass the limits of the other. A malformed
+ *  agent id has no quota of its own. */
+async function countAttempt(
   { req, session }: ClaimVisit,
   { throttle, guard }: ClaimRoutesOptions,
 ): Promise<void> {
@@ -82,22 +76,22 @@ async function countTry(
   });
 }
 
-async function showBehind(
+async function showAgentOfCode(
   visit: ClaimVisit,
   options: ClaimRoutesOptions,
   errors: FieldErrors = [],
 ): Promise<void> {
   const { data } = validateForm(CodeForm, visit.req);
-  if (data === undefined) return refuse(visit, options);
+  if (data === undefined) return rejectCode(visit, options);
   const { agent_id: agentId, code } = data;
   const agent = await options.claims.preview({ agentId, code }, visit.session.accountId);
-  if (agent === undefined) return refuse(visit, options);
+  if (agent === undefined) return rejectCode(visit, options);
   const chosen = errors.length > 0 ? [] : agent.scopesAfter;
   const { formToken } = visit.browser;
   options.show(visit.res, confirmPage({ formToken, agent, code, chosen, errors }));
 }
 
-async function refuse(
+async function rejectCode(
   { req, res, browser }: ClaimVisit,
   { show, guard }: ClaimRoutesOptions,
 ): Promise<void> {
@@ -105,6 +99,6 @@ async function refuse(
   const { formToken } = browser;
   show(
     res,
-    claimFormPage({ formToken, agentId: submittedValue(req, "agent_id"), errors: invalid }),
+    claimFormPage({ formToken, agentId: submittedValue(req, "agent_id"), errors: invalidCode }),
   );
 }

@@ -19,7 +19,7 @@ import {
 
 const ApproveForm = z.object({ attempt: z.string(), scope: SelectedScopes, held: OfferedScopes });
 
-/** Shows the agent that sent the person here. */
+/** Shows the agent whose link the person opened. */
 export async function showAttempt(
   visit: ClaimVisit,
   options: ClaimRoutesOptions,
@@ -38,8 +38,8 @@ export async function showAttempt(
   options.show(res, approvePage({ formToken, agent, attempt, chosen, errors }));
 }
 
-/** Records the person's consent, and shows the code for the agent. */
-export async function agreeToAgent(visit: ClaimVisit, options: ClaimRoutesOptions): Promise<void> {
+/** Stores the person's approval, and shows the code for the agent. */
+export async function approveClaim(visit: ClaimVisit, options: ClaimRoutesOptions): Promise<void> {
   const { req, res, session } = visit;
   const { accountId } = session;
   await options.throttle({ "claim-address": addressKey(req.ip), "claim-user": accountId });

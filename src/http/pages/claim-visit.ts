@@ -19,7 +19,7 @@ export interface ClaimRoutesOptions {
   readonly now: () => Date;
 }
 
-/** A person on a claim page with a recent sign-in. */
+/** A request of a person with a recent sign-in. */
 export interface ClaimVisit {
   readonly req: Request;
   readonly res: Response;
@@ -30,10 +30,10 @@ export interface ClaimVisit {
 /** Handles a request of a person with a recent sign-in. */
 export type FreshHandler = (visit: ClaimVisit, options: ClaimRoutesOptions) => Promise<void>;
 
-/** How a request reaches a claim page. */
-export interface ClaimEntrance {
+/** CSRF check and return target of a claim page. */
+export interface ClaimPageOptions {
   /** The CSRF check: `requireOwnForm` for a form. */
-  readonly by: keyof CsrfGuard;
+  readonly csrfCheck: keyof CsrfGuard;
   /** Where to return after a sign-in. */
   readonly place: (req: Request) => string;
 }
@@ -44,12 +44,12 @@ export interface ClaimEntrance {
  */
 export function forFreshSignIn(
   options: ClaimRoutesOptions,
-  { by, place }: ClaimEntrance,
+  { csrfCheck, place }: ClaimPageOptions,
   handle: FreshHandler,
 ): RequestHandler {
   const { csrf, now } = options;
   return async (req, res) => {
-    const browser = await csrf[by](req, res);
+    const browser = await csrf[csrfCheck](req, res);
     const { session } = browser;
     if (session !== undefined && isFreshSignIn(session.signedInAt, now().getTime())) {
       return handle({ req, res, browser, session }, options);

@@ -19,8 +19,8 @@ import type { PageAnswer } from "./page-answer.ts";
 
 /** Warns of phishing before the code is entered (RFC 8628 section 5.4). */
 const warning = (bait: string): Html => html`<div class="note warning">
-<h2>Only go on if you started this agent yourself</h2>
-<p>Whoever sends you ${bait} wants you to answer for an agent of theirs. What it does is then done in your name.</p>
+<h2>Continue only if you started this agent yourself</h2>
+<p>Whoever sends you ${bait} wants you to take responsibility for their agent. What it does is then done in your name.</p>
 </div>`;
 
 const ID_AND_CODE = "an agent’s id and code";
@@ -32,7 +32,7 @@ export interface ClaimFormView {
   readonly errors?: FieldErrors;
 }
 
-/** Page to enter the id of an agent and its code. */
+/** The page to enter the id of an agent and its code. */
 export function claimFormPage({ formToken, agentId, errors = [] }: ClaimFormView): PageAnswer {
   const machine = html`type="text" autocomplete="off" autocapitalize="none" spellcheck="false" required`;
   const code = html`class="code" type="text" autocomplete="off" autocapitalize="characters" spellcheck="false" required maxlength="64"`;
@@ -51,7 +51,7 @@ ${field({
   errors,
   attributes: code,
 })}
-<button>Look at the agent</button>`;
+<button>Review the agent</button>`;
   return {
     status: errors.length > 0 ? 400 : 200,
     heading: "Claim an agent",
@@ -66,7 +66,7 @@ ${form({ action: "/claim", formToken }, fields)}
   };
 }
 
-/** What a person decides on. */
+/** What a person decides about. */
 export interface AgentView {
   readonly formToken: string;
   readonly agent: ClaimableAgent;
@@ -75,22 +75,22 @@ export interface AgentView {
   readonly errors?: FieldErrors;
 }
 
-/** The scopes that the page shows as held, for the form to send back: an agent can change its
- *  registration while the page is open. */
+/** The scopes that the page shows as the agent's own. The form sends them back, because an agent
+ *  can change its registration while the page is open. */
 const heldField = ({ scopesNow }: ClaimableAgent): string => scopesNow.join(" ");
 
-/** Page to review the agent that a code belongs to before claiming it. */
+/** The page to review the agent that a code belongs to before claiming it. */
 export function confirmPage(view: AgentView & { readonly code: string }): PageAnswer {
   const { formToken, agent, code } = view;
   const hidden = { agent_id: agent.agentId, code, held: heldField(agent) };
   return agentPage(view, {
     bait: ID_AND_CODE,
     form: { action: "/claim/confirm", formToken, hidden },
-    button: "Answer for this agent",
+    button: "Claim this agent",
   });
 }
 
-/** Page to review the agent that sent a person here, before the code for it is shown. */
+/** The page to review the agent whose link a person opened, before the code for it is shown. */
 export function approvePage(view: AgentView & { readonly attempt: string }): PageAnswer {
   const { formToken, agent, attempt } = view;
   const hidden = { attempt, held: heldField(agent) };
@@ -101,26 +101,26 @@ export function approvePage(view: AgentView & { readonly attempt: string }): Pag
   });
 }
 
-interface Step {
-  /** How a phishing victim would have been lured here. */
+interface ReviewStep {
+  /** What an attacker would send to a victim of phishing. */
   readonly bait: string;
   readonly form: Parameters<typeof form>[0];
   readonly button: string;
 }
 
-/** Scopes that an agent gains by the claim; it keeps its present ones in any case. */
-const givenByClaim = ({ scopesNow, scopesAfter }: ClaimableAgent): readonly Scope[] =>
+/** Scopes that an agent gains by the claim; it keeps its current ones in any case. */
+const addedScopes = ({ scopesNow, scopesAfter }: ClaimableAgent): readonly Scope[] =>
   scopesAfter.filter((scope) => !scopesNow.includes(scope));
 
-/** Whether a claim would give the agent nothing. */
+/** Whether an agent would have no scope after the claim. */
 export const grantsNothing = ({ scopesNow }: ClaimableAgent, chosen: readonly Scope[]): boolean =>
   scopesNow.length === 0 && chosen.length === 0;
 
-function agentPage({ agent, chosen, errors = [] }: AgentView, step: Step): PageAnswer {
+function agentPage({ agent, chosen, errors = [] }: AgentView, step: ReviewStep): PageAnswer {
   const choice: ScopeChoice = {
     legend:
       agent.scopesNow.length > 0 ? "Further access after the claim" : "Access after the claim",
-    offered: givenByClaim(agent),
+    offered: addedScopes(agent),
     chosen: new Set(chosen),
     errors,
   };
@@ -152,9 +152,9 @@ ${form(
   };
 }
 
-const howToEnd = html`<p>You can end it at any time: on <a href="/account">your account page</a>, remove the agent.</p>`;
+const howToRemove = html`<p>You can end it at any time: on <a href="/account">your account page</a>, remove the agent.</p>`;
 
-/** Page after a claim. */
+/** The page after a claim. */
 export function claimedPage({
   agentId,
   scopes,
@@ -163,40 +163,40 @@ export function claimedPage({
   readonly scopes: readonly Scope[];
 }): PageAnswer {
   return donePage(
-    "You answer for this agent now",
+    "You have claimed this agent",
     html`<div class="card">
 ${facts([
   ["Its id", html`<code>${untrustedText(agentId)}</code>`],
   ["Access", scopeList(scopes)],
 ])}
 </div>
-<p>All tokens that the agent had until now have ended. It gets new ones by itself.</p>
-${howToEnd}
+<p>All earlier tokens of the agent have been revoked. It gets new ones by itself.</p>
+${howToRemove}
 <p class="buttons"><a class="main" href="/account">Go to your account</a></p>`,
   );
 }
 
-/** Page with the code that a person gives to the agent. */
+/** The page with the code that a person gives to the agent. */
 export function shownCodePage(code: string): PageAnswer {
   return donePage(
     "Give this code to your agent",
     html`<p class="lead">The claim is complete as soon as the agent has used it.</p>
 <p class="secret code-shown"><code>${code}</code></p>
-<p>It works once, for this agent only, and as long as the link that brought you here. Do not give it to anybody else, and close this page when the agent has it.</p>
-${howToEnd}`,
+<p>It works once, for this agent only, and as long as the link that brought you here. Do not give it to anybody else, and close this page once the agent has it.</p>
+${howToRemove}`,
   );
 }
 
-/** Page for a link that is invalid or expired. */
+/** The page for a link that is invalid or expired. */
 export const noAttemptPage: PageAnswer = {
   status: 400,
-  heading: "This link does not work any more",
+  heading: "This link is no longer valid",
   isSignedIn: true,
-  body: html`<p class="lead">It was used already, took too long, or is not complete.</p>
+  body: html`<p class="lead">It was already used, has expired, or is incomplete.</p>
 <p>Ask your agent for a new one.</p>`,
 };
 
-/** Page for a person whom the agent did not name. */
+/** The page for a person that the agent did not name. */
 export const wrongAccountPage = (person: string): PageAnswer => ({
   status: 403,
   heading: "This agent is waiting for another person",

@@ -9,49 +9,49 @@ import { codeLimits } from "./sign-in.ts";
 export interface CodeView {
   readonly formToken: string;
   readonly place: string;
-  /** Address that the code was requested for. */
+  /** Email address for which the code was requested. */
   readonly email: string;
   readonly errors?: FieldErrors;
-  /** Whether messages are left for the operator instead of being sent. */
-  readonly mailHint: boolean;
+  /** Whether emails are shown to the operator instead of being sent. */
+  readonly isMailShownToOperator: boolean;
   readonly signUp: SignUp;
 }
 
-/** Texts about how the code is delivered. */
-interface Way {
+/** Texts that depend on how the code is delivered. */
+interface DeliveryTexts {
   readonly sent: string;
   readonly hint?: Html;
   readonly label: string;
   readonly missing: string;
 }
 
-const byMail: Way = {
+const byMail: DeliveryTexts = {
   sent: "a code is on its way",
   label: "Code from the email",
   missing: "No message? Check the spam folder, or",
 };
 
-const byOperator: Way = {
+const byOperator: DeliveryTexts = {
   sent: "there is a code for you",
   hint: html`<p class="note">This service sends no mail. Its operator finds the code on the terminal where the service runs, or by <code>market-signal admin mail</code>.</p>`,
   label: "Code from the operator",
   missing: "No code? You can",
 };
 
-/** Page to enter the code. Its text does not reveal whether the address can sign in. */
+/** The page to enter the code. Its text does not reveal whether the address can sign in. */
 export function codePage({
   formToken,
   place,
   email,
   errors = [],
-  mailHint,
+  isMailShownToOperator,
   signUp,
 }: CodeView): PageAnswer {
-  const { sent, hint, label, missing } = mailHint ? byOperator : byMail;
+  const { sent, hint, label, missing } = isMailShownToOperator ? byOperator : byMail;
   const focus = errors.length === 0 && html` autofocus`;
   return {
     status: errors.length > 0 ? 400 : 200,
-    heading: "Type the code",
+    heading: "Enter the code",
     hasErrors: errors.length > 0,
     body: html`${errorSummary(errors)}
 <p class="lead">If <strong>${untrustedText(email)}</strong> can sign in, ${sent}.</p>

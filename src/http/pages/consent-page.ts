@@ -18,12 +18,12 @@ export interface ConsentView {
   readonly formToken: string;
   readonly uid: string;
   readonly client: RequestingClient;
-  /** Scopes to decide on; empty if the application only asks for the person's identity. */
-  readonly asked: readonly Scope[];
+  /** Scopes to decide on; empty if the application only requests the person's identity. */
+  readonly scopes: readonly Scope[];
   /** Names of the scopes that every consent includes. */
   readonly personal: readonly string[];
-  /** Whether the application may act while the person is away. */
-  readonly isLasting: boolean;
+  /** Whether the application requests offline access. */
+  readonly requestsOfflineAccess: boolean;
   /** Label of the signed-in person. */
   readonly person: string;
   readonly errors?: FieldErrors;
@@ -32,7 +32,7 @@ export interface ConsentView {
 /** Loopback hosts (RFC 8252 section 7.3), and `localhost`. */
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 
-/** The redirect target in words, which is what a person can judge and approves. */
+/** The redirect target as text that a person can understand and approve. */
 function destination(redirectUri: string): Html {
   const { protocol, host: site, hostname } = new URL(redirectUri);
   if (!/^https?:$/.test(protocol)) {
@@ -53,34 +53,40 @@ function application({ name, clientId, documentHost, redirectUri }: RequestingCl
   ]);
 }
 
-const onlyKnown = html`<p>It asks for no access, only to know you again.</p>`;
+const identityOnly = html`<p>It requests no access, only your identity.</p>`;
 
-const accessChoice = ({ asked, errors = [] }: ConsentView): Html =>
+const accessChoice = ({ scopes, errors = [] }: ConsentView): Html =>
   scopeChoice({
     legend: "Access it asks for",
-    offered: asked,
-    chosen: new Set(errors.length > 0 ? [] : asked),
+    offered: scopes,
+    chosen: new Set(errors.length > 0 ? [] : scopes),
     errors,
   });
 
 const identity = html`<li>It learns who you are: an id that stands for you, never your email address. <code>openid</code></li>`;
 
-/** What a token enables beyond API calls (POST /oauth/claim). */
+/** The permission to claim agents, which a token gives in addition to API calls (POST
+ *  /oauth/claim). */
 const claiming = html`<li>For five minutes after you signed in, it can claim agents in your name. You give them no more than you allow here, and they end when its access ends.</li>`;
 
-/** What a person grants in addition to the selected scopes, named as on the account page. */
-function alongside({ asked, personal, isLasting }: ConsentView): Html | undefined {
+/** The permissions that consent includes in addition to the selected scopes, named as on the
+ *  account page. */
+function impliedPermissions({
+  scopes,
+  personal,
+  requestsOfflineAccess,
+}: ConsentView): Html | undefined {
   const isIdentity = personal.includes("openid");
-  const isAccess = asked.length > 0;
-  if (!isIdentity && !isLasting && !isAccess) return undefined;
+  const isAccess = scopes.length > 0;
+  if (!isIdentity && !requestsOfflineAccess && !isAccess) return undefined;
   const name = personal.includes("offline_access") && html` <code>offline_access</code>`;
   const lasting = html`<li>What you allow lasts until you end it or it runs out, also while you are away.${name}</li>`;
-  return html`<ul class="scopes">${isIdentity && identity}${isLasting && lasting}${isAccess && claiming}</ul>`;
+  return html`<ul class="scopes">${isIdentity && identity}${requestsOfflineAccess && lasting}${isAccess && claiming}</ul>`;
 }
 
-/** Page where a person decides what an application may do on their behalf. */
+/** The page where a person decides what an application may do on their behalf. */
 export function consentPage(view: ConsentView): PageAnswer {
-  const { formToken, uid, client, asked, person, errors = [] } = view;
+  const { formToken, uid, client, scopes, person, errors = [] } = view;
   return {
     status: errors.length > 0 ? 400 : 200,
     heading: "Let this application act for you?",
@@ -95,10 +101,10 @@ ${application(client)}
 <div class="card">
 ${form(
   { action: `/oauth/interaction/${uid}`, formToken },
-  html`${asked.length > 0 ? accessChoice(view) : onlyKnown}
-${alongside(view)}
+  html`${scopes.length > 0 ? accessChoice(view) : identityOnly}
+${impliedPermissions(view)}
 <div class="buttons">
-<button name="decision" value="allow">${asked.length > 0 ? "Allow what is ticked" : "Allow"}</button>
+<button name="decision" value="allow">${scopes.length > 0 ? "Allow selected access" : "Allow"}</button>
 <button class="second" name="decision" value="deny">Refuse</button>
 </div>`,
 )}
@@ -108,12 +114,12 @@ ${alongside(view)}
 }
 
 /**
- * Page after a person refused an application whose redirect URI they have never approved. Only a click
- * of their own leads there (RFC 9700 section 4.11.2).
+ * The page after a person denied an application whose redirect URI they have never approved. Only a
+ * click leads back there (RFC 9700 section 4.11.2).
  *
- * @param onward URL that reports the refusal to the application.
+ * @param onward URL that reports the denial to the application.
  */
-export function refusedPage({ redirectUri }: RequestingClient, onward: string): PageAnswer {
+export function deniedPage({ redirectUri }: RequestingClient, onward: string): PageAnswer {
   return {
     heading: "You refused",
     isSignedIn: true,
@@ -122,13 +128,13 @@ export function refusedPage({ redirectUri }: RequestingClient, onward: string): 
   };
 }
 
-/** Page for a person who has reached the maximum number of applications. */
+/** The page for a person who has authorized the maximum number of applications. */
 export function tooManyApplicationsPage(most: number): PageAnswer {
   return {
     status: 409,
     heading: "No more applications can act for you",
     isSignedIn: true,
-    body: html`<p class="lead">You have let ${most} applications act for you, which is as many as there may be.</p>
+    body: html`<p class="lead">You have let ${most} applications act for you, which is the maximum.</p>
 <p><a href="/account#applications">End the access of one that you no longer use</a>. Then load this page again, or start again from the application.</p>`,
   };
 }

@@ -21,12 +21,12 @@ export interface ContactRoutesOptions {
   readonly intake: Pick<Intake, "contact">;
 }
 
-/** A message of 5,000 characters, each up to twelve bytes in a form. */
+/** Maximum size of the form, in bytes: a message of 5,000 characters, each up to twelve bytes in a
+ *  form. */
 const MAX_FORM_BYTES = 64 * 1024;
 
-/**
- * The page to contact the operator, with the limits of POST /api/contact; invalid input does not count.
- */
+/** Routes of the page to contact the operator, with the limits of POST /api/contact; invalid input
+ *  does not count. */
 export function contactRoutes(options: ContactRoutesOptions): Router {
   const { baseUrl, csrf, show } = options;
   const markdown = contactMarkdown(baseUrl);

@@ -18,19 +18,19 @@ const DAY_MS = 86_400_000;
 export interface ContactView {
   readonly formToken: string;
   readonly isSignedIn: boolean;
-  /** The value entered. */
+  /** The entered value, to fill in the form again. */
   readonly email?: string | undefined;
   readonly message?: string | undefined;
   readonly errors?: FieldErrors;
 }
 
-/** Page to contact the operator of the service. */
+/** The page to contact the operator of the service. */
 export function contactPage(view: ContactView): PageAnswer {
   const { formToken, isSignedIn, email, message, errors = [] } = view;
   const fields = html`${field({
     id: "email",
     label: "Your email address",
-    hint: "Where an answer reaches you.",
+    hint: "The operator answers to this address.",
     value: email,
     errors,
     attributes: html`type="email" autocomplete="email" required maxlength="254"`,
@@ -56,9 +56,9 @@ ${textArea({
 }
 
 /**
- * The same page for agents.
+ * The contact page as Markdown, for agents.
  *
- * @param baseUrl Public origin without a trailing slash.
+ * @param baseUrl Public origin, without a trailing slash.
  */
 export const contactMarkdown = (baseUrl: string): string => `# Contact
 
@@ -78,7 +78,7 @@ export interface SentView {
   readonly receivedAt: number;
 }
 
-/** Page after an inquiry. */
+/** The page after an inquiry. */
 export function sentPage({ isSignedIn, reference, receivedAt }: SentView): PageAnswer {
   return {
     heading: "Your message was recorded",

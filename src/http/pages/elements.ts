@@ -2,42 +2,42 @@ import { type Scope, scopes } from "../../auth/scopes.ts";
 import { memo } from "../../lib/memo.ts";
 import { type Content, type Html, html } from "./html.ts";
 
-/** Maximum characters of untrusted text shown. */
+/** Maximum length of untrusted text on a page, in characters. */
 const MAX_UNTRUSTED_CHARACTERS = 100;
 
-/** Maximum characters of a host name (RFC 1035 section 2.3.4, without the encoding overhead). */
+/** Maximum length of a host name, in characters (RFC 1035 section 2.3.4, without the encoding
+ *  overhead). */
 const MAX_HOST_CHARACTERS = 253;
 
-/** Maximum characters of a URL up to the end of its host. */
+/** Maximum length of a URL up to the end of its host, in characters. */
 const MAX_ORIGIN_CHARACTERS = "https://".length + MAX_HOST_CHARACTERS;
 
-/** Characters that make text appear as something else. */
+/** Characters that can disguise text. */
 const DECEPTIVE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
-/** A validation error of a form. */
+/** A validation error of a form field. */
 interface FieldError {
   /** Id of the field in the page. */
   readonly id: string;
   readonly text: string;
 }
 
-/** The errors of a form by field. */
+/** The validation errors of a form, one per field. */
 export type FieldErrors = readonly FieldError[];
 
-/** Untrusted text: bounded, isolated from its surroundings, with deceptive characters made visible. */
+/** Renders untrusted text: truncated, isolated from its surroundings, with deceptive characters
+ *  made visible. */
 export function untrustedText(text: string): Html {
-  const characters = harmless(text);
+  const characters = withoutDeception(text);
   const isLong = characters.length > MAX_UNTRUSTED_CHARACTERS;
   const shown = characters.slice(0, MAX_UNTRUSTED_CHARACTERS).join("");
   return html`<bdi class="untrusted">${shown}${isLong && "…"}</bdi>`;
 }
 
-/**
- * A host or URL chosen by a third party. The registrable domain is at the end of the host, so the end
- * is never cut off: an overlong host loses its middle.
- */
+/** Renders a host or URL chosen by a third party. The registrable domain is at the end of the host,
+ *  so an overlong host is shortened in the middle. */
 export function untrustedHost(text: string): Html {
-  const characters = harmless(text);
+  const characters = withoutDeception(text);
   if (characters.length <= MAX_ORIGIN_CHARACTERS + MAX_HOST_CHARACTERS) {
     return html`<bdi class="untrusted">${characters.join("")}</bdi>`;
   }
@@ -46,18 +46,20 @@ export function untrustedHost(text: string): Html {
   return html`<bdi class="untrusted">${start}…${end}</bdi>`;
 }
 
-const harmless = (text: string): readonly string[] => [...text.replace(DECEPTIVE, "\uFFFD")];
+const withoutDeception = (text: string): readonly string[] => [
+  ...text.replace(DECEPTIVE, "\uFFFD"),
+];
 
 const notVerified = html`<span class="tag">not verified</span>`;
 
 const noName = html`<span class="quiet">no name given</span>`;
 
-/** The name that an agent or an application gave itself, marked as unverified. */
+/** The name that an agent or application chose, marked as unverified. */
 export function unverifiedName(name: string | undefined): Html {
   return isBlank(name) ? noName : html`calls itself “${untrustedText(name)}” ${notVerified}`;
 }
 
-/** The same as the title of a card. */
+/** The name that an agent or application chose, as the title of a card. */
 export function unverifiedTitle(kind: string, name: string | undefined): Html {
   return isBlank(name)
     ? html`${kind} without a name`
@@ -87,26 +89,26 @@ export function timeElement(ms: number): Html {
 }
 
 /**
- * Time of the last use, which is recorded by the hour.
+ * Time of the last use.
  *
- * @param at Beginning of that hour.
- * @param madeAt Creation time; more precise within the first hour.
+ * @param at Start of the hour of the last use, in milliseconds since the epoch.
+ * @param madeAt Creation time; shown instead if the last use was within the same hour.
  */
 export function lastUse(at: number | undefined, madeAt: number): Html {
   if (at === undefined) return html`<span class="quiet">never</span>`;
   return html`about ${timeElement(Math.max(at, madeAt))}`;
 }
 
-/** A fact: a name and a value. */
+/** A name and a value in a description list. */
 export type Fact = readonly [name: string, value: Content];
 
-/** A description list of facts; `false` entries are omitted. */
+/** A description list; `false` entries are omitted. */
 export function facts(entries: readonly (Fact | false)[]): Html {
   const there = entries.filter((entry) => entry !== false);
   return html`<dl>${there.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
-/** Scopes with a description of each. */
+/** Scopes as a list, each with a description. */
 export function scopeList(names: readonly Scope[]): Html {
   if (names.length === 0) return html`<p class="quiet">Nothing.</p>`;
   return html`<ul class="scopes">${names.map(
@@ -114,12 +116,12 @@ export function scopeList(names: readonly Scope[]): Html {
   )}</ul>`;
 }
 
-/** Names of scopes, without descriptions. */
+/** Scopes as a list, without descriptions. */
 export function scopeLabels(names: readonly string[]): Html {
   return html`<ul class="chips">${names.map((name) => html`<li><code>${name}</code></li>`)}</ul>`;
 }
 
-/** Checkboxes to select scopes. */
+/** Content of `scopeChoice`. */
 export interface ScopeChoice {
   readonly legend: string;
   readonly offered: readonly Scope[];
@@ -130,7 +132,7 @@ export interface ScopeChoice {
 /** Id of the first checkbox of `scopeChoice`, for error links. */
 export const SCOPES_ID = "scope-0";
 
-/** A group of checkboxes named `scope`. */
+/** A group of checkboxes to select scopes; their name is `scope`. */
 export function scopeChoice({ legend, offered, chosen, errors = [] }: ScopeChoice): Html {
   const error = errorOf(errors, SCOPES_ID);
   return html`<fieldset${error && html` aria-describedby="${SCOPES_ID}-error"`}>
@@ -160,20 +162,24 @@ export interface Field {
 export function field(of: Field): Html {
   const { value, attributes } = of;
   const own = html`${value && html` value="${value}"`} ${attributes}`;
-  return labelled(of, (common) => html`<input ${common}${own}>`);
+  return labeledField(of, (common) => html`<input ${common}${own}>`);
 }
 
-/**
- * A multi-line input. HTML drops a line break right after the opening tag, so one is added (HTML
- * section 13.1.2.5).
- */
+/** A multi-line input. HTML drops a line break right after the opening tag, so one is added (HTML
+ *  section 13.1.2.5). */
 export function textArea(of: Field): Html {
   const { value, attributes } = of;
-  return labelled(of, (common) => html`<textarea ${common} ${attributes}>\n${value}</textarea>`);
+  return labeledField(
+    of,
+    (common) => html`<textarea ${common} ${attributes}>\n${value}</textarea>`,
+  );
 }
 
 /** Associates a field with its label, hint and error, so that screen readers read them together. */
-function labelled({ id, label, hint, errors = [] }: Field, control: (common: Html) => Html): Html {
+function labeledField(
+  { id, label, hint, errors = [] }: Field,
+  control: (common: Html) => Html,
+): Html {
   const hasError = errorOf(errors, id) !== undefined;
   const described = [hint && `${id}-hint`, hasError && `${id}-error`].filter(Boolean).join(" ");
   const common = html`id="${id}" name="${id}"${described !== "" && html` aria-describedby="${described}"`}${hasError && html` aria-invalid="true"`}`;
@@ -202,7 +208,7 @@ export function errorSummary(errors: FieldErrors): Html | undefined {
 </div>`;
 }
 
-/** A form protected against CSRF. */
+/** A form with a CSRF token. */
 export interface Form {
   readonly action: string;
   readonly formToken: string;
@@ -221,7 +227,7 @@ ${values.map(([name, value]) => html`<input type="hidden" name="${name}" value="
 
 /** An action that cannot be undone. */
 export interface DestructiveAction extends Form {
-  /** What the action does, as a label. */
+  /** Label that names the action. */
   readonly summary: string;
   /** Its consequence, in a sentence or two. */
   readonly consequence: string;

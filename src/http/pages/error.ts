@@ -5,37 +5,35 @@ import { timeElement } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 import type { PageAnswer, ShowPage } from "./page-answer.ts";
 
-/** Headings for people; the titles of problems are for programs. */
+/** Headings of error pages; the titles of problems are written for programs. */
 const headings: Partial<Readonly<Record<ProblemCode, string>>> = {
   invalid_request: "This did not work",
   forbidden_origin: "Open the page again",
-  not_found: "Nothing is here",
+  not_found: "Page not found",
   method_not_allowed: "This page cannot do that",
   content_too_large: "This form is too large",
   unsupported_media_type: "This form cannot be read",
   rate_limited: "Too many requests",
   internal_error: "Something went wrong here",
-  provider_unavailable: "Not possible just now",
-  store_unavailable: "Not possible just now",
+  provider_unavailable: "Temporarily unavailable",
+  store_unavailable: "Temporarily unavailable",
 };
 
 /** Dependencies of the error pages. */
 export interface ErrorPageOptions {
   readonly show: ShowPage;
   readonly now: () => Date;
-  /** Called for every failure that the person did not cause. */
+  /** Called with every error that the person did not cause. */
   readonly onError: (error: unknown) => void;
 }
 
-/**
- * Turns every failure on a page into a page with the text of the problem; nothing else of an error is
- * shown.
- */
+/** Renders every error on a page as a page with the text of the problem; no other part of the error
+ *  is shown. */
 export function errorPages({ show, now, onError }: ErrorPageOptions): ErrorRequestHandler {
   const showError = createShowErrorPage(show, now);
   return (error, _req, res, next) => {
-    const problem = asProblem(error);
-    // A failure that is already a problem was reported where it occurred.
+    const problem = toPageProblem(error);
+    // An error that is already a problem was reported where it occurred.
     if (problem.status === 500 && problem !== error) onError(error);
     if (res.headersSent) return next(error);
     showError(res, error);
@@ -44,17 +42,17 @@ export function errorPages({ show, now, onError }: ErrorPageOptions): ErrorReque
 
 /** Creates the function that responds with an error page. */
 export function createShowErrorPage(show: ShowPage, now: () => Date): ShowErrorPage {
-  return (res, error) => show(res, errorPage(asProblem(error), now().getTime()));
+  return (res, error) => show(res, errorPage(toPageProblem(error), now().getTime()));
 }
 
-/** Other errors come from the form parser, or are bugs. */
-function asProblem(error: unknown): Problem {
+/** Converts an error to a problem; an error without a status is a bug. */
+function toPageProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   const { status = 500 } = error as { status?: number };
   if (status === 413) {
     return new Problem("content_too_large", {
-      detail: "No form of these pages is so large.",
-      next: "Go back and shorten what you wrote.",
+      detail: "The form is too large.",
+      next: "Go back and shorten your text.",
     });
   }
   return status >= 400 && status < 500
@@ -65,7 +63,7 @@ function asProblem(error: unknown): Problem {
     : new Problem("internal_error", { detail: "The failure was logged.", next: "Try it again." });
 }
 
-/** A problem with a `location` redirects there. */
+/** The page of a problem. A problem with a `location` redirects there. */
 function errorPage(problem: Problem, now: number): PageAnswer {
   const { code, status, detail, next, headers } = problem;
   return {
@@ -74,7 +72,7 @@ function errorPage(problem: Problem, now: number): PageAnswer {
     heading: headings[code] ?? String(problem.toJSON().title),
     body:
       code === "rate_limited"
-        ? comeAgain(Number(headers["Retry-After"]), now)
+        ? retryText(Number(headers["Retry-After"]), now)
         : html`<p class="lead">${detail}</p><p>${next}</p>
 <p class="buttons"><a class="main" href="/">Go to the home page</a></p>`,
   };
@@ -83,10 +81,10 @@ function errorPage(problem: Problem, now: number): PageAnswer {
 const MINUTE_MS = 60_000;
 
 /** When to try again, as a time and as a duration. */
-function comeAgain(seconds: number, now: number): Html {
+function retryText(seconds: number, now: number): Html {
   const at = Math.ceil((now + seconds * 1000) / MINUTE_MS) * MINUTE_MS;
   const minutes = Math.ceil(seconds / 60);
   const wait = minutes === 1 ? "a minute" : `${minutes} minutes`;
-  return html`<p class="lead">This was tried so often that it has to rest for a while.</p>
-<p>Come again after ${timeElement(at)}, which is in ${wait}.</p>`;
+  return html`<p class="lead">There were too many attempts.</p>
+<p>Try again after ${timeElement(at)}, in ${wait}.</p>`;
 }

@@ -33,34 +33,36 @@ export const formReader = (limit: number): readonly RequestHandler[] => [
 /** Reads a form without a long text. */
 export const readForm = formReader(MAX_FORM_BYTES);
 
-/** Checkboxes of one name that are selected: none, one, or several. */
+/** Selected checkboxes of one name: none, one, or several. */
 export const Checkboxes = z
   .union([z.string().transform((one) => [one]), z.array(z.string())])
   .default([]);
 
-/** Known scopes that are selected. */
+/** Selected scopes; unknown names are dropped. */
 export const SelectedScopes = Checkboxes.transform((names) => names.filter(isScope));
 
-/** Scopes that a page showed, in a hidden field; none without it. */
+/** Scopes that a page showed, from a hidden field; empty without the field. */
 export const OfferedScopes = z
   .string()
   .default("")
   .transform((names) => scopeNames(names).filter(isScope));
 
-const NOTHING_CHOSEN = "Choose at least one thing that it may do.";
+const NO_SCOPE_SELECTED = "Select at least one permission.";
 
-/** Known scopes that are selected, at least one. */
-export const RequiredScopes = SelectedScopes.refine((names) => names.length > 0, NOTHING_CHOSEN);
+/** Selected scopes, at least one. */
+export const RequiredScopes = SelectedScopes.refine((names) => names.length > 0, NO_SCOPE_SELECTED);
 
-/** The error of `RequiredScopes`, for forms where other input decides whether one is required. */
-export const noScopeSelected: FieldErrors = [{ id: SCOPES_ID, text: NOTHING_CHOSEN }];
+/** The error of `RequiredScopes`, for forms where other input decides whether a scope is
+ *  required. */
+export const noScopeSelected: FieldErrors = [{ id: SCOPES_ID, text: NO_SCOPE_SELECTED }];
 
 /** The values of a validated form, or its errors. */
 export type FormResult<S extends z.ZodType> =
   | { readonly data: z.output<S>; readonly errors?: undefined }
   | { readonly data?: undefined; readonly errors: FieldErrors };
 
-/** Validates a form. An error refers to a field by its id, which is its name except for checkboxes. */
+/** Validates a form. An error refers to a field by its id, which equals its name except for
+ *  checkboxes. */
 export function validateForm<S extends z.ZodType>(schema: S, req: Request): FormResult<S> {
   const { success, data, error } = schema.safeParse(req.body);
   if (success) return { data };
@@ -71,7 +73,7 @@ export function validateForm<S extends z.ZodType>(schema: S, req: Request): Form
   return { errors: [...new Map(errors.map((one) => [one.id, one])).values()] };
 }
 
-/** A field as it was sent, to fill the form again. */
+/** The submitted value of a field, to fill in the form again. */
 export function submittedValue(req: Request, name: string): string | undefined {
   const value: unknown = req.body?.[name];
   return typeof value === "string" ? value : undefined;
@@ -80,7 +82,7 @@ export function submittedValue(req: Request, name: string): string | undefined {
 /** Identifies the browser of a request, and rejects forms of other sites (CSRF). */
 export interface CsrfGuard {
   /**
-   * For a page that changes nothing.
+   * Identifies the browser on a page that changes nothing.
    *
    * @throws {Problem} `forbidden_origin` with the public URL if the page was opened under another
    *   origin.
@@ -88,8 +90,8 @@ export interface CsrfGuard {
   openPage(req: Request, res: Response): Promise<Browser>;
 
   /**
-   * For a form. `Origin` and `Sec-Fetch-Site` must name this site, and the form must contain the token
-   * issued with its page to this browser.
+   * Checks a submitted form. `Origin` and `Sec-Fetch-Site` must name this site, and the form must
+   * contain the token issued with its page to this browser.
    *
    * @throws {Problem} `forbidden_origin`
    */
@@ -97,7 +99,7 @@ export interface CsrfGuard {
 }
 
 /**
- * Creates the guard.
+ * Creates the CSRF guard.
  *
  * @param baseUrl Public origin of the service.
  */
@@ -122,10 +124,8 @@ export function createCsrfGuard(sessions: Sessions, baseUrl: string): CsrfGuard 
   };
 }
 
-/**
- * Browsers set both headers themselves, and no page can change them (Fetch, section 3.2; Fetch
- * Metadata, section 4.1); older browsers omit them.
- */
+/** Whether a request comes from this site. Browsers set both headers themselves, and no page can
+ *  change them (Fetch, section 3.2; Fetch Metadata, section 4.1); older browsers omit them. */
 function isFromSite({ headers }: Request, baseUrl: string): boolean {
   const { origin = baseUrl, "sec-fetch-site": site = "same-origin" } = headers;
   return origin === baseUrl && site === "same-origin";

@@ -13,7 +13,7 @@ class Markup {
 /** Markup that is safe to send. Only `html` creates it. */
 export type Html = Markup;
 
-/** Contents of a template. Lists are joined; `undefined`, `null` and `false` are omitted. */
+/** Contents of a template. Arrays are joined; `undefined`, `null` and `false` are omitted. */
 export type Content = string | number | Html | false | null | undefined | readonly Content[];
 
 const entities: Readonly<Record<string, string>> = {
@@ -24,11 +24,9 @@ const entities: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/**
- * Builds HTML. Every inserted value is escaped, in text and in quoted attributes, unless another `html`
- * built it. Do not insert where text is code: in a script, a style, a tag or attribute name, or an
- * unquoted attribute.
- */
+/** Builds HTML. Every inserted value is escaped, in text and in quoted attributes, unless it was
+ *  built by `html`. Do not insert values where text is code: in a script, a style, a tag or
+ *  attribute name, or an unquoted attribute. */
 export function html(template: TemplateStringsArray, ...contents: readonly Content[]): Html {
   return new Markup(String.raw({ raw: template }, ...contents.map(markupOf)));
 }

@@ -24,11 +24,11 @@ export interface KeysView {
   readonly keys: readonly ApiKey[];
   /** Errors of the form for a new key. */
   readonly errors?: FieldErrors;
-  /** The name entered. */
+  /** The entered name of a new key. */
   readonly keyName?: string | undefined;
 }
 
-/** The keys of a person, and the form for a new one. */
+/** The keys of a person, and the form to create one. */
 export function keysSection(view: KeysView): Html {
   const { keys, formToken } = view;
   return html`<p>A key lets a program of yours read signals without signing in. You can have ${KEYS_PER_ACCOUNT}.</p>
@@ -36,7 +36,7 @@ ${keys.length > 0 && html`<ul class="cards">${keys.map((key) => keyCard(key, for
 ${keys.length < KEYS_PER_ACCOUNT ? newKeyForm(view) : full}`;
 }
 
-const full = html`<p class="note">You have ${KEYS_PER_ACCOUNT} keys, which is as many as there can be. Revoke one to make another.</p>`;
+const full = html`<p class="note">You have ${KEYS_PER_ACCOUNT} keys, which is the maximum. Revoke one to create another.</p>`;
 
 function keyCard(key: ApiKey, formToken: string): Html {
   return html`<li class="card">
@@ -44,7 +44,7 @@ function keyCard(key: ApiKey, formToken: string): Html {
 ${facts([
   ["Begins with", html`<code>${key.hint}…</code>`],
   ["Access", scopeLabels(key.scopes)],
-  ["Made", timeElement(key.createdAt)],
+  ["Created", timeElement(key.createdAt)],
   ["Last use", lastUse(key.lastUsedAt, key.createdAt)],
   key.expiresAt !== undefined && ["Ends", timeElement(key.expiresAt)],
 ])}
@@ -52,7 +52,7 @@ ${destructiveAction({
   action: `/account/keys/${encodeURIComponent(key.id)}/revoke`,
   formToken,
   summary: "Revoke this key",
-  consequence: "Programs that use it are refused at once. It cannot be brought back.",
+  consequence: "Programs that use it are refused at once. This cannot be undone.",
   button: "Revoke key for good",
 })}
 </li>`;
@@ -73,12 +73,12 @@ function newKeyForm({ formToken, errors = [], keyName }: KeysView): Html {
     chosen: new Set<string>(anonymousCeiling),
     errors,
   });
-  return html`<div class="card"><h3>Make a key</h3>
-${form({ action: "/account/keys", formToken }, html`${name}${choice}<button>Make key</button>`)}
+  return html`<div class="card"><h3>Create a key</h3>
+${form({ action: "/account/keys", formToken }, html`${name}${choice}<button>Create key</button>`)}
 </div>`;
 }
 
-/** Page that shows a new key, once. */
+/** The page that shows a new key, once. */
 export function newKeyPage({
   name,
   key,
@@ -91,7 +91,7 @@ export function newKeyPage({
     isSignedIn: true,
     body: html`<p class="lead">This is the key for <strong>${untrustedText(name)}</strong>. Copy it now: it is shown this once and never again.</p>
 <p class="secret"><code>${key}</code></p>
-<p>Send it in the header <code>x-api-key</code>. Keep it like a password: anybody who has it can use it.</p>
+<p>Send it in the header <code>x-api-key</code>. Keep it secret like a password: anyone who has it can use it.</p>
 <p class="buttons"><a class="main" href="/account">I have saved it</a></p>`,
   };
 }

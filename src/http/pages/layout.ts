@@ -1,20 +1,20 @@
 import { type Html, html } from "./html.ts";
 
-/** A page without the common frame. */
+/** The content of a page, without the common frame. */
 export interface Page {
   /** The topic of the page in a few words; its only `h1`. */
   readonly heading: string;
-  /** What follows the heading. */
+  /** The content after the heading. */
   readonly body: Html;
-  /** Whether a form has errors: the title says so first, for screen readers. */
+  /** Whether a form has errors: the title then starts with "Error", for screen readers. */
   readonly hasErrors?: boolean;
   /** Whether to show the account link. */
   readonly isSignedIn?: boolean;
-  /** URL that the browser navigates to automatically. */
-  readonly goesOnTo?: string;
-  /** Description for search engines; without it the page asks not to be indexed. */
+  /** URL to which the page redirects automatically. */
+  readonly redirectTo?: string;
+  /** Description for search engines; without it the page is not indexed. */
   readonly description?: string;
-  /** Links at the top, instead of the account link. */
+  /** Links at the top, which replace the account link. */
   readonly links?: readonly PageLink[];
   /** Whether the page has wide tables. */
   readonly isWide?: boolean;
@@ -28,7 +28,7 @@ export interface PageLink {
   readonly text: string;
 }
 
-/** What all pages share. */
+/** Settings of all pages. */
 export interface Frame {
   /** Name of the service. */
   readonly name: string;
@@ -40,10 +40,10 @@ export interface Frame {
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16' fill='%230b6e69'%3E%3Crect x='1' y='9' width='3.5' height='6' rx='1'/%3E%3Crect x='6.25' y='5' width='3.5' height='10' rx='1'/%3E%3Crect x='11.5' y='1' width='3.5' height='14' rx='1'/%3E%3C/svg%3E";
 
-/** The whole document. */
+/** Renders a page as a complete HTML document. */
 export function layout(page: Page, { name, stylePath }: Frame): Html {
-  const { heading, body, hasErrors = false, goesOnTo, description, isWide, scriptPath } = page;
-  const refresh = html`<meta http-equiv="refresh" content="0; url=${goesOnTo}">`;
+  const { heading, body, hasErrors = false, redirectTo, description, isWide, scriptPath } = page;
+  const refresh = html`<meta http-equiv="refresh" content="0; url=${redirectTo}">`;
   const about = html`<meta name="description" content="${description}">`;
   return html`<!doctype html>
 <html lang="en">
@@ -53,7 +53,7 @@ export function layout(page: Page, { name, stylePath }: Frame): Html {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 ${description === undefined ? html`<meta name="robots" content="noindex">` : about}
-${goesOnTo !== undefined && refresh}
+${redirectTo !== undefined && refresh}
 <link rel="icon" href="${ICON}">
 <link rel="stylesheet" href="${stylePath}">
 ${scriptPath && html`<script defer src="${scriptPath}"></script>`}

@@ -3,7 +3,7 @@ import { type Frame, layout, type Page } from "./layout.ts";
 
 /** A page with its HTTP status. */
 export interface PageAnswer extends Page {
-  /** 200 when absent. */
+  /** Default: 200. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -11,10 +11,11 @@ export interface PageAnswer extends Page {
 /** Sends a page. */
 export type ShowPage = (res: ServerResponse, answer: PageAnswer) => void;
 
-/** With `no-referrer`, browsers would send `Origin: null` with this site's own forms. */
+/** `same-origin`, because with `no-referrer` browsers would send `Origin: null` with this site's
+ *  own forms. */
 const REFERRER_POLICY = "same-origin";
 
-/** Pages with a script extend this policy. */
+/** Content security policy of pages without a script; pages with a script extend it. */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "style-src 'self'",
@@ -24,7 +25,7 @@ export const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** No scripts, framing, caching, or referrers to other sites. */
+/** Headers of every page: no scripts, framing, caching, or referrers to other sites. */
 export const PAGE_HEADERS = {
   "content-security-policy": CONTENT_SECURITY_POLICY,
   "x-frame-options": "DENY",

@@ -27,13 +27,13 @@ import { createThrottle, createThrottleNetworks } from "./throttle.ts";
 
 /** Dependencies of the pages. */
 export interface PagesOptions {
-  /** Human-readable name of the service. */
+  /** Display name of the service. */
   readonly name: string;
   /** Public origin without a trailing slash. */
   readonly baseUrl: string;
   readonly sessions: Sessions;
   readonly signIn: SignIn;
-  /** Another OpenID provider, if configured. */
+  /** External OpenID provider, if configured. */
   readonly upstream: Upstream | undefined;
   readonly accounts: Accounts;
   readonly claims: Claims;
@@ -43,20 +43,20 @@ export interface PagesOptions {
   /** Reads the alerts that people own. */
   readonly alerts: AccountRoutesOptions["alerts"];
   readonly limits: Limits;
-  /** Whether messages are left for the operator instead of being sent. */
-  readonly mailHint: boolean;
-  /** Who can create an account. */
+  /** Whether emails are shown to the operator instead of being sent. */
+  readonly isMailShownToOperator: boolean;
+  /** Policy for creating accounts. */
   readonly signUp: SignUp;
   readonly now: () => Date;
-  /** Called for every failure that the person did not cause. */
+  /** Called with every error that the person did not cause. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Sets the client address for the audit log. */
-const nameCaller: RequestHandler = (req, _res, next) => withCallerAddress(req.ip, next);
+/** Makes the client's address available to the audit log. */
+const provideCallerAddress: RequestHandler = (req, _res, next) => withCallerAddress(req.ip, next);
 
-/** Paths of the pages with actions. */
-const PLACES = [
+/** Paths of the pages that can change data. */
+const ACTION_PATHS = [
   "/sign-in",
   "/sign-out",
   "/oauth/interaction",
@@ -66,11 +66,10 @@ const PLACES = [
   APPLY_PATH,
 ];
 
-/**
- * The pages for people: sign-in, consent, claim, account, contact and application. They work without
- * JavaScript. Mount at the root, before any other handler of `/oauth/interaction/:uid` and before any
- * body parser. Errors on a page are shown as pages; other paths fall through.
- */
+/** Creates the pages for people: sign-in, consent, claim, account, contact and application. They
+ *  work without JavaScript. Mount them at the root, before any other handler of
+ *  `/oauth/interaction/:uid` and before any body parser. Errors on a page are shown as pages; other
+ *  paths fall through. */
 export function pagesRouter(options: PagesOptions): Router {
   const { name, baseUrl, sessions, limits, now, onError } = options;
   const show = createShowPage({ name, stylePath: styleAddress });
@@ -81,7 +80,7 @@ export function pagesRouter(options: PagesOptions): Router {
   const parts = { ...options, show, throttle, throttleNetworks, guard, csrf };
   const router = Router();
   router.use(styleRoute());
-  router.use(PLACES, nameCaller);
+  router.use(ACTION_PATHS, provideCallerAddress);
   router.use(signInRoutes(parts), interactionRoutes(parts), claimRoutes(parts));
   router.use(contactRoutes(parts), applyRoutes(parts));
   router.use(accountRoutes(parts), errorPages({ show, now, onError }));

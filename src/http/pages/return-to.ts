@@ -1,8 +1,8 @@
-/** The page of a signed-in person. */
+/** Path of the account page. */
 export const ACCOUNT_PATH = "/account";
 
-/** Allowed return targets after a sign-in; anything else would be an open redirect. */
-const places = [
+/** Allowed return targets after a sign-in; any other would be an open redirect. */
+const allowedTargets = [
   /^\/$/,
   /^\/market\/\w[\w.~%-]{0,59}$/,
   /^\/account$/,
@@ -10,13 +10,14 @@ const places = [
   /^\/oauth\/interaction\/[\w-]{1,64}$/,
 ];
 
-/** The return target after a sign-in, from a query or a form. */
+/** The return target after a sign-in, from a query or a form; the account page if it is not
+ *  allowed. */
 export function returnTo(said: unknown): string {
-  const isPlace = typeof said === "string" && places.some((place) => place.test(said));
+  const isPlace = typeof said === "string" && allowedTargets.some((place) => place.test(said));
   return isPlace ? said : ACCOUNT_PATH;
 }
 
-/** URL of a sign-in page that returns to a place. */
+/** URL of a sign-in page with a return target. */
 export function withReturn(path: "/sign-in" | "/sign-in/code", place: string): string {
   return `${path}?return_to=${encodeURIComponent(place)}`;
 }

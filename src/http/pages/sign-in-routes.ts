@@ -31,9 +31,9 @@ export interface SignInRoutesOptions {
   readonly upstream: Upstream | undefined;
   readonly accounts: Accounts;
   readonly baseUrl: string;
-  /** Whether messages are left for the operator instead of being sent. */
-  readonly mailHint: boolean;
-  /** Who can create an account. */
+  /** Whether emails are shown to the operator instead of being sent. */
+  readonly isMailShownToOperator: boolean;
+  /** Policy for creating accounts. */
   readonly signUp: SignUp;
 }
 
@@ -51,7 +51,7 @@ const WRONG_CODE = "This code is wrong. Try again, or ask for another one.";
 
 const NO_CODE = "Your code is too old, or it was wrong too often. Ask for a new one.";
 
-/** The pages where a person signs in and out. */
+/** Routes of the pages where a person signs in and out. */
 export function signInRoutes(options: SignInRoutesOptions): Router {
   const router = Router();
   sendRoute(router, options);
@@ -79,8 +79,8 @@ function sendRoute(router: Router, options: SignInRoutesOptions): void {
       const place = returnTo(submittedValue(req, "return_to"));
       const { data } = validateForm(SendForm, req);
       if (data === undefined) {
-        const [email, wrong] = [submittedValue(req, "email"), "Type one email address."];
-        return show(res, signInPageFor(browser, options, { place, email, wrong }));
+        const [email, error] = [submittedValue(req, "email"), "Enter one email address."];
+        return show(res, signInPageFor(browser, options, { place, email, error }));
       }
       await countCode(req, data.email, options);
       await signIn.sendCode(browser.secret, data.email);
@@ -90,8 +90,8 @@ function sendRoute(router: Router, options: SignInRoutesOptions): void {
 }
 
 /**
- * Counts a code request. Anybody can request codes for any address, so strangers can use up their
- * shared quota but never the separate quota of the browsers that the person has used.
+ * Counts a code request. Anyone can request codes for any address, so others can use up its shared
+ * quota, but never the separate quota of the browsers that the person has used.
  *
  * @throws {Problem} `rate_limited`
  */
@@ -101,7 +101,8 @@ async function countCode(
   { sessions, throttle, throttleNetworks }: SignInRoutesOptions,
 ): Promise<void> {
   const browser = await sessions.knownBrowser(headers.cookie, email);
-  // Not by browser: each sign-in makes another known one, which would bring codes of its own.
+  // Not counted per browser: each sign-in makes another browser known, which would add to the
+  // quota.
   if (browser !== undefined) return throttle({ "code-browser": email });
   await throttleNetworks(["code-address"], ip);
   await throttle({
@@ -116,29 +117,36 @@ interface SignInPageParameters {
   readonly place: string;
   readonly email: string | undefined;
   /** An error to correct. */
-  readonly wrong?: string;
+  readonly error?: string;
 }
 
 function signInPageFor(
   { formToken }: Browser,
-  { upstream, mailHint, signUp }: SignInRoutesOptions,
-  { wrong, ...asked }: SignInPageParameters,
+  { upstream, isMailShownToOperator, signUp }: SignInRoutesOptions,
+  { error, ...asked }: SignInPageParameters,
 ): PageAnswer {
-  const errors = wrong === undefined ? [] : [{ id: "email", text: wrong }];
-  return signInPage({ ...asked, formToken, errors, mailHint, signUp, upstream: upstream?.name });
+  const errors = error === undefined ? [] : [{ id: "email", text: error }];
+  return signInPage({
+    ...asked,
+    formToken,
+    errors,
+    isMailShownToOperator,
+    signUp,
+    upstream: upstream?.name,
+  });
 }
 
 function codeRoute(router: Router, options: SignInRoutesOptions): void {
-  const { csrf, show, throttle, guard, sessions, signIn, mailHint, signUp } = options;
-  const refuse = async ({ req, res, browser, place, email }: Refused) => {
+  const { csrf, show, throttle, guard, sessions, signIn, isMailShownToOperator, signUp } = options;
+  const refuse = async ({ req, res, browser, place, email }: RejectedCode) => {
     await guard.miss(req.ip);
     const pending = await signIn.pending(browser.secret);
     if (pending === undefined) {
-      return show(res, signInPageFor(browser, options, { place, email, wrong: NO_CODE }));
+      return show(res, signInPageFor(browser, options, { place, email, error: NO_CODE }));
     }
     const errors = [{ id: "code", text: WRONG_CODE }];
     const { formToken } = browser;
-    show(res, codePage({ ...pending, formToken, place, mailHint, signUp, errors }));
+    show(res, codePage({ ...pending, formToken, place, isMailShownToOperator, signUp, errors }));
   };
 
   router
@@ -148,7 +156,7 @@ function codeRoute(router: Router, options: SignInRoutesOptions): void {
       const place = returnTo(queryOf(req).get("return_to"));
       const pending = await signIn.pending(secret);
       if (pending === undefined) return res.redirect(303, withReturn("/sign-in", place));
-      show(res, codePage({ ...pending, formToken, place, mailHint, signUp }));
+      show(res, codePage({ ...pending, formToken, place, isMailShownToOperator, signUp }));
     })
     .post(...readForm, async (req, res) => {
       const browser = await csrf.requireOwnForm(req);
@@ -171,7 +179,7 @@ function codeRoute(router: Router, options: SignInRoutesOptions): void {
 }
 
 /** A rejected code. */
-interface Refused extends Pick<SignInPageParameters, "place" | "email"> {
+interface RejectedCode extends Pick<SignInPageParameters, "place" | "email"> {
   readonly req: Request;
   readonly res: Response;
   readonly browser: Browser;
@@ -207,7 +215,7 @@ function providerRoutes(router: Router, options: SignInRoutesOptions): void {
 
 const notSignedIn = ({ name }: Upstream): Problem =>
   new Problem("invalid_request", {
-    detail: `You are not signed in: the answer of ${name} was refused, came too late, or is for a person who cannot sign in here.`,
+    detail: `You are not signed in: the response of ${name} was invalid or too late, or is for a person who cannot sign in here.`,
     next: "Open the sign-in page and try again.",
   });
 

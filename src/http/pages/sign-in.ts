@@ -12,10 +12,10 @@ export interface SignInView {
   /** Initial value of the field. */
   readonly email: string | undefined;
   readonly errors?: FieldErrors;
-  /** Host of the other identity provider. */
+  /** Host of the external identity provider. */
   readonly upstream: string | undefined;
-  /** Whether messages are left for the operator instead of being sent. */
-  readonly mailHint: boolean;
+  /** Whether emails are shown to the operator instead of being sent. */
+  readonly isMailShownToOperator: boolean;
   readonly signUp: SignUp;
 }
 
@@ -23,10 +23,10 @@ export interface SignInView {
 export const codeLimits: Readonly<Record<SignUp, Html | undefined>> = {
   open: undefined,
   applications: html`<p class="note">Only people who have an account, or whose application was accepted, get a code here. If you have neither, <a href="${APPLY_PATH}">apply for early access</a>. The operator of this service accepts applications with <code>market-signal admin applications accept</code>, or lets everyone in with <code>SIGN_UP=open</code>.</p>`,
-  closed: html`<p class="note">Only people who have an account get a code here: no new accounts are made. If you need one, <a href="${paths.contactPage}">ask the operator of this service</a>.</p>`,
+  closed: html`<p class="note">Only people who have an account get a code here: no new accounts are created. If you need one, <a href="${paths.contactPage}">ask the operator of this service</a>.</p>`,
 };
 
-/** Why a person must sign in, by where they want to go. */
+/** Why a person must sign in, by the return target. */
 function reason(place: string): Html | undefined {
   if (place.startsWith("/claim")) {
     return html`<p class="note">To claim an agent, sign in now, even if you did today, so that nobody else who uses this browser can do it in your name.</p>`;
@@ -37,17 +37,19 @@ function reason(place: string): Html | undefined {
   return undefined;
 }
 
-/** Page to request a code. */
+/** The page to request a code. */
 export function signInPage({
   formToken,
   place,
   email,
   errors = [],
   upstream,
-  mailHint,
+  isMailShownToOperator,
   signUp,
 }: SignInView): PageAnswer {
-  const giver = mailHint ? "from the operator of this service, which sends no mail" : "by email";
+  const giver = isMailShownToOperator
+    ? "from the operator of this service, which sends no mail"
+    : "by email";
   const hidden = { return_to: place };
   const byProvider = html`<p class="or">or</p>
 ${form({ action: "/sign-in/provider", formToken, hidden }, html`<button class="second">Sign in with ${upstream}</button>`)}`;

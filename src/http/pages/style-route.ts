@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createAsset } from "./asset.ts";
 
-/** In cascade order: later files win. */
+/** Names of the style sheets in cascade order: later ones take precedence. */
 const files = ["base", "parts", "forms", "home", "market", "instrument", "connect"];
 
 const style = createAsset({

@@ -22,13 +22,13 @@ export function createThrottle(limits: Limits): Throttle {
   };
 }
 
-/** Counts one thing in each network that an address is in. @throws {Problem} `rate_limited` */
+/** Counts an action in each network of an address. @throws {Problem} `rate_limited` */
 export type ThrottleNetworks = (
   quotas: readonly NestedQuota[],
   ip: string | undefined,
 ) => Promise<void>;
 
-/** Creates the throttle for what anybody may do on the pages. */
+/** Creates the throttle of actions that need no sign-in. */
 export function createThrottleNetworks(limits: Limits): ThrottleNetworks {
   return async (quotas, ip) => {
     const refusal = refusalOf(await countEachInNetworks(limits, quotas, ip));

@@ -5,17 +5,17 @@ import type { Site } from "../../../../wellknown/site.ts";
 import type { Scope } from "../../../auth/scopes.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
 
-/** How to connect a client to the MCP endpoint. */
+/** Instructions to connect a client to the MCP endpoint. */
 export interface Client {
   readonly name: string;
-  /** Where the configuration goes, and how the client gets its token; plain text. */
+  /** Location of the configuration, and how the client gets its token; plain text. */
   readonly intro: string;
   /** Configuration to copy. */
   readonly code: string;
   readonly language: "json" | "shell" | "text" | "toml";
 }
 
-/** Environment variable that the examples read an API key from. */
+/** Name of the environment variable from which the examples read an API key. */
 const KEY_VARIABLE = "MARKET_SIGNAL_KEY";
 
 /** Placeholder for an API key. */
@@ -50,18 +50,18 @@ export function clientSetups(site: Pick<Site, "baseUrl" | "anonymousScopes">): r
     },
     ...editors(endpoint),
     ...terminals(endpoint),
-    keyed(baseUrl),
+    apiKeyClient(baseUrl),
     isOpen
       ? {
           name: "curl",
           intro: `Works as it stands in any POSIX shell: it registers an agent, gets a token with its secret and asks the MCP endpoint. To use an API key instead, set ${KEY_VARIABLE} to it first.`,
-          code: `${tokenScript(baseUrl)}\n${askScript({ endpoint: `$base${paths.mcp}`, token: "$token", message })}`,
+          code: `${tokenScript(baseUrl)}\n${requestScript({ endpoint: `$base${paths.mcp}`, token: "$token", message })}`,
           language: "shell",
         }
       : {
           name: "curl",
           intro: `Set ${KEY_VARIABLE} to an API key first, which you make at ${baseUrl}${ACCOUNT_PATH}: this service gives no access to agents without an owner.`,
-          code: askScript({ endpoint, token: `$${KEY_VARIABLE}`, message }),
+          code: requestScript({ endpoint, token: `$${KEY_VARIABLE}`, message }),
           language: "shell",
         },
   ];
@@ -101,7 +101,7 @@ const terminals = (endpoint: string): readonly Client[] => [
   },
 ];
 
-const keyed = (baseUrl: string): Client => ({
+const apiKeyClient = (baseUrl: string): Client => ({
   name: "Other clients, with an API key",
   intro: `Most clients read a file of this form and send the header with every request. Make the key at ${baseUrl}${ACCOUNT_PATH} and put it in place of ${KEY_PLACEHOLDER}; keep it out of files that others read.`,
   code: json({
@@ -118,7 +118,8 @@ const keyed = (baseUrl: string): Client => ({
 
 const json = (value: object): string => JSON.stringify(value, undefined, 2);
 
-/** An MCP message that any caller may send: with other scopes than a tool requires, the list of tools. */
+/** An MCP message that any caller may send: a tool call or, if unclaimed agents lack its scopes,
+ *  the list of tools. */
 function messageFor(anonymousScopes: readonly Scope[]): object {
   const { name, scopes } = findInstruments;
   const isAllowed = scopes.every((scope) => anonymousScopes.includes(scope));
@@ -133,10 +134,9 @@ function messageFor(anonymousScopes: readonly Scope[]): object {
       };
 }
 
-/**
- * A script that needs only curl and sed: responses are one line of JSON, and the members read contain
- * no quotes. A failure does not exit the shell that it is pasted into.
- */
+/** A shell script that registers an agent and gets a token with curl and sed only: responses are
+ *  one line of JSON, and the members it reads contain no quotes. A failure does not exit the shell
+ *  that it is pasted into. */
 const tokenScript = (baseUrl: string): string => String.raw`base="${baseUrl}"
 member() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"; }
 new_token() {
@@ -151,14 +151,14 @@ new_token() {
 }
 token=${"${"}${KEY_VARIABLE}:-$(new_token)}`;
 
-/** What a script requests: double-quoted shell strings, and the message. */
+/** Input of a script: two double-quoted shell strings, and the message. */
 interface ScriptParameters {
   readonly endpoint: string;
   readonly token: string;
   readonly message: object;
 }
 
-const askScript = ({
+const requestScript = ({
   endpoint,
   token,
   message,

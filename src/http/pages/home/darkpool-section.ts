@@ -18,7 +18,7 @@ ${isObserved ? observed(darkpool) : html`<div class="empty"><p><strong>No feed.<
 </section>`;
 }
 
-const feedWords: Readonly<Record<Darkpool["feeds"]["prints"], string>> = {
+const feedLabels: Readonly<Record<Darkpool["feeds"]["prints"], string>> = {
   ok: "observed",
   stale: "nothing lately",
   no_activity: "observed, none found",
@@ -34,7 +34,7 @@ function summaryFacts({ summary, feeds }: Darkpool): Html {
   const { sessions, prints, shares, notionalUsd, vwap, blocks, blockNotionalUsd } = summary;
   return html`<div class="card columns">${facts([
     ["Sessions", whole(sessions)],
-    ["Prints", html`${whole(prints)} <span class="quiet">${feedWords[feeds.prints]}</span>`],
+    ["Prints", html`${whole(prints)} <span class="quiet">${feedLabels[feeds.prints]}</span>`],
     ["Shares", whole(shares)],
     ["Value", shortUsd(notionalUsd)],
     ["Average price", usd(vwap)],
@@ -47,7 +47,7 @@ function summaryFacts({ summary, feeds }: Darkpool): Html {
     ["Share of volume", percent(2)(summary.shareOfVolume)],
     [
       "Marked short",
-      html`${percent(1)(summary.shortVolumeRatio)} <span class="quiet">${feedWords[feeds.shortVolume]}</span>`,
+      html`${percent(1)(summary.shortVolumeRatio)} <span class="quiet">${feedLabels[feeds.shortVolume]}</span>`,
     ],
   ])}</div>`;
 }

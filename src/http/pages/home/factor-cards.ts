@@ -1,7 +1,7 @@
 import { type Html, html } from "../html.ts";
 import type { FactorsAnswer } from "./instrument-view.ts";
 import type { FactorName } from "./market-list.ts";
-import { factorNames, pointsBar, statusWords } from "./marks.ts";
+import { factorNames, pointsBar, statusLabels } from "./marks.ts";
 import { dateTime, fixed, percent, plain, points, withMinus } from "./number-format.ts";
 
 type Factor = FactorsAnswer["factors"][FactorName];
@@ -26,11 +26,11 @@ function factorCard(name: FactorName, factor: Factor, nameOf: (source: string) =
   return html`<article class="card factor-card">
 <header><h3>${factorNames[name]}</h3>${
     z === null
-      ? html`<span class="why">${statusWords[status]}</span>`
+      ? html`<span class="why">${statusLabels[status]}</span>`
       : html`<strong>${points(contribution)} <span class="quiet">points</span></strong>${pointsBar(contribution)}`
   }</header>
 <p>${withMinus(summary)}</p>
-<p class="measures quiet"><span>z ${fixed(2)(z)}</span> <span>confidence ${percent(0)(confidence)}</span> <span>weight ${percent(0)(weight)}</span> <span>${statusWords[status]}</span>${factor.asOf !== null && html` <span>as of ${dateTime(factor.asOf)}</span>`}</p>
+<p class="measures quiet"><span>z ${fixed(2)(z)}</span> <span>confidence ${percent(0)(confidence)}</span> <span>weight ${percent(0)(weight)}</span> <span>${statusLabels[status]}</span>${factor.asOf !== null && html` <span>as of ${dateTime(factor.asOf)}</span>`}</p>
 ${counted.length > 0 && inputTable(`What ${factorNames[name]} is made from`, counted, nameOf)}
 ${
   others.length > 0 &&

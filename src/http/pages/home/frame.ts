@@ -9,7 +9,7 @@ import type { PageAnswer } from "../page-answer.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
 import type { Viewer, ViewerOf } from "./viewer.ts";
 
-/** Dependencies of the pages about the market. */
+/** Dependencies of the market pages. */
 export interface HomeContext {
   readonly site: Site;
   readonly context: ToolContext;
@@ -18,7 +18,7 @@ export interface HomeContext {
   readonly send: (req: Request, res: Response, page: PageAnswer, markdown?: string) => void;
 }
 
-/** Links at the top of the pages about the market. */
+/** Links at the top of the market pages. */
 export const homeLinks = ({ isSignedIn }: Viewer): readonly PageLink[] => [
   { href: "/#market", text: "Market" },
   { href: "/#connect", text: "Connect" },
@@ -31,10 +31,8 @@ export const homeLinks = ({ isSignedIn }: Viewer): readonly PageLink[] => [
 export const live = (id: string, inside: Html): Html =>
   html`<div id="${id}" data-live>${inside}</div>`;
 
-/**
- * Status region of the script. It polls only where data can change: not for recorded history, and not
- * for a rejected form.
- */
+/** Status region of the script. The script polls only pages whose data can change: no recorded
+ *  history, and no rejected form. */
 export const updateStatus = (
   { status = 200 }: Pick<PageAnswer, "status">,
   market: MarketMode,

@@ -26,7 +26,7 @@ const COLORS = {
   short: "var(--down)",
 } as const;
 
-/** Sizes in CSS pixels: text keeps its size on a phone and on a desktop. */
+/** Sizes in CSS pixels, so that text has the same size on a phone and on a desktop. */
 const sizes = { narrow: [340, 220], wide: [1040, 280] } as const;
 
 /** Data of a chart of scores. */
@@ -54,17 +54,15 @@ function draw(option: EChartsCoreOption, [width, height]: readonly [number, numb
   return plain(svg);
 }
 
-/**
- * Removes sizes, type and inline styles: the page's style sheet sets the first two, and its policy
- * forbids the last.
- */
+/** Removes sizes, types and inline styles: the page's style sheet sets the first two, and its
+ *  policy forbids the last. */
 const plain = (svg: string): string =>
   svg
     .replace(/^<svg width="\d+" height="\d+"/, "<svg")
     .replaceAll(/ (?:ecmeta_[a-z_]+|class|style|xml:space)="[^"]*"/g, "")
     .replaceAll(/<style ?>[\s\S]*?<\/style>/g, "");
 
-/** The chart library generates the markup and escapes all text. */
+/** Marks the chart library's markup as safe: the library escapes all text. */
 const markup = (svg: string): Html => html(Object.assign([svg], { raw: [svg] }));
 
 function optionOf({ history, thresholds, dayMs }: ChartData): EChartsCoreOption {
@@ -76,7 +74,7 @@ function optionOf({ history, thresholds, dayMs }: ChartData): EChartsCoreOption 
       type: "category",
       boundaryGap: false,
       data: history.map(({ asOf }) => labelOf(asOf, dayMs)),
-      axisLabel: { color: COLORS.quiet, hideOverlap: true, ...labelling(history, dayMs) },
+      axisLabel: { color: COLORS.quiet, hideOverlap: true, ...labelInterval(history, dayMs) },
       axisLine: { onZero: false, lineStyle: { color: COLORS.line } },
       axisTick: { show: false },
     },
@@ -138,13 +136,13 @@ const times = new Intl.DateTimeFormat("en-GB", {
   timeZone: "UTC",
 });
 
-/** Labels a month at its beginning, so that no month appears twice. */
-function labelling(history: History, dayMs: number) {
+/** Labels a month only at its beginning, so that no month appears twice. */
+function labelInterval(history: History, dayMs: number) {
   if (dayMs < DAY_MS) return {};
   const labels = history.map(({ asOf }) => labelOf(asOf, dayMs));
   return { interval: (index: number) => labels[index] !== labels[index - 1] };
 }
 
-/** Short market days are labeled with the time. */
+/** The label of an instant: a month, or the time if market days are short. */
 const labelOf = (iso: string, dayMs: number): string =>
   (dayMs < DAY_MS ? times : dates).format(Date.parse(iso));

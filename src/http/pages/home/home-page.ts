@@ -28,33 +28,33 @@ interface ServiceState {
 export interface HomeView {
   readonly site: Site;
   readonly viewer: Viewer;
-  readonly standing: ServiceState;
-  readonly asked: ParsedFilter;
+  readonly service: ServiceState;
+  readonly query: ParsedFilter;
   /** Absent for viewers without access to the market, and if the filter is invalid. */
   readonly list: MarketList | undefined;
   readonly scriptPath: string;
 }
 
-/** The home page: what the service is, what a score is worth, the market, and how to connect. */
+/** The home page: what the service is, how reliable a score is, the market, and how to connect. */
 export function homePage(view: HomeView): PageAnswer {
-  const { site, viewer, asked, scriptPath } = view;
-  const isWrong = viewer.scopes.has("signals:read") && asked.errors.length > 0;
+  const { site, viewer, query, scriptPath } = view;
+  const isWrong = viewer.scopes.has("signals:read") && query.errors.length > 0;
   const status = isWrong ? 400 : 200;
   return {
     status,
     hasErrors: isWrong,
     heading: "What the evidence says about a stock or a coin",
-    ...(addressOf(asked.filter) === "/" && !isWrong && { description: SUMMARY }),
+    ...(addressOf(query.filter) === "/" && !isWrong && { description: SUMMARY }),
     isWide: true,
     links: homeLinks(viewer),
     scriptPath,
-    body: html`${isWrong && errorSummary(asked.errors)}
+    body: html`${isWrong && errorSummary(query.errors)}
 <div class="hero">
 <div>
-<p class="lead">${site.name} gives AI agents, and people, a score from 0 to 100 for each instrument, the signal LONG, SHORT or WAIT that follows from it, and the four factors behind both. ${wayOfAgents(site)} Every answer says what was known, when, and from which source.</p>
+<p class="lead">${site.name} gives AI agents, and people, a score from 0 to 100 for each instrument, the signal LONG, SHORT or WAIT that follows from it, and the four factors behind both. ${agentAccessText(site)} Every answer says what was known, when, and from which source.</p>
 <p class="buttons"><a class="main" href="#connect">Connect your agent</a> <a class="second" href="${paths.reference}">API reference</a></p>
 </div>
-${worth}
+${scoreNotice}
 </div>
 ${serviceSection(view)}
 ${marketSection(view)}
@@ -64,7 +64,7 @@ ${updateStatus({ status }, site.market)}`,
   };
 }
 
-const worth = html`<aside class="note warning" aria-label="The worth of a score">
+const scoreNotice = html`<aside class="note warning" aria-label="The worth of a score">
 <p>${SCORE_IS} <strong>${SCORE_IS_NOT}</strong></p>
 <p>${DIRECTION_WORTH} ${SCORE_USE} You can <a href="${paths.reference}#/Market/${getFactors.name}">work every number out again</a>.</p>
 </aside>`;
@@ -77,8 +77,8 @@ const marketKinds: Readonly<Record<MarketMode, string>> = {
   live: "Live",
 };
 
-function serviceSection({ site, standing }: HomeView): Html {
-  const { asOf, instruments, source } = standing;
+function serviceSection({ site, service }: HomeView): Html {
+  const { asOf, instruments, source } = service;
   const entries = facts([
     ["Market", html`${marketKinds[site.market]} <code>${site.market}</code>`],
     ["Known up to", timeElement(asOf)],
@@ -96,28 +96,28 @@ ${live("standing", entries)}
 const withCode = (text: string): readonly (string | Html)[] =>
   text.split("`").map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
 
-function marketSection({ viewer, asked, list }: HomeView): Html {
+function marketSection({ viewer, query, list }: HomeView): Html {
   return html`<section aria-labelledby="market">
 <h2 id="market">The market</h2>
 ${
   viewer.scopes.has("signals:read")
-    ? html`${filterForm(asked)}${list && live("instruments", marketTable(list, asked.filter))}`
+    ? html`${filterForm(query)}${list && live("instruments", marketTable(list, query.filter))}`
     : signInNotice("/")
 }
 </section>`;
 }
 
 /**
- * Shown in place of what a viewer may not see.
+ * Replaces content that a viewer may not see.
  *
- * @param place Where to return after signing in.
+ * @param place Return target after signing in.
  */
 export const signInNotice = (place: string): Html => html`<div class="empty">
 <p>Scores and signals of this service are for people who have an account, and for their agents.</p>
 <p><a href="${withReturn("/sign-in", place)}">Sign in to see them</a></p>
 </div>`;
 
-const wayOfAgents = ({ anonymousScopes }: Site): string =>
+const agentAccessText = ({ anonymousScopes }: Site): string =>
   anonymousScopes.length > 0
     ? "Agents register themselves and ask by MCP or REST."
     : "Agents ask by MCP or REST for the people who answer for them.";
@@ -160,7 +160,7 @@ function clientPart({ name, intro, code }: Client, index: number): Html {
 `;
 }
 
-/** Shown by the script if the browser allows copying. */
+/** A copy button; the script shows it if the browser allows copying. */
 const copyButton = (id: string, what: string): Html =>
   html`<button type="button" class="second copy" data-copy="${id}" aria-label="Copy ${what}" hidden>Copy</button>`;
 

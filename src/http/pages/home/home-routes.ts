@@ -21,7 +21,7 @@ import { showInstrument } from "./instrument-route.ts";
 import { createListMarket } from "./market-list.ts";
 import { scriptAddress, scriptRoute } from "./script-route.ts";
 import { createViewerOf, type ViewerOptions } from "./viewer.ts";
-/** Dependencies of the pages about the market. */
+/** Dependencies of the market pages. */
 export interface HomeOptions
   extends Omit<ViewerOptions, "anonymousScopes">,
     Pick<ErrorPageOptions, "now" | "onError"> {
@@ -29,17 +29,18 @@ export interface HomeOptions
   readonly context: ToolContext;
 }
 
-/** Responses depend on the viewer, so shared caches must not store them and browsers must revalidate. */
+/** Headers of all market pages: they depend on the viewer, so shared caches must not store them and
+ *  browsers must revalidate. */
 const MARKDOWN_HEADERS = { "cache-control": "private, no-cache", vary: "Accept, Cookie" };
 
-/** The script may fetch its own page; nothing else runs. */
+/** Headers of HTML pages: only the script may run, and may fetch its own page. */
 const HEADERS = {
   ...PAGE_HEADERS,
   ...MARKDOWN_HEADERS,
   "content-security-policy": `${CONTENT_SECURITY_POLICY}; script-src 'self'; connect-src 'self'`,
 };
 
-/** The home page and the pages of instruments, for people; agents get Markdown. */
+/** Creates the home page and the pages of instruments; agents get Markdown. */
 export function homeRouter(options: HomeOptions): Router {
   const { site, context, now, onError } = options;
   const frame = { name: site.name, stylePath: styleAddress };
@@ -51,10 +52,10 @@ export function homeRouter(options: HomeOptions): Router {
       res.status(page.status ?? 200);
       if (markdown !== undefined && prefersMarkdown(req)) {
         res.set(MARKDOWN_HEADERS);
-        return sendUnlessKnown(req, res, { type: MARKDOWN_TYPE, text: markdown });
+        return sendWithEtag(req, res, { type: MARKDOWN_TYPE, text: markdown });
       }
       res.set(HEADERS);
-      sendUnlessKnown(req, res, { type: "html", text: layout(page, frame).toString() });
+      sendWithEtag(req, res, { type: "html", text: layout(page, frame).toString() });
     },
   };
   const router = Router();
@@ -72,28 +73,28 @@ function showHome({ site, context, viewerOf, send }: HomeContext): RequestHandle
   return async (req, res) => {
     if (prefersMarkdown(req)) {
       res.set({ "cache-control": "public, max-age=300", vary: "Accept" });
-      return sendUnlessKnown(req, res, markdown);
+      return sendWithEtag(req, res, markdown);
     }
     const viewer = await viewerOf(req);
-    const asked = filterOf(queryOf(req));
-    const isShown = viewer.scopes.has("signals:read") && asked.errors.length === 0;
-    const standing = {
+    const query = filterOf(queryOf(req));
+    const isShown = viewer.scopes.has("signals:read") && query.errors.length === 0;
+    const service = {
       asOf: market.knownUntil(),
       instruments: market.instruments().length,
       source: market.source,
     };
-    const list = isShown ? listMarket(asked.filter, viewer.scopes) : undefined;
-    send(req, res, homePage({ site, viewer, standing, asked, list, scriptPath: scriptAddress }));
+    const list = isShown ? listMarket(query.filter, viewer.scopes) : undefined;
+    send(req, res, homePage({ site, viewer, service, query, list, scriptPath: scriptAddress }));
   };
 }
 
 /**
- * Sends a text with its strong validator, or 304 (RFC 9110 sections 8.8.3, 13.1.2 and 15.4.5). Call it
- * after setting all other headers.
+ * Sends a text with its strong ETag, or 304 (RFC 9110 sections 8.8.3, 13.1.2 and 15.4.5). Must be
+ * called after all other headers are set.
  *
  * @param type Media type, as Express names it.
  */
-function sendUnlessKnown(
+function sendWithEtag(
   req: Request,
   res: Response,
   { type, text }: { readonly type: string; readonly text: string },
@@ -126,11 +127,11 @@ The operator of this service can be reached at ${baseUrl}${paths.contactPage}
 }
 
 function start(site: Site): string {
-  const steps = site.anonymousScopes.length > 0 ? stepsAlone(site) : stepsForPeople(site);
+  const steps = site.anonymousScopes.length > 0 ? stepsForAgents(site) : stepsForPeople(site);
   return `## Start\n\n${steps.map((step, at) => `${at + 1}. ${step}`).join("\n")}`;
 }
 
-const stepsAlone = ({ baseUrl, anonymousScopes }: Site): readonly string[] => [
+const stepsForAgents = ({ baseUrl, anonymousScopes }: Site): readonly string[] => [
   `Register, without a human: \`POST ${baseUrl}${paths.register}\` with \`{"grant_types": ["client_credentials"]}\`. It grants \`${anonymousScopes.join(" ")}\`.`,
   `Get a token: \`POST ${baseUrl}${paths.token}\` with \`grant_type=client_credentials\`, \`client_id\` and \`client_secret\`.`,
   `Call ${baseUrl}${paths.mcp} with \`Authorization: Bearer\` and the token. Details and errors: ${baseUrl}${paths.authMd}`,

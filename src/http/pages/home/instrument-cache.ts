@@ -1,10 +1,8 @@
 import type { Snapshot } from "../../../score/snapshot.ts";
 import type { ToolContext } from "../../../tool.ts";
 
-/**
- * Caches a slow computation per instrument for as long as its newest snapshot is current; until then
- * every tool returns the same. The symbol must be a listed one.
- */
+/** Caches a slow computation per instrument while its newest snapshot is current, since every tool
+ *  returns the same until then. The symbol must be a listed one. */
 export function cacheByInstrument<T>(
   { snapshots }: ToolContext,
   make: (symbol: string) => T,

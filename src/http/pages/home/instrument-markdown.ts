@@ -12,12 +12,10 @@ import type { SignalAnswer } from "./history-chart.ts";
 import type { Darkpool, FactorsAnswer, InstrumentView } from "./instrument-view.ts";
 import type { FactorName } from "./market-list.ts";
 import { instrumentPath } from "./market-table.ts";
-import { factorNames, statusWords } from "./marks.ts";
+import { factorNames, statusLabels } from "./marks.ts";
 
-/**
- * The page of an instrument for agents: figures as the tools return them, and the calls that return
- * more.
- */
+/** The page of an instrument as Markdown, for agents: figures as the tools return them, and the
+ *  calls that return more. */
 export function instrumentMarkdown(view: InstrumentView, site: Site): string {
   const { signal, factors, darkpool } = view;
   const parts = [
@@ -32,7 +30,7 @@ export function instrumentMarkdown(view: InstrumentView, site: Site): string {
   return textOf(parts);
 }
 
-/** Shown to viewers without access; the same for every symbol. */
+/** The page for viewers without access; the same for every symbol. */
 export const closedMarkdown = ({ baseUrl }: Site): string =>
   textOf([
     "# For people who have an account",
@@ -41,9 +39,9 @@ export const closedMarkdown = ({ baseUrl }: Site): string =>
   ]);
 
 /**
- * Shown for an unknown symbol.
+ * The page for an unknown symbol.
  *
- * @param why Follows the words "is covered".
+ * @param why Text after the words "is covered".
  */
 export const unknownMarkdown = (
   { symbol, why }: { readonly symbol: string; readonly why: string },
@@ -67,7 +65,7 @@ const textOf = (parts: readonly (string | false | undefined)[]): string =>
 
 type Figure = string | number | null;
 
-/** A table of the known figures. */
+/** A table of figures. */
 const figures = (rows: readonly (readonly [name: string, value: Figure])[]): string =>
   table(
     ["Figure", "Value"],
@@ -93,7 +91,7 @@ function signalRows(signal: SignalAnswer): readonly (readonly [string, Figure])[
   ];
 }
 
-/** The next filing; results come on that day or a few sessions before. */
+/** The next filing; results are published on that day or a few sessions before. */
 function reportRows(signal: SignalAnswer): readonly (readonly [string, Figure])[] {
   const { nextReport, nextReportReason } = signal;
   if (signal.assetClass !== "stock") return [];
@@ -107,7 +105,7 @@ function factorsPart({ factors }: FactorsAnswer): string {
   const rows = all.map(([name, { contribution, z, confidence, weight, status, summary }]) => [
     factorNames[name],
     String(contribution),
-    z === null ? statusWords[status] : String(z),
+    z === null ? statusLabels[status] : String(z),
     String(confidence),
     String(weight),
     escaped(summary),
@@ -133,7 +131,7 @@ const darkpoolRows = ({ feeds, summary }: Darkpool): readonly (readonly [string,
   ["Share marked short, 0 to 1", summary.shortVolumeRatio],
 ];
 
-/** The calls that return what is shown. */
+/** The tool calls that return the figures of the page. */
 function calls({ signal, factors, darkpool }: InstrumentView): string {
   const tools = [getSignal, ...(factors ? [getFactors] : []), ...(darkpool ? [getDarkpool] : [])];
   const query = new URLSearchParams({ symbol: signal.symbol });

@@ -8,7 +8,7 @@ import { factorsSection } from "./factor-cards.ts";
 import { homeLinks, live, updateStatus } from "./frame.ts";
 import type { SignalAnswer } from "./history-chart.ts";
 import type { InstrumentView } from "./instrument-view.ts";
-import { answerWords, classNames, scoreBar, signalMark } from "./marks.ts";
+import { answerNotes, classNames, scoreBar, signalMark } from "./marks.ts";
 import { dateTime, fixed, percent, price } from "./number-format.ts";
 import type { Viewer } from "./viewer.ts";
 /** What the page of an instrument shows. */
@@ -44,12 +44,12 @@ ${updateStatus({}, site.market)}`,
 
 function signalSection({ signal: answer, factors }: InstrumentView): Html {
   const { signal, score, scoreRaw, status } = answer;
-  const warning = answerWords[status];
+  const warning = answerNotes[status];
   return html`<section class="verdict card" aria-labelledby="signal">
 <h2 id="signal" class="unseen">Signal and score</h2>
 <div class="verdict-signal">${signalMark(signal)}${warning && html`<span class="tag">${warning}</span>`}
-<p>${sinceWords(answer)}</p>
-<p class="quiet">${reasonWords(answer)}</p></div>
+<p>${sinceText(answer)}</p>
+<p class="quiet">${reasonText(answer)}</p></div>
 <div class="verdict-score">
 <p class="big"><data value="${scoreRaw}">${score}</data> <span class="quiet">of 100, where 50 is no evidence either way</span></p>
 ${scoreBar(scoreRaw)}
@@ -78,35 +78,35 @@ function factsOf(answer: SignalAnswer, sector: string | null): readonly (Fact | 
       html`${percent(0)(coverage)} <span class="quiet">of the weight is measured</span>`,
     ],
     ["Horizon", horizon],
-    answer.assetClass === "stock" && ["Next report", reportWords(answer)],
+    answer.assetClass === "stock" && ["Next report", reportText(answer)],
     ["As of", html`${dateTime(asOf)} <span class="quiet">${origin}</span>`],
   ];
 }
 
-/** The filing that is expected, or why none is. */
-const reportWords = ({ nextReport, nextReportReason }: SignalAnswer): Html =>
+/** The next expected filing, or why none is expected. */
+const reportText = ({ nextReport, nextReportReason }: SignalAnswer): Html =>
   nextReport === null
     ? html`<span class="quiet">${nextReportReason}</span>`
     : html`filed about ${dateTime(nextReport.expected)} <span class="quiet">${dateTime(nextReport.earliest)} to ${dateTime(nextReport.latest)}; results come on that day or a few sessions before</span>`;
 
-const sinceWords = ({ since, previousSignal }: SignalAnswer): Html =>
+const sinceText = ({ since, previousSignal }: SignalAnswer): Html =>
   html`Since ${dateTime(since)}${
     previousSignal === null ? ", where the record begins" : html`, before it was ${previousSignal}`
   }.`;
 
-const forcedWords: Readonly<Record<NonNullable<SignalAnswer["forcedWait"]>, string>> = {
+const forcedWaitTexts: Readonly<Record<NonNullable<SignalAnswer["forcedWait"]>, string>> = {
   too_young: "It is WAIT whatever the score, because its history is too short.",
   not_trading: "It is WAIT whatever the score, because it does not trade just now.",
   low_confidence: "It is WAIT whatever the score, because the evidence is too thin.",
 };
 
-/** Why a score of 72 may still be WAIT. */
-function reasonWords({ thresholds, scoreSmoothed, forcedWait, frozen }: SignalAnswer): Html {
+/** Why the signal may differ from what the score suggests. */
+function reasonText({ thresholds, scoreSmoothed, forcedWait, frozen }: SignalAnswer): Html {
   const { enterLong, exitLong, enterShort, exitShort, enterConfidence } = thresholds;
-  return html`${forcedWait !== null && `${forcedWords[forcedWait]} `}The signal follows the score smoothed over sessions, ${fixed(2)(scoreSmoothed)} now: LONG begins at ${enterLong} and ends below ${exitLong}, SHORT begins at ${enterShort} and ends above ${exitShort}. To begin, each needs a confidence of ${percent(0)(enterConfidence)}.${frozen && " While trading pauses, it stays what it was."}`;
+  return html`${forcedWait !== null && `${forcedWaitTexts[forcedWait]} `}The signal follows the score smoothed over sessions, ${fixed(2)(scoreSmoothed)} now: LONG begins at ${enterLong} and ends below ${exitLong}, SHORT begins at ${enterShort} and ends above ${exitShort}. To begin, each needs a confidence of ${percent(0)(enterConfidence)}.${frozen && " While trading pauses, it stays what it was."}`;
 }
 
-/** Scores over the last year of the market, as a chart and as a table. */
+/** Scores over the past year of the market, as a chart and as a table. */
 function historySection({ history, drawings, signal }: InstrumentView): Html {
   const { symbol, thresholds } = signal;
   const [first, last] = [history[0], history.at(-1)];

@@ -17,7 +17,7 @@ import { instrumentPath } from "./market-table.ts";
 import { scriptAddress } from "./script-route.ts";
 import type { Viewer } from "./viewer.ts";
 
-/** Shows one instrument, under the canonical spelling of its symbol. */
+/** Shows one instrument; other spellings of its symbol redirect to the canonical one. */
 export function showInstrument({ site, context, viewerOf, send }: HomeContext): RequestHandler {
   const viewOf = cacheByInstrument(context, (symbol) => viewInstrument(symbol, context));
   return async (req, res) => {
@@ -44,13 +44,14 @@ export function showInstrument({ site, context, viewerOf, send }: HomeContext): 
   };
 }
 
-/** A text that cannot be a symbol is not looked up. */
+/** Finds an instrument. A text that cannot be a symbol is not looked up. */
 const find = (asked: string, { market }: HomeContext["context"]): Resolution =>
   SymbolInput.safeParse(asked).success
     ? resolveSymbol(market.instruments(), asked)
     : { kind: "unknown", candidates: [] };
 
-/** The same for every symbol, so that it does not reveal which instruments exist. */
+/** The page for viewers without access; the same for every symbol, so that it does not reveal which
+ *  instruments exist. */
 const closedPage = (asked: string, viewer: Viewer): PageAnswer => ({
   status: 403,
   heading: "For people who have an account",

@@ -12,9 +12,9 @@ import type { ChartData, History, SignalAnswer } from "./history-chart.ts";
 const HISTORY_DAYS = 366;
 
 /** Maximum points that `get_signal` returns. */
-const MOST_POINTS = 500;
+const MAX_POINTS = 500;
 
-/** A line needs at least this many points. */
+/** Minimum number of points of a chart. */
 const MIN_POINTS = 2;
 
 /** Number of sessions and prints in the dark pool section. */
@@ -39,9 +39,9 @@ export interface InstrumentView {
   readonly signal: SignalAnswer;
   /** Oldest first. */
   readonly history: History;
-  /** The same as a chart; absent if the history is too short. */
+  /** The history as a chart; absent if it is too short. */
   readonly drawings: Html | undefined;
-  /** Absent for viewers without access, as is `darkpool`. */
+  /** Absent for viewers without access, like `darkpool`. */
   readonly factors: FactorsAnswer | undefined;
   readonly darkpool: Darkpool | undefined;
 }
@@ -54,7 +54,7 @@ export async function viewInstrument(
   const signal = getSignal.run({ symbol, limit: 1 }, context) as SignalAnswer;
   const { dayMs } = context.market;
   const from = isoInstant(Math.max(0, Date.parse(signal.asOf) - HISTORY_DAYS * dayMs));
-  const past = getSignal.run({ symbol, from, limit: MOST_POINTS }, context);
+  const past = getSignal.run({ symbol, from, limit: MAX_POINTS }, context);
   const history = "history" in past ? past.history : [];
   return {
     signal,
@@ -65,9 +65,8 @@ export async function viewInstrument(
   };
 }
 
-/**
- * The chart library is loaded for the first chart, so that a service without page views starts faster.
- */
+/** Draws the chart. The chart library is loaded for the first chart, so that a service without page
+ *  views starts faster. */
 async function draw(data: ChartData): Promise<Html> {
   const { historyDrawings } = await import("./history-chart.ts");
   return historyDrawings(data);

@@ -8,8 +8,8 @@ import type { ToolContext } from "../../../tool.ts";
 import type { Filter } from "./filter.ts";
 import { cacheByInstrument } from "./instrument-cache.ts";
 
-/** Rows per page, equal to the maximum symbols of `get_signal`. */
-const ROWS = 50;
+/** Rows per page: the maximum number of symbols of `get_signal`. */
+const PAGE_ROWS = 50;
 
 /** The four factors of an instrument, from `get_factors`. */
 export type Factors = ReturnType<typeof getFactors.run>["factors"];
@@ -18,7 +18,7 @@ export type Factors = ReturnType<typeof getFactors.run>["factors"];
 export type FactorName = keyof Factors;
 
 /** One instrument of the list. */
-export interface Row {
+export interface MarketRow {
   /** From `get_signal`. */
   readonly signal: z.infer<typeof SignalPage>["items"][number];
   /** Absent for viewers without access. */
@@ -31,10 +31,11 @@ export interface MarketList {
   readonly found: number;
   /** Number of covered instruments. */
   readonly total: number;
-  /** Number of this page, from 1, and of the last page. */
+  /** Number of this page, from 1. */
   readonly page: number;
+  /** Number of the last page. */
   readonly pages: number;
-  readonly rows: readonly Row[];
+  readonly rows: readonly MarketRow[];
 }
 
 /** Lists the instruments that match a filter. */
@@ -51,13 +52,13 @@ export function createListMarket(context: ToolContext): ListMarket {
     const all = context.market.instruments();
     const found = select(filter, context);
     const { page = 1 } = filter;
-    const symbols = found.slice(ROWS * (page - 1), ROWS * page);
+    const symbols = found.slice(PAGE_ROWS * (page - 1), PAGE_ROWS * page);
     const maySeeFactors = scopes.has("factor:read");
     return {
       found: found.length,
       total: all.length,
       page,
-      pages: Math.max(1, Math.ceil(found.length / ROWS)),
+      pages: Math.max(1, Math.ceil(found.length / PAGE_ROWS)),
       rows: signalsOf(symbols, context).map((signal) => ({
         signal,
         factors: maySeeFactors ? factorsOf(signal.symbol) : undefined,
@@ -76,10 +77,14 @@ function select(filter: Filter, { market, snapshots }: ToolContext): readonly st
   return sorted.map(({ instrument }) => instrument.symbol);
 }
 
-/** Restores the order, because `get_signal` answers in alphabetical order. */
-function signalsOf(symbols: readonly string[], context: ToolContext): readonly Row["signal"][] {
+/** The signals of symbols, in the order of the symbols; `get_signal` answers in alphabetical
+ *  order. */
+function signalsOf(
+  symbols: readonly string[],
+  context: ToolContext,
+): readonly MarketRow["signal"][] {
   if (symbols.length === 0) return [];
-  const answer = getSignal.run({ symbols: [...symbols], limit: ROWS }, context);
+  const answer = getSignal.run({ symbols: [...symbols], limit: PAGE_ROWS }, context);
   const items = "items" in answer ? answer.items : [];
   const bySymbol = new Map(items.map((item) => [item.symbol, item]));
   return symbols.flatMap((symbol) => bySymbol.get(symbol) ?? []);

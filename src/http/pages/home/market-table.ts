@@ -1,15 +1,15 @@
 import { untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import { addressOf, type Filter } from "./filter.ts";
-import type { FactorName, Factors, MarketList, Row } from "./market-list.ts";
+import type { FactorName, Factors, MarketList, MarketRow } from "./market-list.ts";
 import {
-  answerWords,
+  answerNotes,
   classNames,
   factorNames,
   pointsBar,
   scoreBar,
   signalMark,
-  statusWords,
+  statusLabels,
 } from "./marks.ts";
 import { dateTime, points } from "./number-format.ts";
 
@@ -41,9 +41,9 @@ ${[
 ${pager(list, filter)}`;
 }
 
-function tableRow({ signal: row, factors }: Row): Html {
+function tableRow({ signal: row, factors }: MarketRow): Html {
   const { symbol, name, assetClass, signal, score, scoreRaw, status, asOf } = row;
-  const warning = answerWords[status];
+  const warning = answerNotes[status];
   return html`<tr id="row-${symbol}" role="row">
 <th scope="row" role="rowheader"><a href="${instrumentPath(symbol)}">${symbol}</a><span class="name">${untrustedText(name)}</span>${warning && html`<span class="tag">${warning}</span>`}</th>
 <td class="class" role="cell">${classNames[assetClass]}</td>
@@ -57,8 +57,8 @@ ${factors && Object.entries(factors).map(([name, factor]) => factorCell(name as 
 function factorCell(name: FactorName, { z, contribution, status }: Factors[FactorName]): Html {
   const label = html`<span class="label" aria-hidden="true">${factorNames[name]}</span>`;
   return z === null
-    ? html`<td class="factor" role="cell">${label}<span class="why">${statusWords[status]}</span></td>`
-    : html`<td class="factor" role="cell">${label}${points(contribution)}${status !== "ok" && html` <span class="why">${statusWords[status]}</span>`}${pointsBar(contribution)}</td>`;
+    ? html`<td class="factor" role="cell">${label}<span class="why">${statusLabels[status]}</span></td>`
+    : html`<td class="factor" role="cell">${label}${points(contribution)}${status !== "ok" && html` <span class="why">${statusLabels[status]}</span>`}${pointsBar(contribution)}</td>`;
 }
 
 function emptyState({ total, found, pages }: MarketList, filter: Filter): Html {

@@ -14,24 +14,23 @@ const shapes: Readonly<Record<Signal, string>> = {
   WAIT: "M1 4h8v2H1Z",
 };
 
-/** A signal as a word and a shape. */
+/** A signal as a word with a shape. */
 export function signalMark(signal: Signal): Html {
   return html`<span class="signal ${signal.toLowerCase()}"><svg viewBox="0 0 10 10" aria-hidden="true"><path d="${shapes[signal]}"/></svg>${signal}</span>`;
 }
 
-/** A score of 0 to 100 as a deviation from 50, which is no evidence either way. */
+/** A score of 0 to 100 as a bar that shows its deviation from 50, which is no evidence either
+ *  way. */
 export const scoreBar = (score: number): Html => bar(score - 50, 50);
 
-/**
- * Points of a factor that fill half a bar, equal to the maximum distance of a score from 50. A factor
- * can exceed it if others offset it.
- */
-const MOST_POINTS = 50;
+/** Points of a factor that fill half a bar: the maximum distance of a score from 50. A factor can
+ *  exceed it if others offset it. */
+const FULL_BAR_POINTS = 50;
 
-/** The contribution of a factor to the score. */
-export const pointsBar = (points: number): Html => bar(points, MOST_POINTS);
+/** The contribution of a factor to the score, as a bar. */
+export const pointsBar = (points: number): Html => bar(points, FULL_BAR_POINTS);
 
-/** A bar from the middle to the right or left. A truncated one has a gap near its end. */
+/** A bar from the middle to the right or left. A truncated bar has a gap near its end. */
 function bar(value: number, most: number): Html {
   const length = Math.min(Math.abs(value), most) / (2 * most);
   const width = Number((100 * length).toFixed(1));
@@ -51,7 +50,7 @@ export const factorNames: Readonly<Record<FactorName, string>> = {
 };
 
 /** Labels of the statuses of a factor. */
-export const statusWords: Readonly<Record<Factors[FactorName]["status"], string>> = {
+export const statusLabels: Readonly<Record<Factors[FactorName]["status"], string>> = {
   ok: "measured",
   stale: "old data",
   no_activity: "no activity",
@@ -66,8 +65,8 @@ export const classNames: Readonly<Record<AssetClass, string>> = {
   crypto: "Coin",
 };
 
-/** Notes on incomplete answers. */
-export const answerWords: Readonly<Partial<Record<z.infer<typeof AnswerStatus>, string>>> = {
+/** Notes on answers whose status is not `ok`. */
+export const answerNotes: Readonly<Partial<Record<z.infer<typeof AnswerStatus>, string>>> = {
   stale: "old price",
   insufficient_data: "short history",
 };

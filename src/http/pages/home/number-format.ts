@@ -1,14 +1,14 @@
 import { memo } from "../../../lib/memo.ts";
 import { type Html, html } from "../html.ts";
 
-/** Shown in place of a missing figure. */
+/** Replaces a missing figure. */
 const NONE = html`<span class="quiet" title="not known">–</span>`;
 
 /** A formatted figure, with the exact value in `<data>`. */
 const figure = (value: number, text: string): Html => html`<data value="${value}">${text}</data>`;
 
-/** A figure that may be missing. */
-const orNone =
+/** Formats a figure that may be missing. */
+const nullable =
   (format: (value: number) => string) =>
   (value: number | null): Html =>
     value === null ? NONE : figure(value, withMinus(format(value)));
@@ -16,12 +16,12 @@ const orNone =
 /** Replaces a hyphen before a number by a minus sign, which is as wide as a plus. */
 export const withMinus = (text: string): string => text.replaceAll(/(?<![\w.])-(?=[\d.$])/g, "−");
 
-/** With a fixed number of decimals. */
+/** A number with a fixed number of decimals. */
 export const fixed = (decimals: number): ((value: number | null) => Html) =>
-  orNone((value) => value.toFixed(decimals));
+  nullable((value) => value.toFixed(decimals));
 
-/** Points of score, signed, with one decimal. */
-export const points = orNone((value) => {
+/** Score points, signed, with one decimal. */
+export const points = nullable((value) => {
   const text = value.toFixed(1);
   // A value that rounds to zero has no sign.
   if (Number(text) === 0) return text.replace("-", "");
@@ -30,12 +30,12 @@ export const points = orNone((value) => {
 
 /** A fraction in percent. */
 export const percent = (decimals: number): ((value: number | null) => Html) =>
-  orNone((value) => `${(100 * value).toFixed(decimals)}\u00a0%`);
+  nullable((value) => `${(100 * value).toFixed(decimals)}\u00a0%`);
 
 const wholes = memo(() => new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 }));
 
 /** An integer with thousands separators. */
-export const whole = orNone((value) => wholes().format(value));
+export const whole = nullable((value) => wholes().format(value));
 
 const compacts = memo(
   () =>
@@ -47,15 +47,15 @@ const compacts = memo(
 );
 
 /** US dollars in compact notation. */
-export const shortUsd = orNone((value) => `$${compacts().format(value)}`);
+export const shortUsd = nullable((value) => `$${compacts().format(value)}`);
 
 const significant = memo(() => new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 }));
 
-/** Numbers from here on are shown in millions or billions. */
+/** Numbers of at least this size are shown in millions or billions. */
 const LARGE = 1e6;
 
 /** Any number, with four significant digits. */
-export const plain = orNone((value) =>
+export const plain = nullable((value) =>
   (Math.abs(value) >= LARGE ? compacts() : significant()).format(value),
 );
 
@@ -81,7 +81,7 @@ const seconds = memo(
   () => new Intl.DateTimeFormat("en-GB", { ...date, ...toMinutes, second: "2-digit" }),
 );
 
-/** An instant, or the date of a session, as short as a table needs it. */
+/** An instant to the minute, or the date of a session. */
 export function dateTime(iso: string | null): Html {
   if (iso === null) return NONE;
   const isDate = iso.length === "2026-11-21".length;
@@ -89,6 +89,6 @@ export function dateTime(iso: string | null): Html {
   return html`<time datetime="${iso}">${text}</time>`;
 }
 
-/** The same to the second. */
+/** An instant to the second. */
 export const toTheSecond = (iso: string): Html =>
   html`<time datetime="${iso}">${seconds().format(Date.parse(iso))}</time>`;

@@ -14,7 +14,7 @@ export interface Viewer {
 }
 
 /**
- * Identifies the viewer, and counts the visit.
+ * Identifies the viewer of a page, and counts the visit.
  *
  * @throws {Problem} `rate_limited`
  */
@@ -24,17 +24,16 @@ export type ViewerOf = (req: Pick<Request, "headers" | "ip">) => Promise<Viewer>
 export interface ViewerOptions {
   readonly sessions: Pick<Sessions, "browserOf">;
   readonly accounts: Pick<Accounts, "find">;
-  /** `calls` counts visits: of a signed-in person together with their calls, otherwise by address. */
+  /** The quota `calls` counts visits: those of a signed-in person together with their calls, others
+   *  by address. */
   readonly limits: Limits;
-  /** Scopes of agents without an owner, which people without an account have too. */
+  /** Scopes of agents without an owner, which anonymous viewers have too. */
   readonly anonymousScopes: readonly Scope[];
 }
 
-/**
- * Creates the function that identifies viewers. A signed-in person may see everything that they could
- * grant to a program. Everybody else may see what an agent without an owner may see. No cookie is set,
- * since the pages only display data.
- */
+/** Creates the function that identifies viewers. A signed-in person sees everything that they could
+ *  grant to a program. Others see what an agent without an owner may read. No cookie is set, since
+ *  the pages only display data. */
 export function createViewerOf({
   sessions,
   accounts,
