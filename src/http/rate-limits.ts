@@ -3,7 +3,7 @@ import type { Request, RequestHandler } from "express";
 import { addressKey } from "../limits/address-key.ts";
 import { countInOrder } from "../limits/count-in-order.ts";
 import type { Limits, QuotaName, Remaining } from "../limits/limits.ts";
-import { refusalOf, secondsLeft } from "../limits/refusal.ts";
+import { rateLimitProblem, secondsLeft } from "../limits/rate-limit-problem.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /**
@@ -58,7 +58,7 @@ export function requireWithinLimits(
     res.appendHeader("RateLimit-Policy", policyItem(remaining));
     res.appendHeader("RateLimit", stateItem(remaining));
   }
-  const refusal = refusalOf(counted);
+  const refusal = rateLimitProblem(counted);
   if (refusal !== undefined) throw refusal;
 }
 

@@ -8,16 +8,16 @@ import type { Operation, Records, Stored } from "../store/port/records.ts";
 import { slots } from "./capacity.ts";
 import type { Application } from "./intake-records.ts";
 import {
-  APPLICATION_KEPT_MS,
+  APPLICATION_RETENTION_MS,
   applicationGroup,
   applicationOfToken,
   applications,
-  type KeptApplication,
+  type StoredApplication,
 } from "./intake-records.ts";
 
 /** Name and URL of the service. */
 export interface ServiceIdentity {
-  /** Human-readable name of the service. */
+  /** Display name of the service. */
   readonly name: string;
   /** Public origin without a trailing slash. */
   readonly baseUrl: string;
@@ -28,16 +28,17 @@ export interface DecisionsOptions {
   readonly records: Records;
   readonly audit: Auditor;
   readonly keys: Pick<ApiKeys, "prepare">;
-  /** Absent: applicants are not notified. */
+  /** Absent when applicants are not notified. */
   readonly mailbox?: Mailbox;
-  /** The service named in the email; absent if unknown. */
+  /** The service that the email names; absent if unknown. */
   readonly site?: ServiceIdentity | undefined;
 }
 
-/** Result of a decision. */
+/** The result of a decision. */
 export interface Decision {
   readonly application: Application;
-  /** Whether it changed the application's status; `false` if it had already been decided this way. */
+  /** Whether it changed the application's status; `false` if the application was already decided
+   *  this way. */
   readonly isNew: boolean;
   /** The API key created with it, which is returned only once. */
   readonly key: string | undefined;
@@ -49,7 +50,7 @@ export interface Decisions {
    * Accepts an application, even a rejected one, and notifies the applicant by email.
    *
    * @param named Its id, or a queue token issued for it.
-   * @param keyScopes Creates an API key with these scopes. Absent: none.
+   * @param keyScopes Scopes of an API key to create; absent for no key.
    * @returns `undefined` if the application does not exist.
    */
   accept(named: string, keyScopes?: readonly Scope[]): Promise<Decision | undefined>;
@@ -65,8 +66,8 @@ export interface Decisions {
 
 const ID = /^app_[0-9A-Za-z]{16}$/;
 
-/** Time after which the email is no longer worth sending, in milliseconds. */
-const MAIL_USEFUL_MS = 7 * 86_400_000;
+/** Lifetime of the notification email, in milliseconds. */
+const MAIL_TTL_MS = 7 * 86_400_000;
 
 /** Creates the decisions. */
 export function createDecisions(options: DecisionsOptions): Decisions {
@@ -74,8 +75,8 @@ export function createDecisions(options: DecisionsOptions): Decisions {
   return {
     accept: (named, keyScopes) =>
       decide(options, { named, state: "accepted" }, (application) => {
-        const made = keyScopes && keyOf(application, keyScopes, options);
-        const mail = mailbox?.queued(acceptance(application, site)) ?? [];
+        const made = keyScopes && prepareKey(application, keyScopes, options);
+        const mail = mailbox?.queueSteps(acceptanceEmail(application, site)) ?? [];
         return { key: made?.key, steps: [...(made?.steps ?? []), ...mail] };
       }),
     reject: (named) =>
@@ -83,7 +84,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
   };
 }
 
-interface Consequence {
+interface DecisionSteps {
   readonly key: string | undefined;
   readonly steps: readonly Operation[];
 }
@@ -91,7 +92,7 @@ interface Consequence {
 async function decide(
   { records, audit }: DecisionsOptions,
   { named, state }: { readonly named: string } & Pick<Application, "state">,
-  consequenceOf: (application: Application) => Consequence,
+  consequenceOf: (application: Application) => DecisionSteps,
 ): Promise<Decision | undefined> {
   const id = ID.test(named) ? named : await applicationOfToken(records, named);
   if (id === undefined) return undefined;
@@ -103,25 +104,25 @@ async function decide(
     }
     const { key, steps } = consequenceOf(stored.value);
     const entry = { action: `application.${state}`, actor: "operator", target: id };
-    if (await records.commit([...decided(stored, state), ...steps, ...audit(entry)])) {
+    if (await records.commit([...decisionSteps(stored, state), ...steps, ...audit(entry)])) {
       return { application: { ...stored.value, state }, isNew: true, key };
     }
   }
 }
 
-/** A decided application releases its slot in the queue. */
-function decided(
-  stored: Stored<KeptApplication>,
+/** The steps that store a decision. A decided application releases its slot in the queue. */
+function decisionSteps(
+  stored: Stored<StoredApplication>,
   state: Application["state"],
 ): readonly Operation[] {
   const { seat, ...application } = stored.value;
   const value = { ...application, state, seat: undefined };
-  const ttlMs = state === "accepted" ? null : APPLICATION_KEPT_MS;
+  const ttlMs = state === "accepted" ? null : APPLICATION_RETENTION_MS;
   const left = seat === undefined ? [] : [remove(slots, seat)];
   return [replace(applications, stored, { value, ttlMs }), ...left];
 }
 
-function keyOf(
+function prepareKey(
   { name, email }: Application,
   scopes: readonly Scope[],
   { keys }: Pick<DecisionsOptions, "keys">,
@@ -129,20 +130,21 @@ function keyOf(
   return keys.prepare({ name, scopes, actor: "operator", groups: [emailGroup(email)] });
 }
 
-/** Contains nothing that the applicant wrote, because the address has not been verified. */
-function acceptance({ email }: Application, site: ServiceIdentity | undefined) {
+/** The email to the applicant. It contains nothing that the applicant wrote, because the address
+ *  has not been verified. */
+function acceptanceEmail({ email }: Application, site: ServiceIdentity | undefined) {
   const service = site?.name ?? "the signal service";
   const where = site === undefined ? "." : `:\n\n${site.baseUrl}/sign-in`;
   return {
     to: email,
     subject: "Your application was accepted",
     text: [
-      `Somebody applied for early access to ${service}`,
+      `Someone applied for early access to ${service}`,
       "with this email address, and the application was accepted. You can now sign in with",
       `this address${where}`,
       "",
-      "If that was not you, you need not do anything.",
+      "If that was not you, you can ignore this email.",
     ].join("\n"),
-    usefulMs: MAIL_USEFUL_MS,
+    ttlMs: MAIL_TTL_MS,
   };
 }

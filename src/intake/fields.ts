@@ -3,16 +3,14 @@ import { hasMarkup, Label, NO_MARKUP } from "../lib/label.ts";
 import { EmailAddress } from "../mail/email-address.ts";
 import { focuses } from "./intake-records.ts";
 
-/** Maximum length of a message. */
+/** Maximum length of a message, in characters. */
 const MAX_MESSAGE_CHARACTERS = 5000;
 
-/** Like a label, but allows line breaks. */
+/** Characters that a message may not contain; line breaks are allowed. */
 const UNPRINTABLE = /[\p{Cs}\u202a-\u202e\u2066-\u2069]|(?!\n)\p{Cc}/u;
 
-/**
- * Text that people or programs would treat as a URL: a scheme, `www.`, or a host with a path. A bare
- * host is allowed, since companies use it as a name.
- */
+/** Matches text that people or programs would treat as a URL: a scheme, `www.`, or a host with a
+ *  path. A bare host is allowed, since companies use it as a name. */
 const ADDRESS = /:\/\/|\bwww\.|[\p{L}\p{N}]\.\p{L}{2,}\//iu;
 
 /** Name of a person or an organization. URLs are rejected. */
@@ -20,20 +18,18 @@ const PersonName = Label.refine((text) => !ADDRESS.test(text), "must not have a 
 
 /** Text of 1 to 5,000 characters in NFC, trimmed, without markup. */
 const Message = z
-  .string("must be a text")
+  .string("must be a string")
   .transform((text) => text.normalize("NFC").replaceAll("\r\n", "\n").trim())
   .refine((text) => text !== "", "must not be empty")
   .refine((text) => !UNPRINTABLE.test(text), "must have no control characters other than new line")
   .refine((text) => !hasMarkup(text), NO_MARKUP)
   .refine(
     (text) => [...text].length <= MAX_MESSAGE_CHARACTERS,
-    `has at most ${MAX_MESSAGE_CHARACTERS} characters`,
+    `must have at most ${MAX_MESSAGE_CHARACTERS} characters`,
   );
 
-/**
- * The interface does not define how unknown members are handled, here and in an inquiry: they are ignored
- * and not stored.
- */
+/** Schema of an application. Unknown members are ignored and not stored; the interface does not
+ *  define how to handle them, here and in an inquiry. */
 export const ApplicationFields = z.object(
   {
     name: PersonName,
@@ -43,7 +39,7 @@ export const ApplicationFields = z.object(
   "must be a JSON object",
 );
 
-/** What a message to the operator consists of. */
+/** Schema of a message to the operator. */
 export const InquiryFields = z.object(
   { email: EmailAddress, message: Message },
   "must be a JSON object",

@@ -26,23 +26,21 @@ export interface Application extends ApplicationRequest {
 
 const DAY_MS = 86_400_000;
 
-/**
- * Retention of applications that are not accepted, in milliseconds: as long as their audit rows.
- * Accepted ones are kept, since they allow a person to sign in.
- */
-export const APPLICATION_KEPT_MS = 400 * DAY_MS;
+/** Retention of applications that are not accepted, in milliseconds: as long as their audit rows.
+ *  Accepted ones are stored permanently, since they allow a person to sign in. */
+export const APPLICATION_RETENTION_MS = 400 * DAY_MS;
 
 /** Retention of inquiries, in milliseconds. */
-export const INQUIRY_KEPT_MS = 180 * DAY_MS;
+export const INQUIRY_RETENTION_MS = 180 * DAY_MS;
 
-/** An application with its slot in the queue. */
-export interface KeptApplication extends Application {
-  /** Key of the slot, until the application is decided. */
+/** A stored application with its slot in the queue. */
+export interface StoredApplication extends Application {
+  /** Key of the slot; `undefined` once the application is decided. */
   readonly seat: string | undefined;
 }
 
 /** Applications by email address, one per address. */
-export const applications = collection<KeptApplication>("applications");
+export const applications = collection<StoredApplication>("applications");
 
 /** Record group of an application. */
 export const applicationGroup = (id: string): string => `application:${id}`;
@@ -60,7 +58,7 @@ export interface Inquiry {
 /** Inquiries by reference. */
 export const inquiries = collection<Inquiry>("inquiries");
 
-/** Queue tokens, by fingerprint. */
+/** Queue tokens by their hash. */
 export const queueTokens = collection<{ readonly applicationId: string }>("queue-tokens");
 
 /** The id of the application that a queue token was issued for. */

@@ -7,20 +7,20 @@ import { emailGroup } from "../mail/email-address.ts";
 import { insert, unchanged } from "../store/port/operations.ts";
 import type { Operation, Stored } from "../store/port/records.ts";
 import type { StoreMode } from "../store/port/store.ts";
-import { commitWithinCapacity, type SlotOptions, slotFor } from "./capacity.ts";
+import { commitWithinCapacity, reserveSlot, type SlotOptions } from "./capacity.ts";
 import {
-  APPLICATION_KEPT_MS,
+  APPLICATION_RETENTION_MS,
   type Application,
   type ApplicationRequest,
   applicationGroup,
   applications,
-  INQUIRY_KEPT_MS,
+  INQUIRY_RETENTION_MS,
   inquiries,
-  type KeptApplication,
   queueTokens,
+  type StoredApplication,
 } from "./intake-records.ts";
 
-/** The scopes of a queue token as an API key. */
+/** The scopes and expiry of a queue token that is also an API key. */
 export interface QueueKey {
   readonly scopes: readonly Scope[];
   /** Milliseconds since the epoch. */
@@ -30,10 +30,10 @@ export interface QueueKey {
 /** Accepts applications and inquiries. */
 export interface Intake {
   /**
-   * Stores an application. An address has one: the first submission is kept, with its place in the
-   * queue. Every response has a new token and the time of the request, so it does not reveal earlier
-   * applications. The queue token is returned only once; every token issued identifies the application
-   * to the operator, and none replaces another.
+   * Stores an application. An address has one: the first submission is stored, with its place in
+   * the queue. Every response has a new token and the time of the request, so it does not reveal
+   * earlier applications. The queue token is returned only once; every issued token identifies the
+   * application to the operator, and none replaces another.
    *
    * @throws {Problem} `rate_limited` if too many applications are pending.
    */
@@ -56,7 +56,7 @@ export interface Intake {
   }>;
 
   /**
-   * Whether the operator accepted an application of this address.
+   * Whether the operator has accepted an application from this address.
    *
    * @param email Normalized.
    */
@@ -68,15 +68,16 @@ export interface IntakeOptions extends SlotOptions {
   readonly now: () => Date;
   readonly audit: Auditor;
   readonly keys: Pick<ApiKeys, "prepare">;
-  /** Mode of the store: in the sandbox a queue token is an API key. */
+  /** Mode of the store; in the sandbox a queue token is an API key. */
   readonly mode: StoreMode;
 }
 
 /** Lifetime of a queue token as an API key in the sandbox, in milliseconds. */
 const QUEUE_KEY_MS = 7 * 86_400_000;
 
-/** Random characters of an id and of a queue token: 95 and 190 bits. */
+/** Length of an id in random characters; 95 bits. */
 const ID_LENGTH = 16;
+/** Length of a queue token in random characters; 190 bits. */
 const TOKEN_LENGTH = 32;
 
 /** A queue token and the steps that store it. */
@@ -96,7 +97,7 @@ export function createIntake(options: IntakeOptions): Intake {
         const kept = await records.get(applications, request.email);
         const { id, steps } =
           kept === undefined
-            ? await firstApplication({ ...request, registeredAt }, options)
+            ? await newApplication({ ...request, registeredAt }, options)
             : repeatedApplication(kept, options);
         const { email } = request;
         const token = await newQueueToken({ id, email, registeredAt }, options);
@@ -116,16 +117,16 @@ export function createIntake(options: IntakeOptions): Intake {
   };
 }
 
-async function firstApplication(
+async function newApplication(
   request: ApplicationRequest & Pick<Application, "registeredAt">,
   options: IntakeOptions,
 ) {
   const { audit } = options;
   const { email } = request;
   const id = `app_${randomBase62(ID_LENGTH)}`;
-  const placing = { groups: [emailGroup(email)], ttlMs: APPLICATION_KEPT_MS };
+  const placing = { groups: [emailGroup(email)], ttlMs: APPLICATION_RETENTION_MS };
   const ip = callerAddress();
-  const { seat, step } = await slotFor(options, { kind: "application", ip, placing });
+  const { seat, step } = await reserveSlot(options, { kind: "application", ip, placing });
   const application = insert(applications, {
     key: email,
     value: { ...request, id, state: "waiting", seat },
@@ -136,17 +137,15 @@ async function firstApplication(
   return { id, steps: [step, application, ...audit(entry)] };
 }
 
-function repeatedApplication(kept: Stored<KeptApplication>, { audit }: IntakeOptions) {
+function repeatedApplication(kept: Stored<StoredApplication>, { audit }: IntakeOptions) {
   const { id } = kept.value;
   const entry = { action: "application.repeated", actor: "anonymous", target: id };
   return { id, steps: [unchanged(applications, kept), ...audit(entry)] };
 }
 
-/**
- * The interface does not define the purpose of the token: it identifies the application to the operator, and
- * in the sandbox it is also the test credential mentioned there. It proves nothing, since anybody can
- * apply with any address.
- */
+/** Creates a queue token. The interface does not define its purpose: it identifies the application
+ *  to the operator, and in the sandbox it is also the test credential mentioned there. It proves
+ *  nothing, since anyone can apply with any address. */
 async function newQueueToken(
   { id, email, registeredAt }: Pick<Application, "id" | "email" | "registeredAt">,
   options: IntakeOptions,
@@ -154,7 +153,10 @@ async function newQueueToken(
   const { mode, keys } = options;
   const expiresAt = registeredAt + QUEUE_KEY_MS;
   const key = mode === "sandbox" ? { scopes: anonymousCeiling, expiresAt } : undefined;
-  const placing = { groups: [emailGroup(email)], ttlMs: key ? QUEUE_KEY_MS : APPLICATION_KEPT_MS };
+  const placing = {
+    groups: [emailGroup(email)],
+    ttlMs: key ? QUEUE_KEY_MS : APPLICATION_RETENTION_MS,
+  };
   const name = `Queue token of ${id}`;
   const { key: queueToken, steps } = key
     ? keys.prepare({ name, scopes: key.scopes, actor: "system", ...placing })
@@ -165,7 +167,7 @@ async function newQueueToken(
     ...placing,
   });
   const ip = callerAddress();
-  const { step } = await slotFor(options, { kind: "queue-token", ip, placing });
+  const { step } = await reserveSlot(options, { kind: "queue-token", ip, placing });
   return { queueToken, key, steps: [step, kept, ...steps] };
 }
 
@@ -176,11 +178,11 @@ async function newInquiry(
   const { now, audit } = options;
   const receivedAt = now().getTime();
   const reference = `inq_${randomBase62(ID_LENGTH)}`;
-  const placing = { groups: [emailGroup(email)], ttlMs: INQUIRY_KEPT_MS };
+  const placing = { groups: [emailGroup(email)], ttlMs: INQUIRY_RETENTION_MS };
   const value = { reference, email, message, receivedAt };
   const entry = { action: "inquiry.received", actor: "anonymous", target: reference };
   const ip = callerAddress();
-  const { step } = await slotFor(options, { kind: "inquiry", ip, placing });
+  const { step } = await reserveSlot(options, { kind: "inquiry", ip, placing });
   const steps = [step, insert(inquiries, { key: reference, value, ...placing }), ...audit(entry)];
   return { reference, receivedAt, steps };
 }

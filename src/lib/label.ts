@@ -23,7 +23,7 @@ const UNPRINTABLE = /[\p{Cc}\p{Cs}\u202a-\u202e\u2066-\u2069]/u;
  * it.
  */
 export const Label = z
-  .string("must be a text")
+  .string("must be a string")
   .transform((text) => text.normalize("NFC").replace(/\s+/g, " ").trim())
   .refine((text) => !UNPRINTABLE.test(text), "must have no control characters")
   .refine((text) => !hasMarkup(text), NO_MARKUP)

@@ -1,22 +1,18 @@
 import { isIPv4 } from "node:net";
 import ipaddr, { type IPv4, type IPv6 } from "ipaddr.js";
 
-/**
- * Prefix length that identifies an IPv6 subscriber: providers assign a home a /56 (RFC 6177), within
- * which it can use any address for each request.
- */
-const HOME_BITS = 56;
+/** Prefix length that identifies an IPv6 subscriber: providers assign a /56 to a home (RFC 6177),
+ *  which can use any address in it for each request. */
+const SUBSCRIBER_BITS = 56;
 
-/**
- * Prefix lengths that one organization holds: a company is assigned a /48 of IPv6, and can rent a /24
- * of IPv4.
- */
+/** Prefix lengths that identify an organization: a company is assigned a /48 of IPv6, and can rent
+ *  a /24 of IPv4. */
 const SITE_BITS = { ipv6: 48, ipv4: 24 };
 
-/** Prefix length that an IPv6 provider is assigned. */
+/** Prefix length that identifies an IPv6 provider. */
 const PROVIDER_BITS = 32;
 
-/** Malformed addresses share one key, so that they do not bypass limits. */
+/** Key of all malformed addresses, so that they do not bypass limits. */
 const UNKNOWN = "unknown";
 
 /** Keys of the networks that contain an address. */
@@ -30,8 +26,8 @@ export interface Networks {
 }
 
 /**
- * The key that an address is counted under: an IPv4 address itself, also if IPv6-mapped; for an IPv6
- * address its /56.
+ * The key under which an address is counted: an IPv4 address itself, also if IPv6-mapped; for an
+ * IPv6 address its /56.
  *
  * @param ip As Express reports it; `undefined` after the connection has closed.
  */
@@ -42,8 +38,8 @@ export function addressKey(ip: string | undefined): string {
 }
 
 /**
- * The networks that contain an address, so that a holder of many addresses does not count as many
- * callers.
+ * The networks that contain an address. Counting them prevents a holder of many addresses from
+ * counting as many callers.
  *
  * @param ip As Express reports it; `undefined` after the connection has closed.
  */
@@ -57,15 +53,15 @@ export function networksOf(ip: string | undefined): Networks {
     return { address: address.toString(), site, provider: undefined };
   }
   return {
-    address: prefixOf(address, HOME_BITS),
+    address: prefixOf(address, SUBSCRIBER_BITS),
     site: prefixOf(address, SITE_BITS.ipv6),
     provider: prefixOf(address, PROVIDER_BITS),
   };
 }
 
 /**
- * The widest network counted for an address: its /32 of IPv6, or its /24 of IPv4. A holder of that
- * network controls all narrower ones in it.
+ * The widest network of an address that is counted: the /32 of IPv6, or the /24 of IPv4. Its holder
+ * controls all narrower networks in it.
  *
  * @param ip As Express reports it; `undefined` after the connection has closed.
  */

@@ -2,7 +2,7 @@ import { networksOf } from "./address-key.ts";
 import { type Counter, countInOrder } from "./count-in-order.ts";
 import type { Limits, QuotaName, Remaining } from "./limits.ts";
 
-/** Quotas counted in each network of an address. */
+/** Quotas that are counted in each network of an address. */
 export type NestedQuota =
   | "register"
   | "authorize"
@@ -13,28 +13,28 @@ export type NestedQuota =
   | "apply-day"
   | "contact";
 
-/** Quotas that all callers share, by nested quota. */
-const shared: Partial<Record<NestedQuota, QuotaName>> = {
+/** Quotas shared by all callers, by the nested quota that they limit. */
+const sharedQuotas: Partial<Record<NestedQuota, QuotaName>> = {
   authorize: "authorize-all",
   "code-address": "code-address-all",
 };
 
-/**
- * The largest share of an unused shared quota that one party can use, after its first point. The share shrinks with the square of what is left: of 10,000 points, a network gets 1,000 at first,
- * 10 when 1,000 are left, and about 600 networks are needed to use up all. New networks therefore still
- * get in (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998).
- */
-const NETWORK_PART = 1 / 10;
+/** Maximum share of an unused shared quota that one network or account can use. The share shrinks
+ *  with the square of what remains: of 10,000 points, a network gets 1,000 at first and 10 when
+ *  1,000 remain, so about 600 networks are needed to use up all, and new networks are still
+ *  admitted (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2),
+ *  1998). */
+const MAX_SHARE = 1 / 10;
 
 /** Key of the shared quota. */
-const EVERYBODY = "all";
+const SHARED_KEY = "all";
 
 /**
- * Counts one against the networks of an address, from the narrowest to the widest, stopping at the
- * first exceeded quota; then against the shared quota, if there is one.
+ * Counts one in each network of an address, from the narrowest to the widest, up to the first
+ * exceeded quota; then in the shared quota, if there is one.
  *
  * @param ip Network address of the caller, as Express reports it.
- * @returns What was counted; only the last can be exceeded.
+ * @returns The counted quotas; only the last can be exceeded.
  */
 export async function countInNetworks(
   limits: Limits,
@@ -48,12 +48,12 @@ export async function countInNetworks(
     ...(provider === undefined ? [] : [[`${quota}-provider`, provider] as const]),
   ];
   const counted = await countInOrder(limits, counters);
-  const ofAll = shared[quota];
+  const ofAll = sharedQuotas[quota];
   if (ofAll === undefined || counted.some(({ isExceeded }) => isExceeded)) return counted;
-  return [...counted, await countForAll(limits, counted.slice(1), [ofAll, EVERYBODY])];
+  return [...counted, await countForAll(limits, counted.slice(1), [ofAll, SHARED_KEY])];
 }
 
-/** Counts one against several nested quotas and stops at the first that is exceeded. */
+/** Counts one in several nested quotas, up to the first that is exceeded. */
 export async function countEachInNetworks(
   limits: Limits,
   quotas: readonly NestedQuota[],
@@ -68,17 +68,17 @@ export async function countEachInNetworks(
 }
 
 /**
- * Counts one against a shared quota, unless one of the networks or accounts has used its share.
+ * Counts one in a shared quota, unless one of the networks or accounts has used its share.
  *
- * @param ofEach Counts of the networks, or of the account, that request one point.
+ * @param ofEach Counts of the networks, or of the account, of the caller.
  */
 export async function countForAll(
   limits: Limits,
   ofEach: readonly Remaining[],
   [quota, key]: Counter,
 ): Promise<Remaining> {
-  const left = await limits.look(quota, key);
-  const share = Math.max(1, (NETWORK_PART * left.points ** 2) / left.policy.points);
+  const left = await limits.peek(quota, key);
+  const share = Math.max(1, (MAX_SHARE * left.points ** 2) / left.policy.points);
   const hasShare = ofEach.every((remaining) => usedOf(remaining) <= share);
   return hasShare ? limits.count(quota, key) : { ...left, isExceeded: true };
 }

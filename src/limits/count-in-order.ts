@@ -1,14 +1,14 @@
 import type { Limits, QuotaName, Remaining } from "./limits.ts";
 
-/** A quota and the key to count under. */
+/** A quota and the key under which to count. */
 export type Counter = readonly [quota: QuotaName, key: string];
 
 /**
- * Counts one against several quotas in order, stopping at the first that is exceeded, so that a
- * rejected call uses up nothing of later quotas. Put quotas whose key the caller cannot choose, such as
- * its address, first.
+ * Counts one in several quotas in order, up to the first that is exceeded, so that a rejected call
+ * uses up nothing of later quotas. Quotas whose key the caller cannot choose, such as its address,
+ * come first.
  *
- * @returns What was counted; only the last can be exceeded.
+ * @returns The counted quotas; only the last can be exceeded.
  */
 export async function countInOrder(
   limits: Pick<Limits, "count">,

@@ -1,16 +1,16 @@
 import type { Schedule } from "../lib/loop.ts";
 import type { Addition, CountedWindow, Counters } from "../store/port/counters.ts";
 
-/** How long a caller waits for the database, in milliseconds. */
+/** Timeout of a caller that waits for the database, in milliseconds. */
 const TIMEOUT_MS = 250;
 
-/** Pause after the database failed, in milliseconds. */
+/** Delay before the next statement after the database failed, in milliseconds. */
 const RETRY_PAUSE_MS = 1_000;
 
-/** Windows per statement, so that no statement takes long. */
+/** Maximum number of windows per statement, so that no statement takes long. */
 const MAX_BATCH = 500;
 
-/** An addition to count in the database. */
+/** Points to add to a window in the database. */
 export interface CounterRequest extends Addition {
   /**
    * Called with the result, even after the caller's timeout; not called if the database failed.
@@ -26,7 +26,7 @@ export interface CounterClientOptions {
   /** Monotonic milliseconds. */
   readonly now: () => number;
   readonly schedule: Schedule;
-  /** How long a caller waits, in milliseconds. */
+  /** Timeout of a caller, in milliseconds. Default: 250. */
   readonly timeoutMs?: number | undefined;
   /** Called when the database failed; the client retries. */
   readonly onError: (error: unknown) => void;
@@ -36,11 +36,9 @@ interface PendingRequest extends CounterRequest {
   readonly resolve: (window: CountedWindow | undefined) => void;
 }
 
-/**
- * Sends counts to the database one statement at a time; requests that arrive meanwhile share the next
- * statement. After a statement times out, callers do not wait: until a statement is answered, only one
- * request at a time is sent, as a probe.
- */
+/** Counts in the database, one statement at a time; requests that arrive in the meantime share the
+ *  next statement. After a statement has timed out, callers do not wait: until one is answered,
+ *  only one request at a time is sent, as a probe. */
 export class CounterClient {
   readonly #counters: Pick<Counters, "add">;
   readonly #now: () => number;
@@ -61,8 +59,8 @@ export class CounterClient {
   }
 
   /**
-   * Adds to a window. Each of several additions to one window gets the points up to and including its
-   * own.
+   * Adds to a window. Each of several additions to one window gets the points up to and including
+   * its own.
    *
    * @returns `undefined` if the database does not answer in time.
    */
@@ -88,7 +86,7 @@ export class CounterClient {
     const cancel = this.#schedule(() => this.#timeOut(batch), this.#timeoutMs);
     const sentAt = this.#now();
     try {
-      const totals = await this.#counters.add(merged(batch));
+      const totals = await this.#counters.add(mergeByWindow(batch));
       this.#hasTimedOut = false;
       distribute(batch, totals, sentAt);
     } catch (error) {
@@ -107,8 +105,8 @@ export class CounterClient {
   }
 }
 
-/** Merges the requests of a batch to one addition per window. */
-function merged(batch: readonly PendingRequest[]): readonly Addition[] {
+/** Merges the requests of a batch into one addition per window. */
+function mergeByWindow(batch: readonly PendingRequest[]): readonly Addition[] {
   const byName = Map.groupBy(batch, ({ name }) => name);
   return [...byName].map(([name, [first, ...others]]) => ({
     name,
@@ -121,9 +119,9 @@ const sumOf = (batch: readonly PendingRequest[]): number =>
   batch.reduce((sum, { points }) => sum + points, 0);
 
 /**
- * Gives each request the points up to and including its own.
+ * Resolves each request with the points up to and including its own.
  *
- * @param totals In the order of `merged`.
+ * @param totals In the order of `mergeByWindow`.
  */
 function distribute(
   batch: readonly PendingRequest[],

@@ -1,14 +1,11 @@
-/** How many points are allowed per window. */
+/** Number of points allowed per window. */
 export interface Quota {
   readonly points: number;
   /** Length of the window in seconds. */
   readonly windowSeconds: number;
 }
 
-/**
- * Every limit with its default. `RATE_LIMITS` and the `RateLimit` header use
- * these names.
- */
+/** Every limit with its default. `RATE_LIMITS` and the `RateLimit` header use these names. */
 export const quotas = {
   /** Registrations of clients, per address: agents on one host share few addresses. */
   register: { points: 300, windowSeconds: 600 },
@@ -18,7 +15,7 @@ export const quotas = {
   "register-provider": { points: 6000, windowSeconds: 600 },
   /** Reads of registrations, per client and address. */
   "manage-read": { points: 300, windowSeconds: 3600 },
-  /** Updates and removals of registrations, per client and address; and updates, per client. */
+  /** Updates and deletions of registrations, per client and address; and updates, per client. */
   manage: { points: 30, windowSeconds: 3600 },
   /** Pending authorization requests, which are stored for ten minutes, per address. */
   authorize: { points: 300, windowSeconds: 600 },
@@ -26,10 +23,8 @@ export const quotas = {
   "authorize-site": { points: 1000, windowSeconds: 600 },
   /** The same, per provider. */
   "authorize-provider": { points: 3000, windowSeconds: 600 },
-  /**
-   * The same, in total. A site or provider can use at most a tenth, and less as the quota fills
-   * (`countInNetworks`).
-   */
+  /** The same, in total. A site or provider can use at most a tenth, and less as the quota fills
+   *  (`countInNetworks`). */
   "authorize-all": { points: 10_000, windowSeconds: 600 },
   /** Consents, per person; each is recorded in the audit log, also where it changes nothing. */
   consent: { points: 60, windowSeconds: 3600 },
@@ -53,10 +48,8 @@ export const quotas = {
    * uses up the quota.
    */
   "token-account": { points: 5000, windowSeconds: 3600 },
-  /**
-   * Valid client assertions (RFC 7523), per address. Each is stored until it expires, also where no token
-   * is issued for it.
-   */
+  /** Valid client assertions (RFC 7523), per address. Each is stored until it expires, even if no
+   *  token is issued for it. */
   "client-assertion": { points: 10_000, windowSeconds: 3600 },
   /** The same, per site. */
   "client-assertion-site": { points: 20_000, windowSeconds: 3600 },
@@ -75,7 +68,7 @@ export const quotas = {
   "secret-client": { points: 10, windowSeconds: 900 },
   /** Failed client authentication of any kind, per client and address. Repeated lockouts grow. */
   "secret-address": { points: 10, windowSeconds: 900 },
-  /** Wrong claim and sign-in codes, per address. Repeated lockouts grow. */
+  /** Wrong claim and sign-in codes, per address. Repeated lockouts get longer. */
   "wrong-code": { points: 20, windowSeconds: 3600 },
   /** New addresses whose lockouts are stored, per network (/32 of IPv6, /24 of IPv4). */
   lockouts: { points: 1000, windowSeconds: 86_400 },
@@ -115,17 +108,13 @@ export const quotas = {
   "claim-start-provider": { points: 10_000, windowSeconds: 3600 },
   /** Sign-in codes sent, per email address and network address together. */
   "code-email": { points: 5, windowSeconds: 3600 },
-  /**
-   * Sign-in codes sent, per email address and network (/32 of IPv6, /24 of IPv4), so that no network
-   * alone uses up the quota of a mailbox.
-   */
+  /** Sign-in codes sent, per email address and network (/32 of IPv6, /24 of IPv4), so that no
+   *  single network uses up the quota of a mailbox. */
   "code-email-network": { points: 15, windowSeconds: 3600 },
   /** Sign-in codes sent to one email address, in total. */
   "code-email-all": { points: 60, windowSeconds: 3600 },
-  /**
-   * Sign-in codes sent to the last person who signed in at a browser, per email address; no other
-   * sign-in limit applies to these.
-   */
+  /** Sign-in codes sent to the last person who signed in at a browser, per email address; no other
+   *  limit on sign-in codes applies to these. */
   "code-browser": { points: 10, windowSeconds: 3600 },
   /** Sign-in codes sent, per network address. */
   "code-address": { points: 20, windowSeconds: 3600 },
@@ -133,9 +122,9 @@ export const quotas = {
   "code-address-site": { points: 100, windowSeconds: 3600 },
   /** The same, per provider. */
   "code-address-provider": { points: 500, windowSeconds: 3600 },
-  /** The same, all together, shared as `authorize-all`. */
+  /** The same, in total, shared like `authorize-all`. */
   "code-address-all": { points: 10_000, windowSeconds: 3600 },
-  /** Sign-in codes tried, per network address. */
+  /** Sign-in codes entered, per network address. */
   "code-tries": { points: 30, windowSeconds: 3600 },
   /** API keys created and revoked, per account. */
   "key-change": { points: 20, windowSeconds: 3600 },
@@ -195,7 +184,7 @@ export const quotas = {
 /** Name of a limit. */
 export type QuotaName = keyof typeof quotas;
 
-/** The state of a quota. */
+/** The state of a quota for one key. */
 export interface Remaining {
   readonly quota: QuotaName;
   /** The configured quota. */
@@ -203,19 +192,20 @@ export interface Remaining {
   readonly points: number;
   /** Milliseconds until the window ends. */
   readonly resetMs: number;
-  /** Whether the last count exceeded the quota; without a count, whether the next one would. */
+  /** Whether the last count exceeded the quota; if nothing was counted, whether the next count
+   *  would. */
   readonly isExceeded: boolean;
 }
 
 /** Counts actions against quotas. */
 export interface Limits {
   /**
-   * Counts one.
+   * Counts one action.
    *
-   * @param key What is counted; an address must come from `addressKey`.
+   * @param key What the action is counted by; an address must come from `addressKey`.
    */
   count(quota: QuotaName, key: string): Promise<Remaining>;
 
-  /** Reads the state without counting. */
-  look(quota: QuotaName, key: string): Promise<Remaining>;
+  /** Reads the state of a quota without counting. */
+  peek(quota: QuotaName, key: string): Promise<Remaining>;
 }

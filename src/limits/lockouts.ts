@@ -14,13 +14,13 @@ const LOCKING: ReadonlySet<QuotaName> = new Set(["secret-address", "wrong-code"]
 
 /** The lockout of an address after too many wrong guesses. */
 interface Lockout {
-  /** Consecutive lockouts without a day in between. */
+  /** Number of consecutive lockouts without a day in between. */
   readonly times: number;
-  /** Milliseconds since the epoch. */
+  /** End of the lockout, in milliseconds since the epoch. */
   readonly until: number;
 }
 
-/** Cached address hashes; hashing is the most expensive step here. */
+/** Maximum number of cached address hashes; hashing is the most expensive step here. */
 const MAX_HASHES = 10_000;
 
 const lockouts = collection<Lockout>("lockouts");
@@ -28,16 +28,15 @@ const lockouts = collection<Lockout>("lockouts");
 /** Dependencies of the lockouts. */
 export interface LockoutOptions {
   readonly records: Records;
-  /** Addresses are stored only as hashes. */
+  /** Hashes an address, because the store holds no addresses in plain text. */
   readonly hashAddress: (address: string) => string;
   readonly now: () => Date;
 }
 
-/**
- * Adds lockouts to limits: each time the quota of wrong guesses is used up again, the lockout doubles,
- * from the window of the quota up to a day. It resets a day after the last lockout ended. Lockouts are
- * stored, so they survive a restart; of one network (/32 of IPv6, /24 of IPv4) 1,000 new ones a day.
- */
+/** Adds lockouts to limits: each time the quota of wrong guesses is used up again, the lockout
+ *  doubles, from the window of the quota up to a day. It resets a day after the last lockout ended.
+ *  Lockouts are stored, so they survive a restart; at most 1,000 new ones a day of one network (/32
+ *  of IPv6, /24 of IPv4). */
 export function withLockouts(
   limits: Limits,
   { records, hashAddress, now }: LockoutOptions,
@@ -50,20 +49,21 @@ export function withLockouts(
   /** @returns Duration of the lockout in milliseconds. */
   const lock = async (quota: QuotaName, address: string, windowMs: number): Promise<number> => {
     const key = keyOf(quota, address);
-    // A holder of many addresses fills the store with no more of them; each is refused for the window.
+    // Bounds the lockouts that a holder of many addresses can store; further addresses are only
+    // rejected for the window.
     const isFirst = (await records.get(lockouts, key)) === undefined;
     if (isFirst && (await limits.count("lockouts", networkOfKey(address))).isExceeded) return 0;
-    let lastsMs = 0;
+    let durationMs = 0;
     await update(records, { collection: lockouts, key }, (last) => {
-      lastsMs = leftMs(last);
-      if (lastsMs > 0) return undefined;
+      durationMs = leftMs(last);
+      if (durationMs > 0) return undefined;
       const times = (last?.value.times ?? 0) + 1;
-      lastsMs = Math.min(windowMs * 2 ** (times - 1), DAY_MS);
-      const value = { times, until: now().getTime() + lastsMs };
-      const to = { value, ttlMs: lastsMs + DAY_MS };
+      durationMs = Math.min(windowMs * 2 ** (times - 1), DAY_MS);
+      const value = { times, until: now().getTime() + durationMs };
+      const to = { value, ttlMs: durationMs + DAY_MS };
       return [last === undefined ? insert(lockouts, { key, ...to }) : replace(lockouts, last, to)];
     });
-    return lastsMs;
+    return durationMs;
   };
   const count = async (quota: QuotaName, key: string): Promise<Remaining> => {
     const counted = await limits.count(quota, key);
@@ -73,14 +73,14 @@ export function withLockouts(
   };
   const look = async (quota: QuotaName, key: string): Promise<Remaining> => {
     const [counted, locked] = await Promise.all([
-      limits.look(quota, key),
+      limits.peek(quota, key),
       records.get(lockouts, keyOf(quota, key)),
     ]);
     const resetMs = leftMs(locked);
     return resetMs <= 0 ? counted : { ...counted, points: 0, resetMs, isExceeded: true };
   };
   return {
-    count: (quota, key) => (LOCKING.has(quota) ? count : limits.count)(quota, key),
-    look: (quota, key) => (LOCKING.has(quota) ? look : limits.look)(quota, key),
+    count: (quota, key) => (LOCKOUT_QUOTAS.has(quota) ? count : limits.count)(quota, key),
+    peek: (quota, key) => (LOCKOUT_QUOTAS.has(quota) ? look : limits.peek)(quota, key),
   };
 }

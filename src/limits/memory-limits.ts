@@ -1,56 +1,56 @@
 import type { Limits, Remaining } from "./limits.ts";
 import {
-  afterCount,
-  forEachQuota,
+  createPerQuota,
+  monotonicNow,
   type Overrides,
-  type Rule,
-  steadyNow,
-  withoutCount,
+  type QuotaRule,
+  remainingAfterCount,
+  remainingWithoutCount,
 } from "./remaining.ts";
-import { createWindows, shortened, type Window } from "./windows.ts";
+import { boundedKey, createWindows, type Window } from "./windows.ts";
 
-/** Settings of limits. */
+/** Options of limits. */
 export interface LimitsOptions {
   readonly overrides?: Overrides;
-  /** Monotonic milliseconds. */
+  /** Monotonic clock, in milliseconds. */
   readonly now?: () => number;
 }
 
-/** Limits within this process. A fixed window begins with the first count of a key. */
-export function createLimits({ overrides = {}, now = steadyNow }: LimitsOptions = {}): Limits {
-  const counterOf = forEachQuota(overrides, (rule) => createCounter(rule, now));
+/** Creates limits within this process. A fixed window begins with the first count of a key. */
+export function createLimits({ overrides = {}, now = monotonicNow }: LimitsOptions = {}): Limits {
+  const counterOf = createPerQuota(overrides, (rule) => createCounter(rule, now));
   return {
-    count: async (quota, key) => counterOf(quota).count(shortened(key)),
-    look: async (quota, key) => counterOf(quota).look(shortened(key)),
+    count: async (quota, key) => counterOf(quota).count(boundedKey(key)),
+    peek: async (quota, key) => counterOf(quota).peek(boundedKey(key)),
   };
 }
 
-/** Counts for one quota. */
+/** Counts keys of one quota. */
 interface Counter {
   count(key: string): Remaining;
-  look(key: string): Remaining;
+  peek(key: string): Remaining;
 }
 
-interface Counted extends Window {
+interface UsedWindow extends Window {
   used: number;
 }
 
-function createCounter(rule: Rule, now: () => number): Counter {
+function createCounter(rule: QuotaRule, now: () => number): Counter {
   const { points, windowSeconds } = rule.policy;
   const windowMs = windowSeconds * 1000;
-  const windows = createWindows<Counted>((_key, at) => ({ endsAt: at + windowMs, used: 0 }));
+  const windows = createWindows<UsedWindow>((_key, at) => ({ endsAt: at + windowMs, used: 0 }));
   return {
     count(key) {
       const at = now();
-      const window = windows.of(key, at);
+      const window = windows.getOrOpen(key, at);
       window.used += 1;
-      if (window.used >= points) windows.spend(key);
-      return afterCount(rule, { used: window.used, leftMs: window.endsAt - at });
+      if (window.used >= points) windows.markExhausted(key);
+      return remainingAfterCount(rule, { used: window.used, leftMs: window.endsAt - at });
     },
-    look(key) {
+    peek(key) {
       const at = now();
       const { used, endsAt } = windows.find(key, at) ?? { used: 0, endsAt: at + windowMs };
-      return withoutCount(rule, { used, leftMs: endsAt - at });
+      return remainingWithoutCount(rule, { used, leftMs: endsAt - at });
     },
   };
 }

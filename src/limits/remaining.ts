@@ -1,25 +1,25 @@
 import { type Quota, type QuotaName, quotas, type Remaining } from "./limits.ts";
 
-/** Quotas that replace defaults; 0 points: never allowed. */
+/** Quotas that replace defaults; a quota of 0 points allows nothing. */
 export type Overrides = Readonly<Partial<Record<QuotaName, Quota>>>;
 
 /** A configured quota. */
-export interface Rule {
+export interface QuotaRule {
   readonly quota: QuotaName;
   readonly policy: Quota;
 }
 
-/** Monotonic milliseconds, so that setting the system time does not change windows. */
-export const steadyNow = (): number => Math.floor(performance.now());
+/** Monotonic clock in milliseconds, so that setting the system time does not change windows. */
+export const monotonicNow = (): number => Math.floor(performance.now());
 
 /**
  * Creates a value for each quota.
  *
- * @returns Finds it by name.
+ * @returns A function that finds the value by name.
  */
-export function forEachQuota<T>(
+export function createPerQuota<T>(
   overrides: Overrides,
-  make: (rule: Rule) => T,
+  make: (rule: QuotaRule) => T,
 ): (quota: QuotaName) => T {
   const names = Object.keys(quotas) as QuotaName[];
   const made = new Map(
@@ -29,20 +29,23 @@ export function forEachQuota<T>(
 }
 
 /** Usage of a key's window. */
-interface Used {
-  /** Points used, including the present count. */
+interface WindowUsage {
+  /** Points used, including the current count. */
   readonly used: number;
   /** Milliseconds until the window ends. */
   readonly leftMs: number;
 }
 
-/** The state after a count. */
-export function afterCount({ quota, policy }: Rule, { used, leftMs }: Used): Remaining {
+/** The state of a quota after a count. */
+export function remainingAfterCount(
+  { quota, policy }: QuotaRule,
+  { used, leftMs }: WindowUsage,
+): Remaining {
   const points = Math.max(policy.points - used, 0);
   return { quota, policy, points, resetMs: leftMs, isExceeded: used > policy.points };
 }
 
-/** The state without a count. */
-export function withoutCount(rule: Rule, used: Used): Remaining {
-  return { ...afterCount(rule, used), isExceeded: used.used >= rule.policy.points };
+/** The state of a quota if nothing was counted. */
+export function remainingWithoutCount(rule: QuotaRule, used: WindowUsage): Remaining {
+  return { ...remainingAfterCount(rule, used), isExceeded: used.used >= rule.policy.points };
 }

@@ -4,8 +4,14 @@ import type { Counters } from "../store/port/counters.ts";
 import { CounterClient, type CounterRequest } from "./counter-client.ts";
 import type { Limits, QuotaName, Remaining } from "./limits.ts";
 import type { LimitsOptions } from "./memory-limits.ts";
-import { afterCount, forEachQuota, type Rule, steadyNow, withoutCount } from "./remaining.ts";
-import { createWindows, shortened, type Window, type Windows } from "./windows.ts";
+import {
+  createPerQuota,
+  monotonicNow,
+  type QuotaRule,
+  remainingAfterCount,
+  remainingWithoutCount,
+} from "./remaining.ts";
+import { boundedKey, createWindows, type Window, type Windows } from "./windows.ts";
 
 /** Quotas counted so often that a call must not cost a query. */
 const SYNCED: ReadonlySet<QuotaName> = new Set([
@@ -15,29 +21,29 @@ const SYNCED: ReadonlySet<QuotaName> = new Set([
   "visits",
 ]);
 
-/** Interval between syncs with the database, in milliseconds. */
+/** Interval of synchronization with the database, in milliseconds. */
 const SYNC_EVERY_MS = 1_000;
 
-/** Keys that the database stores verbatim. */
+/** Keys that are stored in the database verbatim; others are hashed. */
 const PLAIN = /^[ -~]*$/;
 
 /** Dependencies of the shared limits. */
 export interface SharedLimitsOptions extends LimitsOptions {
   readonly counters: Pick<Counters, "add">;
   readonly schedule?: Schedule;
-  /** How long a caller waits for the database, in milliseconds. */
+  /** Timeout of a caller that waits for the database, in milliseconds. */
   readonly timeoutMs?: number;
-  /** Called when the database failed; it is retried. */
+  /** Called when the database failed; the client retries. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Limits shared by several processes. */
+/** Limits that several processes share. */
 export interface SharedLimits extends Limits {
   /** Sends pending counts to the database. */
   sync(): Promise<void>;
 }
 
-/** A window as known to this process. */
+/** A window, as this process knows it. */
 interface SharedWindow extends Window {
   /** Name in the database. */
   readonly name: string;
@@ -49,39 +55,41 @@ interface SharedWindow extends Window {
   unsent: number;
 }
 
-/** Counts for one quota. */
+/** Counts keys of one quota. */
 interface Counter {
   count(key: string): Remaining | Promise<Remaining>;
-  look(key: string): Remaining | Promise<Remaining>;
+  peek(key: string): Remaining | Promise<Remaining>;
 }
 
 /**
- * Limits over a database that several processes share.
+ * Creates limits over a database that several processes share.
  *
- * Each count is made there, so that all processes together allow exactly the quota; a key known to have
- * no points left is rejected without a query. While the database does not answer, each process
+ * Each count is made in the database, so that all processes together allow exactly the quota; an
+ * exhausted key is rejected without a query. While the database does not answer, each process
  * continues from its last answer, and then allows at most the quota on its own.
  *
- * `calls`, `calls-anonymous` and `visits` are counted locally and synced with the database, on the
- * first call in a window and then once a second. A caller of several processes can therefore exceed the
- * quota by at most one second of calls to each process but one.
+ * `calls`, `calls-anonymous` and `visits` are counted locally and synchronized with the database,
+ * at the first call in a window and then once a second. A caller of several processes can therefore
+ * exceed the quota by at most one second of calls to each process but one.
  */
 export function createSharedLimits(options: SharedLimitsOptions): SharedLimits {
-  const { overrides = {}, now = steadyNow, schedule = scheduleTimer } = options;
+  const { overrides = {}, now = monotonicNow, schedule = scheduleTimer } = options;
   const { counters, timeoutMs, onError } = options;
   const client = new CounterClient({ counters, now, schedule, timeoutMs, onError });
   const sync = new Sync(client, now, schedule);
-  const counterOf = forEachQuota(overrides, (rule) =>
-    SYNCED.has(rule.quota) ? syncedCounter(rule, now, sync) : exactCounter(rule, now, client),
+  const counterOf = createPerQuota(overrides, (rule) =>
+    SYNCED_QUOTAS.has(rule.quota)
+      ? syncedCounter(rule, now, sync)
+      : exactCounter(rule, now, client),
   );
   return {
-    count: async (quota, key) => counterOf(quota).count(shortened(key)),
-    look: async (quota, key) => counterOf(quota).look(shortened(key)),
+    count: async (quota, key) => counterOf(quota).count(boundedKey(key)),
+    peek: async (quota, key) => counterOf(quota).peek(boundedKey(key)),
     sync: () => sync.sendAll(),
   };
 }
 
-function windowsOf({ quota, policy }: Rule): Windows<SharedWindow> {
+function windowsOf({ quota, policy }: QuotaRule): Windows<SharedWindow> {
   const windowMs = policy.windowSeconds * 1000;
   return createWindows((key, at) => ({
     name: `${quota} ${PLAIN.test(key) ? key : hash("sha256", key, "base64url")}`,
@@ -94,10 +102,8 @@ function windowsOf({ quota, policy }: Rule): Windows<SharedWindow> {
 
 const used = ({ total, unconfirmed }: SharedWindow): number => total + unconfirmed;
 
-/**
- * An addition whose answer updates the window. The answer never extends the window: if the database
- * lost points of it, they stay lost.
- */
+/** An addition whose result updates the window. The result never extends the window: points that
+ *  the database has lost are not restored. */
 function requestFor(window: SharedWindow, points: number, windowMs: number): CounterRequest {
   return {
     name: window.name,
@@ -112,7 +118,7 @@ function requestFor(window: SharedWindow, points: number, windowMs: number): Cou
 }
 
 /** Counts in the database on each call. */
-function exactCounter(rule: Rule, now: () => number, client: CounterClient): Counter {
+function exactCounter(rule: QuotaRule, now: () => number, client: CounterClient): Counter {
   const { points: limit, windowSeconds } = rule.policy;
   const windows = windowsOf(rule);
   const windowMs = windowSeconds * 1000;
@@ -125,40 +131,40 @@ function exactCounter(rule: Rule, now: () => number, client: CounterClient): Cou
   };
   const add = (key: string, points: 0 | 1) => {
     const at = now();
-    const window = windows.of(key, at);
+    const window = windows.getOrOpen(key, at);
     if (used(window) < limit) return send(window, points);
-    windows.spend(key);
+    windows.markExhausted(key);
     return { used: used(window) + points, leftMs: window.endsAt - at };
   };
   return {
-    count: async (key) => afterCount(rule, await add(key, 1)),
-    look: async (key) => withoutCount(rule, await add(key, 0)),
+    count: async (key) => remainingAfterCount(rule, await add(key, 1)),
+    peek: async (key) => remainingWithoutCount(rule, await add(key, 0)),
   };
 }
 
-/** Counts locally and syncs with the database. */
-function syncedCounter(rule: Rule, now: () => number, sync: Sync): Counter {
+/** Counts locally and synchronizes with the database. */
+function syncedCounter(rule: QuotaRule, now: () => number, sync: Sync): Counter {
   const { points: limit, windowSeconds } = rule.policy;
   const windows = windowsOf(rule);
   const windowMs = windowSeconds * 1000;
   return {
     count(key) {
       const at = now();
-      const window = windows.of(key, at);
+      const window = windows.getOrOpen(key, at);
       const leftMs = window.endsAt - at;
       if (used(window) >= limit) {
-        windows.spend(key);
-        return afterCount(rule, { used: used(window) + 1, leftMs });
+        windows.markExhausted(key);
+        return remainingAfterCount(rule, { used: used(window) + 1, leftMs });
       }
       window.unconfirmed += 1;
       window.unsent += 1;
       if (window.unsent === 1) sync.add(window, windowMs);
-      return afterCount(rule, { used: used(window), leftMs });
+      return remainingAfterCount(rule, { used: used(window), leftMs });
     },
-    look(key) {
+    peek(key) {
       const at = now();
-      const window = windows.of(key, at);
-      return withoutCount(rule, { used: used(window), leftMs: window.endsAt - at });
+      const window = windows.getOrOpen(key, at);
+      return remainingWithoutCount(rule, { used: used(window), leftMs: window.endsAt - at });
     },
   };
 }
@@ -178,7 +184,7 @@ class Sync {
     this.#schedule = schedule;
   }
 
-  /** Sends a new window immediately, others with the next sync. */
+  /** Sends a new window immediately, others at the next synchronization. */
   add(window: SharedWindow, windowMs: number): void {
     if (used(window) === 1) return void this.#send(window, windowMs);
     this.#unsent.set(window, windowMs);

@@ -1,15 +1,13 @@
 import { hash } from "node:crypto";
 
-/**
- * Maximum windows per quota. One takes 200 to 400 bytes, so a quota takes at most 8 MB, from however
- * many addresses calls come.
- */
+/** Maximum number of windows per quota. A window takes 200 to 400 bytes, so a quota takes at most 8
+ *  MB, from however many addresses calls come. */
 const MAX_WINDOWS = 20_000;
 
-/** Longest key stored verbatim, in characters; longer ones are hashed. */
+/** Maximum length of a key that is stored verbatim, in characters; longer ones are hashed. */
 const MAX_KEY_CHARACTERS = 64;
 
-/** A time window of one key. */
+/** A fixed time window of one key. */
 export interface Window {
   /** Milliseconds by the clock of the windows. */
   endsAt: number;
@@ -18,31 +16,31 @@ export interface Window {
 /** The open windows of a quota. */
 export interface Windows<W extends Window> {
   /**
-   * The open window of a key; opens one if there is none.
+   * Returns the open window of a key; opens one if there is none.
    *
    * @param at Now, in milliseconds.
    */
-  of(key: string, at: number): W;
-  /** Like `of`, but does not open one. */
+  getOrOpen(key: string, at: number): W;
+  /** Returns the open window of a key, if there is one. */
   find(key: string, at: number): W | undefined;
   /** Marks a key as having no points left, so that it is evicted last. */
-  spend(key: string): void;
+  markExhausted(key: string): void;
 }
 
-/** A key of bounded length. */
-export function shortened(key: string): string {
+/** A key of bounded length: hashed if it is too long. */
+export function boundedKey(key: string): string {
   return key.length > MAX_KEY_CHARACTERS ? hash("sha256", key, "base64url") : key;
 }
 
 /**
- * Holds the windows of one quota. Ended windows are evicted when another opens; beyond 20,000, the
- * oldest with points left is evicted. New keys therefore cannot reset an exhausted one, unless 20,000
- * are exhausted.
+ * Creates the windows of one quota. Ended windows are removed when another opens; beyond 20,000,
+ * the oldest with points left is evicted. New keys therefore cannot reset an exhausted one, unless
+ * 20,000 are exhausted.
  *
  * @param open Creates the window of a key.
  */
 export function createWindows<W extends Window>(open: (key: string, at: number) => W): Windows<W> {
-  /** In the order in which they opened, and so end. */
+  /** Windows by key, in the order in which they opened, which is also that of their ends. */
   const windows = new Map<string, W>();
   /** The keys with points left, in the same order. */
   const unspent = new Set<string>();
@@ -57,9 +55,9 @@ export function createWindows<W extends Window>(open: (key: string, at: number) 
       drop(key);
     }
   };
-  const dropSurplus = (): void => {
+  const evictOldest = (): void => {
     if (windows.size <= MAX_WINDOWS) return;
-    // The newest one was just opened, so it is not evicted.
+    // The newest window was just opened, so it is not evicted.
     const [oldest] = unspent.size > 1 ? unspent : windows.keys();
     if (oldest !== undefined) drop(oldest);
   };
@@ -68,7 +66,7 @@ export function createWindows<W extends Window>(open: (key: string, at: number) 
     return window !== undefined && window.endsAt > at ? window : undefined;
   };
   return {
-    of(key, at) {
+    getOrOpen(key, at) {
       const known = find(key, at);
       if (known !== undefined) return known;
       drop(key);
@@ -76,10 +74,10 @@ export function createWindows<W extends Window>(open: (key: string, at: number) 
       const window = open(key, at);
       windows.set(key, window);
       unspent.add(key);
-      dropSurplus();
+      evictOldest();
       return window;
     },
     find,
-    spend: (key) => void unspent.delete(key),
+    markExhausted: (key) => void unspent.delete(key),
   };
 }

@@ -1,14 +1,15 @@
 import { z } from "zod";
 import { EmailAddress } from "./email-address.ts";
 
-/** Longest subject, in characters: with the field name it fits on one line (RFC 5322 section 2.1.1). */
+/** Maximum length of a subject, in characters: with the field name it fits on one line (RFC 5322
+ *  section 2.1.1). */
 const MAX_SUBJECT_LENGTH = 200;
 
-/** Longest text, in characters. */
+/** Maximum length of a text, in characters. */
 const MAX_TEXT_LENGTH = 10_000;
 
-/** An email to one person. No member can inject a header field: `to` is one address, and `subject` is
- *  one line of printable characters. */
+/** Schema of an email to one person. No member can inject a header field: `to` is one address, and
+ *  `subject` is one line of printable characters. */
 export const Email = z.strictObject({
   /** Normalized address. */
   to: EmailAddress,
@@ -23,7 +24,7 @@ export const Email = z.strictObject({
 /** An email to one person. */
 export type Email = z.infer<typeof Email>;
 
-/** An email as the operator reads it on a terminal. */
+/** The text of an email for the operator's terminal. */
 export function emailText({ to, subject, text }: Email): string {
   return `To: ${to}\nSubject: ${subject}\n\n${text.trimEnd()}\n`;
 }

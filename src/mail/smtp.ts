@@ -3,16 +3,16 @@ import { lazy } from "../lib/lazy.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import type { Email } from "./email.ts";
 
-/** Timeout of each step with the server (DNS, connection, greeting, command), in milliseconds. */
+/** Timeout of each step of a connection (DNS, connect, greeting, command), in milliseconds. */
 const STEP_TIMEOUT_MS = 10_000;
 
-/** Most open connections. */
+/** Maximum number of open connections. */
 const MAX_CONNECTIONS = 5;
 
-/** An email on its way to the server. */
-interface Outgoing {
+/** An email to send. */
+interface SendOptions {
   readonly email: Email;
-  /** The same in every attempt, so that recipients can recognize duplicates. */
+  /** The same in every attempt, so that recipients can detect duplicates. */
   readonly id: string;
   readonly date: Date;
   /** Cancels the attempt. */
@@ -21,13 +21,13 @@ interface Outgoing {
 
 /** A client of the mail server. */
 export interface Smtp {
-  /** @throws {Error} Unless the server has accepted the email. */
-  send(outgoing: Outgoing): Promise<void>;
+  /** Sends an email. @throws {Error} Unless the server has accepted it. */
+  send(outgoing: SendOptions): Promise<void>;
   close(): void;
 }
 
-/** Creates a client that connects with the first email and keeps its connections for a while. Query
- *  parameters of SMTP_URL override the options below, for example `?requireTLS=false`. */
+/** Creates a client that connects at the first email and keeps its connections open for a while.
+ *  Query parameters of SMTP_URL override the options below, for example `?requireTLS=false`. */
 export function createSmtp({ smtpUrl, from }: MailChoice): Smtp {
   const host = from.slice(from.lastIndexOf("@") + 1);
   const transport = lazy(() => openTransport(smtpUrl));
@@ -52,7 +52,7 @@ export function createSmtp({ smtpUrl, from }: MailChoice): Smtp {
   };
 }
 
-/** Loads nodemailer with the first email, since most services send none. */
+/** Loads nodemailer at the first email, since most services send none. */
 async function openTransport(url: string) {
   const { createTransport } = await import("nodemailer");
   const { username, hostname } = new URL(url);

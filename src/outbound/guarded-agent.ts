@@ -3,11 +3,11 @@ import { Agent, Pool, ProxyAgent } from "undici";
 import { createNameLookup, type NameLookup } from "./name-lookup.ts";
 import { isReachable, type UrlPolicy } from "./url-policy.ts";
 
-/** How to connect to hosts that callers supply. */
+/** Options of connections to hosts that callers name. */
 export interface GuardedAgentOptions extends UrlPolicy {
   /** Default: the name servers of the system. */
   readonly lookup?: NameLookup;
-  /** Certificate authorities to trust instead of the default ones, PEM. */
+  /** Certificate authorities that replace the default ones, in PEM. */
   readonly ca?: string;
   /** Connect timeout in milliseconds. Default: 5 s. */
   readonly connectMs?: number;
@@ -16,15 +16,15 @@ export interface GuardedAgentOptions extends UrlPolicy {
 /** Default connect timeout, in milliseconds. */
 const CONNECT_MS = 5_000;
 
-/** No connection is reused, because the addresses of its name may change. */
+/** Options that prevent the reuse of a connection, because the addresses of its name may change. */
 const NO_REUSE = { pipelining: 0, allowH2: false } as const;
 
 /**
- * Creates an agent that connects only to hosts that the policy allows. A name is checked when the
- * connection is made, on the addresses it connects to, which rules out DNS rebinding. IP addresses
- * are not looked up, so callers check the URL with `urlFault` first.
+ * Creates an agent that connects only to hosts that the policy allows. A name is checked by the
+ * addresses to which the connection is made, which prevents DNS rebinding. IP addresses are not
+ * looked up, so callers check the URL with `urlFault` first.
  *
- * @param bounds Most connections to one origin, and the largest body in bytes.
+ * @param bounds Maximum connections to one origin, and maximum body size in bytes.
  */
 export function createGuardedAgent(
   { lookup = createNameLookup(), ca, connectMs = CONNECT_MS, ...policy }: GuardedAgentOptions,
@@ -43,8 +43,8 @@ export function createGuardedAgent(
 }
 
 /**
- * Creates an agent that tunnels through a proxy with CONNECT (RFC 9110 section 9.3.6), plain HTTP
- * included. The proxy resolves names, so it is the one that filters addresses.
+ * Creates an agent that tunnels through a proxy with CONNECT (RFC 9110 section 9.3.6), also for
+ * plain HTTP. The proxy resolves names, so the proxy must filter addresses.
  *
  * @param proxy `http:` or `https:` URL, with or without credentials.
  */
@@ -58,12 +58,13 @@ export function createProxiedAgent(
     proxyTunnel: true,
     connectTimeout: connectMs,
     requestTls: { allowH2: false, ...(ca !== undefined && { ca }) },
-    // Without a timeout, a proxy that does not answer would hold connections for minutes.
+    // Without a timeout, an unresponsive proxy would hold connections for minutes.
     clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: connectMs }),
   });
 }
 
-/** A name with any forbidden address is refused: mixing them is an attempt to reach that address. */
+/** Creates the lookup of a connection. A name with any forbidden address is rejected: mixing
+ *  addresses is an attempt to reach the forbidden one. */
 function guardedLookup(lookup: NameLookup, policy: UrlPolicy): LookupFunction {
   const find = async (name: string) => {
     const addresses = await lookup(name);

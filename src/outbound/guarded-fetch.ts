@@ -4,15 +4,15 @@ import type { GuardedAgentOptions } from "./guarded-agent.ts";
 import { urlFault } from "./url-policy.ts";
 import { wholeBody } from "./whole-body.ts";
 
-/** Limits of a guarded fetch. */
+/** Options of a guarded fetch. */
 export interface GuardedFetchOptions extends GuardedAgentOptions {
-  /** Largest body, decompressed, in bytes. Default: 64 KiB. */
+  /** Maximum body size after decompression, in bytes. Default: 64 KiB. */
   readonly maxBytes?: number;
   /** Timeout for the complete response, in milliseconds. Default: 15 s. */
   readonly totalMs?: number;
 }
 
-/** Fetches URLs that callers supply (protection against server-side request forgery). */
+/** Fetches URLs that callers name, with protection against server-side request forgery. */
 export interface GuardedFetch {
   /**
    * Like `fetch`, except that it resolves with the complete body, never follows redirects (`manual`
@@ -25,10 +25,9 @@ export interface GuardedFetch {
   close(): Promise<void>;
 }
 
-/**
- * A URL was refused or the request failed. The message is always the same, because the caller could
- * learn from it what is in the operator's network; the reason is the `cause`, for the log.
- */
+/** The error for a rejected URL or a failed request. The message is always the same, because the
+ *  caller could learn from it about the operator's network; the `cause` has the reason, for the
+ *  log. */
 export class OutboundError extends Error {
   override readonly name = "OutboundError";
 
@@ -43,14 +42,11 @@ const MAX_BYTES = 64 * 1024;
 /** Default of `totalMs`, in milliseconds. */
 const TOTAL_MS = 15_000;
 
-/** Most connections to one origin. */
+/** Maximum number of connections to one origin. */
 const MAX_CONNECTIONS = 4;
 
-/**
- * Creates a fetch that connects to public hosts only. An IP address is checked in the URL. A name is
- * checked when the connection is made, on the addresses it connects to, which rules out DNS
- * rebinding.
- */
+/** Creates a fetch that connects to public hosts only. An IP address is checked in the URL. A name
+ *  is checked by the addresses to which the connection is made, which prevents DNS rebinding. */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const { maxBytes = MAX_BYTES, totalMs = TOTAL_MS } = options;
   const client = lazy(() => openClient(options, maxBytes));
@@ -83,7 +79,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
   };
 }
 
-/** Loads undici with the first request. */
+/** Loads undici at the first request. */
 async function openClient(options: GuardedAgentOptions, maxResponseSize: number) {
   const { fetch } = await import("undici");
   const { createGuardedAgent } = await import("./guarded-agent.ts");

@@ -1,5 +1,5 @@
-/** Characters that are invisible or can disguise text: control characters, line separators, unpaired
- *  surrogates, and bidirectional controls. */
+/** Characters that are invisible or can disguise text: control characters, line separators,
+ *  unpaired surrogates, and bidirectional controls. */
 const DECEPTIVE = /[[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]--[\t\n]]/gv;
 
 /**

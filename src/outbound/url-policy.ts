@@ -1,20 +1,21 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** Which hosts may be requested. */
+/** Which URLs may be requested. */
 export interface UrlPolicy {
-  /** Default: `https:` alone. */
+  /** Default: `https:` only. */
   readonly schemes?: readonly ("https:" | "http:")[];
-  /** Allows addresses that are not global. Default: none. */
+  /** Allows addresses that are not global. Default: none are allowed. */
   readonly isAllowed?: (address: string) => boolean;
-  /** Allows names that cannot be public. Default: none. */
+  /** Allows names that cannot be public. Default: none are allowed. */
   readonly isAllowedName?: (name: string) => boolean;
 }
 
-/** Longest URL, in characters. */
-const LONGEST_URL = 2048;
+/** Maximum length of a URL, in characters. */
+const MAX_URL_LENGTH = 2048;
 
-/** System ports are reserved for other protocols: a web server uses 80, 443 or an unreserved port. */
+/** Allowed ports below 1024. System ports are reserved for other protocols, so a web server uses
+ *  80, 443 or an unreserved port. */
 const WEB_PORTS: readonly number[] = [443, 80];
 const FIRST_UNRESERVED_PORT = 1024;
 
@@ -26,13 +27,13 @@ const PRIVATE_NAMES = /(^|\.)(localhost|local|test|invalid|example|onion|home\.a
  * Checks a URL that a caller supplied, before any request. The addresses of its name are checked
  * later, when the connection is made.
  *
- * @returns What is wrong, for the caller; `undefined` when nothing is.
+ * @returns The fault, for the caller; `undefined` if there is none.
  */
 export function urlFault(
   text: string,
   { schemes = ["https:"], ...hosts }: UrlPolicy,
 ): string | undefined {
-  if (text.length > LONGEST_URL) return `It has more than ${LONGEST_URL} characters.`;
+  if (text.length > MAX_URL_LENGTH) return `It has more than ${MAX_URL_LENGTH} characters.`;
   const url = URL.parse(text);
   if (url === null) return "It is not a URL.";
   if (!schemes.some((scheme) => scheme === url.protocol)) {
@@ -44,7 +45,8 @@ export function urlFault(
   return isPublicHost(url.hostname, hosts) ? undefined : "Its host is not public.";
 }
 
-/** @param port Empty: the default port of the scheme. */
+/** Whether a port is one that web servers use. @param port Empty for the default port of the
+ *  scheme. */
 function isWebPort(port: string): boolean {
   return port === "" || WEB_PORTS.includes(Number(port)) || Number(port) >= FIRST_UNRESERVED_PORT;
 }
@@ -61,18 +63,20 @@ export function isReachable(address: string, { isAllowed }: UrlPolicy): boolean 
   return isGlobal(address) || (isAllowed?.(address) ?? false);
 }
 
-/** All IPv6 addresses assigned to hosts (IANA, IPv6 Global Unicast Address Assignments). The rest is
- *  unassigned or embeds IPv4 addresses. */
+/** All IPv6 addresses assigned to hosts (IANA, IPv6 Global Unicast Address Assignments). Others are
+ *  unassigned or embed IPv4 addresses. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");
 
-/** A public address that is the platform service (WireServer) on Azure virtual machines. */
+/** The address of the platform service (WireServer) on Azure virtual machines, which is in a public
+ *  range. */
 const AZURE_PLATFORM = "168.63.129.16";
 
 /**
  * Whether an address is that of one public host: not loopback, private, link-local, cloud metadata,
  * multicast, or one that embeds another address.
  *
- * @param address Without brackets; false for anything that is not an IP address.
+ * @param address Without brackets.
+ * @returns `false` for anything that is not an IP address.
  */
 export function isGlobal(address: string): boolean {
   if (isIP(address) === 0 || address === AZURE_PLATFORM) return false;

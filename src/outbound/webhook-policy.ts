@@ -9,11 +9,11 @@ export interface WebhookPolicy extends UrlPolicy {
   readonly lookup?: NameLookup;
 }
 
-/** What the policy depends on. */
+/** Options of `createWebhookPolicy`. */
 export interface WebhookPolicyOptions {
   /** Allows `http:` and this machine; for development. */
   readonly allowsInsecure: boolean;
-  /** Told when insecure webhooks are allowed. */
+  /** Called with a warning when insecure webhooks are allowed. */
   readonly warn: (message: string) => void;
   /** Default: the name servers of the system. */
   readonly lookup?: NameLookup;
@@ -25,7 +25,7 @@ const LOOPBACK = ["127.0.0.1", "::1"];
 /** Names of this machine (RFC 6761 section 6.3). */
 const LOCAL_NAME = /(^|\.)localhost\.*$/;
 
-/** Creates the policy: public hosts, over TLS. */
+/** Creates the policy: public hosts over TLS only, unless insecure webhooks are allowed. */
 export function createWebhookPolicy({
   allowsInsecure,
   warn,

@@ -1,7 +1,7 @@
 /**
  * Reads a body of unknown size.
  *
- * @param maxBytes Largest decompressed size.
+ * @param maxBytes Maximum size after decompression.
  * @throws {Error} When the body is larger; the rest is not read.
  */
 export async function wholeBody(

@@ -85,7 +85,7 @@ export function countDenials(limits: Limits): CountedLimits {
     limits: {
       ...limits,
       count: async (quota, key) => counted(await limits.count(quota, key)),
-      look: async (quota, key) => counted(await limits.look(quota, key)),
+      peek: async (quota, key) => counted(await limits.peek(quota, key)),
     },
     denials: () => ({ ...denials }),
   };

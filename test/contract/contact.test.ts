@@ -98,11 +98,11 @@ describe("the contact page", () => {
       { message: " \r\n " },
       { message: "The message must not be empty." },
     ],
-    ["no message", { message: undefined }, { message: "The message must be a text." }],
+    ["no message", { message: undefined }, { message: "The message must be a string." }],
     [
       "a message that is too long",
       { message: "a".repeat(5001) },
-      { message: "The message has at most 5000 characters." },
+      { message: "The message must have at most 5000 characters." },
     ],
     [
       "a message with a NUL",
@@ -225,7 +225,7 @@ describe("the application page", () => {
 
   it.each([
     ["an empty name", { name: "" }, { name: "The name must have a letter or a digit." }],
-    ["no name", { name: undefined }, { name: "The name must be a text." }],
+    ["no name", { name: undefined }, { name: "The name must be a string." }],
     [
       "a name that is too long",
       { name: "a".repeat(101) },

@@ -106,7 +106,7 @@ describe("a limited route", () => {
     expect([second.status, second.headers.get("retry-after")]).toEqual([429, "60"]);
     expect(second.headers.get("ratelimit")).toBe('"apply";r=0;t=60');
     expect(await second.json()).toMatchObject({ detail: expect.stringContaining("limit apply ") });
-    expect(await limits.look("apply-day", "127.0.0.1")).toMatchObject({ points: 1 });
+    expect(await limits.peek("apply-day", "127.0.0.1")).toMatchObject({ points: 1 });
   });
 
   it("can be limited by several keys, reported in one list", async () => {

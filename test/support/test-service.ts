@@ -8,7 +8,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import pino from "pino";
 import { type MarketChoice, readConfig } from "../../src/config/config.ts";
 import { quotas } from "../../src/limits/limits.ts";
-import { mails, openedEmail } from "../../src/mail/outbox.ts";
+import { mails, openEmail } from "../../src/mail/outbox.ts";
 import { createService, type Service, type ServiceOptions } from "../../src/service.ts";
 import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
 import { atFileEnd } from "./file-end.ts";
@@ -106,7 +106,7 @@ async function openTestService(
   const vault = createKeyringVault(service.state.keyring);
   async function emailsTo(email: string): Promise<readonly string[]> {
     const kept = await service.state.store.records.list(mails, { limit: 10_000 });
-    const emails = kept.map((mail) => openedEmail(vault, mail));
+    const emails = kept.map((mail) => openEmail(vault, mail));
     return emails.filter(({ to }) => to === email).map(({ text }) => text);
   }
   const codesTo = async (email: string) => (await emailsTo(email)).flatMap(codesIn);

@@ -1,7 +1,7 @@
 import type { Caller } from "../../auth/caller.ts";
 import { countForClient } from "../../limits/count-for-client.ts";
 import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
-import { refusalOf } from "../../limits/refusal.ts";
+import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { accountGroup, ownerKey, quotaGroup, type StoredAlert } from "../alert.ts";
 import { SECRET_OVERLAP_MS } from "../delivery/signing.ts";
 import {

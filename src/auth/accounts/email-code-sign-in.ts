@@ -99,11 +99,11 @@ export function createSignIn(options: SignInOptions): SignIn {
       const value = { email, proof, triesLeft: MAX_ATTEMPTS };
       await records.commit([
         put(signInCodes, { key: fingerprint(browser), value, ...placement }),
-        ...mailbox.queued({
+        ...mailbox.queueSteps({
           to: email,
           subject: `Your code for ${serviceName}`,
           text: messageText(code, serviceName),
-          usefulMs: isAllowed ? TTL_MS : 0,
+          ttlMs: isAllowed ? TTL_MS : 0,
           dueInMs: randomInt(MIN_DELAY_MS, MAX_DELAY_MS),
           network: hashAddress(widestNetwork(callerAddress())),
         }),

@@ -152,7 +152,7 @@ export function claimNotice(
   { email, agentId, owner }: ClaimNotice,
 ): readonly Operation[] {
   if (mailbox === undefined || email === undefined) return [];
-  return mailbox.queued({
+  return mailbox.queueSteps({
     to: email,
     subject: "An agent now acts for you",
     text: [
@@ -161,7 +161,7 @@ export function claimNotice(
       "",
       `If that was not you, remove the agent at ${baseUrl}/account`,
     ].join("\n"),
-    usefulMs: NOTICE_TTL_MS,
+    ttlMs: NOTICE_TTL_MS,
   });
 }
 

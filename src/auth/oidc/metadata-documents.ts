@@ -3,7 +3,7 @@ import { type Networks, networksOf } from "../../limits/address-key.ts";
 import { countForAll } from "../../limits/count-in-networks.ts";
 import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/limits.ts";
-import { refusalOf } from "../../limits/refusal.ts";
+import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import type { Problem } from "../../problem.ts";
 import { scopes } from "../scopes.ts";
 import { ConcurrentFetches } from "./concurrent-fetches.ts";
@@ -104,17 +104,17 @@ async function limitProblem(
   limits: Limits,
 ): Promise<Problem | undefined> {
   const ofAll: Counter = ["fetch-host-all", host];
-  if (networks === undefined) return refusalOf([await limits.count(...ofAll)]);
+  if (networks === undefined) return rateLimitProblem([await limits.count(...ofAll)]);
   const { address, site, provider } = networks;
-  const failed = await limits.look("fetch-host", `${host} ${address}`);
-  if (failed.isExceeded) return refusalOf([failed]);
+  const failed = await limits.peek("fetch-host", `${host} ${address}`);
+  if (failed.isExceeded) return rateLimitProblem([failed]);
   const counted = await countInOrder(limits, [
     ["fetch-address", address],
     ["fetch-host-site", `${host} ${site}`],
     ...(provider === undefined ? [] : [["fetch-host-provider", `${host} ${provider}`] as const]),
   ]);
   const isOver = counted.some(({ isExceeded }) => isExceeded);
-  return refusalOf(isOver ? counted : [await countForAll(limits, counted.slice(1), ofAll)]);
+  return rateLimitProblem(isOver ? counted : [await countForAll(limits, counted.slice(1), ofAll)]);
 }
 
 async function countFailure({ host, networks }: FetchOrigin, limits: Limits): Promise<void> {

@@ -7,7 +7,7 @@ import type { Authenticate, Caller } from "../../auth/caller.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { addressKey } from "../../limits/address-key.ts";
 import type { Limits } from "../../limits/limits.ts";
-import { refusalOf } from "../../limits/refusal.ts";
+import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { type CreateCredentialError, challenge, credentialOf } from "../credential.ts";
 import { OAuthError } from "../errors.ts";
 
@@ -69,7 +69,9 @@ export function createClaimAuthenticator(
     }
     const agentId = scheme === "bearer" ? await findRegisteredClient(text) : undefined;
     if (agentId !== undefined) return { kind: "agent", agentId };
-    const tooMany = refusalOf([await limits.count("credential-address", addressKey(req.ip))]);
+    const tooMany = rateLimitProblem([
+      await limits.count("credential-address", addressKey(req.ip)),
+    ]);
     throw (
       tooMany ?? unauthenticated("The credential is unknown, expired or revoked.", "invalid_token")
     );

@@ -4,7 +4,7 @@ import { addressKey } from "../../limits/address-key.ts";
 import { countForClient } from "../../limits/count-for-client.ts";
 import { countInNetworks } from "../../limits/count-in-networks.ts";
 import type { Limits } from "../../limits/limits.ts";
-import { refusalOf } from "../../limits/refusal.ts";
+import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { requireWithinLimits } from "../rate-limits.ts";
 import type { FormRequest, OAuthRequest } from "./oauth-request.ts";
 
@@ -71,7 +71,7 @@ export function limitTokenRequests(
     const { res, named } = request;
     const { clientId, method, address } = named;
     const client = fingerprint(clientId);
-    const given = method && (await limits.look("token", client));
+    const given = method && (await limits.peek("token", client));
     if (given?.isExceeded) return requireWithinLimits(res, [given]);
     requireWithinLimits(res, [await limits.count("token", `${client} ${address}`)]);
 
@@ -134,7 +134,7 @@ export function limitClientAuthentication(
       hooksOf(request.res).onFailedClientAuthentication = async () => {
         await limits.count("secret-address", key);
         if (method !== "secret") return undefined;
-        return refusalOf([await limits.count("secret-client", fingerprint(clientId))]);
+        return rateLimitProblem([await limits.count("secret-client", fingerprint(clientId))]);
       };
     }
     await forward({ ...request, named });

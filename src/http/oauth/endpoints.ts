@@ -249,7 +249,7 @@ function limitUpdates(
 ): RequestHandler {
   return async (req, res) => {
     const clientId = String(req.params.clientId);
-    const given = await limits.look("manage", clientId);
+    const given = await limits.peek("manage", clientId);
     if (given.isExceeded) return requireWithinLimits(res, [given]);
     await forward(req, res);
     if (res.statusCode === 200) await limits.count("manage", clientId);

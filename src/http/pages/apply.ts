@@ -1,5 +1,5 @@
 import type { QueueKey } from "../../intake/intake.ts";
-import { APPLICATION_KEPT_MS, focuses } from "../../intake/intake-records.ts";
+import { APPLICATION_RETENTION_MS, focuses } from "../../intake/intake-records.ts";
 import {
   errorSummary,
   type FieldErrors,
@@ -49,7 +49,7 @@ export function applyPage(view: ApplyView): PageAnswer {
     body: html`${errorSummary(errors)}
 <p class="lead">An application reserves a seat in the queue. The operator of this service decides who gets in.</p>
 <div class="card">${form({ action: APPLY_PATH, formToken }, applicationFields(view))}</div>
-<p class="quiet">An application that is not accepted is deleted after ${APPLICATION_KEPT_MS / DAY_MS} days.</p>`,
+<p class="quiet">An application that is not accepted is deleted after ${APPLICATION_RETENTION_MS / DAY_MS} days.</p>`,
   };
 }
 

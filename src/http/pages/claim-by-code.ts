@@ -67,7 +67,7 @@ async function countAttempt(
   { req, session }: ClaimVisit,
   { throttle, guard }: ClaimRoutesOptions,
 ): Promise<void> {
-  await guard.enter(req.ip);
+  await guard.check(req.ip);
   const { data } = validateForm(CodeForm, req);
   await throttle({
     "claim-address": addressKey(req.ip),
@@ -95,7 +95,7 @@ async function rejectCode(
   { req, res, browser }: ClaimVisit,
   { show, guard }: ClaimRoutesOptions,
 ): Promise<void> {
-  await guard.miss(req.ip);
+  await guard.recordWrongCode(req.ip);
   const { formToken } = browser;
   show(
     res,

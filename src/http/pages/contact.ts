@@ -1,5 +1,5 @@
 import { paths } from "../../../wellknown/paths.ts";
-import { INQUIRY_KEPT_MS } from "../../intake/intake-records.ts";
+import { INQUIRY_RETENTION_MS } from "../../intake/intake-records.ts";
 import {
   errorSummary,
   type FieldErrors,
@@ -51,7 +51,7 @@ ${textArea({
     body: html`${errorSummary(errors)}
 <p class="lead">Write to the operator of this service: a question, a request, or a vulnerability that you found.</p>
 <div class="card">${form({ action: paths.contactPage, formToken }, fields)}</div>
-<p class="quiet">What you send is kept for ${INQUIRY_KEPT_MS / DAY_MS} days and then deleted.</p>`,
+<p class="quiet">What you send is kept for ${INQUIRY_RETENTION_MS / DAY_MS} days and then deleted.</p>`,
   };
 }
 
@@ -67,7 +67,7 @@ Write to the operator of this service: a question, a request, or a vulnerability
 - A program sends \`POST ${baseUrl}${paths.contact}\` with \`{"email": "name@host.example", "message": "..."}\`: the address where an answer reaches you, and the message. It needs no credential.
 - A person opens ${baseUrl}${paths.contactPage} in a browser.
 
-What you send is kept for ${INQUIRY_KEPT_MS / DAY_MS} days and then deleted.
+What you send is kept for ${INQUIRY_RETENTION_MS / DAY_MS} days and then deleted.
 `;
 
 /** What the confirmation of an inquiry shows. */

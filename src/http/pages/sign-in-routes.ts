@@ -139,7 +139,7 @@ function signInPageFor(
 function codeRoute(router: Router, options: SignInRoutesOptions): void {
   const { csrf, show, throttle, guard, sessions, signIn, isMailShownToOperator, signUp } = options;
   const refuse = async ({ req, res, browser, place, email }: RejectedCode) => {
-    await guard.miss(req.ip);
+    await guard.recordWrongCode(req.ip);
     const pending = await signIn.pending(browser.secret);
     if (pending === undefined) {
       return show(res, signInPageFor(browser, options, { place, email, error: NO_CODE }));
@@ -165,7 +165,7 @@ function codeRoute(router: Router, options: SignInRoutesOptions): void {
       const { cookie } = req.headers;
       // A known browser's attempts are limited by the number of codes it can request.
       if (asked === undefined || !(await sessions.knownBrowser(cookie, asked.email))) {
-        await guard.enter(req.ip);
+        await guard.check(req.ip);
         await throttle({ "code-tries": addressKey(req.ip) });
       }
       const { data } = validateForm(CodeForm, req);

@@ -1,7 +1,7 @@
 import { countEachInNetworks, type NestedQuota } from "../../limits/count-in-networks.ts";
 import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
 import type { Limits, QuotaName } from "../../limits/limits.ts";
-import { refusalOf } from "../../limits/refusal.ts";
+import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 
 /** Quotas with their keys, in order. */
 type Counts = Readonly<Partial<Record<QuotaName, string>>>;
@@ -17,7 +17,7 @@ export type Throttle = (counts: Counts) => Promise<void>;
 export function createThrottle(limits: Limits): Throttle {
   return async (counts) => {
     const counters = Object.entries(counts) as [...Counter][];
-    const refusal = refusalOf(await countInOrder(limits, counters));
+    const refusal = rateLimitProblem(await countInOrder(limits, counters));
     if (refusal !== undefined) throw refusal;
   };
 }
@@ -31,7 +31,7 @@ export type ThrottleNetworks = (
 /** Creates the throttle of actions that need no sign-in. */
 export function createThrottleNetworks(limits: Limits): ThrottleNetworks {
   return async (quotas, ip) => {
-    const refusal = refusalOf(await countEachInNetworks(limits, quotas, ip));
+    const refusal = rateLimitProblem(await countEachInNetworks(limits, quotas, ip));
     if (refusal !== undefined) throw refusal;
   };
 }

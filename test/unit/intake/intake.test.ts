@@ -3,7 +3,7 @@ import { createAuditor, withCallerAddress } from "../../../src/auth/auditor.ts";
 import { createApiKeys } from "../../../src/auth/keys/api-keys.ts";
 import { LastUse } from "../../../src/auth/last-use.ts";
 import { anonymousCeiling } from "../../../src/auth/scopes.ts";
-import { slots, slotsOf } from "../../../src/intake/capacity.ts";
+import { networkSlotsGroup, slots } from "../../../src/intake/capacity.ts";
 import { createDecisions } from "../../../src/intake/decisions.ts";
 import { createIntake } from "../../../src/intake/intake.ts";
 import {
@@ -12,7 +12,7 @@ import {
   readInquiries,
 } from "../../../src/intake/intake-records.ts";
 import { emailGroup } from "../../../src/mail/email-address.ts";
-import { createOutbox, mails, openedEmail } from "../../../src/mail/outbox.ts";
+import { createOutbox, mails, openEmail } from "../../../src/mail/outbox.ts";
 import type { AuditEntry } from "../../../src/store/audit/entry.ts";
 import { unsealedAudit } from "../../../src/store/audit/entry.ts";
 import { createVault } from "../../../src/store/keys/vault.ts";
@@ -233,7 +233,7 @@ describe("the number of stored submissions", () => {
     "leaves slots for networks other than the one that has most (%s)",
     async (kind, total) => {
       const { intake, records } = await open(embedded);
-      const groups = [slotsOf(kind, "hash of 2001:db8::/32")];
+      const groups = [networkSlotsGroup(kind, "hash of 2001:db8::/32")];
       const steps = Array.from({ length: total / 2 }, (_, at) =>
         // A twentieth of all is of the one network, the rest of many others.
         put(slots, { key: `${kind}:${at}`, value: true, groups: at < total / 20 ? groups : [] }),
@@ -247,7 +247,7 @@ describe("the number of stored submissions", () => {
       await expect(ask("2001:db8:7::1")).rejects.toMatchObject({ code: "rate_limited" });
       await expect(ask("2001:db9::1")).resolves.toBeDefined();
       const own = await records.list(slots, {
-        group: slotsOf(kind, "hash of 2001:db9::/32"),
+        group: networkSlotsGroup(kind, "hash of 2001:db9::/32"),
         limit: 10,
       });
       expect(own).toHaveLength(1);
@@ -256,7 +256,7 @@ describe("the number of stored submissions", () => {
 
   it("is at most a tenth of the slots for one network", async () => {
     const { intake, records } = await open(embedded);
-    const groups = [slotsOf("inquiry", "hash of 192.0.2.0/24")];
+    const groups = [networkSlotsGroup("inquiry", "hash of 192.0.2.0/24")];
     const steps = Array.from({ length: 500 }, (_, at) =>
       put(slots, { key: `inquiry:${4_999 - at}`, value: true, groups }),
     );
@@ -264,7 +264,7 @@ describe("the number of stored submissions", () => {
     const inquiry = { email: ada.email, message: "Hello" };
     const ask = (ip: string) => withCallerAddress(ip, () => intake.contact(inquiry));
     await expect(ask("192.0.2.200")).rejects.toMatchObject({
-      detail: "Too many of your network are waiting to be answered.",
+      detail: "Too many applications or inquiries from your network are pending.",
     });
     await expect(ask("192.0.3.200")).resolves.toBeDefined();
   });
@@ -298,7 +298,7 @@ describeStores("a decision on an application", (engine) => {
     const again = await decisions.accept(id, ["signals:read"]);
     expect(again).toMatchObject({ isNew: false, key: undefined });
     const sent = await records.list(mails, { limit: 10 });
-    expect(sent.map((mail) => openedEmail(vault, mail).to)).toEqual([ada.email]);
+    expect(sent.map((mail) => openEmail(vault, mail).to)).toEqual([ada.email]);
     const accepted = (await audits()).filter(({ action }) => action === "application.accepted");
     expect(accepted).toEqual([{ action: "application.accepted", actor: "operator", target: id }]);
   });
@@ -322,7 +322,7 @@ describeStores("a decision on an application", (engine) => {
     const mailbox = createOutbox({ vault, now });
     await createDecisions({ records, audit, keys, mailbox, site }).accept(id);
     const [mail] = await records.list(mails, { limit: 1 });
-    const { text } = mail === undefined ? expect.fail() : openedEmail(vault, mail);
+    const { text } = mail === undefined ? expect.fail() : openEmail(vault, mail);
     expect(text).toContain("early access to Market Signal and Verification Service");
     expect(text).toMatch(/^https:\/\/signals\.example\/sign-in$/m);
   });
@@ -335,9 +335,7 @@ describeStores("a decision on an application", (engine) => {
     expect(await keys.find(key)).toMatchObject({
       ...{ name: "Ada", scopes: ["signals:read", "alerts:write"] },
     });
-    const letters = (await records.list(mails, { limit: 1 })).map((mail) =>
-      openedEmail(vault, mail),
-    );
+    const letters = (await records.list(mails, { limit: 1 })).map((mail) => openEmail(vault, mail));
     expect(JSON.stringify(letters)).not.toMatch(/msv_|\bAda\b/);
     expect(JSON.stringify(await dumped(store))).not.toContain(key.slice(13));
   });

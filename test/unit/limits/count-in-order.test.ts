@@ -22,6 +22,6 @@ describe("counting in order", () => {
     expect(await send("two@example.com")).toMatchObject([
       { quota: "code-address", isExceeded: true },
     ]);
-    expect(await limits.look("code-email", "two@example.com")).toMatchObject({ points: 5 });
+    expect(await limits.peek("code-email", "two@example.com")).toMatchObject({ points: 5 });
   });
 });

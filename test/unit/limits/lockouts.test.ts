@@ -25,7 +25,7 @@ async function guess(limits: Limits, quota: QuotaName, times: number, key = "192
 
 /** Minutes for which an address is locked out. */
 async function lockedFor(limits: Limits, quota: QuotaName, key = "192.0.2.1"): Promise<number> {
-  const { isExceeded, resetMs } = await limits.look(quota, key);
+  const { isExceeded, resetMs } = await limits.peek(quota, key);
   return isExceeded ? resetMs / MINUTE_MS : 0;
 }
 
@@ -108,7 +108,7 @@ describe("limits without a lock", () => {
       now: () => new Date(0),
     });
     await locking.count("calls", "a");
-    await locking.look("apply", "a");
+    await locking.peek("apply", "a");
     expect([records.get, records.commit].flatMap(({ mock }) => mock.calls)).toEqual([]);
   });
 });

@@ -70,7 +70,7 @@ describe("in-memory limits", () => {
       quota: "apply",
       policy: { points: 5, windowSeconds: 60 },
     });
-    expect(await limits.look("token", "a")).toMatchObject({
+    expect(await limits.peek("token", "a")).toMatchObject({
       quota: "token",
       policy: quotas.token,
     });
@@ -79,26 +79,26 @@ describe("in-memory limits", () => {
   it("can be read without counting", async () => {
     const limits = createLimits(five);
     const untouched = { points: 5, resetMs: 60_000, isExceeded: false };
-    expect(await limits.look("apply", "a")).toMatchObject(untouched);
-    expect(await limits.look("apply", "a")).toMatchObject(untouched);
+    expect(await limits.peek("apply", "a")).toMatchObject(untouched);
+    expect(await limits.peek("apply", "a")).toMatchObject(untouched);
     await countTimes(limits, 4);
-    expect(await limits.look("apply", "a")).toMatchObject({ points: 1, isExceeded: false });
+    expect(await limits.peek("apply", "a")).toMatchObject({ points: 1, isExceeded: false });
     await limits.count("apply", "a");
-    expect(await limits.look("apply", "a")).toMatchObject({ points: 0, isExceeded: true });
+    expect(await limits.peek("apply", "a")).toMatchObject({ points: 0, isExceeded: true });
     vi.advanceTimersByTime(60_000);
-    expect(await limits.look("apply", "a")).toMatchObject(untouched);
+    expect(await limits.peek("apply", "a")).toMatchObject(untouched);
   });
 
   it("never allow anything with a quota of zero", async () => {
     const limits = createLimits({ overrides: { contact: { points: 0, windowSeconds: 60 } } });
-    expect(await limits.look("contact", "a")).toMatchObject({ isExceeded: true });
+    expect(await limits.peek("contact", "a")).toMatchObject({ isExceeded: true });
     expect(await limits.count("contact", "a")).toMatchObject({ points: 0, isExceeded: true });
   });
 
   it("have default quotas", async () => {
     const limits = createLimits();
     for (const name of Object.keys(quotas) as QuotaName[]) {
-      expect(await limits.look(name, "a")).toMatchObject({ points: quotas[name].points });
+      expect(await limits.peek(name, "a")).toMatchObject({ points: quotas[name].points });
     }
   });
 
@@ -108,8 +108,8 @@ describe("in-memory limits", () => {
     vi.advanceTimersByTime(1);
     await countTimes(limits, 4, "young");
     for (let at = 0; at < 19_999; at += 1) await limits.count("apply", `k${at}`);
-    expect(await limits.look("apply", "old")).toMatchObject({ points: 5 });
-    expect(await limits.look("apply", "young")).toMatchObject({ points: 1 });
+    expect(await limits.peek("apply", "old")).toMatchObject({ points: 5 });
+    expect(await limits.peek("apply", "young")).toMatchObject({ points: 1 });
     vi.advanceTimersByTime(60_000);
   });
 
@@ -117,18 +117,18 @@ describe("in-memory limits", () => {
     const limits = createLimits(five);
     await countTimes(limits, 5, "spent");
     for (let at = 0; at < 40_000; at += 1) await limits.count("apply", `k${at}`);
-    expect(await limits.look("apply", "spent")).toMatchObject({ isExceeded: true });
+    expect(await limits.peek("apply", "spent")).toMatchObject({ isExceeded: true });
     vi.advanceTimersByTime(60_000);
-    expect(await limits.look("apply", "spent")).toMatchObject({ points: 5 });
+    expect(await limits.peek("apply", "spent")).toMatchObject({ points: 5 });
   });
 
   it("count new keys even when all others are exhausted", async () => {
     const limits = createLimits({ overrides: { apply: { points: 2, windowSeconds: 60 } } });
     for (let at = 0; at < 20_000; at += 1) await countTimes(limits, 2, `k${at}`);
     await limits.count("apply", "new");
-    expect(await limits.look("apply", "new")).toMatchObject({ points: 1 });
-    expect(await limits.look("apply", "k0")).toMatchObject({ points: 2 });
-    expect(await limits.look("apply", "k1")).toMatchObject({ isExceeded: true });
+    expect(await limits.peek("apply", "new")).toMatchObject({ points: 1 });
+    expect(await limits.peek("apply", "k0")).toMatchObject({ points: 2 });
+    expect(await limits.peek("apply", "k1")).toMatchObject({ isExceeded: true });
   });
 
   it("free keys whose window has ended", async () => {
@@ -137,15 +137,15 @@ describe("in-memory limits", () => {
     vi.advanceTimersByTime(60_000);
     await limits.count("apply", "a");
     for (let at = 0; at < 19_999; at += 1) await limits.count("apply", `n${at}`);
-    expect(await limits.look("apply", "a")).toMatchObject({ points: 4 });
+    expect(await limits.peek("apply", "a")).toMatchObject({ points: 4 });
   });
 
   it("hash long keys to a fixed size, and distinguish them", async () => {
     const limits = createLimits(five);
     const long = (end: string) => Buffer.from("x".repeat(8000) + end).toString();
     await countTimes(limits, 3, long("a"));
-    expect(await limits.look("apply", long("a"))).toMatchObject({ points: 2 });
-    expect(await limits.look("apply", long("b"))).toMatchObject({ points: 5 });
+    expect(await limits.peek("apply", long("a"))).toMatchObject({ points: 2 });
+    expect(await limits.peek("apply", long("b"))).toMatchObject({ points: 5 });
     const before = heapUsed();
     for (let at = 0; at < 10_000; at += 1) await limits.count("apply", long(String(at)));
     expect(heapUsed() - before).toBeLessThan(20_000_000);
@@ -165,7 +165,7 @@ describe("in-memory limits", () => {
     await limits.count("apply", "first");
     await countTimes(limits, 4, "back");
     for (let at = 0; at < 19_999; at += 1) await limits.count("apply", `k${at}`);
-    expect(await limits.look("apply", "first")).toMatchObject({ points: 5 });
-    expect(await limits.look("apply", "back")).toMatchObject({ points: 1 });
+    expect(await limits.peek("apply", "first")).toMatchObject({ points: 5 });
+    expect(await limits.peek("apply", "back")).toMatchObject({ points: 1 });
   });
 });

@@ -90,8 +90,8 @@ onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => 
       ...[4, 3, 2, 1, 0].map((points) => [points, false]),
       ...[0, 0, 0].map((points) => [points, true]),
     ]);
-    expect(await processes[0]?.look("apply", "a")).toMatchObject({ isExceeded: true });
-    expect(await processes[0]?.look("apply", "b")).toMatchObject({ points: 5, resetMs: 60_000 });
+    expect(await processes[0]?.peek("apply", "a")).toMatchObject({ isExceeded: true });
+    expect(await processes[0]?.peek("apply", "b")).toMatchObject({ points: 5, resetMs: 60_000 });
   });
 
   it("share counts between processes", async () => {
@@ -102,10 +102,10 @@ onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => 
     ) as [SharedLimits, SharedLimits];
     await countTimes(one, "apply", 5);
     first.clock.now += 59_000;
-    expect(await other.look("apply", "a")).toMatchObject({ isExceeded: true, resetMs: 1000 });
+    expect(await other.peek("apply", "a")).toMatchObject({ isExceeded: true, resetMs: 1000 });
     first.clock.now += 1000;
     expect(await other.count("apply", "a")).toMatchObject({ points: 4, resetMs: 60_000 });
-    expect(await one.look("apply", "a")).toMatchObject({ points: 4 });
+    expect(await one.peek("apply", "a")).toMatchObject({ points: 4 });
   });
 
   it("send no query for a key that is known to be exhausted", async () => {
@@ -127,7 +127,7 @@ onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => 
     );
     expect(counters.asked).toHaveLength(1);
     expect(counters.asked[0]).toHaveLength(100);
-    expect(await limits.look("register", "k7")).toMatchObject({ points: 298 });
+    expect(await limits.peek("register", "k7")).toMatchObject({ points: 298 });
   });
 
   it("accept any key, even one that a database cannot store", async () => {
@@ -139,7 +139,7 @@ onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => 
     }
     const limits = process(store, { counters, overrides: five });
     for (const key of keys) {
-      expect(await limits.look("apply", key)).toMatchObject({ points: 3 });
+      expect(await limits.peek("apply", key)).toMatchObject({ points: 3 });
     }
   });
 
@@ -219,7 +219,7 @@ describe("limits whose database does not answer", () => {
     const { counters, timers, limits } = onFake(five);
     await countTimes(limits, "apply", 2);
     counters.windows.set("apply a", 3);
-    await limits.look("apply", "a");
+    await limits.peek("apply", "a");
     counters.hold();
     const waiting = limits.count("apply", "a");
     let isAnswered = false;
@@ -245,7 +245,7 @@ describe("limits whose database does not answer", () => {
     await first;
     for (let at = 0; at < 1000; at += 1) await limits.count("apply", `k${at}`);
     expect(counters.asked).toHaveLength(1);
-    expect(await limits.look("apply", "k999")).toMatchObject({ points: 4 });
+    expect(await limits.peek("apply", "k999")).toMatchObject({ points: 4 });
   });
 
   it("never allow more than the quota in one process, whenever the outage starts", async () => {
@@ -282,7 +282,7 @@ describe("limits whose database does not answer", () => {
     expect(await late).toMatchObject({ points: 4 });
     counters.release();
     await timers.advance(0);
-    expect(await limits.look("apply", "a")).toMatchObject({ points: 4 });
+    expect(await limits.peek("apply", "a")).toMatchObject({ points: 4 });
   });
 
   it("query a failing database at most once a second, and report it", async () => {
@@ -340,7 +340,7 @@ describe("calls counted across processes", () => {
     counters.windows.set("calls a", 9);
     await limits.count("calls", "a");
     await timers.advance(1000);
-    expect(await limits.look("calls", "a")).toMatchObject({ points: 0, isExceeded: true });
+    expect(await limits.peek("calls", "a")).toMatchObject({ points: 0, isExceeded: true });
     expect(await limits.count("calls", "a")).toMatchObject({ isExceeded: true });
   });
 

@@ -3,7 +3,7 @@ import { EventEmitter, once } from "node:events";
 import { expect, it, onTestFinished } from "vitest";
 import type { Email } from "../../../src/mail/email.ts";
 import { MailWorker, type MailWorkerOptions } from "../../../src/mail/mail-worker.ts";
-import type { Mail } from "../../../src/mail/outbox.ts";
+import type { OutgoingMail } from "../../../src/mail/outbox.ts";
 import { createOutbox, MAIL_TOPIC, mails } from "../../../src/mail/outbox.ts";
 import { createVault } from "../../../src/store/keys/vault.ts";
 import { announce } from "../../../src/store/port/operations.ts";
@@ -15,19 +15,19 @@ const FROM = "signals@mail.example";
 const MINUTE = 60_000;
 const vault = createVault(randomBytes(32));
 
-const toAda: Mail = {
+const toAda: OutgoingMail = {
   to: "ada@people.example",
   subject: "Your code",
   text: "The code is 12345678.\n",
-  usefulMs: 20 * MINUTE,
+  ttlMs: 20 * MINUTE,
 };
 
 const clockOf = ({ clock }: TestStore) => ({ now: () => new Date(clock.now) });
 
 /** Queues emails in a store. */
-async function queue(store: TestStore, ...wanted: readonly Mail[]): Promise<void> {
+async function queue(store: TestStore, ...wanted: readonly OutgoingMail[]): Promise<void> {
   const outbox = createOutbox({ vault, ...clockOf(store) });
-  for (const mail of wanted) await store.records.commit(outbox.queued(mail));
+  for (const mail of wanted) await store.records.commit(outbox.queueSteps(mail));
 }
 
 /** Runs a worker until the test ends. */
@@ -144,7 +144,7 @@ describeStores("the mail worker", (engine) => {
     startWorker(store, { records, ...smtpOf(server) });
     await queue(store, toAda);
     await commits(1);
-    store.clock.now += toAda.usefulMs;
+    store.clock.now += toAda.ttlMs;
     server.reactions = {};
     await queue(store, { ...toAda, to: "bob@people.example" });
     expect(await server.received(1)).toMatchObject([{ to: ["bob@people.example"] }]);
@@ -153,7 +153,7 @@ describeStores("the mail worker", (engine) => {
   it("never claims an email with a lifetime of 0, though it is committed like any other", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     startWorker(store, smtpOf(server));
-    await queue(store, { ...toAda, usefulMs: 0 }, { ...toAda, to: "bob@people.example" });
+    await queue(store, { ...toAda, ttlMs: 0 }, { ...toAda, to: "bob@people.example" });
     expect(await server.received(1)).toMatchObject([{ to: ["bob@people.example"] }]);
   });
 

@@ -1,19 +1,19 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { MailWorker } from "../../../src/mail/mail-worker.ts";
-import type { Mail } from "../../../src/mail/outbox.ts";
-import { createOutbox, mails, openedEmail } from "../../../src/mail/outbox.ts";
+import type { OutgoingMail } from "../../../src/mail/outbox.ts";
+import { createOutbox, mails, openEmail } from "../../../src/mail/outbox.ts";
 import { openKeyring } from "../../../src/store/keys/keyring.ts";
 import { createKeyringVault } from "../../../src/store/keys/keyring-vault.ts";
 import { createVault } from "../../../src/store/keys/vault.ts";
 import { startSmtp } from "../../support/smtp.ts";
 import { dumped, embedded, openStore, START } from "../../support/stores.ts";
 
-const mail: Mail = {
+const mail: OutgoingMail = {
   to: "ada@people.example",
   subject: "Your code",
   text: "The code is 12345678.\n",
-  usefulMs: 60_000,
+  ttlMs: 60_000,
 };
 const vault = createVault(randomBytes(32));
 const now = () => new Date(START);
@@ -22,24 +22,24 @@ const outbox = createOutbox({ vault, now });
 describe("the outbox", () => {
   it("stores neither address nor text in plain text", async () => {
     const { store, records } = await openStore(embedded);
-    await records.commit(outbox.queued(mail));
+    await records.commit(outbox.queueSteps(mail));
     const kept = JSON.stringify(await dumped(store));
     expect(kept).toContain('"mail"');
     for (const part of ["ada@", "people.example", "12345678", "Your code"]) {
       expect(kept).not.toContain(part);
     }
     const [stored] = await records.list(mails, { limit: 1 });
-    const { usefulMs, ...letter } = mail;
-    expect(stored && openedEmail(vault, stored)).toEqual(letter);
-    expect(stored?.expiresAt).toBe(START + usefulMs);
+    const { ttlMs, ...letter } = mail;
+    expect(stored && openEmail(vault, stored)).toEqual(letter);
+    expect(stored?.expiresAt).toBe(START + ttlMs);
   });
 
   it("seals an email for its own record", async () => {
     const { records } = await openStore(embedded);
-    await records.commit([...outbox.queued(mail), ...outbox.queued(mail)]);
+    await records.commit([...outbox.queueSteps(mail), ...outbox.queueSteps(mail)]);
     const [one, other] = await records.list(mails, { limit: 2 });
     if (one === undefined || other === undefined) expect.fail();
-    expect(() => openedEmail(vault, { ...other, value: one.value })).toThrow();
+    expect(() => openEmail(vault, { ...other, value: one.value })).toThrow();
   });
 
   it.each([
@@ -54,7 +54,7 @@ describe("the outbox", () => {
     ["subject", ""],
     ["text", "x".repeat(10_001)],
   ])("refuses %s %j", (part, value) => {
-    expect(() => outbox.queued({ ...mail, [part]: value })).toThrow();
+    expect(() => outbox.queueSteps({ ...mail, [part]: value })).toThrow();
   });
 });
 
@@ -63,7 +63,7 @@ describe("a text that contains SMTP commands", () => {
     const [store, server] = [await openStore(embedded), await startSmtp()];
     const text =
       "one\r\n.\r\nMAIL FROM:<a@b.example>\r\nRCPT TO:<eve@evil.example>\r\nDATA\r\ntwo\n";
-    await store.records.commit(outbox.queued({ ...mail, text }));
+    await store.records.commit(outbox.queueSteps({ ...mail, text }));
     const worker = new MailWorker({
       ...{ records: store.records, vault, now, onError: () => {} },
       smtp: { smtpUrl: server.url, from: "signals@mail.example" },
@@ -85,7 +85,7 @@ describe.runIf(process.platform === "linux")("a password for the mail server", (
       ...{ records: store.records, vault, now, onError: (error) => failures.push(error) },
       smtp: { smtpUrl: `smtp://me:secret@127.0.0.2:${server.port}`, from: "a@mail.example" },
     });
-    await store.records.commit(outbox.queued(mail));
+    await store.records.commit(outbox.queueSteps(mail));
     worker.start();
     await expect.poll(() => failures, { timeout: 10_000 }).toHaveLength(1);
     await worker.stop();

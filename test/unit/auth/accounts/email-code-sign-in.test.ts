@@ -5,7 +5,7 @@ import type { SignUp } from "../../../../src/config/config.ts";
 
 import { fingerprint } from "../../../../src/lib/fingerprint.ts";
 import type { Email } from "../../../../src/mail/email.ts";
-import { createOutbox, MAIL_TOPIC, mails, openedEmail } from "../../../../src/mail/outbox.ts";
+import { createOutbox, MAIL_TOPIC, mails, openEmail } from "../../../../src/mail/outbox.ts";
 import { createVault } from "../../../../src/store/keys/vault.ts";
 import { announce, put } from "../../../../src/store/port/operations.ts";
 import type { Operation, Records } from "../../../../src/store/port/records.ts";
@@ -42,7 +42,7 @@ async function begin(engine: Engine, choice: Choice = {}) {
     isAccepted: async (email) => accepted.includes(email),
   });
   const letters = async (): Promise<readonly Email[]> =>
-    (await store.records.list(mails, { limit: 100 })).map((mail) => openedEmail(vault, mail));
+    (await store.records.list(mails, { limit: 100 })).map((mail) => openEmail(vault, mail));
   const lastCode = async (): Promise<string> => codeIn((await letters()).at(-1));
   return { store, signIn, accounts, letters, lastCode };
 }

@@ -17,7 +17,7 @@ import { createAuditor, withCallerAddress } from "../../../../src/auth/auditor.t
 import type { Scope } from "../../../../src/auth/scopes.ts";
 import { fingerprint } from "../../../../src/lib/fingerprint.ts";
 import { emailGroup } from "../../../../src/mail/email-address.ts";
-import { createOutbox, mails, openedEmail } from "../../../../src/mail/outbox.ts";
+import { createOutbox, mails, openEmail } from "../../../../src/mail/outbox.ts";
 import { type AuditEntry, unsealedAudit } from "../../../../src/store/audit/entry.ts";
 import { createVault } from "../../../../src/store/keys/vault.ts";
 import {
@@ -84,7 +84,7 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
     return rows.map(({ value }) => value.body as AuditEntry);
   };
   const letters = async () =>
-    (await records.list(mails, { limit: 1000 })).map((mail) => openedEmail(vault, mail));
+    (await records.list(mails, { limit: 1000 })).map((mail) => openEmail(vault, mail));
   return { records, clock, claims, register, person, agentNow, audit, letters };
 }
 

@@ -2,7 +2,7 @@ import { Problem } from "../problem.ts";
 import type { Remaining } from "./limits.ts";
 
 /**
- * The problem for a caller that exceeded quotas; it names the one whose window ends last. The texts
+ * The problem for a caller that exceeded quotas; it names the one whose window ends last. Its texts
  * contain no quotes, so that they can be an `error_description` (RFC 6749 section 5.2).
  *
  * @returns `rate_limited` with `Retry-After` (RFC 9110 section 10.2.3); `undefined` if no quota is
@@ -22,7 +22,7 @@ export function refusalOf(counted: readonly (Remaining | undefined)[]): Problem 
   });
 }
 
-/** Whole seconds until the window ends, rounded up so that a retry after them is not too early. */
+/** Seconds until the window ends, rounded up so that a retry is not too early. */
 export function secondsLeft({ resetMs }: Pick<Remaining, "resetMs">): number {
   return Math.ceil(resetMs / 1000);
 }
