@@ -71,7 +71,7 @@ describeStores("sign-in by email code", (engine) => {
     await signIn.sendCode(BROWSER, ADA);
     const [letter] = await letters();
     expect(letter?.text).toMatch(
-      /sign in to Market Signal and Verification Service.*10 minutes.*ignore this message/s,
+      /sign in to Market Signal and Verification Service.*10 minutes.*ignore this email/s,
     );
     expect(letter?.text).not.toMatch(/https?:|www\.|<|>/);
     expect(letter?.subject).not.toMatch(/\d/);
