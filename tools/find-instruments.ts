@@ -81,7 +81,7 @@ export const findInstruments = defineTool({
       ...provenance(context, context.market.knownUntil(), symbols),
       items: items.map((one) =>
         waiting.includes(one)
-          ? unpriced(one)
+          ? unpricedCandidate(one)
           : candidate(context.snapshots.newest(one.symbol), context),
       ),
       nextCursor,
@@ -91,8 +91,8 @@ export const findInstruments = defineTool({
 
 const bySymbol = (one: Instrument, other: Instrument) => (one.symbol < other.symbol ? -1 : 1);
 
-/** An instrument without a price, for which nothing is measured. */
-function unpriced(instrument: Instrument): z.input<typeof Candidate> {
+/** The answer for an instrument without a price, for which nothing can be measured. */
+function unpricedCandidate(instrument: Instrument): z.input<typeof Candidate> {
   const none = "not_observed";
   return {
     ...identityOf(instrument),

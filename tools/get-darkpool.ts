@@ -23,24 +23,24 @@ import type { Print, WeeklyVolume } from "../src/market/records.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool } from "../src/tool.ts";
 
-/** What an off-exchange print is, and what it is not. */
+/** The note that explains what an off-exchange print is. */
 const NOTE =
   'Off-exchange prints carry tape code "D": alternative trading systems, internalized orders and OTC trades together. Which venue made a print is not public.';
 
-/** The same for coins, whose blocks come from a derivatives exchange. */
+/** The note for coins, whose blocks come from a derivatives exchange. */
 const COIN_NOTE =
   "Block trades in futures on the coin, arranged away from the order book of one exchange; shown, and not part of the score.";
 
-/** Note where only block prints are retained. */
+/** The note for markets where only block prints are stored. */
 const BLOCKS_NOTE =
   "Of single prints only blocks of regular trading are stored, so totals over all prints are null; shortVolumeRatio covers all.";
 
 /**
- * The note on an instrument's prints.
+ * The note for an instrument.
  *
- * @param printsAre Which prints are retained.
+ * @param printsAre Which prints are stored; `undefined` for all.
  */
-function noteOn({ assetClass }: Instrument, printsAre: "blocks" | undefined): string {
+function noteFor({ assetClass }: Instrument, printsAre: "blocks" | undefined): string {
   if (assetClass === "crypto") return COIN_NOTE;
   return printsAre === "blocks" ? `${NOTE} ${BLOCKS_NOTE}` : NOTE;
 }
@@ -125,24 +125,24 @@ export const OffExchange = z.object({
 /**
  * The aggregates of one or several sessions; `null` if prints are not observed.
  *
- * @param printsAre Which prints are retained: blocks alone give no sums over all prints.
+ * @param printsAre Which prints are stored; from blocks only, sums over all prints are unknown.
  */
 function aggregates(
   { prints, volume, shortVolumeRatio }: Omit<DaySummary, "session">,
   printsAre: "blocks" | undefined,
 ) {
-  const sums = prints === null ? NOT_OBSERVED : printed(prints);
+  const sums = prints === null ? NOT_OBSERVED : printAggregates(prints);
   const shareOfVolume = prints !== null && volume ? prints.shares / volume : null;
   return {
     ...sums,
     shareOfVolume,
-    ...(printsAre === "blocks" && OF_ALL_PRINTS),
+    ...(printsAre === "blocks" && UNKNOWN_TOTALS),
     shortVolumeRatio,
   };
 }
 
 /** Figures that need all prints. */
-const OF_ALL_PRINTS = {
+const UNKNOWN_TOTALS = {
   prints: null,
   shares: null,
   notionalUsd: null,
@@ -150,7 +150,7 @@ const OF_ALL_PRINTS = {
   shareOfVolume: null,
 } as const;
 
-/** The weekly share of alternative trading systems, `null` if not observed. */
+/** The weekly share of alternative trading systems; `null` if not observed. */
 export function atsShare(week: WeeklyVolume | null): z.input<typeof AtsShare> {
   if (week === null) return null;
   const { weekStart, atsShares, otcShares, availableAt } = week;
@@ -170,7 +170,7 @@ const NOT_OBSERVED = {
   canceledPrints: null,
 } as const;
 
-const printed = (day: NonNullable<DaySummary["prints"]>) => ({
+const printAggregates = (day: NonNullable<DaySummary["prints"]>) => ({
   prints: day.prints,
   shares: day.shares,
   notionalUsd: day.notionalUsd,
@@ -181,7 +181,7 @@ const printed = (day: NonNullable<DaySummary["prints"]>) => ({
   canceledPrints: day.canceled,
 });
 
-/** One print. */
+/** The answer for one print. */
 function printAnswer(print: Print): z.input<typeof PrintAnswer> {
   const side = sideProxy(print);
   return {
@@ -203,9 +203,9 @@ function printAnswer(print: Print): z.input<typeof PrintAnswer> {
   };
 }
 
-/** Sessions of a summary when the caller gives no range. */
+/** Number of sessions in a summary without a given range. */
 const SUMMARY_SESSIONS = 20;
-/** Largest prints that a summary lists. */
+/** Number of largest prints in a summary. */
 const LARGEST_PRINTS = 5;
 
 const Input = z.strictObject({
@@ -226,7 +226,7 @@ const Input = z.strictObject({
 
 type Query = z.output<typeof Input>;
 
-/** Off-exchange prints of one instrument and what they add up to. */
+/** The tool that returns off-exchange prints of one instrument, and their aggregates. */
 export const getDarkpool = defineTool({
   name: "get_darkpool",
   title: "Get dark pool activity",
@@ -239,7 +239,7 @@ export const getDarkpool = defineTool({
   output: OffExchange,
 
   run(query, context) {
-    refuseUnused(query);
+    rejectUnused(query);
     const instrument = resolve(query.symbol, context);
     const snapshot = snapshotAt(instrument, query.asOf, context);
     const view = offExchangeView(context.market.records(instrument.symbol), {
@@ -250,15 +250,15 @@ export const getDarkpool = defineTool({
     return {
       ...common(context, snapshot),
       feeds: view.feeds,
-      note: noteOn(instrument, context.market.printsAre),
+      note: noteFor(instrument, context.market.printsAre),
       view: query.view,
-      ...part(query, view, context.market.printsAre),
+      ...selectedPart(query, view, context.market.printsAre),
     };
   },
 });
 
-/** @throws {Problem} `invalid_request` for what the view would ignore. */
-function refuseUnused({ view, minShares, minNotionalUsd, cursor }: Query): void {
+/** Rejects input that the view would ignore. @throws {Problem} `invalid_request` */
+function rejectUnused({ view, minShares, minNotionalUsd, cursor }: Query): void {
   const isFiltered = minShares !== undefined || minNotionalUsd !== undefined;
   if (isFiltered && view !== "prints" && view !== "blocks") {
     throw new Problem("invalid_request", {
@@ -274,10 +274,10 @@ function refuseUnused({ view, minShares, minNotionalUsd, cursor }: Query): void 
   }
 }
 
-/** Which prints are retained; `undefined`: all. */
+/** Which prints are stored; `undefined` for all. */
 type PrintsAre = "blocks" | undefined;
 
-function part(query: Query, view: OffExchangeView, printsAre: PrintsAre) {
+function selectedPart(query: Query, view: OffExchangeView, printsAre: PrintsAre) {
   if (query.view === "summary") {
     return { summary: summary(query, view, printsAre), nextCursor: null };
   }

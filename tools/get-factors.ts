@@ -52,7 +52,7 @@ const Factor = z.object({
   summary: z.string(),
 });
 
-/** The four factors behind a score, number by number. */
+/** The tool that returns the four factors behind a score, number by number. */
 export const getFactors = defineTool({
   name: "get_factors",
   title: "Get factors",
@@ -88,7 +88,7 @@ export const getFactors = defineTool({
     const { analyser } = context;
     if (factors === undefined) {
       throw new Problem("not_available_then", {
-        detail: `The factors of ${instrument.symbol} at ${isoInstant(snapshot.at)} are not kept any more.`,
+        detail: `The factors of ${instrument.symbol} at ${isoInstant(snapshot.at)} are no longer stored.`,
         next: "Ask for a later asOf, or get_signal for the score of that time.",
       });
     }
@@ -96,11 +96,11 @@ export const getFactors = defineTool({
     const known = countKnown(records.bars, snapshot.at);
     const bars = records.bars.slice(Math.max(0, known - MAX_BARS), known);
     const { market } = context;
-    const traded = () => offExchange(bars.at(-1), records, { at: snapshot.at, ...market });
+    const traded = () => offExchangeContext(bars.at(-1), records, { at: snapshot.at, ...market });
     const sources = market.sourcesOf?.(instrument.symbol);
     const answer = (name: (typeof FACTORS)[number], shown: readonly Input[] = []) =>
       factorAnswer(factors[name], [...factors[name].inputs, ...shown], {
-        source: sources ? giversOf(name, sources) : market.source.id,
+        source: sources ? sourceIdsOf(name, sources) : market.source.id,
         summary: summarise(name, factors[name]),
       });
     return {
@@ -121,8 +121,8 @@ export const getFactors = defineTool({
   },
 });
 
-/** What each factor reads. */
-const READ: Readonly<Record<(typeof FACTORS)[number], readonly Feed[]>> = {
+/** The feeds that each factor reads. */
+const FEEDS_BY_FACTOR: Readonly<Record<(typeof FACTORS)[number], readonly Feed[]>> = {
   momentum: ["bars"],
   valuation: ["fundamentals", "onChain", "bars"],
   social: ["mentions"],
@@ -130,23 +130,20 @@ const READ: Readonly<Record<(typeof FACTORS)[number], readonly Feed[]>> = {
 };
 
 /** Ids of the sources of a factor's feeds. */
-function giversOf(name: (typeof FACTORS)[number], givers: SourcesByFeed): string {
-  const ids = READ[name].flatMap((feed) => (givers.get(feed) ?? []).map(({ id }) => id));
+function sourceIdsOf(name: (typeof FACTORS)[number], givers: SourcesByFeed): string {
+  const ids = FEEDS_BY_FACTOR[name].flatMap((feed) => (givers.get(feed) ?? []).map(({ id }) => id));
   return [...new Set(ids)].join(" ");
 }
 
-/**
- * Context from the newest session's off-exchange prints that does not indicate a direction: their share
- * of its volume, and the price of blocks (VWAP) over that of all prints.
- */
-function offExchange(
+/** Inputs from the newest session's off-exchange prints that are only shown, since they indicate no
+ *  direction: their share of its volume, and the price of blocks (VWAP) over that of all prints. */
+function offExchangeContext(
   bar: Bar | undefined,
   { prints = [] }: Pick<InstrumentRecords, "prints">,
   { at, dayMs }: { readonly at: number; readonly dayMs: number },
 ): readonly Input[] {
   if (bar === undefined) return [];
-  // No print of a session is known before its date, which starts at most one day earlier where market
-  // days do.
+  // No print of a session is known before the session's date, which starts at most one day earlier.
   const before = countKnown(prints, Date.parse(bar.session) - dayMs);
   const session = prints
     .slice(before, countKnown(prints, at))

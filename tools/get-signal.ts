@@ -52,7 +52,8 @@ const Input = z.strictObject({
 
 type Query = z.output<typeof Input>;
 
-/** Composite score and signal of one, several or all instruments, now or then. */
+/** The tool that returns the composite score and signal of one, several or all instruments, now or
+ *  in the past. */
 export const getSignal = defineTool({
   name: "get_signal",
   title: "Get signal",
@@ -65,7 +66,7 @@ export const getSignal = defineTool({
   output: z.union([Signal, SignalPage, SignalHistory]),
 
   run(query, context) {
-    refuseMixedQuery(query);
+    rejectMixedQuery(query);
     const { symbol, symbols, from, to } = query;
     if (symbol !== undefined && (from !== undefined || to !== undefined)) {
       return history(symbol, query, context);
@@ -74,55 +75,56 @@ export const getSignal = defineTool({
       const snapshot = snapshotAt(resolve(symbol, context), query.asOf, context);
       return signalAnswer(snapshot, context, query.risk === "full");
     }
-    if (symbols === undefined) return page(filtered(query, context), query, context);
-    const { found, failed } = chosen(symbols, query.asOf, context);
+    if (symbols === undefined) return page(filterSnapshots(query, context), query, context);
+    const { found, failed } = snapshotsOf(symbols, query.asOf, context);
     return { ...page(found, query, context), failed };
   },
 });
 
-/** @throws {Problem} `invalid_request` when parameters of different questions are mixed. */
-function refuseMixedQuery(query: Query): void {
+/** Rejects a query that mixes parameters of different questions. @throws {Problem}
+ *  `invalid_request` */
+function rejectMixedQuery(query: Query): void {
   const given = (names: readonly (keyof Query)[]) => names.filter((n) => query[n] !== undefined);
   const has = (...names: readonly (keyof Query)[]) => given(names).length > 0;
-  const refuseIf = (isMixed: boolean, detail: string, next: string) => {
+  const rejectIf = (isMixed: boolean, detail: string, next: string) => {
     if (isMixed) throw new Problem("invalid_request", { detail, next });
   };
   const filters = given(["signal", "assetClass", "minScore"]).join(", ");
   const hasBoth = has("symbol") && has("symbols");
-  refuseIf(hasBoth, "symbol, symbols: only one of the two may be given.", "Leave one out.");
-  refuseIf(
+  rejectIf(hasBoth, "symbol, symbols: only one of the two may be given.", "Leave one out.");
+  rejectIf(
     has("symbol", "symbols") && filters !== "",
-    `${filters}: filters choose among all instruments.`,
+    `${filters}: filters apply to all instruments, not to given symbols.`,
     "Leave the symbol out.",
   );
-  refuseIf(
+  rejectIf(
     has("from", "to") && !has("symbol"),
-    "from, to: history is given for one symbol at a time.",
+    "from, to: the history is that of one symbol.",
     "Give symbol.",
   );
-  refuseIf(
+  rejectIf(
     has("asOf") && !has("symbol", "symbols"),
-    "asOf: the past is kept by instrument.",
+    "asOf: past signals are read by symbol.",
     "Give a symbol.",
   );
-  refuseIf(
+  rejectIf(
     has("asOf") && has("from", "to"),
     "asOf: a history ends with to.",
     "Use to in place of asOf.",
   );
-  refuseIf(
+  rejectIf(
     has("risk") && (!has("symbol") || has("from", "to")),
-    "risk: it is given for one symbol at one instant.",
+    "risk: the risk answer is that of one symbol at one instant.",
     "Give symbol, without from and to.",
   );
-  refuseIf(
+  rejectIf(
     has("cursor") && has("symbol") && !has("from", "to"),
     "cursor: the answer for one symbol has one page.",
     "Leave it out.",
   );
 }
 
-function filtered(query: Query, { snapshots }: ToolContext): readonly Snapshot[] {
+function filterSnapshots(query: Query, { snapshots }: ToolContext): readonly Snapshot[] {
   return snapshots.allNewest().filter(({ instrument, score, signal }) => {
     if (query.assetClass !== undefined && instrument.assetClass !== query.assetClass) return false;
     if (query.signal !== undefined && signal.direction !== query.signal) return false;
@@ -130,11 +132,9 @@ function filtered(query: Query, { snapshots }: ToolContext): readonly Snapshot[]
   });
 }
 
-/**
- * The snapshots of several symbols. Symbols without one are reported separately; an instant that is
- * invalid for all of them is rejected.
- */
-function chosen(symbols: readonly string[], asOf: string | undefined, context: ToolContext) {
+/** The snapshots of several symbols. Symbols without a snapshot are reported separately; an instant
+ *  that is invalid for all of them is rejected. */
+function snapshotsOf(symbols: readonly string[], asOf: string | undefined, context: ToolContext) {
   instantAsked(asOf, context);
   const found = new Map<string, PastSnapshot>();
   const failed: FailedSymbol[] = [];

@@ -9,8 +9,8 @@ import { paginate } from "../src/lib/pagination.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool } from "../src/tool.ts";
 
-/** Creator of an alert. */
-const Made = z.object({
+/** Schema of the creator of an alert. */
+const CreatorFields = z.object({
   madeBy: z
     .object({
       type: z.enum(["agent", "application", "key"]),
@@ -22,7 +22,8 @@ const Made = z.object({
     ),
 });
 
-/** The caller's own alerts; for a person's key, those of everything that acts for the person. */
+/** The tool that lists the caller's alerts; for a person's key, those of everything that acts for
+ *  the person. */
 export const listAlerts = defineTool({
   name: "list_alerts",
   title: "List alerts",
@@ -40,10 +41,10 @@ export const listAlerts = defineTool({
     cursor: CursorInput.optional(),
   }),
   output: z.union([
-    z.object({ ...AlertDetail.shape, ...Made.shape, market: Provenance.shape.market }),
+    z.object({ ...AlertDetail.shape, ...CreatorFields.shape, market: Provenance.shape.market }),
     z.object({
       market: Provenance.shape.market,
-      items: z.array(z.object({ ...AlertAnswer.shape, ...Made.shape })),
+      items: z.array(z.object({ ...AlertAnswer.shape, ...CreatorFields.shape })),
       others: z
         .number()
         .int()
@@ -57,7 +58,7 @@ export const listAlerts = defineTool({
 
   async run({ id, status, limit, cursor }, { alerts, market: { mode: market } }, { caller }) {
     if (id !== undefined) {
-      refuseFilters({ status, cursor });
+      rejectFilters({ status, cursor });
       const alert = await alerts.find(caller, id);
       return { ...alertDetail(alert), ...madeBy(alert, caller), market };
     }
@@ -67,7 +68,7 @@ export const listAlerts = defineTool({
       list: "alerts",
       limit,
       cursor,
-      keyOf: placeOf,
+      keyOf: pageKeyOf,
       order: "ascending",
     });
     const items = page.items.map((alert) => ({ ...alertAnswer(alert), ...madeBy(alert, caller) }));
@@ -75,7 +76,7 @@ export const listAlerts = defineTool({
   },
 });
 
-function madeBy({ alert: { owner } }: AlertView, caller: Caller): z.input<typeof Made> {
+function madeBy({ alert: { owner } }: AlertView, caller: Caller): z.input<typeof CreatorFields> {
   if (isOwnedBy(owner, caller)) return {};
   const { kind, id, clientId = "" } = owner;
   switch (kind) {
@@ -88,11 +89,12 @@ function madeBy({ alert: { owner } }: AlertView, caller: Caller): z.input<typeof
   }
 }
 
-/** Increases through the list, so that paging continues after an alert that was deleted meanwhile. */
-const placeOf = ({ id, alert }: AlertView): string => `${isoInstant(alert.createdAt)} ${id}`;
+/** Page key of an alert. It increases through the list, so that paging continues after an alert
+ *  that was deleted in the meantime. */
+const pageKeyOf = ({ id, alert }: AlertView): string => `${isoInstant(alert.createdAt)} ${id}`;
 
-/** @throws {Problem} `invalid_request` for filters beside an id. */
-function refuseFilters(filters: Readonly<Record<string, string | undefined>>): void {
+/** Rejects filters next to an id. @throws {Problem} `invalid_request` */
+function rejectFilters(filters: Readonly<Record<string, string | undefined>>): void {
   const given = Object.keys(filters).filter((name) => filters[name] !== undefined);
   if (given.length === 0) return;
   throw new Problem("invalid_request", {

@@ -57,7 +57,7 @@ const Input = z.strictObject({
 type ManageInput = z.output<typeof Input>;
 type Action = ManageInput["action"];
 
-/** The input members of each action, and how many it requires. */
+/** The input members that each action accepts, and how many it requires. */
 const PARAMETERS_BY_ACTION: Readonly<
   Record<Action, { readonly takes: readonly string[]; readonly needs: 0 | 1 | "some" }>
 > = {
@@ -81,7 +81,7 @@ const Sent = z.object({
     .describe("Value of since for the next redeliver; null: done."),
 });
 
-/** Changes to one alert of the caller. */
+/** The tool that changes one alert of the caller. */
 export const manageAlert = defineTool({
   name: "manage_alert",
   title: "Manage alert",
@@ -114,16 +114,16 @@ export const manageAlert = defineTool({
     z.object({ id: z.string(), market: Provenance.shape.market, deleted: z.literal(true) }),
   ]),
 
-  async run(wish, context, { caller }) {
-    check(wish);
-    const { id, action } = wish;
-    const wanted = { caller, alertId: id };
+  async run(input, context, { caller }) {
+    checkMembers(input);
+    const { id, action } = input;
+    const target = { caller, alertId: id };
     const { mode: market } = context.market;
     if (action === "delete") {
-      await context.alerts.remove(wanted);
+      await context.alerts.remove(target);
       return { id, market, deleted: true as const };
     }
-    const { alert, status, nextSteps, ...more } = await actions[action]({ wish, wanted, context });
+    const { alert, status, nextSteps, ...more } = await actions[action]({ input, target, context });
     return {
       ...more,
       ...alertAnswer({ id, alert, status }),
@@ -133,45 +133,47 @@ export const manageAlert = defineTool({
   },
 });
 
-/** An action on an alert of the caller. */
-interface Task {
-  readonly wish: ManageInput;
-  readonly wanted: AlertRequest;
+/** Input of an action. */
+interface ActionInput {
+  readonly input: ManageInput;
+  readonly target: AlertRequest;
   readonly context: ToolContext;
 }
 
-type Managed = AlertWithSecret & Partial<z.input<typeof Sent>>;
+type ActionResult = AlertWithSecret & Partial<z.input<typeof Sent>>;
 
-/** The actions, except delete. */
-const actions: Readonly<Record<Exclude<Action, "delete">, (task: Task) => Promise<Managed>>> = {
-  update: ({ wish, wanted, context }) => context.alerts.update(wanted, changesOf(wish, context)),
-  pause: ({ wanted, context }) => context.alerts.update(wanted, { isPaused: true }),
-  resume: ({ wanted, context }) =>
-    context.alerts.update(wanted, { isPaused: false, snoozedUntil: null }),
-  snooze: ({ wish, wanted, context }) =>
-    context.alerts.update(wanted, { snoozedUntil: millisOf(wish.snoozedUntil ?? null) }),
-  enable: ({ wanted, context }) => context.alerts.enable(wanted),
-  rotate_secret: ({ wanted, context }) => context.alerts.rotateSecret(wanted),
-  test: ({ wanted, context }) => context.alerts.test(wanted),
+/** The actions by name, except delete. */
+const actions: Readonly<
+  Record<Exclude<Action, "delete">, (task: ActionInput) => Promise<ActionResult>>
+> = {
+  update: ({ input, target, context }) => context.alerts.update(target, changesOf(input, context)),
+  pause: ({ target, context }) => context.alerts.update(target, { isPaused: true }),
+  resume: ({ target, context }) =>
+    context.alerts.update(target, { isPaused: false, snoozedUntil: null }),
+  snooze: ({ input, target, context }) =>
+    context.alerts.update(target, { snoozedUntil: millisOf(input.snoozedUntil ?? null) }),
+  enable: ({ target, context }) => context.alerts.enable(target),
+  rotate_secret: ({ target, context }) => context.alerts.rotateSecret(target),
+  test: ({ target, context }) => context.alerts.test(target),
   redeliver,
 };
 
-async function redeliver({ wish, wanted, context }: Task): Promise<Managed> {
-  const { eventId, since } = wish;
+async function redeliver({ input, target, context }: ActionInput): Promise<ActionResult> {
+  const { eventId, since } = input;
   if (eventId !== undefined) {
-    return { ...(await context.alerts.redeliver(wanted, eventId)), eventId, queued: 1 };
+    return { ...(await context.alerts.redeliver(target, eventId)), eventId, queued: 1 };
   }
-  const { next, ...done } = await context.alerts.redeliverSince(wanted, millisOf(since) ?? 0);
+  const { next, ...done } = await context.alerts.redeliverSince(target, millisOf(since) ?? 0);
   return { ...done, nextSince: isoInstantOrNull(next ?? null) };
 }
 
 function changesOf(wish: ManageInput, context: ToolContext): AlertChanges {
   const { symbols, kinds, scoreMove, volatilityZ, cooldownDays, reportSessions, url, label } = wish;
   const [expiresAt, snoozedUntil] = [millisOf(wish.expiresAt), millisOf(wish.snoozedUntil)];
-  return given({
+  return definedMembers({
     watched: symbols && { by: "symbols" as const, symbols: symbolsOf(symbols, context) },
     kinds: kinds && kindsOf(kinds),
-    thresholds: given({ scoreMove, volatilityZ, cooldownDays, reportSessions }),
+    thresholds: definedMembers({ scoreMove, volatilityZ, cooldownDays, reportSessions }),
     url,
     label,
     expiresAt,
@@ -180,27 +182,33 @@ function changesOf(wish: ManageInput, context: ToolContext): AlertChanges {
 }
 
 /** An object without its `undefined` members. */
-function given<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+function definedMembers<T extends object>(
+  members: T,
+): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const entries = Object.entries(members).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
 
-/** @throws {Problem} `invalid_request` for members that the action ignores, or lacks. */
-function check({ id: _, action, ...rest }: ManageInput): void {
+/** Rejects members that the action ignores, and requires those that it needs. @throws {Problem}
+ *  `invalid_request` */
+function checkMembers({ id: _, action, ...rest }: ManageInput): void {
   const { takes, needs } = PARAMETERS_BY_ACTION[action];
   const names = Object.keys(rest);
   const ignored = names.filter((name) => !takes.includes(name));
   if (ignored.length > 0) {
-    refuse(`${ignored.join(", ")}: the action ${action} does not take it.`);
+    rejectInput(`${ignored.join(", ")}: the action ${action} does not accept it.`);
   }
   const isEnough = needs === "some" ? names.length > 0 : names.length === needs;
   if (!isEnough) {
-    refuse(
+    rejectInput(
       `action: ${action} needs ${needs === 1 ? "one" : "at least one"} of ${takes.join(", ")}.`,
     );
   }
 }
 
-function refuse(detail: string): never {
-  throw new Problem("invalid_request", { detail, next: "Correct the input and ask again." });
+function rejectInput(detail: string): never {
+  throw new Problem("invalid_request", {
+    detail,
+    next: "Correct the input and send the request again.",
+  });
 }

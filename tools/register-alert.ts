@@ -39,7 +39,7 @@ const Input = z.strictObject({
 
 type AlertInput = z.output<typeof Input>;
 
-/** A new subscription to events. */
+/** The tool that creates a subscription to events. */
 export const registerAlert = defineTool({
   name: "register_alert",
   title: "Register alert",
@@ -61,7 +61,7 @@ export const registerAlert = defineTool({
     const wanted = {
       label: wish.label ?? null,
       kinds: kindsOf(wish.kinds),
-      watched: watchedBy(wish, context),
+      watched: selectorOf(wish, context),
       thresholds: { scoreMove, volatilityZ, cooldownDays, reportSessions },
       url: delivery.type === "webhook" ? delivery.url : undefined,
       expiresAt: millisOf(wish.expiresAt ?? null),
@@ -80,15 +80,16 @@ export const registerAlert = defineTool({
   },
 });
 
-/** @throws {Problem} `invalid_request` unless either symbols or filters are given. */
-function watchedBy(
+/** The instruments that an alert watches. @throws {Problem} `invalid_request` unless either symbols
+ *  or filters are given. */
+function selectorOf(
   { symbols, assetClass, signal }: AlertInput,
   context: ToolContext,
 ): InstrumentSelector {
   const isFiltered = assetClass !== undefined || signal !== undefined;
   if (isFiltered === (symbols !== undefined)) {
     throw new Problem("invalid_request", {
-      detail: "symbols, assetClass, signal: either symbols or filters say what is watched.",
+      detail: "symbols, assetClass, signal: an alert has either symbols or filters.",
       next: "Give symbols, or assetClass, signal or both.",
     });
   }
@@ -96,11 +97,15 @@ function watchedBy(
   return { by: "filter", assetClass: assetClass ?? null, signal: signal ?? null };
 }
 
-/** @throws {Problem} `invalid_request` if header and input contain different keys. */
-function keyOf({ idempotencyKey: own }: AlertInput, { idempotencyKey: ofRequest }: Call) {
+/** The idempotency key of the header or the input. @throws {Problem} `invalid_request` if they
+ *  contain different keys. */
+function idempotencyKeyOf(
+  { idempotencyKey: own }: AlertInput,
+  { idempotencyKey: ofRequest }: Call,
+) {
   if (own === undefined || ofRequest === undefined || own === ofRequest) return own ?? ofRequest;
   throw new Problem("invalid_request", {
-    detail: "idempotencyKey: the header Idempotency-Key says another.",
+    detail: "idempotencyKey: the header Idempotency-Key has a different key.",
     next: "Send one of the two.",
   });
 }

@@ -8,7 +8,8 @@ import { sh, table, VARIABLES } from "./markdown.ts";
 import { paths } from "./paths.ts";
 import type { Site } from "./site.ts";
 
-/** How an agent gets access, step by step; the prose beside `agent_auth`. */
+/** auth.md: how an agent gets access, step by step. The metadata member `agent_auth` is its
+ *  machine-readable form. */
 export function authMd(site: Site): string {
   const isOpen = site.anonymousScopes.length > 0;
   const own = isOpen ? [registration(site), identities(), tokens(site)] : [peopleOnly(site)];
@@ -160,7 +161,7 @@ END`)}
 
 Answer: \`200\`; before the person has approved, \`409 claim_not_confirmed\`. An agent without a token uses its \`registration_access_token\` in both requests.`;
 
-/** Errors and their remedies. */
+/** Errors with their remedies. */
 const errors = [
   ["400", "`invalid_client_metadata`, `invalid_redirect_uri`", "Correct the registration."],
   ["400", "`invalid_scope`", "Request fewer scopes, or be claimed first."],

@@ -20,10 +20,8 @@ const credentials = ["api_key", "bearer_token", "oauth2_client_credentials"];
 /** What a registered agent receives: a client secret, which it exchanges for access tokens. */
 const agentCredentials = ["oauth2_client_credentials", "bearer_token"];
 
-/**
- * How agents register and are claimed, in the vocabulary of auth.md. The member names of its first
- * version stand beside those of later ones, because clients of both exist.
- */
+/** The member `agent_auth`: how agents register and are claimed, in the vocabulary of auth.md. It
+ *  has the member names of both its first and its later versions, because clients of both exist. */
 function agentAuth(baseUrl: string) {
   const registration = baseUrl + paths.register;
   const claim = baseUrl + paths.claim;
@@ -46,11 +44,9 @@ function agentAuth(baseUrl: string) {
   };
 }
 
-/**
- * Members that the authorization server adds to both metadata documents (RFC 8414, OpenID Connect
- * Discovery 1.0) beyond those that follow from its configuration. The trusted assertion issuers are
- * not published.
- */
+/** Members that the authorization server adds to both metadata documents (RFC 8414, OpenID Connect
+ *  Discovery 1.0) besides those that follow from its configuration. The trusted assertion issuers
+ *  are not published. */
 export function authorizationServerExtras(baseUrl: string) {
   return {
     service_documentation: baseUrl + paths.reference,

@@ -3,8 +3,8 @@ import { sh } from "./markdown.ts";
 import { paths } from "./paths.ts";
 import type { Site } from "./site.ts";
 
-/** Whether unclaimed agents lack a scope. False where they get no scope at all, since every caller is
- *  then claimed by a person. */
+/** Whether unclaimed agents lack a scope that others have. `false` where they have no scope at all,
+ *  since a person has then claimed every caller. */
 export const isDeniedToUnclaimed = (scope: Scope, { anonymousScopes }: Site): boolean =>
   anonymousScopes.length > 0 && !anonymousScopes.includes(scope);
 
@@ -15,7 +15,7 @@ export const restCall = ({ baseUrl }: Site, path: string): string =>
 
 Answer: \`200\`.`;
 
-/** A command that lists the tools, which needs no scope, and its response. */
+/** A command that lists the tools, which requires no scope, and its response. */
 export const listCall = ({ baseUrl }: Site): string =>
   `${sh(`curl -X POST ${baseUrl}${paths.mcp} \\
   -H "Authorization: Bearer $ACCESS_TOKEN" \\
@@ -25,7 +25,8 @@ export const listCall = ({ baseUrl }: Site): string =>
 
 Answer: \`200\`.`;
 
-/** A first REST request without parameters to fill in; absent where unclaimed agents lack its scope. */
+/** A REST request without parameters to fill in, as the first example; `undefined` where unclaimed
+ *  agents lack its scope. */
 export const firstRestCall = (site: Site): string | undefined =>
   isDeniedToUnclaimed("signals:read", site)
     ? undefined

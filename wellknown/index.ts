@@ -18,13 +18,13 @@ import { sitemap } from "./sitemap.ts";
 /** A discovery document. Each document has a file of its own, however short. */
 export interface DiscoveryDocument {
   readonly path: `/${string}`;
-  /** Media types; the first one unless the client prefers another. */
+  /** Media types; the first is sent unless the client prefers another. */
   readonly mediaTypes: readonly [string, ...string[]];
   /** `max-age` of its cache control, in seconds. */
   readonly maxAgeSeconds: number;
   /** Links of its `Link` header. */
   readonly links?: (site: Site) => readonly Link[];
-  /** An object is sent as JSON, text as it is. */
+  /** Renders the document; an object is sent as JSON. */
   readonly render: (site: Site, means: RenderContext) => object | string;
 }
 
@@ -34,10 +34,10 @@ const JSON_TYPE = "application/json";
 const MARKDOWN = "text/markdown; charset=utf-8";
 const TEXT = "text/plain; charset=utf-8";
 
-/** The card at either address (SEP-2127 asks for an hour). */
+/** The server card, which is served at two paths (SEP-2127 recommends caching for an hour). */
 const card = { maxAgeSeconds: 3600, render: serverCard };
 
-/** The documents that the service serves itself; the authorization server serves its own. */
+/** The discovery documents, except those that the authorization server serves. */
 export const documents: readonly DiscoveryDocument[] = [
   {
     path: paths.protectedResource,

@@ -2,11 +2,11 @@ import { OPENAPI_TYPE, paths } from "./paths.ts";
 
 /** A typed link to another resource (RFC 8288). */
 export interface Link {
-  /** Absolute address. */
+  /** Absolute URL. */
   readonly href: string;
   /** Registered relation type, or one of RFC 8631. */
   readonly rel: string;
-  /** Media type of what is there. */
+  /** Media type of the target. */
   readonly type?: string;
 }
 

@@ -1,19 +1,19 @@
 import { tools } from "../tools/index.ts";
 
-/** A fenced block. */
+/** A fenced code block. */
 export const fenced = (language: string, text: string): string =>
   `\`\`\`${language}\n${text}\n\`\`\``;
 
-/** Commands that a reader can run. */
+/** Shell commands as a fenced code block. */
 export const sh = (commands: string): string => fenced("sh", commands);
 
-/** A table; cells must not contain a vertical bar. */
+/** A Markdown table; cells must not contain a vertical bar. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-/** The tools with a scope, in a table. */
+/** A table of the selected tools. */
 export function toolTable(isWanted: (tool: (typeof tools)[number]) => boolean): string {
   const rows = tools
     .filter(isWanted)

@@ -1,4 +1,4 @@
-/** Where documents and endpoints are that other documents point to. */
+/** Paths of documents and endpoints that other documents link to. */
 export const paths = {
   home: "/",
   mcp: "/mcp",

@@ -5,7 +5,7 @@ import type { Site } from "./site.ts";
 /**
  * Protected resource metadata (RFC 9728).
  *
- * @param resource Identifier that clients compare with the address they used: the base address or
+ * @param resource Identifier that clients compare with the URL they used: the base URL or that of
  *   the MCP endpoint.
  */
 export function protectedResource({ baseUrl, name }: Site, resource: string) {

@@ -1,7 +1,7 @@
 import { paths } from "./paths.ts";
 import type { Site } from "./site.ts";
 
-/** Crawlers of AI services. They are named, because some scanners ignore the rule for `*`. */
+/** Crawlers of AI services. They are named, because some scanners ignore the rules for `*`. */
 const aiAgents = [
   "GPTBot",
   "OAI-SearchBot",
@@ -27,7 +27,7 @@ Disallow: /account
 Disallow: /claim
 Disallow: /sign-in`;
 
-/** Rules for crawlers. */
+/** robots.txt, with the same rules for all crawlers. */
 export function robotsTxt({ baseUrl }: Site): string {
   const named = aiAgents.map((agent) => `User-agent: ${agent}`).join("\n");
   return `User-agent: *

@@ -2,13 +2,13 @@ import { ICON_TYPE } from "./icon.ts";
 import { paths } from "./paths.ts";
 import { type Site, SUMMARY } from "./site.ts";
 
-/** Version 1 of the card's schema; its own examples name it by this address. */
+/** Version 1 of the card's schema; its own examples use this URL. */
 const SCHEMA = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json";
 
-/** Name of the MCP server among its clients. */
+/** Name of the MCP server. */
 export const SERVER_NAME = "market-signal";
 
-/** What the MCP server says of itself to its clients, and in its card. */
+/** Information about the MCP server, for its clients and its card. */
 export const serverInfo = ({
   baseUrl,
   name,
@@ -21,10 +21,8 @@ export const serverInfo = ({
   icons: [{ src: baseUrl + paths.icon, mimeType: ICON_TYPE, sizes: ["any"] }],
 });
 
-/**
- * Card of the MCP server: the members of the v1 schema (SEP-2127), and beside them those of
- * SEP-1649, which scanners look for. Where both have `version`, it is that of the server.
- */
+/** The card of the MCP server, with the members of both the v1 schema (SEP-2127) and SEP-1649,
+ *  which scanners expect. `version`, which both have, is that of the server. */
 export function serverCard(site: Site) {
   const { baseUrl, mcp } = site;
   const endpoint = baseUrl + paths.mcp;
@@ -63,8 +61,8 @@ export function serverCard(site: Site) {
   };
 }
 
-/** Domain with its parts in reverse order, as the schema has it; an address of a machine stays as
- *  it is, save for what the schema does not allow. */
+/** The domain in reverse order, as the schema requires. An IP address is unchanged, except for
+ *  characters that the schema does not allow. */
 function namespaceOf(baseUrl: string): string {
   const { hostname } = new URL(baseUrl);
   const isName = /[a-z]$/.test(hostname);

@@ -1,7 +1,7 @@
 import type { Scope } from "../src/auth/scopes.ts";
 import type { MarketMode } from "../src/market/market.ts";
 
-/** The facts that every discovery document is derived from. */
+/** The facts from which every discovery document is derived. */
 export interface Site {
   /** Public origin and OAuth issuer, without a trailing slash. */
   readonly baseUrl: string;
@@ -13,7 +13,7 @@ export interface Site {
   readonly market: MarketMode;
   /** What the MCP endpoint announces. */
   readonly mcp: {
-    /** Revisions of the protocol, the newest first. */
+    /** Protocol revisions, newest first. */
     readonly versions: readonly string[];
     readonly capabilities: Readonly<Record<string, object>>;
   };
@@ -27,11 +27,11 @@ export interface RenderContext {
   readonly sha256: (text: string) => string;
 }
 
-/** What the service is, in at most 100 characters (server card schema of 2026-07-24). */
+/** Summary of the service, in at most 100 characters (server card schema of 2026-07-24). */
 export const SUMMARY =
   "Scores, signals and the evidence behind them for stocks and crypto. Not investment advice.";
 
-/** A sentence on the market of this instance. */
+/** A sentence about the market of this instance. */
 export const marketNotes: Readonly<Record<MarketMode, string>> = {
   sandbox:
     "This instance serves a simulated market of invented instruments, whose symbols end in `.SIM`.",

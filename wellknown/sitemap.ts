@@ -1,10 +1,10 @@
 import { paths } from "./paths.ts";
 import type { Site } from "./site.ts";
 
-/** What is to be read by everyone. */
+/** Paths of the public pages. */
 const pages = [paths.home, paths.reference, paths.authMd, paths.llms];
 
-/** The public pages (sitemaps.org protocol 0.9). No character of an origin needs escaping. */
+/** sitemap.xml (sitemaps.org protocol 0.9). No character of an origin needs escaping. */
 export function sitemap({ baseUrl }: Site): string {
   const urls = pages.map((path) => `<url><loc>${baseUrl}${path}</loc></url>`);
   return `<?xml version="1.0" encoding="UTF-8"?>

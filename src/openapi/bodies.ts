@@ -9,14 +9,15 @@ export interface Example {
   readonly value: unknown;
 }
 
-/** Direction and examples of the bodies of a request or a response. */
-interface Bodies {
+/** Direction of the schemas, and examples, of a request or response body. */
+interface BodyOptions {
   readonly io: "input" | "output";
   readonly examples: readonly Example[];
 }
 
-/** Bodies by media type; examples belong to the first. */
-export function mediaTypes(contents: readonly Content[], { io, examples }: Bodies): Json {
+/** The `content` of a request or response: bodies by media type, with the examples under the
+ *  first. */
+export function mediaTypes(contents: readonly Content[], { io, examples }: BodyOptions): Json {
   const entries = contents.map(({ mediaType, schema }, place) => [
     mediaType,
     {
@@ -30,7 +31,7 @@ export function mediaTypes(contents: readonly Content[], { io, examples }: Bodie
 const examplesObject = (examples: readonly Example[]): Json =>
   Object.fromEntries(examples.map(({ name, ...example }) => [name, example]));
 
-/** The response headers; absent if there are none. */
+/** The `headers` of a response; absent if there are none. */
 export function headersObject(names: readonly HeaderName[]): { readonly headers?: Json } {
   if (names.length === 0) return {};
   const refs = names.map((name) => [name, { $ref: `#/components/headers/${name}` }]);

@@ -95,46 +95,51 @@ const answers = {
 /** Direction of a schema. */
 type Io = "input" | "output";
 
-const named: ReadonlyMap<z.ZodType, string> = new Map(
+const schemaNames: ReadonlyMap<z.ZodType, string> = new Map(
   Object.entries({ ...requests, ...answers }).map(([name, schema]) => [schema, name]),
 );
 
-const referTo = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
+const referenceTo = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 
-const allOf = (group: Readonly<Record<string, z.ZodType>>, io: Io): readonly [string, Json][] =>
+const jsonSchemas = (
+  group: Readonly<Record<string, z.ZodType>>,
+  io: Io,
+): readonly [string, Json][] =>
   Object.entries(group).map(([name, schema]) => [name, jsonSchema(schema, io)]);
 
-const said = memo(() => allOf(answers, "output"));
+const answerSchemas = memo(() => jsonSchemas(answers, "output"));
 
-/** The named schemas in full, before references replace their parts. */
-const whole = memo(
+/** Names of the response schemas, by their JSON before references replace parts. */
+const namesByJson = memo(
   (): ReadonlyMap<string, string> =>
-    new Map(said().map(([name, schema]) => [JSON.stringify(schema), name])),
+    new Map(answerSchemas().map(([name, schema]) => [JSON.stringify(schema), name])),
 );
 
-/** All named schemas; created lazily, because most processes never serve the document. */
+/** All named schemas; created at first use, because most processes never serve the document. */
 export const schemas = memo(
   (): Readonly<Record<string, Json>> =>
     Object.fromEntries([
-      ...allOf(requests, "input"),
-      ...said().map(([name, schema]) => [name, shortenedInside(schema)]),
+      ...jsonSchemas(requests, "input"),
+      ...answerSchemas().map(([name, schema]) => [name, withReferencesInside(schema)]),
     ]),
 );
 
-/** The schema of a type: a reference if it is named. */
+/** The JSON Schema of a type; a reference if the type is named. */
 export function schemaOf(schema: z.ZodType, io: Io): Json {
-  const name = named.get(schema);
-  return name === undefined ? shortenedInside(jsonSchema(schema, io)) : referTo(name);
+  const name = schemaNames.get(schema);
+  return name === undefined ? withReferencesInside(jsonSchema(schema, io)) : referenceTo(name);
 }
 
-/** A part of a schema, with references in place of named parts. */
-function shortened(part: unknown): unknown {
-  if (Array.isArray(part)) return part.map(shortened);
+/** Replaces the named parts of a schema by references. */
+function withReferences(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(withReferences);
   if (typeof part !== "object" || part === null) return part;
-  const name = whole().get(JSON.stringify(part));
-  return name === undefined ? shortenedInside(part) : referTo(name);
+  const name = namesByJson().get(JSON.stringify(part));
+  return name === undefined ? withReferencesInside(part) : referenceTo(name);
 }
 
-function shortenedInside(part: object): Json {
-  return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, shortened(value)]));
+function withReferencesInside(part: object): Json {
+  return Object.fromEntries(
+    Object.entries(part).map(([key, value]) => [key, withReferences(value)]),
+  );
 }

@@ -2,7 +2,7 @@ import { paths } from "../../wellknown/paths.ts";
 import { marketNotes, type Site } from "../../wellknown/site.ts";
 import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../answers/meaning.ts";
 
-/** General description of the interface, as Markdown. */
+/** The general description of the interface, as Markdown. */
 export const description = (site: Site): string => `${marketNotes[site.market]}
 
 ${SCORE_IS} ${SCORE_IS_NOT} ${DIRECTION_WORTH}

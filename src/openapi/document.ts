@@ -17,7 +17,7 @@ import { receiverAnswers, type Webhook, webhooks } from "./webhooks.ts";
 const BASE = "{baseUrl}";
 
 /**
- * The description of the whole HTTP interface (OpenAPI 3.1.0).
+ * The OpenAPI document (3.1.0) of the whole HTTP interface.
  *
  * @param documents The discovery documents, which are part of the interface.
  */

@@ -5,7 +5,7 @@ import problems from "./fixtures/problems.json" with { type: "json" };
 import service from "./fixtures/service.json" with { type: "json" };
 import webhooks from "./fixtures/webhooks.json" with { type: "json" };
 
-/** An example request. */
+/** The request of an example. */
 export interface ExampleRequest {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | number | readonly string[]>>;
@@ -13,26 +13,26 @@ export interface ExampleRequest {
   readonly body?: unknown;
 }
 
-/** A recorded exchange with a running sandbox. `{baseUrl}` stands for the public origin. */
+/** A recorded exchange with a running sandbox; `{baseUrl}` replaces the public origin. */
 export interface Exchange {
   readonly summary: string;
   readonly request: ExampleRequest;
   readonly status: number;
-  /** Absent: no body. */
+  /** Absent for a response without a body. */
   readonly answer?: unknown;
 }
 
-type Named = Readonly<Record<string, Exchange>>;
+type ExchangesByName = Readonly<Record<string, Exchange>>;
 
-/** By operation id and name; the first is what a reader tries first. */
-export const exchanges: Readonly<Record<string, Named>> = {
+/** Recorded exchanges by operation id and name. The first of an operation is its main example. */
+export const exchanges: Readonly<Record<string, ExchangesByName>> = {
   ...access,
   ...alerts,
   ...market,
   ...service,
 };
 
-/** A recorded response for each problem code; some cannot be provoked. */
+/** A recorded response for each problem code; codes that a test cannot provoke are missing. */
 export const failures: Readonly<Record<string, { readonly answer: unknown }>> = problems;
 
 /** Recorded webhook deliveries, by event type. */

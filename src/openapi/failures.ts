@@ -19,29 +19,28 @@ export interface ResponseObject {
 interface ProblemSet {
   readonly status: string;
   readonly codes: readonly ProblemCode[];
-  /** Whether the body also has the members of OAuth. */
+  /** Whether the body also has the members of an OAuth error. */
   readonly isOAuth: boolean;
-  /** Whether the status has no other response. */
-  readonly isAlone: boolean;
+  /** Whether the operation has no other response with this status. */
+  readonly isOnlyResponse: boolean;
 }
 
 /** The problems of an operation, by status. */
 export function problemSets(operation: Operation): readonly ProblemSet[] {
-  const { path, problems = [], answers, refusals = {} } = operation;
-  const others = [...Object.keys(answers), ...Object.keys(refusals)];
+  const { path, problems = [], answers, errorsByStatus = {} } = operation;
+  const others = [...Object.keys(answers), ...Object.keys(errorsByStatus)];
   return Object.entries(Object.groupBy(problems, problemStatus)).map(([status, codes = []]) => ({
     status,
     codes,
     isOAuth: path.startsWith("/oauth/"),
-    isAlone: !others.includes(status),
+    isOnlyResponse: !others.includes(status),
   }));
 }
 
-/**
- * Shared responses that operations refer to: one for each set of problems that is alone at its status.
- */
+/** Responses that operations share: one for each set of problems that is the only response of its
+ *  status. */
 export function commonResponses(operations: readonly Operation[]): Json {
-  const sets = operations.flatMap(problemSets).filter(({ isAlone }) => isAlone);
+  const sets = operations.flatMap(problemSets).filter(({ isOnlyResponse }) => isOnlyResponse);
   return Object.fromEntries(sets.map((set) => [nameOf(set), problemObject(set)]));
 }
 
@@ -53,7 +52,7 @@ export const responseReference = (set: ProblemSet): Json => ({
 const nameOf = ({ codes, isOAuth }: ProblemSet): string =>
   [...(isOAuth ? ["oauth"] : []), ...codes.toSorted()].join(".");
 
-/** Renders problems as a response. */
+/** The response for a set of problems. */
 export function problemObject({ status, codes, isOAuth }: ProblemSet): ResponseObject {
   const schema = isOAuth ? OAuthProblem : Problem;
   const examples = codes.flatMap(examplesOf);
@@ -62,7 +61,7 @@ export function problemObject({ status, codes, isOAuth }: ProblemSet): ResponseO
     ...headersObject(failureHeaders[Number(status)] ?? []),
     content: mediaTypes([{ mediaType: PROBLEM_TYPE, schema }], {
       io: "output",
-      examples: isOAuth ? examples.map(inOAuth) : examples,
+      examples: isOAuth ? examples.map(asOAuthProblem) : examples,
     }),
   };
 }
@@ -72,16 +71,16 @@ function examplesOf(code: ProblemCode): readonly Example[] {
   return value === undefined ? [] : [{ name: code, summary: problemTitle(code), value }];
 }
 
-/** The same in the format of the OAuth endpoints. */
-function inOAuth({ value, ...example }: Example): Example {
+/** The example of a problem in the format of the OAuth endpoints. */
+function asOAuthProblem({ value, ...example }: Example): Example {
   const { instance: _, ...problem } = value as z.output<typeof Problem>;
   const passes = problem.status === 429 || problem.status === 503;
   const error = passes ? "temporarily_unavailable" : "invalid_request";
   return { ...example, value: { error, error_description: problem.detail, ...problem } };
 }
 
-/** Renders OAuth errors as a response. */
-export function refusalObject(
+/** The response for a set of OAuth errors. */
+export function oauthErrorObject(
   errors: readonly (keyof typeof oauthErrors)[],
   status: string,
 ): ResponseObject {

@@ -7,7 +7,7 @@ export const headers = {
     example: '"calls";q=600;w=60',
   },
   RateLimit: {
-    description: 'What is left of each: `"name";r=requests;t=seconds`, until it starts anew.',
+    description: 'What remains of each limit: `"name";r=requests;t=seconds`, until it resets.',
     schema: { type: "string" },
     example: '"calls";r=599;t=60',
   },
@@ -39,5 +39,5 @@ export const headers = {
 /** Name of a header. */
 export type HeaderName = keyof typeof headers;
 
-/** Headers that report rate limits. */
+/** Names of the headers that report rate limits. */
 export const LIMIT_HEADERS = ["RateLimit-Policy", "RateLimit"] as const;

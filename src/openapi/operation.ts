@@ -8,7 +8,7 @@ import type { Requirement } from "./security.ts";
 
 /** Groups of operations with descriptions, in display order. */
 export const tags = {
-  Market: "Scores, signals, their factors, and off-exchange trading. Everything is read only.",
+  Market: "Scores, signals, their factors, and off-exchange trading. All operations are read-only.",
   Alerts: "Subscriptions to events, which are sent to a webhook, polled, or streamed.",
   Access: "Registration, tokens and claims of agents; OAuth 2.0, with members in snake case.",
   Applications: "For people who want access or have a question. No credential is needed.",
@@ -20,20 +20,20 @@ export const tags = {
 /** Name of a group. */
 export type Tag = keyof typeof tags;
 
-/** A method in OpenAPI's spelling. */
+/** An HTTP method in OpenAPI's spelling. */
 export type HttpMethod = "get" | "post" | "put" | "patch" | "delete";
 
 /** The body of a request or a response. */
 export interface Content {
   readonly mediaType: string;
-  /** Absent: no schema. */
+  /** Absent for a body without a schema. */
   readonly schema?: z.ZodType;
 }
 
 /** A successful response. */
 export interface SuccessResponse {
   readonly description: string;
-  /** Alternative representations; absent: no body. */
+  /** Alternative representations; absent for a response without a body. */
   readonly content?: readonly Content[];
   readonly headers?: readonly HeaderName[];
 }
@@ -42,35 +42,36 @@ export interface SuccessResponse {
 export type RateLimit =
   | { readonly per: "address" | "client"; readonly quotas: readonly QuotaName[] }
   | {
-      /** Address, site, provider, and in total. */
+      /** Counted per address, site and provider, and in total. */
       readonly per: "network";
       readonly quotas: readonly NestedQuota[];
     };
 
-/** A method at a path. The router, the limits, CORS and the OpenAPI document are derived from it. */
+/** An HTTP operation: a method at a path. The router, the limits, CORS and the OpenAPI document are
+ *  derived from it. */
 export interface Operation {
   /** Unique, in snake case. */
   readonly id: string;
   readonly method: HttpMethod;
-  /** With `{name}` for a variable segment. */
+  /** Path with `{name}` for a variable segment. */
   readonly path: string;
   readonly tag: Tag;
   readonly summary: string;
   readonly description?: string;
-  /** Alternative security requirements; empty: public. */
+  /** Alternative security requirements; empty for a public operation. */
   readonly security: readonly Requirement[];
-  /** Parameters of the path, the query and the header. */
+  /** Schemas of the parameters in the path, the query and the header. */
   readonly pathMembers?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly header?: z.ZodObject;
   readonly body?: Content;
   readonly limit?: RateLimit;
-  /** Pages of any origin may call it (CORS): no cookie authenticates it. */
+  /** Pages of any origin may call it (CORS), because no cookie authenticates it. */
   readonly allowsAnyOrigin?: true;
-  /** By status. */
+  /** Successful responses by status. */
   readonly answers: Readonly<Record<number, SuccessResponse>>;
-  /** Problems (RFC 9457). */
+  /** Problems (RFC 9457) that it can return. */
   readonly problems?: readonly ProblemCode[];
-  /** OAuth errors (RFC 6749 section 5.2), by status. */
-  readonly refusals?: Readonly<Record<number, readonly OAuthError[]>>;
+  /** OAuth errors (RFC 6749 section 5.2) that it can return, by status. */
+  readonly errorsByStatus?: Readonly<Record<number, readonly OAuthError[]>>;
 }

@@ -5,7 +5,7 @@ import { type ExampleRequest, exchanges } from "./exchanges.ts";
 import type { Operation } from "./operation.ts";
 import { type Examples, responsesOf } from "./responses.ts";
 
-/** The operations by path and method, in OpenAPI's structure. */
+/** The `paths` of the document: operations by path and method. */
 export function pathItems(operations: readonly Operation[]): Json {
   const byPath = Object.groupBy(operations, ({ path }) => path);
   const items = Object.entries(byPath).map(([path, some = []]) => {
@@ -29,7 +29,7 @@ function operationObject(operation: Operation): Json {
     ...(body && {
       requestBody: {
         required: true,
-        content: mediaTypes([body], { io: "input", examples: sentBy(examples) }),
+        content: mediaTypes([body], { io: "input", examples: bodyExamples(examples) }),
       },
     }),
     responses: responsesOf(operation, examples),
@@ -37,7 +37,7 @@ function operationObject(operation: Operation): Json {
 }
 
 /** The bodies of example requests. */
-function sentBy(examples: Examples) {
+function bodyExamples(examples: Examples) {
   return Object.entries(examples).flatMap(
     ([
       name,
@@ -49,7 +49,8 @@ function sentBy(examples: Examples) {
   );
 }
 
-/** Only the first example is used in parameters, because several would be combined into one request. */
+/** The parameters of an operation. Only the first example is used in them, because readers would
+ *  combine those of several into one request. */
 function parametersOf(
   { pathMembers, query, header }: Operation,
   examples: Examples,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Problem as Failure, type ProblemCode } from "../problem.ts";
 import type { HeaderName } from "./headers.ts";
 
-/** Problem codes of the API; others occur only on pages. */
+/** Problem codes of the API; other codes occur only on pages. */
 const CODES = [
   "invalid_request",
   "unauthenticated",
@@ -25,14 +25,14 @@ const CODES = [
   "store_unavailable",
 ] as const satisfies readonly ProblemCode[];
 
-/** The body of a failure (RFC 9457). */
+/** Schema of a problem (RFC 9457). */
 export const Problem = z.object({
   type: z.string().describe("The code as a URN."),
   title: z.string(),
   status: z.int().describe("HTTP status."),
   detail: z.string().describe("What is wrong with this request."),
-  code: z.enum(CODES).describe("Stable name of the failure; more may come within 1.x."),
-  next: z.string().describe("What to do about it."),
+  code: z.enum(CODES).describe("Stable name of the failure; more may be added within 1.x."),
+  next: z.string().describe("The next step."),
   instance: z.string().optional().describe("Path of the request."),
   requestId: z
     .string()
@@ -40,11 +40,11 @@ export const Problem = z.object({
     .describe("Identifies the request for the operator; equals `X-Request-Id` of the response."),
 });
 
-/** Media type of a failure. */
+/** Media type of a problem. */
 export const PROBLEM_TYPE = "application/problem+json";
 
-/** Problems of every operation that checks a credential. */
-export const GATED_PROBLEMS = [
+/** Problems of every operation that requires a credential. */
+export const PROTECTED_PROBLEMS = [
   "invalid_request",
   "unauthenticated",
   "insufficient_scope",
@@ -67,27 +67,25 @@ export const TRANSIENT_PROBLEMS = [
   "overloaded",
 ] as const satisfies readonly ProblemCode[];
 
-/**
- * Problems of every public operation. The general quota of an address is reported as a problem; under
- * /oauth an exceeded quota of the endpoint is an OAuth error.
- */
-export const OPEN_PROBLEMS = [
+/** Problems of every public operation. The general quota of an address is reported as a problem;
+ *  under /oauth, an exceeded quota of the endpoint is an OAuth error. */
+export const PUBLIC_PROBLEMS = [
   ...TRANSIENT_PROBLEMS,
   "rate_limited",
 ] as const satisfies readonly ProblemCode[];
 
-/** The same for operations that read a body. */
-export const OAUTH_BODY_PROBLEMS = [...BODY_PROBLEMS, ...OPEN_PROBLEMS] as const;
+/** Problems of every public operation under /oauth that reads a body. */
+export const OAUTH_BODY_PROBLEMS = [...BODY_PROBLEMS, ...PUBLIC_PROBLEMS] as const;
 
 const failureOf = (code: ProblemCode) => new Failure(code, { detail: "", next: "" });
 
-/** HTTP status of a failure. */
+/** HTTP status of a problem. */
 export const problemStatus = (code: ProblemCode): number => failureOf(code).status;
 
 /** Title of a problem. */
 export const problemTitle = (code: ProblemCode): string => String(failureOf(code).toJSON().title);
 
-/** Response headers by status. */
+/** Additional response headers of errors, by status. */
 export const failureHeaders: Readonly<Record<number, readonly HeaderName[]>> = {
   401: ["WWW-Authenticate"],
   403: ["WWW-Authenticate"],

@@ -7,11 +7,11 @@ import { description } from "./description.ts";
 import { type Operation, type Tag, tags } from "./operation.ts";
 import { operationsWith } from "./operations/all-operations.ts";
 import type { DocumentRoute } from "./operations/documents.ts";
-import { BODY_PROBLEMS, GATED_PROBLEMS, problemStatus } from "./problems.ts";
+import { BODY_PROBLEMS, PROTECTED_PROBLEMS, problemStatus } from "./problems.ts";
 import { webhooks } from "./webhooks.ts";
 
 /**
- * The reference in short, as Markdown.
+ * A summary of the API reference, as Markdown.
  *
  * @param documents As for `openApi`.
  */
@@ -22,7 +22,7 @@ export function referenceMarkdown(site: Site, documents: readonly DocumentRoute[
     `> ${SUMMARY}`,
     `Base URL: ${site.baseUrl}. Every schema and example: ${site.baseUrl}${paths.openapi}`,
     description(site),
-    `A star marks required members. Operations that need a credential can also fail with ${failureList(byStatus(GATED_PROBLEMS))}; operations with a body with ${failureList(byStatus(BODY_PROBLEMS))}.`,
+    `A star marks required members. Operations that need a credential can also fail with ${failureList(byStatus(PROTECTED_PROBLEMS))}; operations with a body with ${failureList(byStatus(BODY_PROBLEMS))}.`,
     ...Object.keys(tags).map((tag) => group(tag as Tag, operations)),
     `## Webhooks\n\n${webhooks.map(({ type, summary }) => `- \`${type}\`: ${summary}`).join("\n")}`,
     `## Members\n\n${memberLines({ ...shared(), ...schemas() }).join("\n")}`,
@@ -58,19 +58,19 @@ function section(operation: Operation): string {
 function answersOf({ answers }: Operation): readonly string[] {
   return Object.entries(answers).map(([status, { description: words, content = [] }]) => {
     const [first] = content;
-    const schema = first?.schema && wordsOf(schemaOf(first.schema, "output"));
+    const schema = first?.schema && typeText(schemaOf(first.schema, "output"));
     return `- ${status}: ${words.replace(/\.$/, "")}${schema === undefined ? "" : `: ${schema}`}`;
   });
 }
 
-/** Errors of an operation beyond the common ones. */
-function failuresOf({ problems = [], refusals = {} }: Operation): readonly string[] {
-  const own = problems.filter((code) => !COMMON.includes(code));
-  const all = [...Object.entries(refusals), ...byStatus(own)];
+/** Errors of an operation, except the common ones. */
+function failuresOf({ problems = [], errorsByStatus = {} }: Operation): readonly string[] {
+  const own = problems.filter((code) => !COMMON_PROBLEMS.includes(code));
+  const all = [...Object.entries(errorsByStatus), ...byStatus(own)];
   return all.length === 0 ? [] : [`- Failures: ${failureList(all)}`];
 }
 
-const COMMON: readonly ProblemCode[] = [...GATED_PROBLEMS, ...BODY_PROBLEMS];
+const COMMON_PROBLEMS: readonly ProblemCode[] = [...PROTECTED_PROBLEMS, ...BODY_PROBLEMS];
 
 type ByStatus = readonly (readonly [status: string, codes: readonly string[]])[];
 
@@ -87,17 +87,15 @@ const quoted = (name: string): string => `\`${name}\``;
 
 const membersOf = (schema: Json): string => membersIn(schema).join(", ");
 
-/**
- * The members of an object with their types, required ones marked by a star; for other types, the type
- * alone.
- */
+/** The members of an object schema with their types, required ones marked by a star; for another
+ *  schema, only its type. */
 function membersIn(schema: Json): readonly string[] {
   const { properties, required = [] } = schema as ObjectSchema;
   const members = Object.entries(properties ?? {}).map(([name, member]) => {
     const star = required.includes(name) ? "*" : "";
-    return `${quoted(name)}${star} (${wordsOf(member)})`;
+    return `${quoted(name)}${star} (${typeText(member)})`;
   });
-  return members.length === 0 ? [wordsOf(schema)] : members;
+  return members.length === 0 ? [typeText(schema)] : members;
 }
 
 /** What answers about one instrument have in common, so that the reference says it once. */
@@ -127,17 +125,17 @@ interface ObjectSchema {
 }
 
 /** The type of a schema, as text. */
-function wordsOf(schema: Json): string {
+function typeText(schema: Json): string {
   const { $ref, items, properties } = schema;
   const several = schema.anyOf ?? schema.oneOf;
   if (typeof $ref === "string") return $ref.split("/").at(-1) ?? $ref;
-  if (Array.isArray(several)) return several.map(wordsOf).join(" or ");
-  if (items !== undefined) return `list of ${wordsOf(items as Json)}`;
+  if (Array.isArray(several)) return several.map(typeText).join(" or ");
+  if (items !== undefined) return `list of ${typeText(items as Json)}`;
   if (properties !== undefined) return `{${Object.keys(properties as Json).join(", ")}}`;
-  return simpleWords(schema);
+  return simpleTypeText(schema);
 }
 
-function simpleWords({ type, format, const: only, enum: values = [only] }: Json): string {
+function simpleTypeText({ type, format, const: only, enum: values = [only] }: Json): string {
   const known = (values as readonly unknown[]).filter((value) => value !== undefined);
   return [known.length > 0 ? known : (format ?? type ?? "anything")].flat(2).join(" or ");
 }

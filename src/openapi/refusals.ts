@@ -4,7 +4,7 @@ import { Problem } from "./problems.ts";
 
 const { issuer_unreachable: _, invalid_request: __, ...assertions } = assertionErrors;
 
-/** OAuth error codes with their meaning here. */
+/** OAuth error codes, each with its meaning at this service. */
 export const oauthErrors = {
   invalid_request: "A member is missing, repeated or malformed.",
   invalid_client: "The client is unknown, or its authentication failed.",
@@ -17,10 +17,10 @@ export const oauthErrors = {
   invalid_redirect_uri: "A redirect URI is not accepted.",
   unapproved_software_statement: "Software statements are not supported.",
   unsupported_identity_type: "The identity type is not supported.",
-  invalid_login_hint: "`login_hint` is no email address.",
+  invalid_login_hint: "`login_hint` is not an email address.",
   invalid_token: "The token is missing, unknown, expired or revoked.",
   insufficient_scope: "The token lacks a required scope.",
-  access_denied: "The credential is valid, but not for this operation.",
+  access_denied: "The credential is valid, but does not permit this operation.",
   invalid_claim_code: "The agent is unknown or claimed, or the code is wrong or has expired.",
   claim_not_confirmed: "No person has confirmed the claim yet.",
   already_claimed: "The agent is already claimed, or cannot be claimed.",
@@ -32,7 +32,7 @@ export const oauthErrors = {
 /** An OAuth error code. */
 export type OAuthError = keyof typeof oauthErrors;
 
-/** The body of an error under /oauth (RFC 6749 section 5.2). */
+/** Schema of an OAuth error (RFC 6749 section 5.2). */
 export const Refusal = z.object({
   error: z.string().describe("Stable name of the failure."),
   error_description: z.string().optional().describe("What is wrong with this request."),
@@ -40,7 +40,7 @@ export const Refusal = z.object({
   start_url: z.string().optional().describe("After a claim: where the agent gets a new code."),
 });
 
-/** The body of a problem under /oauth, which has the members of both formats. */
+/** Schema of a problem under /oauth, which has the members of both formats. */
 export const OAuthProblem = z.object({
   error: z.enum(["invalid_request", "temporarily_unavailable"]).describe("As RFC 6749 names it."),
   error_description: z.string().describe("Equal to detail."),

@@ -2,36 +2,39 @@ import { type Example, headersObject, mediaTypes } from "./bodies.ts";
 import type { Json } from "./components.ts";
 import type { Exchange } from "./exchanges.ts";
 import {
+  oauthErrorObject,
   problemObject,
   problemSets,
   type ResponseObject,
-  refusalObject,
   responseReference,
 } from "./failures.ts";
 import type { Operation, SuccessResponse } from "./operation.ts";
 
-/** Example exchanges of one operation, by name. */
+/** Recorded exchanges of one operation, by name. */
 export type Examples = Readonly<Record<string, Exchange>>;
 
 type ByStatus = readonly (readonly [status: string, response: ResponseObject])[];
 
 /** The responses of an operation, by status. */
 export function responsesOf(operation: Operation, examples: Examples): Json {
-  const { answers, refusals = {} } = operation;
-  const { alone = [], beside = [] } = Object.groupBy(problemSets(operation), ({ isAlone }) =>
-    isAlone ? "alone" : "beside",
+  const { answers, errorsByStatus = {} } = operation;
+  const { alone = [], beside = [] } = Object.groupBy(
+    problemSets(operation),
+    ({ isOnlyResponse }) => (isOnlyResponse ? "alone" : "beside"),
   );
   return {
-    ...merged([
-      ...mapped(answers, (answer, status) => answerObject(answer, answersOf(examples, status))),
-      ...mapped(refusals, refusalObject),
+    ...mergeByStatus([
+      ...mapResponses(answers, (answer, status) =>
+        answerObject(answer, answersOf(examples, status)),
+      ),
+      ...mapResponses(errorsByStatus, oauthErrorObject),
       ...beside.map((set) => [set.status, problemObject(set)] as const),
     ]),
     ...Object.fromEntries(alone.map((set) => [set.status, responseReference(set)])),
   };
 }
 
-const mapped = <T>(
+const mapResponses = <T>(
   object: Readonly<Record<string, T>>,
   change: (value: T, status: string) => ResponseObject,
 ): ByStatus =>
@@ -55,17 +58,17 @@ function answerObject(
   };
 }
 
-/** Merges responses by status; those with the same status differ in media type. */
-function merged(parts: ByStatus): Readonly<Record<string, ResponseObject>> {
+/** Merges responses with the same status; they have different media types. */
+function mergeByStatus(parts: ByStatus): Readonly<Record<string, ResponseObject>> {
   const responses: Record<string, ResponseObject> = {};
   for (const [status, response] of parts) {
     const before = responses[status];
-    responses[status] = before === undefined ? response : either(before, response);
+    responses[status] = before === undefined ? response : mergeResponses(before, response);
   }
   return responses;
 }
 
-const either = (one: ResponseObject, other: ResponseObject): ResponseObject => ({
+const mergeResponses = (one: ResponseObject, other: ResponseObject): ResponseObject => ({
   description: `${one.description}\n\n${other.description}`,
   headers: { ...one.headers, ...other.headers },
   content: { ...one.content, ...other.content },

@@ -1,7 +1,9 @@
 import { Problem, type ProblemCode } from "../problem.ts";
 
-/** Texts of problems that a test cannot provoke on the sandbox, or only at great cost. */
-const sayings: Partial<Readonly<Record<ProblemCode, ConstructorParameters<typeof Problem>[1]>>> = {
+/** Texts of problems that tests can hardly provoke in the sandbox. */
+const sampleTexts: Partial<
+  Readonly<Record<ProblemCode, ConstructorParameters<typeof Problem>[1]>>
+> = {
   ambiguous_symbol: {
     detail: '"ACME" fits more than one instrument.',
     next: "Did you mean: ACME-A (Acme Class A), ACME-B (Acme Class B)?",
@@ -36,8 +38,8 @@ const sayings: Partial<Readonly<Record<ProblemCode, ConstructorParameters<typeof
   },
 };
 
-/** A constructed example of a problem without a recording. */
+/** A constructed example of a problem that has no recorded one. */
 export function sampleOf(code: ProblemCode): unknown {
-  const saying = sayings[code];
+  const saying = sampleTexts[code];
   return saying && new Problem(code, saying).toJSON();
 }

@@ -2,7 +2,7 @@ import { paths } from "../../wellknown/paths.ts";
 import type { Site } from "../../wellknown/site.ts";
 import { anonymousCeiling, type Scope, scopes } from "../auth/scopes.ts";
 
-/** Security schemes. */
+/** The security schemes of the interface. */
 export function securitySchemes({ baseUrl }: Pick<Site, "baseUrl">) {
   const tokenUrl = baseUrl + paths.token;
   return {
@@ -58,7 +58,7 @@ export type Requirement = Readonly<Partial<Record<SchemeName, readonly string[]>
 export const scopeSentence = (needed: readonly Scope[]): string =>
   `${needed.length === 1 ? "Scope" : "Scopes"}: ${needed.map((scope) => `\`${scope}\``).join(", ")}.`;
 
-/** Any credential, with the given scopes. */
+/** Requires any credential with the given scopes. */
 export const credentialWith = (...needed: readonly Scope[]): readonly Requirement[] => [
   { oauth2: needed },
   { openIdConnect: needed },

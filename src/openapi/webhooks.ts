@@ -15,7 +15,7 @@ export const EndpointVerify = z.object({
   timestamp: Instant,
   data: z.object({
     alertId: AlertId,
-    challenge: z.string().describe("To be returned, as the body or as its member `challenge`."),
+    challenge: z.string().describe("Must be returned, as the body or as its member `challenge`."),
   }),
 });
 
@@ -26,7 +26,7 @@ export const WebhookTest = z.object({
   data: z.object({ alertId: AlertId, eventId: z.string().describe("Equal to webhook-id.") }),
 });
 
-/** Sent to an owner's other webhooks when one is disabled. */
+/** The event that is sent to an owner's other webhooks when one is disabled. */
 export const EndpointDisabled = z.object({
   type: z.literal("endpoint.disabled"),
   timestamp: Instant,
@@ -52,7 +52,7 @@ const SignatureFields = z.object({
 
 /** An event sent to webhooks. */
 export interface Webhook {
-  /** Type of the event. */
+  /** Event type. */
   readonly type: string;
   readonly summary: string;
   readonly description: string;
@@ -60,7 +60,7 @@ export interface Webhook {
   readonly header: z.ZodObject;
 }
 
-const TAKEN =
+const DELIVERY_NOTE =
   "Answer 2xx within 15 seconds, then process the event. A failed delivery is retried up to nine times over three days.";
 
 const webhook = (
@@ -73,15 +73,15 @@ const webhook = (
 export const webhooks: readonly Webhook[] = [
   webhook(SignalShiftEvent, "signal.shift", {
     summary: "The signal or the score of an instrument moved",
-    description: `For alerts of the kind signal_shift. ${TAKEN}`,
+    description: `For alerts of the kind signal_shift. ${DELIVERY_NOTE}`,
   }),
   webhook(VolatilityAlertEvent, "volatility.alert", {
     summary: "The volatility of an instrument is unusual",
-    description: `For alerts of the kind volatility. ${TAKEN}`,
+    description: `For alerts of the kind volatility. ${DELIVERY_NOTE}`,
   }),
   webhook(ReportAlertEvent, "report.alert", {
     summary: "A quarterly report is near, was filed or is late",
-    description: `For alerts of the kind report, which cover companies only. ${TAKEN}`,
+    description: `For alerts of the kind report, which cover companies only. ${DELIVERY_NOTE}`,
   }),
   webhook(RangeAlertEvent, "range.alert", {
     summary: "A close left the expected range of an instrument",
@@ -94,18 +94,18 @@ export const webhooks: readonly Webhook[] = [
   }),
   webhook(WebhookTest, "webhook.test", {
     summary: "A test that the owner requested",
-    description: TAKEN,
+    description: DELIVERY_NOTE,
   }),
   webhook(EndpointDisabled, "endpoint.disabled", {
     summary: "Another webhook of the owner was disabled",
-    description: `After a 410, five days without success, or without an answer to the challenge. ${TAKEN}`,
+    description: `After a 410, five days without success, or without an answer to the challenge. ${DELIVERY_NOTE}`,
   }),
 ];
 
-/** Responses of a receiver, and their effect on the delivery. */
+/** Responses that a receiver can send, with their effect on the delivery. */
 export const receiverAnswers = {
-  "2XX": { description: "It was taken." },
-  "410": { description: "The endpoint wants no more events: the webhook is disabled." },
+  "2XX": { description: "The event was accepted." },
+  "410": { description: "The endpoint accepts no more events: the webhook is disabled." },
   "429": { description: "Retried later: `Retry-After` is honored up to a day, as with 503." },
-  default: { description: "Failed, as is a redirect; the event is sent again." },
+  default: { description: "Failed; the event is sent again. A redirect counts as a failure." },
 } as const;

@@ -158,7 +158,7 @@ describe("POST /api/alerts", () => {
     ["an odd key", { ...SYMBOLS, idempotencyKey: "ü" }, "idempotencyKey"],
     ["an empty key", { ...SYMBOLS, idempotencyKey: "" }, "idempotencyKey"],
     ["what it does not know", { ...SYMBOLS, webhookUrl: HOOK.url }, "webhookUrl"],
-    ["a list", [HOOKED], "list"],
+    ["a list", [HOOKED], "array"],
     ["no object", "7", "JSON"],
     ["what is no JSON", "{", "JSON"],
     ["what nests too deep", `{"symbols":${"[".repeat(50)}${"]".repeat(50)}}`, "deep"],

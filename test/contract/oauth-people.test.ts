@@ -158,7 +158,7 @@ describe("a person who is prompted", () => {
     const page = await visitor.open(url);
     expect(interactionOn(page)).toMatchObject({
       prompt: "login",
-      signedInSince: 0,
+      minSignedInAt: 0,
       client: { clientId: client.client_id, name: "Bank & Co <3", redirectUri: CALLBACK },
     });
     await visitor.signIn();

@@ -17,7 +17,7 @@ const codeOf = async (email: string) => (await testService.codesTo(email)).at(-1
 describe("signing in", () => {
   it.each([
     ["applications", /whose application was accepted/, "/apply"],
-    ["closed", /no new accounts are made/, "/contact"],
+    ["closed", /no new accounts are created/, "/contact"],
   ])(
     "states who gets no code where SIGN_UP is %s, and the alternatives",
     async (SIGN_UP, words, way) => {

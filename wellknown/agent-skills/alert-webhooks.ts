@@ -63,7 +63,7 @@ ${fenced("js", VERIFIER)}
 
 Without the secret: signatures \`v1a\` are Ed25519 over the same text, with a key of ${baseUrl}${paths.webhookKeys}`;
 
-/** Sample code, which a test runs as it is. */
+/** Sample code, which a test executes unchanged. */
 const VERIFIER = `import { createHmac, timingSafeEqual } from "node:crypto";
 
 function isGenuine(headers, body, secret) {

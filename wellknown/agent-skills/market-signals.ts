@@ -32,7 +32,7 @@ Before you rely on an answer:
 - An unknown symbol gets \`404\` with candidates. Do not guess: ask which one is meant.`,
 };
 
-/** REST requests, with the scope that each needs. */
+/** REST requests, each with the scope that it requires. */
 const requests: readonly (readonly [scope: Scope, path: string])[] = [
   ["signals:read", "/api/instruments?limit=1"],
   ["signals:read", "/api/signals?symbol=$SYMBOL"],
@@ -40,7 +40,7 @@ const requests: readonly (readonly [scope: Scope, path: string])[] = [
   ["darkpool:read", "/api/darkpool?symbol=$SYMBOL"],
 ];
 
-/** The requests an agent can make, and the scopes it lacks for the others. */
+/** The requests that an agent can make, and a note on the scopes that it lacks for others. */
 function questions(site: Site): string {
   const open = requests.filter(([scope]) => !isDeniedToUnclaimed(scope, site));
   const lacking = [...new Set(requests.map(([scope]) => scope))].filter((s) =>

@@ -8,7 +8,7 @@ import type { Skill } from "./skill.ts";
 export const registerAgent: Skill = {
   name: "register-agent",
   description: ({ name, anonymousScopes }) =>
-    `${anonymousScopes.length > 0 ? openWay(name) : closedWay(name)} Use it before the first call, after a 401 or 403, or when a token has expired.`,
+    `${anonymousScopes.length > 0 ? openDescription(name) : closedDescription(name)} Use it before the first call, after a 401 or 403, or when a token has expired.`,
   body: (site) => `# Register an agent
 
 ${VARIABLES} All details and errors: ${site.baseUrl}${paths.authMd}
@@ -16,10 +16,10 @@ ${VARIABLES} All details and errors: ${site.baseUrl}${paths.authMd}
 ${site.anonymousScopes.length > 0 ? steps(site) : PEOPLE_ONLY}`,
 };
 
-const openWay = (name: string): string =>
+const openDescription = (name: string): string =>
   `Register an agent at ${name} without a human, get an access token, and have a person claim the agent for more scopes.`;
 
-const closedWay = (name: string): string =>
+const closedDescription = (name: string): string =>
   `Get access to ${name} through the person you work for, who connects you, gives you an API key, or claims you.`;
 
 const PEOPLE_ONLY =

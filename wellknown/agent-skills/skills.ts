@@ -4,13 +4,13 @@ import { marketSignals } from "./market-signals.ts";
 import { registerAgent } from "./register-agent.ts";
 import { type Skill, skillMd, skillPath } from "./skill.ts";
 
-/** What agents can learn here. */
+/** All skills. */
 export const skills: readonly Skill[] = [marketSignals, registerAgent, alertWebhooks];
 
-/** Identifies version 0.2.0 of the index; clients compare it. */
+/** Schema of version 0.2.0 of the index; clients compare this URL. */
 const SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 
-/** Index of the skills, each with the digest of the bytes that are served. */
+/** The index of the skills, each with the digest of the served bytes. */
 export function skillsIndex(site: Site, { sha256 }: RenderContext) {
   return {
     $schema: SCHEMA,

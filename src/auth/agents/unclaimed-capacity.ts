@@ -138,7 +138,7 @@ export class UnclaimedCapacity {
     if (this.#authorized.find(clientId) !== undefined) return;
     const known = this.#index.find(clientId);
     const read = unclaimedOf(clientId, client, this.#time() + ttlMs);
-    const agent = known === undefined ? read : { ...read, busyUntil: known.inUseUntil };
+    const agent = known === undefined ? read : { ...read, inUseUntil: known.inUseUntil };
     if (known !== undefined && agent.size <= known.size) return this.#index.add(agent);
     // The agent must not be evicted to make room for itself.
     this.#index.remove(clientId);

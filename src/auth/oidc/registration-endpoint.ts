@@ -167,10 +167,10 @@ function prepareNewClient(
     const registeredAt = now().getTime();
     const record = { metadata, agent: { ...agent, registeredAt } };
     const { ttlMs } = clientWriteOptions(record.agent);
-    const endsAt = ttlMs === undefined ? undefined : registeredAt + ttlMs;
+    const expiresAt = ttlMs === undefined ? undefined : registeredAt + ttlMs;
     const waits = agent.owner === undefined && isClaimable(record);
     const begun = waits ? claims.initialClaim(clientId) : undefined;
-    Object.assign(seen, { client: { clientId, record, endsAt }, start: begun?.start });
+    Object.assign(seen, { client: { clientId, record, expiresAt }, start: begun?.start });
     return { agent: record.agent, steps: [...steps(clientId), ...(begun?.steps ?? [])] };
   };
   return { seen, newClient };

@@ -37,8 +37,8 @@ export function intakeRouter({ intake, limits }: IntakeRouterOptions): Router {
   const [{ limit: perApplicant }, { limit: perSender }] = applicationOperations;
   const router = Router();
   mount(router, applicationOperations, {
-    apply: [...fields(ApplicationFields), rateLimit(limits, perApplicant), apply(intake)],
-    contact: [...fields(InquiryFields), rateLimit(limits, perSender), contact(intake)],
+    apply: [...parseFields(ApplicationFields), rateLimit(limits, perApplicant), apply(intake)],
+    contact: [...parseFields(InquiryFields), rateLimit(limits, perSender), contact(intake)],
   });
   return router;
 }

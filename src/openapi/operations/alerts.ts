@@ -4,7 +4,7 @@ import { WebhookKeySet } from "../../alerts/delivery/webhook-keys.ts";
 import { alertScopes } from "../../auth/scopes.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
-import { GATED_PROBLEMS, OPEN_PROBLEMS } from "../problems.ts";
+import { PROTECTED_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
 import { credentialWith, scopeSentence } from "../security.ts";
 
 const Cursor = z.string().max(200).optional();
@@ -31,7 +31,7 @@ export const alertOperations = [
         headers: LIMIT_HEADERS,
       },
     },
-    problems: GATED_PROBLEMS,
+    problems: PROTECTED_PROBLEMS,
   },
   {
     id: "get_webhook_keys",
@@ -48,6 +48,6 @@ export const alertOperations = [
         content: [{ mediaType: "application/json", schema: WebhookKeySet }],
       },
     },
-    problems: OPEN_PROBLEMS,
+    problems: PUBLIC_PROBLEMS,
   },
 ] as const satisfies readonly Operation[];

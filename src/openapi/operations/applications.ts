@@ -28,7 +28,7 @@ export const AcceptedApplication = z.object({
     queueToken: z
       .string()
       .describe(
-        "Identifies the place in the queue; shown once. If credential is present, it is an API key as well.",
+        "Identifies the place in the queue; shown once. If credential is present, it is also an API key.",
       ),
     name: z.string().describe("The name after normalization."),
     email: z.string().describe("As it was sent."),

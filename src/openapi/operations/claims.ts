@@ -75,7 +75,7 @@ const common = {
   problems: OAUTH_BODY_PROBLEMS,
 } as const;
 
-const BUSY = ["temporarily_unavailable"] as const;
+const TEMPORARY_ERRORS = ["temporarily_unavailable"] as const;
 
 /** Operations by which a person claims an agent. */
 export const claimOperations = [
@@ -85,7 +85,7 @@ export const claimOperations = [
     path: paths.claim,
     summary: "Complete a claim",
     description:
-      "Makes a person the owner of an agent. Takes the person's token, from a sign-in within five minutes, and the agent's code; or the agent's token and the code that was shown to the person. Tokens that the agent had end, its registration access token too: a new one is in the answer. An agent that an application claims with a person's token ends with what that person allowed the application.",
+      "Makes a person the owner of an agent. Takes the person's token, from a sign-in within five minutes, and the agent's code; or the agent's token and the code that was shown to the person. The agent's earlier tokens are revoked, including its registration access token; the response has a new one. An agent that an application claims with a person's token is deleted with that person's grant to the application.",
     body: { mediaType: JSON_TYPE, schema: Claim },
     answers: {
       200: {
@@ -94,22 +94,22 @@ export const claimOperations = [
         headers: LIMIT_HEADERS,
       },
     },
-    refusals: {
+    errorsByStatus: {
       400: ["invalid_request", "invalid_claim_code"],
       401: ["invalid_token"],
       403: ["access_denied"],
       409: ["claim_not_confirmed"],
-      429: BUSY,
-      503: BUSY,
+      429: TEMPORARY_ERRORS,
+      503: TEMPORARY_ERRORS,
     },
   },
   {
     ...common,
     id: "start_claim",
     path: paths.claimStart,
-    summary: "Begin a claim",
+    summary: "Start a claim",
     description:
-      "Takes the agent's own token or its registration access token. The code is valid for ten minutes and five tries; it replaces the earlier one.",
+      "Takes the agent's own token or its registration access token. The code is valid for ten minutes and five attempts; it replaces the previous one.",
     body: { mediaType: JSON_TYPE, schema: ClaimStart },
     answers: {
       200: {
@@ -118,13 +118,13 @@ export const claimOperations = [
         headers: LIMIT_HEADERS,
       },
     },
-    refusals: {
+    errorsByStatus: {
       400: ["invalid_request"],
       401: ["invalid_token"],
       403: ["access_denied"],
       409: ["already_claimed"],
-      429: BUSY,
-      503: BUSY,
+      429: TEMPORARY_ERRORS,
+      503: TEMPORARY_ERRORS,
     },
   },
 ] as const satisfies readonly Operation[];

@@ -3,19 +3,19 @@ import { skillPath } from "../../../wellknown/agent-skills/skill.ts";
 import { skills } from "../../../wellknown/agent-skills/skills.ts";
 import { paths } from "../../../wellknown/paths.ts";
 import type { Content, Operation } from "../operation.ts";
-import { OPEN_PROBLEMS } from "../problems.ts";
+import { PUBLIC_PROBLEMS } from "../problems.ts";
 
 const JsonObject = z.looseObject({});
 const Text = z.string();
 
 /** Id and summary of a document. */
-interface About {
+interface DocumentInfo {
   readonly id: string;
   readonly summary: string;
 }
 
-/** Documents by path. */
-const abouts: Readonly<Record<string, About>> = {
+/** Id and summary of each document, by path. */
+const documentInfo: Readonly<Record<string, DocumentInfo>> = {
   [paths.protectedResource]: {
     id: "get_protected_resource",
     summary: "Metadata of the REST interface as a protected resource (RFC 9728)",
@@ -76,21 +76,21 @@ export interface DocumentRoute {
   readonly mediaTypes: readonly string[];
 }
 
-/** Documents that the authorization server renders. */
+/** Documents that the authorization server serves. */
 export const authorizationServerDocuments: readonly DocumentRoute[] = [
   { path: paths.authorizationServer, mediaTypes: ["application/json"] },
   { path: paths.openidConfiguration, mediaTypes: ["application/json"] },
   { path: paths.jwks, mediaTypes: ["application/jwk-set+json"] },
 ];
 
-/** The API reference, whose pages people sign in on. */
+/** The API reference. Its page is not open to other origins, because people sign in on it. */
 const reference: readonly DocumentRoute[] = [
   { path: paths.reference, mediaTypes: ["text/html", "text/markdown"] },
   { path: `${paths.reference}.md`, mediaTypes: ["text/markdown"] },
 ];
 
 /** Additional responses, by path. */
-const besides: Readonly<Record<string, Operation["answers"]>> = {
+const extraResponses: Readonly<Record<string, Operation["answers"]>> = {
   [paths.reference]: {
     303: {
       description: "Redirect to the public origin, for a browser that used another one.",
@@ -113,27 +113,27 @@ export function documentOperations(documents: readonly DocumentRoute[]): readonl
 }
 
 const operationOf = ({ path, mediaTypes }: DocumentRoute): Operation => ({
-  ...aboutOf(path),
+  ...infoOf(path),
   method: "get",
   path,
   tag: "Discovery",
   security: [],
   answers: {
     200: { description: "The document.", content: mediaTypes.map(contentOf), headers: ["ETag"] },
-    304: { description: "It is as it was.", headers: ["ETag"] },
-    ...besides[path],
+    304: { description: "Not modified.", headers: ["ETag"] },
+    ...extraResponses[path],
   },
-  problems: OPEN_PROBLEMS,
+  problems: PUBLIC_PROBLEMS,
 });
 
-/** @throws {Error} If a served document has no description. */
-function aboutOf(path: string): About {
-  const about = abouts[path];
+/** Finds the description of a document. @throws {Error} If a served document has none. */
+function infoOf(path: string): DocumentInfo {
+  const about = documentInfo[path];
   if (about === undefined) throw new Error(`The document ${path} has no operation.`);
   return about;
 }
 
-/** A media type without its parameters, which do not matter to clients. */
+/** The content of a media type, without its parameters, which do not matter to clients. */
 function contentOf(mediaType: string): Content {
   const [name = mediaType] = mediaType.split(";");
   const isJson = /[/+]json$/.test(name);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { paths } from "../../../wellknown/paths.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
-import { BODY_PROBLEMS, GATED_PROBLEMS } from "../problems.ts";
+import { BODY_PROBLEMS, PROTECTED_PROBLEMS } from "../problems.ts";
 import { credentialWith } from "../security.ts";
 
 /** A message of JSON-RPC 2.0. */
@@ -22,7 +22,7 @@ export const JsonRpcError = z.object({
   error: z.object({ code: z.int(), message: z.string(), data: z.unknown().optional() }),
 });
 
-const REFUSED = {
+const ERROR_RESPONSE = {
   content: [{ mediaType: "application/json", schema: JsonRpcError }],
   headers: LIMIT_HEADERS,
 } as const;
@@ -66,18 +66,18 @@ export const mcpOperations = [
       400: {
         description:
           "`-32600`: the message is invalid. `-32602`: it lacks members that its revision requires. `-32020`: the headers contradict it. `-32022`: the revision is not supported.",
-        ...REFUSED,
+        ...ERROR_RESPONSE,
       },
       404: {
         description: "`-32601`: there is no such method; before 2026-07-28 with 200.",
-        ...REFUSED,
+        ...ERROR_RESPONSE,
       },
       406: {
         description:
-          "`-32000`: before 2026-07-28 an `Accept` has to take both application/json and text/event-stream.",
-        ...REFUSED,
+          "`-32000`: before 2026-07-28, `Accept` must include both application/json and text/event-stream.",
+        ...ERROR_RESPONSE,
       },
     },
-    problems: [...GATED_PROBLEMS, ...BODY_PROBLEMS, "forbidden_origin"],
+    problems: [...PROTECTED_PROBLEMS, ...BODY_PROBLEMS, "forbidden_origin"],
   },
 ] as const satisfies readonly Operation[];

@@ -5,7 +5,7 @@ import { ID_JAG, JWT_BEARER } from "../../auth/assertions/oauth-urns.ts";
 import { allScopes, scopes } from "../../auth/scopes.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
-import { OAUTH_BODY_PROBLEMS, OPEN_PROBLEMS } from "../problems.ts";
+import { OAUTH_BODY_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -45,12 +45,12 @@ export const Registration = z.looseObject({
     .describe(
       "client_credentials for an agent; authorization_code, unless set, for an application.",
     ),
-  response_types: Names.optional().describe("code, or nothing; token is passed over."),
+  response_types: Names.optional().describe("code, or nothing; token is ignored."),
   type: z
     .enum(["anonymous", "agent", "service_auth", "identity_assertion"])
     .optional()
     .describe(
-      "Who will own the agent: by default nobody yet; with service_auth the person in login_hint, once they have claimed it; with identity_assertion the person in the assertion.",
+      "The owner of the agent: by default nobody yet; with service_auth the person in login_hint, once they have claimed it; with identity_assertion the person in the assertion.",
     ),
   login_hint: z.string().meta({ format: "email" }).optional().describe("With service_auth."),
   assertion_type: z.literal(ID_JAG).optional().describe("With identity_assertion."),
@@ -92,7 +92,7 @@ export const RegisteredClient = z.object({
   scopes: z
     .object({ pre_claim: z.array(z.enum(allScopes)), post_claim: z.array(z.enum(allScopes)) })
     .describe("Scopes that the client's own tokens can have before and after a claim."),
-  claim: ClaimState.optional().describe("Absent if there is nothing to claim."),
+  claim: ClaimState.optional().describe("Absent for clients that cannot be claimed."),
   application_type: z.enum(["web", "native"]).optional(),
   subject_type: z.string().optional(),
   require_auth_time: z.boolean().optional(),
@@ -103,7 +103,7 @@ const ClientId = z.object({
   client_id: z.string().describe("The client_id of the client itself."),
 });
 
-const managed = {
+const managementCommon = {
   path: `${paths.register}/{client_id}`,
   tag: "Access",
   security: [{ registrationToken: [] }],
@@ -125,7 +125,7 @@ const METADATA_ERRORS = [
   "unapproved_software_statement",
 ] as const;
 
-const BUSY = ["temporarily_unavailable"] as const;
+const TEMPORARY_ERRORS = ["temporarily_unavailable"] as const;
 
 /** Client registration and management. */
 export const registrationOperations = [
@@ -142,7 +142,7 @@ export const registrationOperations = [
     allowsAnyOrigin: true,
     body: BODY,
     answers: { 201: { description: "The client as it was registered.", ...CLIENT } },
-    refusals: {
+    errorsByStatus: {
       400: [
         "invalid_request" as const,
         ...METADATA_ERRORS,
@@ -151,24 +151,24 @@ export const registrationOperations = [
         ...(["replay_detected", "invalid_target"] as const),
       ],
       401: ["login_required"],
-      429: BUSY,
-      503: BUSY,
+      429: TEMPORARY_ERRORS,
+      503: TEMPORARY_ERRORS,
     },
     problems: OAUTH_BODY_PROBLEMS,
   },
   {
-    ...managed,
+    ...managementCommon,
     id: "get_client",
     limit: { per: "client", quotas: ["manage-read"] },
     method: "get",
     summary: "Read a registration",
     description: "The client's own registration (RFC 7592), without its secret.",
     answers: { 200: { description: "The client as it is registered.", ...CLIENT } },
-    refusals: { 401: ["invalid_token"], 429: BUSY, 503: BUSY },
-    problems: OPEN_PROBLEMS,
+    errorsByStatus: { 401: ["invalid_token"], 429: TEMPORARY_ERRORS, 503: TEMPORARY_ERRORS },
+    problems: PUBLIC_PROBLEMS,
   },
   {
-    ...managed,
+    ...managementCommon,
     id: "update_client",
     limit: { per: "client", quotas: ["manage"] },
     method: "put",
@@ -177,23 +177,23 @@ export const registrationOperations = [
       "Replaces all metadata of the client. The response has a new `registration_access_token`, which replaces the earlier one.",
     body: BODY,
     answers: { 200: { description: "The client as it is registered now.", ...CLIENT } },
-    refusals: {
+    errorsByStatus: {
       400: ["invalid_request", ...METADATA_ERRORS],
       401: ["invalid_token"],
-      429: BUSY,
-      503: BUSY,
+      429: TEMPORARY_ERRORS,
+      503: TEMPORARY_ERRORS,
     },
     problems: OAUTH_BODY_PROBLEMS,
   },
   {
-    ...managed,
+    ...managementCommon,
     id: "delete_client",
     limit: { per: "client", quotas: ["manage"] },
     method: "delete",
-    summary: "End a registration",
+    summary: "Delete a registration",
     description: "Deletes the client with its tokens and alerts.",
-    answers: { 204: { description: "It has ended.", headers: LIMIT_HEADERS } },
-    refusals: { 401: ["invalid_token"], 429: BUSY, 503: BUSY },
-    problems: OPEN_PROBLEMS,
+    answers: { 204: { description: "The registration was deleted.", headers: LIMIT_HEADERS } },
+    errorsByStatus: { 401: ["invalid_token"], 429: TEMPORARY_ERRORS, 503: TEMPORARY_ERRORS },
+    problems: PUBLIC_PROBLEMS,
   },
 ] as const satisfies readonly Operation[];

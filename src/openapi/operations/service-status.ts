@@ -6,7 +6,7 @@ import { MarketMode } from "../../market/market.ts";
 import { METHOD_VERSION } from "../../score/snapshot.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
-import { GATED_PROBLEMS, TRANSIENT_PROBLEMS } from "../problems.ts";
+import { PROTECTED_PROBLEMS, TRANSIENT_PROBLEMS } from "../problems.ts";
 import { credentialWith } from "../security.ts";
 
 const JSON_TYPE = "application/json";
@@ -15,17 +15,17 @@ const JSON_TYPE = "application/json";
 export const Health = z.object({
   status: z
     .enum(["ok", "degraded"])
-    .describe("`degraded`: requests are answered, and something is not as it should be."),
+    .describe("`degraded`: requests are answered, but a component fails its check."),
   reasons: z
     .array(z.string())
     .optional()
-    .describe("What is wrong, a clause per component; absent if the status is `ok`."),
+    .describe("What is wrong, one entry per component; absent if the status is `ok`."),
   engine: z.string().describe("Name, version and market."),
   timestamp: Instant,
   security: z.string().describe("Whether sanitization and rate limiting are active."),
   market: MarketMode,
   simulated: z.boolean(),
-  asOf: Instant.describe("Instant up to which everything is known."),
+  asOf: Instant.describe("Instant up to which data are complete."),
   instruments: z.int().min(0).describe("Number of covered instruments."),
   methodVersion: z.string(),
 });
@@ -34,7 +34,7 @@ export const Health = z.object({
 export const Readiness = z.object({
   status: z
     .enum(["ready", "degraded", "unavailable"])
-    .describe("`degraded`: requests are served, and something else is not done."),
+    .describe("`degraded`: requests are served, but an optional component fails its check."),
   checks: z
     .record(z.string(), z.object({ ok: z.boolean(), detail: z.string() }))
     .describe("Status of each component."),
@@ -70,9 +70,9 @@ export const serviceOperations = [
         content: [{ mediaType: JSON_TYPE, schema: Method }],
         headers: ["ETag", ...LIMIT_HEADERS],
       },
-      304: { description: "It is as it was.", headers: ["ETag"] },
+      304: { description: "Not modified.", headers: ["ETag"] },
     },
-    problems: [...GATED_PROBLEMS, "not_found", "not_available_then"],
+    problems: [...PROTECTED_PROBLEMS, "not_found", "not_available_then"],
   },
   {
     id: "get_health",
@@ -85,7 +85,10 @@ export const serviceOperations = [
     security: [],
     allowsAnyOrigin: true,
     answers: {
-      200: { description: "It is up.", content: [{ mediaType: JSON_TYPE, schema: Health }] },
+      200: {
+        description: "The health of the service.",
+        content: [{ mediaType: JSON_TYPE, schema: Health }],
+      },
     },
     problems: TRANSIENT_PROBLEMS,
   },
@@ -116,7 +119,10 @@ export const serviceOperations = [
     description: "For supervisors that restart a hanging process; checks no component.",
     security: [],
     answers: {
-      200: { description: "It is alive.", content: [{ mediaType: JSON_TYPE, schema: Liveness }] },
+      200: {
+        description: "The process is alive.",
+        content: [{ mediaType: JSON_TYPE, schema: Liveness }],
+      },
     },
     problems: TRANSIENT_PROBLEMS,
   },

@@ -3,7 +3,7 @@ import { paths } from "../../../wellknown/paths.ts";
 import { JWT_BEARER } from "../../auth/assertions/oauth-urns.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
-import { OAUTH_BODY_PROBLEMS, OPEN_PROBLEMS } from "../problems.ts";
+import { OAUTH_BODY_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
 
 const FORM = "application/x-www-form-urlencoded";
 
@@ -12,7 +12,7 @@ const Resource = z
   .optional()
   .describe("The base URL (default) or that of the MCP endpoint (RFC 8707).");
 
-const Proof = {
+const ClientAuthentication = {
   client_id: z.string().optional(),
   client_secret: z
     .string()
@@ -20,16 +20,16 @@ const Proof = {
     .describe("With client_secret_post; client_secret_basic sends it in the header."),
 };
 
-/** What a browser gets instead of JSON. */
+/** The response that replaces a JSON error for a browser. */
 const ERROR_PAGE = {
   description: "With `Accept: text/html`, a page that explains the failure and the next step.",
   content: [{ mediaType: "text/html", schema: z.string() }],
 };
 
-/** A request for a token (RFC 6749). */
+/** Schema of a token request (RFC 6749). */
 export const TokenRequest = z.looseObject({
   grant_type: z.enum(["client_credentials", "authorization_code", "refresh_token", JWT_BEARER]),
-  ...Proof,
+  ...ClientAuthentication,
   scope: z
     .string()
     .optional()
@@ -45,7 +45,7 @@ export const TokenRequest = z.looseObject({
   assertion: z.string().optional().describe("With jwt-bearer: an ID-JAG."),
 });
 
-/** A token (RFC 6749 section 5.1). */
+/** Schema of a token response (RFC 6749 section 5.1). */
 export const AccessToken = z.object({
   access_token: z.string(),
   token_type: z.literal("Bearer"),
@@ -55,11 +55,11 @@ export const AccessToken = z.object({
   id_token: z.string().optional().describe("If the scope openid was requested."),
 });
 
-/** A revocation request (RFC 7009). */
+/** Schema of a revocation request (RFC 7009). */
 export const Revocation = z.looseObject({
   token: z.string().describe("An access token, a refresh token, or an API key."),
   token_type_hint: z.string().optional().describe("access_token or refresh_token."),
-  ...Proof,
+  ...ClientAuthentication,
 });
 
 const AuthorizationQuery = z.object({
@@ -75,11 +75,11 @@ const AuthorizationQuery = z.object({
   prompt: z.string().optional().describe("none, login or consent."),
 });
 
-const BUSY = ["temporarily_unavailable"] as const;
+const TEMPORARY_ERRORS = ["temporarily_unavailable"] as const;
 
 const UserInfo = z.object({ sub: z.string().describe("Id of the account, as in the ID token.") });
 
-/** Shared by both methods (OpenID Connect Core 1.0 section 5.3.1). */
+/** Members that the GET and POST operations share (OpenID Connect Core 1.0 section 5.3.1). */
 const userInfo = {
   path: paths.userInfo,
   tag: "Access",
@@ -93,8 +93,8 @@ const userInfo = {
       headers: LIMIT_HEADERS,
     },
   },
-  refusals: { 401: ["invalid_token"], 403: ["insufficient_scope"], 503: BUSY },
-  problems: OPEN_PROBLEMS,
+  errorsByStatus: { 401: ["invalid_token"], 403: ["insufficient_scope"], 503: TEMPORARY_ERRORS },
+  problems: PUBLIC_PROBLEMS,
 } as const;
 
 /** The UserInfo endpoint. */
@@ -122,14 +122,14 @@ export const getToken = {
       headers: LIMIT_HEADERS,
     },
   },
-  refusals: {
+  errorsByStatus: {
     400: [
       ...(["invalid_request", "invalid_grant", "unauthorized_client"] as const),
       ...(["unsupported_grant_type", "invalid_scope", "invalid_target"] as const),
     ],
     401: ["invalid_client"],
-    429: BUSY,
-    503: BUSY,
+    429: TEMPORARY_ERRORS,
+    503: TEMPORARY_ERRORS,
   },
   problems: OAUTH_BODY_PROBLEMS,
 } as const satisfies Operation;
@@ -144,12 +144,17 @@ export const authorizationOperations = [
     tag: "Access",
     summary: "Revoke a token or an API key",
     description:
-      "The holder of a credential can revoke it. A client that authenticates as well can only revoke its own. Unknown and expired tokens get the same response (RFC 7009).",
+      "The holder of a credential can revoke it. A client that authenticates can only revoke its own. Unknown and expired tokens get the same response (RFC 7009).",
     security: [],
     allowsAnyOrigin: true,
     body: { mediaType: FORM, schema: Revocation },
     answers: { 200: { description: "The credential is no longer valid.", headers: LIMIT_HEADERS } },
-    refusals: { 400: ["invalid_request"], 401: ["invalid_client"], 429: BUSY, 503: BUSY },
+    errorsByStatus: {
+      400: ["invalid_request"],
+      401: ["invalid_client"],
+      429: TEMPORARY_ERRORS,
+      503: TEMPORARY_ERRORS,
+    },
     problems: OAUTH_BODY_PROBLEMS,
   },
   {
@@ -173,11 +178,11 @@ export const authorizationOperations = [
       429: ERROR_PAGE,
       503: ERROR_PAGE,
     },
-    refusals: {
+    errorsByStatus: {
       400: ["invalid_request", "invalid_client", "invalid_redirect_uri"],
-      429: BUSY,
-      503: BUSY,
+      429: TEMPORARY_ERRORS,
+      503: TEMPORARY_ERRORS,
     },
-    problems: OPEN_PROBLEMS,
+    problems: PUBLIC_PROBLEMS,
   },
 ] as const satisfies readonly Operation[];

@@ -3,18 +3,20 @@ import { tools } from "../../../tools/index.ts";
 import type { Tool, ToolRoute } from "../../tool.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { HttpMethod, Operation, SuccessResponse } from "../operation.ts";
-import { BODY_PROBLEMS, GATED_PROBLEMS } from "../problems.ts";
+import { BODY_PROBLEMS, PROTECTED_PROBLEMS } from "../problems.ts";
 import { credentialWith, scopeSentence } from "../security.ts";
 import { notesOf, type RouteNotes } from "./tool-routes.ts";
 
 const JSON_TYPE = { mediaType: "application/json" } as const;
 
-/** Creations can be retried safely with a key (draft-ietf-httpapi-idempotency-key-header). */
+/** Header by which a creation can be retried safely (draft-ietf-httpapi-idempotency-key-header). */
 const IdempotencyHeader = z.object({
   "Idempotency-Key": z
     .string()
     .optional()
-    .describe("1 to 255 visible ASCII characters. Repeats within 24 hours make no second one."),
+    .describe(
+      "1 to 255 visible ASCII characters. A repeated request within 24 hours creates no second resource.",
+    ),
 });
 
 function operationOf(tool: Tool, route: ToolRoute): Operation {
@@ -32,10 +34,10 @@ function operationOf(tool: Tool, route: ToolRoute): Operation {
     ...requestOf(tool.input, route, notes),
     answers: {
       [route.status ?? 200]: answerOf(tool, route, notes),
-      ...(tool.isShared && { 304: AS_IT_WAS }),
+      ...(tool.isShared && { 304: NOT_MODIFIED }),
     },
     problems: [
-      ...GATED_PROBLEMS,
+      ...PROTECTED_PROBLEMS,
       ...(hasBody(route) ? BODY_PROBLEMS : []),
       ...(notes.problems ?? []),
     ],
@@ -46,12 +48,12 @@ const hasBody = ({ method }: ToolRoute): boolean => method === "POST" || method 
 
 type Request = Pick<Operation, "pathMembers" | "query" | "header" | "body">;
 
-/** Splits the input into path parameters and the rest of the request. */
-function requestOf(input: z.ZodObject, route: ToolRoute, { takes }: RouteNotes): Request {
+/** Splits the input of a route into path parameters and the rest of the request. */
+function requestOf(input: z.ZodObject, route: ToolRoute, { inputs }: RouteNotes): Request {
   const names = Object.keys(input.shape);
   const inPath = names.filter((name) => route.path.includes(`{${name}}`));
   const said = [...inPath, ...Object.keys(route.with ?? {})];
-  const rest = names.filter((name) => !said.includes(name) && (takes?.includes(name) ?? true));
+  const rest = names.filter((name) => !said.includes(name) && (inputs?.includes(name) ?? true));
   const members = partOf(input, rest);
   return {
     ...(inPath.length > 0 && { pathMembers: partOf(input, inPath).required() }),
@@ -68,22 +70,22 @@ function partOf(input: z.ZodObject, names: readonly string[]): z.ZodObject {
 }
 
 /** Not modified, for cacheable tool results. */
-const AS_IT_WAS: SuccessResponse = {
-  description: "It is as it was.",
+const NOT_MODIFIED: SuccessResponse = {
+  description: "Not modified.",
   headers: ["ETag", ...LIMIT_HEADERS],
 };
 
 function answerOf(
   { output, isShared }: Tool,
   { status }: ToolRoute,
-  { answers }: RouteNotes,
+  { outputs }: RouteNotes,
 ): SuccessResponse {
   const all = output instanceof z.ZodUnion ? output.options : [output];
-  const chosen = all.filter((_, place) => answers?.includes(place) ?? true);
+  const chosen = all.filter((_, place) => outputs?.includes(place) ?? true);
   const [only, ...others] = chosen;
   const schema = others.length === 0 && only !== undefined ? only : z.union(chosen);
   return {
-    description: status === 201 ? "What was made." : "The answer.",
+    description: status === 201 ? "The created resource." : "The result.",
     content: [{ ...JSON_TYPE, schema }],
     headers: [
       ...(status === 201 ? (["Location"] as const) : []),

@@ -107,12 +107,12 @@ describe("the operations", () => {
   it.each(routes.map(({ tool, route }) => [`${route.method} ${route.path}`, tool, route] as const))(
     "at %s have the tool's input",
     (_name, { input, output }, route) => {
-      const { takes = [], answers = [] } = notesOf(route);
-      expect(takes.filter((name) => !Object.hasOwn(input.shape, name))).toEqual([]);
+      const { inputs = [], outputs = [] } = notesOf(route);
+      expect(inputs.filter((name) => !Object.hasOwn(input.shape, name))).toEqual([]);
       const inPath = Array.from(route.path.matchAll(/\{(\w+)\}/g), ([, name]) => name);
       expect(inPath.filter((name) => !Object.hasOwn(input.shape, name ?? ""))).toEqual([]);
       const most = "options" in output ? output.options.length : 1;
-      expect(answers.filter((place) => place >= most)).toEqual([]);
+      expect(outputs.filter((place) => place >= most)).toEqual([]);
     },
   );
 });
