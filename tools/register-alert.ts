@@ -68,7 +68,7 @@ export const registerAlert = defineTool({
       snoozedUntil: millisOf(wish.snoozedUntil ?? null),
     };
     refuseWithoutRange(wanted, context);
-    const idempotencyKey = keyOf(wish, call);
+    const idempotencyKey = idempotencyKeyOf(wish, call);
     const alert = await context.alerts.register(call.caller, { wanted, idempotencyKey });
     const { secret, nextSteps } = alert;
     return {

@@ -70,7 +70,7 @@ export function widestNetwork(ip: string | undefined): string {
   return provider ?? site;
 }
 
-/** The widest network of an address that a key begins with (`addressKey`). */
+/** The widest network of the address with which a key begins (`addressKey`). */
 export function networkOfKey(key: string): string {
   return widestNetwork(key.split(/[ /]/)[0]);
 }

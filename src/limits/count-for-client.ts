@@ -11,9 +11,9 @@ export interface ClientAndAccount {
 }
 
 /**
- * Counts one against the quota of a client, then against that of its account. The client's share of the
- * latter shrinks as less is left (`shareOf`), so that no application of a person uses up what the
- * person's others need.
+ * Counts one in the quota of a client, then in that of its account. The client's share of the
+ * account's quota shrinks as less remains (`shareOf`), so that no application of a person uses up
+ * what their others need.
  *
  * @returns What was counted; only the last can be exceeded, also when the client has used its share.
  */

@@ -26,7 +26,7 @@ export const quotas = {
   /** The same, in total. A site or provider can use at most a tenth, and less as the quota fills
    *  (`countInNetworks`). */
   "authorize-all": { points: 10_000, windowSeconds: 600 },
-  /** Consents, per person; each is recorded in the audit log, also where it changes nothing. */
+  /** Consents, per person. Each is recorded in the audit log, even if it changes nothing. */
   consent: { points: 60, windowSeconds: 3600 },
   /** Token requests, per client and address; and issued tokens, per client. */
   token: { points: 60, windowSeconds: 60 },
@@ -57,8 +57,8 @@ export const quotas = {
   "client-assertion-provider": { points: 50_000, windowSeconds: 3600 },
   /** Rejected token requests recorded in the audit log, per network (/32 of IPv6, /24 of IPv4). */
   "token-refused": { points: 100, windowSeconds: 3600 },
-  /** Revocations of access tokens recorded in the audit log, per person; further ones are not recorded.
-   *  Shared as `alert-events`. */
+  /** Revocations of access tokens recorded in the audit log, per person. Further ones are not
+   *  recorded. Shared like `alert-events`. */
   "token-revoked": { points: 500, windowSeconds: 3600 },
   /** The same, per client and person. */
   "token-revoked-client": { points: 100, windowSeconds: 3600 },
@@ -66,7 +66,8 @@ export const quotas = {
   revoke: { points: 300, windowSeconds: 60 },
   /** Wrong secrets, per client. */
   "secret-client": { points: 10, windowSeconds: 900 },
-  /** Failed client authentication of any kind, per client and address. Repeated lockouts grow. */
+  /** Failed client authentication of any kind, per client and address. Repeated lockouts get
+   *  longer. */
   "secret-address": { points: 10, windowSeconds: 900 },
   /** Wrong claim and sign-in codes, per address. Repeated lockouts get longer. */
   "wrong-code": { points: 20, windowSeconds: 3600 },

@@ -6,11 +6,9 @@ import type { Limits, QuotaName, Remaining } from "./limits.ts";
 
 const DAY_MS = 86_400_000;
 
-/**
- * Quotas of wrong guesses. Their keys begin with addresses, so that guessing does not lock out callers
- * from other addresses.
- */
-const LOCKING: ReadonlySet<QuotaName> = new Set(["secret-address", "wrong-code"]);
+/** Quotas of wrong guesses, which cause lockouts. Their keys begin with addresses, so that guessing
+ *  does not lock out callers from other addresses. */
+const LOCKOUT_QUOTAS: ReadonlySet<QuotaName> = new Set(["secret-address", "wrong-code"]);
 
 /** The lockout of an address after too many wrong guesses. */
 interface Lockout {

@@ -98,7 +98,7 @@ function membersIn(schema: Json): readonly string[] {
   return members.length === 0 ? [typeText(schema)] : members;
 }
 
-/** What answers about one instrument have in common, so that the reference says it once. */
+/** Members that answers about one instrument share, so that the reference lists them once. */
 const shared = () => ({ InstrumentAnswer: schemaOf(Common, "output") });
 
 /** A line for each schema. One that extends another refers to it instead of repeating its members. */

@@ -85,7 +85,7 @@ export const webhooks: readonly Webhook[] = [
   }),
   webhook(RangeAlertEvent, "range.alert", {
     summary: "A close left the expected range of an instrument",
-    description: `For alerts of the kind range. ${TAKEN}`,
+    description: `For alerts of the kind range. ${DELIVERY_NOTE}`,
   }),
   webhook(EndpointVerify, "endpoint.verify", {
     summary: "Challenge that confirms the endpoint",

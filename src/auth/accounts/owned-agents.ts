@@ -76,7 +76,7 @@ export async function assertedAgentEviction(
   return excessRemoval(records, asserted, MAX_ASSERTED);
 }
 
-/** The steps that remove the first of some agents, so that there is room for one more. */
+/** The steps that delete the first of the given agents to make room for one more. */
 export async function excessRemoval(
   records: Pick<Records, "list">,
   agents: readonly Stored<ClientRecord>[],

@@ -22,10 +22,10 @@ import { withRegistrationToken } from "./registration-access-token.ts";
  *  section 4.5.4.1: 4 to 5 days). */
 const NOTICE_TTL_MS = 5 * 86_400_000;
 
-/** Most agents that a person can have claimed: as many as a page can show. */
+/** Maximum number of agents that a person can claim: as many as a page shows. */
 const MAX_CLAIMED = 1_000;
 
-/** Most agents that an application can have claimed under one grant. */
+/** Maximum number of agents that an application can claim under one grant. */
 const MAX_CLAIMED_THROUGH = 10;
 
 /** The ownership that a claim creates. The agent keeps its scopes and gets those of the claimer.
@@ -66,11 +66,11 @@ export async function claimingAccess(
 }
 
 /**
- * The steps that make room for one more agent that a person claims: where there are as many as there may
- * be, those that were claimed first give way. Those that an application claimed under a grant are counted
- * for that grant, so that it takes no room of the person's own.
+ * The steps that make room for the next agent that a person claims. At the maximum, the agents
+ * claimed first are deleted. Agents that an application claimed under a grant count for that grant,
+ * not for the person.
  *
- * @param grantId `undefined`: the person claims it on the page.
+ * @param grantId `undefined` when the person claims the agent on the page.
  */
 export async function claimedAgentEviction(
   records: Pick<Records, "list">,

@@ -61,7 +61,7 @@ const issuedModels: ReadonlySet<string> = new Set([
   "RefreshToken",
 ]);
 
-/** Models whose deletion is the revocation of one access token. */
+/** Models of access tokens, whose deletion is the revocation of one token. */
 const accessTokenModels: ReadonlySet<string> = new Set(["AccessToken", "ClientCredentials"]);
 
 const uidGroup = (uid: string): string => `uid:${uid}`;
@@ -281,9 +281,9 @@ class StoreAdapter implements Adapter {
     });
   }
 
-  /** Revocations are audited for tokens of people and of agents whose own actions are. Those of access
-   *  tokens, of which a client gets thousands a day, are recorded up to a limit; that of a refresh token
-   *  ends a grant. */
+  /** Whether the revocation of a token is audited: for tokens of people, and of agents whose
+   *  actions are. Revocations of access tokens, of which a client gets thousands a day, are audited
+   *  up to a limit; that of a refresh token ends a grant. */
   async #isRecordedRevocation({ collection, key }: RecordRef): Promise<boolean> {
     if (this.#model === "RefreshToken") return true;
     if (!accessTokenModels.has(this.#model)) return false;

@@ -43,7 +43,7 @@ export function intakeRouter({ intake, limits }: IntakeRouterOptions): Router {
   return router;
 }
 
-/** A body as sent, and its validated form. */
+/** A submitted body with its validated form. */
 interface ValidatedBody<S extends z.ZodType> {
   readonly sent: { readonly email: string };
   readonly fields: z.output<S>;
@@ -93,8 +93,8 @@ const credentialOf = ({ scopes, expiresAt }: QueueKey) => ({
   expiresAt: iso(expiresAt),
 });
 
-/** Reads a JSON body and validates it: `req.body` is then a `ValidatedBody`. */
-function fields(schema: z.ZodType): readonly RequestHandler[] {
+/** Parses and validates a JSON body; `req.body` is then a `ValidatedBody`. */
+function parseFields(schema: z.ZodType): readonly RequestHandler[] {
   return [
     onlyJson,
     express.raw({ limit: MAX_BODY_BYTES, inflate: false, type: () => true }),

@@ -142,11 +142,10 @@ const requireAgent: RequestHandler = ({ body }, _res, next) => {
   throw notEligible("Only the agent itself can get a claim code.");
 };
 
-/**
- * Limits by what the caller names, whether it exists or not, so that limits do not reveal which agents
- * exist. An agent's own attempts are counted separately, so strangers cannot use them up; it can try no
- * code but its own, so wrong codes of others at a shared address do not lock it out.
- */
+/** Limits claim attempts by the ids in the request, whether or not they exist, so that limits do
+ *  not reveal which agents exist. An agent's own attempts are counted separately, so that others
+ *  cannot use them up. It can only try its own code, so wrong codes from others at a shared address
+ *  do not lock it out. */
 function attemptLimits(limits: Limits, guard: CodeGuard): RequestHandler {
   return async ({ body: { principal, data }, ip }, res, next) => {
     const ofAgent = ["claim-agent", `${principal.kind}:${data.agent_id}`] as const;
@@ -181,7 +180,7 @@ function agentCounters(ip: string | undefined): readonly Counter[] {
   ];
 }
 
-/** Limits new codes of an agent, which has proven who it is. */
+/** Limits the new codes of an authenticated agent. */
 function startLimits(limits: Limits): RequestHandler {
   return async ({ body, ip }, res, next) => {
     const counters: readonly Counter[] = [
@@ -205,7 +204,7 @@ function complete(
         : claims.completeByPerson(claim, principal),
     );
     const isGuess = principal.kind === "person" && outcome.status === "invalid_claim_code";
-    if (isGuess) await guard.miss(ip);
+    if (isGuess) await guard.recordWrongCode(ip);
     res.json(claimedBody(outcome, { agentId: data.agent_id, baseUrl }));
   };
 }

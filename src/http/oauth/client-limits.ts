@@ -106,9 +106,9 @@ export function createTokenAdmission(limits: Limits, { res, ip }: OAuthRequest):
 
 /**
  * Forwards a request with client authentication, unless too many recent attempts to authenticate as
- * this client from this address failed; then even a correct secret is not checked. Wrong secrets from
- * other addresses never lock the client out, nor do those of others at a shared address who do not name
- * it: secrets cannot be guessed, so only the number of checks is bounded.
+ * this client from this address failed; then even a correct secret is rejected. Wrong secrets from
+ * other addresses never lock out the client, nor do failures at a shared address that name another
+ * client: secrets cannot be guessed, so only the number of checks is bounded.
  *
  * @throws {Problem} `rate_limited`
  */
@@ -121,7 +121,7 @@ export function limitClientAuthentication(
     const named = { ...namedClient(request), address };
     const { clientId, method } = named;
     const key = `${address} ${fingerprint(clientId)}`;
-    const refusal = refusalOf([await limits.look("secret-address", key)]);
+    const refusal = rateLimitProblem([await limits.peek("secret-address", key)]);
     if (refusal !== undefined) throw refusal;
 
     // A request that names no client has nothing to authenticate.
