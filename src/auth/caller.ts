@@ -22,13 +22,13 @@ export interface Caller {
   readonly expiresAt?: number | undefined;
 }
 
-/** What identifies a caller beyond one credential. */
+/** The members that identify a caller, whichever credential it uses. */
 export interface CallerIdentity extends Pick<Caller, "kind" | "id"> {
   readonly clientId?: string | undefined;
 }
 
-/** Names a caller: an agent, an API key, or one application of a person. What is limited by this key is
- *  limited for each application of a person, so that none uses up what the others need. */
+/** Key of a caller: an agent, an API key, or one application of a person. A limit by this key
+ *  applies to each application of a person, so that none uses up what the others need. */
 export const callerKey = ({ kind, id, clientId }: CallerIdentity): string =>
   kind === "user" ? `${kind}:${id}:${clientId}` : `${kind}:${id}`;
 

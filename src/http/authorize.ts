@@ -217,10 +217,10 @@ function isUnchanged({ kind, id, accountId, scopes }: Caller, now: Caller | unde
 }
 
 /**
- * Counts a call. Agents without an owner have a smaller quota; the applications of a person share a wider
- * one.
+ * Counts a call. Agents without an owner have a smaller quota; the applications of a person share a
+ * wider one.
  *
- * @returns What the response tells: the quota of the person only when it is exceeded.
+ * @returns The quotas for the response: that of the person only if it is exceeded.
  */
 async function countCall(limits: Limits, caller: Caller): Promise<readonly Remaining[]> {
   const { kind, id, accountId } = caller;

@@ -15,7 +15,8 @@ export interface ClientAndAccount {
  * account's quota shrinks as less remains (`shareOf`), so that no application of a person uses up
  * what their others need.
  *
- * @returns What was counted; only the last can be exceeded, also when the client has used its share.
+ * @returns The counted quotas; only the last can be exceeded, also if the client has used its
+ *   share.
  */
 export async function countForClient(
   limits: Limits,
@@ -23,7 +24,7 @@ export async function countForClient(
 ): Promise<readonly [Remaining, Remaining?]> {
   const ofClient = await limits.count(...client);
   if (ofClient.isExceeded) return [ofClient];
-  const left = await limits.look(...account);
+  const left = await limits.peek(...account);
   const total = left.policy.points;
   const most = Math.min(total, ofClient.policy.points);
   const hasShare = usedOf(ofClient) <= shareOf({ total, most }, left.points);

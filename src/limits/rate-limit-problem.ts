@@ -8,7 +8,7 @@ import type { Remaining } from "./limits.ts";
  * @returns `rate_limited` with `Retry-After` (RFC 9110 section 10.2.3); `undefined` if no quota is
  *   exceeded.
  */
-export function refusalOf(counted: readonly (Remaining | undefined)[]): Problem | undefined {
+export function rateLimitProblem(counted: readonly (Remaining | undefined)[]): Problem | undefined {
   const [strictest] = counted
     .flatMap((each) => (each?.isExceeded ? each : []))
     .sort((a, b) => b.resetMs - a.resetMs);

@@ -14,7 +14,7 @@ import {
 import { boundedKey, createWindows, type Window, type Windows } from "./windows.ts";
 
 /** Quotas counted so often that a call must not cost a query. */
-const SYNCED: ReadonlySet<QuotaName> = new Set([
+const SYNCED_QUOTAS: ReadonlySet<QuotaName> = new Set([
   "calls",
   "calls-account",
   "calls-anonymous",

@@ -238,7 +238,10 @@ describe("offline access", () => {
     expect(leavesFor?.searchParams.get("error")).toBe("consent_required");
     const page = await visitor.open(request(clientId, { redirect_uri: GOOD }).url);
     expect(page.leavesFor).toBeUndefined();
-    expect(interactionOn(page)).toMatchObject({ requestsOfflineAccess: true, scopes: SCOPE.split(" ") });
+    expect(interactionOn(page)).toMatchObject({
+      requestsOfflineAccess: true,
+      scopes: SCOPE.split(" "),
+    });
 
     const { refresh_token = "" } = await tokensAt(visitor, clientId, GOOD);
     const form = { grant_type: "refresh_token", client_id: clientId, refresh_token };
@@ -268,7 +271,10 @@ describe("offline access", () => {
       await extend();
       const again = await visitor.answer(page, SCOPE.split(" "));
       expect(again.leavesFor).toBeUndefined();
-      expect(interactionOn(again)).toMatchObject({ requestsOfflineAccess: true, scopes: SCOPE.split(" ") });
+      expect(interactionOn(again)).toMatchObject({
+        requestsOfflineAccess: true,
+        scopes: SCOPE.split(" "),
+      });
     },
   );
 
@@ -280,7 +286,10 @@ describe("offline access", () => {
     const some = request(clientId, { redirect_uri: GOOD, scope: "signals:read" });
     await visitor.authorize(some.url);
     const all = await visitor.open(request(clientId, { redirect_uri: GOOD }).url);
-    expect(interactionOn(all)).toMatchObject({ requestsOfflineAccess: true, scopes: ["factor:read"] });
+    expect(interactionOn(all)).toMatchObject({
+      requestsOfflineAccess: true,
+      scopes: ["factor:read"],
+    });
   });
 
   it("ends when the person consents again without it", async () => {

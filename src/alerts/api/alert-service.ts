@@ -185,7 +185,7 @@ export class AlertService {
       client: ["alert-change", ownerKey(caller)],
       account: ["alert-change-account", quotaGroup(ownerOf(caller))],
     });
-    const refusal = refusalOf(counted) ?? refusalOf(await countInOrder(limits, more));
+    const refusal = rateLimitProblem(counted) ?? rateLimitProblem(await countInOrder(limits, more));
     if (refusal !== undefined) throw refusal;
   }
 }

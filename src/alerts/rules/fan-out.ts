@@ -3,7 +3,7 @@ import { isEntitled } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { countForClient } from "../../limits/count-for-client.ts";
 import type { Limits } from "../../limits/limits.ts";
-import { refusalOf } from "../../limits/refusal.ts";
+import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import type { Market } from "../../market/market.ts";
 import { announce, append, put, unchanged } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
@@ -100,7 +100,7 @@ async function recipientOf(
     client: ["alert-events-client", ownerKey(owner)],
     account: ["alert-events", quotaGroup(owner)],
   });
-  if (refusalOf(counted) !== undefined) return undefined;
+  if (rateLimitProblem(counted) !== undefined) return undefined;
   const key = `${alertId}:${snapshot.instrument.symbol}`;
   const last = await records.get(sequences, key);
   return { alert, key, last: last?.value ?? 0 };

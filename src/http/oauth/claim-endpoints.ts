@@ -149,7 +149,7 @@ const requireAgent: RequestHandler = ({ body }, _res, next) => {
 function attemptLimits(limits: Limits, guard: CodeGuard): RequestHandler {
   return async ({ body: { principal, data }, ip }, res, next) => {
     const ofAgent = ["claim-agent", `${principal.kind}:${data.agent_id}`] as const;
-    if (principal.kind === "person") await guard.enter(ip);
+    if (principal.kind === "person") await guard.check(ip);
     const counters =
       principal.kind === "agent"
         ? [ofAgent, ...agentCounters(ip)]
@@ -159,8 +159,8 @@ function attemptLimits(limits: Limits, guard: CodeGuard): RequestHandler {
   };
 }
 
-/** An application's attempts for a person are counted apart from those of the person and of their other
- *  applications, so that it does not use up theirs. */
+/** Counters of a claim attempt. An application's attempts for a person are counted apart from those
+ *  of the person and their other applications, so that it does not use them up. */
 const applicationCounters = ({
   accountId,
   through,
