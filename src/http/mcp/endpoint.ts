@@ -151,7 +151,7 @@ function createOriginGuard(baseUrl: string): (origin: string | undefined) => voi
     if (!isLocal || origin === undefined || isLocalOrigin(origin)) return;
     throw new Problem("forbidden_origin", {
       detail:
-        "While the service runs on localhost, its MCP endpoint accepts only pages of localhost.",
+        "While BASE_URL is a loopback address, the MCP endpoint accepts only pages of a loopback origin.",
       next: "Call it from a program, or from a page of this service.",
     });
   };

@@ -118,7 +118,9 @@ describe("the risk of an instrument", () => {
   it.each([{ risk: "full" }, { risk: "full", symbol, from: "2026-11-20T00:00:00Z" }])(
     "is refused where there is not one answer: %j",
     (query) => {
-      expect(() => ask(simulated, query)).toThrow("risk: it is given for one symbol");
+      expect(() => ask(simulated, query)).toThrow(
+        "risk: the risk answer is that of one symbol at one instant",
+      );
     },
   );
 });
