@@ -13,10 +13,14 @@ export const quotas = {
   "register-site": { points: 1000, windowSeconds: 600 },
   /** Registrations of clients, per provider (/32 of IPv6). */
   "register-provider": { points: 6000, windowSeconds: 600 },
+  /** Registrations of agents by identity assertions, per person. */
+  "register-account": { points: 300, windowSeconds: 3600 },
   /** Reads of registrations, per client and address. */
   "manage-read": { points: 300, windowSeconds: 3600 },
   /** Updates and deletions of registrations, per client and address; and updates, per client. */
   manage: { points: 30, windowSeconds: 3600 },
+  /** Updates of registrations, per person with all their agents; shared as `alert-events`. */
+  "manage-account": { points: 300, windowSeconds: 3600 },
   /** Pending authorization requests, which are stored for ten minutes, per address. */
   authorize: { points: 300, windowSeconds: 600 },
   /** The same, per site. */

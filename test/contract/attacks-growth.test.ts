@@ -5,7 +5,7 @@ import { accountRecordsGroup, clientGroup } from "../../src/auth/agents/agent.ts
 import { AUDIT_KIND, type AuditEntry, unsealedAudit } from "../../src/store/audit/entry.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
-import { getWith, postForm, postJson, register } from "../support/agent.ts";
+import { getWith, postForm, postJson, type Registered, register } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
 import {
   authorizationRequest,
@@ -24,6 +24,9 @@ import {
 import { LOOSE_LIMITS, startTestService, type TestService } from "../support/test-service.ts";
 import { type Consented, consented, createVisitor, exchange } from "../support/visitor.ts";
 import { textOf } from "../support/web.ts";
+
+/** A registration with the code that the agent was given. */
+type Claimable = Registered & { readonly claim: { readonly code: string } };
 
 const refreshTokens = collection<object>("oidc:RefreshToken");
 
@@ -448,5 +451,99 @@ describe("audit rows of one person", () => {
     await expect(consent(person)).rejects.toThrow("consent led nowhere");
     expect(await rowsOf(testService, "grant.given")).toBe(3);
     expect((await consent(testService.person())).searchParams.get("code")).toBeTruthy();
+  });
+});
+
+describe("records of one person", () => {
+  const countOf = async ({ service }: TestService, name: string) =>
+    (await service.state.store.records.list(collection(name), { limit: 10_000 })).length;
+
+  it("are at most a hundred sessions and known browsers; the newest work, the oldest end", async () => {
+    const testService = await startTestService();
+    const person = testService.person();
+    await person.signIn();
+    const { records } = testService.service.state.store;
+    const [own] = await records.list(collection<{ accountId: string }>("sessions"), { limit: 1 });
+    const accountId = own?.value.accountId ?? "";
+    const groups = [accountRecordsGroup(accountId)];
+    const more = ["sessions", "known-browsers"].flatMap((name) =>
+      Array.from({ length: 120 }, (_, nth) =>
+        put(collection(name), { key: `${nth}`, value: { accountId, signedInAt: 0 }, groups }),
+      ),
+    );
+    await records.commit(more);
+    const again = testService.person(person.email);
+    await again.signIn();
+    expect(await countOf(testService, "sessions")).toBe(100);
+    expect(await countOf(testService, "known-browsers")).toBe(100);
+    expect((await again.web.get("/account")).url.pathname).toBe("/account");
+    expect((await person.web.get("/account")).url.pathname).toBe("/sign-in");
+  });
+
+  it("are at most ten agents that one application claimed, and others that the person did", async () => {
+    const testService = await startTestService();
+    const { base } = testService;
+    const person = testService.person();
+    const { access_token } = await person.tokens();
+    const newAgent = () => register(base) as Promise<Claimable>;
+    const own = await newAgent();
+    await person.claim(own.client_id, own.claim.code);
+    const agents: Claimable[] = [];
+    for (let nth = 0; nth < 12; nth += 1) {
+      const agent = await newAgent();
+      const body = { agent_id: agent.client_id, claim_code: agent.claim.code };
+      const headers = { authorization: `Bearer ${access_token}` };
+      expect((await postJson(`${base}/oauth/claim`, body, headers)).status).toBe(200);
+      agents.push(agent);
+    }
+    const statuses = [];
+    for (const { client_id, client_secret } of [own, ...agents]) {
+      const form = { grant_type: "client_credentials", client_id, client_secret };
+      statuses.push((await postForm(`${base}/oauth/token`, form)).status);
+    }
+    expect(statuses).toEqual([200, 401, 401, ...Array.from({ length: 10 }, () => 200)]);
+  });
+});
+
+describe("updates of the agents of one person", () => {
+  it("are limited together, however many agents and addresses; each agent has a share", async () => {
+    const testService = await startTestService({
+      TRUST_PROXY: "1",
+      RATE_LIMITS: `${LOOSE_LIMITS} manage=4/3600 manage-account=8/3600`,
+    });
+    const { base } = testService;
+    const { access_token } = await testService.person().tokens();
+    const updated: number[] = [];
+    for (let nth = 0; nth < 6; nth += 1) {
+      const agent = (await register(base)) as Claimable;
+      const body = { agent_id: agent.client_id, claim_code: agent.claim.code };
+      const headers = { authorization: `Bearer ${access_token}` };
+      const claimed = await postJson(`${base}/oauth/claim`, body, headers);
+      let { registration_access_token: token } = (await claimed.json()) as Registered;
+      let count = 0;
+      for (let time = 0; time < 5; time += 1) {
+        const answer = await fetch(agent.registration_client_uri, {
+          method: "PUT",
+          headers: {
+            authorization: `Bearer ${token}`,
+            "content-type": "application/json",
+            "x-forwarded-for": `2001:db8:${nth}:${time}00::1`,
+          },
+          body: JSON.stringify({
+            client_id: agent.client_id,
+            grant_types: ["client_credentials"],
+            response_types: [],
+            token_endpoint_auth_method: "client_secret_post",
+          }),
+        });
+        if (answer.status !== 200) continue;
+        count += 1;
+        ({ registration_access_token: token } = (await answer.json()) as Registered);
+      }
+      updated.push(count);
+    }
+    expect(updated[0]).toBe(4);
+    expect(updated.every((count, nth) => count <= (updated[nth - 1] ?? count))).toBe(true);
+    expect(updated.reduce((sum, count) => sum + count)).toBe(8);
   });
 });

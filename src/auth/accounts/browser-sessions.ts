@@ -2,7 +2,12 @@ import { createHmac, randomBytes } from "node:crypto";
 import { parseCookie, stringifySetCookie } from "cookie";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { insert, remove, unchanged } from "../../store/port/operations.ts";
-import { collection, type Records } from "../../store/port/records.ts";
+import {
+  type Collection,
+  collection,
+  type Operation,
+  type Records,
+} from "../../store/port/records.ts";
 import { accountRecordsGroup } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
 import { isEqualConstantTime } from "../secrets.ts";
@@ -31,6 +36,13 @@ const SESSION_MS = 14 * DAY_MS;
 
 /** Time for which a browser is known after the last sign-in, in milliseconds. */
 const KNOWN_BROWSER_MS = 180 * DAY_MS;
+
+/** Maximum browsers at which a person is signed in, and maximum known browsers of a person. With the next
+ *  one, the oldest ends. */
+const MAX_BROWSERS = 100;
+
+/** More records than a person has. */
+const MAX_LISTED = 10_000;
 
 /** Maximum age of a sign-in that may claim an agent, in milliseconds. An agent often controls its
  *  person's browser, so an old sign-in does not prove that the person is present; a code from their
@@ -144,6 +156,7 @@ export class Sessions {
     const value = { accountId, signedInAt: Math.min(signedInAt, this.#now().getTime()) };
     const isOpen = await this.#records.commit([
       unchanged(accounts, account),
+      ...(await this.#excessRemoval(sessions, accountId)),
       remove(sessions, fingerprint(browser.secret)),
       insert(sessions, {
         key: fingerprint(secret),
@@ -154,6 +167,15 @@ export class Sessions {
       ...this.#audit({ action: "session.opened", actor: accountId, target: accountId }),
     ]);
     return this.#setSession(secret, isOpen ? SESSION_MS / 1000 : undefined);
+  }
+
+  /** The operations that remove the oldest of a person's records where there are as many as there may
+   *  be, to make room for one more. */
+  async #excessRemoval(from: Collection<object>, accountId: string): Promise<readonly Operation[]> {
+    const group = accountRecordsGroup(accountId);
+    const all = await this.#records.list(from, { group, limit: MAX_LISTED });
+    const excess = all.slice(0, Math.max(0, all.length - MAX_BROWSERS + 1));
+    return excess.map(({ key }) => remove(from, key));
   }
 
   /** Signs the person out. @returns The header that deletes the session cookie. */
@@ -192,6 +214,7 @@ export class Sessions {
     if (account === undefined) return undefined;
     const isStored = await this.#records.commit([
       unchanged(accounts, account),
+      ...(await this.#excessRemoval(knownBrowsers, accountId)),
       insert(knownBrowsers, {
         key: fingerprint(secret),
         value: { accountId },

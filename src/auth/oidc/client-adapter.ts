@@ -1,5 +1,7 @@
 import { type AdapterPayload, errors, Provider } from "oidc-provider";
 import { networksOf } from "../../limits/address-key.ts";
+import { countForClient } from "../../limits/count-for-client.ts";
+import { refusalOf } from "../../limits/refusal.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
 import { insert, replace, update } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
@@ -101,6 +103,28 @@ function newClientFor(clientId: string, metadata: AdapterPayload): NewClient {
   return { agent: { identityType: "anonymous", registeredAt }, steps: [] };
 }
 
+/** Counts a registration for its owner, if it has one: it is audited. @throws {Problem} `rate_limited` */
+async function countRegistration({ owner }: Agent, { limits }: ClientAdapterContext) {
+  if (owner === undefined) return;
+  const refusal = refusalOf([await limits.count("register-account", owner.accountId)]);
+  if (refusal !== undefined) throw refusal;
+}
+
+/** Counts an update for its owner, if it has one: it is audited, and a person can own many agents.
+ *  @throws {Problem} `rate_limited` */
+async function countUpdate(
+  { key, value: { agent } }: Stored<ClientRecord>,
+  { limits }: ClientAdapterContext,
+): Promise<void> {
+  if (agent.owner === undefined) return;
+  const counted = await countForClient(limits, {
+    client: ["manage", `owned ${key}`],
+    account: ["manage-account", agent.owner.accountId],
+  });
+  const refusal = refusalOf(counted);
+  if (refusal !== undefined) throw refusal;
+}
+
 /** Stores a new client. A client without an owner needs capacity. */
 async function create(
   key: string,
@@ -115,6 +139,7 @@ async function create(
   const value = { metadata, agent: { ...agent, ...networkHashes(context) } };
   const placing = clientWriteOptions(agent);
   const { ttlMs } = placing;
+  await countRegistration(agent, context);
   if (ttlMs !== undefined) await capacity.admit({ clientId: key, client: value, ttlMs });
   const created = [
     insert(clients, { key, value, ...placing }),
@@ -182,6 +207,7 @@ export function clientAdapter(context: ClientAdapterContext): ModelAdapter {
         const client = await records.get(clients, id);
         if (client === undefined) return create(id, value, context);
         checkRegistrationToken(client);
+        await countUpdate(client, context);
         await admitGrowth(client, value, context);
         const ended = await revokedBy(value, client);
         const steps = await updateSteps(client, { metadata: value, ended, records, audit });
