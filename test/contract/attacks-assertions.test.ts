@@ -5,7 +5,7 @@ import { AUDIT_KIND, type AuditEntry, unsealedAudit } from "../../src/store/audi
 import { put } from "../../src/store/port/operations.ts";
 import { getWith, postForm, postJson, type Registered, register } from "../support/agent.ts";
 import { type Claims, startIdentityProvider, trustFile } from "../support/identity-provider.ts";
-import { startTestService } from "../support/test-service.ts";
+import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 
 const GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
@@ -316,5 +316,27 @@ describe("agents that one person registers by assertions", () => {
 
     await Promise.all(Array.from({ length: 10 }, enter));
     expect(await records.list(clients, { group, limit: 2_000 })).toHaveLength(1_000);
+  });
+});
+
+describe("registrations by assertions", () => {
+  it("are limited for each person; other people still register", async () => {
+    const limited = await startTestService({
+      TRUSTED_ISSUERS: await trustFile(JSON.stringify([entry])),
+      RATE_LIMITS: `${LOOSE_LIMITS} register-account=2/3600`,
+    });
+    const registerFor = async (sub: string) => {
+      const claims = { sub, aud: limited.base, resource: limited.base };
+      const answer = await postJson(`${limited.base}/oauth/register`, {
+        type: "identity_assertion",
+        assertion_type: "urn:ietf:params:oauth:token-type:id-jag",
+        assertion: await assertionFor(trusted.issuer, { claims }),
+      });
+      return answer.status;
+    };
+    const statuses: number[] = [];
+    for (const sub of ["alice", "alice", "alice", "bob"]) statuses.push(await registerFor(sub));
+    expect(statuses).toEqual([201, 201, 429, 201]);
+    expect(limited.logged).toEqual([]);
   });
 });

@@ -37,11 +37,10 @@ const SESSION_MS = 14 * DAY_MS;
 /** Time for which a browser is known after the last sign-in, in milliseconds. */
 const KNOWN_BROWSER_MS = 180 * DAY_MS;
 
-/** Maximum browsers at which a person is signed in, and maximum known browsers of a person. With the next
- *  one, the oldest ends. */
+/** Maximum sessions of a person, and maximum known browsers. The next one replaces the oldest. */
 const MAX_BROWSERS = 100;
 
-/** More records than a person has. */
+/** Records that are read to find the oldest; more than a person has. */
 const MAX_LISTED = 10_000;
 
 /** Maximum age of a sign-in that may claim an agent, in milliseconds. An agent often controls its
@@ -169,8 +168,8 @@ export class Sessions {
     return this.#setSession(secret, isOpen ? SESSION_MS / 1000 : undefined);
   }
 
-  /** The operations that remove the oldest of a person's records where there are as many as there may
-   *  be, to make room for one more. */
+  /** Removes the oldest of a person's sessions or known browsers, so that one more stays within
+   *  `MAX_BROWSERS`. */
   async #excessRemoval(from: Collection<object>, accountId: string): Promise<readonly Operation[]> {
     const group = accountRecordsGroup(accountId);
     const all = await this.#records.list(from, { group, limit: MAX_LISTED });

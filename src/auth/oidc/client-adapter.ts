@@ -1,7 +1,7 @@
 import { type AdapterPayload, errors, Provider } from "oidc-provider";
 import { networksOf } from "../../limits/address-key.ts";
 import { countForClient } from "../../limits/count-for-client.ts";
-import { refusalOf } from "../../limits/refusal.ts";
+import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
 import { insert, replace, update } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
@@ -103,15 +103,16 @@ function newClientFor(clientId: string, metadata: AdapterPayload): NewClient {
   return { agent: { identityType: "anonymous", registeredAt }, steps: [] };
 }
 
-/** Counts a registration for its owner, if it has one: it is audited. @throws {Problem} `rate_limited` */
+/** Counts the registration of an agent that has an owner, because it is audited. @throws {Problem}
+ *  `rate_limited` */
 async function countRegistration({ owner }: Agent, { limits }: ClientAdapterContext) {
   if (owner === undefined) return;
-  const refusal = refusalOf([await limits.count("register-account", owner.accountId)]);
+  const refusal = rateLimitProblem([await limits.count("register-account", owner.accountId)]);
   if (refusal !== undefined) throw refusal;
 }
 
-/** Counts an update for its owner, if it has one: it is audited, and a person can own many agents.
- *  @throws {Problem} `rate_limited` */
+/** Counts the update of an agent that has an owner, because it is audited and a person can own many
+ *  agents. @throws {Problem} `rate_limited` */
 async function countUpdate(
   { key, value: { agent } }: Stored<ClientRecord>,
   { limits }: ClientAdapterContext,
@@ -121,7 +122,7 @@ async function countUpdate(
     client: ["manage", `owned ${key}`],
     account: ["manage-account", agent.owner.accountId],
   });
-  const refusal = refusalOf(counted);
+  const refusal = rateLimitProblem(counted);
   if (refusal !== undefined) throw refusal;
 }
 
