@@ -8,6 +8,7 @@ const COMMANDS = [
   "npm run crash",
   "node test/load/overload.ts",
   "node test/load/slow-clients.ts",
+  "node test/load/floods.ts",
   "node test/load/soak.ts",
   "node test/bench/deliveries.ts",
   "npm run bench",

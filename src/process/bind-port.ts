@@ -76,7 +76,15 @@ async function listenAt(
   { host, port, reusePort = false }: Config & { readonly reusePort?: boolean },
 ): Promise<void> {
   server.listen({ host, port, reusePort, backlog: BACKLOG });
-  await once(server, "listening");
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+    throw new Error(
+      `PORT: ${port} is taken by another process (EADDRINUSE); set PORT or stop the other process.`,
+      { cause: error },
+    );
+  }
 }
 
 async function refuseUnpublishable({ host, baseUrl }: Config): Promise<void> {

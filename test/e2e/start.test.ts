@@ -19,11 +19,13 @@ describe("the process", () => {
     expect(said).not.toContain("    at ");
   });
 
-  it("reports that its port is in use", async () => {
+  it("reports that its port is in use, and what to do", async () => {
     const { baseUrl } = await startProcess();
-    const { code, said } = await runToEnd({ PORT: new URL(baseUrl).port });
+    const { port } = new URL(baseUrl);
+    const { code, said } = await runToEnd({ PORT: port });
     expect(code).toBe(1);
-    expect(said).toContain("EADDRINUSE");
+    expect(said).toContain(`PORT: ${port} is taken by another process (EADDRINUSE)`);
+    expect(said).toContain("set PORT or stop the other process");
   });
 
   /** Starts a process without a terminal and asks it for a sign-in code. */

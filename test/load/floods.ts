@@ -54,7 +54,7 @@ const DATA_DIR = join(folder, "data");
 const service = await startLoaded({
   ...{ DATA_DIR, TRUST_PROXY: "1" },
   // One person claims all newcomers here; who registers meets the limits as they are.
-  RATE_LIMITS: "claim-user=100000/3600",
+  RATE_LIMITS: "claim-user=100000/3600 claim-account=100000/3600",
 });
 const sockets = new Agent({ keepAlive: true, maxSockets: FLOOD_CONNECTIONS + 16 });
 let failed = false;
