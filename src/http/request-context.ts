@@ -90,3 +90,15 @@ export function queryOf({ url = "", originalUrl = url }: RequestUrl): URLSearchP
   const start = originalUrl.indexOf("?");
   return new URLSearchParams(start < 0 ? "" : originalUrl.slice(start + 1));
 }
+
+/** The values of each name of a query. `getAll` for each name would search the query as often as it has
+ *  names, and 16 kB hold thousands. */
+export function queryValues(request: RequestUrl): ReadonlyMap<string, readonly string[]> {
+  const values = new Map<string, string[]>();
+  for (const [name, value] of queryOf(request)) {
+    const earlier = values.get(name);
+    if (earlier === undefined) values.set(name, [value]);
+    else earlier.push(value);
+  }
+  return values;
+}

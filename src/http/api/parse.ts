@@ -76,7 +76,7 @@ function issueText(issue: z.core.$ZodRawIssue): string | undefined {
     case "not_multiple_of":
       return `must be a multiple of ${issue.divisor}`;
     case "unrecognized_keys":
-      return issue.keys.map((key) => unknownMember(key, issue.inst)).join("; ");
+      return unknownMembers(issue.keys, issue.inst);
     default:
       return undefined;
   }
@@ -100,6 +100,17 @@ function boundText(
   return counted === undefined
     ? `must be ${word} ${value}`
     : `must have ${word} ${value}${counted}`;
+}
+
+/** Names unknown members until the text is as long as it may be: a body can have thousands, and each
+ *  is compared with every known one. */
+function unknownMembers(keys: readonly string[], schema: unknown): string {
+  let text = "";
+  for (const key of keys) {
+    if (text.length >= MAX_ISSUE_CHARACTERS) break;
+    text += `${text === "" ? "" : "; "}${unknownMember(key, schema)}`;
+  }
+  return text;
 }
 
 function unknownMember(key: string, schema: unknown): string {

@@ -9,7 +9,7 @@ import type { Tool, ToolRoute } from "../../tool.ts";
 import type { ProtectedResource } from "../authorize.ts";
 import { sendAnswer } from "../conditional-response.ts";
 import { hasType, isDeeperThan, parseBody } from "../request-body.ts";
-import { queryOf, type RequestContext } from "../request-context.ts";
+import { queryValues, type RequestContext } from "../request-context.ts";
 import type { Handler, Route } from "../route-table.ts";
 import type { Answer, Answers } from "./answers.ts";
 
@@ -139,11 +139,10 @@ function queryReader({ input }: Tool): ReadQuery {
     const isNumber = type === "number" || type === "integer";
     return isNumber && value.trim() !== "" ? Number(value) : value;
   };
-  return ({ req }) => {
-    const query = queryOf(req);
-    const names = [...new Set(query.keys())];
-    return Object.fromEntries(names.map((name) => [name, convert(name, query.getAll(name))]));
-  };
+  return ({ req }) =>
+    Object.fromEntries(
+      Array.from(queryValues(req), ([name, values]) => [name, convert(name, values)]),
+    );
 }
 
 /** A string of RFC 9651 section 3.3.3, as draft-ietf-httpapi-idempotency-key-header-07 requires. */

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import { MethodQuery, MethodVersion, methodAnswer } from "../../answers/method.ts";
 import { serviceOperations } from "../../openapi/operations/service-status.ts";
 import type { PeerTables } from "../../score/peers.ts";
@@ -5,7 +6,7 @@ import type { ToolContext } from "../../tool.ts";
 import type { ProtectedResource } from "../authorize.ts";
 import { sendValidated } from "../conditional-response.ts";
 import { routeOf } from "../mount.ts";
-import { queryOf } from "../request-context.ts";
+import { queryValues } from "../request-context.ts";
 import type { Route } from "../route-table.ts";
 import { answerOf, createAnswerCache } from "./answers.ts";
 import { parse } from "./parse.ts";
@@ -34,7 +35,7 @@ export function methodRoute({ context, api, tables }: MethodOptions): Route {
     const { req, res, params } = request;
     await api.authorize(request, ["factor:read"]);
     const version = parse(MethodVersion, params.version);
-    const query = parse(MethodQuery, single(queryOf(req)));
+    const query = parse(MethodQuery, parametersOf(req));
     const question = `${version} ${query.tables ?? ""}`;
     const answer = () => answerOf(methodAnswer(version, query, { context, tables: tables() }));
     const { json, etag } = cache.find(question) ?? (await cache.compute(question, answer));
@@ -44,10 +45,10 @@ export function methodRoute({ context, api, tables }: MethodOptions): Route {
 }
 
 /** Query parameters; a repeated one becomes a list, which every schema here rejects. */
-const single = (query: URLSearchParams) =>
+const parametersOf = (req: IncomingMessage) =>
   Object.fromEntries(
-    [...new Set(query.keys())].map((name) => {
-      const [value, ...more] = query.getAll(name);
-      return [name, more.length === 0 ? value : [value, ...more]];
-    }),
+    Array.from(queryValues(req), ([name, values]) => [
+      name,
+      values.length === 1 ? values[0] : values,
+    ]),
   );
