@@ -5,14 +5,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import pkg from "../../../package.json" with { type: "json" };
 import { quotas } from "../../../src/limits/limits.ts";
 import { nodeOn, SERVER_CORE } from "./machine.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** Arguments of `npm start` for Node. */
-const [, ...PRODUCT] = pkg.scripts.start.split(" ");
+/** Arguments of `npm start` for Node in a checkout. */
+function startArguments(root: string): readonly string[] {
+  const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  return scripts.start.split(" ").slice(1);
+}
+
+const PRODUCT = startArguments(ROOT);
 
 /** Flags of `npm start` that say how V8 uses memory and threads; whatever is compared has the same. */
 export const HEAP_FLAGS = PRODUCT.filter((argument) => /semi-space|v8-pool/.test(argument));
@@ -42,6 +46,8 @@ interface Start {
   readonly env?: Readonly<Record<string, string>>;
   /** The core that it is tied to; `undefined` for none. */
   readonly core?: number | undefined;
+  /** Root folder of the checkout; absent: this one. */
+  readonly root?: string;
 }
 
 /** Name of the file that takes what a server says on standard error. */
@@ -54,9 +60,9 @@ export async function stopServers(): Promise<void> {
   await Promise.all([...running].map((server) => server.stop()));
 }
 
-/** Starts the product as `npm start` does, with the sandbox, and with every core. */
-export const startFreely = (env: Readonly<Record<string, string>>) =>
-  startServer({ name: "the service", args: PRODUCT, env, core: undefined });
+/** Starts the product of a checkout as `npm start` does, with the sandbox, and with every core. */
+export const startFreely = (env: Readonly<Record<string, string>>, root = ROOT) =>
+  startServer({ name: "the service", args: startArguments(root), env, core: undefined, root });
 
 /** Starts the product as `npm start` does, with the sandbox, whose market stands still meanwhile. */
 export const startProduct = (env: Readonly<Record<string, string>> = {}, name = "the service") =>
@@ -68,12 +74,12 @@ export const startProduct = (env: Readonly<Record<string, string>> = {}, name = 
  * @throws {Error} When it ends before.
  */
 export async function startServer(start: Start): Promise<Server> {
-  const { name, args, env, core } = { env: {}, core: SERVER_CORE, ...start };
+  const { name, args, env, core, root } = { env: {}, core: SERVER_CORE, root: ROOT, ...start };
   const folder = mkdtempSync(join(tmpdir(), "bench-"));
   const started = performance.now();
   const [command, all] = nodeOn(core, args);
   const child = spawn(command, all, {
-    cwd: ROOT,
+    cwd: root,
     env: {
       ...{ PATH: process.env.PATH ?? "", PORT: "0", DATA_DIR: join(folder, "data") },
       ...{ RATE_LIMITS: NO_LIMITS, ...env },

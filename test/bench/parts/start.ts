@@ -44,9 +44,25 @@ export async function start({ isQuick }: Effort): Promise<Part> {
   };
 }
 
-async function startOnce() {
+/** What one start showed. */
+export interface Started {
+  readonly readyMs: number;
+  /** To the first answer. */
+  readonly answeredMs: number;
+  /** CPU time of the process until then. */
+  readonly processorMs: number;
+  /** Resident memory after the idle time. */
+  readonly idleMb: number;
+}
+
+/** Starts the sandbox once and asks for a signal, then waits. @param root Checkout; absent: this one. */
+export async function startOnce(
+  env: Readonly<Record<string, string>> = {},
+  idleMs = IDLE_MS,
+  root?: string,
+): Promise<Started> {
   const startedAt = performance.now();
-  const server = await startFreely({ SANDBOX_SESSION_SECONDS: "60" });
+  const server = await startFreely({ SANDBOX_SESSION_SECONDS: "60", ...env }, root);
   const { readyMs, pid } = server;
   const [token = ""] = await buyTokens(server, 1);
   const [question] = restSignals();
@@ -54,7 +70,7 @@ async function startOnce() {
   const answeredMs = performance.now() - startedAt;
   const processorMs = cpuMs(pid);
   if (typeof answer?.score !== "number") throw new Error(`no score: ${JSON.stringify(answer)}`);
-  await pause(IDLE_MS);
+  await pause(idleMs);
   const idleMb = residentMb(pid);
   await server.stop();
   return { readyMs, answeredMs, processorMs, idleMb };
