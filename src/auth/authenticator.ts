@@ -89,7 +89,8 @@ async function agentCaller(
   const issued = tokenClaims(token);
   const client = issued && (await records.get(clients, issued.clientId));
   if (issued === undefined || client === undefined) return undefined;
-  const accountId = client.value.agent.owner?.accountId;
+  const { owner } = client.value.agent;
+  const accountId = owner?.accountId;
   if (accountId !== undefined) lastUse.record(issued.clientId);
   const expiresAt = expiryOf(token, client);
   return {
@@ -98,6 +99,7 @@ async function agentCaller(
     ...issued,
     scopes: intersectScopes(issued.scopes, clientScopeCeiling(client.value, anonymousScopes)),
     accountId,
+    application: owner?.through?.clientId,
     signedInAt: undefined,
     expiresAt,
   };
@@ -122,6 +124,7 @@ async function userCaller(
     scopes: intersectScopes(issued.scopes, allowed, registered ?? allowed),
     grantId: grant.key,
     accountId,
+    application: issued.clientId,
     signedInAt,
     expiresAt: expiryOf(token, client),
   };

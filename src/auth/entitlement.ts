@@ -64,6 +64,15 @@ export async function ownerExists(records: RightsRecords, owner: AlertOwner): Pr
   return (await rightsOf(records, owner)) !== NO_RIGHTS;
 }
 
+/** The client id of the application that an alert owner is or belongs to, as `Caller.application`. */
+export async function applicationOf(
+  records: Pick<Records, "get">,
+  { kind, id, clientId }: AlertOwner,
+): Promise<string | undefined> {
+  if (kind !== "agent") return kind === "user" ? clientId : undefined;
+  return (await records.get(clients, id))?.value.agent.owner?.through?.clientId;
+}
+
 async function rightsOf(records: RightsRecords, owner: AlertOwner): Promise<Rights> {
   switch (owner.kind) {
     case "agent": {

@@ -22,6 +22,10 @@ const MAX_PER_ACCOUNT = 50;
 const MAX_TOTAL = 500;
 const MAX_UNCLAIMED = 100;
 
+/** Maximum share of an account's streams that one application has, with the agents that it claimed,
+ *  while nothing else of the account has any. As others open streams, the share shrinks. */
+const APPLICATION_SHARE = 1 / 2;
+
 /** Maximum share of the total, and of the unclaimed agents' part, that one network (/32 of IPv6,
  *  /24 of IPv4) can have while no other network has streams, because one network can have many
  *  addresses and credentials. As others open streams, the share shrinks. */
@@ -54,6 +58,8 @@ interface OpenStream {
   readonly caller: string;
   /** The account that owns the caller; `undefined` for unclaimed agents. */
   readonly accountId: string | undefined;
+  /** As `Caller.application`. */
+  readonly application: string | undefined;
   /** The widest network of the caller's address. */
   readonly network: string;
   /** Whether the caller is an unclaimed agent. */
@@ -101,13 +107,13 @@ export function createStreams(repeat: Repeat): Streams {
   };
 }
 
-type StreamOwner = Pick<OpenStream, "caller" | "accountId" | "network" | "isUnclaimed">;
+type StreamOwner = Omit<OpenStream, "end">;
 
 function ownerOf({ ip }: RequestContext, caller: Caller): StreamOwner {
-  const { kind, accountId } = caller;
+  const { kind, accountId, application } = caller;
   const isUnclaimed = kind === "agent" && accountId === undefined;
   const network = widestNetwork(ip);
-  return { caller: callerKey(caller), accountId, network, isUnclaimed };
+  return { caller: callerKey(caller), accountId, application, network, isUnclaimed };
 }
 
 /** Ends the response at the first call, and destroys it at the second, if the caller does not
@@ -132,21 +138,38 @@ function createStallCheck(res: ServerResponse): () => boolean {
 
 /** Checks the limits for one more stream. @throws {Problem} `rate_limited` */
 function checkLimits(open: readonly OpenStream[], listener: StreamOwner): void {
-  const { caller, accountId, isUnclaimed } = listener;
+  const { caller, isUnclaimed } = listener;
   const ofOne = open.filter((stream) => stream.caller === caller);
   if (ofOne.length >= MAX_PER_CALLER)
     throw tooMany(`You have ${MAX_PER_CALLER} streams open already.`);
-  const ofAccount = open.filter((stream) => stream.accountId === accountId);
-  if (accountId !== undefined && ofAccount.length >= MAX_PER_ACCOUNT) {
-    throw tooMany(
-      `Your account has ${MAX_PER_ACCOUNT} streams open, with all its agents and keys.`,
-    );
-  }
+  checkAccountLimit(open, listener);
   checkGroupLimit({ most: MAX_TOTAL, of: "all callers" }, open, listener);
   if (!isUnclaimed) return;
   const ofUnclaimed = open.filter((stream) => stream.isUnclaimed);
   const bound = { most: MAX_UNCLAIMED, of: "unclaimed agents" };
   checkGroupLimit(bound, ofUnclaimed, listener);
+}
+
+/** Checks the limit of an account, and one application's share of it. @throws {Problem}
+ *  `rate_limited` */
+function checkAccountLimit(
+  open: readonly OpenStream[],
+  { accountId, application }: StreamOwner,
+): void {
+  if (accountId === undefined) return;
+  const ofAccount = open.filter((stream) => stream.accountId === accountId);
+  const left = MAX_PER_ACCOUNT - ofAccount.length;
+  if (left <= 0) {
+    throw tooMany(
+      `Your account has ${MAX_PER_ACCOUNT} streams open, with all its agents and keys.`,
+    );
+  }
+  if (application === undefined) return;
+  const own = ofAccount.filter((stream) => stream.application === application).length;
+  const most = MAX_PER_ACCOUNT * APPLICATION_SHARE;
+  if (own >= shareOf({ total: MAX_PER_ACCOUNT, most }, left)) {
+    throw tooMany(`Your application has ${own} streams open, with the agents that it claimed.`);
+  }
 }
 
 /** A limit on a group of streams. */

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { getWith, newToken, postJson, register } from "../support/agent.ts";
 import { authorizationRequest, CALLBACK, registerPublic } from "../support/person.ts";
 import { sendRaw } from "../support/raw.ts";
-import { sharedTestService, startTestService } from "../support/test-service.ts";
+import { LOOSE_LIMITS, sharedTestService, startTestService } from "../support/test-service.ts";
 import { createWeb } from "../support/web.ts";
 
 const testService = await sharedTestService();
@@ -391,6 +391,22 @@ describe("a page of another origin", () => {
       const isPrivate = /^\/(account|claim|sign-)/.test(path);
       if (isPrivate) expect(allowed, path).toBeNull();
     }
+  });
+
+  it("cannot use up its visitor's authorization requests with images, frames or scripts", async () => {
+    const { base: local } = await startTestService({
+      RATE_LIMITS: `${LOOSE_LIMITS} authorize=2/3600`,
+    });
+    const { client_id } = await registerPublic(local);
+    const { url } = authorizationRequest(local, { client_id });
+    const statusOf = async (destination: string) =>
+      (await sendRaw(url.href, { headers: { "sec-fetch-dest": destination } })).status;
+    for (const destination of ["image", "iframe", "empty", "script", "object", "embed", "frame"]) {
+      expect(await statusOf(destination), destination).toBe(400);
+    }
+    expect(await statusOf("document")).toBe(303);
+    expect((await sendRaw(url.href)).status).toBe(303);
+    expect(await statusOf("document")).toBe(429);
   });
 });
 

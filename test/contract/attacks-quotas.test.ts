@@ -1,5 +1,12 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { getWith, postForm, postJson, type Registered, register } from "../support/agent.ts";
+import {
+  getWith,
+  postForm,
+  postJson,
+  type Registered,
+  register,
+  tokenOf,
+} from "../support/agent.ts";
 import { bearer, makeAlert } from "../support/alert-events.ts";
 import type { Person, UserTokens } from "../support/person.ts";
 import { LOOSE_LIMITS, startTestService, type TestService } from "../support/test-service.ts";
@@ -20,6 +27,14 @@ async function applications({ person }: TestService) {
     other: await tokens(one),
     stranger: await tokens(person()),
   };
+}
+
+/** Claims a new agent with a person's token. @returns A token of the agent. */
+async function agentClaimedBy({ base }: TestService, token: string): Promise<string> {
+  const agent = (await register(base)) as Claimable;
+  const body = { agent_id: agent.client_id, claim_code: agent.claim.code };
+  expect((await postJson(`${base}/oauth/claim`, body, bearer(token))).status).toBe(200);
+  return tokenOf(base, agent);
 }
 
 /** The statuses of repeated requests, one after the other. */
@@ -125,5 +140,51 @@ describe("one application of a person does not use up what the others need", () 
       expect((await repeated(10, await change(token))).at(-1)).toBe(429);
     }
     expect(await makeAlert(service, bearer(other))).toMatch(/^alert_/);
+  });
+
+  it("of streams, even with agents that it claims", async () => {
+    const service = await startWith("");
+    const { greedy, other } = await applications(service);
+    const stop = new AbortController();
+    onTestFinished(() => stop.abort());
+    const open = (token: string) => async () =>
+      (
+        await fetch(`${service.base}/api/alerts/stream`, {
+          headers: bearer(token),
+          signal: stop.signal,
+        })
+      ).status;
+    const opened = [...(await repeated(5, open(greedy)))];
+    for (let nth = 0; nth < 10; nth += 1) {
+      opened.push(...(await repeated(5, open(await agentClaimedBy(service, greedy)))));
+    }
+    expect(opened.filter((status) => status === 200)).toHaveLength(25);
+    expect(await repeated(5, open(other))).toEqual([200, 200, 200, 200, 200]);
+  });
+
+  it("of alerts and webhooks, even with agents that it claims", async () => {
+    const service = await startWith("");
+    const { base } = service;
+    const { person, greedy, other } = await applications(service);
+    const add = (token: string, type: "poll" | "webhook") => async () => {
+      const url = "https://hooks.github.com/in";
+      const delivery = type === "poll" ? { type } : { type, url };
+      const wanted = { symbols: ["ALDER.SIM"], delivery };
+      return (await postJson(`${base}/api/alerts`, wanted, bearer(token))).status;
+    };
+    const made = async (type: "poll" | "webhook", times: number) => {
+      const statuses = [...(await repeated(times, add(greedy, type)))];
+      for (let nth = 0; nth < 3; nth += 1) {
+        const agent = await agentClaimedBy(service, greedy);
+        statuses.push(...(await repeated(5, add(agent, type))));
+      }
+      return statuses.filter((status) => status === 201).length;
+    };
+    expect(await made("webhook", 8)).toBe(10);
+    expect(await made("poll", 38)).toBe(40);
+    expect(await add(other, "webhook")()).toBe(201);
+    expect(await repeated(3, add(other, "poll"))).toEqual([201, 201, 201]);
+    const key = await person.createKey(["signals:read", "alerts:write"]);
+    expect(await repeated(12, add(key, "poll"))).toEqual(Array.from({ length: 12 }, () => 201));
   });
 });

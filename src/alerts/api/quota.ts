@@ -1,9 +1,17 @@
-import { entitlementChecks, ownerExists } from "../../auth/entitlement.ts";
+import { applicationOf, entitlementChecks, ownerExists } from "../../auth/entitlement.ts";
 import { alertScopes } from "../../auth/scopes.ts";
+import { shareOf } from "../../limits/share.ts";
 import { Problem } from "../../problem.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
-import { alerts, ownerKey, quotaGroup, type StoredAlert } from "../alert.ts";
+import {
+  type Alert,
+  alerts,
+  type DeliveryMethod,
+  ownerKey,
+  quotaGroup,
+  type StoredAlert,
+} from "../alert.ts";
 import type { AlertTarget } from "../delivery/delivery.ts";
 import { alertRemoval, groupsOfOwner } from "./ownership.ts";
 
@@ -11,6 +19,11 @@ import { alertRemoval, groupsOfOwner } from "./ownership.ts";
  *  an account. */
 const MAX_ALERTS = 100;
 const MAX_WEBHOOKS = 20;
+
+/** Maximum share of an account's alerts and webhooks that one application has, with the agents that it
+ *  claimed, while nothing else of the account has any. As others register some, the share shrinks
+ *  (`shareOf`). */
+const APPLICATION_SHARE = 1 / 2;
 
 /**
  * The operations with which a commit registers an alert only while the quota of its owner has room.
@@ -27,13 +40,11 @@ export async function reserveQuota(
   const lock = { key: `alerts ${key}`, groups: groupsOfOwner(owner) };
   const version = await readVersion(records, lock);
   const own = await records.list(alerts, { group: key, limit: MAX_ALERTS });
-  const isFull = (existing: readonly StoredAlert[]): boolean =>
-    excessIn(existing, way) !== undefined;
-  const orphans = isFull(own) ? await orphansAmong(records, own) : [];
-  const excess = excessIn(
-    own.filter((alert) => !orphans.includes(alert)),
-    way,
-  );
+  const excessIn = async (existing: readonly StoredAlert[]): Promise<string | undefined> =>
+    excessOfAccount(existing, way) ??
+    (await excessOfApplication(records, existing, { owner, way }));
+  const orphans = (await excessIn(own)) === undefined ? [] : await orphansAmong(records, own);
+  const excess = await excessIn(own.filter((alert) => !orphans.includes(alert)));
   if (excess !== undefined) throw full(excess);
   const entitled = await entitlementChecks(records, owner);
   if (entitled === undefined) throw ended();
@@ -41,10 +52,36 @@ export async function reserveQuota(
 }
 
 /** The quota that one more alert would exceed, in words; `undefined` when there is room. */
-function excessIn(existing: readonly StoredAlert[], way: AlertTarget["value"]["way"]) {
-  if (existing.length >= MAX_ALERTS) return `${MAX_ALERTS} alerts`;
+function excessOfAccount(existing: readonly StoredAlert[], way: DeliveryMethod) {
+  if (existing.length >= MAX_ALERTS) return `${MAX_ALERTS} alerts with all your agents and keys`;
   const isOver = way.by === "webhook" && existing.filter(hasWebhook).length >= MAX_WEBHOOKS;
-  return isOver ? `${MAX_WEBHOOKS} webhooks` : undefined;
+  return isOver ? `${MAX_WEBHOOKS} webhooks with all your agents and keys` : undefined;
+}
+
+/** The same for the share of the application that the owner belongs to. */
+async function excessOfApplication(
+  records: Pick<Records, "get">,
+  existing: readonly StoredAlert[],
+  { owner, way }: Pick<Alert, "owner" | "way">,
+): Promise<string | undefined> {
+  const application = await applicationOf(records, owner);
+  if (application === undefined || owner.accountId === undefined) return undefined;
+  const owners = new Map(existing.map(({ value }) => [ownerKey(value.owner), value.owner]));
+  const found = [...owners].map(async ([key, each]) =>
+    (await applicationOf(records, each)) === application ? [key] : [],
+  );
+  const members = (await Promise.all(found)).flat();
+  const isOver = (counted: readonly StoredAlert[], total: number): boolean => {
+    const own = counted.filter(({ value }) => members.includes(ownerKey(value.owner)));
+    return (
+      own.length >= shareOf({ total, most: total * APPLICATION_SHARE }, total - counted.length)
+    );
+  };
+  const rest = "of your account, with the agents that you claimed";
+  if (isOver(existing, MAX_ALERTS)) return `your share of the ${MAX_ALERTS} alerts ${rest}`;
+  return way.by === "webhook" && isOver(existing.filter(hasWebhook), MAX_WEBHOOKS)
+    ? `your share of the ${MAX_WEBHOOKS} webhooks ${rest}`
+    : undefined;
 }
 
 /** The alerts of expired agents and keys: nothing removes them at the expiry. */
@@ -64,7 +101,7 @@ const hasWebhook = ({ value }: StoredAlert): boolean => value.way.by === "webhoo
 
 const full = (what: string): Problem =>
   new Problem("alert_limit", {
-    detail: `You have ${what} with all your agents and keys, which is as many as you can have.`,
+    detail: `You have ${what}, which is the maximum.`,
     next: "Delete one with manage_alert, or add symbols to one that you have.",
   });
 

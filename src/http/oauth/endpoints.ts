@@ -214,6 +214,7 @@ function mountEndpoints(router: Router, options: OAuthOptions, forward: ForwardR
         (req, res) => revokeAsClient(withForm(oauthRequestOf(req, res))),
       ],
       authorize: [
+        requireNavigation,
         limitAuthorizationSize,
         countStoredRequest(limits),
         showErrorsInBrowser,
@@ -310,6 +311,21 @@ export function createOAuth(options: OAuthOptions): OAuth {
   router.use(toOAuthError, convertBodyErrors);
   return { tokenRoute: tokenRoute(options, forward), router };
 }
+
+/**
+ * Rejects an authorization request that a page makes without showing it, as an image or in a frame:
+ * no person could decide, and such a page of another site could use up the limits of its visitors'
+ * addresses. Programs other than browsers do not send the field (Fetch Metadata Request Headers,
+ * section 2.1).
+ *
+ * @throws {OAuthError} `invalid_request`
+ */
+const requireNavigation: RequestHandler = (req, _res, next) => {
+  const destination = req.get("sec-fetch-dest") ?? "document";
+  if (destination === "document") return next();
+  const description = "open the address of the authorization request in a browser window";
+  throw new OAuthError("invalid_request", { status: 400, description });
+};
 
 /** Maximum length of the query of an authorization request, in characters; it is stored while the
  *  person decides. */
