@@ -1,0 +1,41 @@
+import { HASH_BYTES, type Hash } from "./merkle.ts";
+import { decodeBase64, type Note, parseNote } from "./signed-note.ts";
+
+/** What a log says of its tree (C2SP tlog-checkpoint). */
+export interface Checkpoint {
+  /** Unique name of the log. */
+  readonly origin: string;
+  /** Number of leaves. */
+  readonly size: number;
+  readonly root: Hash;
+}
+
+/** A checkpoint with its signatures, not verified. */
+export interface SignedCheckpoint extends Checkpoint {
+  readonly note: Note;
+}
+
+/** The text that a log signs. */
+export const checkpointText = ({ origin, size, root }: Checkpoint): string =>
+  `${origin}\n${size}\n${Buffer.from(root).toString("base64")}\n`;
+
+/** @throws {Error} If the note is not a checkpoint; its signatures are not verified. */
+export function parseCheckpoint(text: string): SignedCheckpoint {
+  const note = parseNote(text);
+  const [origin = "", sizeText = "", rootText = "", ...extensions] = note.text
+    .slice(0, -1)
+    .split("\n");
+  const size = parseDecimal(sizeText);
+  const root = decodeBase64(rootText);
+  if (origin === "" || extensions.includes("")) throw new Error("this is not a checkpoint");
+  if (size === undefined) throw new Error("the checkpoint has no size");
+  if (root?.length !== HASH_BYTES) throw new Error("the checkpoint has no root hash");
+  return { origin, size, root, note };
+}
+
+/** A number in decimal without leading zeros, as sizes and indexes are written; else `undefined`. */
+export function parseDecimal(text: string): number | undefined {
+  const number = Number(text);
+  const isNumber = /^(0|[1-9]\d*)$/.test(text) && Number.isSafeInteger(number);
+  return isNumber ? number : undefined;
+}

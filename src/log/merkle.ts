@@ -1,0 +1,181 @@
+import { hash } from "node:crypto";
+
+/** A SHA-256 hash: 32 bytes. */
+export type Hash = Uint8Array;
+
+/** Length of a hash in bytes. */
+export const HASH_BYTES = 32;
+
+/** Consecutive leaves `[start, end)` of a tree, whose hash is MTH(D[start:end]). */
+export interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Prefixes that tell leaves from nodes (RFC 6962 section 2.1). */
+const LEAF_PREFIX = Uint8Array.of(0);
+const NODE_PREFIX = Uint8Array.of(1);
+
+const sha256 = (...parts: readonly Uint8Array[]): Hash =>
+  hash("sha256", Buffer.concat(parts), "buffer");
+
+/** Hash of the tree without leaves (RFC 6962 section 2.1). */
+export const EMPTY_ROOT: Hash = sha256();
+
+/** Hash of a leaf: SHA-256(0x00 || entry). */
+export const leafHash = (entry: Uint8Array): Hash => sha256(LEAF_PREFIX, entry);
+
+/** Hash of an inner node: SHA-256(0x01 || left || right). */
+export const nodeHash = (left: Hash, right: Hash): Hash => sha256(NODE_PREFIX, left, right);
+
+/** The largest power of two less than n, for n > 1: where RFC 6962 splits a tree. */
+export function splitOf(n: number): number {
+  let k = 1;
+  while (2 * k < n) k *= 2;
+  return k;
+}
+
+/**
+ * MTH of a list of hashes in place of leaves (RFC 6962 section 2.1). All but the last stand for subtrees
+ * of one power of two; the last may stand for a smaller one.
+ */
+export function treeHash(hashes: readonly Hash[]): Hash {
+  const [first] = hashes;
+  if (first === undefined) return EMPTY_ROOT;
+  if (hashes.length === 1) return first;
+  const k = splitOf(hashes.length);
+  return nodeHash(treeHash(hashes.slice(0, k)), treeHash(hashes.slice(k)));
+}
+
+/**
+ * The inclusion proof PATH(index, D[size]) (RFC 6962 section 2.1.1), as the ranges whose hashes it
+ * consists of.
+ *
+ * @throws {RangeError} If the tree has no such leaf.
+ */
+export function inclusionPath(index: number, size: number): readonly Range[] {
+  checkSize(size);
+  if (!Number.isSafeInteger(index) || index < 0 || index >= size) {
+    throw new RangeError(`leaf ${index} is not in a tree of ${size}`);
+  }
+  const path: Range[] = [];
+  let [start, end] = [0, size];
+  while (end - start > 1) {
+    const middle = start + splitOf(end - start);
+    if (index < middle) {
+      path.unshift({ start: middle, end });
+      end = middle;
+    } else {
+      path.unshift({ start, end: middle });
+      start = middle;
+    }
+  }
+  return path;
+}
+
+/**
+ * The consistency proof PROOF(from, D[to]) (RFC 6962 section 2.1.2), as the ranges whose hashes it
+ * consists of; empty where there is nothing to prove.
+ *
+ * @throws {RangeError} If `from` is larger than `to`.
+ */
+export function consistencyPath(from: number, to: number): readonly Range[] {
+  checkSize(from);
+  checkSize(to);
+  if (from > to) throw new RangeError(`a tree of ${from} does not precede one of ${to}`);
+  if (from === 0 || from === to) return [];
+  const path: Range[] = [];
+  let [start, end] = [0, to];
+  while (from !== end) {
+    const middle = start + splitOf(end - start);
+    if (from <= middle) {
+      path.unshift({ start: middle, end });
+      end = middle;
+    } else {
+      path.unshift({ start, end: middle });
+      start = middle;
+    }
+  }
+  // SUBPROOF leaves out the hash of the old tree itself, which the verifier knows.
+  return start === 0 ? path : [{ start, end }, ...path];
+}
+
+/** What an inclusion proof claims. */
+export interface Inclusion {
+  readonly index: number;
+  readonly size: number;
+  readonly leaf: Hash;
+  readonly root: Hash;
+  readonly proof: readonly Hash[];
+}
+
+/** Whether the leaf is in the tree (the algorithm of RFC 9162 section 2.1.3.2). */
+export function verifyInclusion({ index, size, leaf, root, proof }: Inclusion): boolean {
+  if (!isSize(size) || !isSize(index) || index >= size) return false;
+  const sides = sidesOf(index, size - 1, proof.length);
+  return sides !== undefined && isSameHash(climb(leaf, proof, sides), root);
+}
+
+/** What a consistency proof claims. */
+export interface Consistency {
+  readonly from: number;
+  readonly fromRoot: Hash;
+  readonly to: number;
+  readonly toRoot: Hash;
+  readonly proof: readonly Hash[];
+}
+
+/** Whether the old tree is a prefix of the new one (the algorithm of RFC 9162 section 2.1.4.2). */
+export function verifyConsistency({ from, fromRoot, to, toRoot, proof }: Consistency): boolean {
+  if (!isSize(from) || !isSize(to) || from > to) return false;
+  if (from === to) return proof.length === 0 && isSameHash(fromRoot, toRoot);
+  if (from === 0) return proof.length === 0 && isSameHash(fromRoot, EMPTY_ROOT);
+  let [fn, sn] = [from - 1, to - 1];
+  while (fn % 2 === 1) [fn, sn] = [half(fn), half(sn)];
+  // A complete old tree is itself the first node of the proof.
+  const [first, ...rest] = fn === 0 ? [fromRoot, ...proof] : proof;
+  const sides = sidesOf(fn, sn, rest.length);
+  if (first === undefined || sides === undefined) return false;
+  const isInOld = (_: unknown, at: number) => sides[at] === "left";
+  const old = climb(first, rest.filter(isInOld), sides.filter(isInOld));
+  return isSameHash(old, fromRoot) && isSameHash(climb(first, rest, sides), toRoot);
+}
+
+/**
+ * The sides on which the hashes of a proof stand, from node `fn` of a level whose last node is `sn` up to
+ * the root.
+ *
+ * @returns `undefined` if the way up has another length.
+ */
+function sidesOf(
+  fn: number,
+  sn: number,
+  length: number,
+): readonly ("left" | "right")[] | undefined {
+  const sides: ("left" | "right")[] = [];
+  for (let [node, last] = [fn, sn]; last > 0; [node, last] = [half(node), half(last)]) {
+    // A last node without a sibling rises as it is.
+    if (node % 2 === 1) sides.push("left");
+    else if (node < last) sides.push("right");
+  }
+  return sides.length === length ? sides : undefined;
+}
+
+function climb(from: Hash, proof: readonly Hash[], sides: readonly ("left" | "right")[]): Hash {
+  return proof.reduce(
+    (found, hash, at) => (sides[at] === "left" ? nodeHash(hash, found) : nodeHash(found, hash)),
+    from,
+  );
+}
+
+/** Whether two hashes are the same; nothing here is secret. */
+export const isSameHash = (one: Hash, other: Hash): boolean => Buffer.compare(one, other) === 0;
+
+/** Shifts by one bit also above 2^31. */
+const half = (n: number): number => Math.floor(n / 2);
+
+const isSize = (n: number): boolean => Number.isSafeInteger(n) && n >= 0;
+
+function checkSize(n: number): void {
+  if (!isSize(n)) throw new RangeError(`${n} is not the size of a tree`);
+}

@@ -1,0 +1,175 @@
+import { HASH_BYTES, type Hash, type Range, treeHash } from "./merkle.ts";
+
+/** Hashes of a full tile, and entries of a full bundle. */
+export const TILE_WIDTH = 256;
+
+/** Height of the subtree of a tile: 2^8 hashes. */
+const TILE_HEIGHT = 8;
+
+/** Consecutive hashes of subtrees of 256^level leaves (C2SP tlog-tiles, "Merkle Tree"). */
+export interface Tile {
+  readonly level: number;
+  /** Number of the tile within its level. */
+  readonly index: number;
+  /** Number of its hashes: 256, or fewer at the right edge of the tree. */
+  readonly width: number;
+}
+
+/** A tile with its hashes. */
+export interface FilledTile extends Tile {
+  readonly hashes: readonly Hash[];
+}
+
+/**
+ * The right edge of a tree: its partial tiles, from which its root follows and to which leaves are
+ * appended. Level l holds floor(size / 256^l) mod 256 hashes.
+ */
+export class TreeEdge {
+  readonly #levels: Hash[][];
+  #size: number;
+
+  /** @param levels The hashes of the partial tile of each level. */
+  constructor(levels: readonly (readonly Hash[])[] = []) {
+    this.#levels = levels.map((hashes) => [...hashes]);
+    this.#size = levels.reduce((sum, { length }, level) => sum + length * TILE_WIDTH ** level, 0);
+  }
+
+  /** Number of leaves. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The hashes of the partial tile of each level. */
+  get levels(): readonly (readonly Hash[])[] {
+    return this.#levels;
+  }
+
+  /** The root: the hashes of each level, followed by the smaller subtree to their right. */
+  root(): Hash {
+    let right: readonly Hash[] = [];
+    for (const hashes of this.#levels) {
+      const level = [...hashes, ...right];
+      right = level.length === 0 ? [] : [treeHash(level)];
+    }
+    return treeHash(right);
+  }
+
+  /**
+   * Appends a leaf.
+   *
+   * @returns The tiles that it completes, from the lowest level.
+   */
+  append(leaf: Hash): readonly FilledTile[] {
+    const full: FilledTile[] = [];
+    this.#size += 1;
+    let hash = leaf;
+    for (let level = 0; ; level++) {
+      const hashes = this.#levels[level] ?? [];
+      this.#levels[level] = hashes;
+      hashes.push(hash);
+      if (hashes.length < TILE_WIDTH) return full;
+      const index = this.#size / TILE_WIDTH ** (level + 1) - 1;
+      full.push({ level, index, width: TILE_WIDTH, hashes });
+      this.#levels[level] = [];
+      hash = treeHash(hashes);
+    }
+  }
+}
+
+/** Width of a tile in a tree of this size; 0 or less: the tree does not have it. */
+export const widthAt = (level: number, index: number, size: number): number =>
+  Math.min(TILE_WIDTH, Math.floor(size / TILE_WIDTH ** level) - index * TILE_WIDTH);
+
+/** Every tile of a tree, from the lowest level. */
+export function* allTiles(size: number): Generator<Tile> {
+  for (let level = 0; size >= TILE_WIDTH ** level; level++) {
+    for (let index = 0; widthAt(level, index, size) > 0; index++) {
+      yield { level, index, width: widthAt(level, index, size) };
+    }
+  }
+}
+
+/** A complete subtree of 2^height leaves; `index` counts those of its height. */
+interface Subtree {
+  readonly height: number;
+  readonly index: number;
+}
+
+/** The complete subtrees of a range whose start is aligned to its first, as in every proof. */
+function subtreesOf({ start, end }: Range): readonly Subtree[] {
+  const found: Subtree[] = [];
+  for (let from = start; from < end; ) {
+    let height = 0;
+    while (from + 2 ** (height + 1) <= end && from % 2 ** (height + 1) === 0) height++;
+    found.push({ height, index: from / 2 ** height });
+    from += 2 ** height;
+  }
+  return found;
+}
+
+/** The place of a subtree's hashes: `count` hashes of a tile from `offset` on. */
+function placeOf({ height, index }: Subtree) {
+  const level = Math.floor(height / TILE_HEIGHT);
+  const count = 2 ** (height % TILE_HEIGHT);
+  const first = index * count;
+  return { level, index: Math.floor(first / TILE_WIDTH), offset: first % TILE_WIDTH, count };
+}
+
+/** The tiles of a tree of this size that the hashes of the ranges follow from. */
+export function tilesOf(ranges: readonly Range[], size: number): readonly Tile[] {
+  const found = new Map<string, Tile>();
+  for (const subtree of ranges.flatMap(subtreesOf)) {
+    const { level, index } = placeOf(subtree);
+    found.set(`${level}/${index}`, { level, index, width: widthAt(level, index, size) });
+  }
+  return [...found.values()];
+}
+
+/** The hash of a range, from tiles. @param hashesOf The hashes of a tile of `tilesOf`. */
+export function rangeHash(
+  range: Range,
+  hashesOf: (level: number, index: number) => readonly Hash[],
+): Hash {
+  const hashes = subtreesOf(range).map((subtree) => {
+    const { level, index, offset, count } = placeOf(subtree);
+    return treeHash(hashesOf(level, index).slice(offset, offset + count));
+  });
+  return hashes.reduceRight((right, left) => treeHash([left, right]));
+}
+
+/** Reads the hashes of a tile of a tree. */
+export type ReadTile = (tile: Tile) => Promise<readonly Hash[]>;
+
+/** The hashes of ranges in a tree of this size, such as those of a proof. */
+export async function rangeHashes(
+  ranges: readonly Range[],
+  size: number,
+  read: ReadTile,
+): Promise<readonly Hash[]> {
+  const tiles = tilesOf(ranges, size);
+  const filled = await Promise.all(tiles.map(read));
+  const known = new Map(
+    tiles.map(({ level, index }, at) => [`${level}/${index}`, filled[at] ?? []]),
+  );
+  return ranges.map((range) =>
+    rangeHash(range, (level, index) => known.get(`${level}/${index}`) ?? []),
+  );
+}
+
+/** The root of a tree of this size, from its tiles. */
+export async function rootAt(size: number, read: ReadTile): Promise<Hash> {
+  if (size === 0) return treeHash([]);
+  const [root] = await rangeHashes([{ start: 0, end: size }], size, read);
+  return root as Hash;
+}
+
+/** Hashes one after another, as a tile is served. */
+export const joinHashes = (hashes: readonly Hash[]): Uint8Array => Buffer.concat(hashes);
+
+/** @throws {RangeError} If the bytes are not whole hashes. */
+export function splitHashes(bytes: Uint8Array): readonly Hash[] {
+  if (bytes.length % HASH_BYTES !== 0) throw new RangeError("a tile holds a broken hash");
+  return Array.from({ length: bytes.length / HASH_BYTES }, (_, at) =>
+    bytes.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES),
+  );
+}

@@ -1,0 +1,119 @@
+import { generateKeyPairSync } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { checkpointText, parseCheckpoint } from "../../../src/log/checkpoint.ts";
+import { leafHash } from "../../../src/log/merkle.ts";
+import {
+  noteSigner,
+  parseNote,
+  parseVerifier,
+  signNote,
+  verifierText,
+  verifyNote,
+} from "../../../src/log/signed-note.ts";
+import { parseProof, proofText } from "../../../src/log/tlog-proof.ts";
+
+/** The example of C2SP signed-note. */
+const EXAMPLE_KEY = "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k";
+const EXAMPLE = `This is an example message.
+
+— example.com/foo Uw2QOkn8srV1yJGh2VYRlL1Tnagv1YEq6TfXppzi2ONncAlTgK7Ztg1ERYNZXsYjOBH3mFXmRKuwHjG1Yu72IneyaQM=
+`;
+
+/** The example of C2SP tlog-checkpoint, whose key it does not give. */
+const CHECKPOINT = `example.com/behind-the-sofa
+20852163
+CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
+
+— example.com/behind-the-sofa Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=
+`;
+
+const signerOf = (name: string) => noteSigner(name, generateKeyPairSync("ed25519").privateKey);
+
+describe("signed notes", () => {
+  it("are verified as in the example of C2SP signed-note", () => {
+    const note = parseNote(EXAMPLE);
+    expect(note.text).toBe("This is an example message.\n");
+    const [found] = verifyNote(note, [parseVerifier(EXAMPLE_KEY)]);
+    expect(found).toMatchObject({ name: "example.com/foo", keyId: "530d903a" });
+  });
+
+  it("pass over signatures of unknown keys, but not a wrong one of a known key", () => {
+    const [ours, witness] = [signerOf("log.example/1"), signerOf("witness.example")];
+    const verifier = parseVerifier(verifierText(ours));
+    const note = parseNote(signNote("text\n", [witness, ours]));
+    expect(verifyNote(note, [verifier])).toEqual([verifier]);
+    expect(() => verifyNote(note, [parseVerifier(EXAMPLE_KEY)])).toThrow("no known key");
+    expect(() => verifyNote({ ...note, text: "other\n" }, [verifier])).toThrow("does not fit");
+    const namesake = parseVerifier(verifierText(signerOf("log.example/1")));
+    expect(() => verifyNote(note, [namesake])).toThrow("no known key");
+  });
+
+  it("are refused when malformed", () => {
+    for (const text of [
+      ...["", "text\n", "text\n\n", "text\n\n— name\n", `${EXAMPLE}\n`, EXAMPLE.trimEnd()],
+      ...[EXAMPLE.replace("—", "-"), EXAMPLE.replace("message", "mess\tage"), `\uD800${EXAMPLE}`],
+      ...[EXAMPLE.replace("IneyaQM=", "IneyaQM"), EXAMPLE.replace(/Uw2Q.*/, "Uw2QOg==")],
+      EXAMPLE.replace("foo ", "foo  "),
+    ]) {
+      expect(() => verifyNote(parseNote(text), [parseVerifier(EXAMPLE_KEY)]), text).toThrow(Error);
+    }
+  });
+
+  it("have keys as text that are checked", () => {
+    for (const text of [
+      ...["", "name", EXAMPLE_KEY.replace("530d", "530e"), EXAMPLE_KEY.replace("+Ae", "+Be")],
+      ...[EXAMPLE_KEY.replace("foo", "fo o"), EXAMPLE_KEY.slice(0, -4)],
+    ]) {
+      expect(() => parseVerifier(text), text).toThrow(Error);
+    }
+  });
+});
+
+describe("checkpoints", () => {
+  it("are read as in the example of C2SP tlog-checkpoint, and written alike", () => {
+    const found = parseCheckpoint(CHECKPOINT);
+    expect(found).toMatchObject({ origin: "example.com/behind-the-sofa", size: 20_852_163 });
+    expect(checkpointText(found)).toBe(found.note.text);
+  });
+
+  it("are refused when malformed", () => {
+    for (const [from, to] of [
+      ["20852163", "020852163"],
+      ["20852163", "-1"],
+      ["20852163", "9007199254740993"],
+      ["CsUY", "Cs"],
+      ["example.com/behind-the-sofa\n2", "\n2"],
+    ] as const) {
+      expect(() => parseCheckpoint(CHECKPOINT.replace(from, to)), to).toThrow(Error);
+    }
+  });
+});
+
+describe("proofs as text", () => {
+  const signer = signerOf("log.example/1");
+  const root = leafHash(Buffer.from("entry"));
+  const checkpoint = signNote(checkpointText({ origin: signer.name, size: 1, root }), [signer]);
+  const whole = { index: 12, proof: [root, root], checkpoint, extra: Buffer.from("entry") };
+
+  it("are read as they were written", () => {
+    for (const one of [whole, { index: 0, proof: [], checkpoint }]) {
+      expect(parseProof(proofText(one))).toMatchObject(one);
+    }
+    expect(proofText(whole)).toMatch(/^c2sp\.org\/tlog-proof@v1\nextra ZW50cnk=\nindex 12\n/);
+  });
+
+  it("are refused when malformed", () => {
+    const text = proofText(whole);
+    for (const [from, to] of [
+      ["@v1", "@v2"],
+      ["index 12", "index 012"],
+      ["index 12\n", ""],
+      ["extra ZW50cnk=", "extra ZW50cnk"],
+      ["\n\nlog", "\nlog"],
+      [Buffer.from(root).toString("base64"), "AAAA"],
+    ] as const) {
+      expect(() => parseProof(text.replace(from, to)), from).toThrow(Error);
+    }
+    expect(() => parseProof("")).toThrow("this is not a proof");
+  });
+});
