@@ -48,6 +48,8 @@ export interface JwkOf {
   readonly "cookie-signing": SecretJwk;
   /** Ed25519, for the `v1a` signatures of Standard Webhooks. */
   readonly "webhook-signing": PrivateJwk;
+  /** Ed25519, for the checkpoints of the signal log (C2SP signed-note). */
+  readonly "log-signing": PrivateJwk;
   /** Key of a vault for the secrets of single records. */
   readonly "secret-encryption": SecretJwk;
   /** HMAC key for callers' network addresses in audit rows. */
@@ -94,6 +96,11 @@ export const keyUses: { readonly [U in KeyUse]: Use<U> } = {
   "webhook-signing": {
     // Deliveries are retried for three days, and receivers may cache the key for some days more.
     retentionMs: 7 * DAY_MS,
+    generate: () => signing(generateKeyPairSync("ed25519").privateKey, "Ed25519"),
+  },
+  "log-signing": {
+    // Both keys sign meanwhile, so that who checks checkpoints rarely still knows one of them.
+    retentionMs: 90 * DAY_MS,
     generate: () => signing(generateKeyPairSync("ed25519").privateKey, "Ed25519"),
   },
   "secret-encryption": {

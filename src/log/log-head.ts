@@ -1,0 +1,63 @@
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { syncFolder } from "../lib/sync-folder.ts";
+import { parseCheckpoint, type SignedCheckpoint } from "./checkpoint.ts";
+
+/** Name of the file in DATA_DIR. */
+const FILE = "log-head";
+
+/** Readable and writable by the owner only. */
+const OWNER_FILE = 0o600;
+
+/**
+ * The last signed checkpoint in a file of this machine. It is no part of backups: a store that was
+ * restored to an earlier state lacks what stands here, and so does not sign a fork.
+ */
+export class LogHead {
+  readonly #folder: string;
+  readonly #path: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#path = join(folder, FILE);
+  }
+
+  /** @throws {Error} If there is a file, but not of this service. */
+  read(): SignedCheckpoint | undefined {
+    try {
+      return parseCheckpoint(readFileSync(this.#path, "utf8"));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw new Error(`${this.#path} cannot be used (${(error as Error).message})`);
+    }
+  }
+
+  /** Replaces the file; it is on disk when this returns. */
+  write(note: string): void {
+    mkdirSync(this.#folder, { recursive: true });
+    const next = `${this.#path}.new`;
+    const file = openSync(next, "w", OWNER_FILE);
+    try {
+      writeSync(file, note);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(next, this.#path);
+    syncFolder(this.#folder);
+  }
+
+  /** Forgets the last checkpoint, before a new log is started in place of the old one. */
+  remove(): void {
+    rmSync(this.#path, { force: true });
+  }
+}

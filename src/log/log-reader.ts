@@ -1,0 +1,117 @@
+import type { AssetClass } from "../market/instrument.ts";
+import type { Leaf } from "./leaves.ts";
+import type { LoggedRun, LogStore, SignedState } from "./log-store.ts";
+import { consistencyPath, type Hash, inclusionPath } from "./merkle.ts";
+import type { Bundle } from "./tile-path.ts";
+import {
+  joinHashes,
+  type ReadTile,
+  rangeHashes,
+  rootAt,
+  TILE_WIDTH,
+  type Tile,
+  widthAt,
+} from "./tiles.ts";
+import { proofText } from "./tlog-proof.ts";
+
+/** An entry with the proof that it is in the tree of the last checkpoint. */
+export interface ProvenEntry {
+  readonly index: number;
+  readonly entry: Leaf;
+  readonly proof: readonly Hash[];
+  readonly checkpoint: SignedState;
+}
+
+/** A proof that a tree is a prefix of a later one. */
+export interface ProvenConsistency {
+  readonly origin: string;
+  readonly from: number;
+  readonly fromRoot: Hash;
+  readonly to: number;
+  readonly toRoot: Hash;
+  readonly proof: readonly Hash[];
+}
+
+/** Reads what the last checkpoint covers; leaves after it are as if they were not there. */
+export class LogReader {
+  readonly #store: LogStore;
+
+  constructor(store: LogStore) {
+    this.#store = store;
+  }
+
+  /** The last signed checkpoint; `undefined` before the first. */
+  checkpoint(): Promise<SignedState | undefined> {
+    return this.#store.checkpoint();
+  }
+
+  /** A tile as it is served; `undefined` if the tree does not have it. */
+  async tile(tile: Tile): Promise<Uint8Array | undefined> {
+    const checkpoint = await this.checkpoint();
+    if (checkpoint === undefined) return undefined;
+    if (tile.width > widthAt(tile.level, tile.index, checkpoint.size)) return undefined;
+    return joinHashes(await this.#store.hashes(checkpoint.id, tile));
+  }
+
+  /** A bundle of entries as it is served; `undefined` if the log does not have it. */
+  async bundle({ index, width }: Bundle): Promise<Uint8Array | undefined> {
+    const checkpoint = await this.checkpoint();
+    if (checkpoint === undefined || width > widthAt(0, index, checkpoint.size)) return undefined;
+    const start = index * TILE_WIDTH;
+    const leaves = await this.#store.entries(checkpoint.id, start, width);
+    return leaves.length === width ? bundleOf(leaves) : undefined;
+  }
+
+  /** An entry with its proof; `undefined` if the last checkpoint does not cover it. */
+  async prove(index: number): Promise<ProvenEntry | undefined> {
+    const checkpoint = await this.checkpoint();
+    if (checkpoint === undefined || index >= checkpoint.size) return undefined;
+    const { id, size } = checkpoint;
+    const [entry] = await this.#store.entries(id, index, 1);
+    if (entry === undefined) return undefined;
+    const proof = await rangeHashes(inclusionPath(index, size), size, this.#reading(id));
+    return { index, entry, proof, checkpoint };
+  }
+
+  /** The consistency of two sizes; `undefined` if the last checkpoint does not cover them. */
+  async proveConsistency(from: number, to: number): Promise<ProvenConsistency | undefined> {
+    const checkpoint = await this.checkpoint();
+    if (checkpoint === undefined || from > to || to > checkpoint.size) return undefined;
+    const { id, origin } = checkpoint;
+    const read = this.#reading(id);
+    const [fromRoot, toRoot] = [await rootAt(from, read), await rootAt(to, read)];
+    const proof = await rangeHashes(consistencyPath(from, to), to, read);
+    return { origin, from, fromRoot, to, toRoot, proof };
+  }
+
+  /** The newest covered run of a class that closed at or before an instant, Unix milliseconds. */
+  async runAt(assetClass: AssetClass, close: number): Promise<LoggedRun | undefined> {
+    const checkpoint = await this.checkpoint();
+    if (checkpoint === undefined) return undefined;
+    const runs = await this.#store.runs(checkpoint.id, assetClass, { to: close, limit: 2 });
+    return runs.find((run) => isCovered(run, checkpoint));
+  }
+
+  #reading(id: string): ReadTile {
+    return (tile) => this.#store.hashes(id, tile);
+  }
+}
+
+/** Whether a checkpoint covers all results of a run. */
+export const isCovered = ({ index, symbols }: LoggedRun, { size }: SignedState): boolean =>
+  index + symbols.length < size;
+
+/** The text of a `.tlog-proof` file that holds the entry as well. */
+export const proofFile = ({ index, entry, proof, checkpoint }: ProvenEntry): string =>
+  proofText({ index, proof, checkpoint: checkpoint.note, extra: Buffer.from(entry) });
+
+/** Entries, each behind its length as a big-endian uint16 (C2SP tlog-tiles, "Log entries"). */
+function bundleOf(leaves: readonly Leaf[]): Uint8Array {
+  const parts = leaves.flatMap((leaf) => {
+    const entry = Buffer.from(leaf);
+    const length = Buffer.alloc(2);
+    length.writeUInt16BE(entry.length);
+    return [length, entry];
+  });
+  return Buffer.concat(parts);
+}

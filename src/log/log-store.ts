@@ -1,0 +1,255 @@
+import type { AssetClass } from "../market/instrument.ts";
+import type { Archive, ArchiveRow } from "../store/port/archive.ts";
+import { announce, append, insert, put, replace, unchanged } from "../store/port/operations.ts";
+import { collection, type Records, type Stored } from "../store/port/records.ts";
+import type { Leaf } from "./leaves.ts";
+import { type Hash, leafHash } from "./merkle.ts";
+import {
+  type FilledTile,
+  joinHashes,
+  splitHashes,
+  TILE_WIDTH,
+  type Tile,
+  TreeEdge,
+} from "./tiles.ts";
+
+/** Topic announced when a checkpoint was signed. */
+const LOG_TOPIC = "log";
+
+/** Kinds of the archive rows. Their instant is an index, except that of a run, which is its close. */
+const ENTRIES = "log-entries";
+const TILE = "log-tile";
+const RUN = "log-run";
+
+/** Where the log stands; replaced with every append, so that two leaders cannot fork it. */
+export interface LogState {
+  /** Random; names the rows of the log. */
+  readonly id: string;
+  /** First line of its checkpoints; stays as it is whatever BASE_URL becomes. */
+  readonly origin: string;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  /** The right edge of the tree: the partial tile of each level in base64. */
+  readonly edge: readonly string[];
+  /** Hash of the method that was logged last. */
+  readonly methodHash: string | null;
+  /** By asset class: SHA-256 of the symbols that were logged last, and the index of their leaf. */
+  readonly universes: Readonly<Partial<Record<AssetClass, UniverseMark>>>;
+  /** By asset class: close of the last complete run, Unix milliseconds. */
+  readonly recordedUntil: Readonly<Partial<Record<AssetClass, number>>>;
+  /** The run whose results are being appended. */
+  readonly open: OpenRun | null;
+}
+
+/** The universe that was logged last. */
+export interface UniverseMark {
+  readonly sha256: string;
+  readonly index: number;
+}
+
+/** A run that is not complete. */
+export interface OpenRun {
+  readonly index: number;
+  readonly assetClass: AssetClass;
+  /** Close of its session, Unix milliseconds. */
+  readonly close: number;
+}
+
+/** A run with the instruments of its results, in their order: the result at `n` has the index
+ *  `index + 1 + n`. */
+export interface LoggedRun extends OpenRun {
+  readonly symbols: readonly string[];
+}
+
+/** The last signed checkpoint. */
+export interface SignedState {
+  /** Id of the log. */
+  readonly id: string;
+  readonly origin: string;
+  readonly size: number;
+  /** Root in base64. */
+  readonly root: string;
+  /** The signed note. */
+  readonly note: string;
+  /** Unix milliseconds. */
+  readonly signedAt: number;
+}
+
+const states = collection<LogState>("log");
+const checkpoints = collection<SignedState>("log-checkpoint");
+
+/** Key of the only record of each. */
+const KEY = "log";
+
+/** What is appended in one commit. */
+export interface Appended {
+  readonly leaves: readonly Leaf[];
+  /** Members of the state that change. */
+  readonly change: Partial<LogState>;
+  /** The run that begins. */
+  readonly run?: LoggedRun;
+}
+
+/** The log in the store: its rows, and the records that say where it stands. */
+export class LogStore {
+  readonly #records: Records;
+  readonly #archive: Archive;
+
+  constructor({ records, archive }: { readonly records: Records; readonly archive: Archive }) {
+    this.#records = records;
+    this.#archive = archive;
+  }
+
+  state(): Promise<Stored<LogState> | undefined> {
+    return this.#records.get(states, KEY);
+  }
+
+  async checkpoint(): Promise<SignedState | undefined> {
+    return (await this.#records.get(checkpoints, KEY))?.value;
+  }
+
+  /** Called in every process after a checkpoint was signed. @returns Unsubscribes. */
+  onSigned(listener: () => void): () => void {
+    return this.#records.onAnnounce(LOG_TOPIC, listener);
+  }
+
+  /**
+   * Starts a log, in place of the one read before.
+   *
+   * @returns Whether it was started; another process may have been first.
+   */
+  async start(before: Stored<LogState> | undefined, state: LogState): Promise<boolean> {
+    return this.#records.commit([
+      before
+        ? replace(states, before, { value: state })
+        : insert(states, { key: KEY, value: state }),
+    ]);
+  }
+
+  /**
+   * Appends leaves after the state read before.
+   *
+   * @returns The state now; `undefined` if another process has appended meanwhile.
+   */
+  async append(
+    before: Stored<LogState>,
+    { leaves, change, run }: Appended,
+  ): Promise<Stored<LogState> | undefined> {
+    const { id } = before.value;
+    const edge = edgeOf(before.value);
+    const first = edge.size;
+    const tiles = leaves.flatMap((leaf) => edge.append(leafHash(Buffer.from(leaf))));
+    const value = { ...before.value, ...change, edge: edge.levels.map(encodeHashes) };
+    const isAppended = await this.#records.commit([
+      replace(states, before, { value }),
+      ...entryRows(id, first, leaves).map(append),
+      ...tiles.map((tile) => append(tileRow(id, tile))),
+      ...(run === undefined ? [] : [append(runRow(id, run))]),
+    ]);
+    return isAppended ? this.state() : undefined;
+  }
+
+  /**
+   * Stores a signed checkpoint, and tells every process.
+   *
+   * @returns Whether it was stored; not if the log has gone on since its state was read.
+   */
+  setCheckpoint(of: Stored<LogState>, signed: SignedState): Promise<boolean> {
+    return this.#records.commit([
+      unchanged(states, of),
+      put(checkpoints, { key: KEY, value: signed }),
+      announce(LOG_TOPIC),
+    ]);
+  }
+
+  /** The hashes of a tile that the log has. */
+  async hashes(id: string, { level, index, width }: Tile): Promise<readonly Hash[]> {
+    const full = () => this.#fullTile(id, level, index);
+    const found = (await full()) ?? (await this.#partialTile(id, level, index)) ?? (await full());
+    return (found ?? []).slice(0, width);
+  }
+
+  async #fullTile(id: string, level: number, index: number): Promise<readonly Hash[] | undefined> {
+    const [row] = await this.#read(TILE, `${id}/${level}`, { from: index, to: index, limit: 1 });
+    return row && decodeHashes(row.body as string);
+  }
+
+  async #partialTile(id: string, level: number, index: number) {
+    const state = (await this.state())?.value;
+    if (state?.id !== id) return undefined;
+    const partial = Math.floor(edgeOf(state).size / TILE_WIDTH ** (level + 1));
+    return partial === index ? decodeHashes(state.edge[level] ?? "") : undefined;
+  }
+
+  /** Entries [start, start + count), within one bundle; fewer where the log is shorter or pruned. */
+  async entries(id: string, start: number, count: number): Promise<readonly Leaf[]> {
+    const first = start - (start % TILE_WIDTH);
+    const to = start + count - 1;
+    const rows = await this.#read(ENTRIES, id, { from: first, to, limit: TILE_WIDTH });
+    if (rows[0]?.at !== first) return [];
+    return rows.flatMap(({ body }) => body as Leaf[]).slice(start - first, start - first + count);
+  }
+
+  /** The newest run of a class that closed at or before an instant, Unix milliseconds. */
+  async runAt(id: string, assetClass: AssetClass, close: number): Promise<LoggedRun | undefined> {
+    const [run] = await this.runs(id, assetClass, { to: close, limit: 1 });
+    return run;
+  }
+
+  /** The newest runs of a class, newest first. */
+  async runs(
+    id: string,
+    assetClass: AssetClass,
+    range: { readonly from?: number; readonly to?: number; readonly limit: number },
+  ): Promise<readonly LoggedRun[]> {
+    const rows = await this.#archive.read(RUN, {
+      subject: `${id}/${assetClass}`,
+      order: "newest",
+      ...range,
+    });
+    return rows.map(({ at, body }) => {
+      const { index, symbols } = body as Pick<LoggedRun, "index" | "symbols">;
+      return { index, symbols, assetClass, close: at };
+    });
+  }
+
+  #read(kind: string, subject: string, range: { from: number; to: number; limit: number }) {
+    return this.#archive.read(kind, { subject, order: "oldest", ...range });
+  }
+}
+
+/** The right edge of a log's tree. */
+export const edgeOf = ({ edge }: LogState): TreeEdge => new TreeEdge(edge.map(decodeHashes));
+
+const encodeHashes = (hashes: readonly Hash[]): string =>
+  Buffer.from(joinHashes(hashes)).toString("base64");
+
+const decodeHashes = (text: string): readonly Hash[] => splitHashes(Buffer.from(text, "base64"));
+
+const tileRow = (id: string, { level, index, hashes }: FilledTile): ArchiveRow => ({
+  kind: TILE,
+  at: index,
+  id: `${id}/${level}`,
+  subject: `${id}/${level}`,
+  body: encodeHashes(hashes),
+});
+
+const runRow = (id: string, { assetClass, close, index, symbols }: LoggedRun): ArchiveRow => ({
+  kind: RUN,
+  at: close,
+  id: `${id}/${assetClass}`,
+  subject: `${id}/${assetClass}`,
+  body: { index, symbols },
+});
+
+/** Rows of consecutive leaves, none across the border of a bundle. */
+function entryRows(id: string, first: number, leaves: readonly Leaf[]): readonly ArchiveRow[] {
+  const rows: ArchiveRow[] = [];
+  for (let start = 0; start < leaves.length; ) {
+    const at = first + start;
+    const body = leaves.slice(start, start + TILE_WIDTH - (at % TILE_WIDTH));
+    rows.push({ kind: ENTRIES, at, id, subject: id, body });
+    start += body.length;
+  }
+  return rows;
+}

@@ -1,0 +1,254 @@
+import { hash, randomBytes } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import { AssetClass } from "../market/instrument.ts";
+import { METHOD_HASH } from "../score/snapshot.ts";
+import type { MemoryArchive } from "../score/snapshot-archive.ts";
+import type { Stored } from "../store/port/records.ts";
+import {
+  type Committer,
+  failedLeaf,
+  type Leaf,
+  methodLeaf,
+  runLeaf,
+  signalLeaf,
+  universeLeaves,
+} from "./leaves.ts";
+import type { LogHead } from "./log-head.ts";
+import type { LogSigner } from "./log-signer.ts";
+import { edgeOf, type LoggedRun, type LogState, type LogStore, type OpenRun } from "./log-store.ts";
+import { TILE_WIDTH } from "./tiles.ts";
+
+/** Sessions that closed while no process logged them are caught up this many market days back. */
+const CATCH_UP_DAYS = 30;
+
+/** Work of one chunk, in milliseconds; the commit comes on top. */
+const CHUNK_MS = 5;
+
+/** Random bytes in the id of a log. */
+const ID_BYTES = 6;
+
+/** Dependencies of the writer. */
+export interface WriterOptions {
+  readonly store: LogStore;
+  readonly head: LogHead;
+  readonly signer: LogSigner;
+  readonly committer: Committer;
+  readonly snapshots: Pick<MemoryArchive, "allNewest" | "history" | "lastAt">;
+  /** Instant up to which sessions have been scored, Unix milliseconds; never decreases. */
+  readonly knownUntil: () => number;
+  /** Length of a market day in milliseconds. */
+  readonly dayMs: number;
+  /** Public host, with which the origin of a new log begins. */
+  readonly host: string;
+  /** Whether every start of the process is a history of its own, as a replay is. */
+  readonly startsAnew: boolean;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Milliseconds of a monotonic clock. */
+  readonly monotonic: () => number;
+  /** Called when the log may not be signed, with the reason. */
+  readonly onRefusal: (reason: string) => void;
+}
+
+/** A session of a class, with its close in Unix milliseconds. */
+type Session = Pick<OpenRun, "assetClass" | "close">;
+
+/**
+ * Appends what was decided after each session: the run, then a leaf for each instrument. Only complete
+ * runs come under a checkpoint. A process that ends in between leaves an open run, which the next leader
+ * completes.
+ */
+export class LogWriter {
+  readonly #options: WriterOptions;
+  #hasStarted = false;
+  #isChecked = false;
+  #refusal: string | undefined;
+  /** The run that is open, with its instruments. */
+  #open: LoggedRun | undefined;
+  /** Sessions that are not logged yet, oldest first, of everything known until `#listedUntil`. */
+  #sessions: readonly Session[] = [];
+  #listedUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+  }
+
+  /** Why the log is not signed; `undefined` if it is. */
+  get refusal(): string | undefined {
+    return this.#refusal;
+  }
+
+  /** A step of the leader's work. @returns How much it did, 0 if there is nothing to do. */
+  async tick(): Promise<number> {
+    const { store, startsAnew } = this.#options;
+    const state = await store.state();
+    if (state === undefined || (startsAnew && !this.#hasStarted)) return this.#start(state);
+    if (!this.#isChecked && !(await this.#check(state.value))) return 0;
+    if (state.value.open !== null) return this.#goOn(state, state.value.open);
+    const checkpoint = await store.checkpoint();
+    const { size } = edgeOf(state.value);
+    if (checkpoint?.id !== state.value.id || checkpoint.size < size) return this.#sign(state);
+    return this.#startNextRun(state);
+  }
+
+  /** The leader of before may have been another process, so what it signed is compared once. */
+  async #check({ ...state }: LogState): Promise<boolean> {
+    const refusal = await this.#options.signer.refusal(state);
+    if (refusal !== undefined && refusal !== this.#refusal) this.#options.onRefusal(refusal);
+    this.#refusal = refusal;
+    this.#isChecked = refusal === undefined;
+    return this.#isChecked;
+  }
+
+  async #start(before: Stored<LogState> | undefined): Promise<number> {
+    const { store, head, host, startsAnew, now } = this.#options;
+    // A store without a log that was signed here before is another store, or an old copy.
+    if (before === undefined && !startsAnew && head.read() !== undefined) {
+      const reason = "log-head is there and the store has no log, so it may be an old copy";
+      if (this.#refusal === undefined) this.#options.onRefusal(reason);
+      this.#refusal = reason;
+      return 0;
+    }
+    const id = randomBytes(ID_BYTES).toString("hex");
+    const hasStarted = await store.start(before, {
+      id,
+      origin: `${host}/log/${id}`,
+      createdAt: now(),
+      edge: [],
+      methodHash: null,
+      universes: {},
+      recordedUntil: this.#beforeNewest(),
+      open: null,
+    });
+    if (hasStarted && startsAnew) head.remove();
+    this.#hasStarted = hasStarted;
+    return 1;
+  }
+
+  /** A new log begins with the newest session of each class, which answers rest on. */
+  #beforeNewest(): LogState["recordedUntil"] {
+    const newest = new Map<AssetClass, number>();
+    const { snapshots, knownUntil } = this.#options;
+    for (const { instrument } of snapshots.allNewest()) {
+      const { assetClass, symbol } = instrument;
+      const close = snapshots.history(symbol, 0, knownUntil()).at(-1)?.at ?? 0;
+      newest.set(assetClass, Math.max(close, newest.get(assetClass) ?? 0));
+    }
+    return Object.fromEntries([...newest].map(([assetClass, close]) => [assetClass, close - 1]));
+  }
+
+  async #sign(state: Stored<LogState>): Promise<number> {
+    try {
+      await this.#options.signer.sign(state);
+    } catch (error) {
+      this.#isChecked = false;
+      throw error;
+    }
+    return 1;
+  }
+
+  async #startNextRun(state: Stored<LogState>): Promise<number> {
+    const next = this.#nextSession(state.value);
+    if (next === undefined) return 0;
+    const { snapshots, now } = this.#options;
+    const { assetClass, close } = next;
+    const symbols = snapshots
+      .allNewest()
+      .map(({ instrument }) => instrument)
+      .filter((one) => one.assetClass === assetClass)
+      .map(({ symbol }) => symbol)
+      .filter((symbol) => snapshots.lastAt(symbol, close) !== undefined);
+    const leaves: Leaf[] = [];
+    const first = edgeOf(state.value).size;
+    if (state.value.methodHash !== METHOD_HASH) leaves.push(methodLeaf(now()));
+    const sha256 = hash("sha256", JSON.stringify(symbols), "hex");
+    let mark = state.value.universes[assetClass];
+    if (mark?.sha256 !== sha256) {
+      mark = { sha256, index: first + leaves.length };
+      leaves.push(...universeLeaves(assetClass, symbols));
+    }
+    const index = first + leaves.length;
+    const universe = mark.index;
+    leaves.push(runLeaf({ assetClass, close, at: now(), universe, results: symbols.length }));
+    const run = { index, assetClass, close, symbols };
+    const change = {
+      methodHash: METHOD_HASH,
+      universes: { ...state.value.universes, [assetClass]: mark },
+      open: { index, assetClass, close },
+    };
+    await this.#options.store.append(state, { leaves, change, run });
+    return 1;
+  }
+
+  /** The oldest session that is not logged. */
+  #nextSession({ recordedUntil }: LogState): Session | undefined {
+    const until = this.#options.knownUntil();
+    const isNew = ({ assetClass, close }: Session) => close > (recordedUntil[assetClass] ?? 0);
+    const left = this.#sessions.filter(isNew);
+    if (left.length === 0 && until > this.#listedUntil) {
+      this.#sessions = this.#closedUntil(until).filter(isNew);
+      this.#listedUntil = until;
+      return this.#sessions[0];
+    }
+    this.#sessions = left;
+    return left[0];
+  }
+
+  #closedUntil(until: number): readonly Session[] {
+    const { snapshots, dayMs } = this.#options;
+    const from = Math.max(this.#listedUntil + 1, until - CATCH_UP_DAYS * dayMs);
+    const found = new Map<string, Session>();
+    for (const { instrument } of snapshots.allNewest()) {
+      const { assetClass, symbol } = instrument;
+      for (const { at } of snapshots.history(symbol, from, until)) {
+        found.set(`${assetClass} ${at}`, { assetClass, close: at });
+      }
+    }
+    const order = AssetClass.options;
+    return [...found.values()].sort(
+      (a, b) => a.close - b.close || order.indexOf(a.assetClass) - order.indexOf(b.assetClass),
+    );
+  }
+
+  /** Appends the next results of the open run. */
+  async #goOn(state: Stored<LogState>, open: OpenRun): Promise<number> {
+    const { store } = this.#options;
+    const { assetClass, close, index } = open;
+    if (this.#open?.index !== index) {
+      this.#open = await store.runAt(state.value.id, assetClass, close);
+    }
+    const { symbols } = this.#open as LoggedRun;
+    const { size } = edgeOf(state.value);
+    const done = size - index - 1;
+    const leaves = this.#results(symbols.slice(done, done + TILE_WIDTH), state.value, open);
+    const isComplete = done + leaves.length === symbols.length;
+    const recordedUntil = { ...state.value.recordedUntil, [assetClass]: close };
+    const now = await store.append(state, {
+      leaves,
+      change: isComplete ? { open: null, recordedUntil } : {},
+    });
+    if (now?.value.open === null) await this.#sign(now);
+    // An embedded store writes synchronously, so other work must run between two chunks.
+    await setImmediate();
+    return 1;
+  }
+
+  /** The leaves of as many instruments as fit into a chunk, at least one. */
+  #results(symbols: readonly string[], { origin }: LogState, open: OpenRun): readonly Leaf[] {
+    const { snapshots, committer, monotonic } = this.#options;
+    const { close } = open;
+    const place = { run: open.index, close };
+    const until = monotonic() + CHUNK_MS;
+    const leaves: Leaf[] = [];
+    for (const symbol of symbols) {
+      const snapshot = snapshots.lastAt(symbol, close);
+      leaves.push(
+        snapshot?.at === close
+          ? signalLeaf(snapshot, place, committer.commit(snapshot, origin))
+          : failedLeaf(symbol, place),
+      );
+      if (monotonic() >= until) break;
+    }
+    return leaves;
+  }
+}

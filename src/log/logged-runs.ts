@@ -1,0 +1,67 @@
+import { AssetClass, type Instrument } from "../market/instrument.ts";
+import { isCovered } from "./log-reader.ts";
+import type { LoggedRun, LogStore } from "./log-store.ts";
+
+/** Runs of a class that are kept in memory, the newest ones. */
+const KEPT_RUNS = 2_000;
+
+/** A run with the positions of its instruments. */
+interface IndexedRun extends LoggedRun {
+  readonly positions: ReadonlyMap<string, number>;
+}
+
+/** Where the log holds the decisions that answers rest on, in the memory of each process. */
+export class LoggedRuns {
+  readonly #store: LogStore;
+  /** Oldest first. */
+  readonly #runs = new Map<AssetClass, IndexedRun[]>();
+  #id: string | undefined;
+  #edition = 0;
+
+  constructor(store: LogStore) {
+    this.#store = store;
+  }
+
+  /** Rises whenever runs were added. */
+  get edition(): number {
+    return this.#edition;
+  }
+
+  /** Reads the runs that checkpoints came to cover since the last call. @returns How many. */
+  async reload(): Promise<number> {
+    const checkpoint = await this.#store.checkpoint();
+    if (checkpoint === undefined) return 0;
+    if (checkpoint.id !== this.#id) this.#runs.clear();
+    this.#id = checkpoint.id;
+    let added = 0;
+    for (const assetClass of AssetClass.options) {
+      const known = this.#runs.get(assetClass) ?? [];
+      const from = (known.at(-1)?.close ?? Number.NEGATIVE_INFINITY) + 1;
+      const range = { ...(Number.isFinite(from) && { from }), limit: KEPT_RUNS };
+      const newest = await this.#store.runs(checkpoint.id, assetClass, range);
+      const covered = newest.filter((run) => isCovered(run, checkpoint)).reverse();
+      for (const run of covered) known.push(indexed(run, known.at(-1)));
+      this.#runs.set(assetClass, known.slice(-KEPT_RUNS));
+      added += covered.length;
+    }
+    if (added > 0) this.#edition += 1;
+    return added;
+  }
+
+  /** Index of what was decided on an instrument at the close of a session (Unix milliseconds). */
+  indexOf({ assetClass, symbol }: Instrument, close: number): number | undefined {
+    const run = this.#runs.get(assetClass)?.findLast((one) => one.close <= close);
+    if (run?.close !== close) return undefined;
+    const position = run.positions.get(symbol);
+    return position === undefined ? undefined : run.index + 1 + position;
+  }
+}
+
+/** Runs with the same instruments, as most have, share their lists. */
+function indexed(run: LoggedRun, before: IndexedRun | undefined): IndexedRun {
+  const isSame =
+    before?.symbols.length === run.symbols.length &&
+    before.symbols.every((symbol, at) => symbol === run.symbols[at]);
+  if (isSame) return { ...run, symbols: before.symbols, positions: before.positions };
+  return { ...run, positions: new Map(run.symbols.map((symbol, at) => [symbol, at])) };
+}

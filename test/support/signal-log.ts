@@ -1,0 +1,162 @@
+import { createPrivateKey } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Committer } from "../../src/log/leaves.ts";
+import { LogHead } from "../../src/log/log-head.ts";
+import { LogReader } from "../../src/log/log-reader.ts";
+import { LogSigner } from "../../src/log/log-signer.ts";
+import { LogStore } from "../../src/log/log-store.ts";
+import { LogWriter, type WriterOptions } from "../../src/log/log-writer.ts";
+import { LoggedRuns } from "../../src/log/logged-runs.ts";
+import { noteSigner, parseVerifier, verifierText } from "../../src/log/signed-note.ts";
+import type { AssetClass } from "../../src/market/instrument.ts";
+import type { PastSnapshot } from "../../src/score/snapshot.ts";
+import { keyUses } from "../../src/store/keys/key-uses.ts";
+import type { Keyring } from "../../src/store/keys/keyring.ts";
+import type { Store } from "../../src/store/port/store.ts";
+import { atFileEnd } from "./file-end.ts";
+
+export const DAY_MS = 86_400_000;
+
+/** Close of a day's session. */
+export const closeOf = (day: number) => Date.UTC(2026, 0, 1, 21) + day * DAY_MS;
+
+/** Scores in memory: sessions of instruments, closed one after another. */
+export class Sessions {
+  readonly #bySymbol = new Map<string, PastSnapshot[]>();
+  #until = 0;
+
+  /** A session closes for some instruments of a class. */
+  close(day: number, assetClass: AssetClass, symbols: readonly string[]): void {
+    for (const [at, symbol] of symbols.entries()) {
+      const list = this.#bySymbol.get(symbol) ?? [];
+      list.push(snapshotOf(symbol, assetClass, closeOf(day), (day * 37 + at * 13) % 101));
+      this.#bySymbol.set(symbol, list);
+    }
+    this.#until = Math.max(this.#until, closeOf(day));
+  }
+
+  readonly knownUntil = () => this.#until;
+
+  /** What is lost with the process. */
+  forget(symbol: string): void {
+    const list = this.#bySymbol.get(symbol) ?? [];
+    this.#bySymbol.set(symbol, list.slice(0, -1));
+  }
+
+  readonly snapshots = {
+    allNewest: () => [...this.#bySymbol.keys()].sort().flatMap((one) => this.#of(one).at(-1) ?? []),
+    history: (symbol: string, from: number, to: number) =>
+      this.#of(symbol).filter(({ at }) => at >= from && at <= to),
+    lastAt: (symbol: string, at: number) => this.#of(symbol).findLast((one) => one.at <= at),
+  } as unknown as WriterOptions["snapshots"];
+
+  #of(symbol: string): PastSnapshot[] {
+    return this.#bySymbol.get(symbol) ?? [];
+  }
+}
+
+function snapshotOf(
+  symbol: string,
+  assetClass: AssetClass,
+  at: number,
+  score: number,
+): PastSnapshot {
+  const inputs = ["return1m", "return6m", "volatility"].map((name) => ({
+    name,
+    value: score / 7,
+    unit: "ratio",
+    z: score / 50 - 1,
+    weight: 1 / 3,
+    observedAt: at,
+  }));
+  const factor = {
+    z: score / 50 - 1,
+    confidence: 0.7,
+    status: "ok",
+    asOf: at,
+    staleAfter: null,
+    weight: 0.25,
+    contribution: score / 4 - 12.5,
+    inputs,
+  } as const;
+  return {
+    instrument: { symbol, name: symbol, assetClass, exchange: null, currency: "USD" },
+    at,
+    status: "ok",
+    score,
+    confidence: 0.71,
+    coverage: 1,
+    signal: {
+      direction: score >= 70 ? "LONG" : score <= 30 ? "SHORT" : "WAIT",
+      since: at,
+      previous: null,
+      smoothed: score,
+      frozen: false,
+      forcedWait: null,
+    },
+    missingFactors: [],
+    price: { value: 100, at },
+    factors: { momentum: factor, valuation: factor, social: factor, darkpool: factor },
+  } as unknown as PastSnapshot;
+}
+
+/** A key of the log, as the keyring has it. */
+const KEY = { ...keyUses["log-signing"].generate(), kid: "key" };
+
+/** A keyring that has this key alone. */
+const KEYRING = { keys: () => [{ jwk: KEY }] } as unknown as Keyring;
+
+/** What verifies the checkpoints of a log that was made here. */
+export const verifierOf = (origin: string) =>
+  parseVerifier(
+    verifierText(noteSigner(origin, createPrivateKey({ key: { ...KEY }, format: "jwk" }))),
+  );
+
+/** A folder for DATA_DIR, which is removed when the file is through. */
+export function dataFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "log-"));
+  atFileEnd(async () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** The log of a store, with the process that writes it. */
+export function signalLog(
+  on: Pick<Store, "records" | "archive">,
+  sessions: Sessions,
+  options: Partial<WriterOptions> & { readonly folder?: string; readonly isShared?: boolean } = {},
+) {
+  const { folder = dataFolder(), isShared = false, ...others } = options;
+  const store = new LogStore(on);
+  const head = new LogHead(folder);
+  const now = () => sessions.knownUntil() + 1_000;
+  const refusals: string[] = [];
+  const writer = new LogWriter({
+    store,
+    head,
+    signer: new LogSigner({ store, head, keyring: KEYRING, isShared, now }),
+    committer: new Committer(new Uint8Array(32)),
+    snapshots: sessions.snapshots,
+    knownUntil: sessions.knownUntil,
+    dayMs: DAY_MS,
+    host: "log.example",
+    startsAnew: false,
+    now,
+    monotonic: () => 0,
+    onRefusal: (reason) => refusals.push(reason),
+    ...others,
+  });
+  return {
+    store,
+    head,
+    writer,
+    refusals,
+    reader: new LogReader(store),
+    runs: new LoggedRuns(store),
+    /** Does everything that there is to do. */
+    async settle() {
+      while ((await writer.tick()) > 0);
+    },
+  };
+}

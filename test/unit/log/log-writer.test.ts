@@ -1,0 +1,245 @@
+import canonicalize from "canonicalize";
+import { expect, it } from "vitest";
+import { parseCheckpoint } from "../../../src/log/checkpoint.ts";
+import { Committer, commitment } from "../../../src/log/leaves.ts";
+import { proofFile } from "../../../src/log/log-reader.ts";
+import { leafHash, treeHash, verifyConsistency, verifyInclusion } from "../../../src/log/merkle.ts";
+import { verifyNote } from "../../../src/log/signed-note.ts";
+import { TreeEdge } from "../../../src/log/tiles.ts";
+import { parseProof } from "../../../src/log/tlog-proof.ts";
+import { closeOf, dataFolder, Sessions, signalLog, verifierOf } from "../../support/signal-log.ts";
+import { describeStores, model, openStore } from "../../support/stores.ts";
+
+const symbolsOf = (count: number) =>
+  Array.from({ length: count }, (_, at) => `S${String(at).padStart(5, "0")}`);
+
+/** Everything that the last checkpoint covers, as it is stored. */
+async function leavesOf({ store, reader }: ReturnType<typeof signalLog>) {
+  const { id = "", size = 0 } = (await reader.checkpoint()) ?? {};
+  const leaves: string[] = [];
+  while (leaves.length < size) {
+    const found = await store.entries(id, leaves.length, Math.min(256, size - leaves.length));
+    if (found.length === 0) throw new Error(`entry ${leaves.length} is missing`);
+    leaves.push(...found);
+  }
+  return leaves;
+}
+
+const contentsOf = async (log: ReturnType<typeof signalLog>) =>
+  (await leavesOf(log)).map((leaf) => JSON.parse(leaf));
+
+describeStores("the signal log", (engine) => {
+  it("has a leaf for every instrument of a run, and a checkpoint over them", async () => {
+    const sessions = new Sessions();
+    sessions.close(0, "stock", symbolsOf(700));
+    sessions.close(0, "crypto", ["BTC-USD"]);
+    const log = signalLog(await openStore(engine), sessions);
+    await log.settle();
+
+    const leaves = await leavesOf(log);
+    const contents = leaves.map((leaf) => JSON.parse(leaf));
+    expect(contents.map(({ kind }) => kind).slice(0, 4)).toEqual([
+      ...["method", "universe", "run", "signal"],
+    ]);
+    expect(leaves).toHaveLength(1 + 2 + 700 + 2 + 1);
+    for (const leaf of leaves) expect(leaf).toBe(canonicalize(JSON.parse(leaf)));
+
+    const { note = "", origin = "" } = (await log.reader.checkpoint()) ?? {};
+    const checkpoint = parseCheckpoint(note);
+    expect(verifyNote(checkpoint.note, [verifierOf(origin)])).toHaveLength(1);
+    expect(checkpoint.size).toBe(leaves.length);
+    const hashes = leaves.map((leaf) => leafHash(Buffer.from(leaf)));
+    expect(Buffer.from(checkpoint.root)).toEqual(Buffer.from(treeHash(hashes)));
+    expect(origin).toMatch(/^log\.example\/log\/[0-9a-f]{12}$/);
+  });
+
+  it("proves each entry and the consistency of any two sizes", async () => {
+    const sessions = new Sessions();
+    sessions.close(0, "stock", symbolsOf(600));
+    const log = signalLog(await openStore(engine), sessions);
+    await log.settle();
+    const leaves = await leavesOf(log);
+    for (const index of [0, 3, 255, 256, 600, leaves.length - 1]) {
+      const proven = await log.reader.prove(index);
+      const { proof, extra, signed } = parseProof(proven ? proofFile(proven) : "");
+      expect(String(extra)).toBe(leaves[index]);
+      const { size, root } = signed;
+      const leaf = leafHash(extra ?? Buffer.of());
+      expect(verifyInclusion({ index, size, leaf, root, proof })).toBe(true);
+    }
+    expect(await log.reader.prove(leaves.length)).toBeUndefined();
+    for (const [from, to] of [
+      [1, 603],
+      [256, 512],
+      [0, 603],
+      [603, 603],
+    ] as const) {
+      const proven = await log.reader.proveConsistency(from, to);
+      expect(proven && verifyConsistency(proven)).toBe(true);
+    }
+    expect(await log.reader.proveConsistency(1, 604)).toBeUndefined();
+    expect(await log.reader.proveConsistency(3, 2)).toBeUndefined();
+  });
+
+  it("goes on where a process ended in the middle of a run", async () => {
+    const store = await openStore(engine);
+    const sessions = new Sessions();
+    const folder = dataFolder();
+    sessions.close(0, "stock", symbolsOf(700));
+    const first = signalLog(store, sessions, { folder });
+    // Starts the log, signs the empty tree, starts the run, and appends one chunk.
+    for (let step = 0; step < 4; step++) await first.writer.tick();
+    expect(await leavesOf(first)).toHaveLength(0);
+
+    sessions.forget("S00650");
+    const second = signalLog(store, sessions, { folder });
+    await second.settle();
+    const contents = await contentsOf(second);
+    expect(contents).toHaveLength(703);
+    expect(contents.filter(({ status }) => status === "failed")).toEqual([
+      {
+        ...{ kind: "signal", v: 1, status: "failed", why: "no_result" },
+        ...{ symbol: "S00650", run: 2, close: new Date(closeOf(0)).toISOString() },
+      },
+    ]);
+    expect(contents.slice(3).map(({ symbol }) => symbol)).toEqual(symbolsOf(700));
+  });
+
+  it("is written by one of two leaders", async () => {
+    const store = await openStore(engine);
+    const sessions = new Sessions();
+    sessions.close(0, "stock", symbolsOf(300));
+    const logs = [0, 1].map(() => signalLog(store, sessions, { isShared: true }));
+    await Promise.all(logs.map((log) => log.settle()));
+    sessions.close(1, "stock", symbolsOf(300));
+    await Promise.all(logs.map((log) => log.settle()));
+    const [log] = logs as [(typeof logs)[0]];
+    const contents = await contentsOf(log);
+    expect(contents.map(({ kind }) => kind).filter((kind) => kind !== "signal")).toEqual([
+      ...["method", "universe", "run", "run"],
+    ]);
+    expect(contents).toHaveLength(604);
+    for (const { head } of logs) expect(head.read()?.origin ?? "").toMatch(/^(log\.example|$)/);
+  });
+
+  it("logs a changed universe, and every class by its own sessions", async () => {
+    const sessions = new Sessions();
+    sessions.close(0, "stock", ["A", "B"]);
+    const log = signalLog(await openStore(engine), sessions);
+    await log.settle();
+    sessions.close(1, "crypto", ["X"]);
+    sessions.close(2, "stock", ["A", "B", "C"]);
+    sessions.close(3, "stock", ["A", "B", "C"]);
+    await log.settle();
+    const contents = await contentsOf(log);
+    const told = contents.map(({ kind, symbols, symbol, close }) =>
+      [kind, symbols?.join(""), symbol, close?.slice(8, 10)].filter(Boolean).join(" "),
+    );
+    expect(told).toEqual([
+      ...["method", "universe AB", "run 01", "signal A 01", "signal B 01"],
+      ...["universe X", "run 02", "signal X 02"],
+      ...["universe ABC", "run 03", "signal A 03", "signal B 03", "signal C 03"],
+      ...["run 04", "signal A 04", "signal B 04", "signal C 04"],
+    ]);
+  });
+});
+
+it("never signs where log-head knows more than the store", async () => {
+  const folder = dataFolder();
+  const sessions = new Sessions();
+  sessions.close(0, "stock", symbolsOf(10));
+  const lost = signalLog(await openStore(model), sessions, { folder });
+  await lost.settle();
+
+  const empty = signalLog(await openStore(model), sessions, { folder });
+  await empty.settle();
+  expect(empty.refusals).toEqual([
+    "log-head is there and the store has no log, so it may be an old copy",
+  ]);
+  expect(await empty.reader.checkpoint()).toBeUndefined();
+});
+
+it("never signs where the store lacks what was signed, or log-head is gone", async () => {
+  const store = await openStore(model);
+  const [folder, other] = [dataFolder(), dataFolder()];
+  const sessions = new Sessions();
+  sessions.close(0, "stock", symbolsOf(10));
+  const log = signalLog(store, sessions, { folder });
+  await log.settle();
+  const before = log.head.read();
+  const state = await log.store.state();
+
+  sessions.close(1, "stock", symbolsOf(10));
+  // A restored copy of the store: its state is that of before.
+  const moved = signalLog(store, sessions, { folder: other });
+  await moved.settle();
+  expect(moved.refusals).toEqual([
+    "log-head is missing in DATA_DIR, so the store may be an old copy",
+  ]);
+
+  await log.settle();
+  const now = await log.store.state();
+  if (state === undefined || now === undefined) throw new Error("there is no log");
+  await log.store.start(now, state.value);
+  const restored = signalLog(store, sessions, { folder });
+  await restored.settle();
+  expect(restored.refusals).toEqual(["24 leaves were signed and the store has 13"]);
+  expect(before?.size).toBe(13);
+  expect(restored.head.read()?.size).toBe(24);
+});
+
+it("finds what was decided on an instrument at a close", async () => {
+  const store = await openStore(model);
+  const sessions = new Sessions();
+  sessions.close(0, "stock", ["A", "B"]);
+  const log = signalLog(store, sessions);
+  await log.settle();
+  expect(await log.runs.reload()).toBe(1);
+  sessions.close(1, "stock", ["A", "B", "C"]);
+  await log.settle();
+  expect(await log.runs.reload()).toBe(1);
+  expect(await log.runs.reload()).toBe(0);
+  const of = (symbol: string, day: number) =>
+    log.runs.indexOf({ symbol, assetClass: "stock" } as never, closeOf(day));
+  const contents = await contentsOf(log);
+  for (const [symbol, day] of [
+    ["A", 0],
+    ["B", 0],
+    ["C", 1],
+  ] as const) {
+    const found = contents[of(symbol, day) ?? -1];
+    expect(found).toMatchObject({ symbol, close: new Date(closeOf(day)).toISOString() });
+  }
+  expect(of("C", 0)).toBeUndefined();
+  expect(of("A", 2)).toBeUndefined();
+});
+
+it("commits to factors and inputs, which an opening proves", async () => {
+  const sessions = new Sessions();
+  sessions.close(0, "stock", ["A"]);
+  const [snapshot] = sessions.snapshots.allNewest();
+  if (snapshot === undefined) throw new Error("there is no snapshot");
+  const committer = new Committer(Buffer.alloc(32, 1));
+  const { factors, inputs } = committer.commit(snapshot, "log.example/log/1");
+  const opening = committer.openFactors(snapshot, "log.example/log/1");
+  expect(opening?.text).toBe(canonicalize(JSON.parse(opening?.text ?? "")));
+  expect(commitment(Buffer.from(opening?.salt ?? "", "hex"), opening?.text ?? "")).toBe(factors);
+  expect(inputs).not.toBe(factors);
+  expect(committer.commit(snapshot, "log.example/log/2").factors).not.toBe(factors);
+  expect(committer.commit({ ...snapshot, factors: undefined } as never, "x")).toEqual({
+    factors: null,
+    inputs: null,
+  });
+});
+
+it("grows as one tree however its leaves are appended", async () => {
+  const sessions = new Sessions();
+  sessions.close(0, "stock", symbolsOf(700));
+  let time = 0;
+  // Every look at the clock takes so long that a chunk has one leaf.
+  const log = signalLog(await openStore(model), sessions, { monotonic: () => (time += 10) });
+  await log.settle();
+  const edge = new TreeEdge();
+  for (const leaf of await leavesOf(log)) edge.append(leafHash(Buffer.from(leaf)));
+  expect((await log.reader.checkpoint())?.root).toBe(Buffer.from(edge.root()).toString("base64"));
+});
