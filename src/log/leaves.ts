@@ -2,10 +2,11 @@ import { createHmac, hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { isoInstant } from "../answers/common.ts";
 import { signalPoint } from "../answers/signal.ts";
-import { FACTORS, type Factor } from "../factors/reading.ts";
+import { FACTORS, type Factor, type Input } from "../factors/reading.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import { METHOD } from "../score/method.ts";
 import {
+  type FactorResult,
   METHOD_HASH,
   METHOD_VERSION,
   type PastSnapshot,
@@ -82,8 +83,8 @@ export const runLeaf = ({ assetClass, close, at, universe, results }: RunManifes
 export interface SignalPlace {
   /** Index of the run's leaf. */
   readonly run: number;
-  /** Close of the session, Unix milliseconds. */
-  readonly close: number;
+  /** Close of the session, ISO 8601. */
+  readonly close: string;
 }
 
 /**
@@ -98,7 +99,7 @@ export function signalLeaf(
   const { confidence, coverage, score, scoreRaw, scoreSmoothed, signal, status } =
     signalPoint(snapshot);
   return JSON.stringify({
-    close: isoInstant(close),
+    close,
     confidence,
     coverage,
     factors: commitments.factors,
@@ -118,7 +119,7 @@ export function signalLeaf(
 /** An instrument of a run whose result is gone: the process ended before it was logged. */
 export const failedLeaf = (symbol: string, { run, close }: SignalPlace): Leaf =>
   JSON.stringify({
-    close: isoInstant(close),
+    close,
     kind: "signal",
     run,
     status: "failed",
@@ -133,19 +134,19 @@ export interface Commitments {
   readonly inputs: string | null;
 }
 
-/** What a commitment is opened with: SHA-256(salt || text) is the hash in the leaf. */
+/** What a commitment is opened with: SHA-256 of both texts, one behind the other, is the hash. */
 export interface Opening {
-  /** In hexadecimal. */
+  /** 64 hexadecimal digits. */
   readonly salt: string;
   /** Canonical JSON (RFC 8785). */
   readonly text: string;
 }
 
+/** The hash that a leaf holds of a text. */
+export const commitment = ({ salt, text }: Opening): string => hash("sha256", salt + text, "hex");
+
 /** Factors in alphabetical order, as canonical JSON has them. */
 const SORTED_FACTORS: readonly Factor[] = [...FACTORS].sort();
-
-/** Length of a salt in bytes. */
-const SALT_BYTES = 32;
 
 /**
  * Commits to the factors and inputs of signals, so that a leaf proves them later without telling them.
@@ -153,6 +154,7 @@ const SALT_BYTES = 32;
  */
 export class Committer {
   readonly #key: Uint8Array;
+  #run = { name: "", key: "" };
 
   /** @param key 32 secret bytes. */
   constructor(key: Uint8Array) {
@@ -163,10 +165,10 @@ export class Committer {
   commit(snapshot: PastSnapshot, origin: string): Commitments {
     const { factors } = snapshot;
     if (factors === undefined) return { factors: null, inputs: null };
-    const salts = this.#salts(snapshot, origin);
+    const salt = (what: keyof Commitments) => this.#salt(what, snapshot, origin);
     return {
-      factors: commitment(salts.subarray(0, SALT_BYTES), factorText(factors)),
-      inputs: commitment(salts.subarray(SALT_BYTES), inputText(factors)),
+      factors: commitment({ salt: salt("factors"), text: factorText(factors) }),
+      inputs: commitment({ salt: salt("inputs"), text: inputText(factors) }),
     };
   }
 
@@ -174,42 +176,32 @@ export class Committer {
   openFactors(snapshot: PastSnapshot, origin: string): Opening | undefined {
     const { factors } = snapshot;
     if (factors === undefined) return undefined;
-    const salt = this.#salts(snapshot, origin).subarray(0, SALT_BYTES);
-    return { salt: salt.toString("hex"), text: factorText(factors) };
+    return { salt: this.#salt("factors", snapshot, origin), text: factorText(factors) };
   }
 
-  #salts({ instrument, at }: PastSnapshot, origin: string): Buffer {
-    return createHmac("sha512", this.#key).update(`${origin} ${instrument.symbol} ${at}`).digest();
+  /** SHA-512/256 with a secret prefix, which is a sound MAC: its state cannot be extended. */
+  #salt(what: keyof Commitments, { instrument, at }: PastSnapshot, origin: string): string {
+    return hash("sha512-256", `${this.#runKey(`${origin} ${at}`)} ${what} ${instrument.symbol}`);
+  }
+
+  #runKey(name: string): string {
+    if (this.#run.name !== name) {
+      this.#run = { name, key: createHmac("sha256", this.#key).update(name).digest("hex") };
+    }
+    return this.#run.key;
   }
 }
 
-/** The hash that a leaf holds of a text. */
-export const commitment = (salt: Uint8Array, text: string): string =>
-  hash("sha256", Buffer.concat([salt, Buffer.from(text)]), "hex");
-
 const factorText = (factors: Snapshot["factors"]): string =>
-  JSON.stringify(
-    Object.fromEntries(
-      SORTED_FACTORS.map((factor) => {
-        const { confidence, contribution, status, weight, z } = factors[factor];
-        return [factor, { confidence, contribution, status, weight, z }];
-      }),
-    ),
+  objectOf(factors, ({ confidence, contribution, status, weight, z }) =>
+    JSON.stringify({ confidence, contribution, status, weight, z }),
   );
 
 const inputText = (factors: Snapshot["factors"]): string =>
-  JSON.stringify(
-    Object.fromEntries(
-      SORTED_FACTORS.map((factor) => [
-        factor,
-        factors[factor].inputs.map(({ name, observedAt, unit, value, weight, z }) => ({
-          name,
-          observedAt,
-          unit,
-          value,
-          weight,
-          z,
-        })),
-      ]),
-    ),
-  );
+  objectOf(factors, ({ inputs }) => `[${inputs.map(inputJson).join(",")}]`);
+
+const objectOf = (factors: Snapshot["factors"], textOf: (of: FactorResult) => string): string =>
+  `{${SORTED_FACTORS.map((factor) => `"${factor}":${textOf(factors[factor])}`).join(",")}}`;
+
+const inputJson = ({ name, observedAt, unit, value, weight, z }: Input): string =>
+  JSON.stringify({ name, observedAt, unit, value, weight, z });

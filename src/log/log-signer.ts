@@ -1,4 +1,5 @@
 import { createPrivateKey, type JsonWebKey } from "node:crypto";
+import type { Key } from "../store/keys/key-records.ts";
 import type { Keyring } from "../store/keys/keyring.ts";
 import type { Stored } from "../store/port/records.ts";
 import { checkpointText } from "./checkpoint.ts";
@@ -10,11 +11,18 @@ import { rootAt } from "./tiles.ts";
 
 /** The signers of a log, newest first: after a rotation the old key goes on signing until it ends. */
 export const signersOf = (keyring: Keyring, origin: string): readonly NoteSigner[] =>
-  keyring
-    .keys("log-signing")
-    .map(({ jwk }) =>
-      noteSigner(origin, createPrivateKey({ key: { ...jwk } as JsonWebKey, format: "jwk" })),
-    );
+  keyring.keys("log-signing").map((key) => signerOf(key, origin));
+
+const signers = new WeakMap<Key<"log-signing">, NoteSigner>();
+
+function signerOf(key: Key<"log-signing">, origin: string): NoteSigner {
+  const known = signers.get(key);
+  if (known?.name === origin) return known;
+  const jwk = { ...key.jwk } as JsonWebKey;
+  const signer = noteSigner(origin, createPrivateKey({ key: jwk, format: "jwk" }));
+  signers.set(key, signer);
+  return signer;
+}
 
 /** Dependencies of the signer. */
 export interface SignerOptions {

@@ -138,7 +138,7 @@ export class LogStore {
     const { id } = before.value;
     const edge = edgeOf(before.value);
     const first = edge.size;
-    const tiles = leaves.flatMap((leaf) => edge.append(leafHash(Buffer.from(leaf))));
+    const tiles = leaves.flatMap((leaf) => edge.append(leafHash(leaf)));
     const value = { ...before.value, ...change, edge: edge.levels.map(encodeHashes) };
     const isAppended = await this.#records.commit([
       replace(states, before, { value }),

@@ -1,5 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
+import { isoInstant } from "../answers/common.ts";
 import { AssetClass } from "../market/instrument.ts";
 import { METHOD_HASH } from "../score/snapshot.ts";
 import type { MemoryArchive } from "../score/snapshot-archive.ts";
@@ -63,6 +64,8 @@ export class LogWriter {
   #hasStarted = false;
   #isChecked = false;
   #refusal: string | undefined;
+  /** The state after the last append; another process may have appended since. */
+  #state: Stored<LogState> | undefined;
   /** The run that is open, with its instruments. */
   #open: LoggedRun | undefined;
   /** Sessions that are not logged yet, oldest first, of everything known until `#listedUntil`. */
@@ -81,7 +84,8 @@ export class LogWriter {
   /** A step of the leader's work. @returns How much it did, 0 if there is nothing to do. */
   async tick(): Promise<number> {
     const { store, startsAnew } = this.#options;
-    const state = await store.state();
+    const state = this.#state ?? (await store.state());
+    this.#state = undefined;
     if (state === undefined || (startsAnew && !this.#hasStarted)) return this.#start(state);
     if (!this.#isChecked && !(await this.#check(state.value))) return 0;
     if (state.value.open !== null) return this.#goOn(state, state.value.open);
@@ -92,7 +96,7 @@ export class LogWriter {
   }
 
   /** The leader of before may have been another process, so what it signed is compared once. */
-  async #check({ ...state }: LogState): Promise<boolean> {
+  async #check(state: LogState): Promise<boolean> {
     const refusal = await this.#options.signer.refusal(state);
     if (refusal !== undefined && refusal !== this.#refusal) this.#options.onRefusal(refusal);
     this.#refusal = refusal;
@@ -176,7 +180,7 @@ export class LogWriter {
       universes: { ...state.value.universes, [assetClass]: mark },
       open: { index, assetClass, close },
     };
-    await this.#options.store.append(state, { leaves, change, run });
+    this.#state = await this.#options.store.append(state, { leaves, change, run });
     return 1;
   }
 
@@ -228,6 +232,7 @@ export class LogWriter {
       change: isComplete ? { open: null, recordedUntil } : {},
     });
     if (now?.value.open === null) await this.#sign(now);
+    else this.#state = now;
     // An embedded store writes synchronously, so other work must run between two chunks.
     await setImmediate();
     return 1;
@@ -237,7 +242,7 @@ export class LogWriter {
   #results(symbols: readonly string[], { origin }: LogState, open: OpenRun): readonly Leaf[] {
     const { snapshots, committer, monotonic } = this.#options;
     const { close } = open;
-    const place = { run: open.index, close };
+    const place = { run: open.index, close: isoInstant(close) };
     const until = monotonic() + CHUNK_MS;
     const leaves: Leaf[] = [];
     for (const symbol of symbols) {
