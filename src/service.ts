@@ -20,6 +20,7 @@ import type { Setup } from "./ingest/setup.ts";
 import type { Repeat } from "./lib/loop.ts";
 import { schedule, startLoop } from "./lib/loop.ts";
 import { memoByVersion } from "./lib/memo.ts";
+import { SignalLog } from "./log/signal-log.ts";
 import type { Instrument } from "./market/instrument.ts";
 import type { SourcesByFeed } from "./market/market.ts";
 import { Problem } from "./problem.ts";
@@ -130,29 +131,38 @@ async function createOn(state: State, options: Measured): Promise<Service> {
     deriveKey: state.deriveKey,
   });
   const access = await createAccess({ ...options, state, name: NAME });
+  const signalLog = await SignalLog.open({
+    ...options,
+    state,
+    scoring,
+    folder: options.config.store.folder,
+  });
   const alerts = createAlerts({
     ...{ ...options, ...scoring, state, limits: access.limits },
     standsStill: () => scoring.untilNextRefresh() === undefined,
   });
   let isDraining = false;
-  const readiness = createReadiness(state, scoring, () => isDraining);
+  const readiness = createReadiness({ state, scoring, signalLog, isDraining: () => isDraining });
   const repeat: Repeat = (tick, everyMs) => startLoop({ tick, everyMs, schedule, onError });
   const onError = (error: unknown) => {
     if (!(error instanceof Problem)) log.error({ err: error }, "an open stream was interrupted");
   };
   const streams = createStreams(repeat);
-  const context = toolContext(scoring, alerts.service);
-  const app = serve({ options, access, alerts, scoring, context, readiness, streams, repeat });
+  const context = toolContext(scoring, alerts.service, signalLog);
+  const served = { context, readiness, streams, repeat, signalLog };
+  const app = serve({ options, access, alerts, scoring, ...served });
   const { market } = context;
   const { denials, unclaimedCounts: unclaimedCapacity } = access;
   const report = createReport({ ...options, state, market, streams, denials, unclaimedCapacity });
   state.startMaintenance([
     ...recording(scoring, state).map((job) => onceScored(job, scoring)),
+    ...(signalLog ? [onceScored(signalLog.leaderJob, scoring)] : []),
     ...(scoring.live?.work ?? []),
     onceScored(alerts.leaderJob, scoring),
     ...sweeping(state),
   ]);
   alerts.start();
+  signalLog?.start();
   scoring.start();
   return {
     following: scoring.live?.setup,
@@ -173,13 +183,15 @@ async function createOn(state: State, options: Measured): Promise<Service> {
       streams.close();
       await alerts.stop();
       await access.close();
+      await signalLog?.close();
       await scoring.close();
       await state.close();
     },
   };
 }
 
-interface Surface extends Pick<AppOptions, "context" | "readiness" | "streams" | "repeat"> {
+interface Surface
+  extends Pick<AppOptions, "context" | "readiness" | "streams" | "repeat" | "signalLog"> {
   readonly options: Measured;
   readonly access: Access;
   readonly alerts: Alerts;
@@ -262,6 +274,7 @@ function recording(
 export function toolContext(
   { market, analyser, snapshots, marketNow, knownUntil, isWarm }: Scoring,
   alerts: AlertService,
+  signalLog?: SignalLog,
 ): ToolContext {
   const perEdition = <T>(make: () => T) => memoByVersion(snapshots.edition, make);
   // While scores are computed anew, their records are read ahead of what is shown.
@@ -273,6 +286,7 @@ export function toolContext(
   return {
     alerts,
     analyser,
+    ...(signalLog && { signalLog }),
     market: {
       mode: market.mode,
       source: market.source,
@@ -290,6 +304,8 @@ export function toolContext(
     },
     snapshots: {
       ...snapshots,
+      // Answers name where the log holds what they rest on.
+      edition: () => snapshots.edition() + (signalLog?.edition() ?? 0),
       newest: (symbol) => listed(snapshots.newest(symbol), symbol),
     },
   };

@@ -3,6 +3,7 @@ import type { AlertService } from "./alerts/api/alert-service.ts";
 import type { Caller } from "./auth/caller.ts";
 import type { Scope } from "./auth/scopes.ts";
 import type { Analyser } from "./ingest/sentiment-model.ts";
+import type { SignalLog } from "./log/signal-log.ts";
 import type { Instrument } from "./market/instrument.ts";
 import type { MarketMode, Source, SourcesByFeed } from "./market/market.ts";
 import type { InstrumentRecords, RecordList } from "./market/records.ts";
@@ -11,6 +12,8 @@ import type { PastSnapshot, Snapshot } from "./score/snapshot.ts";
 /** What a tool may reach: members that a file in tools/ uses, and what tells how long answers hold. */
 export interface ToolContext {
   readonly alerts: AlertService;
+  /** Where decisions are logged; absent where time stands still. */
+  readonly signalLog?: ToolLog;
   /** Who reads the messages. */
   readonly analyser: Analyser;
   readonly market: {
@@ -51,6 +54,9 @@ export interface ToolContext {
     history(symbol: string, from: number, to: number): RecordList<PastSnapshot>;
   };
 }
+
+/** What a tool may reach of the signal log. */
+export type ToolLog = Pick<SignalLog, "reader" | "committer" | "indexOf" | "verifiersOf">;
 
 /** Who calls a tool, and how. */
 export interface Call {

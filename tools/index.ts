@@ -7,12 +7,14 @@ import { getSignal } from "./get-signal.ts";
 import { listAlerts } from "./list-alerts.ts";
 import { manageAlert } from "./manage-alert.ts";
 import { registerAlert } from "./register-alert.ts";
+import { verifySignal } from "./verify-signal.ts";
 
 /** The tools, in the order of publication. */
 export const tools: readonly Tool[] = [
   getSignal,
   getFactors,
   getDarkpool,
+  verifySignal,
   findInstruments,
   registerAlert,
   listAlerts,

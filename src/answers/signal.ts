@@ -17,6 +17,7 @@ import {
   rounded,
   snapshotId,
 } from "./common.ts";
+import { Logged, loggedAnswer } from "./logged.ts";
 import { pOutperformReason, SCORE_IS } from "./meaning.ts";
 import { NextReportFields, nextReportAnswer } from "./next-report.ts";
 import { Risk, riskAnswer } from "./risk.ts";
@@ -93,6 +94,7 @@ export const Signal = z.object({
     .describe("Newest close as traded, per share or coin."),
   risk: Risk,
   ...NextReportFields.shape,
+  logged: Logged,
   snapshotId: z.string(),
 });
 
@@ -170,6 +172,7 @@ export function signalAnswer(
     },
     risk: riskAnswer(snapshot, context, isRiskFull),
     ...nextReportAnswer(instrument, snapshot.at, context.market),
+    logged: loggedAnswer(snapshot, context),
     snapshotId: snapshotId(snapshot),
   };
 }

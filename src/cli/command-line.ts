@@ -71,7 +71,7 @@ export function readCommandLine(
   const { help, json, ...options } = values;
   if (help === true) return { kind: "help", about: name };
   const known = withVariables(command, options, env);
-  const args = checked(command, withOperand(command, { options: known, positionals, folder }));
+  const args = checked(command, withOperands(command, { options: known, positionals, folder }));
   return { kind: "run", name, command, args, isJson: json === true };
 }
 
@@ -130,15 +130,20 @@ interface Parsed {
   readonly folder: string;
 }
 
-/** Adds the operand under the name in its brackets; a file becomes an absolute path. */
-function withOperand({ operand }: Command, { options, positionals, folder }: Parsed): object {
-  const wanted = operand === undefined ? 0 : 1;
-  const [extra] = positionals.slice(wanted);
+/** The names in the brackets of the operands. */
+const operandsOf = ({ operand }: Command): readonly string[] =>
+  [...(operand ?? "").matchAll(/<(.+?)>/g)].map(([, name = ""]) => name);
+
+/** Adds the operands under the names in their brackets; a file becomes an absolute path. */
+function withOperands(command: Command, { options, positionals, folder }: Parsed): object {
+  const names = operandsOf(command);
+  const [extra] = positionals.slice(names.length);
   if (extra !== undefined) throw new UsageError(`There is nothing to do with ${extra}.`);
-  const [given] = positionals;
-  if (operand === undefined || given === undefined) return options;
-  const name = operand.slice(1, -1);
-  return { ...options, [name]: name === "file" ? resolve(folder, given) : given };
+  const operands = positionals.map((given, at) => {
+    const name = names[at] ?? "";
+    return [name, name === "file" ? resolve(folder, given) : given] as const;
+  });
+  return { ...options, ...Object.fromEntries(operands) };
 }
 
 function checked(command: Command, args: object): unknown {
@@ -146,8 +151,8 @@ function checked(command: Command, args: object): unknown {
   if (success) return data;
   const [issue] = error.issues;
   const name = String(issue?.path[0]);
-  const isOperand = command.operand === `<${name}>`;
-  throw new UsageError(`${isOperand ? command.operand : `--${name}`}: ${issue?.message}.`);
+  const isOperand = operandsOf(command).includes(name);
+  throw new UsageError(`${isOperand ? `<${name}>` : `--${name}`}: ${issue?.message}.`);
 }
 
 /** Help on the program, or on the command or group of commands that `about` names. */

@@ -41,6 +41,8 @@ export interface Terminal {
 export interface Outcome {
   /** Whether the exit code is 0 rather than 1. */
   readonly isGood: boolean;
+  /** Another exit code; absent: 0 or 1. */
+  readonly exitCode?: number;
   /** Output for people, without a final newline; empty when everything has been printed. */
   readonly text: string;
   /** Output for programs, as JSON. */
@@ -75,10 +77,10 @@ interface CommandSyntax<A extends z.ZodType> {
   readonly summary: string;
   /** Further lines of the help, of at most 100 characters. */
   readonly notes: readonly string[];
-  /** Positional argument: `<file>`, or another name in brackets such as `<email>`. */
+  /** Positional arguments: `<file>`, or other names in brackets such as `<email>`. */
   readonly operand?: `<${string}>`;
   readonly options: Readonly<Record<string, CommandOption>>;
-  /** Schema of the options by name and of the operand by the name in its brackets; `file` is an
+  /** Schema of the options by name and of the operands by the names in their brackets; `file` is an
    *  absolute path. */
   readonly args: A;
 }

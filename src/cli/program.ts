@@ -9,8 +9,10 @@ import { ConfirmationNeeded, type Outcome } from "./command.ts";
 import { helpText, type Invocation, PROGRAM, readCommandLine, UsageError } from "./command-line.ts";
 import { backtest, explain } from "./commands/backtest.ts";
 import { listen } from "./commands/listen.ts";
+import { downloadLog } from "./commands/log-download.ts";
 import { serve } from "./commands/serve.ts";
 import { train } from "./commands/train.ts";
+import { verifyTheLog } from "./commands/verify-log.ts";
 import { createProgressLine } from "./progress-line.ts";
 import { runDirectly } from "./run-on-store.ts";
 import { storeCommands } from "./store-commands.ts";
@@ -19,6 +21,8 @@ import { storeCommands } from "./store-commands.ts";
 export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   ["serve", serve],
   ...storeCommands,
+  ["verify", verifyTheLog],
+  ["log download", downloadLog],
   ["listen", listen],
   ["backtest", backtest],
   ["explain", explain],
@@ -54,12 +58,12 @@ export async function runProgram(call: ProgramCall): Promise<number> {
       stdout.write(`${helpText(commands, invocation.about)}\n`);
       return SUCCESS;
     }
-    const { isGood, text, result, notes } = await run(invocation, call);
+    const { isGood, exitCode, text, result, notes } = await run(invocation, call);
     const output = invocation.isJson
       ? JSON.stringify({ ...result, notes })
       : [text, ...notes].filter((line) => line !== "").join("\n");
     if (output !== "") stdout.write(`${output}\n`);
-    return isGood ? SUCCESS : FAILURE;
+    return exitCode ?? (isGood ? SUCCESS : FAILURE);
   } catch (error) {
     stderr.write(`${faultText(error)}\n`);
     if (!(error instanceof UsageError)) return FAILURE;

@@ -6,6 +6,7 @@ import type { Authenticate } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
 import type { Repeat } from "../lib/loop.ts";
 import type { Limits } from "../limits/limits.ts";
+import type { SignalLog } from "../log/signal-log.ts";
 import type { PeerTables } from "../score/peers.ts";
 import type { Meters } from "../telemetry/meters.ts";
 import type { ToolContext } from "../tool.ts";
@@ -14,6 +15,7 @@ import { createAnswers, measuredAnswers } from "./api/answers.ts";
 import { healthRoute, probeRoutes, type Readiness } from "./api/health.ts";
 import { restRoutes } from "./api/rest.ts";
 import { methodRoute } from "./api/scoring-method.ts";
+import { logRoutes } from "./api/signal-log.ts";
 import { ProtectedResource } from "./authorize.ts";
 import { applyCors } from "./cors.ts";
 import { discoveryRouter } from "./discovery/discovery-routes.ts";
@@ -74,6 +76,8 @@ export interface AppOptions {
   /** Set only by tests. */
   readonly mcpAddition?: McpExtension | undefined;
   readonly readiness: Readiness;
+  /** Absent: the market has none. */
+  readonly signalLog: SignalLog | undefined;
   readonly now: () => Date;
   readonly log: Logger;
   readonly meters: Pick<Meters, "request" | "toolCall">;
@@ -145,6 +149,12 @@ function programRoutes(options: AppOptions): readonly Route[] {
     ...restRoutes(answers, api),
     alertStreamRoute({ api, log: options.eventLog, streams, repeat }),
     methodRoute({ context, api, tables: options.tables }),
+    ...logRoutes({
+      api,
+      limits: options.limits,
+      signalLog: options.signalLog,
+      isOpen: context.market.source.simulated,
+    }),
     healthRoute({ context, name, version, now, readiness }),
     ...probeRoutes(readiness),
   ];

@@ -14,6 +14,8 @@ export interface Route {
   readonly handle: Handler;
   /** Whether a trailing slash makes a different path. Default: it is ignored. */
   readonly isStrict?: true;
+  /** The last variable takes the rest of the path, with its slashes. Default: one segment. */
+  readonly takesRest?: true;
   /** Handles other methods. Default: they are rejected with `method_not_allowed`. */
   readonly otherMethods?: Handler;
 }
@@ -26,6 +28,7 @@ interface Resource {
   readonly segments: readonly string[];
   readonly handlers: Map<string, Handler>;
   readonly isStrict: boolean;
+  readonly takesRest: boolean;
   readonly otherMethods: Handler;
 }
 
@@ -58,9 +61,7 @@ export class RouteTable {
     for (const resource of resources.filter((one) => !isTemplate(one))) {
       this.#literal.set(resource.template, resource);
     }
-    this.#templates = resources
-      .filter(isTemplate)
-      .toSorted((a, b) => countVariables(a) - countVariables(b));
+    this.#templates = resources.filter(isTemplate).toSorted(bySpecificity);
     this.routes = routes.map(({ method, path }) => ({ method, path: templateOf(path) }));
   }
 
@@ -114,7 +115,7 @@ const rejectMethod =
   };
 
 function resourceOf(routes: readonly Route[]): Resource {
-  const [{ path, isStrict = false, otherMethods }] = routes as [Route];
+  const [{ path, isStrict = false, takesRest = false, otherMethods }] = routes as [Route];
   const handlers = new Map<string, Handler>(routes.map(({ method, handle }) => [method, handle]));
   const allow = allowOf([...handlers.keys()]);
   const get = handlers.get("GET");
@@ -124,6 +125,7 @@ function resourceOf(routes: readonly Route[]): Resource {
     segments: templateOf(path).split("/"),
     handlers,
     isStrict,
+    takesRest,
     otherMethods: otherMethods ?? rejectMethod(allow),
   };
 }
@@ -132,11 +134,19 @@ const templateOf = (path: string): string => path.replace(/\{(\w+)\}/g, ":$1");
 
 const isTemplate = ({ template }: Resource): boolean => template.includes(":");
 
+const bySpecificity = (a: Resource, b: Resource): number =>
+  countVariables(a) - countVariables(b) || b.segments.length - a.segments.length;
+
 const countVariables = ({ segments }: Resource): number =>
   segments.filter((segment) => segment.startsWith(":")).length;
 
 /** The values of a template's variable segments; `undefined` if the path does not match. */
-function valuesOf({ segments }: Resource, path: readonly string[]): Match["values"] | undefined {
+function valuesOf(
+  { segments, takesRest }: Resource,
+  given: readonly string[],
+): Match["values"] | undefined {
+  const last = segments.length - 1;
+  const path = takesRest ? [...given.slice(0, last), given.slice(last).join("/")] : given;
   if (segments.length !== path.length) return undefined;
   const values: [string, string][] = [];
   for (const [at, segment] of segments.entries()) {

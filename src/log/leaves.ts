@@ -4,6 +4,7 @@ import { isoInstant } from "../answers/common.ts";
 import { signalPoint } from "../answers/signal.ts";
 import { FACTORS, type Factor, type Input } from "../factors/reading.ts";
 import type { AssetClass } from "../market/instrument.ts";
+import type { MarketMode } from "../market/market.ts";
 import { METHOD } from "../score/method.ts";
 import {
   type FactorResult,
@@ -25,11 +26,12 @@ export type Leaf = string;
 const leafOf = (content: object): Leaf => canonicalize(content) as string;
 
 /** The method, before its first use. @param at When it is logged, Unix milliseconds. */
-export const methodLeaf = (at: number): Leaf =>
+export const methodLeaf = (market: MarketMode, at: number): Leaf =>
   leafOf({
     kind: "method",
     v: 1,
     at: isoInstant(at),
+    market,
     version: METHOD_VERSION,
     methodHash: METHOD_HASH,
     settings: METHOD,

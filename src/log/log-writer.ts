@@ -2,6 +2,7 @@ import { hash, randomBytes } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { isoInstant } from "../answers/common.ts";
 import { AssetClass } from "../market/instrument.ts";
+import type { MarketMode } from "../market/market.ts";
 import { METHOD_HASH } from "../score/snapshot.ts";
 import type { MemoryArchive } from "../score/snapshot-archive.ts";
 import type { Stored } from "../store/port/records.ts";
@@ -41,8 +42,8 @@ export interface WriterOptions {
   readonly dayMs: number;
   /** Public host, with which the origin of a new log begins. */
   readonly host: string;
-  /** Whether every start of the process is a history of its own, as a replay is. */
-  readonly startsAnew: boolean;
+  /** Every start of a replay is a history of its own. */
+  readonly market: MarketMode;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Milliseconds of a monotonic clock. */
@@ -76,6 +77,10 @@ export class LogWriter {
     this.#options = options;
   }
 
+  get #startsAnew(): boolean {
+    return this.#options.market === "replay";
+  }
+
   /** Why the log is not signed; `undefined` if it is. */
   get refusal(): string | undefined {
     return this.#refusal;
@@ -83,10 +88,10 @@ export class LogWriter {
 
   /** A step of the leader's work. @returns How much it did, 0 if there is nothing to do. */
   async tick(): Promise<number> {
-    const { store, startsAnew } = this.#options;
+    const { store } = this.#options;
     const state = this.#state ?? (await store.state());
     this.#state = undefined;
-    if (state === undefined || (startsAnew && !this.#hasStarted)) return this.#start(state);
+    if (state === undefined || (this.#startsAnew && !this.#hasStarted)) return this.#start(state);
     if (!this.#isChecked && !(await this.#check(state.value))) return 0;
     if (state.value.open !== null) return this.#goOn(state, state.value.open);
     const checkpoint = await store.checkpoint();
@@ -105,7 +110,8 @@ export class LogWriter {
   }
 
   async #start(before: Stored<LogState> | undefined): Promise<number> {
-    const { store, head, host, startsAnew, now } = this.#options;
+    const { store, head, host, now } = this.#options;
+    const startsAnew = this.#startsAnew;
     // A store without a log that was signed here before is another store, or an old copy.
     if (before === undefined && !startsAnew && head.read() !== undefined) {
       const reason = "log-head is there and the store has no log, so it may be an old copy";
@@ -154,7 +160,7 @@ export class LogWriter {
   async #startNextRun(state: Stored<LogState>): Promise<number> {
     const next = this.#nextSession(state.value);
     if (next === undefined) return 0;
-    const { snapshots, now } = this.#options;
+    const { snapshots, market, now } = this.#options;
     const { assetClass, close } = next;
     const symbols = snapshots
       .allNewest()
@@ -164,7 +170,7 @@ export class LogWriter {
       .filter((symbol) => snapshots.lastAt(symbol, close) !== undefined);
     const leaves: Leaf[] = [];
     const first = edgeOf(state.value).size;
-    if (state.value.methodHash !== METHOD_HASH) leaves.push(methodLeaf(now()));
+    if (state.value.methodHash !== METHOD_HASH) leaves.push(methodLeaf(market, now()));
     const sha256 = hash("sha256", JSON.stringify(symbols), "hex");
     let mark = state.value.universes[assetClass];
     if (mark?.sha256 !== sha256) {

@@ -1,6 +1,7 @@
 import { deliveries } from "../alerts/delivery/delivery.ts";
 import type { Check, Readiness } from "../http/api/health.ts";
 import type { Scoring } from "../ingest/create.ts";
+import type { SignalLog } from "../log/signal-log.ts";
 import type { State } from "../state.ts";
 
 /** Age from which a due delivery counts as late, in milliseconds. A healthy process claims deliveries
@@ -19,11 +20,18 @@ const MAX_BEHIND_MS = 600_000;
  * leader, or with late deliveries, requests are answered as well here as elsewhere. The schema of
  * the store is migrated before a process listens, so it needs no check.
  */
-export function createReadiness(
-  state: State,
-  scoring: Scoring,
-  isDraining: () => boolean,
-): Readiness {
+export function createReadiness({
+  state,
+  scoring,
+  signalLog,
+  isDraining,
+}: {
+  readonly state: State;
+  readonly scoring: Scoring;
+  /** Absent: the market has none. */
+  readonly signalLog: SignalLog | undefined;
+  readonly isDraining: () => boolean;
+}): Readiness {
   const isReplay = scoring.market.mode === "replay";
   const checkStore = cached(() =>
     Promise.all([checked(() => deliveriesCheck(state)), checked(() => leaderCheck(state))]),
@@ -44,6 +52,7 @@ export function createReadiness(
       optional: {
         scores: scoresCheck(scoring),
         deliveries: queue,
+        ...(signalLog && { log: logCheck(signalLog) }),
         ...(live && { providers: live.providers }),
         // An embedded store has one process, which is the leader as soon as it can write.
         ...(state.store.engine === "postgres" && { leader }),
@@ -77,6 +86,12 @@ async function liveChecks(live: NonNullable<Scoring["live"]>) {
     return { market: UNKNOWN, providers: UNKNOWN };
   }
 }
+
+/** A log that may not be signed is read as before. */
+const logCheck = ({ refusal }: SignalLog): Check => ({
+  ok: refusal === undefined,
+  detail: refusal === undefined ? "signed" : `not signed: ${refusal}`,
+});
 
 async function deliveriesCheck({ store }: State): Promise<Check> {
   const { oldestDueMs } = await store.backlog(deliveries);

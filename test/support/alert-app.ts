@@ -95,7 +95,7 @@ export async function startAlertApp({
       end: async () => "0",
       onNews: () => () => {},
     },
-    ...{ onError, log: pino({ level: "silent" }), meters: NO_METERS },
+    ...{ onError, log: pino({ level: "silent" }), meters: NO_METERS, signalLog: undefined },
     onReport: () => {},
     mcpFastPath: true,
   });

@@ -141,7 +141,7 @@ export function signalLog(
     knownUntil: sessions.knownUntil,
     dayMs: DAY_MS,
     host: "log.example",
-    startsAnew: false,
+    market: "live",
     now,
     monotonic: () => 0,
     onRefusal: (reason) => refusals.push(reason),

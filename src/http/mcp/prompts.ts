@@ -14,7 +14,7 @@ import type { ToolContext } from "../../tool.ts";
 import { matchingSymbols } from "./resources.ts";
 
 /** Name of the only prompt. */
-export const PROMPT = "verify_signal";
+export const PROMPT = "check_a_signal";
 
 /**
  * Creates the prompts.
@@ -26,7 +26,7 @@ export function createPrompts(context: ToolContext): (server: McpServer) => void
     matchingSymbols(begun, context),
   );
   const definition = {
-    title: "Verify a signal",
+    title: "Check a signal",
     description:
       "Checks the signal of one instrument against its factors, its off-exchange trades and its history, and says how far it can be trusted.",
     argsSchema: z.strictObject({ symbol }),
@@ -58,8 +58,9 @@ function verificationPrompt({ symbol, assetClass }: Instrument): string {
     "get_factors: the contributions add up to scoreRaw - 50. Which factors carry the signal, and would it stand without the largest? Of each that is missing or old, say why (status, staleAfter).",
     ...(assetClass === "crypto" ? [] : [DARKPOOL]),
     "get_signal with from: how long has the signal held, and how often has it changed?",
+    "If logged of get_signal is not null, verify_signal: is the entry in the log what get_signal said of that session?",
   ];
-  return `Verify the current signal of ${symbol} with the tools of this server, each called with symbol ${JSON.stringify(symbol)}:
+  return `Check the current signal of ${symbol} with the tools of this server, each called with symbol ${JSON.stringify(symbol)}:
 
 ${steps.map((step, index) => `${index + 1}. ${step}`).join("\n")}
 

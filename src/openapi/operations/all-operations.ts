@@ -6,6 +6,7 @@ import { type DocumentRoute, documentOperations } from "./documents.ts";
 import { mcpOperations } from "./mcp.ts";
 import { registrationOperations } from "./registration.ts";
 import { serviceOperations } from "./service-status.ts";
+import { signalLogOperations } from "./signal-log.ts";
 import { authorizationOperations, getToken, userInfoOperations } from "./tokens.ts";
 import { toolOperations } from "./tools.ts";
 
@@ -13,6 +14,7 @@ import { toolOperations } from "./tools.ts";
 export const operationsWith = (documents: readonly DocumentRoute[]): readonly Operation[] => [
   ...toolOperations,
   ...serviceOperations,
+  ...signalLogOperations,
   ...alertOperations,
   ...registrationOperations,
   ...userInfoOperations,

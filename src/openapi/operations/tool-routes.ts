@@ -26,6 +26,9 @@ const notes: Readonly<Record<string, RouteNotes>> = {
   "GET /api/signals": { problems: [...SYMBOL_PROBLEMS, "not_available_then"] },
   "GET /api/factors": { problems: [...SYMBOL_PROBLEMS, "not_available_then"] },
   "GET /api/darkpool": { problems: [...SYMBOL_PROBLEMS, "not_available_then"] },
+  "GET /api/signals/verify": {
+    problems: [...SYMBOL_PROBLEMS, "not_found", "not_available_then"],
+  },
   "POST /api/alerts": {
     problems: [...SYMBOL_PROBLEMS, "not_available_then", "alert_limit", "idempotency_key_reused"],
   },

@@ -1,0 +1,92 @@
+import { mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { z } from "zod";
+import { parseCheckpoint } from "../../log/checkpoint.ts";
+import { bundlePath, tilePath } from "../../log/tile-path.ts";
+import { allTiles, TILE_WIDTH, type Tile } from "../../log/tiles.ts";
+import type { LogSource } from "../../log/verify/source.ts";
+import { defineLocalCommand } from "../command.ts";
+import { counted } from "../format.ts";
+import { addressSource, isAddress } from "../log-source.ts";
+import { shownOn, tokenOption } from "./verify-log.ts";
+
+/** Copies a log to a folder, with the paths of its address. */
+export const downloadLog = defineLocalCommand({
+  summary: "Copies a log of signals to a folder, where verify checks it offline.",
+  notes: [
+    "A download that was interrupted, or is of an earlier day, goes on where it ended: full tiles never",
+    "change. The checkpoint comes last.",
+  ],
+  operand: "<address> <folder>",
+  options: { token: tokenOption },
+  args: z.strictObject({
+    address: z
+      .string("is missing")
+      .refine(isAddress, "is not an address such as https://a.example"),
+    folder: z.string("is missing: name a folder").min(1, "is empty"),
+    token: z.string().min(1, "is empty").optional(),
+  }),
+
+  async run({ address, folder: to, token }, { folder: from, progress }) {
+    const folder = resolve(from, to);
+    const source = addressSource(address, token);
+    const checkpoint = await wanted(source, "checkpoint");
+    const { origin, size } = parseCheckpoint(String(checkpoint));
+    await checkSameLog(folder, origin);
+    const show = shownOn(progress, "downloading");
+    let files = 0;
+    for (const tile of allTiles(size)) {
+      files += await fetchTile(source, folder, tile);
+      if (tile.level === 0) show(tile.index * TILE_WIDTH + tile.width, size);
+    }
+    await store(folder, "keys", await wanted(source, "keys"));
+    await store(folder, "checkpoint", checkpoint);
+    return {
+      isGood: true,
+      text: `${origin}: ${counted(size)} entries in ${folder}, ${counted(files)} files of them new.`,
+      result: { origin, size, folder, files },
+      notes: [`To check it: market-signal verify ${to}`],
+    };
+  },
+});
+
+/** @throws {Error} If the folder holds another log. */
+async function checkSameLog(folder: string, origin: string): Promise<void> {
+  const before = await readFile(join(folder, "checkpoint"), "utf8").catch(() => undefined);
+  if (before === undefined) return;
+  const { origin: held } = parseCheckpoint(before);
+  if (held !== origin) throw new Error(`${folder} holds ${held}, and this is ${origin}.`);
+}
+
+/** Copies a tile and, beside one of level 0, its entries. @returns How many files were copied. */
+async function fetchTile(source: LogSource, folder: string, tile: Tile): Promise<number> {
+  const paths = [tilePath(tile), ...(tile.level === 0 ? [bundlePath(tile)] : [])];
+  let files = 0;
+  for (const each of paths) {
+    const path = `tile/${each}`;
+    if (await isThere(join(folder, path))) continue;
+    await store(folder, path, await wanted(source, path));
+    files += 1;
+  }
+  return files;
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+
+async function wanted(source: LogSource, path: string): Promise<Uint8Array> {
+  const bytes = await source.read(path);
+  if (bytes === undefined) throw new Error(`The log has no ${path}.`);
+  return bytes;
+}
+
+/** A file is there whole, or not at all. */
+async function store(folder: string, path: string, bytes: Uint8Array): Promise<void> {
+  const place = join(folder, ...path.split("/"));
+  await mkdir(dirname(place), { recursive: true });
+  await writeFile(`${place}.new`, bytes);
+  await rename(`${place}.new`, place);
+}

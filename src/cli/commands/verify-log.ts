@@ -1,0 +1,134 @@
+import { readFile, rename, stat, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { z } from "zod";
+import { parseVerifier } from "../../log/signed-note.ts";
+import { type Check, type Outcome, outcomeOf } from "../../log/verify/check.ts";
+import { KnownLog } from "../../log/verify/known-log.ts";
+import { type Verified, verifyLog, verifyProofFile } from "../../log/verify/verify-log.ts";
+import { defineLocalCommand } from "../command.ts";
+import { counted } from "../format.ts";
+import { addressSource, folderSource, isAddress } from "../log-source.ts";
+import type { ProgressLine } from "../progress-line.ts";
+
+/** Exit codes: what is not proved is no success, and no failure either. */
+const EXIT_CODES: Readonly<Record<Outcome, number>> = { proved: 0, failed: 1, not_proved: 2 };
+
+const WORDS: Readonly<Record<Outcome, string>> = {
+  proved: "proved",
+  not_proved: "not proved",
+  failed: "FAILED",
+};
+
+const isVerifier = (text: string): boolean => {
+  try {
+    return parseVerifier(text) !== undefined;
+  } catch {
+    return false;
+  }
+};
+
+/** Option for what is read with a credential. */
+export const tokenOption = {
+  value: "<token>",
+  isSecret: true,
+  about: "token or API key with signals:read, or env:NAME; the sandbox needs none",
+} as const;
+
+/** Checks a log of signals without trusting who serves it. */
+export const verifyTheLog = defineLocalCommand({
+  summary:
+    "Checks a log of signals: at an address, in a downloaded folder, or one .tlog-proof file.",
+  notes: [
+    "Each check is proved, not proved or failed. The exit code is 0 when all are proved, 1 when one",
+    "failed, and 2 otherwise. Files are checked offline. docs/verification.md says what each check means.",
+  ],
+  operand: "<log>",
+  options: {
+    key: {
+      value: "<key>",
+      about: "key of the log that you know from elsewhere: <name>+<id>+<key>",
+    },
+    state: {
+      value: "<file>",
+      about: "what was seen before; made at the first look, and brought up to date at each",
+    },
+    token: tokenOption,
+  },
+  args: z.strictObject({
+    log: z.string("is missing: name an address, a folder or a file").min(1, "is empty"),
+    key: z.string().refine(isVerifier, "is not <name>+<id>+<key> of an Ed25519 key").optional(),
+    state: z.string().min(1, "is empty").optional(),
+    token: z.string().min(1, "is empty").optional(),
+  }),
+
+  async run({ log, key, state, token }, { folder, progress }) {
+    const statePath = state === undefined ? undefined : resolve(folder, state);
+    const known = statePath === undefined ? undefined : await readState(statePath);
+    const trust = { keys: key === undefined ? [] : [key], known };
+    const path = resolve(folder, log);
+    const isFile = !isAddress(log) && (await isFileAt(path));
+    const verified = isFile
+      ? verifyProofFile(await readFile(path, "utf8"), trust)
+      : await verifyLog({
+          ...trust,
+          source: isAddress(log) ? addressSource(log, token) : folderSource(path),
+          now: Date.now,
+          onProgress: shownOn(progress),
+        });
+    if (statePath !== undefined && verified.known !== undefined) {
+      await writeState(statePath, verified.known);
+    }
+    const { origin = null, size = null, checks } = verified;
+    const outcome = outcomeOf(checks);
+    return {
+      isGood: outcome === "proved",
+      exitCode: EXIT_CODES[outcome],
+      text: tableOf(verified),
+      result: { outcome, origin, size, checks },
+      notes: [],
+    };
+  },
+});
+
+async function isFileAt(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch {
+    throw new Error(`${path} is no folder and no file; an address begins with https://.`);
+  }
+}
+
+/** Shows how much has been read. */
+export const shownOn =
+  (progress: ProgressLine, doing = "verifying") =>
+  (done: number, total: number): void =>
+    progress.show({ doing, rows: done, fraction: total === 0 ? 1 : done / total, unit: "entries" });
+
+async function readState(path: string): Promise<KnownLog | undefined> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    return KnownLog.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new Error(`${path} is no state of a log: name another file with --state.`, { cause });
+  }
+}
+
+/** A reader sees the old state or the new one. */
+async function writeState(path: string, known: KnownLog): Promise<void> {
+  await writeFile(`${path}.new`, `${JSON.stringify(known, undefined, 1)}\n`);
+  await rename(`${path}.new`, path);
+}
+
+function tableOf({ origin, size, checks }: Verified): string {
+  const width = Math.max(...checks.map(({ name }) => name.length));
+  const line = ({ name, outcome, detail }: Check) =>
+    `${WORDS[outcome].padEnd(10)}  ${name.padEnd(width)}  ${detail}`;
+  const head = origin === undefined ? [] : [`${origin}, ${counted(size ?? 0)} entries`];
+  return [...head, ...checks.map(line)].join("\n");
+}

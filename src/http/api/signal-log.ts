@@ -1,0 +1,164 @@
+import type { ServerResponse } from "node:http";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import type { z } from "zod";
+import type { Limits } from "../../limits/limits.ts";
+import { proofFile } from "../../log/log-reader.ts";
+import type { SignalLog } from "../../log/signal-log.ts";
+import { parseTilePath } from "../../log/tile-path.ts";
+import {
+  ConsistencyQuery,
+  LeafIndex,
+  type LogConsistency,
+  signalLogOperations,
+} from "../../openapi/operations/signal-log.ts";
+import { Problem } from "../../problem.ts";
+import type { ProtectedResource } from "../authorize.ts";
+import { sendJson } from "../conditional-response.ts";
+import { routeOf } from "../mount.ts";
+import { countPublicRequest } from "../rate-limits.ts";
+import { queryOf, type RequestContext } from "../request-context.ts";
+import type { Route } from "../route-table.ts";
+import { parse } from "./parse.ts";
+
+const [getCheckpoint, getKeys, getEntries, getTile, getProof, getConsistency] = signalLogOperations;
+
+/** Tiles never change; what a scope opens is for the caller's own cache. */
+const CACHE = {
+  open: "public, max-age=31536000, immutable",
+  scoped: "private, max-age=31536000, immutable",
+  newest: "no-cache",
+  own: "private, no-cache",
+} as const;
+
+const TEXT = "text/plain; charset=utf-8";
+const BYTES = "application/octet-stream";
+
+const compress = promisify(gzip);
+
+/** Dependencies of the routes of the log. */
+export interface LogRoutesOptions {
+  readonly api: ProtectedResource;
+  readonly limits: Limits;
+  /** Absent: the market has none. */
+  readonly signalLog: SignalLog | undefined;
+  /** Whether entries are simulated, so that everybody may read them. */
+  readonly isOpen: boolean;
+}
+
+/** The log of signals as C2SP tlog-tiles serves it, with proofs for clients that hold no tiles. */
+export function logRoutes({ api, limits, signalLog, isOpen }: LogRoutesOptions): readonly Route[] {
+  const log = (): SignalLog => {
+    if (signalLog !== undefined) return signalLog;
+    throw notFound("This market has no log, because its time stands still.");
+  };
+  const readPublic = (context: RequestContext) => countPublicRequest(limits, context);
+  const readEntries = async (context: RequestContext): Promise<void> => {
+    if (isOpen) await readPublic(context);
+    else await api.authorize(context, ["signals:read"]);
+  };
+  const checkpointOf = async ({ reader }: SignalLog) => {
+    const checkpoint = await reader.checkpoint();
+    if (checkpoint === undefined) throw notFound("The log has no checkpoint yet.");
+    return checkpoint;
+  };
+  return [
+    routeOf(getCheckpoint, async (context) => {
+      await readPublic(context);
+      const { note } = await checkpointOf(log());
+      send(context.res, { type: TEXT, cache: CACHE.newest, body: note });
+    }),
+    routeOf(getKeys, async (context) => {
+      await readPublic(context);
+      const { origin } = await checkpointOf(log());
+      const body = `${log().verifiersOf(origin).join("\n")}\n`;
+      send(context.res, { type: TEXT, cache: CACHE.newest, body });
+    }),
+    {
+      ...routeOf(getEntries, async (context) => {
+        await readEntries(context);
+        const bundle = parseTilePath(`entries/${context.params.bundle}`);
+        const found = bundle && (await log().reader.bundle(bundle));
+        if (found === undefined) throw notFound("The log has no such bundle.");
+        const cache = isOpen ? CACHE.open : CACHE.scoped;
+        await sendCompressed(context, { type: BYTES, cache, body: found });
+      }),
+      takesRest: true,
+    },
+    {
+      ...routeOf(getTile, async (context) => {
+        await readPublic(context);
+        const tile = parseTilePath(context.params.tile ?? "");
+        const found =
+          tile && tile.level !== "entries"
+            ? await log().reader.tile({ ...tile, level: tile.level })
+            : undefined;
+        if (found === undefined) throw notFound("The log has no such tile.");
+        send(context.res, { type: BYTES, cache: CACHE.open, body: found });
+      }),
+      takesRest: true,
+    },
+    routeOf(getProof, async (context) => {
+      await readEntries(context);
+      const index = parse(LeafIndex, context.params.index);
+      const proven = await log().reader.prove(index);
+      if (proven === undefined) throw await beyond(log(), `entry ${index}`);
+      send(context.res, { type: TEXT, cache: CACHE.own, body: proofFile(proven) });
+    }),
+    routeOf(getConsistency, async (context) => {
+      await readPublic(context);
+      const { from, to } = parse(ConsistencyQuery, Object.fromEntries(queryOf(context.req)));
+      if (from > to) {
+        throw new Problem("invalid_request", {
+          detail: "from, to: the earlier tree is larger than the later one.",
+          next: "Exchange the two.",
+        });
+      }
+      const proven = await log().reader.proveConsistency(from, to);
+      if (proven === undefined) throw await beyond(log(), `size ${to}`);
+      const { origin, fromRoot, toRoot, proof } = proven;
+      const answer: z.input<typeof LogConsistency> = {
+        origin,
+        from,
+        fromRoot: base64(fromRoot),
+        to,
+        toRoot: base64(toRoot),
+        proof: proof.map(base64),
+      };
+      sendJson(context.res, JSON.stringify(answer));
+    }),
+  ];
+}
+
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
+
+const notFound = (detail: string): Problem =>
+  new Problem("not_found", { detail, next: "GET /log/checkpoint says what the log has." });
+
+async function beyond({ reader }: SignalLog, what: string): Promise<Problem> {
+  const size = (await reader.checkpoint())?.size ?? 0;
+  return notFound(`The log has no ${what}: its checkpoint covers ${size} entries.`);
+}
+
+/** A response with its headers. */
+interface Sent {
+  readonly type: string;
+  readonly cache: string;
+  readonly body: string | Uint8Array;
+}
+
+function send(res: ServerResponse, { type, cache, body }: Sent): void {
+  res.setHeader("Content-Type", type);
+  res.setHeader("Cache-Control", cache);
+  res.setHeader("Content-Length", Buffer.byteLength(body));
+  res.end(body);
+}
+
+/** Entries compress to a seventh. */
+async function sendCompressed({ req, res }: RequestContext, sent: Sent): Promise<void> {
+  res.setHeader("Vary", "Accept-Encoding, Authorization, X-Api-Key");
+  const accepted = String(req.headers["accept-encoding"] ?? "");
+  if (!/\bgzip\b(?!;q=0\b)/.test(accepted)) return send(res, sent);
+  res.setHeader("Content-Encoding", "gzip");
+  send(res, { ...sent, body: await compress(sent.body) });
+}

@@ -1,0 +1,130 @@
+import type { Logger } from "pino";
+import type { Scoring } from "../ingest/create.ts";
+import { type Loop, schedule, startLoop } from "../lib/loop.ts";
+import type { Instrument } from "../market/instrument.ts";
+import type { State } from "../state.ts";
+import type { LeaderJob } from "../store/maintenance.ts";
+import { Committer } from "./leaves.ts";
+import { LogHead } from "./log-head.ts";
+import { LogReader } from "./log-reader.ts";
+import { LogSigner, signersOf } from "./log-signer.ts";
+import { LogStore } from "./log-store.ts";
+import { LogWriter } from "./log-writer.ts";
+import { LoggedRuns } from "./logged-runs.ts";
+import { verifierText } from "./signed-note.ts";
+
+/** Pause between two looks for sessions that closed and are not logged yet, in milliseconds. */
+const WRITE_EVERY_MS = 250;
+
+/** Pause between two looks for checkpoints of other processes, in milliseconds; announcements of them
+ *  may be lost. */
+const RELOAD_EVERY_MS = 5_000;
+
+/** Dependencies of the signal log. */
+export interface SignalLogOptions {
+  readonly state: State;
+  readonly scoring: Scoring;
+  /** DATA_DIR. */
+  readonly folder: string;
+  /** Public origin without a trailing slash. */
+  readonly baseUrl: string;
+  readonly now: () => Date;
+  readonly log: Logger;
+}
+
+/** The log of everything that was decided, in one process of a service. */
+export class SignalLog {
+  readonly reader: LogReader;
+  readonly committer: Committer;
+  /** Writes the log; for the leader. */
+  readonly leaderJob: LeaderJob;
+  readonly #store: LogStore;
+  readonly #runs: LoggedRuns;
+  readonly #writer: LogWriter;
+  readonly #options: SignalLogOptions;
+  #loop: Loop | undefined;
+  #unsubscribe = () => {};
+
+  private constructor(options: SignalLogOptions) {
+    const { state, scoring, folder, baseUrl, log } = options;
+    const { snapshots, market, recordableUntil } = scoring;
+    const store = new LogStore(state.store);
+    const head = new LogHead(folder);
+    const now = () => options.now().getTime();
+    const isShared = state.store.engine === "postgres";
+    this.#options = options;
+    this.#store = store;
+    this.#runs = new LoggedRuns(store);
+    this.reader = new LogReader(store);
+    this.committer = new Committer(state.deriveKey("signal-log-salts"));
+    this.#writer = new LogWriter({
+      store,
+      head,
+      signer: new LogSigner({ store, head, keyring: state.keyring, isShared, now }),
+      committer: this.committer,
+      snapshots,
+      knownUntil: recordableUntil,
+      dayMs: market.dayMs,
+      host: new URL(baseUrl).host,
+      market: market.mode,
+      now,
+      monotonic: () => performance.now(),
+      onRefusal: (reason) => log.error({ reason }, "the signal log is not signed any more"),
+    });
+    this.leaderJob = { tick: () => this.#writer.tick(), everyMs: WRITE_EVERY_MS };
+  }
+
+  /**
+   * Opens the log of a market whose time passes; a market that stands still has none. An embedded store
+   * has one process, which logs the newest sessions at once, so that the first answers name them.
+   */
+  static async open(options: SignalLogOptions): Promise<SignalLog | undefined> {
+    const { scoring, state, log } = options;
+    if (scoring.market.mode === "files") return undefined;
+    const opened = new SignalLog(options);
+    try {
+      if (state.store.engine === "embedded" && !scoring.isWarm()) {
+        while ((await opened.#writer.tick()) > 0);
+      }
+      await opened.#runs.reload();
+    } catch (error) {
+      log.error({ err: error }, "the signal log could not be read or written at the start");
+    }
+    return opened;
+  }
+
+  /** Starts to follow the checkpoints that other processes sign. */
+  start(): void {
+    const { log } = this.#options;
+    const onError = (error: unknown) =>
+      log.error({ err: error }, "the signal log could not be read");
+    const tick = () => this.#runs.reload();
+    this.#loop = startLoop({ tick, everyMs: RELOAD_EVERY_MS, onError, schedule });
+    this.#unsubscribe = this.#store.onSigned(this.#loop.wake);
+  }
+
+  /** Rises whenever `indexOf` may tell more. */
+  edition(): number {
+    return this.#runs.edition;
+  }
+
+  /** Index of what was decided on an instrument at the close of a session (Unix milliseconds). */
+  indexOf(instrument: Instrument, close: number): number | undefined {
+    return this.#runs.indexOf(instrument, close);
+  }
+
+  /** The public keys that verify checkpoints, newest first (C2SP signed-note, "Verifier keys"). */
+  verifiersOf(origin: string): readonly string[] {
+    return signersOf(this.#options.state.keyring, origin).map(verifierText);
+  }
+
+  /** Why this process does not sign the log; `undefined` if it does, or does not lead. */
+  get refusal(): string | undefined {
+    return this.#writer.refusal;
+  }
+
+  async close(): Promise<void> {
+    this.#unsubscribe();
+    await this.#loop?.stop();
+  }
+}

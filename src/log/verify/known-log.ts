@@ -1,0 +1,39 @@
+import { z } from "zod";
+
+/** A checkpoint that was seen before. */
+const Sighting = z.strictObject({
+  size: z.int().min(0),
+  /** In base64. */
+  root: z.string(),
+  /** By the clock of who saw it, Unix milliseconds. */
+  seenAt: z.int(),
+});
+export type Sighting = z.infer<typeof Sighting>;
+
+/** What a verifier keeps of a log between two looks. */
+export const KnownLog = z.strictObject({
+  origin: z.string(),
+  /** Verifier keys (C2SP signed-note), as they were at the first look. */
+  keys: z.array(z.string()).min(1),
+  /** Oldest first. */
+  sightings: z.array(Sighting).min(1),
+});
+export type KnownLog = z.infer<typeof KnownLog>;
+
+/** Sightings that are kept: the first, and the newest of these. */
+const KEPT_SIGHTINGS = 1_000;
+
+/** What is known after another look. */
+export function withSighting(
+  known: KnownLog | undefined,
+  seen: Omit<KnownLog, "sightings">,
+  sighting: Sighting,
+): KnownLog {
+  const before = known?.sightings ?? [];
+  const isNew = before.at(-1)?.size !== sighting.size;
+  const sightings = isNew ? [...before, sighting] : before;
+  return {
+    ...seen,
+    sightings: [...sightings.slice(0, 1), ...sightings.slice(1).slice(-KEPT_SIGHTINGS)],
+  };
+}

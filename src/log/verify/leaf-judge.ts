@@ -1,0 +1,282 @@
+import canonicalize from "canonicalize";
+import { z } from "zod";
+import { AssetClass } from "../../market/instrument.ts";
+import { MarketMode } from "../../market/market.ts";
+import { type Check, CheckFailure, failedCheck } from "./check.ts";
+import type { Sighting } from "./known-log.ts";
+
+/** Difference that clocks may have, in milliseconds. */
+const CLOCK_TOLERANCE_MS = 300_000;
+
+/** Half of the last digit of a published score. */
+const ROUNDING = 0.005;
+
+const Instant = z.iso.datetime().transform((text) => Date.parse(text));
+const Index = z.int().min(0);
+
+const Method = z.looseObject({
+  kind: z.literal("method"),
+  v: z.literal(1),
+  at: Instant,
+  market: MarketMode,
+  methodHash: z.string(),
+  settings: z.looseObject({
+    signal: z.looseObject({
+      thresholds: z.looseObject({ exitLong: z.number(), exitShort: z.number() }),
+    }),
+  }),
+});
+
+const Universe = z.looseObject({
+  kind: z.literal("universe"),
+  v: z.literal(1),
+  assetClass: AssetClass,
+  part: z.int().min(1),
+  parts: z.int().min(1),
+  symbols: z.array(z.string()),
+});
+
+const Run = z.looseObject({
+  kind: z.literal("run"),
+  v: z.literal(1),
+  assetClass: AssetClass,
+  close: Instant,
+  at: Instant,
+  methodHash: z.string(),
+  universe: Index,
+  results: Index,
+});
+
+const Signal = z.looseObject({
+  kind: z.literal("signal"),
+  v: z.literal(1),
+  run: Index,
+  close: Instant,
+  symbol: z.string(),
+  status: z.string(),
+  signal: z.enum(["LONG", "SHORT", "WAIT"]).optional(),
+  scoreSmoothed: z.number().optional(),
+});
+
+const SCHEMAS = { method: Method, universe: Universe, run: Run, signal: Signal } as const;
+
+/** The instruments of a class as they were logged last. */
+interface Covered {
+  readonly index: number;
+  readonly parts: number;
+  read: number;
+  readonly symbols: string[];
+}
+
+/** A run whose results follow. */
+interface JudgedRun {
+  readonly index: number;
+  readonly run: z.output<typeof Run>;
+  readonly symbols: readonly string[];
+  results: number;
+}
+
+/**
+ * Reads the entries of a log in their order, and judges what they say of each other: methods before
+ * their use, every run with all its results, times that only advance. Each check ends with its first
+ * failure.
+ */
+export class LeafJudge {
+  readonly #sightings: readonly Sighting[];
+  readonly #failures = new Map<string, Check>();
+  readonly #universes = new Map<AssetClass, Covered>();
+  readonly #lastRuns = new Map<AssetClass, JudgedRun>();
+  #method: z.output<typeof Method> | undefined;
+  #open: JudgedRun | undefined;
+  #lastAt = Number.NEGATIVE_INFINITY;
+  #entries = 0;
+  #runs = 0;
+  #signals = 0;
+  #unknown = 0;
+  /** Runs that an earlier look proves to be older than the close after theirs. */
+  #provedRuns = 0;
+
+  /** @param sightings Earlier looks at the log, oldest first. */
+  constructor(sightings: readonly Sighting[]) {
+    this.#sightings = sightings;
+  }
+
+  /** Judges the next entry. */
+  add(text: string): void {
+    const index = this.#entries;
+    this.#entries += 1;
+    const leaf = this.#try("entries", index, () => readLeaf(text));
+    if (leaf === undefined) return;
+    if (leaf.kind === "method") this.#method = leaf;
+    else if (leaf.kind === "universe") {
+      this.#try("runs", index, () => this.#addUniverse(index, leaf));
+    } else if (leaf.kind === "run") this.#addRun(index, leaf);
+    else if (leaf.kind === "signal") this.#addSignal(index, leaf);
+    else this.#unknown += 1;
+  }
+
+  /** The checks of everything that was added. */
+  checks(): readonly Check[] {
+    this.#try("runs", this.#entries, () => this.#endRun());
+    const [runs, signals] = [this.#runs, this.#signals];
+    const isWhole = this.#unknown === 0;
+    const unknown = `${this.#unknown} of ${this.#entries} are of kinds that this program does not know`;
+    return [
+      this.#check("entries", isWhole, isWhole ? `all ${this.#entries} are canonical` : unknown),
+      this.#check("methods", true, "every run names the method that was logged before it"),
+      this.#check("runs", true, `all ${runs} have exactly the results that they announce`),
+      this.#check("thresholds", true, `none of ${signals} signals contradicts its smoothed score`),
+      this.#times(),
+    ];
+  }
+
+  #times(): Check {
+    const { market } = this.#method ?? {};
+    const isSimulated = market === "sandbox" || market === "replay";
+    const [proved, runs] = [isSimulated ? 0 : this.#provedRuns, this.#runs];
+    const detail = isSimulated
+      ? `claimed: the sessions of market ${market} are no appointments in the world`
+      : `${proved} of ${runs} runs are proved older than the next close, the others claimed`;
+    return this.#check("times", proved === runs && runs > 0 && !isSimulated, detail);
+  }
+
+  #check(name: string, isProved: boolean, detail: string): Check {
+    const outcome = isProved ? "proved" : "not_proved";
+    return this.#failures.get(name) ?? { name, outcome, detail };
+  }
+
+  /** Notes a failure as one of the named check. */
+  #try<T>(name: string, index: number, judge: () => T): T | undefined {
+    try {
+      return judge();
+    } catch (error) {
+      const failure =
+        error instanceof CheckFailure
+          ? new CheckFailure(`entry ${error.entry ?? index} ${error.message}`, error.entry ?? index)
+          : error;
+      if (!this.#failures.has(name)) this.#failures.set(name, failedCheck(name, failure));
+      return undefined;
+    }
+  }
+
+  #addUniverse(index: number, leaf: z.output<typeof Universe>): void {
+    this.#endRun();
+    const { assetClass, part, parts, symbols } = leaf;
+    const before = this.#universes.get(assetClass);
+    if (part === 1) {
+      this.#universes.set(assetClass, { index, parts, read: 1, symbols: [...symbols] });
+    } else if (before?.read === part - 1 && before.parts === parts) {
+      before.read = part;
+      before.symbols.push(...symbols);
+    } else {
+      throw new CheckFailure(`is part ${part} of a universe whose part before is missing`);
+    }
+  }
+
+  #addRun(index: number, run: z.output<typeof Run>): void {
+    this.#try("runs", index, () => this.#endRun());
+    this.#runs += 1;
+    const universe = this.#universes.get(run.assetClass);
+    const symbols = universe?.symbols ?? [];
+    const before = this.#lastRuns.get(run.assetClass);
+    this.#try("methods", index, () => {
+      if (run.methodHash === this.#method?.methodHash) return;
+      throw new CheckFailure("uses a method that was not logged before");
+    });
+    this.#try("runs", index, () => {
+      if (universe?.index !== run.universe || universe.read !== universe.parts) {
+        throw new CheckFailure("names another universe than the last one of its class");
+      }
+      if (run.results !== symbols.length) {
+        throw new CheckFailure(`announces ${run.results} results of ${symbols.length} instruments`);
+      }
+      if (before !== undefined && run.close <= before.run.close) {
+        throw new CheckFailure("is of a session that is not after the one before");
+      }
+    });
+    this.#try("times", index, () => this.#judgeTime(index, run));
+    if (before !== undefined) this.#proveTime(before, run.close);
+    this.#open = { index, run, symbols, results: 0 };
+    this.#lastRuns.set(run.assetClass, this.#open);
+  }
+
+  #judgeTime(index: number, { at }: z.output<typeof Run>): void {
+    const seen = this.#sightings.findLast(({ size }) => size <= index);
+    if (seen !== undefined && at < seen.seenAt - CLOCK_TOLERANCE_MS) {
+      throw new CheckFailure("is dated back: it was not there when its time had passed");
+    }
+    if (at < this.#lastAt - CLOCK_TOLERANCE_MS) {
+      throw new CheckFailure("has an earlier time than an entry before it");
+    }
+    this.#lastAt = Math.max(this.#lastAt, at);
+  }
+
+  /** A run is older than the close after it if it was seen before that close. */
+  #proveTime({ index, symbols }: JudgedRun, nextClose: number): void {
+    const end = index + 1 + symbols.length;
+    const seen = this.#sightings.find(({ size }) => size >= end);
+    if (seen !== undefined && seen.seenAt < nextClose) this.#provedRuns += 1;
+  }
+
+  #addSignal(index: number, leaf: z.output<typeof Signal>): void {
+    this.#signals += 1;
+    this.#try("runs", index, () => this.#place(leaf));
+    this.#try("thresholds", index, () => {
+      const { exitLong, exitShort } = this.#method?.settings.signal.thresholds ?? {};
+      const { signal, scoreSmoothed: score } = leaf;
+      if (score === undefined || exitLong === undefined || exitShort === undefined) return;
+      const isWrong =
+        (signal === "LONG" && score < exitLong - ROUNDING) ||
+        (signal === "SHORT" && score > exitShort + ROUNDING);
+      if (isWrong) throw new CheckFailure(`says ${signal} at a smoothed score of ${score}`);
+    });
+  }
+
+  #place({ run, close, symbol }: z.output<typeof Signal>): void {
+    const open = this.#open;
+    if (open === undefined || open.results >= open.symbols.length) {
+      throw new CheckFailure("is a result that no run announces");
+    }
+    const expected = open.symbols[open.results];
+    open.results += 1;
+    if (run !== open.index || close !== open.run.close) {
+      throw new CheckFailure(`is of another run than the one at ${open.index}`);
+    }
+    if (symbol === expected) return;
+    if (open.symbols.includes(symbol)) {
+      throw new CheckFailure(`is a run without the result of ${expected}`, open.index);
+    }
+    throw new CheckFailure(`is of ${symbol} in place of ${expected}`);
+  }
+
+  /** @throws {CheckFailure} If results of the last run are missing. */
+  #endRun(): void {
+    const open = this.#open;
+    this.#open = undefined;
+    if (open === undefined || open.results === open.symbols.length) return;
+    const missing = open.symbols[open.results];
+    throw new CheckFailure(`is a run without the result of ${missing}`, open.index);
+  }
+}
+
+type Leaf = { [K in keyof typeof SCHEMAS]: z.output<(typeof SCHEMAS)[K]> }[keyof typeof SCHEMAS];
+
+/** @throws {CheckFailure} If the entry is not canonical JSON, or not of its kind's form. */
+function readLeaf(text: string): Leaf | { readonly kind: "unknown" } {
+  const content = parsed(text);
+  const { kind } = (content ?? {}) as { readonly kind?: unknown };
+  if (!Object.hasOwn(SCHEMAS, String(kind))) return { kind: "unknown" };
+  const { data, error } = SCHEMAS[kind as keyof typeof SCHEMAS].safeParse(content);
+  if (error !== undefined) throw new CheckFailure(`is no ${kind} of version 1`);
+  return data as Leaf;
+}
+
+function parsed(text: string): unknown {
+  try {
+    const content: unknown = JSON.parse(text);
+    if (canonicalize(content) === text) return content;
+  } catch {
+    // Told below: it is no JSON.
+  }
+  throw new CheckFailure("is not canonical JSON");
+}

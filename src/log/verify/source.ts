@@ -1,0 +1,71 @@
+import { HASH_BYTES, type Hash } from "../merkle.ts";
+import { type Bundle, bundlePath, tilePath } from "../tile-path.ts";
+import { splitHashes, TILE_WIDTH, type Tile } from "../tiles.ts";
+import { CheckFailure } from "./check.ts";
+
+/** Where the files of a log are read, with paths as in C2SP tlog-tiles: an address or a folder. */
+export interface LogSource {
+  /** `undefined`: there is no such file. */
+  read(path: string): Promise<Uint8Array | undefined>;
+}
+
+/** Reads a file that has to be there. */
+async function readWhole({ read }: LogSource, path: string): Promise<Uint8Array> {
+  const bytes = await read(path);
+  if (bytes === undefined) throw new CheckFailure(`${path} is missing`);
+  return bytes;
+}
+
+/** A text of the log, such as `checkpoint`. */
+export const readText = async (source: LogSource, path: string): Promise<string> =>
+  Buffer.from(await readWhole(source, path)).toString("utf8");
+
+/** The hashes of a tile. A partial tile may have been replaced by the full one since. */
+export async function readTile(source: LogSource, tile: Tile): Promise<readonly Hash[]> {
+  const path = tilePath(tile);
+  const { bytes, isExact } = await readPart(source, tile.width, path, tilePath(full(tile)));
+  const wanted = tile.width * HASH_BYTES;
+  if (bytes.length === wanted || (!isExact && bytes.length > wanted)) {
+    return splitHashes(bytes.subarray(0, wanted));
+  }
+  const entry = tile.index * TILE_WIDTH ** (tile.level + 1);
+  throw new CheckFailure(`tile ${path}, from entry ${entry} on, is not whole`, entry);
+}
+
+/** The entries of a bundle, as far as they can be read. */
+export interface ReadBundle {
+  readonly entries: readonly string[];
+  /** Why there are fewer or more than there should be. */
+  readonly fault?: CheckFailure;
+}
+
+export async function readBundle(source: LogSource, bundle: Bundle): Promise<ReadBundle> {
+  const path = bundlePath(bundle);
+  const { bytes, isExact } = await readPart(source, bundle.width, path, bundlePath(full(bundle)));
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const entries: string[] = [];
+  const nameNext = () => bundle.index * TILE_WIDTH + entries.length;
+  let at = 0;
+  while (entries.length < bundle.width) {
+    const end = at + 2 + (at + 2 <= view.length ? view.readUInt16BE(at) : view.length);
+    if (end > view.length) {
+      const fault = new CheckFailure(`entry ${nameNext()} is missing in ${path}`, nameNext());
+      return { entries, fault };
+    }
+    entries.push(view.toString("utf8", at + 2, end));
+    at = end;
+  }
+  if (!isExact || at === view.length) return { entries };
+  const fault = new CheckFailure(`${path} goes on after its last entry`, nameNext() - 1);
+  return { entries, fault };
+}
+
+const full = <T extends Bundle>(part: T): T => ({ ...part, width: TILE_WIDTH });
+
+/** A tile or bundle; in place of a partial one possibly the full one. */
+async function readPart(source: LogSource, width: number, path: string, whole: string) {
+  const bytes = await source.read(`tile/${path}`);
+  if (bytes !== undefined) return { bytes, isExact: true };
+  if (width === TILE_WIDTH) throw new CheckFailure(`tile/${path} is missing`);
+  return { bytes: await readWhole(source, `tile/${whole}`), isExact: false };
+}

@@ -1,0 +1,126 @@
+import type { SignedCheckpoint } from "../checkpoint.ts";
+import { isSameHash, leafHash } from "../merkle.ts";
+import { allTiles, type FilledTile, TILE_WIDTH, TreeEdge, widthAt } from "../tiles.ts";
+import { type Check, CheckFailure, failedCheck } from "./check.ts";
+import type { KnownLog, Sighting } from "./known-log.ts";
+import { type LogSource, readBundle, readTile } from "./source.ts";
+
+/** What is told of the walk. */
+interface WalkListener {
+  /** Called with every entry, in order. */
+  readonly onEntry: (entry: string) => void;
+  /** Called with how many entries were read, and how many there are. */
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+/**
+ * Reads all entries of a log and builds its tree from them: every tile and the root of the checkpoint have
+ * to be the same, and so have the roots that were seen before.
+ */
+export class TreeWalk {
+  readonly #source: LogSource;
+  readonly #checkpoint: SignedCheckpoint;
+  readonly #known: KnownLog | undefined;
+  readonly #edge = new TreeEdge();
+  /** What was seen before, by size. */
+  readonly #seen: ReadonlyMap<number, Sighting>;
+  #history: Check | undefined;
+
+  constructor(source: LogSource, checkpoint: SignedCheckpoint, known: KnownLog | undefined) {
+    this.#source = source;
+    this.#checkpoint = checkpoint;
+    this.#known = known;
+    this.#seen = new Map((known?.sightings ?? []).map((seen) => [seen.size, seen]));
+  }
+
+  /** @returns The checks of the tree, and of what was seen before. */
+  async run({ onEntry, onProgress }: WalkListener): Promise<readonly Check[]> {
+    const name = "tree";
+    const { size, root } = this.#checkpoint;
+    this.#history = this.#rollback();
+    try {
+      for (let index = 0; widthAt(0, index, size) > 0; index++) {
+        for (const entry of await this.#readEntries(index)) onEntry(entry);
+        onProgress(this.#edge.size, size);
+      }
+      await this.#comparePartialTiles();
+      if (!isSameHash(this.#edge.root(), root)) {
+        throw new CheckFailure(`the ${size} entries do not have the root of the checkpoint`);
+      }
+    } catch (error) {
+      return [failedCheck(name, error), this.#checkHistory()];
+    }
+    const detail = `all ${size} entries and tiles have the root of the checkpoint`;
+    return [{ name, outcome: "proved", detail }, this.#checkHistory()];
+  }
+
+  async #readEntries(index: number): Promise<readonly string[]> {
+    const width = widthAt(0, index, this.#checkpoint.size);
+    const { entries, fault } = await readBundle(this.#source, { index, width });
+    const hashes = await readTile(this.#source, { level: 0, index, width });
+    for (const [at, entry] of entries.entries()) {
+      const leaf = leafHash(entry);
+      const place = index * TILE_WIDTH + at;
+      if (!isSameHash(leaf, hashes[at] as Uint8Array)) {
+        throw new CheckFailure(`entry ${place} is not the one in the tree`, place);
+      }
+      for (const tile of this.#edge.append(leaf)) await this.#compareTile(tile);
+      this.#compareSighting();
+    }
+    if (fault !== undefined) throw fault;
+    return entries;
+  }
+
+  /** @throws {CheckFailure} If a tile above the leaves is not what they hash to. */
+  async #compareTile(tile: FilledTile): Promise<void> {
+    if (tile.level === 0) return;
+    const found = await readTile(this.#source, tile);
+    const wrong = tile.hashes.findIndex((hash, at) => !isSameHash(hash, found[at] as Uint8Array));
+    if (wrong < 0) return;
+    const first = (tile.index * TILE_WIDTH + wrong) * TILE_WIDTH ** tile.level;
+    throw new CheckFailure(`a tile of level ${tile.level} differs from entry ${first} on`, first);
+  }
+
+  async #comparePartialTiles(): Promise<void> {
+    for (const tile of allTiles(this.#checkpoint.size)) {
+      if (tile.width === TILE_WIDTH) continue;
+      await this.#compareTile({ ...tile, hashes: this.#edge.levels[tile.level] ?? [] });
+    }
+  }
+
+  #compareSighting(): void {
+    const seen = this.#seen.get(this.#edge.size);
+    if (seen === undefined || this.#history !== undefined) return;
+    if (Buffer.from(this.#edge.root()).toString("base64") === seen.root) return;
+    const detail = `the first ${seen.size} entries are not those seen at ${iso(seen.seenAt)}`;
+    this.#history = { name: "history", outcome: "failed", detail };
+  }
+
+  #rollback(): Check | undefined {
+    const { size } = this.#checkpoint;
+    const largest = Math.max(0, ...(this.#known?.sightings ?? []).map((seen) => seen.size));
+    if (largest <= size) return undefined;
+    const detail = `the log was rolled back: ${largest} entries were seen, and it has ${size}`;
+    return { name: "history", outcome: "failed", detail, entry: size };
+  }
+
+  #checkHistory(): Check {
+    if (this.#history !== undefined) return this.#history;
+    const name = "history";
+    const last = this.#known?.sightings.at(-1);
+    if (last === undefined) {
+      const detail = "this is the first look; --state keeps what was seen for the next one";
+      return { name, outcome: "not_proved", detail };
+    }
+    if (this.#edge.size < last.size) {
+      return { name, outcome: "not_proved", detail: "the entries that were seen cannot be read" };
+    }
+    return {
+      name,
+      outcome: "proved",
+      detail: `it extends what was seen, last at ${iso(last.seenAt)}`,
+    };
+  }
+}
+
+const iso = (at: number): string => new Date(at).toISOString();

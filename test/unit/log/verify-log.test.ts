@@ -1,0 +1,196 @@
+import { describe, expect, it } from "vitest";
+import { proofText } from "../../../src/log/tlog-proof.ts";
+import { type Check, outcomeOf } from "../../../src/log/verify/check.ts";
+import type { KnownLog } from "../../../src/log/verify/known-log.ts";
+import { verifyLog, verifyProofFile } from "../../../src/log/verify/verify-log.ts";
+import {
+  below,
+  closeOf,
+  type Files,
+  filesOf,
+  forgers,
+  honestEntries,
+  json,
+  ORIGIN,
+  proofOf,
+  sourceOf,
+  VERIFIER,
+} from "../../support/log-forger.ts";
+
+const DAY_MS = 86_400_000;
+
+const look = (files: Files, known: KnownLog | undefined, at: number, keys = [VERIFIER]) =>
+  verifyLog({ source: sourceOf(files), keys, known, now: () => at });
+
+const failures = (checks: readonly Check[]) => checks.filter(({ outcome }) => outcome === "failed");
+
+const named = (checks: readonly Check[]) =>
+  Object.fromEntries(checks.map(({ name, outcome }) => [name, outcome]));
+
+/** A log of some sessions that somebody saw after a part of them, an hour after the close. */
+async function seenHistory(seed: number) {
+  const random = below(seed);
+  const seenDays = 2 + random(3);
+  const first = honestEntries(below(seed), seenDays);
+  const entries = honestEntries(below(seed), seenDays + 1 + random(3));
+  const seenAt = closeOf(seenDays - 1) + 3_600_000;
+  const { known, checks } = await look(filesOf(first), undefined, seenAt);
+  return { random, first, entries, seenAt, known, checks };
+}
+
+describe("the verifier of a log", () => {
+  it("refuses none of 10,000 honest histories", { tags: ["full"] }, async () => {
+    for (let seed = 0; seed < 5_000; seed++) {
+      const { entries, known, checks, seenAt } = await seenHistory(seed);
+      expect(failures(checks), `history ${seed}`).toEqual([]);
+      const again = await look(filesOf(entries), known, seenAt + 9 * DAY_MS);
+      expect(failures(again.checks), `history ${seed}, seen before`).toEqual([]);
+      expect(named(again.checks).history).toBe("proved");
+    }
+  });
+
+  it("accepts none of 1,000 forgeries and names the entry", async () => {
+    const kinds = Object.entries(forgers);
+    const accepted: string[] = [];
+    const misnamed: string[] = [];
+    for (let seed = 0; seed < 1_000; seed++) {
+      const [kind, forge] = kinds[seed % kinds.length] as (typeof kinds)[0];
+      const { random, first, entries, known, seenAt } = await seenHistory(seed);
+      const forgery = forge({ entries, seenSize: first.length, seenAt, random });
+      const { checks } = await look(forgery.files, known, seenAt + 9 * DAY_MS);
+      const failed = failures(checks);
+      if (failed.length === 0) accepted.push(`${kind} ${seed}`);
+      const names = failed.map(({ entry }) => entry);
+      if (forgery.entry !== undefined && !names.includes(forgery.entry)) {
+        misnamed.push(`${kind} ${seed}: ${names} in place of ${forgery.entry}`);
+      }
+    }
+    expect(accepted).toEqual([]);
+    expect(misnamed).toEqual([]);
+  });
+
+  it("proves what it can and claims no more", async () => {
+    const entries = honestEntries(below(3), 4);
+    const first = await look(filesOf(entries), undefined, closeOf(5), []);
+    expect(named(first.checks)).toEqual({
+      signature: "not_proved",
+      witnesses: "not_proved",
+      tree: "proved",
+      history: "not_proved",
+      entries: "proved",
+      methods: "proved",
+      runs: "proved",
+      thresholds: "proved",
+      times: "not_proved",
+      scores: "not_proved",
+      outcomes: "not_proved",
+    });
+    expect(outcomeOf(first.checks)).toBe("not_proved");
+    const again = await look(filesOf(entries), first.known, closeOf(6), []);
+    expect(named(again.checks)).toMatchObject({ signature: "proved", history: "proved" });
+  });
+
+  it("proves times that a look between two closes shows", async () => {
+    let known: KnownLog | undefined;
+    for (let day = 1; day <= 4; day++) {
+      const looked = await look(
+        filesOf(honestEntries(below(8), day)),
+        known,
+        closeOf(day - 1) + 60_000,
+      );
+      expect(failures(looked.checks)).toEqual([]);
+      known = looked.known;
+    }
+    const { checks } = await look(filesOf(honestEntries(below(8), 5)), known, closeOf(4) + 60_000);
+    const times = checks.find(({ name }) => name === "times");
+    expect(Number(/^\d+/.exec(times?.detail ?? "")?.[0])).toBeGreaterThan(2);
+  });
+
+  it("finds what a log with its own key says wrong", async () => {
+    const honest = honestEntries(below(1), 3);
+    const wrong = (kind: string, change: object) => {
+      const at = honest.findIndex((entry) => JSON.parse(entry).kind === kind);
+      return { at, entries: honest.with(at, json({ ...JSON.parse(honest[at] ?? ""), ...change })) };
+    };
+    const cases = [
+      ["methods", wrong("run", { methodHash: "another" })],
+      ["runs", wrong("run", { results: 40 })],
+      ["runs", wrong("run", { universe: 0 })],
+      ["runs", wrong("signal", { symbol: "another" })],
+      ["runs", wrong("signal", { close: new Date(0).toISOString() })],
+      ["thresholds", wrong("signal", { signal: "LONG", scoreSmoothed: 40 })],
+      ["thresholds", wrong("signal", { signal: "SHORT", scoreSmoothed: 60 })],
+      ["entries", wrong("signal", { run: "first" })],
+    ] as const;
+    for (const [check, { at, entries }] of cases) {
+      const { checks } = await look(filesOf(entries), undefined, closeOf(9));
+      expect(failures(checks).map(({ name, entry }) => [name, entry])).toContainEqual([check, at]);
+    }
+    const spaced = honest.with(0, honest[0]?.replace("{", "{ ") ?? "");
+    const { checks } = await look(filesOf(spaced), undefined, closeOf(9));
+    expect(failures(checks)[0]).toMatchObject({ name: "entries", entry: 0 });
+  });
+
+  it("does not judge kinds that it does not know", async () => {
+    const entries = [...honestEntries(below(1), 1), json({ kind: "outcome", v: 1 })];
+    const { checks } = await look(filesOf(entries), undefined, closeOf(9));
+    expect(named(checks)).toMatchObject({ entries: "not_proved", tree: "proved" });
+  });
+
+  it("reads trees of several tiles", async () => {
+    const entries = honestEntries(below(4), 200);
+    expect(entries.length).toBeGreaterThan(700);
+    const { checks, size } = await look(filesOf(entries), undefined, closeOf(400));
+    expect(failures(checks)).toEqual([]);
+    expect(size).toBe(entries.length);
+  });
+
+  it("says what is wrong with files that are no log", async () => {
+    for (const files of [new Map(), new Map([["checkpoint", Buffer.from("<html>")]])]) {
+      const { checks } = await look(files, undefined, 0);
+      expect(failures(checks)).toMatchObject([{ name: "checkpoint" }]);
+    }
+  });
+});
+
+describe("the verifier of a proof", () => {
+  const entries = honestEntries(below(6), 30);
+  const files = filesOf(entries);
+
+  it("proves every entry, and refuses every other index", async () => {
+    for (let index = 0; index < entries.length; index += 7) {
+      const proof = await proofOf(files, entries, index);
+      const trust = { keys: [VERIFIER], known: undefined };
+      const { checks } = verifyProofFile(proofText(proof), trust);
+      expect(named(checks)).toEqual({
+        ...{ signature: "proved", witnesses: "not_proved" },
+        ...{ inclusion: "proved", history: "not_proved" },
+      });
+      const another = { ...proof, index: (index + 1) % entries.length };
+      expect(failures(verifyProofFile(proofText(another), trust).checks)).toMatchObject([
+        { name: "inclusion", entry: another.index },
+      ]);
+    }
+  });
+
+  it("compares the checkpoint with those that were seen", async () => {
+    const proof = proofText(await proofOf(files, entries, 1));
+    const { known } = await look(files, undefined, 0);
+    const seen = verifyProofFile(proof, { keys: [], known });
+    expect(named(seen.checks)).toMatchObject({ signature: "proved", history: "proved" });
+    const fork = entries.with(1, json({ ...JSON.parse(entries[1] ?? ""), x: 1 }));
+    const forked = proofText(await proofOf(filesOf(fork), fork, 1));
+    const { checks } = verifyProofFile(forked, { keys: [], known });
+    expect(failures(checks)).toMatchObject([{ name: "history" }]);
+  });
+
+  it("says when no key was given, and what is no proof", async () => {
+    const proof = proofText(await proofOf(files, entries, 1));
+    const { checks } = verifyProofFile(proof, { keys: [], known: undefined });
+    expect(named(checks)).toMatchObject({ signature: "not_proved", inclusion: "proved" });
+    const other = proof.replaceAll(ORIGIN, "other.example/log/1");
+    const trust = { keys: [VERIFIER], known: undefined };
+    expect(failures(verifyProofFile(other, trust).checks)).toMatchObject([{ name: "signature" }]);
+    expect(failures(verifyProofFile("hello", trust).checks)).toMatchObject([{ name: "proof" }]);
+  });
+});

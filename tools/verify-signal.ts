@@ -1,0 +1,157 @@
+import { z } from "zod";
+import { InstantInput, isoInstant, SymbolInput } from "../src/answers/common.ts";
+import { instantAsked, resolve } from "../src/answers/lookup.ts";
+import { commitment, type Opening } from "../src/log/leaves.ts";
+import type { LogReader, ProvenEntry } from "../src/log/log-reader.ts";
+import type { Hash } from "../src/log/merkle.ts";
+import { Problem } from "../src/problem.ts";
+import { defineTool, type ToolContext, type ToolLog } from "../src/tool.ts";
+
+const KNOWN = /^(0|[1-9]\d{0,15}):([A-Za-z0-9+/]{43}=)$/;
+
+const Input = z.strictObject({
+  symbol: SymbolInput.optional(),
+  asOf: InstantInput.optional().describe(
+    "With symbol: the last logged session by then; default now.",
+  ),
+  index: z
+    .number()
+    .int()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe("Instead of symbol: any entry, such as logged.index of get_signal."),
+  knownCheckpoint: z
+    .string()
+    .regex(KNOWN, "Expected <size>:<root in base64> of a checkpoint.")
+    .optional()
+    .describe(
+      "Checkpoint that you kept, as <size>:<root>, to learn whether the log still extends it.",
+    ),
+});
+
+const HashText = z.string();
+
+const Output = z.object({
+  index: z.int(),
+  entry: z.string().describe("What was logged, canonical JSON (RFC 8785)."),
+  proof: z.array(HashText).describe("Inclusion of SHA-256(0x00 entry) (RFC 6962 2.1.1), base64."),
+  checkpoint: z.string().describe("Signed note: origin, size, root. Keep size and root."),
+  keys: z.array(z.string()).describe("Keys that sign it (C2SP signed-note)."),
+  consistency: z
+    .object({
+      isExtended: z.boolean().describe("False: the log was rewritten since."),
+      proof: z.array(HashText).describe("From the known size to this one (RFC 6962 2.1.2)."),
+    })
+    .nullable()
+    .describe("Null without knownCheckpoint."),
+  factors: z
+    .object({ salt: z.string(), text: z.string() })
+    .nullable()
+    .describe(
+      "SHA-256(salt text) is factors of the entry; null without factor:read or when not kept.",
+    ),
+});
+
+/** Entry of the log with what proves it. */
+export const verifySignal = defineTool({
+  name: "verify_signal",
+  title: "Verify signal",
+  description:
+    "What the append-only log says was decided on an instrument after a session, with the proof that it stands under a signed checkpoint and, given a checkpoint that you kept, that nothing before was changed. It proves what was said and when, not that it was right.",
+  scopes: ["signals:read"],
+  routes: [{ method: "GET", path: "/api/signals/verify" }],
+  input: Input,
+  output: Output,
+
+  async run(query, context, { caller }) {
+    const log = logOf(context);
+    const index = query.index ?? (await indexOf(query, context, log.reader));
+    const proven = await log.reader.prove(index);
+    if (proven === undefined) throw await beyond(log.reader, index);
+    const { entry, proof, checkpoint } = proven;
+    const { knownCheckpoint: known } = query;
+    return {
+      index,
+      entry,
+      proof: proof.map(base64),
+      checkpoint: checkpoint.note,
+      keys: [...log.verifiersOf(checkpoint.origin)],
+      consistency: known === undefined ? null : await consistencyWith(known, proven, log.reader),
+      factors: caller.scopes.has("factor:read") ? factorsOf(proven, context, log) : null,
+    };
+  },
+});
+
+/** @throws {Problem} `not_found` where time stands still. */
+function logOf({ signalLog }: ToolContext): ToolLog {
+  if (signalLog !== undefined) return signalLog;
+  throw new Problem("not_found", {
+    detail: "This market has no log, because its time stands still.",
+    next: "Ask a service of a live, replayed or simulated market.",
+  });
+}
+
+/**
+ * Index of the last decision that was logged of a symbol.
+ *
+ * @throws {Problem} `invalid_request` without a symbol or with another question, `not_available_then` if
+ *   nothing was logged by then.
+ */
+async function indexOf(
+  { symbol, asOf }: Pick<z.output<typeof Input>, "symbol" | "asOf">,
+  context: ToolContext,
+  reader: LogReader,
+): Promise<number> {
+  if (symbol === undefined) {
+    throw new Problem("invalid_request", {
+      detail: "symbol, index: one of the two is needed.",
+      next: "Give symbol, or index from logged of get_signal.",
+    });
+  }
+  const instrument = resolve(symbol, context);
+  const at = instantAsked(asOf, context);
+  const run = await reader.runAt(instrument.assetClass, at);
+  const position = run?.symbols.indexOf(instrument.symbol) ?? -1;
+  if (run !== undefined && position >= 0) return run.index + 1 + position;
+  throw new Problem("not_available_then", {
+    detail: `No decision on ${instrument.symbol} was logged by ${isoInstant(at)}.`,
+    next: "Ask for a later asOf; logged of get_signal is null until the next session is logged.",
+  });
+}
+
+async function beyond(reader: LogReader, index: number): Promise<Problem> {
+  const size = (await reader.checkpoint())?.size ?? 0;
+  return new Problem("not_found", {
+    detail: `The log has no entry ${index}: its checkpoint covers ${size}.`,
+    next: "Use a smaller index, or symbol.",
+  });
+}
+
+/** @throws {Problem} `invalid_request` for a size that the log never had. */
+async function consistencyWith(known: string, { checkpoint }: ProvenEntry, reader: LogReader) {
+  const [, size = "", root = ""] = KNOWN.exec(known) ?? [];
+  const proven = await reader.proveConsistency(Number(size), checkpoint.size);
+  if (proven === undefined) {
+    throw new Problem("invalid_request", {
+      detail: `knownCheckpoint: the log has ${checkpoint.size} entries, fewer than ${size}.`,
+      next: "If you kept that checkpoint of this origin, the log was rolled back: keep both as evidence.",
+    });
+  }
+  return { isExtended: base64(proven.fromRoot) === root, proof: proven.proof.map(base64) };
+}
+
+/** The factors that an entry commits to, while they are kept. */
+function factorsOf(
+  { entry, checkpoint }: ProvenEntry,
+  { snapshots }: ToolContext,
+  { committer }: ToolLog,
+): Opening | null {
+  const { kind, symbol, close, factors } = JSON.parse(entry);
+  if (kind !== "signal" || typeof factors !== "string") return null;
+  const snapshot = snapshots.lastAt(symbol, Date.parse(close));
+  const opening = snapshot && committer.openFactors(snapshot, checkpoint.origin);
+  return opening !== undefined && commitment(opening) === factors ? opening : null;
+}
+
+const base64 = (hash: Hash): string => Buffer.from(hash).toString("base64");
