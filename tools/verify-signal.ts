@@ -66,6 +66,12 @@ export const verifySignal = defineTool({
 
   async run(query, context, { caller }) {
     const log = logOf(context);
+    if (query.index !== undefined && query.symbol !== undefined) {
+      throw new Problem("invalid_request", {
+        detail: "symbol, index: only one of the two may be given.",
+        next: "Leave one out.",
+      });
+    }
     const index = query.index ?? (await indexOf(query, context, log.reader));
     const proven = await log.reader.prove(index);
     if (proven === undefined) throw await beyond(log.reader, index);

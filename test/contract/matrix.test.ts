@@ -15,6 +15,7 @@ const announced = {
     get_signal: "signals:read",
     get_factors: "factor:read",
     get_darkpool: "darkpool:read",
+    verify_signal: "signals:read",
     find_instruments: "signals:read",
     register_alert: "alerts:write signals:read",
     list_alerts: "alerts:write",
@@ -25,7 +26,7 @@ const announced = {
     "market://instruments": "signals:read",
     "market://signals/{symbol}": "signals:read",
   } as Readonly<Record<string, Scope>>,
-  prompts: { verify_signal: "signals:read" } as Readonly<Record<string, Scope>>,
+  prompts: { check_a_signal: "signals:read" } as Readonly<Record<string, Scope>>,
   capabilities: ["tools", "resources", "prompts", "completions", "extensions"],
 };
 

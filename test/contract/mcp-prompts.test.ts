@@ -19,9 +19,9 @@ interface Prompted {
   }[];
 }
 
-describe.each(eras)("the prompt verify_signal for a client of $era", ({ ask }) => {
+describe.each(eras)("the prompt check_a_signal for a client of $era", ({ ask }) => {
   const get = (given: object, by = token) =>
-    ask("prompts/get", { name: "verify_signal", arguments: given }, by);
+    ask("prompts/get", { name: "check_a_signal", arguments: given }, by);
   const textFor = async (symbol: string) => {
     const { messages } = await resultOf<Prompted>(get({ symbol }));
     expect(messages).toEqual([
@@ -34,8 +34,8 @@ describe.each(eras)("the prompt verify_signal for a client of $era", ({ ask }) =
     const { prompts } = await resultOf<{ prompts: object[] }>(ask("prompts/list"));
     expect(prompts).toEqual([
       {
-        name: "verify_signal",
-        title: "Verify a signal",
+        name: "check_a_signal",
+        title: "Check a signal",
         description: expect.stringContaining("signal of one instrument"),
         arguments: [{ name: "symbol", description: expect.any(String), required: true }],
       },
@@ -45,8 +45,8 @@ describe.each(eras)("the prompt verify_signal for a client of $era", ({ ask }) =
   it("names existing tools, and the symbol in the market's spelling", async () => {
     const text = await textFor("alder/sim");
     expect(text).toContain('with symbol "ALDER.SIM"');
-    const named = new Set(text.match(/\b(?:get|find|list|manage|register)_[a-z_]+\b/g));
-    expect([...named]).toEqual(["get_signal", "get_factors", "get_darkpool"]);
+    const named = new Set(text.match(/\b(?:get|find|list|manage|register|verify)_[a-z_]+\b/g));
+    expect([...named]).toEqual(["get_signal", "get_factors", "get_darkpool", "verify_signal"]);
     expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining([...named]));
   });
 
@@ -114,14 +114,14 @@ describe.each(eras)("the prompt verify_signal for a client of $era", ({ ask }) =
   });
 
   it("completes a partial symbol", async () => {
-    const ref = { type: "ref/prompt", name: "verify_signal" };
+    const ref = { type: "ref/prompt", name: "check_a_signal" };
     const params = { ref, argument: { name: "symbol", value: "ald" } };
     expect(await resultOf(ask("completion/complete", params))).toMatchObject({
       completion: { values: ["ALDER.SIM"], total: 1, hasMore: false },
     });
   });
 
-  it.each(["verify_signal", "no_such_prompt"])(
+  it.each(["check_a_signal", "no_such_prompt"])(
     "is rejected without the scope, before %s is looked up",
     async (name) => {
       const response = await ask("prompts/get", { name, arguments: {} }, withoutScope);

@@ -23,7 +23,7 @@ const asked: readonly Asked[] = [
     params: { uri: "market://signals/ALDER.SIM" },
     needs: "signals:read",
   },
-  { method: "prompts/get", params: named("verify_signal"), needs: "signals:read" },
+  { method: "prompts/get", params: named("check_a_signal"), needs: "signals:read" },
 ];
 
 function named(name: string) {

@@ -18,6 +18,7 @@ it("is ready once a write has reached the store", async () => {
       store: { ok: true, detail: expect.stringMatching(/^embedded: a write took \d+ ms$/) },
       scores: { ok: true, detail: "current" },
       deliveries: { ok: true, detail: "sent in time" },
+      log: { ok: true, detail: "signed" },
     },
   });
 });

@@ -8,7 +8,7 @@ import { answerFaults, type ListedTool, toolFaults } from "../support/tool-linte
 /** Most bytes of the whole list, as it is sent. */
 const MAX_LIST_BYTES = 24_000;
 /** Most tools that a model should have to choose from. */
-const MAX_TOOLS = 8;
+const MAX_TOOLS = 10;
 
 const testService = await sharedTestService();
 const { base } = testService;
@@ -44,6 +44,10 @@ const calls: Readonly<Record<string, readonly (readonly [object, object])[]>> = 
   ],
   get_factors: [[{ symbol: "ALDER.SIM" }, {}]],
   get_darkpool: [[{ symbol: "ALDER.SIM" }, { symbol: "ALDER.SIM", view: "none" }]],
+  verify_signal: [
+    [{ symbol: "ALDER.SIM" }, {}],
+    [{ index: 0 }, { index: 1_000_000 }],
+  ],
   find_instruments: [[{ query: "ald" }, { query: 7 }]],
   register_alert: [[{ symbols: ["ALDER.SIM"] }, { symbols: [] }]],
   list_alerts: [[{}, { id: "none" }]],

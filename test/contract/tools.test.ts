@@ -9,6 +9,9 @@ import { connectMcp, textOf } from "../support/mcp.ts";
 import { sharedTestService } from "../support/test-service.ts";
 import { verifies } from "../support/verifies.ts";
 
+/** Root of the tree without leaves: SHA-256 of nothing. */
+const EMPTY_ROOT = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
+
 /** Several questions for each tool; a tool without any fails the test below. */
 const questions: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
   get_signal: [
@@ -44,6 +47,19 @@ const questions: Readonly<Record<string, readonly Record<string, unknown>[]>> = 
     { symbol: "ALDER.SIM", view: "blocks", minNotionalUsd: 250_000, limit: 3 },
     { symbol: "ALDER.SIM", view: "days", minShares: 1 },
     { symbol: "ALDER.SIM", from: "2026-11-21T04:40:00Z", to: "2026-11-21T04:50:00Z" },
+  ],
+  verify_signal: [
+    { symbol: "ALDER.SIM" },
+    { index: 3 },
+    { index: 1, knownCheckpoint: `0:${EMPTY_ROOT}` },
+    { index: 1, knownCheckpoint: `1:${EMPTY_ROOT}` },
+    { index: 1, knownCheckpoint: `1000000:${EMPTY_ROOT}` },
+    { index: 1, knownCheckpoint: "1:no root" },
+    { index: 1_000_000 },
+    { symbol: "ALDER.SIM", index: 1 },
+    { symbol: "ALDER.SIM", asOf: "2000-01-01T00:00:00Z" },
+    { symbol: "ALDE" },
+    {},
   ],
   find_instruments: [{}, { query: "ald" }, { assetClass: "crypto", limit: 2 }, { query: "%" }],
 };
@@ -198,9 +214,9 @@ describe("the list of tools", () => {
     },
   );
 
-  it("has at most eight tools and stays small", async () => {
+  it("has at most ten tools and stays small", async () => {
     const { tools: listed } = await client.listTools();
-    expect(listed.length).toBeLessThanOrEqual(8);
+    expect(listed.length).toBeLessThanOrEqual(10);
     expect(JSON.stringify(listed).length).toBeLessThan(24_000);
   });
 

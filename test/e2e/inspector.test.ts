@@ -76,7 +76,7 @@ describe.each(["modern", "legacy"])("the MCP Inspector in the %s era", (era) => 
   it("lists the prompt with its argument", async () => {
     const { answer } = await ask("--method", "prompts/list");
     expect(answer.prompts).toMatchObject([
-      { name: "verify_signal", arguments: [{ name: "symbol", required: true }] },
+      { name: "check_a_signal", arguments: [{ name: "symbol", required: true }] },
     ]);
   });
 });

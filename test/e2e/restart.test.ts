@@ -29,6 +29,7 @@ verifies(
     await stop(first, "SIGTERM");
     expect(readdirSync(DATA_DIR).sort()).toEqual([
       "last-scores.json",
+      "log-head",
       "master.key",
       "store.lock",
       "store.sqlite",

@@ -136,6 +136,17 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     ),
 
     "GET /api/signals": row(gated("", "signals:read"), "/api/signals?limit=1"),
+    "GET /api/signals/verify": row(
+      gated("", "signals:read"),
+      "/api/signals/verify?symbol=ALDER.SIM",
+    ),
+    "GET /log/checkpoint": row(open(200), "/log/checkpoint"),
+    "GET /log/keys": row(open(200), "/log/keys"),
+    "GET /log/tile/:tile": row(open(200), "/log/tile/0/000.p/1"),
+    "GET /log/consistency": row(open(200), "/log/consistency?from=1&to=2"),
+    // Simulated entries are open.
+    "GET /log/tile/entries/:bundle": row(open(200), "/log/tile/entries/000.p/1"),
+    "GET /log/proof/:index": row(open(200), "/log/proof/0"),
     "GET /api/instruments": row(gated("", "signals:read"), "/api/instruments?limit=1"),
     "GET /api/factors": row(gated("", "factor:read"), "/api/factors?symbol=ALDER.SIM"),
     "GET /api/method/:version": row(gated("", "factor:read"), `/api/method/${METHOD_VERSION}`),

@@ -63,12 +63,12 @@ const uri = of<unknown>(
 );
 const reads = fc.record({ uri });
 const prompts = fc.record({
-  name: mostly<unknown, unknown>("verify_signal", "nothing", "=?base64?x?=", 9, undefined),
+  name: mostly<unknown, unknown>("check_a_signal", "nothing", "=?base64?x?=", 9, undefined),
   arguments: of<unknown>({ symbol: "ALDER.SIM" }, { symbol: "NOBODY" }, {}, undefined, { a: 1 }),
 });
 const completions = fc.record({
   ref: of<unknown>(
-    { type: "ref/prompt", name: "verify_signal" },
+    { type: "ref/prompt", name: "check_a_signal" },
     { type: "ref/resource", uri: "market://signals/{symbol}" },
     { type: "ref/prompt", name: "nothing" },
     { type: "ref/none" },

@@ -6,7 +6,9 @@ import { GATED_PROBLEMS, OPEN_PROBLEMS } from "../problems.ts";
 import { credentialWith, scopeSentence } from "../security.ts";
 
 const TEXT = [{ mediaType: "text/plain", schema: z.string() }];
-const BYTES = [{ mediaType: "application/octet-stream" }];
+const BYTES = [
+  { mediaType: "application/octet-stream", schema: z.string().meta({ format: "binary" }) },
+];
 
 /** Size of a tree, or index of a leaf. */
 const Count = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
