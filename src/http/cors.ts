@@ -1,4 +1,5 @@
 import { documents } from "../../wellknown/index.ts";
+import { paths } from "../../wellknown/paths.ts";
 import { operationsWith } from "../openapi/operations/all-operations.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -22,8 +23,12 @@ const policies: ReadonlyMap<string, string> = new Map(
   }),
 );
 
+/** Folders whose paths have variables with slashes, or one policy for all. */
+const TREES = [API, `${paths.logTiles}/`];
+
 function policyFor(path: string): string | undefined {
-  const folder = path.startsWith(API) ? API : path.slice(0, path.lastIndexOf("/") + 1);
+  const tree = TREES.find((one) => path.startsWith(one));
+  const folder = tree ?? path.slice(0, path.lastIndexOf("/") + 1);
   return policies.get(path) ?? policies.get(folder);
 }
 
