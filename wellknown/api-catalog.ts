@@ -27,6 +27,11 @@ export function apiCatalog({ baseUrl }: Site) {
     ...common,
     "service-meta": link(paths.protectedResource, "application/json"),
   };
+  const log = {
+    "service-desc": link(paths.openapi, OPENAPI_TYPE),
+    ...common,
+    "service-meta": link(paths.logKeys, "text/plain"),
+  };
   const mcp = {
     "service-desc": link(paths.mcpServerCard, SERVER_CARD_TYPE),
     ...common,
@@ -39,6 +44,7 @@ export function apiCatalog({ baseUrl }: Site) {
   };
   const members = [
     ...restPaths.map((path) => ({ anchor: at(path), ...rest })),
+    { anchor: at(paths.logCheckpoint), ...log },
     { anchor: at(paths.mcp), ...mcp },
     ...[paths.register, paths.token].map((path) => ({ anchor: at(path), ...oauth })),
   ];

@@ -31,6 +31,7 @@ ${item("API reference", paths.reference, "every REST operation")}
 ${item("OpenAPI description", paths.openapi, OPENAPI_TYPE)}
 ${item("MCP server card", paths.serverCard, "name, endpoint and protocol versions")}
 ${item("Health", paths.health, "what is served now")}
+${item("Log of signals", paths.logCheckpoint, "signed checkpoint of the append-only log (C2SP tlog-tiles); verify_signal proves an entry")}
 
 ## Optional
 
