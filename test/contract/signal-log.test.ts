@@ -8,6 +8,7 @@ import { parseCheckpoint } from "../../src/log/checkpoint.ts";
 import { commitment, type Opening } from "../../src/log/leaves.ts";
 import { leafHash, verifyConsistency, verifyInclusion } from "../../src/log/merkle.ts";
 import { parseVerifier, verifyNote } from "../../src/log/signed-note.ts";
+import type { Instrument } from "../../src/market/instrument.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { smallMarket } from "../support/small-market.ts";
 import { sharedTestService, startTestService } from "../support/test-service.ts";
@@ -235,7 +236,7 @@ describe("the log of other markets", () => {
     );
     expect((await fetch(`${standing.base}/log/checkpoint`)).status).toBe(404);
     const reader = await newToken(standing.base);
-    const [{ symbol }] = standing.service.market.instruments() as [{ symbol: string }];
+    const [{ symbol }] = standing.service.market.instruments() as readonly [Instrument];
     const signal = await getWith(reader, `${standing.base}/api/signals?symbol=${symbol}`);
     expect(await signal.json()).toMatchObject({ logged: null });
     const verified = await getWith(reader, `${standing.base}/api/signals/verify?symbol=${symbol}`);
