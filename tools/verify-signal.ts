@@ -58,7 +58,7 @@ export const verifySignal = defineTool({
   name: "verify_signal",
   title: "Verify signal",
   description:
-    "What the append-only log says was decided on an instrument after a session, with the proof that it stands under a signed checkpoint and, given a checkpoint that you kept, that nothing before was changed. It proves what was said and when, not that it was right.",
+    "Log entry of what was decided on an instrument after a session, with the proofs that a signed checkpoint covers it and extends one that you kept. It proves what was said, not that it was right.",
   scopes: ["signals:read"],
   routes: [{ method: "GET", path: "/api/signals/verify" }],
   input: Input,

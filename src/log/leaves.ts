@@ -14,9 +14,6 @@ import {
   type Snapshot,
 } from "../score/snapshot.ts";
 
-/** Longest entry of a log in bytes (C2SP tlog-tiles: its length is a uint16). */
-export const MAX_ENTRY_BYTES = 65_535;
-
 /** Symbols of one universe leaf: 4,000 of at most 12 bytes fit into an entry. */
 const SYMBOLS_PER_PART = 4_000;
 

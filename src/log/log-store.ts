@@ -42,7 +42,7 @@ export interface LogState {
 }
 
 /** The universe that was logged last. */
-export interface UniverseMark {
+interface UniverseMark {
   readonly sha256: string;
   readonly index: number;
 }

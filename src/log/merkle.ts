@@ -27,7 +27,7 @@ export const leafHash = (entry: Uint8Array | string): Hash =>
   sha256(typeof entry === "string" ? `\0${entry}` : Buffer.concat([Buffer.of(0), entry]));
 
 /** Hash of an inner node: SHA-256(0x01 || left || right). */
-export function nodeHash(left: Hash, right: Hash): Hash {
+function nodeHash(left: Hash, right: Hash): Hash {
   pair.set(left, 1);
   pair.set(right, 1 + HASH_BYTES);
   return sha256(pair);

@@ -31,7 +31,7 @@ export interface NoteSigner {
 }
 
 /** A signature line of a note. */
-export interface NoteSignature {
+interface NoteSignature {
   readonly name: string;
   readonly keyId: string;
   readonly signature: Uint8Array;
@@ -45,7 +45,7 @@ export interface Note {
 }
 
 /** Whether a text can name a key: no spaces, no plus, no control characters. */
-export const isKeyName = (name: string): boolean =>
+const isKeyName = (name: string): boolean =>
   name.length > 0 && name.isWellFormed() && !/[\s+\p{Cc}]/u.test(name);
 
 /** The 32 bytes of an Ed25519 public key. */

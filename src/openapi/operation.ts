@@ -10,7 +10,7 @@ import type { Requirement } from "./security.ts";
 export const tags = {
   Market: "Scores, signals, their factors, and off-exchange trading. All operations are read-only.",
   Alerts: "Subscriptions to events, which are sent to a webhook, polled, or streamed.",
-  Log: "The transparency log of signals: what was said, when, and that it was not changed since.",
+  Log: "The log of signals (C2SP tlog-tiles); its entries need `signals:read` outside the sandbox.",
   Access: "Registration, tokens and claims of agents; OAuth 2.0, with members in snake case.",
   Applications: "For people who want access or have a question. No credential is needed.",
   Service: "Health and readiness of the service, and its scoring method.",

@@ -30,10 +30,14 @@ export function referenceMarkdown(site: Site, documents: readonly DocumentRoute[
   return `${parts.join("\n\n")}\n`;
 }
 
+/** Groups of whose operations a line each says enough. */
+const LISTED: readonly Tag[] = ["Log", "Service", "Discovery"];
+
 function group(tag: Tag, operations: readonly Operation[]): string {
   const own = operations.filter((operation) => operation.tag === tag);
-  const write = tag === "Discovery" ? line : section;
-  const separator = tag === "Discovery" ? "\n" : "\n\n";
+  const isListed = LISTED.includes(tag);
+  const write = isListed ? line : section;
+  const separator = isListed ? "\n" : "\n\n";
   return `## ${tag}\n\n${tags[tag]}\n\n${own.map(write).join(separator)}`;
 }
 

@@ -30,7 +30,7 @@ export function below(seed: number): (n: number) => number {
 }
 
 /** A key from a seed. */
-export function keyOf(seed: string): KeyObject {
+function keyOf(seed: string): KeyObject {
   // PKCS #8 of an Ed25519 seed (RFC 8410 section 7).
   const prefix = Buffer.from("302e020100300506032b657004220420", "hex");
   const key = Buffer.concat([prefix, hash("sha256", seed, "buffer")]);
@@ -114,7 +114,7 @@ export function filesOf(entries: readonly string[], key: KeyObject = OURS): File
   return files;
 }
 
-export function bundleOf(entries: readonly string[]): Uint8Array {
+function bundleOf(entries: readonly string[]): Uint8Array {
   const parts = entries.map((entry) => {
     const bytes = Buffer.from(entry);
     return Buffer.concat([Buffer.of(bytes.length >> 8, bytes.length & 255), bytes]);
@@ -138,14 +138,14 @@ export async function proofOf(files: Files, entries: readonly string[], index: n
 }
 
 /** An attempt to pass off another history, against somebody who saw the log before. */
-export interface Forgery {
+interface Forgery {
   readonly files: Files;
   /** The entry that has to be named; absent where no single one is to blame. */
   readonly entry?: number;
 }
 
 /** What a forger works on. */
-export interface Forged {
+interface Forged {
   /** The honest log. */
   readonly entries: readonly string[];
   /** Its size when the victim saw it last, at the end of a run, and when that was. */

@@ -17,7 +17,7 @@ import type { Keyring } from "../../src/store/keys/keyring.ts";
 import type { Store } from "../../src/store/port/store.ts";
 import { atFileEnd } from "./file-end.ts";
 
-export const DAY_MS = 86_400_000;
+const DAY_MS = 86_400_000;
 
 /** Close of a day's session. */
 export const closeOf = (day: number) => Date.UTC(2026, 0, 1, 21) + day * DAY_MS;

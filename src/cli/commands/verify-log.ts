@@ -40,17 +40,17 @@ export const verifyTheLog = defineLocalCommand({
     "Checks a log of signals: at an address, in a downloaded folder, or one .tlog-proof file.",
   notes: [
     "Each check is proved, not proved or failed. The exit code is 0 when all are proved, 1 when one",
-    "failed, and 2 otherwise. Files are checked offline. docs/verification.md says what each check means.",
+    "failed, and 2 otherwise. Files are checked offline. docs/verification.md explains each check.",
   ],
   operand: "<log>",
   options: {
     key: {
       value: "<key>",
-      about: "key of the log that you know from elsewhere: <name>+<id>+<key>",
+      about: "key of the log, known from elsewhere: <name>+<id>+<key>",
     },
     state: {
       value: "<file>",
-      about: "what was seen before; made at the first look, and brought up to date at each",
+      about: "what was seen before; made at the first look, renewed at each",
     },
     token: tokenOption,
   },

@@ -1,5 +1,5 @@
 /** Outcomes of a check. `not_proved`: nothing speaks against it, and nothing proves it. */
-export const OUTCOMES = ["proved", "not_proved", "failed"] as const;
+const OUTCOMES = ["proved", "not_proved", "failed"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** One thing that was checked. */
