@@ -46,10 +46,12 @@ export const VERIFIER = verifierText(noteSigner(ORIGIN, OURS));
 /** Close of the session of a day, and when its run was logged. */
 export const closeOf = (day: number) => START + day * DAY_MS;
 
+const METHOD = methodLeaf("live", START - DAY_MS);
+
 /** The entries of an honest log of several sessions. */
 export function honestEntries(random: (n: number) => number, sessions: number): string[] {
   const classes = ["stock", "crypto"] as const;
-  const entries = [methodLeaf("live", START - DAY_MS)];
+  const entries = [METHOD];
   const covered = new Map<
     string,
     { readonly symbols: readonly string[]; readonly index: number }
