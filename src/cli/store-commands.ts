@@ -10,6 +10,7 @@ import { backup, restore } from "./commands/backup-restore.ts";
 import { doctor } from "./commands/doctor.ts";
 import { exportRecords, importRecords } from "./commands/export-import.ts";
 import { forget } from "./commands/forget.ts";
+import { startNewLog } from "./commands/log-new.ts";
 import { mail } from "./commands/mail.ts";
 import { migrateStore } from "./commands/migrate.ts";
 import { keysList, keysRotate } from "./commands/signing-keys.ts";
@@ -22,6 +23,7 @@ export const storeCommands: ReadonlyMap<string, StoreCommand> = new Map([
   ["admin status", status],
   ["admin keys list", keysList],
   ["admin keys rotate", keysRotate],
+  ["admin log new", startNewLog],
   ["admin key create", keyCreate],
   ["admin key list", keyList],
   ["admin key revoke", keyRevoke],

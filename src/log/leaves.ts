@@ -22,8 +22,13 @@ export type Leaf = string;
 
 const leafOf = (content: object): Leaf => canonicalize(content) as string;
 
-/** The method, before its first use. @param at When it is logged, Unix milliseconds. */
-export const methodLeaf = (market: MarketMode, at: number): Leaf =>
+/**
+ * The method, before its first use.
+ *
+ * @param at When it is logged, Unix milliseconds.
+ * @param replaces Last checkpoint of the log in whose place this one was started.
+ */
+export const methodLeaf = (market: MarketMode, at: number, replaces?: string | null): Leaf =>
   leafOf({
     kind: "method",
     v: 1,
@@ -32,6 +37,7 @@ export const methodLeaf = (market: MarketMode, at: number): Leaf =>
     version: METHOD_VERSION,
     methodHash: METHOD_HASH,
     settings: METHOD,
+    ...(replaces && { replaces }),
   });
 
 /** The instruments of a class that are covered, in parts. */

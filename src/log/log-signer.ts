@@ -74,6 +74,8 @@ export class LogSigner {
     state: LogState,
     { origin, size, root }: Signed,
   ): Promise<string | undefined> {
+    // What a log was started in place of is no part of it.
+    if (state.replaces?.startsWith(`${origin}\n`)) return undefined;
     if (origin !== state.origin) return `${origin} was signed here, which is another log`;
     const has = edgeOf(state).size;
     if (size > has) return `${size} leaves were signed and the store has ${has}`;

@@ -1,4 +1,5 @@
-import type { AssetClass } from "../market/instrument.ts";
+import { LRUCache } from "lru-cache";
+import { AssetClass } from "../market/instrument.ts";
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
 import { announce, append, insert, put, replace, unchanged } from "../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../store/port/records.ts";
@@ -20,6 +21,13 @@ const LOG_TOPIC = "log";
 const ENTRIES = "log-entries";
 const TILE = "log-tile";
 const RUN = "log-run";
+const UNIVERSE = "log-universe";
+
+/** Universes that are kept in memory. */
+const KEPT_UNIVERSES = 100;
+
+/** Later than every session, in Unix milliseconds. */
+const LAST_INSTANT = Date.UTC(9999, 0);
 
 /** Where the log stands; replaced with every append, so that two leaders cannot fork it. */
 export interface LogState {
@@ -39,6 +47,10 @@ export interface LogState {
   readonly recordedUntil: Readonly<Partial<Record<AssetClass, number>>>;
   /** The run whose results are being appended. */
   readonly open: OpenRun | null;
+  /** Text of the last checkpoint of the log in whose place this one was started. */
+  readonly replaces: string | null;
+  /** Close after which method and universes were logged again last, Unix milliseconds. */
+  readonly repeatedAt: number;
 }
 
 /** The universe that was logged last. */
@@ -58,6 +70,8 @@ export interface OpenRun {
 /** A run with the instruments of its results, in their order: the result at `n` has the index
  *  `index + 1 + n`. */
 export interface LoggedRun extends OpenRun {
+  /** Index of the first leaf of the universe. */
+  readonly universe: number;
   readonly symbols: readonly string[];
 }
 
@@ -94,6 +108,8 @@ export interface Appended {
 export class LogStore {
   readonly #records: Records;
   readonly #archive: Archive;
+  /** Instruments by the index of their universe, which runs share. */
+  readonly #universes = new LRUCache<string, readonly string[]>({ max: KEPT_UNIVERSES });
 
   constructor({ records, archive }: { readonly records: Records; readonly archive: Archive }) {
     this.#records = records;
@@ -140,10 +156,12 @@ export class LogStore {
     const first = edge.size;
     const tiles = leaves.flatMap((leaf) => edge.append(leafHash(leaf)));
     const value = { ...before.value, ...change, edge: edge.levels.map(encodeHashes) };
+    const isNew = run !== undefined && run.universe >= first;
     const isAppended = await this.#records.commit([
       replace(states, before, { value }),
       ...entryRows(id, first, leaves).map(append),
       ...tiles.map((tile) => append(tileRow(id, tile))),
+      ...(isNew ? [append(universeRow(id, run))] : []),
       ...(run === undefined ? [] : [append(runRow(id, run))]),
     ]);
     return isAppended ? this.state() : undefined;
@@ -207,10 +225,40 @@ export class LogStore {
       order: "newest",
       ...range,
     });
-    return rows.map(({ at, body }) => {
-      const { index, symbols } = body as Pick<LoggedRun, "index" | "symbols">;
-      return { index, symbols, assetClass, close: at };
-    });
+    const runs: LoggedRun[] = [];
+    for (const { at, body } of rows) {
+      const { index, universe } = body as RunBody;
+      const symbols = await this.#symbolsOf(id, universe);
+      runs.push({ index, universe, symbols, assetClass, close: at });
+    }
+    return runs;
+  }
+
+  async #symbolsOf(id: string, universe: number): Promise<readonly string[]> {
+    const key = `${id} ${universe}`;
+    const known = this.#universes.get(key);
+    if (known !== undefined) return known;
+    const [row] = await this.#read(UNIVERSE, id, { from: universe, to: universe, limit: 1 });
+    const symbols = (row?.body ?? []) as readonly string[];
+    this.#universes.set(key, symbols);
+    return symbols;
+  }
+
+  /** Index of the oldest run that closed at or after an instant, Unix milliseconds. */
+  async firstRunFrom(id: string, close: number): Promise<number | undefined> {
+    const found = await Promise.all(
+      AssetClass.options.map((assetClass) =>
+        this.#read(RUN, `${id}/${assetClass}`, { from: close, to: LAST_INSTANT, limit: 1 }),
+      ),
+    );
+    const indexes = found.flat().map(({ body }) => (body as RunBody).index);
+    return indexes.length === 0 ? undefined : Math.min(...indexes);
+  }
+
+  /** Drops the entries of bundles before an index, and runs that closed before an instant. */
+  async prune(index: number, close: number): Promise<void> {
+    await this.#archive.prune(ENTRIES, index - (index % TILE_WIDTH));
+    await this.#archive.prune(RUN, close);
   }
 
   #read(kind: string, subject: string, range: { from: number; to: number; limit: number }) {
@@ -234,12 +282,23 @@ const tileRow = (id: string, { level, index, hashes }: FilledTile): ArchiveRow =
   body: encodeHashes(hashes),
 });
 
-const runRow = (id: string, { assetClass, close, index, symbols }: LoggedRun): ArchiveRow => ({
+/** Body of the row of a run. */
+type RunBody = Pick<LoggedRun, "index" | "universe">;
+
+const universeRow = (id: string, { universe, symbols }: LoggedRun): ArchiveRow => ({
+  kind: UNIVERSE,
+  at: universe,
+  id,
+  subject: id,
+  body: symbols,
+});
+
+const runRow = (id: string, { assetClass, close, index, universe }: LoggedRun): ArchiveRow => ({
   kind: RUN,
   at: close,
   id: `${id}/${assetClass}`,
   subject: `${id}/${assetClass}`,
-  body: { index, symbols },
+  body: { index, universe } satisfies RunBody,
 });
 
 /** Rows of consecutive leaves, none across the border of a bundle. */

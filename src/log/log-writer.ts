@@ -1,4 +1,4 @@
-import { hash, randomBytes } from "node:crypto";
+import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { isoInstant } from "../answers/common.ts";
 import { AssetClass } from "../market/instrument.ts";
@@ -18,6 +18,7 @@ import {
 import type { LogHead } from "./log-head.ts";
 import type { LogSigner } from "./log-signer.ts";
 import { edgeOf, type LoggedRun, type LogState, type LogStore, type OpenRun } from "./log-store.ts";
+import { newLog } from "./new-log.ts";
 import { TILE_WIDTH } from "./tiles.ts";
 
 /** Sessions that closed while no process logged them are caught up this many market days back. */
@@ -26,8 +27,11 @@ const CATCH_UP_DAYS = 30;
 /** Work of one chunk, in milliseconds; the commit comes on top. */
 const CHUNK_MS = 5;
 
-/** Random bytes in the id of a log. */
-const ID_BYTES = 6;
+/** Market days of a year, after which the sandbox logs method and universes again. */
+const YEAR_DAYS = 365;
+
+/** Years whose entries the sandbox keeps; a simulated day takes a minute. */
+const KEPT_YEARS = 3;
 
 /** Dependencies of the writer. */
 export interface WriterOptions {
@@ -112,24 +116,11 @@ export class LogWriter {
   async #start(before: Stored<LogState> | undefined): Promise<number> {
     const { store, head, host, now } = this.#options;
     const startsAnew = this.#startsAnew;
-    // A store without a log that was signed here before is another store, or an old copy.
-    if (before === undefined && !startsAnew && head.read() !== undefined) {
-      const reason = "log-head is there and the store has no log, so it may be an old copy";
-      if (this.#refusal === undefined) this.#options.onRefusal(reason);
-      this.#refusal = reason;
-      return 0;
-    }
-    const id = randomBytes(ID_BYTES).toString("hex");
-    const hasStarted = await store.start(before, {
-      id,
-      origin: `${host}/log/${id}`,
-      createdAt: now(),
-      edge: [],
-      methodHash: null,
-      universes: {},
-      recordedUntil: this.#beforeNewest(),
-      open: null,
-    });
+    // A store without a log may be one that others made before: its log is another one.
+    const replaces = (!startsAnew && head.read()?.note.text) || null;
+    const recordedUntil = this.#beforeNewest();
+    const state = newLog(host, { createdAt: now(), recordedUntil, replaces });
+    const hasStarted = await store.start(before, state);
     if (hasStarted && startsAnew) head.remove();
     this.#hasStarted = hasStarted;
     return 1;
@@ -162,6 +153,7 @@ export class LogWriter {
     if (next === undefined) return 0;
     const { snapshots, market, now } = this.#options;
     const { assetClass, close } = next;
+    if (market === "sandbox" && (await this.#endYear(state, close))) return 1;
     const symbols = snapshots
       .allNewest()
       .map(({ instrument }) => instrument)
@@ -170,7 +162,8 @@ export class LogWriter {
       .filter((symbol) => snapshots.lastAt(symbol, close) !== undefined);
     const leaves: Leaf[] = [];
     const first = edgeOf(state.value).size;
-    if (state.value.methodHash !== METHOD_HASH) leaves.push(methodLeaf(market, now()));
+    if (state.value.methodHash !== METHOD_HASH)
+      leaves.push(methodLeaf(market, now(), state.value.replaces));
     const sha256 = hash("sha256", JSON.stringify(symbols), "hex");
     let mark = state.value.universes[assetClass];
     if (mark?.sha256 !== sha256) {
@@ -180,7 +173,7 @@ export class LogWriter {
     const index = first + leaves.length;
     const universe = mark.index;
     leaves.push(runLeaf({ assetClass, close, at: now(), universe, results: symbols.length }));
-    const run = { index, assetClass, close, symbols };
+    const run = { index, assetClass, close, universe, symbols };
     const change = {
       methodHash: METHOD_HASH,
       universes: { ...state.value.universes, [assetClass]: mark },
@@ -188,6 +181,24 @@ export class LogWriter {
     };
     this.#state = await this.#options.store.append(state, { leaves, change, run });
     return 1;
+  }
+
+  /**
+   * Ends a year of the sandbox: the next runs log method and universes again, so that entries can be
+   * judged without those of years that are dropped.
+   *
+   * @returns Whether one has ended.
+   */
+  async #endYear(state: Stored<LogState>, close: number): Promise<boolean> {
+    const { store, dayMs } = this.#options;
+    const { id, repeatedAt } = state.value;
+    if (close - repeatedAt < YEAR_DAYS * dayMs) return false;
+    const kept = close - KEPT_YEARS * YEAR_DAYS * dayMs;
+    const first = await store.firstRunFrom(id, kept);
+    if (first !== undefined) await store.prune(first, kept);
+    const change = { repeatedAt: close, methodHash: null, universes: {} };
+    this.#state = await store.append(state, { leaves: [], change });
+    return true;
   }
 
   /** The oldest session that is not logged. */

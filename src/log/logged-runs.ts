@@ -5,16 +5,20 @@ import type { LoggedRun, LogStore } from "./log-store.ts";
 /** Runs of a class that are kept in memory, the newest ones. */
 const KEPT_RUNS = 2_000;
 
-/** A run with the positions of its instruments. */
-interface IndexedRun extends LoggedRun {
-  readonly positions: ReadonlyMap<string, number>;
+/** Positions by symbol, for lists that most runs share. */
+const positions = new WeakMap<readonly string[], ReadonlyMap<string, number>>();
+
+function positionsOf({ symbols }: LoggedRun): ReadonlyMap<string, number> {
+  const known = positions.get(symbols) ?? new Map(symbols.map((symbol, at) => [symbol, at]));
+  positions.set(symbols, known);
+  return known;
 }
 
 /** Where the log holds the decisions that answers rest on, in the memory of each process. */
 export class LoggedRuns {
   readonly #store: LogStore;
   /** Oldest first. */
-  readonly #runs = new Map<AssetClass, IndexedRun[]>();
+  readonly #runs = new Map<AssetClass, LoggedRun[]>();
   #id: string | undefined;
   #edition = 0;
 
@@ -40,7 +44,7 @@ export class LoggedRuns {
       const range = { ...(Number.isFinite(from) && { from }), limit: KEPT_RUNS };
       const newest = await this.#store.runs(checkpoint.id, assetClass, range);
       const covered = newest.filter((run) => isCovered(run, checkpoint)).reverse();
-      for (const run of covered) known.push(indexed(run, known.at(-1)));
+      known.push(...covered);
       this.#runs.set(assetClass, known.slice(-KEPT_RUNS));
       added += covered.length;
     }
@@ -52,16 +56,7 @@ export class LoggedRuns {
   indexOf({ assetClass, symbol }: Instrument, close: number): number | undefined {
     const run = this.#runs.get(assetClass)?.findLast((one) => one.close <= close);
     if (run?.close !== close) return undefined;
-    const position = run.positions.get(symbol);
+    const position = positionsOf(run).get(symbol);
     return position === undefined ? undefined : run.index + 1 + position;
   }
-}
-
-/** Runs with the same instruments, as most have, share their lists. */
-function indexed(run: LoggedRun, before: IndexedRun | undefined): IndexedRun {
-  const isSame =
-    before?.symbols.length === run.symbols.length &&
-    before.symbols.every((symbol, at) => symbol === run.symbols[at]);
-  if (isSame) return { ...run, symbols: before.symbols, positions: before.positions };
-  return { ...run, positions: new Map(run.symbols.map((symbol, at) => [symbol, at])) };
 }

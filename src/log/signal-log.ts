@@ -13,6 +13,9 @@ import { LogWriter } from "./log-writer.ts";
 import { LoggedRuns } from "./logged-runs.ts";
 import { verifierText } from "./signed-note.ts";
 
+/** Longest time that a start logs sessions before it answers, in milliseconds. */
+const START_MS = 250;
+
 /** Pause between two looks for sessions that closed and are not logged yet, in milliseconds. */
 const WRITE_EVERY_MS = 250;
 
@@ -84,7 +87,8 @@ export class SignalLog {
     const opened = new SignalLog(options);
     try {
       if (state.store.engine === "embedded" && !scoring.isWarm()) {
-        while ((await opened.#writer.tick()) > 0);
+        const until = performance.now() + START_MS;
+        while ((await opened.#writer.tick()) > 0 && performance.now() < until);
       }
       await opened.#runs.reload();
     } catch (error) {

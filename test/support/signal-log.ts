@@ -17,7 +17,7 @@ import type { Keyring } from "../../src/store/keys/keyring.ts";
 import type { Store } from "../../src/store/port/store.ts";
 import { atFileEnd } from "./file-end.ts";
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 
 /** Close of a day's session. */
 export const closeOf = (day: number) => Date.UTC(2026, 0, 1, 21) + day * DAY_MS;
@@ -109,10 +109,10 @@ const KEY = { ...keyUses["log-signing"].generate(), kid: "key" };
 const KEYRING = { keys: () => [{ jwk: KEY }] } as unknown as Keyring;
 
 /** What verifies the checkpoints of a log that was made here. */
-export const verifierOf = (origin: string) =>
-  parseVerifier(
-    verifierText(noteSigner(origin, createPrivateKey({ key: { ...KEY }, format: "jwk" }))),
-  );
+export const verifierTextOf = (origin: string): string =>
+  verifierText(noteSigner(origin, createPrivateKey({ key: { ...KEY }, format: "jwk" })));
+
+export const verifierOf = (origin: string) => parseVerifier(verifierTextOf(origin));
 
 /** A folder for DATA_DIR, which is removed when the file is through. */
 export function dataFolder(): string {

@@ -72,7 +72,8 @@ interface Covered {
 interface JudgedRun {
   readonly index: number;
   readonly run: z.output<typeof Run>;
-  readonly symbols: readonly string[];
+  /** `undefined`: their universe is kept no more. */
+  readonly symbols: readonly string[] | undefined;
   results: number;
 }
 
@@ -93,6 +94,8 @@ export class LeafJudge {
   #runs = 0;
   #signals = 0;
   #unknown = 0;
+  /** Entries before this index are kept no more; what they say is not known. */
+  #skipped = 0;
   /** Runs that an earlier look proves to be older than the close after theirs. */
   #provedRuns = 0;
 
@@ -101,10 +104,14 @@ export class LeafJudge {
     this.#sightings = sightings;
   }
 
-  /** Judges the next entry. */
-  add(text: string): void {
+  /** Judges the next entry; `undefined`: it is kept no more. */
+  add(text: string | undefined): void {
     const index = this.#entries;
     this.#entries += 1;
+    if (text === undefined) {
+      this.#skipped = this.#entries;
+      return;
+    }
     const leaf = this.#try("entries", index, () => readLeaf(text));
     if (leaf === undefined) return;
     if (leaf.kind === "method") this.#method = leaf;
@@ -119,8 +126,8 @@ export class LeafJudge {
   checks(): readonly Check[] {
     this.#try("runs", this.#entries, () => this.#endRun());
     const [runs, signals] = [this.#runs, this.#signals];
-    const isWhole = this.#unknown === 0;
-    const unknown = `${this.#unknown} of ${this.#entries} are of kinds that this program does not know`;
+    const isWhole = this.#unknown + this.#skipped === 0;
+    const unknown = `of ${this.#entries}, the first ${this.#skipped} are not kept, and ${this.#unknown} of kinds that this program does not know`;
     return [
       this.#check("entries", isWhole, isWhole ? `all ${this.#entries} are canonical` : unknown),
       this.#check("methods", true, "every run names the method that was logged before it"),
@@ -165,6 +172,8 @@ export class LeafJudge {
     const before = this.#universes.get(assetClass);
     if (part === 1) {
       this.#universes.set(assetClass, { index, parts, read: 1, symbols: [...symbols] });
+    } else if (before === undefined && this.#skipped > 0) {
+      return;
     } else if (before?.read === part - 1 && before.parts === parts) {
       before.read = part;
       before.symbols.push(...symbols);
@@ -177,17 +186,20 @@ export class LeafJudge {
     this.#try("runs", index, () => this.#endRun());
     this.#runs += 1;
     const universe = this.#universes.get(run.assetClass);
-    const symbols = universe?.symbols ?? [];
+    const isKnown = run.universe >= this.#skipped;
+    const symbols = isKnown ? (universe?.symbols ?? []) : undefined;
     const before = this.#lastRuns.get(run.assetClass);
     this.#try("methods", index, () => {
+      if (this.#method === undefined && this.#skipped > 0) return;
       if (run.methodHash === this.#method?.methodHash) return;
       throw new CheckFailure("uses a method that was not logged before");
     });
     this.#try("runs", index, () => {
-      if (universe?.index !== run.universe || universe.read !== universe.parts) {
+      const isWhole = universe?.index === run.universe && universe.read === universe.parts;
+      if (isKnown && !isWhole) {
         throw new CheckFailure("names another universe than the last one of its class");
       }
-      if (run.results !== symbols.length) {
+      if (symbols !== undefined && run.results !== symbols.length) {
         throw new CheckFailure(`announces ${run.results} results of ${symbols.length} instruments`);
       }
       if (before !== undefined && run.close <= before.run.close) {
@@ -212,8 +224,8 @@ export class LeafJudge {
   }
 
   /** A run is older than the close after it if it was seen before that close. */
-  #proveTime({ index, symbols }: JudgedRun, nextClose: number): void {
-    const end = index + 1 + symbols.length;
+  #proveTime({ index, run }: JudgedRun, nextClose: number): void {
+    const end = index + 1 + run.results;
     const seen = this.#sightings.find(({ size }) => size >= end);
     if (seen !== undefined && seen.seenAt < nextClose) this.#provedRuns += 1;
   }
@@ -234,15 +246,17 @@ export class LeafJudge {
 
   #place({ run, close, symbol }: z.output<typeof Signal>): void {
     const open = this.#open;
-    if (open === undefined || open.results >= open.symbols.length) {
+    // The first results may be of a run that is kept no more.
+    if (open === undefined && run < this.#skipped) return;
+    if (open === undefined || open.results >= open.run.results) {
       throw new CheckFailure("is a result that no run announces");
     }
-    const expected = open.symbols[open.results];
+    const expected = open.symbols?.[open.results];
     open.results += 1;
     if (run !== open.index || close !== open.run.close) {
       throw new CheckFailure(`is of another run than the one at ${open.index}`);
     }
-    if (symbol === expected) return;
+    if (open.symbols === undefined || symbol === expected) return;
     if (open.symbols.includes(symbol)) {
       throw new CheckFailure(`is a run without the result of ${expected}`, open.index);
     }
@@ -253,8 +267,8 @@ export class LeafJudge {
   #endRun(): void {
     const open = this.#open;
     this.#open = undefined;
-    if (open === undefined || open.results === open.symbols.length) return;
-    const missing = open.symbols[open.results];
+    if (open === undefined || open.results === open.run.results) return;
+    const missing = open.symbols?.[open.results] ?? "an instrument";
     throw new CheckFailure(`is a run without the result of ${missing}`, open.index);
   }
 }

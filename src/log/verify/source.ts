@@ -23,7 +23,9 @@ export const readText = async (source: LogSource, path: string): Promise<string>
 /** The hashes of a tile. A partial tile may have been replaced by the full one since. */
 export async function readTile(source: LogSource, tile: Tile): Promise<readonly Hash[]> {
   const path = tilePath(tile);
-  const { bytes, isExact } = await readPart(source, tile.width, path, tilePath(full(tile)));
+  const part = await findPart(source, tile.width, path, tilePath(full(tile)));
+  if (part === undefined) throw new CheckFailure(`tile/${path} is missing`);
+  const { bytes, isExact } = part;
   const wanted = tile.width * HASH_BYTES;
   if (bytes.length === wanted || (!isExact && bytes.length > wanted)) {
     return splitHashes(bytes.subarray(0, wanted));
@@ -33,15 +35,21 @@ export async function readTile(source: LogSource, tile: Tile): Promise<readonly 
 }
 
 /** The entries of a bundle, as far as they can be read. */
-export interface ReadBundle {
+interface ReadBundle {
   readonly entries: readonly string[];
   /** Why there are fewer or more than there should be. */
   readonly fault?: CheckFailure;
 }
 
-export async function readBundle(source: LogSource, bundle: Bundle): Promise<ReadBundle> {
+/** The entries of a bundle; `undefined`: there is no such bundle. */
+export async function readBundle(
+  source: LogSource,
+  bundle: Bundle,
+): Promise<ReadBundle | undefined> {
   const path = bundlePath(bundle);
-  const { bytes, isExact } = await readPart(source, bundle.width, path, bundlePath(full(bundle)));
+  const part = await findPart(source, bundle.width, path, bundlePath(full(bundle)));
+  if (part === undefined) return undefined;
+  const { bytes, isExact } = part;
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const entries: string[] = [];
   const nameNext = () => bundle.index * TILE_WIDTH + entries.length;
@@ -63,9 +71,9 @@ export async function readBundle(source: LogSource, bundle: Bundle): Promise<Rea
 const full = <T extends Bundle>(part: T): T => ({ ...part, width: TILE_WIDTH });
 
 /** A tile or bundle; in place of a partial one possibly the full one. */
-async function readPart(source: LogSource, width: number, path: string, whole: string) {
+async function findPart(source: LogSource, width: number, path: string, whole: string) {
   const bytes = await source.read(`tile/${path}`);
   if (bytes !== undefined) return { bytes, isExact: true };
-  if (width === TILE_WIDTH) throw new CheckFailure(`tile/${path} is missing`);
-  return { bytes: await readWhole(source, `tile/${whole}`), isExact: false };
+  const longer = width === TILE_WIDTH ? undefined : await source.read(`tile/${whole}`);
+  return longer && { bytes: longer, isExact: false };
 }

@@ -1,5 +1,5 @@
 import type { SignedCheckpoint } from "../checkpoint.ts";
-import { isSameHash, leafHash } from "../merkle.ts";
+import { type Hash, isSameHash, leafHash } from "../merkle.ts";
 import { allTiles, type FilledTile, TILE_WIDTH, TreeEdge, widthAt } from "../tiles.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";
 import type { KnownLog, Sighting } from "./known-log.ts";
@@ -7,8 +7,8 @@ import { type LogSource, readBundle, readTile } from "./source.ts";
 
 /** What is told of the walk. */
 interface WalkListener {
-  /** Called with every entry, in order. */
-  readonly onEntry: (entry: string) => void;
+  /** Called with every entry, in order; `undefined` for one that is kept no more. */
+  readonly onEntry: (entry: string | undefined) => void;
   /** Called with how many entries were read, and how many there are. */
   readonly onProgress: (done: number, total: number) => void;
 }
@@ -25,6 +25,8 @@ export class TreeWalk {
   /** What was seen before, by size. */
   readonly #seen: ReadonlyMap<number, Sighting>;
   #history: Check | undefined;
+  /** Number of entries at the beginning that are kept no more. */
+  #skipped = 0;
 
   constructor(source: LogSource, checkpoint: SignedCheckpoint, known: KnownLog | undefined) {
     this.#source = source;
@@ -54,10 +56,12 @@ export class TreeWalk {
     return [{ name, outcome: "proved", detail }, this.#checkHistory()];
   }
 
-  async #readEntries(index: number): Promise<readonly string[]> {
+  async #readEntries(index: number): Promise<readonly (string | undefined)[]> {
     const width = widthAt(0, index, this.#checkpoint.size);
-    const { entries, fault } = await readBundle(this.#source, { index, width });
     const hashes = await readTile(this.#source, { level: 0, index, width });
+    const bundle = await readBundle(this.#source, { index, width });
+    if (bundle === undefined) return this.#skip(index, hashes);
+    const { entries, fault } = bundle;
     for (const [at, entry] of entries.entries()) {
       const leaf = leafHash(entry);
       const place = index * TILE_WIDTH + at;
@@ -69,6 +73,24 @@ export class TreeWalk {
     }
     if (fault !== undefined) throw fault;
     return entries;
+  }
+
+  /**
+   * A log may drop its oldest entries (C2SP tlog-tiles, "Pruning"); their hashes stay in the tree.
+   *
+   * @throws {CheckFailure} If there are entries before these.
+   */
+  async #skip(index: number, hashes: readonly Hash[]): Promise<readonly undefined[]> {
+    const first = index * TILE_WIDTH;
+    if (this.#skipped !== first) {
+      throw new CheckFailure(`entry ${first} and those after it are missing`, first);
+    }
+    for (const leaf of hashes) {
+      for (const tile of this.#edge.append(leaf)) await this.#compareTile(tile);
+      this.#compareSighting();
+    }
+    this.#skipped = this.#edge.size;
+    return hashes.map(() => undefined);
   }
 
   /** @throws {CheckFailure} If a tile above the leaves is not what they hash to. */

@@ -1,13 +1,25 @@
 import canonicalize from "canonicalize";
 import { expect, it } from "vitest";
+import { startNewLog } from "../../../src/cli/commands/log-new.ts";
 import { parseCheckpoint } from "../../../src/log/checkpoint.ts";
 import { Committer, commitment } from "../../../src/log/leaves.ts";
 import { proofFile } from "../../../src/log/log-reader.ts";
 import { leafHash, treeHash, verifyConsistency, verifyInclusion } from "../../../src/log/merkle.ts";
 import { verifyNote } from "../../../src/log/signed-note.ts";
+import { parseTilePath } from "../../../src/log/tile-path.ts";
 import { TreeEdge } from "../../../src/log/tiles.ts";
 import { parseProof } from "../../../src/log/tlog-proof.ts";
-import { closeOf, dataFolder, Sessions, signalLog, verifierOf } from "../../support/signal-log.ts";
+import type { LogSource } from "../../../src/log/verify/source.ts";
+import { verifyLog } from "../../../src/log/verify/verify-log.ts";
+import {
+  closeOf,
+  DAY_MS,
+  dataFolder,
+  Sessions,
+  signalLog,
+  verifierOf,
+  verifierTextOf,
+} from "../../support/signal-log.ts";
 import { describeStores, model, openStore } from "../../support/stores.ts";
 
 const symbolsOf = (count: number) =>
@@ -144,19 +156,98 @@ describeStores("the signal log", (engine) => {
   });
 });
 
-it("never signs where log-head knows more than the store", async () => {
+it("starts another log in a store without one, and names the one that was signed here", async () => {
   const folder = dataFolder();
   const sessions = new Sessions();
   sessions.close(0, "stock", symbolsOf(10));
   const lost = signalLog(await openStore(model), sessions, { folder });
   await lost.settle();
+  const old = lost.head.read();
 
-  const empty = signalLog(await openStore(model), sessions, { folder });
-  await empty.settle();
-  expect(empty.refusals).toEqual([
-    "log-head is there and the store has no log, so it may be an old copy",
-  ]);
-  expect(await empty.reader.checkpoint()).toBeUndefined();
+  const next = signalLog(await openStore(model), sessions, { folder });
+  await next.settle();
+  expect(next.refusals).toEqual([]);
+  const [method] = await contentsOf(next);
+  expect(method.replaces).toBe(old?.note.text);
+  expect(next.head.read()?.origin).not.toBe(old?.origin);
+});
+
+it("goes on as another log when the operator says so", async () => {
+  const { store } = await openStore(model);
+  const folder = dataFolder();
+  const sessions = new Sessions();
+  sessions.close(0, "stock", symbolsOf(10));
+  const log = signalLog(store, sessions, { folder });
+  await log.settle();
+  const state = await log.store.state();
+  sessions.close(1, "stock", symbolsOf(10));
+  await log.settle();
+  const signed = log.head.read();
+  const now = await log.store.state();
+  if (state === undefined || now === undefined) throw new Error("there is no log");
+  // The store is restored to what it was.
+  await log.store.start(now, state.value);
+  const restored = signalLog(store, sessions, { folder });
+  await restored.settle();
+  expect(restored.refusals).toHaveLength(1);
+
+  const rotate = async () => "kid";
+  const context = { store, now: () => 0, holder: "command", keyring: async () => ({ rotate }) };
+  const run = (yes: boolean) => startNewLog.run({ yes }, context as never, () => {});
+  await expect(run(false)).rejects.toThrow("takes the place of");
+  const { result } = await run(true);
+  await restored.settle();
+  const head = restored.head.read();
+  expect(head).toMatchObject({ origin: result.origin });
+  expect(head?.origin).not.toBe(signed?.origin);
+  const [method, ...others] = await contentsOf(restored);
+  expect(method.replaces).toMatch(`${signed?.origin}\n`);
+  expect(others.filter(({ kind }) => kind === "run")).toHaveLength(1);
+
+  // A copy of the old log is still none that may be signed.
+  const newest = await restored.store.state();
+  if (newest === undefined) throw new Error("there is no log");
+  await restored.store.start(newest, state.value);
+  const again = signalLog(store, sessions, { folder });
+  await again.settle();
+  expect(again.refusals).toEqual([`${head?.origin} was signed here, which is another log`]);
+});
+
+it("keeps three to four years of the sandbox, which can still be verified", async () => {
+  const sessions = new Sessions();
+  sessions.close(0, "stock", ["A", "B"]);
+  const store = await openStore(model);
+  // A year of 73 sessions.
+  const log = signalLog(store, sessions, { market: "sandbox", dayMs: DAY_MS / 5 });
+  await log.settle();
+  for (let day = 1; day <= 5 * 73; day++) {
+    sessions.close(day, "stock", ["A", "B"]);
+    await log.settle();
+  }
+  const { id = "", size = 0, note = "" } = (await log.reader.checkpoint()) ?? {};
+  expect(await log.store.entries(id, 0, 1)).toEqual([]);
+  expect(await log.reader.bundle({ index: 0, width: 256 })).toBeUndefined();
+  expect(await log.reader.tile({ level: 0, index: 0, width: 256 })).toHaveLength(8_192);
+  const rows = await store.archive.read("log-run", { order: "oldest", limit: 10_000 });
+  expect(rows.length).toBeGreaterThan(3 * 73);
+  expect(rows.length).toBeLessThan(4 * 73 + 2);
+  const source: LogSource = {
+    async read(path) {
+      if (path === "checkpoint") return Buffer.from(note);
+      const tile = parseTilePath(path.replace("tile/", ""));
+      if (tile?.level === "entries") return log.reader.bundle(tile);
+      return tile && log.reader.tile({ ...tile, level: tile.level as number });
+    },
+  };
+  const trust = {
+    keys: [verifierTextOf((await log.reader.checkpoint())?.origin ?? "")],
+    known: undefined,
+  };
+  const { checks } = await verifyLog({ source, ...trust, now: () => 0 });
+  expect(checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);
+  const named = Object.fromEntries(checks.map(({ name, outcome }) => [name, outcome]));
+  expect(named).toMatchObject({ tree: "proved", runs: "proved", entries: "not_proved" });
+  expect(size).toBeGreaterThan(5 * 73 * 3);
 });
 
 it("never signs where the store lacks what was signed, or log-head is gone", async () => {

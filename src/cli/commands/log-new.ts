@@ -1,0 +1,44 @@
+import { z } from "zod";
+import { checkpointText, parseCheckpoint } from "../../log/checkpoint.ts";
+import { LogStore } from "../../log/log-store.ts";
+import { EMPTY_ROOT } from "../../log/merkle.ts";
+import { newLog } from "../../log/new-log.ts";
+import { ConfirmationNeeded, defineStoreCommand } from "../command.ts";
+import { YesArgument, yesOption } from "./shared.ts";
+
+/** Starts another log of signals, for a store that lacks what was signed. */
+export const startNewLog = defineStoreCommand({
+  summary: "Starts a new log of signals, of another origin and key, in place of the old one.",
+  notes: [
+    "For a store that was restored to an earlier state, whose log is not signed any more: /readyz says",
+    "so. The first entry names the last checkpoint of the old log that the store has.",
+  ],
+  options: { yes: yesOption },
+  args: z.strictObject({ yes: YesArgument }),
+
+  async run({ yes }, { store, keyring, now }) {
+    const logs = new LogStore(store);
+    const before = await logs.state();
+    if (before === undefined) throw new Error("There is no log yet; the service starts one.");
+    const { origin, id, recordedUntil } = before.value;
+    if (!yes) {
+      const why = "Everybody who verifies it is told that it is another log.";
+      throw new ConfirmationNeeded(`A new log takes the place of ${origin}. ${why}`);
+    }
+    const signed = await logs.checkpoint();
+    const replaces =
+      signed?.id === id
+        ? parseCheckpoint(signed.note).note.text
+        : checkpointText({ origin, size: 0, root: EMPTY_ROOT });
+    const host = origin.slice(0, origin.lastIndexOf("/log/"));
+    const state = newLog(host, { createdAt: now(), recordedUntil, replaces });
+    await (await keyring()).rotate("log-signing", { actor: "operator" });
+    if (!(await logs.start(before, state))) throw new Error("The log has gone on; try again.");
+    return {
+      isGood: true,
+      text: `The log is now ${state.origin}.`,
+      result: { origin: state.origin, replaces: origin },
+      notes: ["Tell those who verify it: their state file is of the old log."],
+    };
+  },
+});
