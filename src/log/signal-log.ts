@@ -13,7 +13,8 @@ import { LogWriter } from "./log-writer.ts";
 import { LoggedRuns } from "./logged-runs.ts";
 import { verifierText } from "./signed-note.ts";
 
-/** Longest time that a start logs sessions before it answers, in milliseconds. */
+/** Longest time that a start catches up before it answers, in milliseconds. A new log has its first
+ *  sessions before the first answer, whatever time they take. */
 const START_MS = 250;
 
 /** Pause between two looks for sessions that closed and are not logged yet, in milliseconds. */
@@ -87,7 +88,9 @@ export class SignalLog {
     const opened = new SignalLog(options);
     try {
       if (state.store.engine === "embedded" && !scoring.isWarm()) {
-        const until = performance.now() + START_MS;
+        const { mode } = scoring.market;
+        const isNew = mode === "replay" || (await opened.#store.state()) === undefined;
+        const until = performance.now() + (isNew ? Number.POSITIVE_INFINITY : START_MS);
         while ((await opened.#writer.tick()) > 0 && performance.now() < until);
       }
       await opened.#runs.reload();
