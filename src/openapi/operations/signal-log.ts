@@ -2,7 +2,7 @@ import { z } from "zod";
 import { paths } from "../../../wellknown/paths.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
-import { GATED_PROBLEMS, OPEN_PROBLEMS } from "../problems.ts";
+import { PROTECTED_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
 import { credentialWith, scopeSentence } from "../security.ts";
 
 const TEXT = [{ mediaType: "text/plain", schema: z.string() }];
@@ -47,7 +47,7 @@ export const signalLogOperations = [
     security: [],
     allowsAnyOrigin: true,
     answers: { 200: { description: "The newest checkpoint.", content: TEXT } },
-    problems: [...OPEN_PROBLEMS, "not_found"],
+    problems: [...PUBLIC_PROBLEMS, "not_found"],
   },
   {
     id: "get_log_keys",
@@ -59,7 +59,7 @@ export const signalLogOperations = [
     security: [],
     allowsAnyOrigin: true,
     answers: { 200: { description: "The keys.", content: TEXT } },
-    problems: [...OPEN_PROBLEMS, "not_found"],
+    problems: [...PUBLIC_PROBLEMS, "not_found"],
   },
   {
     id: "get_log_entries",
@@ -77,7 +77,7 @@ export const signalLogOperations = [
       }),
     }),
     answers: { 200: { description: "The bundle.", content: BYTES, headers: LIMIT_HEADERS } },
-    problems: [...GATED_PROBLEMS, "not_found"],
+    problems: [...PROTECTED_PROBLEMS, "not_found"],
   },
   {
     id: "get_log_tile",
@@ -95,7 +95,7 @@ export const signalLogOperations = [
       }),
     }),
     answers: { 200: { description: "The hashes.", content: BYTES } },
-    problems: [...OPEN_PROBLEMS, "not_found"],
+    problems: [...PUBLIC_PROBLEMS, "not_found"],
   },
   {
     id: "get_log_proof",
@@ -108,7 +108,7 @@ export const signalLogOperations = [
     allowsAnyOrigin: true,
     pathMembers: z.object({ index: LeafIndex }),
     answers: { 200: { description: "The proof.", content: TEXT, headers: LIMIT_HEADERS } },
-    problems: [...GATED_PROBLEMS, "not_found"],
+    problems: [...PROTECTED_PROBLEMS, "not_found"],
   },
   {
     id: "get_log_consistency",
@@ -126,6 +126,6 @@ export const signalLogOperations = [
         content: [{ mediaType: "application/json", schema: LogConsistency }],
       },
     },
-    problems: [...OPEN_PROBLEMS, "invalid_request", "not_found"],
+    problems: [...PUBLIC_PROBLEMS, "invalid_request", "not_found"],
   },
 ] as const satisfies readonly Operation[];
