@@ -12,10 +12,15 @@ import {
 } from "../support/checks-answers.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
 import { freePort, temporaryFolder } from "../support/process.ts";
+import { smallMarket } from "../support/small-market.ts";
 import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 
 const testService = await startTestService();
 const { base } = testService;
+/** Real markets need a credential where the sandbox is open: its log entries. */
+const folder = await smallMarket();
+const range = { from: Date.UTC(2014, 2, 3), to: Date.UTC(2014, 2, 28), daysPerSecond: 4 };
+const replay = await startTestService({}, { market: { kind: "replay", folder, ...range } });
 const document = (await (await fetch(`${base}/docs/api/openapi.json`)).json()) as Description;
 
 const described = describedIn(document);
@@ -31,10 +36,23 @@ const withProblem = (status: number, code: string) =>
 const scopesOf = ({ operation }: Described): readonly Scope[] =>
   operation.security.flatMap(({ oauth2 = [] }) => oauth2);
 
-const person = testService.person();
-const key = await person.createKey(allScopes);
-const reader = await newToken(base, { scope: "signals:read" });
-const other = await newToken(base, { scope: "factor:read" });
+const OPEN_IN_SANDBOX = ["get_log_entries", "get_log_proof"];
+
+/** Credentials at a service: one for everything, one for signals, one for factors. */
+const credentialsAt = async (to: string, key: Promise<string>) => ({
+  to,
+  key: await key,
+  reader: await newToken(to, { scope: "signals:read" }),
+  other: await newToken(to, { scope: "factor:read" }),
+});
+
+const atSandbox = await credentialsAt(base, testService.person().createKey(allScopes));
+const atReplay = await credentialsAt(replay.base, replay.person().createKey(allScopes));
+const { key } = atSandbox;
+
+/** The service at which an operation needs its credential. */
+const protectedAt = ({ operation: { operationId } }: Described) =>
+  OPEN_IN_SANDBOX.includes(operationId) ? atReplay : atSandbox;
 
 /** What a request says besides what it asks for. */
 interface Sent {
@@ -47,11 +65,19 @@ interface Sent {
 }
 
 /** Parts of paths that vary, unless a test says them. */
-const IDS: Readonly<Record<string, string>> = { version: "1.0.0" };
+const IDS: Readonly<Record<string, string>> = {
+  version: "1.0.0",
+  bundle: "000.p/1",
+  tile: "0/000.p/1",
+};
+
+/** Queries without which an operation has no answer. */
+const QUERIES: Readonly<Record<string, string>> = { get_log_consistency: "?from=1&to=1" };
 
 /** Sends a request, and lets the witness look at the answer. */
 async function send(one: Described, sent: Sent = {}): Promise<Response> {
-  const { headers = {}, body, ids = {}, query = "", to = base } = sent;
+  const { headers = {}, body, ids = {}, to = base } = sent;
+  const { query = QUERIES[one.operation.operationId] ?? "" } = sent;
   const path = one.path.replace(/\{(\w+)\}/g, (_, name) => ids[name] ?? IDS[name] ?? "x");
   const response = await fetch(to + path + query, {
     ...{ method: one.method, redirect: "manual", headers },
@@ -78,7 +104,12 @@ const asked: Readonly<Record<string, { readonly query?: string; readonly body?: 
   get_alert_events: { query: "?alertId=alert_0000000000000000" },
   update_alert: { body: { label: "Mine" } },
   redeliver_alert_events: { body: { since: "2026-11-21T00:00:00Z" } },
+  verify_signal: { query: "?index=999999" },
+  get_log_consistency: { query: "?from=1&to=999999" },
 };
+
+/** Not found where time stands still, since that market has no log. */
+const WITHOUT_LOG = ["get_log_checkpoint", "get_log_keys"];
 
 const nameOf = ({ operation }: Described) => operation.operationId;
 
@@ -86,7 +117,7 @@ describe("a documented error", () => {
   it.each(withProblem(401, "unauthenticated").map((one) => [nameOf(one), one] as const))(
     "of %s without a credential",
     async (_name, one) => {
-      const response = await send(one);
+      const response = await send(one, { to: protectedAt(one).to });
       expect(response.headers.get("www-authenticate")).toContain("resource_metadata=");
       expect(await problemOf(response)).toBe("401 unauthenticated");
     },
@@ -97,16 +128,15 @@ describe("a documented error", () => {
   it.each(scoped.map((one) => [nameOf(one), one] as const))(
     "of %s without its scope",
     async (_name, one) => {
+      const { to, reader, other } = protectedAt(one);
       const token = scopesOf(one).includes("signals:read") ? other : reader;
-      expect(await problemOf(await send(one, { headers: bearer(token) }))).toBe(
+      expect(await problemOf(await send(one, { to, headers: bearer(token) }))).toBe(
         "403 insufficient_scope",
       );
     },
   );
 
-  const wrong = withProblem(400, "invalid_request").filter(
-    ({ operation }) => operation.operationId !== "call_mcp",
-  );
+  const wrong = withProblem(400, "invalid_request").filter((one) => nameOf(one) !== "call_mcp");
 
   it.each(wrong.map((one) => [nameOf(one), one] as const))(
     "of %s with invalid input",
@@ -115,7 +145,8 @@ describe("a documented error", () => {
       const body = hasBody ? { body: JSON.stringify({ email: "x", cursor: 1, nonsense: 1 }) } : {};
       const query = hasBody ? "" : `?nonsense=1&cursor=${"x".repeat(201)}`;
       const headers = { ...bearer(key), ...(hasBody && JSON_TYPE) };
-      expect(await problemOf(await send(one, { headers, ...body, query }))).toBe(
+      const ids = { index: "x" };
+      expect(await problemOf(await send(one, { headers, ...body, query, ids }))).toBe(
         "400 invalid_request",
       );
     },
@@ -141,13 +172,15 @@ describe("a documented error", () => {
     },
   );
 
-  it.each(withProblem(404, "not_found").map((one) => [nameOf(one), one] as const))(
+  const unknown = withProblem(404, "not_found").filter((one) => !WITHOUT_LOG.includes(nameOf(one)));
+
+  it.each(unknown.map((one) => [nameOf(one), one] as const))(
     "of %s with an unknown id",
     async (name, one) => {
-      const { query = "", body = {} } = asked[name] ?? {};
+      const { query, body = {} } = asked[name] ?? {};
       const response = await send(one, {
-        ids: { version: "9.9.9" },
-        query,
+        ids: { version: "9.9.9", index: "999999", bundle: "999", tile: "0/999" },
+        ...(query !== undefined && { query }),
         ...(takesBody(one)
           ? { headers: { ...bearer(key), ...JSON_TYPE }, body: JSON.stringify(body) }
           : { headers: bearer(key) }),
@@ -155,6 +188,14 @@ describe("a documented error", () => {
       expect(await problemOf(response)).toBe("404 not_found");
     },
   );
+
+  it("of the log of a market whose time stands still", async () => {
+    const asOf = new Date(range.to);
+    const { base: to } = await startTestService({}, { market: { kind: "files", folder, asOf } });
+    for (const id of WITHOUT_LOG) {
+      expect(await problemOf(await call(id, { to }))).toBe("404 not_found");
+    }
+  });
 });
 
 const operations = new Map(described.map((one) => [nameOf(one), one]));
@@ -217,6 +258,22 @@ describe("a documented answer", () => {
       const query = id === "find_instruments" ? "" : "?symbol=ALDER.SIM";
       expect((await call(id, { headers, query })).status, id).toBe(304);
     }
+  });
+
+  it("of the log to authorized callers", async () => {
+    const { to, key: own } = atReplay;
+    const headers = bearer(own);
+    expect(
+      await statusesOf([
+        call("get_log_entries", { to, headers }),
+        call("get_log_proof", { to, headers, ids: { index: "0" } }),
+        call("verify_signal", { headers: bearer(key), query: "?symbol=ALDER.SIM" }),
+        call("verify_signal", {
+          headers: bearer(key),
+          query: "?symbol=ALDER.SIM&asOf=2000-01-01T00:00:00Z",
+        }),
+      ]),
+    ).toEqual([200, 200, 200, 422]);
   });
 
   it("of an authorization request", async () => {
@@ -421,6 +478,7 @@ it("every route answers an exceeded rate limit as documented", async () => {
   const testServicesOf = (one: Described) => {
     if (nameOf(one).endsWith("user_info")) return [closed];
     if (one.path.startsWith("/oauth/")) return [strict, closed];
+    if (OPEN_IN_SANDBOX.includes(nameOf(one))) return [closed];
     return one.method === "GET" && one.operation.security.length === 0 ? [closed] : [strict];
   };
   for (const one of described.filter(({ operation }) => "429" in operation.responses)) {

@@ -77,7 +77,7 @@ export const signalLogOperations = [
       }),
     }),
     answers: { 200: { description: "The bundle.", content: BYTES, headers: LIMIT_HEADERS } },
-    problems: [...PROTECTED_PROBLEMS, "not_found"],
+    problems: [...PROTECTED_PROBLEMS.filter((code) => code !== "invalid_request"), "not_found"],
   },
   {
     id: "get_log_tile",
