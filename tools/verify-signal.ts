@@ -1,13 +1,15 @@
 import { z } from "zod";
 import { InstantInput, isoInstant, SymbolInput } from "../src/answers/common.ts";
 import { instantAsked, resolve } from "../src/answers/lookup.ts";
+import { parseCheckpoint } from "../src/log/checkpoint.ts";
 import { commitment, type Opening } from "../src/log/leaves.ts";
 import type { LogReader, ProvenEntry } from "../src/log/log-reader.ts";
 import type { Hash } from "../src/log/merkle.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool, type ToolContext, type ToolLog } from "../src/tool.ts";
 
-const KNOWN = /^(0|[1-9]\d{0,15}):([A-Za-z0-9+/]{43}=)$/;
+/** Short form of a checkpoint: its size and its root in base64. */
+const SIZE_AND_ROOT = /^(0|[1-9]\d{0,15}):([A-Za-z0-9+/]{43}=)$/;
 
 const Input = z.strictObject({
   symbol: SymbolInput.optional(),
@@ -23,10 +25,10 @@ const Input = z.strictObject({
     .describe("Instead of symbol: any entry, such as logged.index of get_signal."),
   knownCheckpoint: z
     .string()
-    .regex(KNOWN, "Expected <size>:<root in base64> of a checkpoint.")
+    .max(10_000)
     .optional()
     .describe(
-      "Checkpoint that you kept, as <size>:<root>, to learn whether the log still extends it.",
+      "Checkpoint that you kept, whole or as <size>:<root>, to learn whether the log still extends it.",
     ),
 });
 
@@ -134,17 +136,51 @@ async function beyond(reader: LogReader, index: number): Promise<Problem> {
   });
 }
 
-/** @throws {Problem} `invalid_request` for a size that the log never had. */
-async function consistencyWith(known: string, { checkpoint }: ProvenEntry, reader: LogReader) {
-  const [, size = "", root = ""] = KNOWN.exec(known) ?? [];
-  const proven = await reader.proveConsistency(Number(size), checkpoint.size);
+/** @throws {Problem} `invalid_request` for no checkpoint, and for one that this log never had. */
+async function consistencyWith(text: string, { checkpoint }: ProvenEntry, reader: LogReader) {
+  const known = parseKnown(text);
+  if (known.origin !== undefined && known.origin !== checkpoint.origin) {
+    throw new Problem("invalid_request", {
+      detail: `knownCheckpoint: it is of another log; this one is ${checkpoint.origin}.`,
+      next: "Keep it. If this service served that log before, the first entry here names its last checkpoint: compare the two.",
+    });
+  }
+  const proven = await reader.proveConsistency(known.size, checkpoint.size);
   if (proven === undefined) {
     throw new Problem("invalid_request", {
-      detail: `knownCheckpoint: the log has ${checkpoint.size} entries, fewer than ${size}.`,
+      detail: `knownCheckpoint: the log has ${checkpoint.size} entries, fewer than ${known.size}.`,
       next: "If you kept that checkpoint of this origin, the log was rolled back: keep both as evidence.",
     });
   }
-  return { isExtended: base64(proven.fromRoot) === root, proof: proven.proof.map(base64) };
+  return { isExtended: base64(proven.fromRoot) === known.root, proof: proven.proof.map(base64) };
+}
+
+/** A checkpoint that a client kept. */
+interface KnownCheckpoint {
+  /** Absent in the short form. */
+  readonly origin?: string;
+  readonly size: number;
+  /** Base64. */
+  readonly root: string;
+}
+
+/** @throws {Problem} `invalid_request` */
+function parseKnown(text: string): KnownCheckpoint {
+  const [, size, root] = SIZE_AND_ROOT.exec(text) ?? [];
+  if (size !== undefined && root !== undefined) return { size: Number(size), root };
+  try {
+    const checkpoint = parseCheckpoint(text);
+    return {
+      origin: checkpoint.origin,
+      size: checkpoint.size,
+      root: base64(checkpoint.root),
+    };
+  } catch {
+    throw new Problem("invalid_request", {
+      detail: "knownCheckpoint: this is neither a checkpoint nor <size>:<root in base64>.",
+      next: "Give checkpoint as verify_signal or GET /log/checkpoint answered it.",
+    });
+  }
 }
 
 /** The factors that an entry commits to, while they are kept. */

@@ -163,6 +163,24 @@ describe("verify_signal", () => {
     expect(verifyConsistency({ ...claim, proof: bytesOf(consistency.proof) })).toBe(true);
     const other = Buffer.alloc(32).toString("base64");
     expect((await ask(`5:${other}`)).consistency.isExtended).toBe(false);
+    expect((await ask(note)).consistency.isExtended).toBe(true);
+  });
+
+  it.each([
+    ["of another log", (note: string) => note.replace(/^.*\n/, "other.example/log/1\n")],
+    ["of a longer log", (note: string) => note.replace(/\n\d+\n/, "\n999999\n")],
+    ["that is none", () => "5 entries"],
+  ])("says what to do about a known checkpoint %s", async (_, change) => {
+    const { checkpoint: note } = await jsonAt("/api/signals/verify?index=1");
+    const known = encodeURIComponent(change(note));
+    const path = `/api/signals/verify?index=1&knownCheckpoint=${known}`;
+    const response = await getWith(token, base + path);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      code: "invalid_request",
+      detail: expect.stringMatching(/^knownCheckpoint: /),
+      next: expect.stringMatching(/checkpoint|evidence/),
+    });
   });
 });
 

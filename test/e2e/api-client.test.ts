@@ -4,6 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import createClient from "openapi-fetch";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { parseCheckpoint } from "../../src/log/checkpoint.ts";
 import { startReceiver } from "../support/receivers.ts";
 import { startTestService } from "../support/test-service.ts";
 
@@ -87,12 +88,20 @@ async function call(id: string, said: Said = {}, wanted = 200): Promise<Record<s
       body: content && { ...(said.body ?? example?.value) },
       bodySerializer: (body: Record<string, string>) =>
         mediaType === "application/json" ? JSON.stringify(body) : new URLSearchParams(body),
+      parseAs: parserOf(operation),
     } as never,
   );
   const answer = data ?? error;
   expect(response.status, `${id}: ${JSON.stringify(answer)}`).toBe(wanted);
   expectDescribed(place, response, answer);
   return answer as Record<string, string>;
+}
+
+/** How a client reads the answer of an operation: by the media type that is described. */
+function parserOf({ responses }: Operation): "json" | "text" {
+  const { content = {} } = (responses[200] ?? {}) as { readonly content?: Json };
+  const [mediaType = "application/json"] = Object.keys(content);
+  return /\bjson\b/.test(mediaType) ? "json" : "text";
 }
 
 /** Examples of parameters that stand in a place. */
@@ -150,10 +159,24 @@ describe("a client generated from the OpenAPI document", () => {
       "get_signal",
       "get_factors",
       "get_darkpool",
+      "verify_signal",
       "find_instruments",
       "get_method",
+      "get_log_entries",
+      "get_log_proof",
     ]);
-    for (const { operation } of reads) await call(operation.operationId, { token });
+    const { size } = parseCheckpoint((await call("get_log_checkpoint")) as never);
+    const last: Readonly<Record<string, Said>> = {
+      verify_signal: { query: { index: size - 1 } },
+      get_log_entries: { path: { bundle: `000.p/${size}` } },
+      get_log_proof: { path: { index: size - 1 } },
+    };
+    for (const { operation } of reads) {
+      await call(operation.operationId, { token, ...last[operation.operationId] });
+    }
+    await call("get_log_keys");
+    await call("get_log_tile", { path: { tile: `0/000.p/${size}` } });
+    await call("get_log_consistency", { query: { from: 1, to: size } });
 
     await call("revoke_token", { body: { token } });
     await call("get_signal", { token }, 401);
