@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { hasMarkup, Label, NO_MARKUP } from "../lib/label.ts";
+import { hasMarkRun, NO_MARK_RUN } from "../lib/mark-run.ts";
 import { EmailAddress } from "../mail/email-address.ts";
 import { focuses } from "./intake-records.ts";
 
@@ -19,6 +20,7 @@ const PersonName = Label.refine((text) => !ADDRESS.test(text), "must not have a 
 /** Text of 1 to 5,000 characters in NFC, trimmed, without markup. */
 const Message = z
   .string("must be a string")
+  .refine((text) => !hasMarkRun(text), { error: NO_MARK_RUN, abort: true })
   .transform((text) => text.normalize("NFC").replaceAll("\r\n", "\n").trim())
   .refine((text) => text !== "", "must not be empty")
   .refine((text) => !UNPRINTABLE.test(text), "must have no control characters other than new line")

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { hasMarkRun, NO_MARK_RUN } from "./mark-run.ts";
 
 /** Where HTML begins a tag, an end tag, a comment or a declaration (HTML section 13.2.5.6): a `<` before
  *  a letter, `/`, `!` or `?`. Any other `<` is a character like others, as in `A <3 B` and `z < 2`. */
@@ -24,6 +25,7 @@ const UNPRINTABLE = /[\p{Cc}\p{Cs}\u202a-\u202e\u2066-\u2069]/u;
  */
 export const Label = z
   .string("must be a string")
+  .refine((text) => !hasMarkRun(text), { error: NO_MARK_RUN, abort: true })
   .transform((text) => text.normalize("NFC").replace(/\s+/g, " ").trim())
   .refine((text) => !UNPRINTABLE.test(text), "must have no control characters")
   .refine((text) => !hasMarkup(text), NO_MARKUP)

@@ -9,6 +9,10 @@ const MAX_TYPOS = 1;
  *  tickers of up to three letters differ by one letter from another company's. */
 const MIN_NEAR_LENGTH = 4;
 
+/** Maximum length of a text that is searched for, in UTF-16 units. Nothing fits a longer one, which would
+ *  cost much to normalize and to compare. */
+const MAX_SEARCH_LENGTH = 200;
+
 /** What a symbol resolves to: exactly one instrument, or candidates to choose from. */
 export type Resolution =
   | { readonly kind: "found"; readonly instrument: Instrument }
@@ -92,6 +96,7 @@ export function resolveSymbol(instruments: readonly Instrument[], symbol: string
 /** What somebody may have meant: the same base with another suffix, a symbol with one typing error, or
  *  an instrument whose name has all the words. */
 function suggestions(entries: readonly Entry[], symbol: string): readonly Entry[] {
+  if (symbol.length > MAX_SEARCH_LENGTH) return [];
   const key = symbolKey(symbol);
   const base = baseOf(key);
   const words = wordsOf(plainText(symbol));
@@ -124,6 +129,7 @@ export function searchInstruments(
   instruments: readonly Instrument[],
   query: string,
 ): readonly Instrument[] {
+  if (query.length > MAX_SEARCH_LENGTH) return [];
   const { entries } = indexOf(instruments);
   const key = symbolKey(query);
   const text = plainText(query);

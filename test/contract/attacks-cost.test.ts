@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { parse } from "../../src/http/api/parse.ts";
-import { getWith, newToken } from "../support/agent.ts";
+import { getWith, newToken, postJson } from "../support/agent.ts";
+import { bearer } from "../support/alert-events.ts";
+import { connectMcp } from "../support/mcp.ts";
 import { sharedTestService } from "../support/test-service.ts";
 
 /** What each request costs must grow no faster than the request: each counts once, whatever it holds. */
@@ -51,4 +53,42 @@ it("thousands of unknown members are compared with the known ones only until the
   const input = Object.fromEntries(names.map((name) => [name, 1]));
   expect(() => parse(schema, input)).toThrow("n0 is unknown; known are symbol, limit");
   expect(compared).toBeLessThan(20);
+});
+
+describe("a text of thousands of combining marks", () => {
+  /** Normalization would sort them, in quadratic time. */
+  const marks = `a${"\u0301\u0327".repeat(1_500)}`;
+
+  const doors: Readonly<Record<string, (base: string, token: string) => Promise<unknown>>> = {
+    "the label of an alert": (base, token) =>
+      postJson(`${base}/api/alerts`, { symbols: ["ALDER.SIM"], label: marks }, bearer(token)),
+    "the label of an alert over MCP": async (base, token) => {
+      const client = await connectMcp(base, token);
+      return client.callTool({
+        name: "manage_alert",
+        arguments: { id: "alert_x", label: marks },
+      });
+    },
+    "a completed symbol over MCP": async (base, token) => {
+      const client = await connectMcp(base, token);
+      return client.complete({
+        ref: { type: "ref/resource", uri: "market://signals/{symbol}" },
+        argument: { name: "symbol", value: marks },
+      });
+    },
+    "a name": (base) => postJson(`${base}/api/apply`, { name: marks, email: "a@host.example" }),
+    "a message": (base) =>
+      postJson(`${base}/api/contact`, { message: marks, email: "a@host.example" }),
+    "the name of a client": (base) => postJson(`${base}/oauth/register`, { client_name: marks }),
+    "a contact of a client": (base) => postJson(`${base}/oauth/register`, { contacts: [marks] }),
+  };
+
+  it.each(Object.entries(doors))("is never normalized: %s", async (_door, knock) => {
+    const { base, person } = await sharedTestService();
+    const { access_token } = await person().tokens();
+    const normalize = vi.spyOn(String.prototype, "normalize");
+    await knock(base, access_token);
+    const longest = Math.max(0, ...normalize.mock.contexts.map((text) => String(text).length));
+    expect(longest).toBeLessThan(500);
+  });
 });

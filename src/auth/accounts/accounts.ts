@@ -20,6 +20,10 @@ const ID_BYTES = 16;
 /** Maximum length of a label, in characters: that of an email address. */
 const MAX_LABEL_LENGTH = 254;
 
+/** Maximum length of a name that is normalized, in UTF-16 units: NFC joins at most four of them, and
+ *  takes quadratic time for combining marks. */
+const MAX_NORMALIZED = 4 * MAX_LABEL_LENGTH;
+
 /** Control characters, lone surrogates, and characters that are invisible or change the direction of
  *  text. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]+/gu;
@@ -188,5 +192,6 @@ function accountOf(stored: Stored<AccountRecord> | undefined): Account | undefin
 
 /** The name from the identity provider, as one printable line. */
 function labelOf(text: string): string {
-  return text.normalize("NFC").replace(UNPRINTABLE, " ").trim().slice(0, MAX_LABEL_LENGTH);
+  const bounded = text.slice(0, MAX_NORMALIZED);
+  return bounded.normalize("NFC").replace(UNPRINTABLE, " ").trim().slice(0, MAX_LABEL_LENGTH);
 }

@@ -1,5 +1,6 @@
 import { errors } from "oidc-provider";
 import { hasMarkup, NO_MARKUP } from "../../lib/label.ts";
+import { hasMarkRun, NO_MARK_RUN } from "../../lib/mark-run.ts";
 
 /** Client metadata (RFC 7591 section 2), unvalidated. */
 export type Metadata = Readonly<Record<string, unknown>>;
@@ -67,6 +68,7 @@ export function plainText(
 ): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== "string") reject(`${member} must be a string`);
+  if (hasMarkRun(value)) reject(`${member} ${NO_MARK_RUN}`);
 
   const text = value.normalize("NFC");
   if ([...text].length > most) {

@@ -124,3 +124,10 @@ describe("a search", () => {
     expect(searchInstruments(instruments, "%")).toEqual([]);
   });
 });
+
+it("finds nothing for a text longer than any name, whose comparison would cost much", () => {
+  expect(candidatesOf(resolveSymbol(instruments, `AAPL-${"X".repeat(50)}`))).toEqual(["AAPL"]);
+  expect(candidatesOf(resolveSymbol(instruments, `AAPL-${"X".repeat(5_000)}`))).toEqual([]);
+  expect(symbolsOf(searchInstruments(instruments, "Apple "))).toEqual(["AAPL", "APLE"]);
+  expect(symbolsOf(searchInstruments(instruments, "Apple ".repeat(1_000)))).toEqual([]);
+});
