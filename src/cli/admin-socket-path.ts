@@ -42,7 +42,7 @@ export async function openSocketAddress(folder: string): Promise<SocketAddress> 
   return { path: `/proc/self/fd/${handle.fd}/${SOCKET_NAME}`, close: () => handle.close() };
 }
 
-/** Most attempts to bind; in each, another starting process may win. */
+/** Maximum attempts to bind; in each, another starting process may win. */
 const MAX_ATTEMPTS = 50;
 
 /** Pause before a second look, in milliseconds. A new socket has its path some microseconds before it

@@ -141,7 +141,7 @@ interface LineParts {
   readonly message?: Message | undefined;
 }
 
-/** Most characters of an untrusted value. */
+/** Maximum length of an untrusted value, in characters. */
 const MAX_VALUE_LENGTH = 40;
 
 /** Widths of the columns, in characters. */

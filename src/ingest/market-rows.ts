@@ -39,7 +39,7 @@ export interface ObservationBody extends Provenance {
 /** Body of the row of a quarantined observation. */
 export interface RejectedBody extends Provenance, Pick<Rejected, "feed" | "symbol" | "reason"> {}
 
-/** Most characters of an id that a provider assigned. */
+/** Maximum length of an id that a provider assigned, in characters. */
 const MAX_ID = 200;
 
 /** Why an observation cannot be stored under its id, `undefined` when it can. */

@@ -5,9 +5,9 @@ import type { IncomingHttpHeaders } from "node:http";
 export const strongEtag = (text: string): string => `"${hash("sha256", text, "base64url")}"`;
 
 /**
- * Whether whoever asks has what would be sent, by its strong validator (RFC 9110 section 13.1.2); a
- * weak form of it fits as well, the comparison is a weak one. `fetch` asks with `no-cache` then,
- * which Express would take for a wish to have it anew.
+ * Whether `If-None-Match` names the current representation, so that the answer is 304. The comparison
+ * is weak (RFC 9110 section 13.1.2). Unlike Express, it ignores `Cache-Control: no-cache` of the
+ * request, because `fetch` adds that header to every conditional request.
  */
 export function matchesEtag(
   { headers }: { readonly headers: IncomingHttpHeaders },

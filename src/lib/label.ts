@@ -5,23 +5,22 @@ import { hasMarkRun, NO_MARK_RUN } from "./mark-run.ts";
  *  a letter, `/`, `!` or `?`. Any other `<` is a character like others, as in `A <3 B` and `z < 2`. */
 const MARKUP = /<[a-z/!?]/i;
 
-/** What is said of a text with markup in it, after the name of the member. */
+/** Problem of a text that contains markup; follows the name of the member. */
 export const NO_MARKUP = "must have no markup such as <b>; put a space after a < that is none";
 
-/** Whether a text has markup in it. Whoever shows a text encodes it all the
- *  same: this is for readers of which the service does not know. */
+/** Whether a text contains markup. Every output of this service encodes text anyway; the check protects
+ *  readers outside it, such as receivers of webhooks. */
 export const hasMarkup = (text: string): boolean => MARKUP.test(text);
 
-/** Most characters of a label. */
+/** Maximum length of a label, in characters. */
 const MAX_CHARACTERS = 100;
 
-/** Control characters, halves of surrogate pairs, and what changes the direction of text. */
+/** Control characters, lone surrogates, and characters that change the direction of text. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\u202a-\u202e\u2066-\u2069]/u;
 
 /**
- * A name that somebody gives to something or somebody: one line of 1 to 100 characters in NFC,
- * without white space around it, with single spaces in it and without markup. Whoever shows it encodes
- * it.
+ * A display name: one line of 1 to 100 characters in NFC, without markup, without white space around it
+ * and with single spaces inside. Outputs must encode it.
  */
 export const Label = z
   .string("must be a string")

@@ -127,8 +127,8 @@ export async function eventPage(
   return { events, cursor: sealedCursor(source, reader, position), hasMore };
 }
 
-/** Whether a reader passes over events of others in rows of earlier versions: a client of a person over
- *  those of the person's other clients. */
+/** Whether rows of earlier versions may mix the reader's events with those of others: those versions
+ *  stored the events of all clients of a person under one subject. */
 const readsAmongOthers = ({ kind }: OwnerIdentity): boolean => kind === "user";
 
 /** Names the reader that a sealed cursor is for. */

@@ -105,8 +105,8 @@ function waitsFor(
   return isExceeded ? [reschedule(delivery, resetMs)] : undefined;
 }
 
-/** Attempts are logged for 30 days: without a limit on those that no new event causes, one account could
- *  fill the disk. */
+/** Counts an attempt that no new event causes. Attempts are logged for 30 days, so without this limit one
+ *  account could fill the disk. */
 async function countRepeat(limits: Limits, owner: Owner): Promise<Remaining> {
   const [ofClient, ofAccount = ofClient] = await countForClient(limits, {
     client: ["alert-repeats-client", ownerKey(owner)],
@@ -115,9 +115,9 @@ async function countRepeat(limits: Limits, owner: Owner): Promise<Remaining> {
   return ofAccount;
 }
 
-/** Counts a challenge as an attempt that no event causes, since an owner can name any number of hosts;
- *  then for its owner at the host; then for the host, of whose limit each account has a share: no few
- *  accounts keep others from a host that many use. */
+/** Counts a challenge three times: as an attempt that no event causes, because an owner can name any
+ *  number of hosts; for the owner at this host; and for the host. Each account has a share of the host's
+ *  limit, so a few accounts cannot block a host that many use. */
 async function countChallenge(limits: Limits, owner: Owner, url: string): Promise<Remaining> {
   const attempt = await countRepeat(limits, owner);
   if (attempt.isExceeded) return attempt;

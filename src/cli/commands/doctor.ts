@@ -10,10 +10,10 @@ import { defineStoreCommand } from "../command.ts";
 import { durationText } from "../format.ts";
 import { isoOrNull } from "./shared.ts";
 
-/** Most rejected observations, and failing series, shown for a provider. */
+/** Maximum rejected observations, and failing series, shown per provider. */
 const SHOWN = 3;
 
-/** Most unknown symbols shown for a provider. */
+/** Maximum unknown symbols shown per provider. */
 const SHOWN_UNKNOWN = 10;
 
 /** Shows the state of every live provider. */

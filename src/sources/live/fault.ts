@@ -17,7 +17,7 @@ export type FaultKind =
   /** Our own store could not persist the answer. */
   | "unkept";
 
-/** Most characters of the message of a fault. */
+/** Maximum length of the message of a fault, in characters. */
 const MAX_CHARACTERS = 300;
 
 /** A request to a provider failed. The message is for the operator: one line, in which text of the

@@ -63,7 +63,7 @@ type AskPrints = (place: PrintWindow) => {
   read(answer: ProviderResponse): PrintPage;
 };
 
-/** Most characters of a page token; a cursor has 1,000. */
+/** Maximum length of a page token, in characters; a cursor has 1,000. */
 const PAGE_CHARACTERS = 900;
 
 const PrintCursor = z.object({

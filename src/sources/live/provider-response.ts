@@ -12,7 +12,7 @@ export interface ProviderResponse {
   readonly receivedAt: number;
 }
 
-/** Most characters of an answer that a fault quotes. */
+/** Maximum length of the part of an answer that a fault quotes, in characters. */
 const QUOTED_CHARACTERS = 80;
 
 /**

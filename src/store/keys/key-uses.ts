@@ -99,7 +99,7 @@ export const keyUses: { readonly [U in KeyUse]: Use<U> } = {
     generate: () => signing(generateKeyPairSync("ed25519").privateKey, "Ed25519"),
   },
   "log-signing": {
-    // Both keys sign meanwhile, so that who checks checkpoints rarely still knows one of them.
+    // Both keys sign meanwhile, so that a client that rarely checks still knows one of them.
     retentionMs: 90 * DAY_MS,
     generate: () => signing(generateKeyPairSync("ed25519").privateKey, "Ed25519"),
   },

@@ -61,7 +61,7 @@ function taken(rows: Generator<DumpRow>): readonly DumpRow[] {
   return batch;
 }
 
-/** Facts of the next file of a store. */
+/** Facts to write into the next file of a store. */
 export interface NextStoreOptions {
   readonly identity: StoreIdentity;
   /** Later revisions are higher. */
