@@ -108,6 +108,17 @@ export function sumsOf({ shelf: { figures }, place }: PriceHistory): Sums {
 export const peakOf = ({ shelf: { figures }, place }: PriceHistory): number =>
   figures[place * FIGURES + PEAK] as number;
 
+/** Sum of the last `count` daily log returns; `NaN` when there are fewer or one is unknown. */
+export function recentReturn(history: PriceHistory, count: number): number {
+  if (history.bars <= count) return Number.NaN;
+  const { returns } = history.shelf;
+  let sum = 0;
+  for (let age = 0; age < count; age++) {
+    sum += returns[slot(history, history.bars - 1 - age)] as number;
+  }
+  return sum;
+}
+
 /**
  * Takes the next bar in: one return enters the window, one leaves it. The year's bars are only
  * looked through again when the high of 52 weeks has just grown too old.

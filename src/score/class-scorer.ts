@@ -1,9 +1,10 @@
 import { type Benchmark, createBenchmark } from "../factors/benchmark.ts";
 import type { AuthorActivity } from "../factors/message-weight.ts";
-import { MAX_BAR_AGE_DAYS } from "../factors/momentum.ts";
-import { createPriceHistories, recompute } from "../factors/price-history.ts";
+import { listedMomentum, MAX_BAR_AGE_DAYS } from "../factors/momentum.ts";
+import { createPriceHistories, recentReturn, recompute } from "../factors/price-history.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { InstrumentRecords } from "../market/records.ts";
+import { CANDIDATE_RULES, readCandidate } from "./candidate.ts";
 import { type Composite, compose, WEIGHTS } from "./composite.ts";
 import {
   advanceInstrument,
@@ -11,6 +12,7 @@ import {
   type ClassContext,
   createInstrumentState,
   endSession,
+  freshSurprise,
   type InstrumentState,
   type Measurement,
   measureInstrument,
@@ -208,9 +210,10 @@ export class ClassScorer {
   #scoreSession(at: number, ahead: number | undefined): void {
     this.#tablesBefore = this.#tables;
     const context = this.#contextAt(at, this.#tablesBefore);
+    for (const state of this.#states) this.#recomputeSums(state);
+    if (this.#assetClass === CANDIDATE_RULES.assetClass) readCandidates(this.#states, at);
     const peers: Measurement[] = [];
     for (const state of this.#states) {
-      this.#recomputeSums(state);
       const measured = measure(state, context);
       if (measured === undefined) continue;
       // An instrument that stopped trading is no peer.
@@ -261,6 +264,28 @@ export class ClassScorer {
   }
 }
 
+/** Computes the candidate for the instruments that traded in a session; others have no reading. */
+function readCandidates(states: readonly InstrumentState[], at: number): void {
+  const trading = states.filter(({ newestBar }) => newestBar?.availableAt === at);
+  const { reversalSessions } = CANDIDATE_RULES;
+  const readings = readCandidate(
+    {
+      sectors: trading.map(({ instrument }) => instrument.sector),
+      surprise: Float64Array.from(trading, freshSurprise),
+      residualMomentum: Float64Array.from(
+        trading,
+        ({ listed }) => (listed && listedMomentum(listed)?.res) ?? Number.NaN,
+      ),
+      monthReturn: Float64Array.from(trading, ({ listed }) =>
+        listed ? recentReturn(listed, reversalSessions) : Number.NaN,
+      ),
+    },
+    at,
+  );
+  for (const state of states) state.candidate = undefined;
+  for (const [index, state] of trading.entries()) state.candidate = readings[index];
+}
+
 /** Chooses the benchmark of the next session; a small class belongs to it as a whole. */
 function chooseBenchmark(states: readonly InstrumentState[]): void {
   if (states.length <= BENCHMARK_SIZE) return;
@@ -293,11 +318,11 @@ function evaluate(
   measured: MeasuredInstrument,
   context: ReadingContext,
 ): { readonly inputs: SnapshotInputs; readonly composite: Composite } {
-  const { instrument, bars, newestBar } = measured.state;
+  const { instrument, bars, newestBar, candidate } = measured.state;
   const { missedSessions } = measured;
   const readings = readFactors(measured, context);
   const { at, tables } = context;
-  const inputs = { instrument, at, readings, bars, newestBar, missedSessions, tables };
+  const inputs = { instrument, at, readings, bars, newestBar, missedSessions, tables, candidate };
   return { inputs, composite: compose(readings, WEIGHTS[instrument.assetClass]) };
 }
 

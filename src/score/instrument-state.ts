@@ -3,6 +3,7 @@ import type { Benchmark } from "../factors/benchmark.ts";
 import { type BlockPressure, createBlockPressure, NO_BLOCKS } from "../factors/block-pressure.ts";
 import { addCoinBar, type CoinHistory, createCoinHistory } from "../factors/coin-history.ts";
 import type { DarkpoolMeasurement } from "../factors/darkpool.ts";
+import { earningsSurprise, SURPRISE_RULES } from "../factors/earnings-surprise.ts";
 import {
   type Figure,
   type Filings,
@@ -32,6 +33,7 @@ import type {
   RecordList,
   ShortVolume,
 } from "../market/records.ts";
+import type { CandidateReading } from "./candidate.ts";
 import { createMessageStream, type MessageStream, type TextReader } from "./message-stream.ts";
 import type { SignalState } from "./signal-hysteresis.ts";
 
@@ -66,6 +68,10 @@ export interface InstrumentState {
   filings: Filings;
   /** Shares outstanding by the filings and splits known so far. */
   shares: Figure | undefined;
+  /** Earnings surprise of the newest quarter, and the number of bars known when it was filed. */
+  surprise: { readonly value: number; readonly bars: number } | undefined;
+  /** Result of the candidate method at the newest close; `undefined` if it did not trade then. */
+  candidate: CandidateReading | undefined;
   readonly yields: YieldHistory | undefined;
   readonly messages: MessageStream | undefined;
   readonly block: Feed<Print, BlockPressure> | undefined;
@@ -115,6 +121,8 @@ export function createInstrumentState(
     filed: 0,
     filings: NO_FILINGS,
     shares: undefined,
+    surprise: undefined,
+    candidate: undefined,
     yields: fundamentals && createYieldHistory(dayMs),
     messages: mentions && createMessageStream({ halfLifeMs, dayMs, authors, readText }),
     block: prints && createFeed(createBlockPressure()),
@@ -159,14 +167,20 @@ export function advanceInstrument(state: InstrumentState, view: View, shared: Cl
 
 function takeFilings(
   state: InstrumentState,
-  { records: { fundamentals }, at }: View,
+  { records: { fundamentals, bars }, at }: View,
   dayMs: number,
 ): void {
   const next = fundamentals?.at(state.filed);
   if (fundamentals === undefined || next === undefined || next.availableAt > at) return;
   state.filed = countKnown(fundamentals, at);
-  state.filings = readFilings(fundamentals.slice(0, state.filed), dayMs);
+  const known = fundamentals.slice(0, state.filed);
+  state.filings = readFilings(known, dayMs);
   state.shares = sharesOutstanding(state.filings.shareCounts, state.splits);
+  const surprise = earningsSurprise(known, dayMs);
+  state.surprise = surprise && {
+    value: surprise.value,
+    bars: countKnown(bars, surprise.availableAt),
+  };
 }
 
 function takeBar(state: InstrumentState, known: Bar, benchmark: Benchmark): void {
@@ -198,6 +212,12 @@ export function measureInstrument(state: InstrumentState, at: number, dayMs: num
     sentiment: messages?.sentimentAt(at) ?? NO_SENTIMENT,
     attention: messages?.attentionAt(at) ?? NO_ATTENTION,
   };
+}
+
+/** Standardized unexpected earnings within `SURPRISE_RULES.sessions` of the filing; `NaN` otherwise. */
+export function freshSurprise({ surprise, bars }: InstrumentState): number {
+  if (surprise === undefined) return Number.NaN;
+  return bars - surprise.bars <= SURPRISE_RULES.sessions ? surprise.value : Number.NaN;
 }
 
 /** Where neither prints nor short volumes are observed. */

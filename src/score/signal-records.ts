@@ -4,8 +4,8 @@ import { createPackedList, type PackedList, type Packing } from "../market/packe
 import { DIRECTIONS, FORCED_WAITS, type SignalState } from "./signal-hysteresis.ts";
 import { type Snapshot, STATUSES } from "./snapshot.ts";
 
-/** A snapshot without its factors, nor what they were compared with. */
-export type SignalRecord = Omit<Snapshot, "factors">;
+/** A snapshot without its factors, their peer tables and the candidate. */
+export type SignalRecord = Omit<Snapshot, "factors" | "tables" | "candidate">;
 
 /** Every list of missing factors, by the bits of what is missing. */
 const MISSING = Array.from({ length: 2 ** FACTORS.length }, (_, bits) =>

@@ -8,6 +8,7 @@ import {
 } from "../factors/reading.ts";
 import type { Instrument } from "../market/instrument.ts";
 import type { Bar } from "../market/records.ts";
+import type { CandidateReading } from "./candidate.ts";
 import { type Composite, type Readings, WEIGHTS } from "./composite.ts";
 import lock from "./method.lock.json" with { type: "json" };
 import type { PeerTables } from "./peers.ts";
@@ -63,6 +64,8 @@ export interface Snapshot {
   readonly factors: Readonly<Record<Factor, FactorResult>>;
   /** Peer tables of the inputs, shared by the instruments of a class and epoch. */
   readonly tables?: PeerTables;
+  /** Result of the candidate method at the last close, if the instrument traded then. */
+  readonly candidate?: CandidateReading | undefined;
 }
 
 /** A snapshot of which the factors may no longer be kept. */
@@ -83,6 +86,7 @@ export interface SnapshotInputs {
   readonly newestBar: Bar | undefined;
   readonly missedSessions: number;
   readonly tables: PeerTables;
+  readonly candidate: CandidateReading | undefined;
 }
 
 /** The part that the signal is decided on. */
@@ -104,7 +108,7 @@ export function createSnapshot(
   composite: Composite,
   signal: SignalState,
 ): Snapshot {
-  const { instrument, at, readings, newestBar, tables } = inputs;
+  const { instrument, at, readings, newestBar, tables, candidate } = inputs;
   const weights = WEIGHTS[instrument.assetClass];
   const result = (factor: Factor): FactorResult =>
     resultOf(readings[factor], weights[factor], composite.contributions[factor]);
@@ -125,6 +129,7 @@ export function createSnapshot(
       darkpool: result("darkpool"),
     },
     tables,
+    candidate,
   };
 }
 

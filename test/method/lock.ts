@@ -1,26 +1,28 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { currentLock, type MethodLock, methodOutputs } from "./outputs.ts";
+import { candidateLock, currentLock, methodOutputs } from "./outputs.ts";
 
-/** Compares the method with its lock, or writes the lock: `npm run method`, `npm run method:lock`. */
+/** Compares the method and the candidate with their locks, or writes the locks: `npm run method`,
+ *  `npm run method:lock`. */
 
-const path = fileURLToPath(new URL("../../src/score/method.lock.json", import.meta.url));
-const current = currentLock(methodOutputs());
+const outputs = methodOutputs();
+const current = currentLock(outputs);
+const locks = { "method.lock.json": current, "candidate.lock.json": candidateLock(outputs) };
 
-if (process.argv.includes("--write")) {
-  await writeFile(path, `${JSON.stringify(current, null, 2)}\n`);
-  process.stdout.write(`method ${current.version} ${current.methodHash}\n`);
-} else if (process.argv.includes("--print")) {
-  process.stdout.write(`${JSON.stringify(current)}\n`);
-} else {
-  const locked = JSON.parse(await readFile(path, "utf8")) as MethodLock;
-  const parts = (["version", "constants", "outputs", "methodHash"] as const).filter(
-    (name) => locked[name] !== current[name],
-  );
-  if (parts.length > 0) {
+for (const [file, lock] of Object.entries(locks)) {
+  const path = fileURLToPath(new URL(`../../src/score/${file}`, import.meta.url));
+  if (process.argv.includes("--write")) {
+    await writeFile(path, `${JSON.stringify(lock, null, 2)}\n`);
+    process.stdout.write(`${file} ${lock.methodHash}\n`);
+  } else if (process.argv.includes("--print")) {
+    if (lock === current) process.stdout.write(`${JSON.stringify(lock)}\n`);
+  } else {
+    const locked = JSON.parse(await readFile(path, "utf8")) as Readonly<Record<string, string>>;
+    const parts = Object.entries(lock).filter(([name, value]) => locked[name] !== value);
+    if (parts.length === 0) continue;
     process.stderr.write(
-      `The method differs from src/score/method.lock.json (${parts.join(", ")}). If scores were meant to change, raise METHOD_VERSION and run: npm run method:lock\n`,
+      `The code differs from src/score/${file} (${parts.map(([name]) => name).join(", ")}). If this was intended, raise METHOD_RELEASE (or the candidate's registration date) and run: npm run method:lock\n`,
     );
-    process.exit(1);
+    process.exitCode = 1;
   }
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { createVolatility } from "../../src/factors/volatility.ts";
+import { CANDIDATE, CANDIDATE_RULES } from "../../src/score/candidate.ts";
 import { signalShift, volatilityAlert } from "../../src/score/events.ts";
 import { METHOD } from "../../src/score/method.ts";
 import { ScoringEngine } from "../../src/score/scoring-engine.ts";
@@ -107,7 +108,8 @@ export function currentLock({ closed, interim, events, volatility }: MethodOutpu
   const tables = new Set([...closed, ...interim].map((snapshot) => snapshot.tables));
   const digest = createHash("sha256");
   const said = (snapshot: Snapshot) => {
-    const { instrument, tables: _, ...rest } = snapshot;
+    // The candidate has a lock of its own.
+    const { instrument, tables: _, candidate: __, ...rest } = snapshot;
     return { symbol: instrument.symbol, ...rest };
   };
   for (const one of [...closed, ...interim]) digest.update(sha256(plain(said(one))));
@@ -120,4 +122,28 @@ export function currentLock({ closed, interim, events, volatility }: MethodOutpu
     constants,
     outputs,
   };
+}
+
+/** The identity of the candidate method, pinned in `candidate.lock.json`. */
+export interface CandidateLock {
+  /** Registration date, ISO. */
+  readonly registered: string;
+  /** As in `MethodLock`. */
+  readonly methodHash: string;
+  readonly constants: string;
+  readonly outputs: string;
+}
+
+/** The lock of the candidate method as the code is now. */
+export function candidateLock({ closed }: Pick<MethodOutputs, "closed">): CandidateLock {
+  const { name, registered, rule } = CANDIDATE;
+  const constants = sha256(plain({ name, registered, rule, rules: CANDIDATE_RULES }));
+  const digest = createHash("sha256");
+  for (const { instrument, at, candidate } of closed) {
+    if (candidate === undefined) continue;
+    const { version: _, ...said } = candidate;
+    digest.update(sha256(plain({ symbol: instrument.symbol, closed: at, ...said })));
+  }
+  const outputs = digest.digest("hex");
+  return { registered, methodHash: sha256({ constants, outputs }), constants, outputs };
 }

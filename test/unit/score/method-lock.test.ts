@@ -1,15 +1,22 @@
 import { expect, it } from "vitest";
 import { FACTOR_STATUSES } from "../../../src/factors/reading.ts";
+import candidateLocked from "../../../src/score/candidate.lock.json" with { type: "json" };
+import { CANDIDATE } from "../../../src/score/candidate.ts";
 import lock from "../../../src/score/method.lock.json" with { type: "json" };
 import { DIRECTIONS, FORCED_WAITS } from "../../../src/score/signal-hysteresis.ts";
 import { STATUSES } from "../../../src/score/snapshot.ts";
-import { currentLock, methodOutputs } from "../../method/outputs.ts";
+import { candidateLock, currentLock, methodOutputs } from "../../method/outputs.ts";
 
 const outputs = methodOutputs();
 const all = [...outputs.closed, ...outputs.interim];
 
 it("is the method that method.lock.json pins: npm run method:lock pins another", () => {
   expect(currentLock(outputs)).toEqual(lock);
+});
+
+it("has a candidate beside it that candidate.lock.json pins, with the day of its registration", () => {
+  expect(candidateLock(outputs)).toEqual(candidateLocked);
+  expect(CANDIDATE.registered).toBe("2026-11-23");
 });
 
 it("is pinned on every status, direction and reason to wait", () => {

@@ -29,6 +29,7 @@ it.each([1, 2, 3])(
         ...record,
         tables: null,
         factors: null,
+        candidate: null,
       }));
     const symbols = after.allNewest().map(({ instrument }) => instrument.symbol);
     expect(symbols.length).toBeGreaterThan(40);

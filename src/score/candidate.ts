@@ -1,0 +1,170 @@
+import { SURPRISE_RULES } from "../factors/earnings-surprise.ts";
+import { MIN_PEERS } from "../factors/ecdf.ts";
+import { mean, normalQuantile } from "../factors/statistics.ts";
+import lock from "./candidate.lock.json" with { type: "json" };
+
+/** The signals whose mean the candidate is. */
+export const CANDIDATE_PARTS = ["surprise", "residualMomentum", "reversal"] as const;
+type CandidatePart = (typeof CANDIDATE_PARTS)[number];
+
+/** The constants of the candidate; its residual momentum also uses those of the method in use. */
+export const CANDIDATE_RULES = {
+  assetClass: "stock",
+  parts: CANDIDATE_PARTS,
+  surprise: SURPRISE_RULES,
+  /** Sessions over which the reversal is measured. */
+  reversalSessions: 21,
+  /** Fewest measured instruments of a sector for a sector mean; below it the class mean is subtracted. */
+  minSector: 5,
+  /** Fewest instruments that are ranked. */
+  minPeers: MIN_PEERS,
+} as const;
+
+/**
+ * A candidate method, computed and recorded beside the method in use without being part of any score:
+ * the equal mean of the normal scores of earnings surprise, residual momentum and one-month reversal,
+ * the last two relative to the sector. Its parts were selected on data up to its registration, so only
+ * later sessions can support it, under the promotion rule that was registered with it.
+ */
+export const CANDIDATE = {
+  name: "method-2",
+  /** ISO date. Sessions up to it were known when the candidate was designed. */
+  registered: "2026-11-23",
+  /** SHA-256 of its constants and of its outputs on a fixture (`npm run method`). */
+  methodHash: lock.methodHash as string,
+  rule: {
+    minSessions: 252,
+    horizon: 5,
+    costBp: 10,
+    text: "It becomes part of a method only after at least 252 live sessions after its registration, when the 95 % interval of its neutral rank correlation with returns over 5 sessions lies above 0 and its decile book over 5 sessions earns more than 0 after costs of 10 basis points a trade.",
+  },
+} as const;
+
+/** Name and first 16 digits of the hash, under which readings are recorded. */
+export const CANDIDATE_VERSION = `${CANDIDATE.name}+${CANDIDATE.methodHash.slice(0, 16)}`;
+
+/** The candidate's result for one instrument at a close. */
+export interface CandidateReading {
+  readonly version: string;
+  /** The close, Unix milliseconds. */
+  readonly at: number;
+  /** Mean of the available parts; positive is bullish. */
+  readonly z: number | null;
+  /** Normal scores within the class; `null` where a part cannot be measured. */
+  readonly parts: Readonly<Record<CandidatePart, number | null>>;
+}
+
+/** Measurements of the instruments of a class, in one order; `NaN` where there is none. */
+export interface CandidateInputs {
+  readonly sectors: readonly (string | null)[];
+  readonly surprise: Float64Array;
+  readonly residualMomentum: Float64Array;
+  /** Log return over `reversalSessions`. */
+  readonly monthReturn: Float64Array;
+}
+
+/** The candidate's results for the instruments of a class at a close, in the order of the inputs. */
+export function readCandidate(inputs: CandidateInputs, at: number): readonly CandidateReading[] {
+  const ranking = new Ranking(inputs);
+  return inputs.sectors.map((_, position) => new RankedReading(ranking, position, at));
+}
+
+/** Normal scores of a class by position; `NaN` where there is none. */
+type Scores = Readonly<Record<CandidatePart, Float64Array>>;
+
+/** Ranks a class on first read: most snapshots are replaced before anyone reads the candidate. */
+class Ranking {
+  #inputs: CandidateInputs | undefined;
+  #scores: Scores | undefined;
+
+  constructor(inputs: CandidateInputs) {
+    this.#inputs = inputs;
+  }
+
+  get scores(): Scores {
+    if (this.#inputs !== undefined) this.#scores = rank(this.#inputs);
+    this.#inputs = undefined;
+    return this.#scores as Scores;
+  }
+}
+
+class RankedReading implements CandidateReading {
+  readonly at: number;
+  readonly #ranking: Ranking;
+  readonly #position: number;
+
+  constructor(ranking: Ranking, position: number, at: number) {
+    this.#ranking = ranking;
+    this.#position = position;
+    this.at = at;
+  }
+
+  get version(): string {
+    return CANDIDATE_VERSION;
+  }
+
+  get parts(): CandidateReading["parts"] {
+    const { surprise, residualMomentum, reversal } = this.#ranking.scores;
+    const at = (scores: Float64Array): number | null => {
+      const score = scores[this.#position] as number;
+      return Number.isNaN(score) ? null : score;
+    };
+    return {
+      surprise: at(surprise),
+      residualMomentum: at(residualMomentum),
+      reversal: at(reversal),
+    };
+  }
+
+  get z(): number | null {
+    const available = Object.values(this.parts).filter((part) => part !== null);
+    return available.length === 0 ? null : mean(available);
+  }
+
+  toJSON(): CandidateReading {
+    return { version: this.version, at: this.at, z: this.z, parts: this.parts };
+  }
+}
+
+function rank({ sectors, surprise, residualMomentum, monthReturn }: CandidateInputs): Scores {
+  return {
+    surprise: normalScores(surprise),
+    residualMomentum: normalScores(sectorRelative(residualMomentum, sectors)),
+    reversal: normalScores(sectorRelative(monthReturn, sectors).map((value) => -value)),
+  };
+}
+
+/** Values less the mean of their sector, or of the class where a sector is unknown or too small. */
+function sectorRelative(values: Float64Array, sectors: readonly (string | null)[]): Float64Array {
+  const bySector = new Map<string | null, number[]>();
+  for (const [position, sector] of sectors.entries()) {
+    const value = values[position] as number;
+    if (Number.isNaN(value)) continue;
+    const members = bySector.get(sector) ?? [];
+    members.push(value);
+    bySector.set(sector, members);
+  }
+  const classMean = mean([...bySector.values()].flat());
+  const means = new Map<string | null, number>();
+  for (const [sector, members] of bySector) {
+    const isOwn = sector !== null && members.length >= CANDIDATE_RULES.minSector;
+    means.set(sector, isOwn ? mean(members) : classMean);
+  }
+  return values.map(
+    (value, position) => value - (means.get(sectors[position] ?? null) ?? classMean),
+  );
+}
+
+/** Normal scores Phi^-1((rank - 0.5) / n), with mean ranks for ties; `NaN` for missing values. */
+function normalScores(values: Float64Array): Float64Array {
+  const sorted = values.filter((value) => !Number.isNaN(value)).sort();
+  const count = sorted.length;
+  if (count < CANDIDATE_RULES.minPeers) return values.map(() => Number.NaN);
+  const scores = new Map<number, number>();
+  for (let start = 0, end = 0; start < count; start = end) {
+    const value = sorted[start] as number;
+    while (sorted[end] === value) end++;
+    scores.set(value, normalQuantile((start + end) / 2 / count));
+  }
+  return values.map((value) => scores.get(value) ?? Number.NaN);
+}

@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { earningsSurprise } from "../../../src/factors/earnings-surprise.ts";
+import { sampleSd } from "../../../src/factors/statistics.ts";
+import type { Fundamental } from "../../../src/market/records.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Net income of consecutive quarters of 91 days, each filed after 30 days. */
+const filed = (values: readonly number[], lagDays = 30): readonly Fundamental[] =>
+  values.map((value, quarter) => ({
+    metric: "netIncome",
+    value,
+    periodEnd: 91 * quarter * DAY_MS,
+    availableAt: (91 * quarter + lagDays) * DAY_MS,
+  }));
+
+const VALUES = [10, 20, 30, 40, 12, 25, 31, 48, 15, 22, 37, 44, 19];
+
+describe("the surprise in quarterly earnings", () => {
+  it("is the seasonal difference over the deviation of the last eight", () => {
+    const differences = VALUES.slice(4).map((value, index) => value - (VALUES[index] as number));
+    const last = differences.at(-1) as number;
+    expect(earningsSurprise(filed(VALUES), DAY_MS)).toEqual({
+      value: last / sampleSd(differences.slice(-8)),
+      availableAt: (91 * 12 + 30) * DAY_MS,
+    });
+  });
+
+  it("is none with too few quarters, without the one a year before, and without variation", () => {
+    expect(earningsSurprise(filed(VALUES.slice(0, 9)), DAY_MS)).toBeUndefined();
+    expect(earningsSurprise(filed(VALUES.slice(0, 10)), DAY_MS)).toBeDefined();
+    expect(earningsSurprise(filed(VALUES).toSpliced(8, 1), DAY_MS)).toBeUndefined();
+    const steady = VALUES.map((_, quarter) => 10 * quarter);
+    expect(earningsSurprise(filed(steady), DAY_MS)).toBeUndefined();
+    expect(earningsSurprise([], DAY_MS)).toBeUndefined();
+  });
+
+  it("leaves out other figures and what is filed too late", () => {
+    const others = filed(VALUES).map((one): Fundamental => ({ ...one, metric: "equity" }));
+    expect(earningsSurprise(others, DAY_MS)).toBeUndefined();
+    expect(earningsSurprise(filed(VALUES, 182), DAY_MS)).toBeUndefined();
+  });
+
+  it("takes a restated quarter as filed last, and dates it by its first filing", () => {
+    const [first] = filed(VALUES).slice(-1);
+    const restated = { ...(first as Fundamental), value: 99, availableAt: 91 * 12.9 * DAY_MS };
+    const before = earningsSurprise(filed(VALUES), DAY_MS);
+    const after = earningsSurprise([...filed(VALUES), restated], DAY_MS);
+    expect(after?.availableAt).toBe(before?.availableAt);
+    expect(after?.value).toBeGreaterThan(before?.value as number);
+  });
+});
