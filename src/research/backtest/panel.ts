@@ -1,4 +1,5 @@
 import { normalQuantile } from "../../factors/statistics.ts";
+import { CANDIDATE } from "../../score/candidate.ts";
 import type { SnapshotArchive } from "../../score/scoring-engine.ts";
 import { THRESHOLDS } from "../../score/signal-hysteresis.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
@@ -85,7 +86,8 @@ function statementOf(snapshot: Snapshot, subject: Subject): Statement | undefine
     if (snapshot.coverage === 0) return undefined;
     return { z: normalQuantile(snapshot.score / 100), call: CALLS[snapshot.signal.direction] };
   }
-  const { z } = snapshot.factors[subject];
+  const z =
+    subject === CANDIDATE.name ? (snapshot.candidate?.z ?? null) : snapshot.factors[subject].z;
   return z === null ? undefined : { z, call: callOf(z) };
 }
 

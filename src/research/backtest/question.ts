@@ -1,11 +1,12 @@
 import { FACTORS, type Factor } from "../../factors/reading.ts";
 import type { AssetClass } from "../../market/instrument.ts";
+import { CANDIDATE } from "../../score/candidate.ts";
 import { SCORE_HORIZONS } from "../../score/evidence.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 
-/** Possible subjects: one factor alone, or the published score. */
-export const SUBJECTS = [...FACTORS, "composite"] as const;
-export type Subject = Factor | "composite";
+/** Possible subjects: one factor alone, the published score, or the candidate method. */
+export const SUBJECTS = [...FACTORS, "composite", CANDIDATE.name] as const;
+export type Subject = Factor | "composite" | typeof CANDIDATE.name;
 
 /** How often scores are graded. */
 export const PACES = ["week", "session"] as const;
@@ -38,8 +39,10 @@ const BRIEF: ReadonlySet<Subject> = new Set(["social", "darkpool"]);
 export const usualPace = (subject: Subject): Pace => (BRIEF.has(subject) ? "session" : "week");
 
 /** The horizon of verdict and probabilities in sessions: the published one, where evidence lasts so long. */
-export const headlineHorizon = (subject: Subject, assetClass: AssetClass): number =>
-  BRIEF.has(subject) ? 1 : SCORE_HORIZONS[assetClass];
+export function headlineHorizon(subject: Subject, assetClass: AssetClass): number {
+  if (subject === CANDIDATE.name && assetClass === "stock") return CANDIDATE.rule.horizon;
+  return BRIEF.has(subject) ? 1 : SCORE_HORIZONS[assetClass];
+}
 
 /** Sessions of a year, by which figures are annualised. */
 export const SESSIONS_PER_YEAR: Readonly<Record<AssetClass, number>> = {

@@ -3,6 +3,7 @@ import { AssetClass } from "../../market/instrument.ts";
 import type { Market, Source } from "../../market/market.ts";
 import { countKnown } from "../../market/point-in-time.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
+import { CANDIDATE, CANDIDATE_VERSION } from "../../score/candidate.ts";
 import { ScoringEngine } from "../../score/scoring-engine.ts";
 import { METHOD_VERSION } from "../../score/snapshot.ts";
 import { DataHash } from "../../sources/data-hash.ts";
@@ -90,7 +91,7 @@ export function runBacktest({
       ...extras({ ...one, records }, { question, dayMs: market.dayMs }),
     });
   });
-  const methodVersion = METHOD_VERSION;
+  const methodVersion = question.subject === CANDIDATE.name ? CANDIDATE_VERSION : METHOD_VERSION;
   const dataHash = new DataHash(market).advance(Date.parse(question.to) + market.dayMs);
   const classes = judgeClasses(measures, { question, methodVersion, dataHash, earlier });
   return { question, methodVersion, dataHash, source: market.source, classes };

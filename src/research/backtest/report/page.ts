@@ -1,6 +1,6 @@
 import { type Html, html } from "../../../http/pages/html.ts";
 import type { ClassResult, HorizonResult } from "../judgement.ts";
-import type { Subject } from "../question.ts";
+import type { Question } from "../question.ts";
 import type { BacktestResult } from "../run-backtest.ts";
 import type { SeriesSummary } from "../series-summary.ts";
 import {
@@ -25,6 +25,7 @@ import {
   leftOutMeasure,
   paceWords,
   powerSentence,
+  promotionSentence,
   reportsSentence,
   SUBJECT_WORDS,
   sessions,
@@ -53,7 +54,7 @@ export function reportPage(result: BacktestResult): string {
 ${classes.length > 1 && contents(classes)}
 </header>
 <main>
-${classes.map((one) => classSection(one, question.subject))}
+${classes.map((one) => classSection(one, question))}
 ${methodSection(result)}
 </main>
 </body>
@@ -71,12 +72,13 @@ const contents = (classes: readonly ClassResult[]): Html =>
       html`<li><a href="#${assetClass}">${CLASS_WORDS[assetClass]}</a>: ${VERDICT_WORDS[verdict].toLowerCase()}</li>`,
   )}<li><a href="#method">How to read this</a></li></ul></nav>`;
 
-function classSection(result: ClassResult, subject: Subject): Html {
+function classSection(result: ClassResult, question: Question): Html {
   const { assetClass, verdict, horizons } = result;
   const main = headlineOf(result);
   const isMeasured = horizons.some(({ ic }) => ic !== null);
   const power = powerSentence(result);
-  const missing = leftOutMeasure(result, subject);
+  const missing = leftOutMeasure(result, question.subject);
+  const promotion = promotionSentence(result, question);
   return html`<section id="${assetClass}">
 <h2>${CLASS_WORDS[assetClass]}</h2>
 <div class="verdict ${verdict}"><div><strong>${VERDICT_WORDS[verdict]}</strong>
@@ -87,6 +89,7 @@ ${main && keyFigures(main)}
 </div>
 <p class="quiet">${coverageSentence(result)}</p>
 ${missing && html`<p class="quiet">${missing}</p>`}
+${promotion && html`<p>${promotion}</p>`}
 ${result.sameDay && sameDayNote(result.sameDay)}
 ${result.nextOpen && nextOpenNote(result.nextOpen)}
 ${isMeasured && main && measured(result, main)}

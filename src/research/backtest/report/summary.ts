@@ -1,5 +1,5 @@
 import type { ClassResult } from "../judgement.ts";
-import type { Subject } from "../question.ts";
+import type { Question } from "../question.ts";
 import type { BacktestResult } from "../run-backtest.ts";
 import type { SeriesSummary } from "../series-summary.ts";
 import { change, coefficient, NONE, percent, range, tValue, whole } from "./figures.ts";
@@ -10,6 +10,7 @@ import {
   headlineSentence,
   leftOutMeasure,
   paceWords,
+  promotionSentence,
   reportsSentence,
   SUBJECT_WORDS,
   VERDICT_WORDS,
@@ -40,18 +41,19 @@ export function summaryText(result: BacktestResult, paint: Paint): string {
       `Backtest of ${SUBJECT_WORDS[question.subject]}, ${question.from} to ${question.to}${names}`,
     ),
     `Graded at ${paceWords(question)}, method ${methodVersion}`,
-    ...classes.map((one) => classText(one, question.subject, paint)),
+    ...classes.map((one) => classText(one, question, paint)),
   ].join("\n");
 }
 
-function classText(result: ClassResult, subject: Subject, paint: Paint): string {
+function classText(result: ClassResult, question: Question, paint: Paint): string {
   const { assetClass, verdict, horizons, signals, sameDay, nextOpen } = result;
   const styles = ["bold", VERDICT_STYLES[verdict]] as const;
   const sentences = [
     headlineSentence(result),
     ...verdictSentences(result),
     coverageSentence(result),
-    leftOutMeasure(result, subject),
+    leftOutMeasure(result, question.subject),
+    promotionSentence(result, question),
   ];
   const isMeasured = horizons.some(({ ic }) => ic !== null);
   return [

@@ -1,6 +1,8 @@
 import type { AssetClass } from "../../../market/instrument.ts";
+import { CANDIDATE } from "../../../score/candidate.ts";
 import type { Verdict } from "../../../score/evidence.ts";
 import type { ClassResult, HorizonResult } from "../judgement.ts";
+import { judgePromotion, type Promotion } from "../promotion.ts";
 import { type Question, SESSIONS_PER_YEAR, type Subject } from "../question.ts";
 import type { ReportAccuracy } from "../report-dates.ts";
 import type { BacktestResult } from "../run-backtest.ts";
@@ -16,6 +18,7 @@ export const SUBJECT_WORDS: Readonly<Record<Subject, string>> = {
   valuation: "valuation alone",
   social: "the tone of messages alone",
   darkpool: "off-exchange pressure alone",
+  "method-2": "the candidate method 2",
 };
 
 /** Asset classes in words. */
@@ -174,6 +177,20 @@ export function leftOutMeasure(
   }
   return undefined;
 }
+
+/** Status of the candidate under its registered rule; `undefined` for other subjects. */
+export function promotionSentence(result: ClassResult, question: Question): string | undefined {
+  const promotion = judgePromotion(result, question);
+  return promotion && `Registered ${CANDIDATE.registered}: ${PROMOTION_WORDS[promotion]}`;
+}
+
+const PROMOTION_WORDS: Readonly<Record<Promotion, string>> = {
+  not_live:
+    "sessions up to then were known when it was designed, so this run is no evidence for it.",
+  too_early: `fewer than ${CANDIDATE.rule.minSessions} live sessions are graded, too few for its registered rule.`,
+  held: "the registered rule is met.",
+  failed: "the registered rule is not met.",
+};
 
 /** How well filings were predicted. */
 export const reportsSentence = ({

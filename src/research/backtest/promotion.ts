@@ -1,0 +1,27 @@
+import { CANDIDATE } from "../../score/candidate.ts";
+import type { ClassMeasures } from "./class-measures.ts";
+import type { Question } from "./question.ts";
+
+/**
+ * Status of the candidate under its registered rule. `not_live`: the run includes sessions up to the
+ * registration. `too_early`: fewer sessions than the rule requires. `held`, `failed`: whether the rule
+ * is met.
+ */
+export type Promotion = "not_live" | "too_early" | "held" | "failed";
+
+/** Applies the candidate's registered rule; `undefined` for other subjects and classes. */
+export function judgePromotion(
+  { assetClass, step, horizons }: Pick<ClassMeasures, "assetClass" | "step" | "horizons">,
+  { subject, from }: Pick<Question, "subject" | "from">,
+): Promotion | undefined {
+  if (subject !== CANDIDATE.name || assetClass !== "stock") return undefined;
+  if (from <= CANDIDATE.registered) return "not_live";
+  const { horizon, minSessions, costBp } = CANDIDATE.rule;
+  const measured = horizons.find((one) => one.horizon === horizon);
+  const { neutralIc = null, book = null } = measured ?? {};
+  if (neutralIc === null || book === null || neutralIc.dates * step < minSessions) {
+    return "too_early";
+  }
+  const net = book.net.find((one) => one.costBp === costBp)?.mean ?? 0;
+  return neutralIc.interval.low > 0 && net > 0 ? "held" : "failed";
+}
