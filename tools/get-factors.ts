@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CandidatesAnswer, candidatesAnswer } from "../src/answers/candidate.ts";
 import {
   Common,
   common,
@@ -64,6 +65,7 @@ export const getFactors = defineTool({
   input: z.strictObject({
     symbol: SymbolInput,
     asOf: InstantInput.optional().describe("The last recorded factors at or before this instant."),
+    include: z.literal("candidates").optional().describe("Adds candidate methods."),
   }),
   output: z.object({
     ...Common.shape,
@@ -79,9 +81,10 @@ export const getFactors = defineTool({
       ),
     analyser: AnalyserAnswer,
     factors: z.record(z.enum(FACTORS), Factor),
+    candidates: CandidatesAnswer.optional().describe("Candidate methods, part of no score."),
   }),
 
-  run({ symbol, asOf }, context) {
+  run({ symbol, asOf, include }, context) {
     const instrument = resolve(symbol, context);
     const snapshot = snapshotAt(instrument, asOf, context);
     const { factors, score, confidence, tables } = snapshot;
@@ -117,6 +120,7 @@ export const getFactors = defineTool({
         social: answer("social"),
         darkpool: answer("darkpool", market.printsAre ? [] : traded()),
       },
+      ...(include !== undefined && { candidates: candidatesAnswer(snapshot) }),
     };
   },
 });

@@ -1,0 +1,173 @@
+import { describe, expect, it } from "vitest";
+import { CandidatesAnswer, candidatesAnswer } from "../../../src/answers/candidate.ts";
+import { normalQuantile } from "../../../src/factors/statistics.ts";
+import type { Market } from "../../../src/market/market.ts";
+import { randomAt } from "../../../src/research/backtest/random.ts";
+import {
+  CANDIDATE,
+  CANDIDATE_VERSION,
+  type CandidateReading,
+  readCandidate,
+} from "../../../src/score/candidate.ts";
+import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
+import type { Snapshot } from "../../../src/score/snapshot.ts";
+import { closeOf, METHOD_MARKET, SCORED_FROM } from "../../method/market.ts";
+import { snapshotOf } from "../../support/scripted-market.ts";
+
+const NONE = Number.NaN;
+
+/** Numbers in [-0.5, 0.5), some of which are missing. */
+const column = (count: number, seed: number, missing = 0): Float64Array =>
+  Float64Array.from({ length: count }, (_, index) =>
+    missing > 0 && index % missing === 0 ? NONE : randomAt(seed, index) - 0.5,
+  );
+
+const none = (count: number): Float64Array => new Float64Array(count).fill(NONE);
+
+/** The normal score of each value among those that are known, computed one by one. */
+function scoresOf(values: readonly number[]): (number | null)[] {
+  const known = values.filter((value) => !Number.isNaN(value));
+  return values.map((value) => {
+    if (Number.isNaN(value)) return null;
+    const below = known.filter((one) => one < value).length;
+    const ties = known.filter((one) => one === value).length;
+    return normalQuantile((below + ties / 2) / known.length);
+  });
+}
+
+const partOf = (readings: readonly CandidateReading[], part: keyof CandidateReading["parts"]) =>
+  readings.map(({ parts }) => parts[part]);
+
+function expectNear(found: readonly (number | null)[], wanted: readonly (number | null)[]): void {
+  expect(found.length).toBe(wanted.length);
+  for (const [index, value] of wanted.entries()) {
+    if (value === null) expect(found[index]).toBeNull();
+    else expect(found[index]).toBeCloseTo(value, 12);
+  }
+}
+
+describe("the candidate method", () => {
+  const count = 60;
+  const sectors = Array.from({ length: count }, (_, index) =>
+    index >= 58 ? "Small" : index % 4 === 3 ? null : `Sector ${index % 4}`,
+  );
+
+  it("is the mean of the normal scores that there are", () => {
+    const surprise = column(count, 1, 3);
+    const readings = readCandidate(
+      {
+        sectors: sectors.map(() => null),
+        surprise,
+        residualMomentum: column(count, 2, 7),
+        monthReturn: column(count, 3),
+      },
+      5,
+    );
+    expectNear(partOf(readings, "surprise"), scoresOf([...surprise]));
+    for (const { z, at, version, parts } of readings) {
+      const known = Object.values(parts).filter((part) => part !== null);
+      expect(z).toBeCloseTo(known.reduce((sum, part) => sum + part, 0) / known.length, 12);
+      expect([at, version]).toEqual([5, CANDIDATE_VERSION]);
+    }
+  });
+
+  it("compares momentum and reversal with the sector, or with the class where that is small or unknown", () => {
+    const momentum = column(count, 2, 7);
+    const month = column(count, 3);
+    const readings = readCandidate(
+      { sectors, surprise: none(count), residualMomentum: momentum, monthReturn: month },
+      5,
+    );
+    const relative = (values: Float64Array) =>
+      [...values].map((value, index) => {
+        const sector = sectors[index] ?? null;
+        const isOwn = sector !== null && sector !== "Small";
+        const peers = [...values].filter(
+          (one, other) => !Number.isNaN(one) && (!isOwn || sectors[other] === sector),
+        );
+        return value - peers.reduce((sum, one) => sum + one, 0) / peers.length;
+      });
+    expectNear(partOf(readings, "residualMomentum"), scoresOf(relative(momentum)));
+    const reversal = relative(month).map((value) => -value);
+    expectNear(partOf(readings, "reversal"), scoresOf(reversal));
+  });
+
+  it("gives ties the same score, whatever their sign and place", () => {
+    const values = Float64Array.from({ length: count }, (_, index) => Math.floor(index / 7) - 3);
+    const inputs = { residualMomentum: none(count), monthReturn: none(count) };
+    const readings = readCandidate({ ...inputs, sectors, surprise: values }, 5);
+    expectNear(partOf(readings, "surprise"), scoresOf([...values]));
+  });
+
+  it("says nothing of a group that is too small", () => {
+    const few = 29;
+    const inputs = { surprise: column(few, 1), monthReturn: column(few, 2) };
+    const readings = readCandidate(
+      { ...inputs, sectors: sectors.slice(0, few), residualMomentum: none(few) },
+      5,
+    );
+    expect(readings.every(({ z }) => z === null)).toBe(true);
+  });
+});
+
+describe("the candidate beside the method in use", () => {
+  /** The final snapshots of some sessions, of a market that ends with its last record. */
+  function closedUntil(day: number, market: Market = METHOD_MARKET): readonly Snapshot[] {
+    const closed: Snapshot[] = [];
+    const addClosed = (snapshot: Snapshot) => void closed.push(snapshot);
+    const engine = new ScoringEngine(market, { clear() {}, setNewest() {}, addClosed });
+    engine.refresh(closeOf(day));
+    return closed;
+  }
+
+  const LAST = SCORED_FROM + 20;
+  const closed = closedUntil(LAST);
+  const read = closed.filter(({ candidate }) => typeof candidate?.z === "number");
+
+  it("reads stocks alone, at the closes at which they traded", () => {
+    expect(read.length).toBeGreaterThan(500);
+    expect(new Set(read.map(({ instrument }) => instrument.assetClass))).toEqual(
+      new Set(["stock"]),
+    );
+    for (const { at, price, candidate } of closed) {
+      if (candidate !== undefined) expect([candidate.at, price?.at]).toEqual([at, at]);
+    }
+  });
+
+  it("is the same when the future is deleted", () => {
+    const known = METHOD_MARKET.recordsUntil(closeOf(LAST)).map(
+      ({ bars, fundamentals, ...rest }) => ({
+        ...rest,
+        bars: [...bars].filter(({ availableAt }) => availableAt <= closeOf(LAST)),
+        ...(fundamentals && {
+          fundamentals: [...fundamentals].filter(({ availableAt }) => availableAt <= closeOf(LAST)),
+        }),
+      }),
+    );
+    const cut = closedUntil(LAST, { ...METHOD_MARKET, recordsUntil: () => known });
+    const said = (list: readonly Snapshot[]) => JSON.stringify(list.map((one) => one.candidate));
+    expect(said(cut)).toBe(said(closed));
+  });
+
+  it("is recorded with the snapshot, and shown with its registration and rule", () => {
+    const [snapshot] = read as [Snapshot];
+    const recorded = JSON.parse(JSON.stringify(snapshot)) as Snapshot;
+    expect(recorded.candidate).toEqual({
+      version: CANDIDATE_VERSION,
+      at: snapshot.candidate?.at,
+      z: snapshot.candidate?.z,
+      parts: snapshot.candidate?.parts,
+    });
+    const answer = candidatesAnswer(recorded);
+    expect(CandidatesAnswer.strict().parse(answer)).toEqual(answer);
+    expect(answer[CANDIDATE.name]).toMatchObject({
+      method: CANDIDATE_VERSION,
+      registered: CANDIDATE.registered,
+      rule: CANDIDATE.rule.text,
+    });
+    expect(candidatesAnswer(snapshotOf("C", 1, { assetClass: "crypto" }))).toEqual({});
+    expect(candidatesAnswer(snapshotOf("A", 1))).toMatchObject({
+      [CANDIDATE.name]: { asOf: null, z: null, parts: null },
+    });
+  });
+});
