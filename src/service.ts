@@ -54,7 +54,10 @@ export interface ServiceOptions
   extends Pick<AccessOptions, "outbound" | "onEmail">,
     Pick<ScoringOptions, "onProgress" | "sandbox">,
     Pick<AppOptions, "mcpAddition"> {
-  readonly config: Pick<Config, "store" | "proxyHops" | "mcpFastPath" | "metricsPort"> &
+  readonly config: Pick<
+    Config,
+    "store" | "proxyHops" | "mcpFastPath" | "metricsPort" | "witnessesFile"
+  > &
     AccessOptions["config"] &
     AlertsOptions["config"] &
     ScoringOptions["config"];
@@ -136,6 +139,7 @@ async function createOn(state: State, options: Measured): Promise<Service> {
     state,
     scoring,
     folder: options.config.store.folder,
+    witnessesFile: options.config.witnessesFile,
   });
   const alerts = createAlerts({
     ...{ ...options, ...scoring, state, limits: access.limits },
@@ -156,7 +160,7 @@ async function createOn(state: State, options: Measured): Promise<Service> {
   const report = createReport({ ...options, state, market, streams, denials, unclaimedCapacity });
   state.startMaintenance([
     ...recording(scoring, state).map((job) => onceScored(job, scoring)),
-    ...(signalLog ? [onceScored(signalLog.leaderJob, scoring)] : []),
+    ...(signalLog?.leaderJobs ?? []).map((job) => onceScored(job, scoring)),
     ...(scoring.live?.work ?? []),
     onceScored(alerts.leaderJob, scoring),
     ...sweeping(state),

@@ -69,6 +69,13 @@ async function bodyOf({ body }: Response, url: URL): Promise<Uint8Array> {
   return Buffer.concat(parts);
 }
 
+/** A text at an address; `undefined` without one. */
+export async function readAddress(address: string): Promise<string | undefined> {
+  const url = new URL(address);
+  const response = await request(url, {});
+  return response.ok ? String(await bodyOf(response, url)) : undefined;
+}
+
 /** A log that was downloaded. */
 export const folderSource = (folder: string): LogSource => ({
   async read(path) {

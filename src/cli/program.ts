@@ -13,6 +13,7 @@ import { downloadLog } from "./commands/log-download.ts";
 import { serve } from "./commands/serve.ts";
 import { train } from "./commands/train.ts";
 import { verifyTheLog } from "./commands/verify-log.ts";
+import { witnessLogs } from "./commands/witness.ts";
 import { createProgressLine } from "./progress-line.ts";
 import { runDirectly } from "./run-on-store.ts";
 import { storeCommands } from "./store-commands.ts";
@@ -23,6 +24,7 @@ export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   ...storeCommands,
   ["verify", verifyTheLog],
   ["log download", downloadLog],
+  ["witness", witnessLogs],
   ["listen", listen],
   ["backtest", backtest],
   ["explain", explain],

@@ -91,6 +91,8 @@ export interface Config {
   readonly upstream: UpstreamChoice | undefined;
   /** JSON file of the identity providers whose assertions are trusted; `undefined`: none. */
   readonly trustedIssuersFile: string | undefined;
+  /** File of the policy with the witnesses of the signal log; `undefined`: none. */
+  readonly witnessesFile: string | undefined;
   readonly webhooks: WebhookChoice;
   /** Reverse proxies in front of the service, each of which adds to `X-Forwarded-For`. */
   readonly proxyHops: number;
@@ -130,6 +132,7 @@ export function readConfig(env: Environment): Config {
     mail: mailChoice(values),
     upstream: upstreamChoice(values),
     trustedIssuersFile: values.TRUSTED_ISSUERS,
+    witnessesFile: values.WITNESSES,
     webhooks: {
       allowsInsecure: values.ALLOW_INSECURE_WEBHOOKS,
       proxy: values.WEBHOOK_EGRESS_PROXY,

@@ -178,6 +178,16 @@ export const variables = {
     fallback: "none",
     about: '`[{"name", "issuer", "jwks_uri"}]`: issuers whose ID-JAGs are trusted',
   },
+  WITNESSES: {
+    schema: z
+      .string()
+      .transform((path) => resolve(path))
+      .optional(),
+    allowed: "a policy file (C2SP tlog-policy)",
+    fallback: "none",
+    about:
+      "witnesses that cosign the log of signals, with their addresses; its checkpoints are then published with their quorum",
+  },
   ALLOW_INSECURE_WEBHOOKS: {
     schema: z
       .enum(["0", "1"])

@@ -58,6 +58,11 @@ export function universeLeaves(
   );
 }
 
+/** What witnesses have seen before a run, so that its time follows from a download. @param note The
+ *  checkpoint with its cosignatures. */
+export const anchorLeaf = (note: string): Leaf =>
+  leafOf({ kind: "anchor", v: 1, checkpoint: note });
+
 /** The evaluation of a class after one session. Instants are in Unix milliseconds. */
 export interface RunManifest {
   readonly assetClass: AssetClass;

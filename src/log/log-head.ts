@@ -1,22 +1,10 @@
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { syncFolder } from "../lib/sync-folder.ts";
+import { writeDurably } from "../lib/durable-file.ts";
 import { parseCheckpoint, type SignedCheckpoint } from "./checkpoint.ts";
 
 /** Name of the file in DATA_DIR. */
 const FILE = "log-head";
-
-/** Readable and writable by the owner only. */
-const OWNER_FILE = 0o600;
 
 /**
  * The last signed checkpoint in a file of this machine. It is no part of backups: a store that was
@@ -44,16 +32,7 @@ export class LogHead {
   /** Replaces the file; it is on disk when this returns. */
   write(note: string): void {
     mkdirSync(this.#folder, { recursive: true });
-    const next = `${this.#path}.new`;
-    const file = openSync(next, "w", OWNER_FILE);
-    try {
-      writeSync(file, note);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-    renameSync(next, this.#path);
-    syncFolder(this.#folder);
+    writeDurably(this.#path, note);
   }
 
   /** Forgets the last checkpoint, before a new log is started in place of the old one. */

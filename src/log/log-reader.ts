@@ -40,9 +40,9 @@ export class LogReader {
     this.#store = store;
   }
 
-  /** The last signed checkpoint; `undefined` before the first. */
+  /** The last published checkpoint; `undefined` before the first. */
   checkpoint(): Promise<SignedState | undefined> {
-    return this.#store.checkpoint();
+    return this.#store.published();
   }
 
   /** A tile as it is served; `undefined` if the tree does not have it. */

@@ -1,7 +1,15 @@
 import { LRUCache } from "lru-cache";
 import { AssetClass } from "../market/instrument.ts";
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
-import { announce, append, insert, put, replace, unchanged } from "../store/port/operations.ts";
+import {
+  announce,
+  append,
+  insert,
+  put,
+  replace,
+  unchanged,
+  update,
+} from "../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../store/port/records.ts";
 import type { Leaf } from "./leaves.ts";
 import { type Hash, leafHash } from "./merkle.ts";
@@ -51,6 +59,8 @@ export interface LogState {
   readonly replaces: string | null;
   /** Close after which method and universes were logged again last, Unix milliseconds. */
   readonly repeatedAt: number;
+  /** Size of the last checkpoint whose cosignatures were logged; absent: none. */
+  readonly anchored?: number;
 }
 
 /** The universe that was logged last. */
@@ -92,8 +102,11 @@ export interface SignedState {
 const states = collection<LogState>("log");
 const checkpoints = collection<SignedState>("log-checkpoint");
 
-/** Key of the only record of each. */
+/** Key of the only state, and of the last checkpoint. */
 const KEY = "log";
+
+/** Key of the last checkpoint that a quorum of witnesses has cosigned. */
+const WITNESSED = "witnessed";
 
 /** What is appended in one commit. */
 export interface Appended {
@@ -110,21 +123,52 @@ export class LogStore {
   readonly #archive: Archive;
   /** Instruments by the index of their universe, which runs share. */
   readonly #universes = new LRUCache<string, readonly string[]>({ max: KEPT_UNIVERSES });
+  readonly #isWitnessed: boolean;
 
-  constructor({ records, archive }: { readonly records: Records; readonly archive: Archive }) {
+  /** @param isWitnessed Whether a checkpoint is published only with a quorum of witnesses. */
+  constructor(
+    { records, archive }: { readonly records: Records; readonly archive: Archive },
+    isWitnessed = false,
+  ) {
     this.#records = records;
     this.#archive = archive;
+    this.#isWitnessed = isWitnessed;
   }
 
   state(): Promise<Stored<LogState> | undefined> {
     return this.#records.get(states, KEY);
   }
 
+  /** The last checkpoint that was signed. */
   async checkpoint(): Promise<SignedState | undefined> {
     return (await this.#records.get(checkpoints, KEY))?.value;
   }
 
-  /** Called in every process after a checkpoint was signed. @returns Unsubscribes. */
+  /** The last checkpoint that callers are shown: with witnesses, the last one of this log that has their
+   *  quorum. */
+  async published(): Promise<SignedState | undefined> {
+    const signed = await this.checkpoint();
+    if (!this.#isWitnessed) return signed;
+    const witnessed = (await this.#records.get(checkpoints, WITNESSED))?.value;
+    return witnessed?.id === signed?.id ? witnessed : undefined;
+  }
+
+  /** Publishes a checkpoint with its cosignatures, unless a later one is published already. */
+  async publish(witnessed: SignedState): Promise<void> {
+    const at = { collection: checkpoints, key: WITNESSED };
+    await update(this.#records, at, (stored) => {
+      const { id, size = 0 } = stored?.value ?? {};
+      if (id === witnessed.id && size > witnessed.size) return undefined;
+      return [
+        stored
+          ? replace(checkpoints, stored, { value: witnessed })
+          : insert(checkpoints, { key: WITNESSED, value: witnessed }),
+        announce(LOG_TOPIC),
+      ];
+    });
+  }
+
+  /** Called in every process after a checkpoint was signed or published. @returns Unsubscribes. */
   onSigned(listener: () => void): () => void {
     return this.#records.onAnnounce(LOG_TOPIC, listener);
   }

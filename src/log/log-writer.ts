@@ -7,6 +7,7 @@ import { METHOD_HASH } from "../score/snapshot.ts";
 import type { MemoryArchive } from "../score/snapshot-archive.ts";
 import type { Stored } from "../store/port/records.ts";
 import {
+  anchorLeaf,
   type Committer,
   failedLeaf,
   type Leaf,
@@ -17,9 +18,17 @@ import {
 } from "./leaves.ts";
 import type { LogHead } from "./log-head.ts";
 import type { LogSigner } from "./log-signer.ts";
-import { edgeOf, type LoggedRun, type LogState, type LogStore, type OpenRun } from "./log-store.ts";
+import {
+  edgeOf,
+  type LoggedRun,
+  type LogState,
+  type LogStore,
+  type OpenRun,
+  type SignedState,
+} from "./log-store.ts";
 import { newLog } from "./new-log.ts";
 import { TILE_WIDTH } from "./tiles.ts";
+import type { WitnessClient } from "./witness/witness-client.ts";
 
 /** Sessions that closed while no process logged them are caught up this many market days back. */
 const CATCH_UP_DAYS = 30;
@@ -38,6 +47,8 @@ export interface WriterOptions {
   readonly store: LogStore;
   readonly head: LogHead;
   readonly signer: LogSigner;
+  /** Has checkpoints cosigned; absent: there are no witnesses. */
+  readonly witnesses?: Pick<WitnessClient, "tick" | "refusal"> | undefined;
   readonly committer: Committer;
   readonly snapshots: Pick<MemoryArchive, "allNewest" | "history" | "lastAt">;
   /** Instant up to which sessions have been scored, Unix milliseconds; never decreases. */
@@ -96,17 +107,22 @@ export class LogWriter {
     const state = this.#state ?? (await store.state());
     this.#state = undefined;
     if (state === undefined || (this.#startsAnew && !this.#hasStarted)) return this.#start(state);
+    const { id } = state.value;
+    if (this.#options.witnesses?.refusal(id) !== undefined) this.#isChecked = false;
     if (!this.#isChecked && !(await this.#check(state.value))) return 0;
     if (state.value.open !== null) return this.#goOn(state, state.value.open);
     const checkpoint = await store.checkpoint();
     const { size } = edgeOf(state.value);
-    if (checkpoint?.id !== state.value.id || checkpoint.size < size) return this.#sign(state);
+    if (checkpoint?.id !== id || checkpoint.size < size) return this.#sign(state);
     return this.#startNextRun(state);
   }
 
-  /** The leader of before may have been another process, so what it signed is compared once. */
+  /** The leader of before may have been another process, so what it signed, and what witnesses have seen,
+   *  is compared once. */
   async #check(state: LogState): Promise<boolean> {
-    const refusal = await this.#options.signer.refusal(state);
+    const { signer, witnesses } = this.#options;
+    await witnesses?.tick();
+    const refusal = (await signer.refusal(state)) ?? witnesses?.refusal(state.id);
     if (refusal !== undefined && refusal !== this.#refusal) this.#options.onRefusal(refusal);
     this.#refusal = refusal;
     this.#isChecked = refusal === undefined;
@@ -160,7 +176,8 @@ export class LogWriter {
       .filter((one) => one.assetClass === assetClass)
       .map(({ symbol }) => symbol)
       .filter((symbol) => snapshots.lastAt(symbol, close) !== undefined);
-    const leaves: Leaf[] = [];
+    const anchor = await this.#nextAnchor(state.value);
+    const leaves: Leaf[] = anchor === undefined ? [] : [anchorLeaf(anchor.note)];
     const first = edgeOf(state.value).size;
     if (state.value.methodHash !== METHOD_HASH)
       leaves.push(methodLeaf(market, now(), state.value.replaces));
@@ -178,9 +195,17 @@ export class LogWriter {
       methodHash: METHOD_HASH,
       universes: { ...state.value.universes, [assetClass]: mark },
       open: { index, assetClass, close },
+      ...(anchor && { anchored: anchor.size }),
     };
     this.#state = await this.#options.store.append(state, { leaves, change, run });
     return 1;
+  }
+
+  /** The checkpoint with cosignatures that are not logged yet. */
+  async #nextAnchor({ anchored = 0 }: LogState): Promise<SignedState | undefined> {
+    const { store, witnesses } = this.#options;
+    const published = witnesses && (await store.published());
+    return published !== undefined && published.size > anchored ? published : undefined;
   }
 
   /**

@@ -33,7 +33,7 @@ export class LoggedRuns {
 
   /** Reads the runs that checkpoints came to cover since the last call. @returns How many. */
   async reload(): Promise<number> {
-    const checkpoint = await this.#store.checkpoint();
+    const checkpoint = await this.#store.published();
     if (checkpoint === undefined) return 0;
     if (checkpoint.id !== this.#id) this.#runs.clear();
     this.#id = checkpoint.id;

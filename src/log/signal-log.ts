@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { Logger } from "pino";
 import type { Scoring } from "../ingest/create.ts";
 import { type Loop, schedule, startLoop } from "../lib/loop.ts";
@@ -12,6 +13,8 @@ import { LogStore } from "./log-store.ts";
 import { LogWriter } from "./log-writer.ts";
 import { LoggedRuns } from "./logged-runs.ts";
 import { verifierText } from "./signed-note.ts";
+import { type Policy, readPolicy } from "./witness/policy.ts";
+import { WitnessClient } from "./witness/witness-client.ts";
 
 /** Longest time that a start catches up before it answers, in milliseconds. A new log has its first
  *  sessions before the first answer, whatever time they take. */
@@ -24,12 +27,17 @@ const WRITE_EVERY_MS = 250;
  *  may be lost. */
 const RELOAD_EVERY_MS = 5_000;
 
+/** Pause between two looks for checkpoints that witnesses have not cosigned, in milliseconds. */
+const WITNESS_EVERY_MS = 500;
+
 /** Dependencies of the signal log. */
 export interface SignalLogOptions {
   readonly state: State;
   readonly scoring: Scoring;
   /** DATA_DIR. */
   readonly folder: string;
+  /** File of the policy with the witnesses; `undefined`: there are none. */
+  readonly witnessesFile: string | undefined;
   /** Public origin without a trailing slash. */
   readonly baseUrl: string;
   readonly now: () => Date;
@@ -40,19 +48,20 @@ export interface SignalLogOptions {
 export class SignalLog {
   readonly reader: LogReader;
   readonly committer: Committer;
-  /** Writes the log; for the leader. */
-  readonly leaderJob: LeaderJob;
+  /** Write the log and have it witnessed; for the leader. */
+  readonly leaderJobs: readonly LeaderJob[];
   readonly #store: LogStore;
   readonly #runs: LoggedRuns;
   readonly #writer: LogWriter;
+  readonly #witnesses: WitnessClient | undefined;
   readonly #options: SignalLogOptions;
   #loop: Loop | undefined;
   #unsubscribe = () => {};
 
-  private constructor(options: SignalLogOptions) {
+  private constructor(options: SignalLogOptions, policy: Policy | undefined) {
     const { state, scoring, folder, baseUrl, log } = options;
     const { snapshots, market, recordableUntil } = scoring;
-    const store = new LogStore(state.store);
+    const store = new LogStore(state.store, policy !== undefined);
     const head = new LogHead(folder);
     const now = () => options.now().getTime();
     const isShared = state.store.engine === "postgres";
@@ -61,9 +70,11 @@ export class SignalLog {
     this.#runs = new LoggedRuns(store);
     this.reader = new LogReader(store);
     this.committer = new Committer(state.deriveKey("signal-log-salts"));
+    this.#witnesses = policy && new WitnessClient({ store, policy, now, fetch });
     this.#writer = new LogWriter({
       store,
       head,
+      witnesses: this.#witnesses,
       signer: new LogSigner({ store, head, keyring: state.keyring, isShared, now }),
       committer: this.committer,
       snapshots,
@@ -75,7 +86,11 @@ export class SignalLog {
       monotonic: () => performance.now(),
       onRefusal: (reason) => log.error({ reason }, "the signal log is not signed any more"),
     });
-    this.leaderJob = { tick: () => this.#writer.tick(), everyMs: WRITE_EVERY_MS };
+    const { writer, witnesses } = { writer: this.#writer, witnesses: this.#witnesses };
+    this.leaderJobs = [
+      { tick: () => writer.tick(), everyMs: WRITE_EVERY_MS },
+      ...(witnesses ? [{ tick: () => witnesses.tick(), everyMs: WITNESS_EVERY_MS }] : []),
+    ];
   }
 
   /**
@@ -85,7 +100,9 @@ export class SignalLog {
   static async open(options: SignalLogOptions): Promise<SignalLog | undefined> {
     const { scoring, state, log } = options;
     if (scoring.market.mode === "files") return undefined;
-    const opened = new SignalLog(options);
+    const { witnessesFile: path } = options;
+    const policy = path === undefined ? undefined : await witnessesIn(path);
+    const opened = new SignalLog(options, policy);
     try {
       if (state.store.engine === "embedded" && !scoring.isWarm()) {
         const { mode } = scoring.market;
@@ -125,13 +142,23 @@ export class SignalLog {
     return signersOf(this.#options.state.keyring, origin).map(verifierText);
   }
 
-  /** Why this process does not sign the log; `undefined` if it does, or does not lead. */
-  get refusal(): string | undefined {
-    return this.#writer.refusal;
+  /** Why this process does not sign the log, or why nobody cosigns it; `undefined` if all is well, or if
+   *  another process leads. */
+  get fault(): string | undefined {
+    const { refusal } = this.#writer;
+    return refusal === undefined ? this.#witnesses?.fault : `not signed: ${refusal}`;
   }
 
   async close(): Promise<void> {
     this.#unsubscribe();
     await this.#loop?.stop();
   }
+}
+
+/** @throws {Error} If the file of `WITNESSES` cannot be read or is no policy. */
+async function witnessesIn(path: string): Promise<Policy> {
+  const text = await readFile(path, "utf8").catch((cause) => {
+    throw new Error(`WITNESSES: ${path} cannot be read.`, { cause });
+  });
+  return readPolicy(text, `WITNESSES: ${path}`);
 }

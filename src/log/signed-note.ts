@@ -1,7 +1,12 @@
 import { createPublicKey, hash, type KeyObject, sign, verify } from "node:crypto";
 
-/** Type of the Ed25519 signatures of C2SP signed-note. */
-const ED25519 = 0x01;
+/** Type of the Ed25519 signatures of logs (C2SP signed-note). */
+const SIGNATURE = 0x01;
+
+/** Type of the Ed25519 signatures of witnesses (C2SP tlog-cosignature). */
+export const COSIGNATURE = 0x04;
+
+type SignatureType = typeof SIGNATURE | typeof COSIGNATURE;
 
 /** Length of an Ed25519 public key in bytes (RFC 8032 section 5.1.5). */
 const PUBLIC_KEY_BYTES = 32;
@@ -27,6 +32,7 @@ export interface NoteVerifier {
 export interface NoteSigner {
   readonly name: string;
   readonly keyId: string;
+  readonly type: SignatureType;
   readonly privateKey: KeyObject;
 }
 
@@ -45,7 +51,7 @@ export interface Note {
 }
 
 /** Whether a text can name a key: no spaces, no plus, no control characters. */
-const isKeyName = (name: string): boolean =>
+export const isKeyName = (name: string): boolean =>
   name.length > 0 && name.isWellFormed() && !/[\s+\p{Cc}]/u.test(name);
 
 /** The 32 bytes of an Ed25519 public key. */
@@ -53,43 +59,64 @@ const rawKey = (key: KeyObject): Uint8Array =>
   Buffer.from(key.export({ format: "jwk" }).x ?? "", "base64url");
 
 /** The signer of a key name with an Ed25519 private key. */
-export function noteSigner(name: string, privateKey: KeyObject): NoteSigner {
-  return { name, keyId: keyIdOf(name, rawKey(createPublicKey(privateKey))), privateKey };
+export function noteSigner(
+  name: string,
+  privateKey: KeyObject,
+  type: SignatureType = SIGNATURE,
+): NoteSigner {
+  const keyId = keyIdOf(name, type, rawKey(createPublicKey(privateKey)));
+  return { name, keyId, type, privateKey };
 }
 
-function keyIdOf(name: string, publicKey: Uint8Array): string {
-  const bytes = Buffer.concat([Buffer.from(`${name}\n`), Uint8Array.of(ED25519), publicKey]);
+function keyIdOf(name: string, type: SignatureType, publicKey: Uint8Array): string {
+  const bytes = Buffer.concat([Buffer.from(`${name}\n`), Uint8Array.of(type), publicKey]);
   return hash("sha256", bytes, "hex").slice(0, 2 * KEY_ID_BYTES);
 }
 
 /** The key as people hand it on: `<name>+<key id>+<base64 of type and public key>`. */
-export function verifierText({ name, keyId, privateKey }: NoteSigner): string {
-  const bytes = Buffer.concat([Uint8Array.of(ED25519), rawKey(createPublicKey(privateKey))]);
+export function verifierText({ name, keyId, type, privateKey }: NoteSigner): string {
+  const bytes = Buffer.concat([Uint8Array.of(type), rawKey(createPublicKey(privateKey))]);
   return `${name}+${keyId}+${bytes.toString("base64")}`;
 }
 
-/** @throws {Error} If the text is not a key for Ed25519 notes. */
-export function parseVerifier(text: string): NoteVerifier {
+/** A key of a log. @throws {Error} If the text is not one. */
+export const parseVerifier = (text: string): NoteVerifier => parseKey(text, SIGNATURE);
+
+/** A key of a witness. @throws {Error} If the text is not one. */
+export const parseCosigner = (text: string): NoteVerifier => parseKey(text, COSIGNATURE);
+
+function parseKey(text: string, type: SignatureType): NoteVerifier {
   const [name = "", keyId = "", ...rest] = text.split("+");
   // Base64 may contain a plus itself.
   const bytes = decodeBase64(rest.join("+"));
-  if (!isKeyName(name) || bytes?.length !== 1 + PUBLIC_KEY_BYTES || bytes[0] !== ED25519) {
-    throw new Error(`"${text}" is not a key for notes: <name>+<key id>+<Ed25519 key in base64>`);
+  if (!isKeyName(name) || bytes?.length !== 1 + PUBLIC_KEY_BYTES || bytes[0] !== type) {
+    const whose = type === SIGNATURE ? "log" : "witness";
+    throw new Error(
+      `"${text}" is not a key of a ${whose}: <name>+<key id>+<Ed25519 key in base64>`,
+    );
   }
   const publicKey = bytes.subarray(1);
-  if (keyId !== keyIdOf(name, publicKey)) throw new Error(`the id of the key "${text}" is wrong`);
+  if (keyId !== keyIdOf(name, type, publicKey))
+    throw new Error(`the id of the key "${text}" is wrong`);
   const jwk = { kty: "OKP", crv: "Ed25519", x: Buffer.from(publicKey).toString("base64url") };
   return { name, keyId, publicKey: createPublicKey({ key: jwk, format: "jwk" }) };
 }
 
 /** Signs a text, which must end with a newline. */
 export function signNote(text: string, signers: readonly NoteSigner[]): string {
-  const lines = signers.map(({ name, keyId, privateKey }) => {
-    const signature = sign(null, Buffer.from(text), privateKey);
-    const bytes = Buffer.concat([Buffer.from(keyId, "hex"), signature]);
-    return `— ${name} ${bytes.toString("base64")}\n`;
-  });
+  const lines = signers.map((signer) =>
+    signatureLine(signer, sign(null, Buffer.from(text), signer.privateKey)),
+  );
   return `${text}\n${lines.join("")}`;
+}
+
+/** The line of a signature, with its newline. */
+export function signatureLine(
+  { name, keyId }: { readonly name: string; readonly keyId: string },
+  signature: Uint8Array,
+): string {
+  const bytes = Buffer.concat([Buffer.from(keyId, "hex"), signature]);
+  return `— ${name} ${bytes.toString("base64")}\n`;
 }
 
 /** @throws {Error} If the text is not a note. */

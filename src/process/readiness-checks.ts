@@ -87,10 +87,10 @@ async function liveChecks(live: NonNullable<Scoring["live"]>) {
   }
 }
 
-/** A log that may not be signed is read as before. */
-const logCheck = ({ refusal }: SignalLog): Check => ({
-  ok: refusal === undefined,
-  detail: refusal === undefined ? "signed" : `not signed: ${refusal}`,
+/** A log that may not be signed, or that no quorum of witnesses cosigns, is read as before. */
+const logCheck = ({ fault }: SignalLog): Check => ({
+  ok: fault === undefined,
+  detail: fault ?? "signed",
 });
 
 async function deliveriesCheck({ store }: State): Promise<Check> {

@@ -8,6 +8,7 @@ import { WebhookKeySet } from "../../alerts/delivery/webhook-keys.ts";
 import { wholeBody } from "../../outbound/whole-body.ts";
 import { defineLocalCommand } from "../command.ts";
 import { createReceiver, type Receiver } from "../webhook-receiver.ts";
+import { interrupted, wholeNumber } from "./shared.ts";
 
 /** Loopback only, so that other machines cannot reach it. */
 const HOST = "127.0.0.1";
@@ -17,12 +18,6 @@ const MAX_BYTES = 64 * 1024;
 
 /** Timeout of the request for published keys, in milliseconds. */
 const KEYS_TIMEOUT_MS = 10_000;
-
-const wholeNumber = (min: number, max: number) => {
-  const wrong = `is not a whole number from ${min} to ${max}`;
-  const number = z.string().regex(/^\d+$/, wrong).transform(Number);
-  return number.refine((value) => value >= min && value <= max, wrong);
-};
 
 /** Receives webhooks until it is interrupted. */
 export const listen = defineLocalCommand({
@@ -118,11 +113,6 @@ function addSecret(text: string, { trust }: Receiver): string {
   trust(text);
   return "The secret is taken; what comes from now on is verified with it.";
 }
-
-const interrupted = () =>
-  new Promise((resolve) => {
-    process.once("SIGINT", resolve).once("SIGTERM", resolve);
-  });
 
 /** @returns The line to print about the request. */
 async function answer(

@@ -78,3 +78,16 @@ export const YesArgument = z.boolean().default(false);
 
 /** The option for `YesArgument`. */
 export const yesOption = { about: "do it without asking" };
+
+/** A number in a range, as it is typed. */
+export const wholeNumber = (min: number, max: number) => {
+  const wrong = `is not a whole number from ${min} to ${max}`;
+  const number = z.string().regex(/^\d+$/, wrong).transform(Number);
+  return number.refine((value) => value >= min && value <= max, wrong);
+};
+
+/** Resolves when the operator ends the process. */
+export const interrupted = () =>
+  new Promise((resolve) => {
+    process.once("SIGINT", resolve).once("SIGTERM", resolve);
+  });

@@ -5,9 +5,10 @@ import { parseVerifier } from "../../log/signed-note.ts";
 import { type Check, type Outcome, outcomeOf } from "../../log/verify/check.ts";
 import { KnownLog } from "../../log/verify/known-log.ts";
 import { type Verified, verifyLog, verifyProofFile } from "../../log/verify/verify-log.ts";
+import { readPolicy } from "../../log/witness/policy.ts";
 import { defineLocalCommand } from "../command.ts";
 import { counted } from "../format.ts";
-import { addressSource, folderSource, isAddress } from "../log-source.ts";
+import { addressSource, folderSource, isAddress, readAddress } from "../log-source.ts";
 import type { ProgressLine } from "../progress-line.ts";
 
 /** Exit codes: what is not proved is no success, and no failure either. */
@@ -48,6 +49,10 @@ export const verifyTheLog = defineLocalCommand({
       value: "<key>",
       about: "key of the log, known from elsewhere: <name>+<id>+<key>",
     },
+    policy: {
+      value: "<file>",
+      about: "logs and witnesses that you trust (C2SP tlog-policy); witnesses are asked, too",
+    },
     state: {
       value: "<file>",
       about: "what was seen before; made at the first look, renewed at each",
@@ -57,14 +62,20 @@ export const verifyTheLog = defineLocalCommand({
   args: z.strictObject({
     log: z.string("is missing: name an address, a folder or a file").min(1, "is empty"),
     key: z.string().refine(isVerifier, "is not <name>+<id>+<key> of an Ed25519 key").optional(),
+    policy: z.string().min(1, "is empty").optional(),
     state: z.string().min(1, "is empty").optional(),
     token: z.string().min(1, "is empty").optional(),
   }),
 
-  async run({ log, key, state, token }, { folder, progress }) {
+  async run({ log, key, policy: policyPath, state, token }, { folder, progress }) {
     const statePath = state === undefined ? undefined : resolve(folder, state);
     const known = statePath === undefined ? undefined : await readState(statePath);
-    const trust = { keys: key === undefined ? [] : [key], known };
+    const policy =
+      policyPath === undefined
+        ? undefined
+        : readPolicy(await readFile(resolve(folder, policyPath), "utf8"), policyPath);
+    const ofPolicy = (policy?.logs ?? []).map(({ key: text }) => text);
+    const trust = { keys: [...(key === undefined ? [] : [key]), ...ofPolicy], known, policy };
     const path = resolve(folder, log);
     const isFile = !isAddress(log) && (await isFileAt(path));
     const verified = isFile
@@ -73,6 +84,7 @@ export const verifyTheLog = defineLocalCommand({
           ...trust,
           source: isAddress(log) ? addressSource(log, token) : folderSource(path),
           now: Date.now,
+          ask: isAddress(log) ? readAddress : undefined,
           onProgress: shownOn(progress),
         });
     if (statePath !== undefined && verified.known !== undefined) {

@@ -1,14 +1,19 @@
 import { z } from "zod";
 
 /** A checkpoint that was seen before. */
-const Sighting = z.strictObject({
+const KeptSighting = z.strictObject({
   size: z.int().min(0),
   /** In base64. */
   root: z.string(),
   /** By the clock of who saw it, Unix milliseconds. */
   seenAt: z.int(),
 });
-export type Sighting = z.infer<typeof Sighting>;
+
+/** A checkpoint with who saw it. */
+export interface Sighting extends z.infer<typeof KeptSighting> {
+  /** Name of the witness; absent: the verifier itself. */
+  readonly by?: string;
+}
 
 /** What a verifier keeps of a log between two looks. */
 export const KnownLog = z.strictObject({
@@ -16,7 +21,7 @@ export const KnownLog = z.strictObject({
   /** Verifier keys (C2SP signed-note), as they were at the first look. */
   keys: z.array(z.string()).min(1),
   /** Oldest first. */
-  sightings: z.array(Sighting).min(1),
+  sightings: z.array(KeptSighting).min(1),
 });
 export type KnownLog = z.infer<typeof KnownLog>;
 

@@ -2,11 +2,19 @@ import canonicalize from "canonicalize";
 import { z } from "zod";
 import { AssetClass } from "../../market/instrument.ts";
 import { MarketMode } from "../../market/market.ts";
+import { parseCheckpoint, type SignedCheckpoint } from "../checkpoint.ts";
+import type { Hash } from "../merkle.ts";
+import type { Note } from "../signed-note.ts";
+import { type Cosignature, cosignaturesOf } from "../witness/cosignature.ts";
+import type { Policy } from "../witness/policy.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";
 import type { Sighting } from "./known-log.ts";
 
 /** Difference that clocks may have, in milliseconds. */
 const CLOCK_TOLERANCE_MS = 300_000;
+
+/** Shorter than the time between two closes of any market: 21 hours before a half holiday. */
+const SHORTEST_SESSION_MS = 20 * 3_600_000;
 
 /** Half of the last digit of a published score. */
 const ROUNDING = 0.005;
@@ -58,7 +66,19 @@ const Signal = z.looseObject({
   scoreSmoothed: z.number().optional(),
 });
 
-const SCHEMAS = { method: Method, universe: Universe, run: Run, signal: Signal } as const;
+const Anchor = z.looseObject({
+  kind: z.literal("anchor"),
+  v: z.literal(1),
+  checkpoint: z.string(),
+});
+
+const SCHEMAS = {
+  method: Method,
+  universe: Universe,
+  anchor: Anchor,
+  run: Run,
+  signal: Signal,
+} as const;
 
 /** The instruments of a class as they were logged last. */
 interface Covered {
@@ -75,6 +95,18 @@ interface JudgedRun {
   /** `undefined`: their universe is kept no more. */
   readonly symbols: readonly string[] | undefined;
   results: number;
+  /** When witnesses had seen it all, as an entry tells; Unix milliseconds. */
+  witnessedAt: number | undefined;
+}
+
+/** What entries are judged against. */
+export interface JudgeOptions {
+  /** Name of the log. */
+  readonly origin: string;
+  /** Earlier looks at the log, in order of size. */
+  readonly sightings: readonly Sighting[];
+  /** Whose cosignatures date an anchor; absent: nobody's. */
+  readonly policy?: Policy | undefined;
 }
 
 /**
@@ -83,7 +115,9 @@ interface JudgedRun {
  * failure.
  */
 export class LeafJudge {
-  readonly #sightings: readonly Sighting[];
+  readonly #options: JudgeOptions;
+  /** Roots of the tree before each entry that follows a complete run, in base64. */
+  readonly #roots = new Map<number, string>();
   readonly #failures = new Map<string, Check>();
   readonly #universes = new Map<AssetClass, Covered>();
   readonly #lastRuns = new Map<AssetClass, JudgedRun>();
@@ -93,19 +127,24 @@ export class LeafJudge {
   #entries = 0;
   #runs = 0;
   #signals = 0;
+  #anchors = 0;
   #unknown = 0;
   /** Entries before this index are kept no more; what they say is not known. */
   #skipped = 0;
   /** Runs that an earlier look proves to be older than the close after theirs. */
   #provedRuns = 0;
 
-  /** @param sightings Earlier looks at the log, oldest first. */
-  constructor(sightings: readonly Sighting[]) {
-    this.#sightings = sightings;
+  constructor(options: JudgeOptions) {
+    this.#options = options;
   }
 
-  /** Judges the next entry; `undefined`: it is kept no more. */
-  add(text: string | undefined): void {
+  /**
+   * Judges the next entry.
+   *
+   * @param text `undefined`: it is kept no more.
+   * @param rootBefore The root of the tree before it.
+   */
+  add(text: string | undefined, rootBefore: () => Hash): void {
     const index = this.#entries;
     this.#entries += 1;
     if (text === undefined) {
@@ -114,7 +153,11 @@ export class LeafJudge {
     }
     const leaf = this.#try("entries", index, () => readLeaf(text));
     if (leaf === undefined) return;
+    if (leaf.kind !== "signal") {
+      this.#roots.set(index, Buffer.from(rootBefore()).toString("base64"));
+    }
     if (leaf.kind === "method") this.#method = leaf;
+    else if (leaf.kind === "anchor") this.#try("anchors", index, () => this.#addAnchor(leaf));
     else if (leaf.kind === "universe") {
       this.#try("runs", index, () => this.#addUniverse(index, leaf));
     } else if (leaf.kind === "run") this.#addRun(index, leaf);
@@ -133,14 +176,26 @@ export class LeafJudge {
       this.#check("methods", true, "every run names the method that was logged before it"),
       this.#check("runs", true, `all ${runs} have exactly the results that they announce`),
       this.#check("thresholds", true, `none of ${signals} signals contradicts its smoothed score`),
+      ...this.#anchorCheck(),
       this.#times(),
     ];
+  }
+
+  #anchorCheck(): readonly Check[] {
+    if (this.#anchors === 0) return [];
+    const detail = `all ${this.#anchors} name trees that this log had`;
+    return [this.#check("anchors", true, detail)];
   }
 
   #times(): Check {
     const { market } = this.#method ?? {};
     const isSimulated = market === "sandbox" || market === "replay";
-    const [proved, runs] = [isSimulated ? 0 : this.#provedRuns, this.#runs];
+    // The close after the last run of a class is not known yet.
+    const newest = [...this.#lastRuns.values()].filter((one) =>
+      this.#isSeenBefore(one, one.run.close + SHORTEST_SESSION_MS),
+    );
+    const proved = isSimulated ? 0 : this.#provedRuns + newest.length;
+    const runs = this.#runs;
     const detail = isSimulated
       ? `claimed: the sessions of market ${market} are no appointments in the world`
       : `${proved} of ${runs} runs are proved older than the next close, the others claimed`;
@@ -207,13 +262,13 @@ export class LeafJudge {
       }
     });
     this.#try("times", index, () => this.#judgeTime(index, run));
-    if (before !== undefined) this.#proveTime(before, run.close);
-    this.#open = { index, run, symbols, results: 0 };
+    if (before !== undefined && this.#isSeenBefore(before, run.close)) this.#provedRuns += 1;
+    this.#open = { index, run, symbols, results: 0, witnessedAt: undefined };
     this.#lastRuns.set(run.assetClass, this.#open);
   }
 
   #judgeTime(index: number, { at }: z.output<typeof Run>): void {
-    const seen = this.#sightings.findLast(({ size }) => size <= index);
+    const seen = this.#options.sightings.findLast(({ size }) => size <= index);
     if (seen !== undefined && at < seen.seenAt - CLOCK_TOLERANCE_MS) {
       throw new CheckFailure("is dated back: it was not there when its time had passed");
     }
@@ -223,11 +278,30 @@ export class LeafJudge {
     this.#lastAt = Math.max(this.#lastAt, at);
   }
 
-  /** A run is older than the close after it if it was seen before that close. */
-  #proveTime({ index, run }: JudgedRun, nextClose: number): void {
+  /** A run is older than the close after it if all of it was seen before that close. */
+  #isSeenBefore({ index, run, witnessedAt }: JudgedRun, nextClose: number): boolean {
     const end = index + 1 + run.results;
-    const seen = this.#sightings.find(({ size }) => size >= end);
-    if (seen !== undefined && seen.seenAt < nextClose) this.#provedRuns += 1;
+    const seen = this.#options.sightings.find(({ size }) => size >= end);
+    return [witnessedAt, seen?.seenAt].some((at) => at !== undefined && at < nextClose);
+  }
+
+  /** An anchor dates the runs before it by the cosignatures that it holds. */
+  #addAnchor({ checkpoint: text }: z.output<typeof Anchor>): void {
+    this.#endRun();
+    this.#anchors += 1;
+    const { origin, policy } = this.#options;
+    const { size, root, note, origin: named } = checkpointIn(text);
+    const found = this.#roots.get(size);
+    if (named !== origin) throw new CheckFailure(`anchors another log, ${named}`);
+    if (found === undefined && size < this.#skipped) return;
+    if (found !== Buffer.from(root).toString("base64")) {
+      throw new CheckFailure(`anchors another tree of ${size} entries than that of this log`);
+    }
+    const at = policy?.quorumAt(cosignaturesIn(note, policy));
+    if (at === undefined) return;
+    for (const last of this.#lastRuns.values()) {
+      if (last.index + 1 + last.run.results <= size) last.witnessedAt ??= at;
+    }
   }
 
   #addSignal(index: number, leaf: z.output<typeof Signal>): void {
@@ -270,6 +344,24 @@ export class LeafJudge {
     if (open === undefined || open.results === open.run.results) return;
     const missing = open.symbols?.[open.results] ?? "an instrument";
     throw new CheckFailure(`is a run without the result of ${missing}`, open.index);
+  }
+}
+
+/** @throws {CheckFailure} If the text is no checkpoint. */
+function checkpointIn(text: string): SignedCheckpoint {
+  try {
+    return parseCheckpoint(text);
+  } catch (error) {
+    throw new CheckFailure(`anchors no checkpoint: ${(error as Error).message}`);
+  }
+}
+
+/** @throws {CheckFailure} If a witness has not signed what its line says. */
+function cosignaturesIn(note: Note, { verifiers }: Policy): readonly Cosignature[] {
+  try {
+    return cosignaturesOf(note, verifiers);
+  } catch (error) {
+    throw new CheckFailure(`is an anchor of which ${(error as Error).message}`);
   }
 }
 

@@ -2,13 +2,14 @@ import type { SignedCheckpoint } from "../checkpoint.ts";
 import { type Hash, isSameHash, leafHash } from "../merkle.ts";
 import { allTiles, type FilledTile, TILE_WIDTH, TreeEdge, widthAt } from "../tiles.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";
-import type { KnownLog, Sighting } from "./known-log.ts";
+import type { Sighting } from "./known-log.ts";
 import { type LogSource, readBundle, readTile } from "./source.ts";
 
 /** What is told of the walk. */
 interface WalkListener {
-  /** Called with every entry, in order; `undefined` for one that is kept no more. */
-  readonly onEntry: (entry: string | undefined) => void;
+  /** Called with every entry, in order, and the root of those before it; `undefined` for one that is kept
+   *  no more. */
+  readonly onEntry: (entry: string | undefined, rootBefore: () => Hash) => void;
   /** Called with how many entries were read, and how many there are. */
   readonly onProgress: (done: number, total: number) => void;
 }
@@ -20,19 +21,20 @@ interface WalkListener {
 export class TreeWalk {
   readonly #source: LogSource;
   readonly #checkpoint: SignedCheckpoint;
-  readonly #known: KnownLog | undefined;
+  readonly #sightings: readonly Sighting[];
   readonly #edge = new TreeEdge();
   /** What was seen before, by size. */
-  readonly #seen: ReadonlyMap<number, Sighting>;
+  readonly #seen: ReadonlyMap<number, readonly Sighting[]>;
   #history: Check | undefined;
   /** Number of entries at the beginning that are kept no more. */
   #skipped = 0;
 
-  constructor(source: LogSource, checkpoint: SignedCheckpoint, known: KnownLog | undefined) {
+  /** @param sightings What was seen of the log before, in order of size. */
+  constructor(source: LogSource, checkpoint: SignedCheckpoint, sightings: readonly Sighting[]) {
     this.#source = source;
     this.#checkpoint = checkpoint;
-    this.#known = known;
-    this.#seen = new Map((known?.sightings ?? []).map((seen) => [seen.size, seen]));
+    this.#sightings = sightings;
+    this.#seen = Map.groupBy(sightings, ({ size: of }) => of);
   }
 
   /** @returns The checks of the tree, and of what was seen before. */
@@ -42,7 +44,7 @@ export class TreeWalk {
     this.#history = this.#rollback();
     try {
       for (let index = 0; widthAt(0, index, size) > 0; index++) {
-        for (const entry of await this.#readEntries(index)) onEntry(entry);
+        await this.#readEntries(index, onEntry);
         onProgress(this.#edge.size, size);
       }
       await this.#comparePartialTiles();
@@ -56,11 +58,11 @@ export class TreeWalk {
     return [{ name, outcome: "proved", detail }, this.#checkHistory()];
   }
 
-  async #readEntries(index: number): Promise<readonly (string | undefined)[]> {
+  async #readEntries(index: number, onEntry: WalkListener["onEntry"]): Promise<void> {
     const width = widthAt(0, index, this.#checkpoint.size);
     const hashes = await readTile(this.#source, { level: 0, index, width });
     const bundle = await readBundle(this.#source, { index, width });
-    if (bundle === undefined) return this.#skip(index, hashes);
+    if (bundle === undefined) return this.#skip(index, hashes, onEntry);
     const { entries, fault } = bundle;
     for (const [at, entry] of entries.entries()) {
       const leaf = leafHash(entry);
@@ -68,11 +70,11 @@ export class TreeWalk {
       if (!isSameHash(leaf, hashes[at] as Uint8Array)) {
         throw new CheckFailure(`entry ${place} is not the one in the tree`, place);
       }
+      onEntry(entry, () => this.#edge.root());
       for (const tile of this.#edge.append(leaf)) await this.#compareTile(tile);
       this.#compareSighting();
     }
     if (fault !== undefined) throw fault;
-    return entries;
   }
 
   /**
@@ -80,17 +82,21 @@ export class TreeWalk {
    *
    * @throws {CheckFailure} If there are entries before these.
    */
-  async #skip(index: number, hashes: readonly Hash[]): Promise<readonly undefined[]> {
+  async #skip(
+    index: number,
+    hashes: readonly Hash[],
+    onEntry: WalkListener["onEntry"],
+  ): Promise<void> {
     const first = index * TILE_WIDTH;
     if (this.#skipped !== first) {
       throw new CheckFailure(`entry ${first} and those after it are missing`, first);
     }
     for (const leaf of hashes) {
+      onEntry(undefined, () => this.#edge.root());
       for (const tile of this.#edge.append(leaf)) await this.#compareTile(tile);
       this.#compareSighting();
     }
     this.#skipped = this.#edge.size;
-    return hashes.map(() => undefined);
   }
 
   /** @throws {CheckFailure} If a tile above the leaves is not what they hash to. */
@@ -111,16 +117,18 @@ export class TreeWalk {
   }
 
   #compareSighting(): void {
-    const seen = this.#seen.get(this.#edge.size);
-    if (seen === undefined || this.#history !== undefined) return;
-    if (Buffer.from(this.#edge.root()).toString("base64") === seen.root) return;
-    const detail = `the first ${seen.size} entries are not those seen at ${iso(seen.seenAt)}`;
+    const sightings = this.#seen.get(this.#edge.size);
+    if (sightings === undefined || this.#history !== undefined) return;
+    const root = Buffer.from(this.#edge.root()).toString("base64");
+    const seen = sightings.find((one) => one.root !== root);
+    if (seen === undefined) return;
+    const detail = `the first ${seen.size} entries are not those seen ${whenAndBy(seen)}`;
     this.#history = { name: "history", outcome: "failed", detail };
   }
 
   #rollback(): Check | undefined {
     const { size } = this.#checkpoint;
-    const largest = Math.max(0, ...(this.#known?.sightings ?? []).map((seen) => seen.size));
+    const largest = this.#sightings.at(-1)?.size ?? 0;
     if (largest <= size) return undefined;
     const detail = `the log was rolled back: ${largest} entries were seen, and it has ${size}`;
     return { name: "history", outcome: "failed", detail, entry: size };
@@ -129,7 +137,7 @@ export class TreeWalk {
   #checkHistory(): Check {
     if (this.#history !== undefined) return this.#history;
     const name = "history";
-    const last = this.#known?.sightings.at(-1);
+    const last = this.#sightings.at(-1);
     if (last === undefined) {
       const detail = "this is the first look; --state keeps what was seen for the next one";
       return { name, outcome: "not_proved", detail };
@@ -140,9 +148,10 @@ export class TreeWalk {
     return {
       name,
       outcome: "proved",
-      detail: `it extends what was seen, last at ${iso(last.seenAt)}`,
+      detail: `it extends what was seen, last ${whenAndBy(last)}`,
     };
   }
 }
 
-const iso = (at: number): string => new Date(at).toISOString();
+const whenAndBy = ({ seenAt, by }: Sighting): string =>
+  `at ${new Date(seenAt).toISOString()}${by === undefined ? "" : ` by the witness ${by}`}`;

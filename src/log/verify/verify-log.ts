@@ -1,12 +1,14 @@
 import { parseCheckpoint, type SignedCheckpoint } from "../checkpoint.ts";
-import { leafHash, verifyInclusion } from "../merkle.ts";
+import { type Hash, leafHash, verifyInclusion } from "../merkle.ts";
 import { type NoteVerifier, parseVerifier, verifyNote } from "../signed-note.ts";
 import { parseProof } from "../tlog-proof.ts";
+import type { Policy } from "../witness/policy.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";
-import { type KnownLog, withSighting } from "./known-log.ts";
+import { type KnownLog, type Sighting, withSighting } from "./known-log.ts";
 import { LeafJudge } from "./leaf-judge.ts";
 import { type LogSource, readText } from "./source.ts";
 import { TreeWalk } from "./tree-walk.ts";
+import { checkCosignatures, viewOfWitnesses, type WitnessQuestion } from "./witness-check.ts";
 
 /** What a log is verified against. */
 export interface Trust {
@@ -14,6 +16,8 @@ export interface Trust {
   readonly keys: readonly string[];
   /** What was kept of the log at earlier looks. */
   readonly known: KnownLog | undefined;
+  /** Witnesses whose cosignatures count; absent: none. */
+  readonly policy?: Policy | undefined;
 }
 
 /** How to verify a log. */
@@ -22,6 +26,8 @@ export interface VerifyOptions extends Trust {
   /** Clock of the verifier, Unix milliseconds. */
   readonly now: () => number;
   /** Called with how many entries were read, and how many there are. */
+  /** Reads an address of a witness; absent: witnesses are not asked. */
+  readonly ask?: WitnessQuestion["ask"];
   readonly onProgress?: (done: number, total: number) => void;
 }
 
@@ -33,13 +39,6 @@ export interface Verified {
   /** To be kept for the next look; absent where something failed. */
   readonly known?: KnownLog;
 }
-
-/** Without witnesses nobody but the log says when something was in it. */
-const NO_WITNESSES: Check = {
-  name: "witnesses",
-  outcome: "not_proved",
-  detail: "no witness has signed: that others saw the same log is not proved",
-};
 
 const NOT_RECOMPUTED: readonly Check[] = [
   {
@@ -63,22 +62,32 @@ export async function verifyLog(options: VerifyOptions): Promise<Verified> {
     return { origin: undefined, size: undefined, checks };
   }
   const { origin, size } = checkpoint;
-  const judge = new LeafJudge(known?.sightings ?? []);
-  const walk = new TreeWalk(source, checkpoint, known);
-  const tree = await walk.run({ onEntry: (entry) => judge.add(entry), onProgress });
-  const checks = [
-    checkSignature(checkpoint, options, keys),
-    NO_WITNESSES,
-    ...tree,
-    ...judge.checks(),
-    ...NOT_RECOMPUTED,
-  ];
+  const { policy } = options;
+  const signature = checkSignature(checkpoint, options, keys);
+  const view = await viewOfWitnesses({
+    checkpoint,
+    policy,
+    keys: signature.outcome === "failed" ? [] : keys.map(readVerifier),
+    now: now(),
+    ask: options.ask,
+  });
+  const sightings = inOrder([...(known?.sightings ?? []), ...view.sightings]);
+  const dated = view.quorum === undefined ? sightings : inOrder([...sightings, view.quorum]);
+  const judge = new LeafJudge({ origin, sightings: dated, policy });
+  const walk = new TreeWalk(source, checkpoint, sightings);
+  const onEntry = (entry: string | undefined, rootBefore: () => Hash) =>
+    judge.add(entry, rootBefore);
+  const tree = await walk.run({ onEntry, onProgress });
+  const checks = [signature, view.check, ...tree, ...judge.checks(), ...NOT_RECOMPUTED];
   if (checks.some(({ outcome }) => outcome === "failed")) return { origin, size, checks };
   const root = Buffer.from(checkpoint.root).toString("base64");
   const sighting = { size, root, seenAt: now() };
   const seen = { origin, keys: await keysAfter(checkpoint, source, keys) };
   return { origin, size, checks, known: withSighting(known, seen, sighting) };
 }
+
+const inOrder = (sightings: readonly Sighting[]): readonly Sighting[] =>
+  sightings.toSorted((a, b) => a.size - b.size || a.seenAt - b.seenAt);
 
 /** Verifies one entry with its proof, offline. */
 export function verifyProofFile(text: string, trust: Trust): Verified {
@@ -103,7 +112,7 @@ export function verifyProofFile(text: string, trust: Trust): Verified {
       };
   const checks = [
     checkSignature(signed, trust, keys),
-    NO_WITNESSES,
+    checkCosignatures(signed, trust.policy).check,
     inclusion,
     checkSightingOf(signed, trust.known),
   ];

@@ -1,0 +1,77 @@
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { once } from "node:events";
+import { mkdirSync, readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
+import { join, resolve } from "node:path";
+import { z } from "zod";
+import { writeDurably } from "../../lib/durable-file.ts";
+import { isKeyName, verifierText } from "../../log/signed-note.ts";
+import { cosigner } from "../../log/witness/cosignature.ts";
+import { readPolicy } from "../../log/witness/policy.ts";
+import { Witness } from "../../log/witness/witness.ts";
+import { witnessServer } from "../../log/witness/witness-server.ts";
+import { defineLocalCommand } from "../command.ts";
+import { interrupted, wholeNumber } from "./shared.ts";
+
+/** Watches logs of others until it is interrupted. */
+export const witnessLogs = defineLocalCommand({
+  summary: "Witnesses logs: cosigns their checkpoints as long as nothing that it saw was changed.",
+  notes: [
+    "The folder has its key, made at the first start, and the last checkpoint of each log. Back up the",
+    "key only: a witness with an old checkpoint would cosign a fork. --logs is a file with a line",
+    '"log <key>" for each log, as C2SP tlog-policy has it; GET /log/keys of a service has its keys.',
+  ],
+  operand: "<folder>",
+  options: {
+    name: { value: "<name>", isRequired: true, about: "name of the witness, such as w.example/1" },
+    logs: { value: "<file>", isRequired: true, about: "the logs to witness" },
+    host: { value: "<address>", about: "where to listen (127.0.0.1)" },
+    port: { value: "<port>", about: "0 picks a free port (4100)" },
+  },
+  args: z.strictObject({
+    folder: z.string("is missing: name a folder").min(1, "is empty"),
+    name: z.string("is missing").refine(isKeyName, "has spaces, a plus or control characters"),
+    logs: z.string("is missing: name a file").min(1, "is empty"),
+    host: z.string().min(1, "is empty").default("127.0.0.1"),
+    port: wholeNumber(0, 65_535).default(4100),
+  }),
+
+  async run({ folder: to, name, logs, host, port }, { folder: from, terminal: { stdout } }) {
+    const folder = resolve(from, to);
+    const say = (text: string) => stdout.write(`${text}\n`);
+    const policy = readPolicy(await readFile(resolve(from, logs), "utf8"), logs);
+    mkdirSync(folder, { recursive: true });
+    const signer = cosigner(name, keyIn(folder));
+    const witness = new Witness({
+      path: join(folder, "cosigned.sqlite"),
+      logs: policy.logs.map(({ verifier }) => verifier),
+      signer,
+      now: Date.now,
+      onContradiction: (note) => say(`CONTRADICTION: not cosigned, keep it as evidence:\n${note}`),
+    });
+    const server = witnessServer(witness);
+    server.listen(port, host);
+    await once(server, "listening");
+    const { port: bound } = server.address() as AddressInfo;
+    say(`Witness ${name} on http://${host.includes(":") ? `[${host}]` : host}:${bound}`);
+    say(`Key: ${verifierText(signer)}`);
+    await interrupted();
+    server.close().closeAllConnections();
+    witness.close();
+    return { isGood: true, text: "", result: {}, notes: [] };
+  },
+});
+
+/** The private key of the folder; made at the first start. */
+function keyIn(folder: string): KeyObject {
+  const path = join(folder, "key.pem");
+  try {
+    return createPrivateKey(readFileSync(path));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+  const { privateKey } = generateKeyPairSync("ed25519");
+  writeDurably(path, String(privateKey.export({ type: "pkcs8", format: "pem" })));
+  return privateKey;
+}

@@ -1,0 +1,20 @@
+import { closeSync, fsyncSync, openSync, renameSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { syncFolder } from "./sync-folder.ts";
+
+/** Readable and writable by the owner only. */
+const OWNER_FILE = 0o600;
+
+/** Replaces a file: after a crash it has the old text or the new one. It is on disk when this returns. */
+export function writeDurably(path: string, text: string): void {
+  const next = `${path}.new`;
+  const file = openSync(next, "w", OWNER_FILE);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(next, path);
+  syncFolder(dirname(path));
+}

@@ -1,0 +1,115 @@
+import { parseCheckpoint, type SignedCheckpoint } from "../checkpoint.ts";
+import { type NoteVerifier, verifyNote } from "../signed-note.ts";
+import { hashOf } from "../witness/add-checkpoint.ts";
+import { cosignaturesOf } from "../witness/cosignature.ts";
+import type { Policy, PolicyWitness } from "../witness/policy.ts";
+import { type Check, CheckFailure, failedCheck } from "./check.ts";
+import type { Sighting } from "./known-log.ts";
+
+const NAME = "witnesses";
+
+/** Time that a log has to publish what a witness has cosigned, in milliseconds. */
+const PUBLISHING_MS = 600_000;
+
+/** Without witnesses nobody but the log says when something was in it. */
+const NO_WITNESSES: Check = {
+  name: NAME,
+  outcome: "not_proved",
+  detail: "no witness was asked (--policy): that others saw the same log is not proved",
+};
+
+/** What is verified with the help of witnesses. */
+export interface WitnessQuestion {
+  readonly checkpoint: SignedCheckpoint;
+  /** Absent: no witness is trusted. */
+  readonly policy: Policy | undefined;
+  /** Keys of the log. */
+  readonly keys: readonly NoteVerifier[];
+  /** Clock of the verifier, Unix milliseconds. */
+  readonly now: number;
+  /** Reads an address of a witness; absent: offline. Rejects, or `undefined`, without an answer. */
+  readonly ask?: ((url: string) => Promise<string | undefined>) | undefined;
+}
+
+/** What the cosignatures of a checkpoint say. */
+export interface Cosigned {
+  readonly check: Check;
+  /** When the quorum had seen the checkpoint. */
+  readonly quorum?: Sighting;
+}
+
+/** What witnesses say of a log. */
+export interface WitnessView extends Cosigned {
+  /** Checkpoints that witnesses hold, not larger than that of the log. */
+  readonly sightings: readonly Sighting[];
+}
+
+/** Whether a quorum of witnesses has cosigned a checkpoint. */
+export function checkCosignatures(
+  { note, size, root }: SignedCheckpoint,
+  policy: Policy | undefined,
+): Cosigned {
+  if (policy === undefined) return { check: NO_WITNESSES };
+  try {
+    const cosignatures = cosignaturesOf(note, policy.verifiers);
+    const seenAt = policy.quorumAt(cosignatures);
+    const count = `${cosignatures.length} of ${policy.witnesses.length} witnesses`;
+    if (seenAt === undefined) {
+      const detail = `${count} cosigned the checkpoint, which is no quorum`;
+      return { check: { name: NAME, outcome: "not_proved", detail } };
+    }
+    const detail = `${count} cosigned the checkpoint, a quorum by ${new Date(seenAt).toISOString()}`;
+    return {
+      check: { name: NAME, outcome: "proved", detail },
+      quorum: { size, root: Buffer.from(root).toString("base64"), seenAt },
+    };
+  } catch (error) {
+    return { check: failedCheck(NAME, new CheckFailure((error as Error).message)) };
+  }
+}
+
+/** Compares a checkpoint with what witnesses cosigned: on it, and as they tell when asked. */
+export async function viewOfWitnesses(question: WitnessQuestion): Promise<WitnessView> {
+  const { policy, checkpoint } = question;
+  const cosigned = checkCosignatures(checkpoint, policy);
+  try {
+    const asked = (policy?.witnesses ?? []).map((witness) => heldBy(witness, question));
+    return { ...cosigned, sightings: (await Promise.all(asked)).flat() };
+  } catch (error) {
+    return { check: failedCheck(NAME, error), sightings: [] };
+  }
+}
+
+/**
+ * The checkpoint that a witness holds, if it answers with one that the log signed.
+ *
+ * @throws {CheckFailure} If it holds a larger tree, for so long that the log should show it.
+ */
+async function heldBy(
+  { name, url, verifier }: PolicyWitness,
+  { checkpoint, keys, now, ask }: WitnessQuestion,
+): Promise<readonly Sighting[]> {
+  if (url === undefined || ask === undefined) return [];
+  const { origin, size } = checkpoint;
+  const held = await ask(`${url}/${hashOf(origin)}/checkpoint`).then(
+    (text) => (text === undefined ? undefined : readHeld(text, verifier, keys)),
+    () => undefined,
+  );
+  if (held?.origin !== origin) return [];
+  const { at } = held;
+  if (held.size <= size) {
+    const root = Buffer.from(held.root).toString("base64");
+    return [{ size: held.size, root, seenAt: at, by: name }];
+  }
+  if (now - at < PUBLISHING_MS) return [];
+  const seen = `${name} cosigned ${held.size} entries at ${new Date(at).toISOString()}`;
+  throw new CheckFailure(`the log was rolled back: ${seen}, and it shows ${size}`, size);
+}
+
+/** @throws {Error} If not both the log and the witness have signed. */
+function readHeld(text: string, witness: NoteVerifier, keys: readonly NoteVerifier[]) {
+  const checkpoint = parseCheckpoint(text);
+  verifyNote(checkpoint.note, keys);
+  const [cosignature] = cosignaturesOf(checkpoint.note, [witness]);
+  return cosignature && { ...checkpoint, at: cosignature.at };
+}

@@ -1,0 +1,47 @@
+import { hash } from "node:crypto";
+import { parseCheckpoint, parseDecimal, type SignedCheckpoint } from "../checkpoint.ts";
+import { HASH_BYTES, type Hash } from "../merkle.ts";
+import { decodeBase64 } from "../signed-note.ts";
+
+/** Longest consistency proof that C2SP tlog-witness allows. */
+const MAX_HASHES = 63;
+
+/** Media type of the size with which a witness answers a request from another size. */
+export const SIZE_TYPE = "text/x.tlog.size";
+
+/** Name of a log in the addresses of a witness: SHA-256 of its origin. */
+export const hashOf = (origin: string): string => hash("sha256", origin, "hex");
+
+/** A log asks a witness to cosign a checkpoint (C2SP tlog-witness, "add-checkpoint"). */
+export interface AddCheckpoint {
+  /** Size of the checkpoint that the witness cosigned last. */
+  readonly old: number;
+  /** Consistency from the old size to that of the checkpoint. */
+  readonly proof: readonly Hash[];
+  /** The signed note. */
+  readonly note: string;
+}
+
+/** The body of the request. */
+export function addCheckpointText({ old, proof, note }: AddCheckpoint): string {
+  const hashes = proof.map((hash) => `${Buffer.from(hash).toString("base64")}\n`);
+  return `old ${old}\n${hashes.join("")}\n${note}`;
+}
+
+/** @throws {Error} If the body is not such a request; nothing in it is verified. */
+export function parseAddCheckpoint(
+  body: string,
+): AddCheckpoint & { readonly signed: SignedCheckpoint } {
+  const end = body.indexOf("\n\n");
+  const [first = "", ...lines] = body.slice(0, Math.max(0, end)).split("\n");
+  const old = first.startsWith("old ") ? parseDecimal(first.slice("old ".length)) : undefined;
+  if (old === undefined) throw new Error("the first line is not old <size>");
+  if (lines.length > MAX_HASHES) throw new Error(`the proof has more than ${MAX_HASHES} hashes`);
+  const proof = lines.map((line) => {
+    const hash = decodeBase64(line);
+    if (hash?.length !== HASH_BYTES) throw new Error("the proof has a malformed hash");
+    return hash;
+  });
+  const note = body.slice(end + 2);
+  return { old, proof, note, signed: parseCheckpoint(note) };
+}

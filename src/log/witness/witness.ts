@@ -1,0 +1,145 @@
+import { DatabaseSync } from "node:sqlite";
+import type { SignedCheckpoint } from "../checkpoint.ts";
+import { parseCheckpoint } from "../checkpoint.ts";
+import { EMPTY_ROOT, isSameHash, verifyConsistency } from "../merkle.ts";
+import { type NoteSigner, type NoteVerifier, signatureLine, verifyNote } from "../signed-note.ts";
+import { type AddCheckpoint, hashOf, parseAddCheckpoint, SIZE_TYPE } from "./add-checkpoint.ts";
+import { cosign } from "./cosignature.ts";
+
+const TEXT = "text/plain; charset=utf-8";
+
+/** What a witness answers. */
+export interface WitnessAnswer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+/** What a witness works with. */
+export interface WitnessOptions {
+  /** File of what it cosigned; made if it is missing. */
+  readonly path: string;
+  /** Keys of the logs that it watches. */
+  readonly logs: readonly NoteVerifier[];
+  readonly signer: NoteSigner;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Called when a log shows a tree that contradicts one that was cosigned, with its signed note. */
+  readonly onContradiction: (note: string) => void;
+}
+
+/** Refuses a request with an HTTP status. */
+class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/**
+ * Watches logs: cosigns a checkpoint only if it extends the last one that it cosigned of the log (C2SP
+ * tlog-witness). What it cosigned is on disk before it answers. One process can have the file.
+ */
+export class Witness {
+  readonly #options: WitnessOptions;
+  readonly #database: DatabaseSync;
+
+  /** @throws {Error} If another process has the file. */
+  constructor(options: WitnessOptions) {
+    this.#options = options;
+    this.#database = new DatabaseSync(options.path, { timeout: 0 });
+    // An exclusive transaction takes the lock that the mode then never gives back.
+    this.#database.exec(`
+      PRAGMA locking_mode = EXCLUSIVE;
+      PRAGMA synchronous = EXTRA;
+      BEGIN EXCLUSIVE;
+      CREATE TABLE IF NOT EXISTS cosigned (
+        origin_hash TEXT PRIMARY KEY,
+        note TEXT NOT NULL
+      ) STRICT;
+      COMMIT;`);
+  }
+
+  /** POST <prefix>/add-checkpoint. */
+  addCheckpoint(body: string): WitnessAnswer {
+    let request: AddCheckpoint & { readonly signed: SignedCheckpoint };
+    try {
+      request = parseAddCheckpoint(body);
+    } catch (error) {
+      return refused(400, (error as Error).message);
+    }
+    try {
+      return this.#add(request);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      if (error.status === 422) this.#options.onContradiction(request.note);
+      return refused(error.status, error.message);
+    }
+  }
+
+  /** GET <prefix>/<SHA-256 of the origin>/checkpoint. */
+  checkpoint(originHash: string): WitnessAnswer {
+    const note = this.#cosigned(originHash);
+    if (note === undefined) return refused(404, "no checkpoint of this log was cosigned");
+    return { status: 200, type: TEXT, body: note };
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #add({ old, proof, signed }: ReturnType<typeof parseAddCheckpoint>): WitnessAnswer {
+    const { origin, size, root, note } = signed;
+    const keys = this.#verifiersOf(signed);
+    if (old > size) throw new Refusal(400, "the old size is larger than the checkpoint");
+    const originHash = hashOf(origin);
+    const before = this.#cosigned(originHash);
+    const last = before === undefined ? undefined : parseCheckpoint(before);
+    if (old !== (last?.size ?? 0)) {
+      return { status: 409, type: SIZE_TYPE, body: `${last?.size ?? 0}\n` };
+    }
+    const fromRoot = last?.root ?? EMPTY_ROOT;
+    if (size === 0 && !isSameHash(root, EMPTY_ROOT)) {
+      throw new Refusal(422, "the root is not that of an empty tree");
+    }
+    if (!verifyConsistency({ from: old, fromRoot, to: size, toRoot: root, proof })) {
+      throw new Refusal(422, `the tree does not extend the ${old} entries that were cosigned`);
+    }
+    const { signer, now } = this.#options;
+    const cosignature = cosign(note.text, signer, now());
+    const lines = note.signatures
+      .filter(({ name, keyId }) => keys.some((key) => key.name === name && key.keyId === keyId))
+      .map((one) => signatureLine(one, one.signature));
+    this.#database
+      .prepare("INSERT OR REPLACE INTO cosigned (origin_hash, note) VALUES (?, ?)")
+      .run(originHash, `${note.text}\n${lines.join("")}${cosignature}`);
+    return { status: 200, type: TEXT, body: cosignature };
+  }
+
+  /** The keys of the log that have signed. */
+  #verifiersOf({ origin, note }: SignedCheckpoint): readonly NoteVerifier[] {
+    const verifiers = this.#options.logs.filter(({ name }) => name === origin);
+    if (verifiers.length === 0) throw new Refusal(404, `${origin} is not watched here`);
+    try {
+      return verifyNote(note, verifiers);
+    } catch (error) {
+      throw new Refusal(403, (error as Error).message);
+    }
+  }
+
+  #cosigned(originHash: string): string | undefined {
+    const row = this.#database
+      .prepare("SELECT note FROM cosigned WHERE origin_hash = ?")
+      .get(originHash);
+    return row?.note as string | undefined;
+  }
+}
+
+const refused = (status: number, reason: string): WitnessAnswer => ({
+  status,
+  type: TEXT,
+  body: `${reason}\n`,
+});
