@@ -10,6 +10,8 @@ import { LogStore } from "../../src/log/log-store.ts";
 import { LogWriter, type WriterOptions } from "../../src/log/log-writer.ts";
 import { LoggedRuns } from "../../src/log/logged-runs.ts";
 import { noteSigner, parseVerifier, verifierText } from "../../src/log/signed-note.ts";
+import type { Policy } from "../../src/log/witness/policy.ts";
+import { WitnessClient } from "../../src/log/witness/witness-client.ts";
 import type { AssetClass } from "../../src/market/instrument.ts";
 import type { PastSnapshot } from "../../src/score/snapshot.ts";
 import { keyUses } from "../../src/store/keys/key-uses.ts";
@@ -125,17 +127,23 @@ export function dataFolder(): string {
 export function signalLog(
   on: Pick<Store, "records" | "archive">,
   sessions: Sessions,
-  options: Partial<WriterOptions> & { readonly folder?: string; readonly isShared?: boolean } = {},
+  options: Partial<WriterOptions> & {
+    readonly folder?: string;
+    readonly isShared?: boolean;
+    readonly policy?: Policy;
+  } = {},
 ) {
-  const { folder = dataFolder(), isShared = false, ...others } = options;
-  const store = new LogStore(on);
+  const { folder = dataFolder(), isShared = false, policy, ...others } = options;
+  const store = new LogStore(on, policy !== undefined);
   const head = new LogHead(folder);
-  const now = () => sessions.knownUntil() + 1_000;
+  const now = options.now ?? (() => sessions.knownUntil() + 1_000);
+  const witnesses = policy && new WitnessClient({ store, policy, now, fetch });
   const refusals: string[] = [];
   const writer = new LogWriter({
     store,
     head,
     signer: new LogSigner({ store, head, keyring: KEYRING, isShared, now }),
+    witnesses,
     committer: new Committer(new Uint8Array(32)),
     snapshots: sessions.snapshots,
     knownUntil: sessions.knownUntil,
@@ -152,11 +160,13 @@ export function signalLog(
     head,
     writer,
     refusals,
+    witnesses,
     reader: new LogReader(store),
     runs: new LoggedRuns(store),
     /** Does everything that there is to do. */
     async settle() {
       while ((await writer.tick()) > 0);
+      await witnesses?.tick();
     },
   };
 }

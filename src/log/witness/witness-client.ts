@@ -38,6 +38,8 @@ interface Asked {
   cosignature: Cosignature | undefined;
   /** Why it has not cosigned; `undefined` before it was asked. */
   problem: string | undefined;
+  /** What it holds that contradicts this log. */
+  contradiction: string | undefined;
   retryAt: number;
 }
 
@@ -50,20 +52,22 @@ export class WitnessClient {
   /** Since when checkpoints wait for a quorum, Unix milliseconds. */
   #waitingSince: number | undefined;
   #running: Promise<number> | undefined;
-  #refusal: { readonly id: string; readonly reason: string } | undefined;
 
   constructor(options: WitnessClientOptions) {
     this.#options = options;
     this.#asked = options.policy.witnesses.flatMap((witness) => {
       const { url } = witness;
       if (url === undefined) return [];
-      return [{ witness, url, size: 0, cosignature: undefined, problem: undefined, retryAt: 0 }];
+      const unknown = { cosignature: undefined, problem: undefined, contradiction: undefined };
+      return [{ witness, url, size: 0, retryAt: 0, ...unknown }];
     });
   }
 
   /** Why a log must not be signed: a witness has seen more of it, or something else. */
   refusal(id: string): string | undefined {
-    return this.#refusal?.id === id ? this.#refusal.reason : undefined;
+    if (this.#checkpoint?.id !== id) return undefined;
+    const found = this.#asked.find(({ contradiction }) => contradiction !== undefined);
+    return found && `the witness ${found.witness.name} ${found.contradiction}`;
   }
 
   /** Why there has been no quorum for too long; `undefined` if there is one. */
@@ -110,7 +114,10 @@ export class WitnessClient {
     this.#checkpoint = checkpoint;
     this.#waitingSince ??= this.#options.now();
     for (const asked of this.#asked) {
-      if (isOther) asked.size = 0;
+      if (isOther) {
+        asked.size = 0;
+        asked.contradiction = undefined;
+      }
       asked.cosignature = undefined;
       asked.retryAt = 0;
     }
@@ -144,10 +151,8 @@ export class WitnessClient {
   ): string | undefined {
     const { verifier } = asked.witness;
     if (status === 422) {
-      return this.#refuse(
-        asked,
-        `has cosigned ${asked.size} other entries than those that are here`,
-      );
+      asked.contradiction = `has cosigned ${asked.size} other entries than those that are here`;
+      return asked.contradiction;
     }
     if (status !== 200) return `answers ${status}`;
     const [cosignature] = cosignaturesOf(parseNote(note + body), [verifier]);
@@ -158,16 +163,8 @@ export class WitnessClient {
   }
 
   #refuseLarger(asked: Asked, { size }: SignedState): string {
-    return this.#refuse(
-      asked,
-      `has cosigned ${asked.size} entries, and only ${size} are signed here`,
-    );
-  }
-
-  #refuse({ witness }: Asked, problem: string): string {
-    const { id = "" } = this.#checkpoint ?? {};
-    this.#refusal = { id, reason: `the witness ${witness.name} ${problem}` };
-    return problem;
+    asked.contradiction = `has cosigned ${asked.size} entries, and only ${size} are signed here`;
+    return asked.contradiction;
   }
 
   async #post({ url, size: old }: Asked, { id, size, note }: SignedState) {

@@ -1,0 +1,85 @@
+import { generateKeyPairSync } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { noteSigner, verifierText } from "../../../src/log/signed-note.ts";
+import { cosigner } from "../../../src/log/witness/cosignature.ts";
+import { Policy, readPolicy } from "../../../src/log/witness/policy.ts";
+
+const keyOf = (name: string) =>
+  verifierText(cosigner(name, generateKeyPairSync("ed25519").privateKey));
+
+const LOG = verifierText(noteSigner("log.example", generateKeyPairSync("ed25519").privateKey));
+const [X1, X2, X3, Y1, Y2] = ["x1", "x2", "x3", "y1", "y2"].map(keyOf) as [
+  ...[string, string, string, string, string],
+];
+
+/** The example of C2SP tlog-policy, with an address. */
+const EXAMPLE = `
+# Two operators
+log ${LOG}
+ witness X1\t${X1} https://x1.example/w/
+witness X2 ${X2}
+witness X3 ${X3}
+group X-witnesses 2 X1 X2 X3
+witness Y1 ${Y1}
+witness Y2 ${Y2}
+group Y-witnesses any Y1 Y2
+group X-and-Y all X-witnesses Y-witnesses
+quorum X-and-Y
+`;
+
+/** Cosignatures of witnesses by name, a second apart. */
+const by = (policy: Policy, ...names: readonly string[]) =>
+  names.map((name, at) => {
+    const verifier = policy.witnesses.find((one) => one.name === name)?.verifier;
+    if (verifier === undefined) throw new Error(`${name} is unknown`);
+    return { verifier, at: 1_000 * at, line: "" };
+  });
+
+describe("a policy", () => {
+  it("knows its logs, its witnesses and their addresses", () => {
+    const policy = new Policy(EXAMPLE);
+    expect(policy.logs.map(({ key }) => key)).toEqual([LOG]);
+    expect(policy.witnesses.map(({ name, url }) => [name, url])).toEqual([
+      ["X1", "https://x1.example/w"],
+      ...["X2", "X3", "Y1", "Y2"].map((name) => [name, undefined]),
+    ]);
+  });
+
+  it("has a quorum of groups of groups, from the moment the last needed witness signed", () => {
+    const policy = new Policy(EXAMPLE);
+    expect(policy.hasQuorum(by(policy, "X1", "X2", "X3"))).toBe(false);
+    expect(policy.hasQuorum(by(policy, "X1", "Y1", "Y2"))).toBe(false);
+    expect(policy.hasQuorum(by(policy, "X1", "X3", "Y2"))).toBe(true);
+    expect(policy.quorumAt(by(policy, "X1", "X3", "Y2", "X2"))).toBe(2_000);
+    expect(policy.quorumAt(by(policy, "X1", "X3"))).toBeUndefined();
+  });
+
+  it("can need no witness, which then dates nothing", () => {
+    const policy = new Policy(`log ${LOG}\nquorum none\n`);
+    expect(policy.hasQuorum([])).toBe(true);
+    expect(policy.quorumAt([])).toBeUndefined();
+  });
+
+  it.each([
+    ["", "the policy has no quorum line"],
+    ["quorum a", "line 1: no earlier line defines a"],
+    ["quorum none\nquorum none", "line 2: there is a quorum line already"],
+    ["quorum none\r", "the policy has a control character"],
+    ["witnes a", 'line 1: "witnes" is not log, witness, group or quorum'],
+    [`log ${X1}`, "is not a key of a log"],
+    [`witness a ${LOG}`, "is not a key of a witness"],
+    [`witness a ${X1.replace("x1", "x9")}`, "line 1: the id of the key"],
+    [`log ${LOG}\nlog ${LOG}`, "line 2: the key of this log stands in an earlier line"],
+    [`witness a ${X1}\nwitness b ${X1}`, "line 2: the key of this witness"],
+    [`witness a ${X1}\nwitness a ${X2}`, "line 2: the name a is taken"],
+    [`witness none ${X1}`, "line 1: the name none is taken"],
+    [`witness a ${X1} file:///etc`, 'line 1: "file:///etc" is no address'],
+    [`witness a ${X1}\ngroup g 2 a`, 'line 2: "2" is not all, any or a number from 1 to 1'],
+    [`witness a ${X1}\ngroup g 01 a`, 'line 2: "01" is not all'],
+    [`witness a ${X1}\ngroup g any a\ngroup h any a`, "line 3: a is a member already"],
+    [`group g any a\nwitness a ${X1}`, "line 1: no earlier line defines a"],
+    ["group g any none", "line 1: no earlier line defines none"],
+  ])("refuses %j", (text, reason) => {
+    expect(() => readPolicy(text, "file")).toThrow(reason);
+  });
+});

@@ -1,0 +1,268 @@
+import { expect, it } from "vitest";
+import { startNewLog } from "../../../src/cli/commands/log-new.ts";
+import { readAddress } from "../../../src/cli/log-source.ts";
+import { parseCheckpoint } from "../../../src/log/checkpoint.ts";
+import { proofFile } from "../../../src/log/log-reader.ts";
+import { LogStore } from "../../../src/log/log-store.ts";
+import { consistencyPath } from "../../../src/log/merkle.ts";
+import { parseCosigner } from "../../../src/log/signed-note.ts";
+import { rangeHashes } from "../../../src/log/tiles.ts";
+import { outcomeOf } from "../../../src/log/verify/check.ts";
+import { verifyLog, verifyProofFile } from "../../../src/log/verify/verify-log.ts";
+import { addCheckpointText, hashOf } from "../../../src/log/witness/add-checkpoint.ts";
+import { cosignaturesOf } from "../../../src/log/witness/cosignature.ts";
+import { Policy } from "../../../src/log/witness/policy.ts";
+import { append } from "../../../src/store/port/operations.ts";
+import type { Store } from "../../../src/store/port/store.ts";
+import { openWitness, servedBy } from "../../support/log-witness.ts";
+import { dataFolder, Sessions, signalLog, verifierTextOf } from "../../support/signal-log.ts";
+import { model, openStore } from "../../support/stores.ts";
+
+const SYMBOLS = ["A", "B", "C"];
+
+const HOUR_MS = 3_600_000;
+
+type Log = ReturnType<typeof signalLog>;
+
+const originOf = async ({ store }: Log) => (await store.state())?.value.origin ?? "";
+
+/** Checks by name. */
+const named = (checks: Awaited<ReturnType<typeof verifyLog>>["checks"]) =>
+  Object.fromEntries(checks.map(({ name, outcome }) => [name, outcome]));
+
+/** A log that witnesses watch: it has its first run. */
+async function witnessedLog(count: number, quorum = "all") {
+  const sessions = new Sessions();
+  const { store } = await openStore(model);
+  const folder = dataFolder();
+  sessions.close(0, "stock", SYMBOLS);
+  const before = signalLog(store, sessions, { folder });
+  await before.settle();
+  const key = verifierTextOf(await originOf(before));
+  const now = () => sessions.knownUntil() + 60_000;
+  const names = Array.from({ length: count }, (_, at) => `w${at}`);
+  const witnesses = await Promise.all(names.map((name) => openWitness(name, [key], now)));
+  const lines = witnesses.map((one, at) => `witness ${names[at]} ${one.key} ${one.url}`);
+  const group = `group all ${quorum} ${names.join(" ")}`;
+  const text = `log ${key}\n${lines.join("\n")}\n${group}\nquorum all\n`;
+  const policy = new Policy(text);
+  const log = signalLog(store, sessions, { folder, policy });
+  await log.settle();
+  return { sessions, store, folder, witnesses, policy, key, log };
+}
+
+/** What somebody finds who looks at a log an hour after its last close, and asks the witnesses. */
+const verified = (log: Log, policy: Policy, sessions: Sessions) =>
+  verifyLog({
+    source: servedBy(log),
+    keys: policy.logs.map(({ key }) => key),
+    known: undefined,
+    policy,
+    now: () => sessions.knownUntil() + HOUR_MS,
+    ask: readAddress,
+  });
+
+/** A store that is restored from a backup of a log as it is now. */
+async function copyOf({ store }: Log, { archive }: Pick<Store, "archive">) {
+  const { store: copy } = await openStore(model);
+  const [state, signed] = [await store.state(), await store.checkpoint()];
+  if (!state || !signed) throw new Error("there is no log");
+  for (const kind of ["log-entries", "log-tile", "log-run", "log-universe"]) {
+    const rows = await archive.read(kind, { order: "oldest", limit: 1_000 });
+    await copy.records.commit(rows.map((row) => append({ ...row, kind })));
+  }
+  const logs = new LogStore(copy);
+  await logs.start(undefined, state.value);
+  const started = await logs.state();
+  if (!started || !(await logs.setCheckpoint(started, signed))) throw new Error("not restored");
+  return copy;
+}
+
+/** The body with which a log asks for its last checkpoint. */
+async function requestOf({ store }: Log, old: number): Promise<string> {
+  const { id = "", size = 0, note = "" } = (await store.checkpoint()) ?? {};
+  const path = old > 0 && old <= size ? consistencyPath(old, size) : [];
+  const proof = await rangeHashes(path, size, (tile) => store.hashes(id, tile));
+  return addCheckpointText({ old, proof, note });
+}
+
+it("is published with its quorum, and proved by a stranger's first look", async () => {
+  const { sessions, log, policy } = await witnessedLog(3, "2");
+  for (const day of [1, 2]) {
+    sessions.close(day, "stock", SYMBOLS);
+    sessions.close(day, "crypto", ["X"]);
+    await log.settle();
+  }
+  const { note = "", size } = (await log.store.published()) ?? {};
+  expect(size).toBe((await log.store.checkpoint())?.size);
+  expect(cosignaturesOf(parseCheckpoint(note).note, policy.verifiers)).toHaveLength(3);
+
+  const { checks } = await verified(log, policy, sessions);
+  expect(named(checks)).toEqual({
+    ...{ signature: "proved", witnesses: "proved", tree: "proved", history: "proved" },
+    ...{ entries: "proved", methods: "proved", runs: "proved", thresholds: "proved" },
+    ...{ anchors: "proved", times: "proved" },
+    ...{ scores: "not_proved", outcomes: "not_proved" },
+  });
+
+  const proven = await log.reader.prove(4);
+  const trust = { keys: policy.logs.map(({ key }) => key), known: undefined, policy };
+  const file = verifyProofFile(proven ? proofFile(proven) : "", trust);
+  expect(named(file.checks)).toMatchObject({ witnesses: "proved", inclusion: "proved" });
+});
+
+it("publishes nothing new without a quorum, and says since when and why", async () => {
+  const { sessions, store, folder, policy, witnesses, log } = await witnessedLog(2);
+  const size = (await log.reader.checkpoint())?.size;
+  witnesses[1]?.close();
+  sessions.close(1, "stock", SYMBOLS);
+  let time = sessions.knownUntil();
+  const next = signalLog(store, sessions, { folder, policy, now: () => time });
+  await next.settle();
+  expect((await next.store.checkpoint())?.size).toBeGreaterThan(size ?? 0);
+  expect((await next.reader.checkpoint())?.size).toBe(size);
+  expect(next.witnesses?.fault).toBeUndefined();
+  time += 10 * 60_000;
+  const since = new Date(sessions.knownUntil()).toISOString();
+  expect(next.witnesses?.fault).toBe(`no quorum of witnesses since ${since} (w1 does not answer)`);
+});
+
+it("does not sign a store that was restored to an earlier state, and goes on as another log", async () => {
+  const { sessions, store, policy, log } = await witnessedLog(2);
+  const copy = await copyOf(log, store);
+  const origin = await originOf(log);
+  sessions.close(1, "stock", SYMBOLS);
+  await log.settle();
+
+  // On another machine, which has no log-head.
+  sessions.close(2, "stock", SYMBOLS);
+  const restored = signalLog(copy, sessions, { folder: dataFolder(), isShared: true, policy });
+  const before = await restored.store.state();
+  await restored.settle();
+  const reason = "the witness w0 has cosigned 11 entries, and only 6 are signed here";
+  expect(restored.refusals).toEqual([reason]);
+  expect(await restored.store.state()).toEqual(before);
+
+  const rotate = async () => "kid";
+  const context = {
+    store: copy,
+    now: () => 0,
+    holder: "command",
+    keyring: async () => ({ rotate }),
+  };
+  await startNewLog.run({ yes: true }, context as never, () => {});
+  await restored.settle();
+  expect(restored.writer.refusal).toBeUndefined();
+  expect((await restored.store.checkpoint())?.origin).not.toBe(origin);
+});
+
+it("has a fork refused by its witnesses, and named by the verifier", async () => {
+  const { sessions, store, policy, witnesses, log } = await witnessedLog(2);
+  const copy = await copyOf(log, store);
+  const forked = new Sessions();
+  forked.close(0, "stock", SYMBOLS);
+  sessions.close(1, "stock", SYMBOLS);
+  await log.settle();
+
+  // An operator who signs another second day, without the guards of the service.
+  forked.close(2, "stock", SYMBOLS);
+  forked.close(3, "stock", SYMBOLS);
+  const fork = signalLog(copy, forked, { folder: dataFolder(), isShared: true });
+  await fork.settle();
+  expect(fork.refusals).toEqual([]);
+
+  const own = signalLog(copy, forked, { folder: dataFolder(), isShared: true, policy });
+  await own.settle();
+  const reason = "has cosigned 11 other entries than those that are here";
+  expect(own.refusals).toEqual([`the witness w0 ${reason}`]);
+  for (const { contradictions } of witnesses) {
+    expect(contradictions).toEqual([(await fork.store.checkpoint())?.note]);
+  }
+
+  const { checks } = await verified(fork, policy, forked);
+  expect(checks).toContainEqual(
+    expect.objectContaining({
+      name: "history",
+      outcome: "failed",
+      detail: expect.stringMatching(
+        /^the first 11 entries are not those seen at .* by the witness w0$/,
+      ),
+    }),
+  );
+  expect(outcomeOf(checks)).toBe("failed");
+});
+
+it("has a rollback named by the verifier, with the entries that are missing", async () => {
+  const { sessions, log, policy } = await witnessedLog(1);
+  const old = await log.store.published();
+  sessions.close(1, "stock", SYMBOLS);
+  await log.settle();
+  const source = servedBy(log);
+  const read = async (path: string) =>
+    path === "checkpoint" ? Buffer.from(old?.note ?? "") : source.read(path);
+  const look = (afterMs: number) =>
+    verifyLog({
+      source: { read },
+      keys: policy.logs.map(({ key }) => key),
+      known: undefined,
+      policy,
+      now: () => sessions.knownUntil() + 60_000 + afterMs,
+      ask: readAddress,
+    });
+  // A log may need some minutes to publish what a witness has cosigned.
+  expect(outcomeOf((await look(0)).checks)).toBe("not_proved");
+  const [, witnesses] = (await look(HOUR_MS)).checks;
+  expect(witnesses).toMatchObject({ name: "witnesses", outcome: "failed", entry: old?.size });
+});
+
+it("answers as C2SP tlog-witness says", async () => {
+  const { sessions, log, witnesses } = await witnessedLog(1);
+  const [one] = witnesses as [Awaited<ReturnType<typeof openWitness>>];
+  const post = async (body: string) => {
+    const response = await fetch(`${one.url}/add-checkpoint`, { method: "POST", body });
+    const type = response.headers.get("content-type");
+    return { status: response.status, type, body: await response.text() };
+  };
+  const size = (await log.store.checkpoint())?.size ?? 0;
+  sessions.close(1, "stock", SYMBOLS);
+  while ((await log.writer.tick()) > 0);
+  const good = await requestOf(log, size);
+
+  expect(await post("old 1\n")).toMatchObject({ status: 400 });
+  expect(await post(good.replace(`old ${size}`, `old 0${size}`))).toMatchObject({ status: 400 });
+  expect(await post(await requestOf(log, 1_000))).toMatchObject({ status: 400 });
+  expect(await post(good.replaceAll("log.example", "other.example"))).toMatchObject({
+    status: 404,
+  });
+  const [, signature = ""] = /— \S+ (\S+)\n$/.exec(good) ?? [];
+  const bad = `${signature.slice(0, 20)}AAAA${signature.slice(24)}`;
+  expect(await post(good.replace(signature, bad))).toMatchObject({ status: 403 });
+  expect(await post(await requestOf(log, 0))).toEqual({
+    ...{ status: 409, type: "text/x.tlog.size", body: `${size}\n` },
+  });
+  const [first = "", , ...rest] = good.split("\n");
+  expect(await post([first, ...rest].join("\n"))).toMatchObject({ status: 422 });
+  expect(one.contradictions).toHaveLength(1);
+
+  const cosigned = await post(good);
+  expect(cosigned.status).toBe(200);
+  const note = (await log.store.checkpoint())?.note ?? "";
+  const held = await readAddress(`${one.url}/${hashOf(await originOf(log))}/checkpoint`);
+  expect(held).toBe(note + cosigned.body);
+  const verifiers = [parseCosigner(one.key)];
+  const at = 1_000 * Math.floor((sessions.knownUntil() + 60_000) / 1_000);
+  expect(cosignaturesOf(parseCheckpoint(held ?? "").note, verifiers)).toMatchObject([{ at }]);
+  expect(await readAddress(`${one.url}/${hashOf("other")}/checkpoint`)).toBeUndefined();
+});
+
+it("keeps what it cosigned over a restart, and its file from another process", async () => {
+  const { log, witnesses } = await witnessedLog(1);
+  const [one] = witnesses as [Awaited<ReturnType<typeof openWitness>>];
+  expect(() => one.start()).toThrow("locked");
+  const before = one.witness.checkpoint(hashOf(await originOf(log)));
+  one.close();
+  const again = one.start();
+  expect(again.checkpoint(hashOf(await originOf(log)))).toEqual(before);
+  expect(again.addCheckpoint(await requestOf(log, 0))).toMatchObject({ status: 409 });
+  again.close();
+});
