@@ -51,7 +51,7 @@ export const verifyTheLog = defineLocalCommand({
     },
     policy: {
       value: "<file>",
-      about: "logs and witnesses that you trust (C2SP tlog-policy); witnesses are asked, too",
+      about: "logs and witnesses that you trust (C2SP tlog-policy)",
     },
     state: {
       value: "<file>",
