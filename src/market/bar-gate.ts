@@ -1,7 +1,7 @@
 import { type BarMemory, judgeBar } from "./bar-judgement.ts";
 import type { Bar, BarDoubt, RecordList, ReportedBar } from "./records.ts";
 
-/** The door that the bars of one instrument pass, in the order of their sessions. */
+/** Judges the bars of one instrument as they arrive, in the order of their sessions. */
 export class BarGate {
   #memory: BarMemory = {};
   readonly #doubts: BarDoubt[] = [];

@@ -6,7 +6,8 @@ const BAR_LIMITS = {
   jump: 0.8,
   /** |log ratio| of a high or low to the open and close between them: a factor of 3. */
   spike: Math.log(3),
-  /** Both limits are at least this many usual ranges ln(high / low): volatile instruments move further. */
+  /** Both limits are at least this many usual ranges ln(high / low): volatile instruments move
+   *  further. */
   usualRanges: 12,
   /** Half-life in sessions of the usual range and volume. */
   halfLifeSessions: 21,
@@ -16,8 +17,8 @@ const BAR_LIMITS = {
   minSplit: 1 / 3,
   /** A suspected split has less than this many usual volumes: a crash has more. */
   splitVolumes: 3,
-  /** And a range ln(high / low) of less than this many usual ones, or this share of the gap: a crash
-   *  goes on after its gap. */
+  /** And a range ln(high / low) of less than this many usual ones, or this share of the gap: a
+   *  crash goes on after its gap. */
   splitRanges: 2.5,
   splitRangeShare: 0.1,
 } as const;
@@ -32,13 +33,14 @@ interface Suspicion {
   readonly fault: BarFault;
   /** A sentence for people. */
   readonly detail: string;
-  /** The doubted price: when the next bar opens near it, the bar was right. Absent: it cannot be right. */
+  /** The doubted price: when the next bar opens near it, the bar was right. Absent: it cannot be
+   *  right. */
   readonly level?: number;
   /** New shares per old share of the split that would explain the bar. */
   readonly split?: number;
 }
 
-/** Accepted bars as the next one is compared with them. */
+/** Summary of the accepted bars, against which the next one is compared. */
 interface BarPast {
   readonly last: ReportedBar;
   /** Exponentially weighted ln(high / low). */
@@ -55,7 +57,7 @@ export interface BarMemory {
   readonly held?: { readonly bar: ReportedBar; readonly suspicion: Suspicion } | undefined;
 }
 
-/** What one more bar leads to. */
+/** Result of judging one more bar. */
 export interface Judgement {
   readonly memory: BarMemory;
   /** Bars that are accepted now, oldest first: a confirmed bar becomes known with the next one. */

@@ -18,7 +18,7 @@ export function countKnown(records: Pick<RecordList<Known>, "length" | "at">, at
 }
 
 /**
- * A reader that moves through one growing list in time and returns every record once.
+ * Creates a reader of a growing list that returns each record once, in time order.
  *
  * @returns A function of the list and an instant that never falls: the records newly known.
  */

@@ -1,16 +1,16 @@
 import { distance } from "fastest-levenshtein";
 import type { Instrument } from "./instrument.ts";
 
-/** Most candidates that an unknown or ambiguous symbol is answered with. */
+/** Maximum number of candidates in the answer to an unknown or ambiguous symbol. */
 const MAX_CANDIDATES = 5;
-/** Typing errors up to which another symbol is near. */
+/** Maximum typing errors of a suggested symbol. */
 const MAX_TYPOS = 1;
 /** Shortest text that a typing error or a word of a name is looked for in, in characters: most
  *  tickers of up to three letters differ by one letter from another company's. */
 const MIN_NEAR_LENGTH = 4;
 
-/** Maximum length of a text that is searched for, in UTF-16 units. Nothing fits a longer one, which would
- *  cost much to normalize and to compare. */
+/** Maximum length of a text that is searched for, in UTF-16 units. Nothing fits a longer one, which
+ *  would cost much to normalize and to compare. */
 const MAX_SEARCH_LENGTH = 200;
 
 /** What a symbol resolves to: exactly one instrument, or candidates to choose from. */
@@ -21,7 +21,9 @@ export type Resolution =
 /** Upper case, with one spelling of class shares: BRK.B, BRK/B and brk-b are all `BRK-B`. */
 const symbolKey = (symbol: string): string => symbol.trim().toUpperCase().replace(/[./ ]/g, "-");
 
-/** What comes before the class of a share or the currency of a coin: BRK of BRK-B, BTC of BTC-USD. */
+/**
+ * What comes before the class of a share or the currency of a coin: BRK of BRK-B, BTC of BTC-USD.
+ */
 const baseOf = (key: string): string => key.replace(/-.*/, "");
 
 /** Lower case without accents and apostrophes. */
@@ -35,7 +37,7 @@ const plainText = (text: string): string =>
 /** The words of a plain text: its runs of letters and digits. */
 const wordsOf = (plain: string): readonly string[] => plain.match(/[\p{L}\p{N}]+/gu) ?? [];
 
-/** An instrument as it is looked for. */
+/** An instrument prepared for search. */
 interface Entry {
   readonly instrument: Instrument;
   readonly key: string;
@@ -93,8 +95,8 @@ export function resolveSymbol(instruments: readonly Instrument[], symbol: string
   return { kind: "unknown", candidates: instrumentsOf(suggestions(entries, symbol)) };
 }
 
-/** What somebody may have meant: the same base with another suffix, a symbol with one typing error, or
- *  an instrument whose name has all the words. */
+/** What somebody may have meant: the same base with another suffix, a symbol with one typing error,
+ *  or an instrument whose name has all the words. */
 function suggestions(entries: readonly Entry[], symbol: string): readonly Entry[] {
   if (symbol.length > MAX_SEARCH_LENGTH) return [];
   const key = symbolKey(symbol);
@@ -114,7 +116,7 @@ function suggestions(entries: readonly Entry[], symbol: string): readonly Entry[
   return [...new Set([...byBase, ...byTypo, ...byName])].slice(0, MAX_CANDIDATES);
 }
 
-/** Whether something holds for every word, of which there is one at least. */
+/** Whether a condition holds for every word of a list that is not empty. */
 const hasAll = (words: readonly string[], holds: (word: string) => boolean): boolean =>
   words.length > 0 && words.every(holds);
 

@@ -10,10 +10,11 @@ const MAX_CHARACTERS = 2_000;
 /** Invisible characters; they could split or hide a ticker. */
 const INVISIBLE = /(?!\s)[\p{Cc}\p{Cf}\p{Variation_Selector}]/gu;
 
-/** What no ticker touches: letters, other money, and what swear words are masked with: `S%$T`. */
+/** Characters that never touch a ticker: letters, other currency signs, and the masks of swear
+ *  words as in `S%$T`. */
 const JOINED = String.raw`[\p{L}\p{N}\p{M}\p{Sc}_@#%^&*~=]`;
 
-/** A ticker, and what tells a class of shares, a coin, a pair or another exchange from it. */
+/** A ticker, with an optional suffix for a share class, a coin, a pair or another exchange. */
 const TICKER = `([A-Za-z]{1,10})(?:[./-](USD|usd|[A-Za-z]{1,2})(?!${JOINED}))?(?!${JOINED})`;
 
 /** `$AAPL`, `$BRK.B`, `$BTC.X`, `$T.TO`; not `US$AAPL`, `$5B`, `$ES_F`, `$SPYhttp`, `BE€$T`. */
@@ -28,7 +29,7 @@ const LISTING = new RegExp(String.raw`(?<=[([;,]\s?)${EXCHANGE}: ?${TICKER}(?= ?
 /** A ticker at the end of a text that was cut may be the beginning of another. */
 const CUT_OFF = /\$[A-Za-z]{1,10}…/gu;
 
-/** Variables of shells and names of money, which are written with a dollar, too. */
+/** Shell variables and currency codes, which are also written with a dollar sign. */
 const NO_TICKERS = new Set(["PATH", "HOME", "USER", "SHELL", "CASH", "USD", "EUR", "CAD", "AUD"]);
 
 /**
@@ -42,9 +43,9 @@ const NO_SMALL_TICKERS = new Set(
 );
 
 /**
- * Coins that are meant where a ticker stands alone after a dollar, although funds have some of these
- * tickers, too. Every other one may be a listed company's: `$LTC` is LTC Properties as well, `$STX`
- * Seagate, `$NEAR` a bond fund, and new ones are listed every day.
+ * Coins that are meant where a ticker stands alone after a dollar, although funds have some of
+ * these tickers, too. Every other one may be a listed company's: `$LTC` is LTC Properties as well,
+ * `$STX` Seagate, `$NEAR` a bond fund, and new ones are listed every day.
  */
 const COINS_BY_TICKER = new Set("ADA AVAX BNB BTC DOGE DOT ETH SHIB SOL XLM XMR XRP".split(" "));
 
@@ -58,12 +59,12 @@ interface Named {
 
 /**
  * Makes a reader that finds the instruments that a text names beyond doubt: by a cashtag, by
- * exchange and ticker in brackets, coins by name as well. A ticker alone never counts, since too many
- * are words: IT, ALL, NOW, DTE, YOU, V. Its time grows with the length of the text, 2,000 characters
- * at most.
+ * exchange and ticker in brackets, coins by name as well. A ticker alone never counts, since too
+ * many are words: IT, ALL, NOW, DTE, YOU, V. Its time grows with the length of the text, 2,000
+ * characters at most.
  *
- * @returns A function of the text and of when it was written, Unix milliseconds: tickers are read as
- *   they were on that day.
+ * @returns A function of the text and of when it was written, Unix milliseconds: tickers are read
+ *   as they were on that day.
  */
 export function createCashtagReader(
   instruments: readonly Instrument[],
@@ -112,7 +113,7 @@ function namesIn(text: string): readonly Name[] {
   // Names of some coins are tickers of funds as well: BTC, XRP.
   const coins = coinsNamedIn(text.replace(LISTING, " "));
   return [
-    // Also where it stands a second time: `Emeren (NYSE: SOL), $SOL`.
+    // Also for a second mention: `Emeren (NYSE: SOL), $SOL`.
     ...cashtags.map(spelled).map((ticker) => ({ ticker, isListing: listed.has(ticker) })),
     ...[...listed].map((ticker) => ({ ticker, isListing: true })),
     ...coins.map((coin) => ({ ticker: `${coin}-USD`, isListing: false })),
@@ -122,7 +123,8 @@ function namesIn(text: string): readonly Name[] {
 const spelled = ([, ticker, suffix]: RegExpExecArray): string =>
   [ticker, suffix].filter(Boolean).join("-").toUpperCase();
 
-/** Whether what stands after a dollar is no word: capitalised it is one, `$Oil`, or a name, `$Ford`. */
+/** Whether text after a dollar sign is a ticker. Capitalized it is a word, `$Oil`, or a name,
+ *  `$Ford`. */
 function isTicker(ticker: string): boolean {
   if (NO_TICKERS.has(ticker.toUpperCase())) return false;
   if (ticker === ticker.toUpperCase()) return true;
@@ -130,7 +132,7 @@ function isTicker(ticker: string): boolean {
   return isSmall && ticker.length >= 3 && !NO_SMALL_TICKERS.has(ticker);
 }
 
-/** Symbols by what they are called after a `$`; what two of them are called names neither. */
+/** Symbols by their cashtags; a cashtag that two symbols share names neither. */
 function symbolsByTicker(instruments: readonly Instrument[]): ReadonlyMap<string, string> {
   const symbols = new Map<string, string>();
   const taken = new Set<string>();

@@ -1,7 +1,7 @@
 /**
  * Names that mean a coin wherever they stand: invented words only. Solana is a town and a surname,
- * Ripple, Stellar and Cosmos are words, ETH is a university. `null`: begins like a coin and is none
- * that trades under its own pair here.
+ * Ripple, Stellar and Cosmos are words, ETH is a university. `null`: begins like the name of a
+ * coin, but has no pair of its own here.
  */
 const COIN_NAMES: Readonly<Record<string, string | null>> = {
   bitcoin: "BTC",

@@ -4,8 +4,8 @@ import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 
 /** When live data are published, Unix milliseconds. */
 
-/** Time until a vendor has a bar, in milliseconds: the free plan of Alpaca delays trades by 15 minutes,
- *  and requests for a whole universe take minutes. */
+/** Time until a vendor has a bar, in milliseconds: the free plan of Alpaca delays trades by 15
+ *  minutes, and requests for a whole universe take minutes. */
 const BAR_DELAY_MS = 30 * 60_000;
 
 /** The same for coins, whose venues have no delay. */
@@ -31,9 +31,9 @@ export const stockBarKnown = (session: string): number =>
 export const coinBarKnown = (day: string): number => utcEnd(day) + COIN_BAR_DELAY_MS;
 
 /**
- * When the bar of a US session is requested: it has to arrive before it counts, so that it is part of
- * the session's close. Closing prices are published by 16:15 and free 15 minutes later, and requests
- * for a whole universe take minutes.
+ * When the bar of a US session is requested: it has to arrive before it counts, so that it is part
+ * of the session's close. Closing prices are published by 16:15 and free 15 minutes later, and
+ * requests for a whole universe take minutes.
  */
 export const stockBarAsked = (session: string): number => newYorkInstant(session, "16:31");
 
@@ -60,7 +60,7 @@ export function lastDayKnown(at: number, known: (day: string) => number): string
   return known(yesterday) <= at ? yesterday : addDays(yesterday, -1);
 }
 
-/** How far a provider's clock may be ahead of ours, in milliseconds. */
+/** Maximum lead of a provider's clock over ours, in milliseconds. */
 const CLOCK_SKEW_MS = 5 * 60_000;
 
 /** Whether an instant lies after the arrival of its report. */

@@ -4,13 +4,13 @@ import { barSeries } from "./alpaca/bars.ts";
 import { KEY_SETTINGS } from "./alpaca/stock-request.ts";
 import { tradeSeries } from "./alpaca/trades.ts";
 
-/** Symbols of one request; the edges kept between its two halves must fit into a cursor. */
+/** Symbols per request; the edges kept between its two halves must fit into a cursor. */
 const BATCH = 20;
 
 /**
- * Daily bars and off-exchange blocks of US stocks and funds, from the consolidated tape. Bars show
- * splits and no dividends. Trades have no quotes, so that no block can be signed. A file of its own,
- * as every provider has.
+ * Daily bars and off-exchange blocks of US stocks and funds, from the consolidated tape. Bars
+ * include splits but no dividends. Trades have no quotes, so no block can be signed. A file of its
+ * own, as every provider has.
  */
 export const alpaca: PolledProvider = {
   id: "alpaca",
@@ -22,7 +22,7 @@ export const alpaca: PolledProvider = {
   classes: ["stock", "etf"],
   needs: KEY_SETTINGS,
   kind: "polled",
-  // Documented are 200 a minute for an account.
+  // 200 a minute per account are documented.
   budget: { requests: 180, perMs: 60_000 },
   series(options) {
     const { instruments, feeds } = options;

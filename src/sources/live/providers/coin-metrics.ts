@@ -7,23 +7,23 @@ import { coinOf } from "../provider-symbols.ts";
 import { addDays, lastDayKnown, onChainKnown, utcDay } from "../publication-times.ts";
 
 /**
- * What is the same in every question: market value over realised value and market value (NVT is for
- * paying customers), oldest days first (otherwise the newest come first, and what is before them
- * would be skipped), and a coin of which there is one figure only is no error.
+ * Query members of every request: market value over realized value, and market value (NVT is for
+ * paying customers); oldest days first, because newest first would skip earlier days; and no error
+ * for a coin that has only one of the figures.
  */
 const FIXED =
   "metrics=CapMVRVCur,CapMrktCurUSD&frequency=1d&paging_from=start&page_size=1000&ignore_unsupported_errors=true&ignore_forbidden_errors=true";
 
-/** When a day is looked for again that is not complete, in milliseconds. */
+/** Pause before an incomplete day is requested again, in milliseconds. */
 const AGAIN_MS = 30 * 60_000;
 
-/** How long a day can be waited for until it is complete: some coins have one figure only. */
+/** Longest wait for a day to be complete, in milliseconds: some coins have only one figure. */
 const PATIENCE_MS = 48 * 3_600_000;
 
-/** How long a coin is left alone that the plan does not cover, in milliseconds. */
+/** Pause before a coin that the plan does not cover is requested again, in milliseconds. */
 const NOT_COVERED_MS = 86_400_000;
 
-/** A decimal in text; `null` or absent where there is none, not a number for anything else. */
+/** A decimal in text: `null` where it is missing, NaN where it is not a number. */
 const Figure = z
   .string()
   .nullish()
@@ -40,7 +40,7 @@ const Page = z.looseObject({ data: z.array(DayRow), next_page_token: z.string().
 
 const Refusal = z.looseObject({ error: z.looseObject({ type: z.string(), message: z.string() }) });
 
-/** How it says, with 400 or 403, that it has nothing of a coin. */
+/** Error text, with status 400 or 403, for a coin without data. */
 const NOT_COVERED = /^forbidden |^bad_parameter Bad parameter '(?:assets|metrics)'/;
 
 /** Network figures of coins, the free part of Coin Metrics. */
@@ -84,8 +84,9 @@ function figures(symbol: string, first: string): Series {
 }
 
 /**
- * Days are taken up to the first that may still become complete: what is given once stays. The next
- * page begins after the last day of this one, so that no token has to outlive a restart.
+ * Accepts days up to the first that may still become complete, because an accepted record is never
+ * replaced. The next page begins after the last day of this one, so no page token has to outlive a
+ * restart.
  */
 function read(answer: ProviderResponse, asked: DayQuery): ParsedResponse {
   const { symbol, from, through } = asked;
@@ -119,7 +120,7 @@ function readRefusal(answer: ProviderResponse, { symbol, from }: DayQuery): Pars
   return { data: [], cursor: cursorAt(from), notBefore, unknown: [symbol] };
 }
 
-/** The first of the newest days that lacks a figure and may yet get it. */
+/** The first recent day that lacks a figure and may still get it. */
 function firstOpen(
   days: ReadonlyMap<string, DayRow>,
   page: { readonly from: string; readonly last: string; readonly receivedAt: number },
@@ -133,7 +134,7 @@ function firstOpen(
   return open;
 }
 
-/** What is said of one day: nothing when neither figure is published. */
+/** The observation of a day; none when neither figure is published. */
 function datumOf(
   { CapMVRVCur: mvrv, CapMrktCurUSD: marketCapUsd }: DayRow,
   { day, symbol }: { readonly day: string; readonly symbol: string },

@@ -6,8 +6,8 @@ import { type ProviderResponse, parseJsonBody } from "../provider-response.ts";
 import { addDays, coinBarAsked, FINAL_MS, utcDay } from "../publication-times.ts";
 
 /**
- * Most candles of an answer. One of them is the day after the last that is wanted: it shows that
- * the last is over.
+ * Maximum candles in a response. One of them is the day after the last requested one, which shows
+ * that the last one is over.
  */
 const CANDLES = 300;
 
@@ -15,9 +15,8 @@ const CANDLES = 300;
 const DAY_S = 86_400;
 
 /**
- * How long after its end a day can be waited for, in milliseconds. Days without a trade have no
- * candle, and nothing says that none will come; but where the venue is a day behind, its last candle
- * is half a day's.
+ * Longest wait for a day after its end, in milliseconds. A day without a trade never gets a candle,
+ * and nothing says so; a venue that is a day behind returns a candle of half a day.
  */
 const PATIENCE_MS = 48 * 3_600_000;
 
@@ -27,8 +26,8 @@ const Candles = z.array(
 );
 
 /**
- * Daily candles of Coinbase Exchange. Volume is made quote currency at the typical price
- * (high + low + close) / 3, since the venue counts coins.
+ * Daily candles of Coinbase Exchange. The venue reports volume in coins; it is converted to quote
+ * currency at the typical price (high + low + close) / 3.
  */
 export const coinbase: PolledProvider = {
   id: "coinbase",

@@ -7,9 +7,9 @@ import { tradeSeries } from "./deribit/trades.ts";
 const COINS: readonly string[] = ["BTC", "ETH"];
 
 /**
- * Block trades in futures on Deribit: those that two parties brought there, and those that came of
- * a request for quotes. Options are excluded: their prices are not prices of the coin. A file of its
- * own, as every provider has.
+ * Block trades in futures on Deribit: negotiated between two parties, or from a request for quotes.
+ * Options are excluded: their prices are not prices of the coin. A file of its own, as every
+ * provider has.
  */
 export const deribit: PolledProvider = {
   id: "deribit",
@@ -21,7 +21,7 @@ export const deribit: PolledProvider = {
   classes: ["crypto"],
   needs: [],
   kind: "polled",
-  // Far under the 20 a second that an account may keep up; for addresses no number is documented.
+  // An account may send 20 a second; no limit is documented for addresses, so this stays far below.
   budget: { requests: 5, perMs: 1_000 },
   series: ({ instruments, historyFrom }) =>
     instruments

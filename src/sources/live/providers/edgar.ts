@@ -10,22 +10,25 @@ import { CompanyFacts, filingsOf } from "./edgar/facts.ts";
 import { figuresOf } from "./edgar/reported-figures.ts";
 import { readCik, tickersRequest } from "./edgar/tickers.ts";
 
-/** Largest answer in bytes; the oldest and largest companies have ten millions. */
+/** Largest response in bytes; those of the oldest and largest companies have 10 MB. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
-/** Minutes after midnight over which companies are asked for, so before the next session. */
+/** Minutes after midnight over which the daily requests are spread; they end before the next
+ *  session. */
 const ASKED_OVER_MINUTES = 360;
 
 /** Days after which a ticker is looked up again: it may name another company. */
 const NAMED_FOR_DAYS = 30;
 
-/** Days before the history whose filings are wanted too: a year's figures are four quarters'. */
+/** Days before the history whose filings are requested too: yearly figures are sums of four
+ *  quarters. */
 const EARLIER_DAYS = 400;
 
-/** Days ahead that a filing may be dated: what comes in the evening has the next business day's. */
+/** Days by which the date of a filing may be in the future: evening filings carry the next business
+ *  day. */
 const MAX_DAYS_AHEAD = 7;
 
-/** Longest validator that is kept, in characters. */
+/** Longest validator (`ETag`, `Last-Modified`) that is kept, in characters. */
 const MAX_VALIDATOR = 200;
 
 const CompanyCursor = z.object({
@@ -50,10 +53,10 @@ export const edgar: PolledProvider = {
   origin: "https://data.sec.gov",
   feeds: ["fundamentals"],
   classes: ["stock"],
-  // Name and address of who asks, for example `Ada Example ada@example.org`.
+  // The SEC requires the name and email of the caller, for example `Ada Example ada@example.org`.
   needs: ["SEC_USER_AGENT"],
   kind: "polled",
-  // Ten a second are allowed, over all machines.
+  // The SEC allows ten a second, over all machines of a caller.
   budget: { requests: 8, perMs: 1_000 },
   series({ instruments, historyFrom, settings: { SEC_USER_AGENT = "" } }) {
     const from = addDays(newYorkDate(historyFrom), -EARLIER_DAYS);
@@ -61,7 +64,7 @@ export const edgar: PolledProvider = {
   },
 };
 
-/** Of which company what is wanted. */
+/** Company and period of a request. */
 interface FilingQuery {
   readonly symbol: string;
   /** ISO date of the first filing. */
@@ -93,7 +96,8 @@ function company(wanted: FilingQuery): Series {
   };
 }
 
-/** When to ask again: each company at a minute of its own, and at once after it was looked up. */
+/** When the next request is due: each company has its own minute; immediately after its ticker was
+ *  looked up. */
 function whenDue({ cik, named, asked }: CompanyCursor): number {
   if (cik === null) return newYorkInstant(addDays(named, 1), "00:00");
   if (asked === undefined) return 0;
@@ -115,7 +119,7 @@ function readTicker(
   return { data: [], cursor, ...(cik === null && { unknown: [symbol] }) };
 }
 
-/** A place whose company is known. */
+/** A cursor whose company is known. */
 type KnownCompany = CompanyCursor & { readonly cik: number };
 
 const factsRequest = (
@@ -139,7 +143,7 @@ function readFacts(
 ): ParsedResponse {
   checkAccess(answer);
   const asked = newYorkDate(answer.receivedAt);
-  // 304: nothing new. 404: nothing at all, as of a company that has not reported yet.
+  // 304: nothing new. 404: no figures, for example of a company that has not reported yet.
   if (answer.status !== 200) return { data: [], cursor: JSON.stringify({ ...place, asked }) };
   const facts = parseJsonBody(answer, CompanyFacts);
   const { cik, named } = place;

@@ -16,10 +16,12 @@ import { withSlash } from "../provider-symbols.ts";
 import { addDays, FINAL_MS } from "../publication-times.ts";
 import { readShortVolumeFile } from "./finra-daily/short-volume-file.ts";
 
-/** No file of an earlier day is offered. */
+/** First day for which FINRA offers a file. */
 const FIRST_DAY = "2020-01-01";
 
-/** Files have come at about 17:20 New York; by 18:00 they are promised. */
+/**
+ * First look, New York time: files have appeared at about 17:20, and FINRA promises them by 18:00.
+ */
 const LOOK_FROM = "17:30";
 
 /** Pause between two looks on the day itself, in milliseconds. */
@@ -31,18 +33,18 @@ const LOOK_AGAIN_MS = 60 * 60_000;
 /** Days after a session for which its file is looked for when a later one is there. */
 const PATIENCE_DAYS = 3;
 
-/** So many sessions in a row without a file are no days off: the files have moved. */
+/** After this many sessions in a row without a file, the files must have moved. */
 const MAX_MISSING = 5;
 
 /** Largest file in bytes; a day has about 11,000 lines of 40. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 const FileCursor = z.object({
-  /** For which symbols: a new one needs the past, too. */
+  /** Hash of the symbols: a new symbol needs past files too. */
   universe: z.string(),
   /** Last session that was asked for. */
   asked: z.iso.date(),
-  /** Whether there has been any file; before the first, the past is not waited for. */
+  /** Whether any file was found; before the first one, missing files are not waited for. */
   found: z.boolean(),
   /** Sessions up to `asked` whose files were not there and may still come. */
   missing: z.array(z.iso.date()).max(MAX_MISSING),
@@ -61,7 +63,7 @@ export const finraDaily: PolledProvider = {
   classes: ["stock", "etf"],
   needs: [],
   kind: "polled",
-  // None is documented.
+  // No limit is documented.
   budget: { requests: 2, perMs: 1_000 },
   series: (options) => (options.instruments.length === 0 ? [] : [files(options)]),
 };
@@ -87,7 +89,7 @@ function files({ instruments, historyFrom }: ProviderOptions): Series {
   };
 }
 
-/** A session whose file is asked for. */
+/** A session whose file is requested. */
 interface FileQuery {
   readonly place: FileCursor;
   readonly session: string;
@@ -105,7 +107,7 @@ function ask({ place, session, symbols }: FileQuery, now: number): PollStep {
     read(answer) {
       if (answer.status === 403) return readAbsent(answer, { place, session });
       const read = readShortVolumeFile(answer.body.toString("utf8"), { session, symbols });
-      // From here on it goes forward, so a file that came late takes those after it along once more.
+      // Reading continues forward from here, so after a late file the later ones are read again.
       const isWanted = (one: string) => one < session && isExpected(one, answer.receivedAt);
       const missing = place.missing.filter(isWanted);
       return {
@@ -116,13 +118,13 @@ function ask({ place, session, symbols }: FileQuery, now: number): PollStep {
   };
 }
 
-/** @throws {ProviderFault} `refused` when it is not the file that is missing. */
+/** @throws {ProviderFault} `refused` when the response is not that of a missing file. */
 function readAbsent(
   { body, receivedAt }: ProviderResponse,
   { place, session }: Pick<FileQuery, "place" | "session">,
 ): ParsedResponse {
   const text = body.toString("utf8");
-  // Files that do not exist are answered in XML; who guards them answers with a page.
+  // The file server answers for missing files in XML; its firewall answers with an HTML page.
   if (/<(!doctype )?html/i.test(text)) {
     throw new ProviderFault("refused", `answered 403: ${quoted(text)}`);
   }

@@ -18,19 +18,19 @@ const FIELDS = [
   "totalWeeklyShareQuantity",
 ] as const;
 
-/** Most rows of an answer; a year needs a fiftieth of it. */
+/** Maximum rows of a response; a year has about 100. */
 const LIMIT = 5_000;
 
-/** Days of the past that are on offer. */
+/** Days of history that FINRA offers. */
 const OFFERED_DAYS = 371;
 
 /** Days before the newest week that are requested again: a week may be published late. */
 const AGAIN_DAYS = 42;
 
-/** Days from the Monday of a week to its publication at the latest; large companies have 21. */
+/** Longest time from the Monday of a week to its publication, in days; 21 for large companies. */
 const PUBLISHED_AFTER_DAYS = 35;
 
-/** Looked for every night at this time in New York, for what was published on the day before. */
+/** Time of the nightly request in New York, for what was published on the day before. */
 const LOOK_AT = "01:00";
 
 const WeekRow = z.looseObject({
@@ -100,7 +100,7 @@ const question = (symbol: string, from: string, to: string): string =>
 function read(answer: ProviderResponse, symbol: string, { newest }: WeekCursor): ParsedResponse {
   const today = newYorkDate(answer.receivedAt);
   const notBefore = newYorkInstant(addDays(today, 1), LOOK_AT);
-  // 204: there is nothing of the kind.
+  // 204: no rows.
   const rows = answer.status === 204 ? [] : parseJsonBody(answer, z.array(WeekRow));
   const own = rows.filter((row) => row.issueSymbolIdentifier === withDot(symbol));
   const data: Observation[] = [];

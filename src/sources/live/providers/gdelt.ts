@@ -6,10 +6,10 @@ import { type NewsTopic, newsTopic } from "../news-topic.ts";
 import type { ParsedResponse, PolledProvider, Series } from "../provider.ts";
 import { type ProviderResponse, parseJsonBody, quoted } from "../provider-response.ts";
 
-/** Most articles of an answer. */
+/** Maximum articles of a response. */
 const MAX_ARTICLES = 250;
 
-/** Time between two requests that it asks for, in milliseconds. */
+/** Pause between two requests that GDELT demands, in milliseconds. */
 const EVERY_MS = 5_000;
 
 /** GDELT scans the world's news every 15 minutes; articles are dated by the scan. */
@@ -30,7 +30,7 @@ const Found = z.looseObject({
     .max(MAX_ARTICLES),
 });
 
-/** Nothing at all when nothing was found. */
+/** An empty object when nothing was found. */
 const Articles = z.union([z.strictObject({}).transform(() => ({ articles: [] })), Found]);
 
 /** Articles seen before this instant have been read, Unix milliseconds. */
@@ -38,8 +38,8 @@ const Cursor = z.object({ from: z.int() });
 
 /**
  * Headlines of the world's online news, as GDELT finds them: articles that call a company by its
- * legal name, or a coin by a name that means nothing else, and do so in the headline. Publishers are
- * no authors, so none is named.
+ * legal name, or a coin by a name that means nothing else, and do so in the headline. A publisher
+ * is not an author, so messages have none.
  */
 export const gdelt: PolledProvider = {
   kind: "polled",
@@ -115,11 +115,12 @@ function read(
     .map(({ url, title, at }) =>
       messageObservations(mention({ url, title, at }), [symbol], receivedAt),
     );
-  // Where the service is behind, what it has not found yet comes after the newest that it has.
+  // GDELT may lag: articles that it has not indexed yet are newer than the newest one returned.
   const newest = Math.min(until, articles.at(-1)?.at ?? from);
   const cutAt = articles.length < MAX_ARTICLES ? undefined : newest;
   const isOver = cutAt === undefined || Math.max(cutAt, from + ROUND_MS) >= until;
-  // Of one round no more can be had.
+  // A full response within one round cannot be paged, so the next request starts with the next
+  // round.
   const next = cutAt === undefined ? newest : Math.max(cutAt, from + ROUND_MS);
   return {
     data: sorted.flatMap(({ data }) => data),
@@ -129,7 +130,7 @@ function read(
   };
 }
 
-/** Its errors are sentences with status 200. */
+/** GDELT reports errors as sentences with status 200. */
 function articlesOf(answer: ProviderResponse) {
   const text = answer.body.toString("utf8", 0, 500).trimStart();
   if (/^please limit requests/i.test(text)) {

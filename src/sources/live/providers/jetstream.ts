@@ -14,7 +14,8 @@ const REWIND_MICROS = 5_000_000;
 /** How often the position in the stream is reported without an observation, in microseconds. */
 const REPORT_EVERY_MICROS = 10_000_000;
 
-/** A message of Jetstream takes a few kilobytes; longer ones are not sent. */
+/** Maximum size of a message that Jetstream is asked to send, in bytes; usual ones have a few
+ *  kilobytes. */
 const MAX_MESSAGE_BYTES = 65_536;
 
 /** Age in milliseconds beyond which a post is an import from elsewhere. */
@@ -23,7 +24,7 @@ const MAX_AGE_MS = 24 * 3_600_000;
 /** How far an event may be ahead of our clock, in milliseconds: as far as clocks may differ. */
 const MAX_AHEAD_MS = 10 * 60_000;
 
-/** What Jetstream itself says of an event. Times are Unix microseconds. */
+/** Members that Jetstream adds to an event. Times are Unix microseconds. */
 const Event = z.looseObject({
   did: z.string().max(2_048),
   time_us: z.int().positive(),
@@ -46,7 +47,9 @@ const Post = z.looseObject({
   langs: z.array(z.string()).nullish(),
 });
 
-/** Posts on Bluesky that name instruments by cashtag, all of the network as it is written. */
+/**
+ * Posts on Bluesky that name instruments by cashtag, from the whole network, as they are written.
+ */
 export const jetstream: StreamedProvider = {
   kind: "streamed",
   id: "jetstream",
@@ -97,7 +100,7 @@ function postReader({ instruments }: ProviderOptions) {
     const post = postOf(event);
     if (post === undefined) return undefined;
     const at = Date.parse(post.createdAt);
-    // Its author says when it was written, whatever the day: nothing is kept of what cannot be.
+    // `createdAt` is claimed by the author and can be any date, so implausible ones are dropped.
     const isRecent = at > event.time_us / 1_000 - MAX_AGE_MS && !isFuture(at, now);
     if (!isRecent) return undefined;
     const { symbols, count } = named(post.text, at);

@@ -10,7 +10,7 @@ import { coinBarAsked, utcDay } from "../publication-times.ts";
 /** Minutes of a day. */
 const DAY_MINUTES = 1_440;
 
-/** Names that only Kraken uses. */
+/** Tickers that only Kraken uses. */
 const COINS: Readonly<Record<string, string>> = { BTC: "XBT", DOGE: "XDG" };
 
 /** Prices and volumes are decimals in text. */
@@ -22,13 +22,16 @@ const OhlcRow = z.tuple(
   z.unknown(),
 );
 
-/** The rows stand under a name that need not be the one asked for, beside `last`. */
+/**
+ * The rows are under the name of the pair, which can differ from the requested one, beside `last`.
+ */
 const Ohlc = z.looseObject({
   error: z.array(z.string()),
   result: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** What Kraken says with status 200, by how it begins; warnings begin with W and mean nothing. */
+/** Errors that Kraken reports with status 200, by their prefix; warnings begin with W and are
+ *  ignored. */
 const FAULTS: readonly (readonly [string, FaultKind])[] = [
   ["EAPI:Rate limit", "limited"],
   ["EGeneral:Too many requests", "limited"],
@@ -43,7 +46,7 @@ const UNKNOWN_PAIR = "EQuery:Unknown asset pair";
 
 /**
  * Daily bars of Kraken, of the last 720 days at most. The last row of an answer is always the day
- * under way. Volume is coins times their mean price: what was paid.
+ * under way. Volume in quote currency is coins times their volume-weighted mean price.
  */
 export const kraken: PolledProvider = {
   id: "kraken",
@@ -55,7 +58,7 @@ export const kraken: PolledProvider = {
   classes: ["crypto"],
   needs: [],
   kind: "polled",
-  // Documented is about one a second for an address.
+  // About one a second per address is documented.
   budget: { requests: 1, perMs: 1_100 },
   series: ({ instruments, historyFrom }) =>
     instruments.map(({ symbol }) => bars(symbol, utcDay(historyFrom))),
@@ -68,7 +71,7 @@ function bars(symbol: string, first: string): Series {
       const from = readCursor(cursor, DayCursor)?.day ?? first;
       const through = lastCoinDay(now);
       if (from > through) return { waitUntil: coinBarAsked(from) };
-      // Rows after this second: the first day itself is meant.
+      // `since` is exclusive, so one second less includes the first day.
       const since = Date.parse(from) / 1_000 - 1;
       const query = `pair=${pairOf(symbol)}&interval=${DAY_MINUTES}&since=${since}`;
       return {

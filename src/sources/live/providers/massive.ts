@@ -6,10 +6,10 @@ import type { PolledProvider, ProviderRequest } from "../provider.ts";
 import { parseJsonBody } from "../provider-response.ts";
 import { withDot } from "../provider-symbols.ts";
 
-/** Trades of a page: 50,000 are allowed and would be 15 MB. */
+/** Trades per page; the maximum of 50,000 would take 15 MB. */
 const PAGE_TRADES = 20_000;
 
-/** Exchange number of what was reported to a facility of FINRA. */
+/** Exchange number of trades reported to a FINRA facility. */
 const OFF_EXCHANGE = 4;
 
 /** Facilities by their numbers. */
@@ -30,7 +30,7 @@ const STANDING: ReadonlySet<number> = new Set([0, 1]);
 
 const NS_PER_MS = 1e6;
 
-/** Unix nanoseconds, beyond what a number holds exactly by under 1 µs; up to the year 9999. */
+/** Unix nanoseconds up to the year 9999; as a number they are exact to less than 1 µs. */
 const Nanoseconds = z
   .number()
   .min(0)
@@ -102,7 +102,8 @@ const pathOf = (symbol: string): string => `/v3/trades/${symbol}`;
 
 const nanoseconds = (at: number): string => `${at}000000`;
 
-/** Query of the page behind: the key is sent along with it, hence never to another place. */
+/** Query of the next page. The API key is sent with it, so the path is checked and the origin never
+ *  taken from it. */
 function pageBehind(next: string, symbol: string): string {
   const url = URL.parse(next);
   if (url?.pathname === pathOf(symbol) && url.search.length > 1) return url.search.slice(1);

@@ -13,19 +13,20 @@ import {
   type StocktwitsMessage,
 } from "./stocktwits/stocktwits-message.ts";
 
-/** Requests an hour that one address may send. */
+/** Requests per hour that one address may send. */
 const REQUESTS_AN_HOUR = 200;
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Most pages of one visit, so that no symbol uses up the shared budget. */
+/** Maximum pages per visit, so that no symbol uses up the shared budget. */
 const MAX_PAGES = 4;
 
 /** Shortest time between two visits to a symbol, in milliseconds. */
 const MIN_PERIOD_MS = 5 * 60_000;
 
-/** Requests a symbol and visit that fit into the budget: older pages take what is left. */
+/** Requests per symbol and visit that the schedule reserves; older pages use what is left of the
+ *  budget. */
 const PAGES_A_VISIT = 2;
 
 /** A visit goes from the newest message back to those seen on the visit before. */
@@ -88,7 +89,7 @@ function stream({ symbol, assetClass }: Instrument, habit: Schedule): Series {
   };
 }
 
-/** The reading of an answer that says that there is no such symbol. */
+/** Parsed response for an unknown symbol. */
 const readUnknown = (from: Cursor, symbol: string, receivedAt: number): ParsedResponse => ({
   data: [],
   cursor: JSON.stringify(from),
@@ -111,7 +112,8 @@ function read(
     messageObservations(mentionOf(message), [symbol], receivedAt),
   );
   const ids = fresh.map(({ id }) => id);
-  // Where its clock is ahead, messages of the future come again when their time has come.
+  // If the provider's clock is ahead, messages dated in the future are read again once their time
+  // has come.
   const known = fresh.filter(({ created_at }) => !isFuture(Date.parse(created_at), receivedAt));
   const newest = Math.max(from.visit?.newest ?? from.seen, ...known.map(({ id }) => id));
   const pages = (from.visit?.pages ?? 0) + 1;

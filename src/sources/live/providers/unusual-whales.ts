@@ -7,18 +7,18 @@ import type { PolledProvider, ProviderRequest } from "../provider.ts";
 import { type ProviderResponse, parseJsonBody, quoted } from "../provider-response.ts";
 import { withDot } from "../provider-symbols.ts";
 
-/** Most prints of a page. */
+/** Maximum prints per page. */
 const PAGE_PRINTS = 500;
 
 /**
- * What the plan's history begins with, in the answer to a question about an older day: status 403
- * like that for a wrong key.
+ * Error code for a day before the plan's history; the status is 403, as for a wrong key.
  */
 const TOO_OLD = "historic_data_access_missing";
 
 /**
- * Codes that leave the price to the quotes at execution. Others, among them ones that are added some
- * day, say that it came from elsewhere: an average, an earlier price, a derivative, another time.
+ * Sale condition codes of prices that were set by the quotes at execution. All other codes,
+ * including future ones, count as prices from elsewhere: an average, an earlier price, a
+ * derivative, another time.
  */
 const QUOTED: ReadonlySet<string> = new Set(["odd_lot_execution", "intermarket_sweep"]);
 const REGULAR_SETTLEMENT: ReadonlySet<string> = new Set(["regular", "regular_settlement"]);
@@ -57,11 +57,12 @@ export const unusualWhales: PolledProvider = {
   classes: ["stock", "etf"],
   needs: ["UNUSUAL_WHALES_API_KEY"],
   kind: "polled",
-  // 120 a minute are usual; plans differ, and 429 tells.
+  // Plans usually allow 120 a minute; a stricter one answers 429.
   budget: { requests: 100, perMs: 60_000 },
   series: ({ instruments, historyFrom, settings }) =>
     instruments.flatMap(({ symbol }) =>
-      // A block is large by shares or by value, and filters of one question must all be met.
+      // A block qualifies by shares or by value, but all filters of a request apply together, so
+      // the response is filtered here.
       [`min_premium=${BLOCK_SIZE.notionalUsd}`, `min_size=${BLOCK_SIZE.shares}`].map((filter) =>
         printSeries({ key: `${symbol} ${filter}`, symbol, historyFrom }, (place) => ({
           request: requestOf(withDot(symbol), filter, place, settings),
@@ -108,8 +109,8 @@ function historyBegin(answer: ProviderResponse, { session }: PrintWindow): strin
 }
 
 /**
- * The instant that the next page is older than. Pages run back in time by whole seconds, so the last
- * second is asked for again, unless it fills a page alone.
+ * Upper bound of the next page. Pages run back in time by whole seconds, so the last second is
+ * requested again, unless it fills a page alone.
  */
 function pageBehind(rows: readonly PrintRow[], { page, opensAt, closesAt }: PrintWindow) {
   const oldest = Math.min(...rows.map(({ executed_at: at }) => Date.parse(at)));
@@ -141,7 +142,7 @@ function printOf(row: PrintRow, session: string): RawPrint {
   };
 }
 
-/** A quote; `null` for none, which is also reported as 0. */
+/** A quote; `null` when missing, which the provider also reports as 0. */
 function quoteOf(quote: string | number | null | undefined): number | null {
   const price = Number(quote ?? 0);
   return price > 0 && Number.isFinite(price) ? price : null;

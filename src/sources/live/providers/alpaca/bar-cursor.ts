@@ -9,15 +9,15 @@ import { ProviderFault } from "../../fault.ts";
 import { addDays, stockBarAsked, utcDay } from "../../publication-times.ts";
 import { Edges } from "./splits.ts";
 
-/** Most sessions of a window. */
+/** Maximum sessions of a window. */
 export const MAX_SPAN = 60;
 
-/** Days that a window reaches back, so that names have a bar before their new ones. */
+/** Days by which a window reaches back, so that each symbol has a bar before its new ones. */
 const OVERLAP_DAYS = 9;
 
 /**
- * A symbol that is unknown there: the last session that was through when it was refused first, and
- * the UTC day on which it was refused last.
+ * A symbol that Alpaca does not know: the last session read when it was first refused, and the UTC
+ * day on which it was last refused.
  */
 const Unknown = z.tuple([z.string(), z.iso.date(), z.iso.date()]);
 
@@ -25,17 +25,19 @@ const Unknown = z.tuple([z.string(), z.iso.date(), z.iso.date()]);
 export const BarCursor = z.object({
   /** Last session that was read. */
   done: z.iso.date(),
-  /** Most sessions of the next window. */
+  /** Maximum sessions of the next window. */
   span: z.int().min(1).max(MAX_SPAN),
   without: z.array(Unknown),
-  /** A window whose adjusted closes are here and whose prices as traded are still to come. */
+  /**
+   * A window whose adjusted closes were read and whose prices as traded are still to be requested.
+   */
   half: z.object({ end: z.iso.date(), edges: z.array(Edges.nullable()) }).optional(),
 });
 export type BarCursor = z.infer<typeof BarCursor>;
 
 /** Sessions to request. */
 export interface BarWindow {
-  /** First day of the question. */
+  /** First day of the request. */
   readonly from: string;
   /** Last session that was read. */
   readonly done: string;
@@ -65,16 +67,18 @@ export function windowAt({ done, span, half }: BarCursor, newest: string): BarWi
 }
 
 /**
- * Half as many sessions, beginning anew with adjusted closes.
+ * A window of half as many sessions, which begins again with adjusted closes.
  *
- * @throws {ProviderFault} `malformed` where one session is too much.
+ * @throws {ProviderFault} `malformed` when the window already has one session.
  */
 export function halvedRange({ done, without }: BarCursor, { sessions }: BarWindow): BarCursor {
   if (sessions.length < 2) throw new ProviderFault("malformed", "a session takes several pages");
   return { done, span: Math.ceil(sessions.length / 2), without };
 }
 
-/** Symbols of a batch that are requested; one that was refused is requested again on the next day. */
+/**
+ * Symbols of a batch that are requested; one that was refused is requested again on the next day.
+ */
 export function requestedSymbols(
   batch: readonly string[],
   { without, half }: BarCursor,
@@ -101,8 +105,8 @@ export function cursorWithout(
 }
 
 /**
- * The cursor after an answer for symbols that had been refused: back to the earliest refusal. Bars of
- * the others that are read again are duplicates.
+ * The cursor after an answer for symbols that had been refused: back to the earliest refusal. Bars
+ * of the others that are read again are duplicates.
  *
  * @returns `undefined` where none of them had been.
  */

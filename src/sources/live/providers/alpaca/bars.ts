@@ -21,10 +21,13 @@ import { BarPage, type BarRow, observationsOf, rowsOf } from "./bar-rows.ts";
 import { edgesOf, splitIn } from "./splits.ts";
 import { refusedSymbol, stockRequest } from "./stock-request.ts";
 
-/** Pause before a window is requested again that lacks the newest bar of a symbol, in milliseconds. */
+/**
+ * Pause before a window that lacks the newest bar of a symbol is requested again, in milliseconds.
+ */
 const AGAIN_MS = 15 * 60_000;
 
-/** How long a bar is waited for after it was due, in milliseconds; then the symbol did not trade. */
+/** Longest wait for a bar after it was due, in milliseconds; after that the symbol counts as not
+ *  traded. */
 const PATIENCE_MS = 12 * 3_600_000;
 
 /**
@@ -55,7 +58,7 @@ const queryOf = (symbols: readonly string[], { from, end }: BarWindow, { half }:
   symbols: symbols.map(withDot).join(","),
   timeframe: "1Day",
   start: `${from}T00:00:00Z`,
-  // Before now by more than the 15 minutes that are not free.
+  // The free plan excludes the last 15 minutes.
   end: new Date(newYorkInstant(end, "16:00")).toISOString(),
   adjustment: half === undefined ? "split" : "raw",
   sort: "asc",
@@ -127,7 +130,7 @@ function readTraded(
   };
 }
 
-/** Whether a name that traded before may still get its bar of the newest session. */
+/** Whether a symbol that traded before may still get its bar of the newest session. */
 function isWaitedFor(rows: readonly BarRow[], { end }: BarWindow, now: number): boolean {
   const isNew = end === newestDue(now) && now < stockBarKnown(end) + PATIENCE_MS;
   return isNew && rows.length > 0 && rows.at(-1)?.session !== end;

@@ -19,7 +19,7 @@ const DIGITS = 8;
 
 const DAY_MS = 86_400_000;
 
-/** Its days: the first that was asked for, and the last session whose bars are known already. */
+/** Its days: the first one requested, and the last session whose bars are already known. */
 interface Span {
   readonly from: string;
   readonly done: string;
@@ -36,7 +36,7 @@ export function edgesOf(rows: readonly BarRow[], { from, done }: Span): Edges | 
   return [...kept(first), ...kept(last)];
 }
 
-/** What bars as traded and the edges of the adjusted ones tell together. */
+/** The split that bars as traded and the edges of the adjusted bars imply together. */
 export function splitIn(
   rows: readonly BarRow[],
   edges: Edges | null,
@@ -69,16 +69,16 @@ interface TwoCloses {
 /** Adjusted closes are exact to half of this, in USD, at worst. */
 const CENT = 0.01;
 
-/** Least relative error that is allowed for. */
+/** Minimum relative error that is allowed for. */
 const MIN_TOLERANCE = 0.002;
 
 /** Denominators of splits, and of stock dividends (11 for 10, 21 for 20). */
 const DENOMINATORS = [1, 2, 3, 4, 5, 10, 20] as const;
 
 /**
- * New shares per old share between two sessions: what adjustment divides the earlier close by and
- * the later one not. It is rounded to the simplest ratio within the error of adjusted closes, which
- * are given in cents; where none is near it is given to four digits.
+ * New shares per old share between two sessions: the factor by which adjustment divides the earlier
+ * close only. Rounded to the simplest ratio within the error of adjusted closes, which are given in
+ * cents; otherwise to four digits.
  *
  * @returns 1 without a split.
  */

@@ -3,15 +3,16 @@ import { ProviderFault } from "../../fault.ts";
 import type { ProviderOptions, ProviderRequest } from "../../provider.ts";
 import { type ProviderResponse, parseJsonBody, quoted } from "../../provider-response.ts";
 
-/** What the free plan waits for the consolidated tape, in milliseconds. */
+/** Delay of the consolidated tape on the free plan, in milliseconds. */
 const TAPE_DELAY_MS = 15 * 60_000;
 
-/** Names of the two halves of a key. */
+/** Settings with the two halves of an API key. */
 export const KEY_SETTINGS = ["APCA_API_KEY_ID", "APCA_API_SECRET_KEY"] as const;
 
 const Refusal = z.looseObject({ message: z.string() });
 
-/** A question about stocks, from the consolidated tape: the free feed of one exchange lacks `D`. */
+/** A request for stocks from the consolidated tape; the free feed of one exchange lacks trades of
+ *  exchange `D`. */
 export function stockRequest(
   list: "bars" | "trades",
   query: Readonly<Record<string, string | undefined>>,
@@ -30,9 +31,9 @@ export function stockRequest(
 }
 
 /**
- * The symbol that a question is refused for, `undefined` when it is answered.
+ * The symbol for which a request was refused; `undefined` when it was answered.
  *
- * @param asked Symbols that were asked for, as they are spelled there.
+ * @param asked Requested symbols, in Alpaca's spelling.
  * @throws {ProviderFault} For every other refusal. "Too recent" comes with 403 like a wrong key,
  *   and means that one of the two clocks is wrong.
  */
