@@ -28,7 +28,9 @@ export interface ScoringOptions {
   /** 32 bytes for one purpose, derived from the master key. */
   readonly deriveKey: (purpose: string) => Uint8Array;
   readonly log: LiveOptions["log"];
-  /** A sandbox that was scored before and is lent to one service after another; absent: a new one. */
+  /**
+   * A sandbox that was scored before and is lent to one service after another; absent: a new one.
+   */
   readonly sandbox?: ScoredMarket | undefined;
   /** Called with the progress of reading the market. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
@@ -70,9 +72,10 @@ export interface Scoring {
   marketNow(): number;
   /** Instant up to which everything is known and scored, at most now. */
   knownUntil(): number;
-  /** The same for sessions that are recorded: none of a time that only a wrong clock knows. */
+  /** The same for sessions that are recorded; excludes sessions that only a wrong clock has
+   *  reached. */
   recordableUntil(): number;
-  /** Whether scores are those of the run before, which are being computed anew. */
+  /** Whether scores are still those of the previous run while they are being computed again. */
   isWarm(): boolean;
   /** Ends the work under way. */
   close(): Promise<void>;
@@ -155,7 +158,9 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
   };
 }
 
-/** Instant up to which sessions have their data. Without observations there is nothing to record. */
+/**
+ * Instant up to which sessions have their data. Without observations there is nothing to record.
+ */
 function confirmedUntil(live: Live | undefined): number {
   const confirmedAt = live?.confirmedAt() ?? Number.NEGATIVE_INFINITY;
   return Number.isFinite(confirmedAt) ? confirmedAt + CONFIRMED_MS : Number.POSITIVE_INFINITY;
@@ -184,8 +189,8 @@ async function openKeptSignals(
 }
 
 /**
- * Scores of the run before, for markets that a later run scores alike. A replay begins anew, and a live
- * market may have learned more meanwhile.
+ * Scores of the previous run, for markets that a later run scores the same. Not for a replay, which
+ * begins again, nor for a live market, which may have received more data meanwhile.
  */
 async function openWarmStart(
   { market, snapshots }: ScoredMarket,

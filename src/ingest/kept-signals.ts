@@ -26,7 +26,7 @@ interface Entry {
 
 /** Content of the file. */
 interface Content {
-  /** What makes signals other ones than the records: method and reader of texts. */
+  /** What signals depend on besides the records: method and sentiment reader. */
   readonly method: string;
   /** In the order of their closes. */
   readonly entries: readonly Entry[];
@@ -53,9 +53,9 @@ export class KeptSignalsFile implements SignalKeeper {
   readonly #file: AuthenticatedFile<Content>;
   #dataHash: DataHash;
   #entries: Entry[] = [];
-  /** Those at closes that this start does not look back to, not compared with the records. */
+  /** Entries of later closes, which this start has not compared with the records. */
   #later: readonly Entry[] = [];
-  /** Of closes after the last entry. */
+  /** Signals of closes after the last entry. */
   #fresh: KeptSignals[] = [];
 
   constructor(options: KeptSignalsOptions) {
@@ -81,7 +81,7 @@ export class KeptSignalsFile implements SignalKeeper {
     }
   }
 
-  /** Forgets the instant at which the records turned out to be others. */
+  /** Starts the hash again, without the instant at which the records turned out to differ. */
   #rehash(): void {
     this.#dataHash = new DataHash(this.#options.market);
     for (const { at } of this.#entries) this.#dataHash.advance(at);

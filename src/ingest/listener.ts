@@ -20,8 +20,8 @@ import { openStreamConnection, SILENCE_MS, type StreamConnection } from "./strea
 /** How often the position in a stream is saved when there are no observations, in milliseconds. */
 const MARK_EVERY_MS = 5_000;
 
-/** The leading process follows the stream. Without a call of `step` for this long, in milliseconds,
- *  it does not lead any more and the connection ends. */
+/** Time without a call of `step` after which the connection ends, in milliseconds: only the leading
+ *  process calls it. */
 const LED_MS = 15_000;
 
 /** Name of the one series of a stream. */

@@ -11,7 +11,7 @@ export const REJECTED_KIND = "market-rejected";
 
 const DAY_MS = 86_400_000;
 
-/** Greatest age of an observation at its arrival, in milliseconds. */
+/** Maximum age of an observation at its arrival, in milliseconds. */
 const OLDEST_MS = 10 * 365 * DAY_MS;
 
 /** Retention of messages, prints and quarantined observations, in milliseconds: they are numerous,

@@ -110,12 +110,12 @@ function reasonOf(error: unknown): string {
   return cause.message.startsWith("The body has") ? cause.message : `no answer (${code})`;
 }
 
-/** Greatest difference between the clock of a provider and ours, in milliseconds. */
+/** Maximum difference between the clock of a provider and ours, in milliseconds. */
 const MAX_SKEW_MS = 10 * 60_000;
 
 /**
- * The fault of an answer whose `Date` and `Age` (RFC 9110 6.6.1, RFC 9111 5.1) differ from our clock.
- * With our clock ahead, the days in between would count as days without data.
+ * The fault of an answer whose `Date` and `Age` (RFC 9110 6.6.1, RFC 9111 5.1) differ from our
+ * clock. With our clock ahead, the days in between would count as days without data.
  *
  * @param now Unix milliseconds.
  * @returns `undefined` when the clocks agree or the answer has no date.

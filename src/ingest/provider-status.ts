@@ -18,14 +18,14 @@ const DAY_MS = 86_400_000;
 /** Age up to which quarantined observations are counted, in milliseconds. */
 const REJECTED_WITHIN_MS = 30 * DAY_MS;
 
-/** Most quarantined observations that are counted and shown. */
+/** Maximum quarantined observations that are counted and shown. */
 const MAX_REJECTED = 1_000;
 
-/** A series without a request for this long is not polled any more, in milliseconds: every one is due
- *  sooner, also over holidays. */
+/** A series without a request for this long counts as no longer polled, in milliseconds: all series
+ *  are due sooner, even over holidays. */
 const FOLLOWED_WITHIN_MS = 7 * DAY_MS;
 
-/** A stream without progress for this long is not followed any more, in milliseconds: it has messages
+/** A stream without progress for this long counts as disconnected, in milliseconds: it has messages
  *  every second, and its position is saved every few seconds. */
 const HEARD_WITHIN_MS = 5 * 60_000;
 

@@ -10,7 +10,9 @@ const MAX_MESSAGE_BYTES = 256 * 1024;
 /** A stream without a message for this long counts as dead, in milliseconds. */
 export const SILENCE_MS = 60_000;
 
-/** Most readings that wait to be written; with more, the connection ends and is resumed later. */
+/**
+ * Maximum readings that wait to be written; with more, the connection ends and is resumed later.
+ */
 const MAX_WAITING = 5_000;
 
 /** Unreadable messages in memory; they are skipped when they arrive again after a reconnect. */

@@ -8,7 +8,7 @@ import { AuthenticatedFile } from "./authenticated-file.ts";
 /** Name of the file in DATA_DIR. */
 const FILE = "last-scores.json";
 
-/** Last scores that are older than this, in market days, are not shown. */
+/** Maximum age of last scores that are shown, in market days. */
 const MAX_AGE_DAYS = 10;
 
 /** Shortest time between two writes, in milliseconds. */
@@ -16,7 +16,7 @@ const WRITE_EVERY_MS = 30_000;
 
 /** The newest snapshots of one run, without the tables of their peers. */
 interface LastScores {
-  /** Market, method and reader of texts. */
+  /** Market, method and sentiment reader. */
   readonly origin: string;
   /** Instant up to which everything was scored, Unix milliseconds. */
   readonly at: number;
@@ -31,14 +31,14 @@ export interface WarmStartOptions {
   readonly folder: string;
   /** 32 bytes that the file is authenticated with. */
   readonly key: Uint8Array;
-  /** The market as it is configured, and who reads its texts. */
+  /** The market as configured, and the sentiment reader. */
   readonly origin: unknown;
   readonly log: Logger;
 }
 
 /**
- * Shows the scores that the run before ended with until they have been computed anew. They stand in no
- * history, so that nothing is recorded of them and no alert fires on them.
+ * Shows the scores that the previous run ended with until they have been computed again. They are
+ * not part of the history, so nothing is recorded from them and no alert fires on them.
  */
 export class WarmStart {
   readonly #options: WarmStartOptions;
@@ -55,7 +55,7 @@ export class WarmStart {
     this.#origin = JSON.stringify([METHOD_VERSION, origin]);
   }
 
-  /** Whether the scores that are shown are those of the run before. */
+  /** Whether the scores shown are those of the previous run. */
   get isShown(): boolean {
     return this.#shown !== undefined;
   }
@@ -79,7 +79,7 @@ export class WarmStart {
     return last.at;
   }
 
-  /** Compares the last scores with what was computed: they are dropped either way. */
+  /** Compares the last scores with the computed ones; they are dropped either way. */
   settle(): void {
     const { snapshots, log } = this.#options;
     const last = this.#shown;

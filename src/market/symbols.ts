@@ -95,8 +95,8 @@ export function resolveSymbol(instruments: readonly Instrument[], symbol: string
   return { kind: "unknown", candidates: instrumentsOf(suggestions(entries, symbol)) };
 }
 
-/** What somebody may have meant: the same base with another suffix, a symbol with one typing error,
- *  or an instrument whose name has all the words. */
+/** Suggestions: the same base with another suffix, a symbol with one typing error, or an instrument
+ *  whose name has all the words. */
 function suggestions(entries: readonly Entry[], symbol: string): readonly Entry[] {
   if (symbol.length > MAX_SEARCH_LENGTH) return [];
   const key = symbolKey(symbol);

@@ -82,7 +82,7 @@ const LOOK_EVERY_MS = 5_000;
  *  slept. */
 const LEAP_MS = 60_000;
 
-/** Greatest distance in milliseconds between the clock and an observation that confirms it;
+/** Maximum distance in milliseconds between the clock and an observation that confirms it;
  *  providers' clocks may differ from ours by as much. */
 const CONFIRMED_MS = 10 * 60_000;
 

@@ -29,7 +29,7 @@ const CALM_MS = 600_000;
  */
 export const MENTIONS_KEPT_MS = 180 * DAY_MS;
 
-/** Most messages in memory, over all instruments; 500,000 short ones take 0.6 GB with their
+/** Maximum messages in memory, over all instruments; 500,000 short ones take 0.6 GB with their
  *  sentiment. */
 const MAX_MESSAGES = 500_000;
 
@@ -103,8 +103,8 @@ export class LiveMarket implements Market {
     if (hasMessages) boundMessages([...this.#books.values()], this.#maxMessages);
   }
 
-  /** The clock was set back to an instant, Unix milliseconds: later records count as unread, and
-   *  all is scored again. */
+  /** Handles a clock that was set back to an instant, Unix milliseconds: later records count as
+   *  unread, and everything is scored again. */
   startOver(at: number): void {
     this.#shownUntil = at;
     this.#revise(at);

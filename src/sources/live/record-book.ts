@@ -97,12 +97,12 @@ export class RecordBook {
     show(records, { feed, record, shownUntil, assetClass: this.#assetClass });
   }
 
-  /** Whether the lists that readers hold have to be made anew. */
+  /** Whether the lists that readers hold must be rebuilt. */
   isOutdated(): boolean {
     return [...this.#feeds.values()].some((records) => records.isOutdated);
   }
 
-  /** Makes new lists of all records; from now on these grow. */
+  /** Rebuilds the lists from all records; from now on these grow. */
   revise(): InstrumentRecords {
     const changed = [...this.#feeds].filter(([, { isOutdated, hasLate }]) => isOutdated || hasLate);
     for (const [feed, records] of changed) {

@@ -9,7 +9,7 @@ import { normal } from "./rng.ts";
 const SHORTEST_LAG_DAYS = 20;
 const LAG_SPREAD_DAYS = 30;
 
-/** Of eight quarters a lapsing instrument files five. */
+/** Length of the filing cycle in quarters; a lapsing instrument files five of them. */
 const LAPSE_CYCLE = 8;
 const FILED_OF_CYCLE = 5;
 

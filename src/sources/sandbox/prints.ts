@@ -4,7 +4,7 @@ import { type DayContext, idPrefixes, type TradedDayContext, type World } from "
 import type { Profile } from "./profile.ts";
 import { clamp, eventCount, logUniform, normal, type Rng, whole } from "./rng.ts";
 
-/** Most prints of a day; with more, late reports could change their order. */
+/** Maximum prints of a day; with more, late reports could change their order. */
 const MAX_PRINTS = 30;
 
 /** Trading hours as fractions of a day; even a late report falls into the same day. */
@@ -41,7 +41,9 @@ function quoteAt(rng: Rng, bar: ReportedBar, dayFraction: number): Quote {
   return { bid, ask: bid + spread };
 }
 
-/** Price between bid (0) and ask (1): a third of trades each at the mid, inside and at the quote. */
+/**
+ * Price between bid (0) and ask (1): a third of trades each at the mid, inside and at the quote.
+ */
 function positionOf(rng: Rng, buyProbability: number): number {
   const direction = rng() < buyProbability ? 1 : -1;
   const kind = whole(rng, 3);

@@ -26,7 +26,7 @@ interface GeneratedYear {
   readonly lastDay: number;
   /** In the order of the profiles, as the gates. */
   readonly lists: readonly RecordLists[];
-  /** The door that the bars of each instrument pass. */
+  /** Judges the bars of each instrument. */
   readonly gates: readonly BarGate[];
 }
 
@@ -59,7 +59,7 @@ type RecordLists = ReturnType<typeof openRecordLists>;
 /** Label of a session: its first instant. */
 const sessionLabel = (day: number, dayMs: number): string => new Date(day * dayMs).toISOString();
 
-/** Labels in memory; more than are read at a time. */
+/** Labels kept in memory; more than are read at a time. */
 const REMEMBERED_DAYS = 2_000;
 
 /** Creates session labels; all records of a day share one string. */

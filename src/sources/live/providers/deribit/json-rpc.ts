@@ -3,7 +3,7 @@ import { type FaultKind, ProviderFault } from "../../fault.ts";
 import type { ProviderRequest } from "../../provider.ts";
 import { type ProviderResponse, parseJsonBody, quoted } from "../../provider-response.ts";
 
-/** Its errors by code that are not about the request. */
+/** Error codes of the server that are not the fault of the request. */
 const FAULTS: Readonly<Record<number, FaultKind>> = {
   /** too_many_requests */
   10028: "limited",
@@ -29,7 +29,7 @@ export const call = (
 });
 
 /**
- * What a call answers.
+ * The result of a call.
  *
  * @throws {ProviderFault} When it is not of the shape, or an error.
  */

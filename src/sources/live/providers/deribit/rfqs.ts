@@ -8,16 +8,16 @@ import { isFuture } from "../../publication-times.ts";
 import { type Block, isFutureOn, Millis, printOf } from "./block.ts";
 import { call, resultOf } from "./json-rpc.ts";
 
-/** Requests of an answer: 1,000 are documented, more than 50 are refused. */
+/** Requests per page; 1,000 are documented, but more than 50 are refused. */
 const PAGE_RFQS = 50;
 
 /** Pause between requests once it has caught up, in milliseconds. */
 const PAUSE_MS = 60_000;
 
-/** Greatest delay of a trade's publication, in milliseconds. */
+/** Maximum delay of a trade's publication, in milliseconds. */
 const LATE_MS = 60_000;
 
-/** Answers come newest first: pages are read back to what an earlier pass has read. */
+/** Responses are newest first: a pass reads pages back to what the pass before has read. */
 const Cursor = z.object({
   /** Everything before is known, Unix milliseconds. */
   known: Millis,
@@ -31,7 +31,9 @@ const Leg = z.looseObject({ instrument_name: z.string().max(100), price: z.numbe
 const Rfq = z.looseObject({
   id: z.int(),
   timestamp: Millis,
-  /** Times the ratio of a leg, the size of that leg in its own unit: USD for these futures. */
+  /**
+   * Multiplied by the ratio of a leg, the size of that leg in its own unit: USD for these futures.
+   */
   amount: z.number(),
   legs: z.array(Leg.extend({ ratio: z.number() })),
   hedge: Leg.extend({ amount: z.number() }).nullish(),

@@ -8,24 +8,24 @@ import { FINAL_MS } from "../../publication-times.ts";
 import { isFutureOn, Millis, printOf } from "./block.ts";
 import { call, resultOf } from "./json-rpc.ts";
 
-/** Most trades of an answer. */
+/** Maximum trades of a response. */
 const PAGE_TRADES = 1_000;
 
-/** Time that one request spans at most, in milliseconds. */
+/** Maximum time span of a request, in milliseconds. */
 const WINDOW_MS = 6 * 3_600_000;
 
 /** Pause between requests once it has caught up, in milliseconds. */
 const PAUSE_MS = 60_000;
 
-/** Greatest delay of a trade's publication, in milliseconds. */
+/** Maximum delay of a trade's publication, in milliseconds. */
 const LATE_MS = 5_000;
 
-/** Age from which trades stay what they are, in milliseconds. */
+/** Age from which trades are final, so that responses can be cached, in milliseconds. */
 const SETTLED_MS = 86_400_000;
 
 /**
- * How far back it begins at most, in milliseconds. Blocks cannot be asked for alone: every trade
- * has to be paged through, a hundred pages a day and more.
+ * Longest history, in milliseconds. Blocks cannot be requested alone: all trades have to be paged
+ * through, a hundred pages a day or more.
  */
 const HISTORY_MS = 7 * 86_400_000;
 
@@ -47,7 +47,7 @@ const Trade = z.looseObject({
 
 const Page = z.looseObject({
   result: z.looseObject({ trades: z.array(Trade), has_more: z.boolean() }),
-  /** When it answered by its own clock, Unix microseconds. */
+  /** When the server answered by its own clock, Unix microseconds. */
   usOut: z.number().optional(),
 });
 
@@ -82,7 +82,7 @@ export function tradeSeries(symbol: string, historyFrom: number): Series {
   };
 }
 
-/** The same for all of a day, so that a start that is repeated begins where it began. */
+/** Start of the history; the same all day long, so that a repeated first request hits the cache. */
 function beginning(historyFrom: number, now: number): number {
   const earliest = now - HISTORY_MS;
   return Math.max(historyFrom, earliest - (earliest % 86_400_000));
@@ -111,7 +111,7 @@ function read(answer: ProviderResponse, { symbol, from, to }: TradeQuery): Parse
       receivedAt,
     ),
   );
-  // Where our clock is ahead, what it has not seen yet is asked for again.
+  // If our clock is ahead, the part that the server has not reached yet is requested again.
   const seenUntil = Math.min(to, (usOut === undefined ? receivedAt : usOut / 1_000) - LATE_MS);
   const next = result.has_more ? lastOf(result.trades, from) : Math.floor(seenUntil) + 1;
   return {
@@ -122,7 +122,8 @@ function read(answer: ProviderResponse, { symbol, from, to }: TradeQuery): Parse
   };
 }
 
-/** Where the next page begins: with the instant of the last trade, others of which may be on it. */
+/** Start of the next page: the instant of the last trade, because more trades of that instant may
+ *  follow. */
 function lastOf(trades: readonly z.infer<typeof Trade>[], from: number): number {
   const [first, last] = [trades.at(0)?.timestamp, trades.at(-1)?.timestamp];
   if (first === undefined || last === undefined || last < first || first < from) {

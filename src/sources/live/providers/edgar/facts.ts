@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { addDays } from "../../publication-times.ts";
 
-/** Words that filers may use for a figure, the best first. Never is one subtracted from another. */
+/** XBRL tags that filers use for a figure, the best first. Values of different tags are never
+ *  combined. */
 export const TAGS = {
   netIncome: ["NetIncomeLoss", "ProfitLoss", "NetIncomeLossAvailableToCommonStockholdersBasic"],
   operatingCashFlow: [
@@ -36,14 +37,17 @@ export const TAGS = {
   sharesDiluted: ["WeightedAverageNumberOfDilutedSharesOutstanding"],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
-/** Annual and quarterly reports, and their amendments. Proxy statements repeat figures in passing. */
+/**
+ * Annual and quarterly reports, and their amendments. Proxy statements repeat figures in passing.
+ */
 const REPORTS = /^(?:10-[KQ]T?|20-F|40-F)(?:\/A)?$/;
 
-/** Days from the end of a period to its last report. What comes later is there for comparison. */
+/** Maximum days from the end of a period to its report. Later filings repeat the figures only for
+ *  comparison. */
 export const MAX_LAG_DAYS = 180;
 
 const FactRow = z.object({
-  /** Absent for what is counted at an instant. */
+  /** Absent for a balance, which is counted at an instant. */
   start: z.iso.date().optional(),
   end: z.iso.date(),
   val: z.number(),
@@ -55,7 +59,7 @@ const FactRow = z.object({
 const Rows = z.array(FactRow).optional();
 const Concept = z.object({ units: z.object({ USD: Rows, shares: Rows }) }).optional();
 
-/** Only what is read of a taxonomy; filers use thousands of tags. */
+/** Only the tags that are read; filers use thousands. */
 const Taxonomy = z
   .object(
     Object.fromEntries(Object.values(TAGS).flatMap((tags) => tags.map((tag) => [tag, Concept]))),
@@ -91,7 +95,7 @@ export interface Filing {
   readonly facts: readonly Fact[];
 }
 
-/** The reports, oldest first, each with what it tells of the periods that it is about. */
+/** The reports, oldest first, each with its figures for the periods that it is about. */
 export function filingsOf({ facts }: z.infer<typeof CompanyFacts>): readonly Filing[] {
   const all = [facts.dei, facts["us-gaap"]].flatMap((taxonomy) =>
     Object.entries(taxonomy ?? {}).flatMap(([tag, concept]) => factsOf(tag, concept)),

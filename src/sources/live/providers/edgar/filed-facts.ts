@@ -19,7 +19,7 @@ export interface FiledFacts {
 
 /** Values of one tag by the first day of their period, `undefined` for an instant. */
 type ByStart = Map<string | undefined, number>;
-/** These by the last day. */
+/** The same by the last day of the period. */
 type ByEnd = Map<string, ByStart>;
 
 /** Without any fact. */
@@ -50,9 +50,9 @@ export function createFiledFacts(): FiledFacts {
 }
 
 /**
- * The flow of the quarter up to a day: as it was filed, or a longer flow less one from the same
- * start that ended a quarter earlier. So is the second quarter the half year less the first, and
- * the fourth the year less nine months.
+ * The flow of the quarter that ends on a day: as filed, or a longer flow minus one with the same
+ * start that ended a quarter earlier. For example, the second quarter is the half year minus the
+ * first quarter, and the fourth is the year minus nine months.
  */
 function quarterOf(values: ByEnd, end: string): number | undefined {
   const flows = [...(values.get(end) ?? [])].filter(([start]) => start !== undefined);

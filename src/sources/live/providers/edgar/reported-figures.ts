@@ -4,10 +4,10 @@ import { addDays, dateKnown, utcEnd } from "../../publication-times.ts";
 import { type Fact, type Filing, MAX_LAG_DAYS, TAGS } from "./facts.ts";
 import { createFiledFacts, type FiledFacts } from "./filed-facts.ts";
 
-/** Largest figure that is believed, USD or shares: no company has a thousandth of it. */
+/** Largest plausible figure, USD or shares; no company has a thousandth of it. */
 const MAX_FIGURE = 1e16;
 
-/** One figure as a filing made it known. */
+/** One figure as a filing published it. */
 interface Figure {
   readonly metric: FundamentalMetric;
   /** ISO date. */
@@ -41,8 +41,8 @@ const sum = (one: number | undefined, other: number | undefined): number | undef
   one === undefined || other === undefined ? undefined : one + other;
 
 /**
- * The figures of the method as each filing made them known, without any knowledge of later filings.
- * One that changes a figure tells it again under its own accession number.
+ * The figures of the method as each filing published them, without knowledge of later filings. A
+ * filing that changes a figure reports it again under its own accession number.
  *
  * @param filings Oldest first.
  * @param from ISO date; earlier filings are read and not reported.
@@ -88,8 +88,8 @@ function* changes(
 
 /**
  * The shares that a filing counts: on its cover, else in its balance sheet, else diluted over the
- * period. They count as of the day before the filing at the latest. Shares of a class (`BRK-B`) are
- * believed on the cover alone: elsewhere all classes may be counted in shares of another.
+ * period. They count as of the day before the filing at the latest. For one class of shares
+ * (`BRK-B`) only the cover is used: elsewhere all classes may be counted in shares of another.
  */
 function shareCount({ facts, filed }: Filing, symbol: string): readonly Figure[] {
   const { sharesOnCover, sharesOutstanding, sharesDiluted } = TAGS;

@@ -3,14 +3,13 @@ import type { ProviderRequest } from "../../provider.ts";
 import { type ProviderResponse, parseJsonBody } from "../../provider-response.ts";
 import { checkAccess } from "./access.ts";
 
-/** Where the list of tickers is; figures are elsewhere. */
+/** Origin of the list of tickers; figures have another one. */
 const ORIGIN = "https://www.sec.gov";
 
 /** Largest list in bytes; it has about one million. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** Every company asks for the same list: one answer does for all that ask within a day, in
- *  milliseconds. */
+/** Lifetime of the cached list, in milliseconds: every company needs the same one. */
 const KEEP_MS = 86_400_000;
 
 const Tickers = z.record(
@@ -18,7 +17,7 @@ const Tickers = z.record(
   z.looseObject({ cik_str: z.int().positive(), ticker: z.string() }),
 );
 
-/** Asks for the list of all tickers and their companies. */
+/** The request for the list of all tickers and their companies. */
 export const tickersRequest = (headers: Readonly<Record<string, string>>): ProviderRequest => ({
   origin: ORIGIN,
   path: "/files/company_tickers.json",

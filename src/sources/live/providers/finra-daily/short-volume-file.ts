@@ -4,15 +4,15 @@ import { quoted } from "../../provider-response.ts";
 import { shortVolumeKnown } from "../../publication-times.ts";
 import { presentTicker } from "../../ticker-changes.ts";
 
-/** First line. Other things have come with status 200, so it is the line that counts. */
+/** First line of the file. It is checked because FINRA has sent other content with status 200. */
 const HEADER = "Date|Symbol|ShortVolume|ShortExemptVolume|TotalVolume|Market";
 
 /** Shares, with up to six decimals since 2026. */
 const SHARES = /^\d{1,15}(\.\d{1,9})?$/;
 
-/** What a file is read for. */
+/** Session and symbols that a file is read for. */
 interface FileQuery {
-  /** ISO date of the session that was asked for. */
+  /** ISO date of the requested session. */
   readonly session: string;
   /** Symbols of the universe by the file's spelling of today's tickers. */
   readonly symbols: ReadonlyMap<string, string>;
@@ -22,7 +22,7 @@ interface FileQuery {
  * Reads a CNMS file: a header, a line for each symbol, and the number of these lines. The short
  * volume already holds the exempt one.
  *
- * @throws {ProviderFault} `malformed` when it is another file, of another day, or not all of it.
+ * @throws {ProviderFault} `malformed` for another file, another day, or an incomplete file.
  */
 export function readShortVolumeFile(
   text: string,

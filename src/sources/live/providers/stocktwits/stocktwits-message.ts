@@ -3,12 +3,12 @@ import { ProviderFault } from "../../fault.ts";
 import { decoded, messageText, pseudonym } from "../../message.ts";
 import { type ProviderResponse, parseJsonBody } from "../../provider-response.ts";
 
-/** Most messages of an answer. */
+/** Maximum messages of a response. */
 export const PAGE = 30;
 
 const DAY_MS = 86_400_000;
 
-/** A message as Stocktwits tells of it. */
+/** A message as Stocktwits returns it. */
 const StocktwitsMessage = z.looseObject({
   id: z.int().positive(),
   body: z.string(),
