@@ -1,13 +1,13 @@
 import { mean, ownHistoryZ } from "./statistics.ts";
 
-/** How the volume of messages is compared with its history. */
+/** Constants of the attention measure. */
 export const ATTENTION_RULES = {
-  /** Sessions of the mean, and sessions of the distribution that a value is compared with. */
+  /** Sessions of the mean, and sessions of the distribution for z. */
   usualSessions: 30,
   baselineSessions: 60,
   /** Minimum of either. */
   minSessions: 20,
-  /** z from which attention weighs against the sentiment, and how much a z above it takes away. */
+  /** z above which attention reduces the sentiment, and the reduction per unit of z. */
   threshold: 1,
   penalty: 0.25,
 } as const;
@@ -31,7 +31,7 @@ export interface AttentionReading {
 /** Attention before the first message. */
 export const NO_ATTENTION: AttentionReading = { value: null, z: null };
 
-/** Starts before the first session. */
+/** Creates an empty history. */
 export function createAttention(): Attention {
   const { usualSessions, baselineSessions, minSessions } = ATTENTION_RULES;
   const weights: number[] = [];
@@ -59,6 +59,6 @@ export function createAttention(): Attention {
   };
 }
 
-/** Penalty of the sentiment: 0.25 max(0, z - 1); 0 while the attention is unknown. */
+/** Penalty on the sentiment: 0.25 max(0, z - 1); 0 while attention is unknown. */
 export const attentionPenalty = ({ z }: AttentionReading): number =>
   ATTENTION_RULES.penalty * Math.max(0, (z ?? 0) - ATTENTION_RULES.threshold);

@@ -5,26 +5,26 @@ import { decay, ewStep } from "./statistics.ts";
 
 /** The variance gate (Barroso & Santa-Clara, 2015; Daniel & Moskowitz, 2016). */
 export const GATE = {
-  /** Half-life in sessions of the market's variance, and the sessions that it needs. */
+  /** Half-life in sessions of the market's variance, and the minimum number of sessions. */
   halfLifeSessions: 20,
   minSessions: 20,
   floor: 0.1,
-  /** Annual volatility of the market up to which momentum counts in full. */
+  /** Annual market volatility up to which momentum has full weight. */
   target: { stock: 0.16, etf: 0.16, crypto: 0.6 },
   sessionsPerYear: { stock: 252, etf: 252, crypto: 365 },
 } as const satisfies Readonly<Record<string, number | Readonly<Record<AssetClass, number>>>>;
 
 /** The market of one asset class: the equal-weighted mean of its instruments' daily log returns. */
 export interface Benchmark {
-  /** By session number; 0 for a session that is not closed or that nobody's return is known of. */
+  /** By session number; 0 for sessions that are open or have no known return. */
   readonly returns: MarketReturns;
   /** Annualised EW(20) volatility of the closed sessions, `undefined` before 20 of them. */
   readonly volatility: number | undefined;
-  /** Number of a bar's session, counting up from 0 as sessions are first seen. */
+  /** Number of a bar's session, from 0 in order of first appearance. */
   sessionOf(bar: Bar): number;
-  /** Takes the return of one instrument in; too late when its session is closed. */
+  /** Adds the return of one instrument; ignored once its session is closed. */
   note(bar: Bar): void;
-  /** Ends the sessions that were seen: their means are final. */
+  /** Closes all sessions seen so far: their means become final. */
   close(): void;
 }
 

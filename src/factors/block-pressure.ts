@@ -7,7 +7,7 @@ import { BASELINE_SESSIONS, decay, MIN_BASELINE_SESSIONS, ownHistoryZ } from "./
 export const BLOCK_PRESSURE_RULES = {
   /** Half-life of the imbalance in sessions. */
   halfLifeSessions: 3,
-  /** Blocks at which the imbalance counts half: I' = I n / (n + 20). */
+  /** Number of blocks at which the imbalance is halved: I' = I n / (n + 20). */
   shrinkage: 20,
 } as const;
 
@@ -22,13 +22,13 @@ export const NO_BLOCKS: BlockReading = {
 
 /** Direction of block trading. */
 export interface BlockReading {
-  /** Whether any print was a block, signed or not. */
+  /** Whether there was any block, signed or not. */
   readonly hasBlocks: boolean;
   /** Imbalance in [-1, 1], shrunk for few blocks; `null` before the first signed block. */
   readonly imbalance: number | null;
   /** Decayed number of signed blocks. */
   readonly blocks: number;
-  /** The imbalance against the 60 sessions before, in [-3, 3]; `null` with fewer than 20. */
+  /** z of the imbalance against the previous 60 sessions, in [-3, 3]; `null` with fewer than 20. */
   readonly z: number | null;
   /** When the newest print became known, Unix milliseconds. */
   readonly asOf: number | null;
@@ -60,7 +60,7 @@ export function createBlockPressure(): BlockPressure {
 
   const imbalance = () => {
     const value = ((signed / total) * blocks) / (blocks + BLOCK_PRESSURE_RULES.shrinkage);
-    // No block yet, or notionals too large for their sum to be a number.
+    // No block yet, or the sum of the notionals overflowed.
     return Number.isFinite(value) ? value : null;
   };
   const beginSession = () => {

@@ -8,11 +8,11 @@ export const COIN_WINDOWS = {
   days: [28, 90, 365],
   /** Half-life in sessions of the volatility that scales a return. */
   volatilityHalfLife: 30,
-  /** A look-back price may be this many days older than asked, for gaps in the history. */
+  /** Tolerance in days for the age of a look-back price, for gaps in the history. */
   maxGapDays: 3,
 } as const;
 
-/** Observations that are kept: more than the longest window holds. */
+/** Number of observations kept, more than the longest window. */
 const KEPT = 1_024;
 
 /** Prices of one coin: ln of the price against its first, and its volatility. */
@@ -33,7 +33,7 @@ export const createCoinHistory = (): CoinHistory => ({
   variance: undefined,
 });
 
-/** Takes the next bar in. A |log return| above 0.8 moves the price, but not the volatility. */
+/** Adds the next bar. A |log return| above 0.8 changes the price but not the volatility. */
 export function addCoinBar(history: CoinHistory, { logReturn, availableAt }: Bar): void {
   const { times, levels } = history;
   history.bars++;

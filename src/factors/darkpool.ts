@@ -4,27 +4,27 @@ import { MAX_FEED_AGE_DAYS } from "./off-exchange.ts";
 import { type Input, type Reading, unread } from "./reading.ts";
 import type { ShortReading } from "./short-pressure.ts";
 
-/** How the two parts are put together. */
+/** Constants of the combination of block imbalance and short ratio. */
 export const DARKPOOL_RULES = {
   /** Blocks at which the confidence of the imbalance is half: n / (n + 5). */
   confidenceShrinkage: 5,
   /**
    * Base weights, and the confidence of either part alone. Both are scaled to unit length: z_D =
-   * (0.6 z_I - 0.4 z_R) / sqrt(.52). Measured, a high short ratio is bearish for a stock, against
-   * folklore: hence the negative sign.
+   * (0.6 z_I - 0.4 z_R) / sqrt(.52). The sign of the short ratio is negative because a high ratio was
+   * bearish in measurements, contrary to the DIX interpretation.
    */
   imbalanceWeight: 0.6,
   shortWeight: -0.4,
-  /** Sessions that may close after a short ratio became known: its effect is gone after one. */
+  /** Sessions for which a short ratio is used: its measured effect lasts one session. */
   maxShortAgeSessions: 1,
-  /** Days after which prints say nothing about today. */
+  /** Age in days after which the feed of prints is stale. */
   maxFeedAgeDays: MAX_FEED_AGE_DAYS,
 } as const;
 
-/** Length of the two weights. */
+/** Euclidean norm of the two weights. */
 const SCALE = Math.hypot(DARKPOOL_RULES.imbalanceWeight, DARKPOOL_RULES.shortWeight);
 
-/** What the dark pool factor measures on one instrument. */
+/** Measurements of the dark pool factor for one instrument. */
 export interface DarkpoolMeasurement {
   readonly block: BlockReading;
   readonly short: ShortReading;
@@ -49,7 +49,7 @@ export function combineDarkpool(
   return shortZ === null ? undefined : { z: -shortZ, confidence: Math.abs(shortWeight) };
 }
 
-/** Which feeds cover an instrument, and the instant of the reading. */
+/** Coverage by feeds, and the instant of the reading. */
 export interface DarkpoolContext {
   /** Unix milliseconds. */
   readonly at: number;
@@ -60,7 +60,7 @@ export interface DarkpoolContext {
   readonly feedAt: number | null;
 }
 
-/** Off-exchange pressure; prints that cannot be signed are shown by get_darkpool and not scored. */
+/** Off-exchange pressure; unsigned prints are shown by get_darkpool and not scored. */
 export function readDarkpool(
   { block, short }: DarkpoolMeasurement,
   { at, dayMs, closesAfter, feedAt }: DarkpoolContext,
@@ -78,7 +78,7 @@ export function readDarkpool(
   const shortZ = isShortFresh ? short.z : null;
   const seen = {
     asOf,
-    // A short ratio expires with a session, whose end no clock tells beforehand.
+    // A short ratio expires with the session, whose end is not known in advance.
     staleAfter: imbalanceZ === null ? null : asOf + maxAge,
     listInputs: () => darkpoolInputs({ block, short }, imbalanceZ, shortZ),
   };

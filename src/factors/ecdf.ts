@@ -13,14 +13,14 @@ export const PROBABILITIES: readonly number[] = [
   0.995,
 ];
 
-/** Fewer peers than this and a sub-signal uses its absolute form, if it has one. */
+/** Minimum peer group; below it a sub-signal uses its absolute form, if it has one. */
 export const MIN_PEERS = 30;
 
 /**
  * Freezes the cross-section of one sub-signal: Hazen quantiles ((rank - 0.5)/N) at 101 knots.
  *
  * @param values In any order.
- * @returns `undefined` when there are fewer than `minPeers` values.
+ * @returns `undefined` with fewer than `minPeers` values.
  */
 export function freezeEcdf(
   values: readonly number[],
@@ -40,7 +40,7 @@ function hazenQuantile(sorted: Float64Array, p: number): number {
   const below = Math.floor(position);
   const low = sorted[below] as number;
   const high = sorted[Math.min(last, below + 1)] as number;
-  // Halves keep the difference of two huge values finite.
+  // Halving first keeps the difference of two huge values finite.
   return 2 * (low / 2 + (high / 2 - low / 2) * (position - below));
 }
 

@@ -1,12 +1,12 @@
 import { countKnown } from "../market/point-in-time.ts";
 import type { Fundamental, FundamentalMetric } from "../market/records.ts";
 
-/** How filings are read. */
+/** Constants for reading filings. */
 export const FILING_RULES = {
   /**
-   * Days from the end of a period until its figures may be used. Above this, a row is a
-   * comparative of an older period tagged as new (seen: 397 to 400 days); one day more than a
-   * filing lag of 180, because a filing counts from the next session.
+   * Maximum days from the end of a period until its figures are known. Beyond it, a row is a
+   * comparative of an older period mis-tagged as new (observed: 397 to 400 days). One day more than
+   * the maximum filing lag of 180, because a filing counts from the next session.
    */
   maxLagDays: 181,
   /** Days between the first and the last period end of four consecutive quarters. */
@@ -21,13 +21,13 @@ export interface Figure {
   readonly availableAt: number;
 }
 
-/** What the filings known at some instant say; it changes only when a filing arrives. */
+/** Figures of the filings known at an instant; they change only when a filing arrives. */
 export interface Filings {
   /** Sums over the four latest quarters, USD. */
   readonly trailing: Readonly<Partial<Record<"netIncome" | "freeCashFlow" | "ebitda", Figure>>>;
   /** Newest by period end, USD. */
   readonly newest: Readonly<Partial<Record<"equity" | "debt" | "cash", Figure>>>;
-  /** The newest positive share counts by period end, at most two, older first. */
+  /** The newest positive share counts by period end, at most two, oldest first. */
   readonly shareCounts: readonly Fundamental[];
   /** When the newest filing became known, Unix milliseconds. */
   readonly newestAt?: number;
@@ -78,7 +78,7 @@ function periods(
   return [...byPeriod.values()].sort((a, b) => a.periodEnd - b.periodEnd);
 }
 
-/** Sum of the four latest quarters, `undefined` when they do not span about a year. */
+/** Sum of the four latest quarters, `undefined` if they do not span about a year. */
 function trailingYear(quarters: readonly Fundamental[], dayMs: number): Figure | undefined {
   const latest = quarters.slice(-4);
   const [first, , , last] = latest;
@@ -103,7 +103,7 @@ export interface Split {
  * Shares outstanding on the basis of the newest bar: the newest positive count by period end,
  * times every split since the basis of its filing.
  *
- * @param splits Known splits, oldest first; bars may stand for them.
+ * @param splits Known splits, oldest first.
  */
 export function sharesOutstanding(
   shareCounts: readonly Fundamental[],
@@ -117,9 +117,9 @@ export function sharesOutstanding(
 }
 
 /**
- * The instant whose share basis a filed count has: the period's end, or the filing itself when it
- * already restates a split in between. It does when the count, against the one before, jumps by
- * about the split's ratio rather than by about nothing.
+ * The instant of the share basis of a filed count: the period's end, or the filing itself if it already
+ * restates a split in between, that is if the count changed from the previous one by about the split
+ * ratio.
  */
 function filingBasis(
   count: Fundamental,
@@ -134,7 +134,7 @@ function filingBasis(
   return isRestated ? count.availableAt : count.periodEnd;
 }
 
-/** Product of the split ratios after one instant and up to another. */
+/** Product of the split ratios in (after, upTo]. */
 function splitsBetween(splits: readonly Split[], after: number, upTo: number): number {
   let ratio = 1;
   for (let index = countKnown(splits, after); index < splits.length; index++) {

@@ -1,9 +1,9 @@
 import { bucketsOf } from "./hashed-linear/features.ts";
 
-/** What a message can be labelled with, in the order of the weights. */
+/** Labels of a message, in the order of the weights. */
 export const LABELS = ["bearish", "neutral", "bullish"] as const;
 
-/** How a person or a rule labelled a message. */
+/** Label of a message, assigned by a person or a rule. */
 export type Label = (typeof LABELS)[number];
 
 /** A linear classifier of messages over hashed words and pairs of words. */
@@ -15,10 +15,10 @@ export interface HashedLinear {
 }
 
 /**
- * How bullish (1) or bearish (-1) a model finds a message: P(bullish) - P(bearish), each by
- * softmax over the labels; what the weights say of an empty message when it has no words.
+ * Polarity of a message by the model, in [-1, 1]: P(bullish) - P(bearish), by softmax over the labels. A
+ * message without words has the polarity of the intercepts.
  *
- * @param tokens Of the message, as `tokensOf` gives them.
+ * @param tokens Tokens of the message (`tokensOf`).
  */
 export function modelledPolarity(model: HashedLinear, tokens: readonly string[]): number {
   const buckets = bucketsOf(tokens);
@@ -29,7 +29,7 @@ export function modelledPolarity(model: HashedLinear, tokens: readonly string[])
   return bullish - bearish;
 }
 
-/** Probabilities of log-odds, without overflow. */
+/** Numerically stable softmax. */
 export function softmax(logOdds: readonly number[]): readonly number[] {
   const top = Math.max(...logOdds);
   const shares = logOdds.map((each) => Math.exp(each - top));

@@ -3,9 +3,8 @@ import { type Input, shown } from "./reading.ts";
 import { mean } from "./statistics.ts";
 
 /**
- * Bars that indicators are worked out from, the newest of them. The smoothing of MACD and RSI
- * begins with the first of these; after 512 bars what it began with weighs less than 1e-15, so it
- * does not matter that some seed with a mean and others, as here, with the first price.
+ * Newest bars from which indicators are computed. After 512 bars the seed of the smoothing of MACD and
+ * RSI weighs less than 1e-15, so it does not matter whether it is a mean or, as here, the first price.
  */
 export const MAX_BARS = 512;
 
@@ -13,7 +12,7 @@ const PERIODS = { rsi: 14, atr: 14, fast: 12, slow: 26, short: 50, long: 200 } a
 /** Sessions of the one-month return. */
 const MONTH_BARS = 21;
 
-/** A bar in prices of the newest bar's basis. */
+/** A bar with prices adjusted to the basis of the newest bar. */
 interface Candle {
   readonly high: number;
   readonly low: number;
@@ -21,12 +20,12 @@ interface Candle {
 }
 
 /**
- * Indicators that people look for, shown with weight 0: measured, none of them ranks tomorrow's
- * winners. RSI(14) and ATR(14) by Wilder, MACD(12,26) over ATR, SMA50 over
+ * Popular indicators, shown with weight 0 because none had a measurable rank correlation with later
+ * returns. RSI(14) and ATR(14) by Wilder, MACD(12,26) over ATR, SMA50 over
  * SMA200, and the log return of 21 sessions, all on adjusted prices.
  *
  * @param bars Known bars, oldest first.
- * @returns One input each, with value `null` where there are too few bars or nothing moves.
+ * @returns One input each, with value `null` if there are too few bars or prices do not move.
  */
 export function indicators(bars: readonly Bar[]): readonly Input[] {
   const observedAt = bars.at(-1)?.availableAt ?? null;
@@ -57,7 +56,7 @@ function adjusted(bars: readonly Bar[]): readonly Candle[] {
     .reverse();
 }
 
-/** 100 - 100 / (1 + gains / losses), both smoothed; 100 when nothing was lost. */
+/** RSI: 100 - 100 / (1 + gains / losses), both smoothed; 100 without losses. */
 function strength(closes: readonly number[]): number | null {
   const moves = closes.slice(1).map((close, index) => close - (closes[index] as number));
   const gain = smoothed(
@@ -81,7 +80,7 @@ function averageRange(candles: readonly Candle[]): number | null {
   return finite(smoothed(ranges, PERIODS.atr));
 }
 
-/** Wilder's smoothing: the mean of the first values, then each later one weighs 1 / `period`. */
+/** Wilder's smoothing: seeded with the mean of the first values, weight 1 / `period`. */
 function smoothed(values: readonly number[], period: number): number | null {
   if (values.length < period) return null;
   const weight = 1 / period;
@@ -90,13 +89,13 @@ function smoothed(values: readonly number[], period: number): number | null {
   return result;
 }
 
-/** The fast mean less the slow one. */
+/** MACD: the fast exponential mean less the slow one. */
 function convergence(closes: readonly number[]): number | null {
   if (closes.length < PERIODS.slow) return null;
   return finite(exponential(closes, PERIODS.fast) - exponential(closes, PERIODS.slow));
 }
 
-/** Exponential mean that begins with the first price and gives each next one 2 / (`period` + 1). */
+/** Exponential mean, seeded with the first price, weight 2 / (`period` + 1). */
 function exponential(closes: readonly number[], period: number): number {
   const weight = 2 / (period + 1);
   let result = closes[0] as number;

@@ -9,20 +9,20 @@ import { opinion } from "./lexicon/opinion.ts";
 import { results } from "./lexicon/results.ts";
 import { trouble } from "./lexicon/trouble.ts";
 
-/** What is known of a word, an emoji, or a phrase of two or three words joined with `_`. */
+/** Entry for a word, an emoji, or a phrase of two or three words joined with `_`. */
 export interface Entry {
-  /** In [-3, 3]; 0 for what is no verdict. */
+  /** Sentiment in [-3, 3]; 0 for neutral entries. */
   readonly valence: number;
-  /** What it does to the verdicts around it. */
+  /** Effect on the sentiment of its neighbors. */
   readonly roles: ReadonlySet<Role>;
-  /** Factor of the verdict right after it, 1 for most. */
+  /** Multiplier of the sentiment of the next entry, usually 1. */
   readonly scale: number;
 }
 
-/** What is not in the lexicon. */
+/** Entry for words that are not in the lexicon. */
 export const UNKNOWN: Entry = { valence: 0, roles: new Set(), scale: 1 };
 
-/** The topics that the entries are written down in. */
+/** The entries by topic. */
 export const topics = [
   marketMoves,
   results,
@@ -35,7 +35,7 @@ export const topics = [
   emoji,
 ] as const;
 
-/** The words that {@link polarity} knows, written for this project. */
+/** The lexicon of {@link polarity}, written for this project. */
 export const lexicon: ReadonlyMap<string, Entry> = compiled();
 
 function compiled(): ReadonlyMap<string, Entry> {
@@ -51,7 +51,7 @@ function compiled(): ReadonlyMap<string, Entry> {
   return entries;
 }
 
-/** First words of the phrases in {@link lexicon}: only they are worth a phrase look-up. */
+/** First words of the phrases in {@link lexicon}: only they need a phrase lookup. */
 export const phraseStarts: ReadonlySet<string> = new Set(
   [...lexicon.keys()]
     .filter((entry) => entry.includes("_"))

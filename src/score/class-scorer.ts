@@ -32,7 +32,7 @@ export interface SnapshotSink {
   /**
    * Stores the final snapshot of a session, which is also the newest one.
    *
-   * @param ahead Number of final snapshots that follow before the next read. Default: 0.
+   * @param ahead Number of final snapshots that will follow before the next read. Default: 0.
    */
   addClosed(snapshot: Snapshot, ahead?: number): void;
   /** Replaces the newest snapshot of the instrument until the next one. */
@@ -41,13 +41,13 @@ export interface SnapshotSink {
 
 /** An instant of a class, and the session to which it belongs. */
 interface Moment {
-  /** Unix milliseconds, never falling from call to call. */
+  /** Unix milliseconds, never decreasing between calls. */
   readonly at: number;
   /** Whether `at` lies in the session that closed last, and not in a later one. */
   readonly isSameSession: boolean;
 }
 
-/** A class up to an instant: what to score and against which calendar. */
+/** The records and calendar of a class up to an instant. */
 interface ClassView extends Moment {
   /** The records of the class, the same instruments in the same order on every call. */
   readonly group: readonly InstrumentRecords[];
@@ -83,9 +83,9 @@ export class ClassScorer {
    *
    * @param options.dayMs Length of a market day in milliseconds.
    * @param options.scoredFrom Sessions that close before this instant (Unix milliseconds) warm up
-   *   the running figures and are not scored.
-   * @param options.kept Signals after a close from which the walk carries on: sessions up to it warm
-   *   up as well.
+   *   the running statistics and are not scored.
+   * @param options.kept Signals stored after a close, from which the replay continues: sessions up to that
+   *   close warm up as well.
    */
   constructor(options: {
     readonly assetClass: AssetClass;
@@ -115,15 +115,14 @@ export class ClassScorer {
     this.#tables = noPeers(assetClass);
   }
 
-  /** Largest difference ever seen, in log units, of a running figure from its recomputation. */
+  /** Largest difference seen between a running sum and its recomputation, in log units. */
   get drift(): number {
     return this.#drift;
   }
 
   /**
    * Scores every session that closed by `at` and decides its signals. When `at` is later than the
-   * newest close, scores and factors are brought up to it and signals stay. Yields after every
-   * session.
+   * newest close, scores and factors are updated to it and signals stay. Yields after every session.
    */
   *advance(view: ClassView): Generator<void, void> {
     const { group, closes, at, isSameSession } = view;
@@ -138,8 +137,8 @@ export class ClassScorer {
   }
 
   /**
-   * The same for the instruments at some positions, at a cost that does not depend on the size of
-   * the class. No session may have closed since the last call.
+   * Updates only the instruments at some positions, at a cost that is independent of the size of the
+   * class. No session may have closed since the last call.
    */
   advanceSome({ group, at, isSameSession }: ClassView, positions: readonly number[]): void {
     const moment = { at, isSameSession };
@@ -173,7 +172,7 @@ export class ClassScorer {
     return next - scored;
   }
 
-  /** Brings one instrument up to a moment. */
+  /** Updates one instrument to a moment. */
   #advanceAt(position: number, records: InstrumentRecords, { at, isSameSession }: Moment): void {
     this.#states[position] ??= createInstrumentState(records, this.#shared);
     const state = this.#states[position];
@@ -196,7 +195,7 @@ export class ClassScorer {
     chooseBenchmark(this.#states);
   }
 
-  /** Sets the signals to the kept ones. */
+  /** Restores the stored signals. */
   #carryOn({ signals }: KeptSignals): void {
     for (const state of this.#states) state.signal = signals.get(state.instrument.symbol);
   }
@@ -205,7 +204,7 @@ export class ClassScorer {
    * Scores a session against the tables frozen before it, and freezes those for the next. The session
    * before the first that is scored only has its tables frozen.
    *
-   * @param ahead Number of sessions that close right after it; `undefined`: nothing of it is served.
+   * @param ahead Number of sessions that close right after it; `undefined`: its snapshots are not stored.
    */
   #scoreSession(at: number, ahead: number | undefined): void {
     this.#tablesBefore = this.#tables;
@@ -216,7 +215,7 @@ export class ClassScorer {
     for (const state of this.#states) {
       const measured = measure(state, context);
       if (measured === undefined) continue;
-      // An instrument that stopped trading is no peer.
+      // An instrument that has stopped trading is not a peer.
       if (measured.missedSessions <= 1) peers.push(measured.measurement);
       if (at <= this.#scoredAfter) continue;
       const { inputs, composite } = evaluate(measured, context);
@@ -286,7 +285,7 @@ function readCandidates(states: readonly InstrumentState[], at: number): void {
   for (const [index, state] of trading.entries()) state.candidate = readings[index];
 }
 
-/** Chooses the benchmark of the next session; a small class belongs to it as a whole. */
+/** Selects the benchmark of the next session; a small class is included as a whole. */
 function chooseBenchmark(states: readonly InstrumentState[]): void {
   if (states.length <= BENCHMARK_SIZE) return;
   const turnovers = Float64Array.from(states, ({ turnover }) => turnover ?? 0).sort();

@@ -4,16 +4,16 @@ import type { RecordList } from "../market/records.ts";
 import { createSignalRecords, type SignalRecord } from "./signal-records.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** Sessions for which the whole snapshot is kept; older ones keep what a signal answer needs. */
+/** Sessions whose full snapshot is kept; of older ones only the fields of a signal answer are. */
 const FULL_SESSIONS = 30;
 
 type Closed = Snapshot | SignalRecord;
 
 /** The final snapshots of one instrument, oldest first. */
 export interface ClosedSnapshots {
-  /** Those that are kept whole: the last ones. */
+  /** The newest ones, kept in full. */
   readonly whole: readonly Snapshot[];
-  /** @param ahead How many will follow before anyone reads. */
+  /** @param ahead Number of snapshots that will follow before the next read. */
   push(snapshot: Snapshot, ahead: number): void;
   /** The last one at or before an instant. */
   lastAt(at: number): Closed | undefined;
@@ -21,17 +21,17 @@ export interface ClosedSnapshots {
   between(from: number, to: number): RecordList<Closed>;
   /** Those after an instant. */
   after(at: number): readonly Closed[];
-  /** Drops those before an instant, but none that is kept whole. */
+  /** Drops those before an instant, except those kept in full. */
   forgetBefore(at: number): void;
 }
 
-/** Starts before the first session. */
+/** Creates an empty list. */
 export function createClosedSnapshots(instrument: Instrument): ClosedSnapshots {
   let old = createSignalRecords(instrument);
   const whole: Snapshot[] = [];
   const read = (place: number): Closed =>
     (place < old.length ? old.at(place) : whole[place - old.length]) as Closed;
-  /** How many come before the first that is not early any more. */
+  /** Number of leading snapshots that satisfy the predicate (binary search). */
   const countEarly = (isEarly: (closed: Closed) => boolean): number => {
     let low = 0;
     let high = old.length + whole.length;
@@ -51,7 +51,7 @@ export function createClosedSnapshots(instrument: Instrument): ClosedSnapshots {
     whole,
     push(snapshot, ahead) {
       whole.push(snapshot);
-      // Readers of what there was before have as many with their factors as they had.
+      // Current readers keep as many full snapshots as they had.
       const most = ahead < FULL_SESSIONS ? FULL_SESSIONS : whole.length - 1;
       old.push(...whole.splice(0, whole.length - Math.min(FULL_SESSIONS, most)));
     },

@@ -1,7 +1,7 @@
 import { FACTORS, type Factor, type Reading } from "../factors/reading.ts";
 import { normalCdf } from "../factors/statistics.ts";
 import type { AssetClass } from "../market/instrument.ts";
-/** Weight of each factor, half equal and half by prior evidence; they add up to about 1. */
+/** Factor weights: half equal, half by prior evidence. They add up to about 1. */
 export type Weights = Readonly<Record<Factor, number>>;
 
 const LISTED: Weights = { momentum: 0.33, valuation: 0.28, social: 0.21, darkpool: 0.18 };
@@ -24,7 +24,7 @@ export interface Composite {
   readonly score: number;
   /** sum(w c) / sum(w), in [0, 1]. */
   readonly confidence: number;
-  /** Share of the base weight whose factor has a value at all, in [0, 1]. */
+  /** Share of the base weight whose factors have a value, in [0, 1]. */
   readonly coverage: number;
   /** Points by factor; they add up to score - 50. */
   readonly contributions: Readonly<Record<Factor, number>>;

@@ -2,17 +2,17 @@ import type { Factor } from "../factors/reading.ts";
 import type { VolatilityReading } from "../factors/volatility.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** Rules by which a snapshot is an event. */
+/** Thresholds of the events. */
 export interface EventRules {
   /** Change of the score since the last event, in points, that is an event. */
   readonly scoreMove: number;
-  /** Distance to the last event's score, in points, within which the rule is armed again. */
+  /** Distance to the last event's score, in points, within which the rule is re-armed. */
   readonly rearmWithin: number;
-  /** z of volatility that is high and extreme, and below which the alert is armed again. */
+  /** z of volatility above which it is high or extreme, and below which the alert is re-armed. */
   readonly highZ: number;
   readonly extremeZ: number;
   readonly rearmZ: number;
-  /** A return of this many slow standard deviations is extreme whatever its z. */
+  /** A return of this many slow standard deviations is extreme regardless of z. */
   readonly extremeSigmas: number;
   /** Quiet time after an event, in market days; `null`: the rest of the session, for coins
    *  `coinQuietDays`. */
@@ -60,7 +60,7 @@ export interface ShiftState {
   readonly last: EventPoint;
   /** Session of the last event; `null` when there was none, so that there is no quiet time. */
   readonly session: string | null;
-  /** Whether the score has come back to the last event's since. */
+  /** Whether the score has since returned to that of the last event. */
   readonly isArmed: boolean;
 }
 
@@ -72,8 +72,8 @@ export interface SessionSnapshot {
 }
 
 /**
- * Whether a snapshot is a `signal.shift` event. A change within the quiet time is an event afterwards,
- * if it still holds.
+ * Whether a snapshot triggers a `signal.shift` event. A change within the quiet time triggers one
+ * afterwards if it persists.
  *
  * @param state After the snapshot before, `undefined` for the first, which is never an event.
  * @returns The same state when nothing of it changes.
@@ -139,11 +139,11 @@ type AlertLevel = (typeof ALERT_LEVELS)[number];
 /** The levels that are events. */
 export const SEVERITIES = ["high", "extreme"] as const satisfies readonly AlertLevel[];
 
-/** `volatility`: it is far above its own history by its z; `return`: one session alone moved very far. */
+/** `volatility`: z against its own history reached a threshold; `return`: a single extreme session. */
 export const VOLATILITY_REASONS = ["volatility", "return"] as const;
 type VolatilityReason = (typeof VOLATILITY_REASONS)[number];
 
-/** Volatility of an instrument is far above its habit, or one session moved it very far. */
+/** Volatility is far above the instrument's own history, or a single session was extreme. */
 export interface VolatilityAlert {
   readonly kind: "volatility.alert";
   readonly severity: (typeof SEVERITIES)[number];
@@ -155,7 +155,7 @@ export interface VolatilityAlert {
 
 /** State between two closed sessions of one instrument. */
 export interface VolatilityState {
-  /** Level of the last event since the volatility was calm, or that of the first session. */
+  /** Level of the last event since volatility was calm, or of the first session. */
   readonly level: AlertLevel;
   /** The last event; `null` when there was none, so that there is no quiet time. */
   readonly told: EventTime | null;
@@ -167,9 +167,9 @@ export interface ClosedSession extends SessionSnapshot {
 }
 
 /**
- * Whether the volatility of a closed session is a `volatility.alert` event: when it is high, again
- * when it is extreme by its z or by its return, and then not before z was low. A change within the
- * quiet time is an event afterwards, if it still holds.
+ * Whether a closed session triggers a `volatility.alert` event: once when volatility is high, once more
+ * when z or the return is extreme, and then only after z was low again. A change within the quiet time
+ * triggers one afterwards if it persists.
  *
  * @param state After the session before, `undefined` for the first, which is never an event.
  * @returns The same state when nothing of it changes.
@@ -198,7 +198,7 @@ export function volatilityAlert(
 const isAbove = (level: AlertLevel, other: AlertLevel): boolean =>
   ALERT_LEVELS.indexOf(level) > ALERT_LEVELS.indexOf(other);
 
-/** The level by z alone. */
+/** The level implied by z alone. */
 function levelByZ({ z }: VolatilityReading, { extremeZ, highZ }: EventRules): AlertLevel {
   if (z === null || z < highZ) return "calm";
   return z >= extremeZ ? "extreme" : "high";

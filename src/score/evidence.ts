@@ -1,6 +1,6 @@
 import type { AssetClass } from "../market/instrument.ts";
 
-/** What a backtest may say of a rule; nothing stronger than `positive` exists. */
+/** Verdicts of a backtest; nothing stronger than `positive` exists. */
 export const VERDICTS = [
   "insufficient_data",
   "inverted",
@@ -10,29 +10,29 @@ export const VERDICTS = [
 ] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-/** Sessions that a score is about; a coin has a session a day. */
+/** Horizon of a score in sessions; coins have one session a day. */
 export const SCORE_HORIZONS: Readonly<Record<AssetClass, number>> = {
   stock: 21,
   etf: 21,
   crypto: 7,
 };
 
-/** The time that a score is about, in words. */
+/** The horizon of a score in words. */
 export const horizonText = (assetClass: AssetClass): string =>
   `${SCORE_HORIZONS[assetClass]} ${assetClass === "crypto" ? "days" : "sessions"}`;
 
-/** What directions of one class were worth in the published backtest. */
+/** Measured value of the directions of one class in the published backtest. */
 export interface DirectionEvidence {
   readonly verdict: Verdict;
   /** Mean rank correlation of the score with the return over `horizon` (information coefficient), and
    *  its 95 % interval; `null` where there was too little data. */
   readonly ic: number | null;
   readonly interval: { readonly low: number; readonly high: number } | null;
-  /** Time over which the returns were taken. */
+  /** Horizon of the returns. */
   readonly horizon: string;
   /** First and last month of the scores, as an ISO 8601 interval. */
   readonly period: string;
-  /** What was graded. */
+  /** The graded instruments. */
   readonly universe: string;
   /** Skill of the walk-forward probability of beating the class's median (1 - Brier score / .25), and its
    *  95 % interval; `null` where there was too little data. */

@@ -37,7 +37,7 @@ import type { CandidateReading } from "./candidate.ts";
 import { createMessageStream, type MessageStream, type TextReader } from "./message-stream.ts";
 import type { SignalState } from "./signal-hysteresis.ts";
 
-/** What one instrument measures at one instant, before it is compared with its peers. */
+/** Raw measurements of one instrument at one instant, before the comparison with its peers. */
 export interface Measurement {
   readonly momentum: MomentumMeasurement | undefined;
   readonly valuation: ValuedStock | undefined;
@@ -54,7 +54,7 @@ export interface InstrumentState {
   /** Number of known bars, and the newest of them. */
   bars: number;
   newestBar: Bar | undefined;
-  /** The bar after it that was read but is not known yet: a list may compute its records on read. */
+  /** The next bar, already read but not yet known: lists may compute their records on read. */
   nextBar: Bar | undefined;
   /** Exponentially weighted turnover of a session in quote currency. */
   turnover: number | undefined;
@@ -63,7 +63,7 @@ export interface InstrumentState {
   readonly listed: PriceHistory | undefined;
   readonly coin: CoinHistory | undefined;
   readonly splits: Split[];
-  /** Number of known figures of filings, and their summary. */
+  /** Number of known fundamental figures, and their summary. */
   filed: number;
   filings: Filings;
   /** Shares outstanding by the filings and splits known so far. */
@@ -89,7 +89,7 @@ interface FeedTimes {
   offExchange: number | null;
 }
 
-/** What the instruments of a class share. */
+/** State shared by the instruments of a class. */
 export interface ClassContext {
   readonly benchmark: Benchmark;
   readonly feedTimes: FeedTimes;
@@ -134,11 +134,11 @@ export function createInstrumentState(
 /** Records of an instrument, and the instant up to which they are read. */
 interface View {
   readonly records: InstrumentRecords;
-  /** Unix milliseconds, never falling. */
+  /** Unix milliseconds, never decreasing. */
   readonly at: number;
 }
 
-/** Takes in everything that became known up to an instant. */
+/** Processes all records that became known up to an instant. */
 export function advanceInstrument(state: InstrumentState, view: View, shared: ClassContext): void {
   const { records, at } = view;
   let next = state.nextBar ?? records.bars.at(state.bars);
@@ -185,7 +185,7 @@ function takeFilings(
 
 function takeBar(state: InstrumentState, known: Bar, benchmark: Benchmark): void {
   const { listed, coin } = state;
-  // The return between two extreme prices may overflow; it then counts as unknown.
+  // The return between two extreme prices may overflow; it is then treated as unknown.
   const bar = Number.isFinite(known.logReturn) ? known : { ...known, logReturn: null };
   if (state.isBenchmarked) benchmark.note(bar);
   if (listed !== undefined) {
@@ -202,7 +202,7 @@ function takeBar(state: InstrumentState, known: Bar, benchmark: Benchmark): void
   state.bars++;
 }
 
-/** Measures an instrument that was advanced to the instant. */
+/** Measures an instrument that has been advanced to the instant. */
 export function measureInstrument(state: InstrumentState, at: number, dayMs: number): Measurement {
   const { listed, coin, messages } = state;
   return {
@@ -220,7 +220,7 @@ export function freshSurprise({ surprise, bars }: InstrumentState): number {
   return bars - surprise.bars <= SURPRISE_RULES.sessions ? surprise.value : Number.NaN;
 }
 
-/** Where neither prints nor short volumes are observed. */
+/** For instruments with neither prints nor short volumes. */
 const NO_OFF_EXCHANGE: DarkpoolMeasurement = { block: NO_BLOCKS, short: NO_SHORTS };
 
 function measureOffExchange({ block, short }: InstrumentState): DarkpoolMeasurement {
@@ -239,7 +239,7 @@ function valueStock(state: InstrumentState, at: number, dayMs: number): ValuedSt
   return measurement && { measurement, norms: yields.norms };
 }
 
-/** Begins a session, unless it has begun: the results of the one before become history. */
+/** Begins a session unless it has begun: results of the previous one become history. */
 export function beginSession({ messages, block }: InstrumentState): void {
   messages?.beginSession();
   block?.accumulator.beginSession();
@@ -253,12 +253,12 @@ export function endSession(state: InstrumentState, at: number, dayMs: number): v
   if (yields?.isDue(at)) yields.add(valueStock(state, at, dayMs)?.measurement.yields ?? {}, at);
 }
 
-/** A running figure that takes records one by one. */
+/** A running statistic updated record by record. */
 interface Accumulator<R> {
   add(record: R): void;
 }
 
-/** One growing list of an instrument, and the running figure that it feeds. */
+/** A growing list of records and the running statistic that it feeds. */
 interface Feed<R extends Known, T extends Accumulator<R>> {
   readonly accumulator: T;
   readonly read: ReturnType<typeof createReader<R>>;
@@ -271,9 +271,9 @@ const createFeed = <R extends Known, T extends Accumulator<R>>(accumulator: T): 
 });
 
 /**
- * Feeds the records that became known up to an instant (Unix milliseconds, never falling).
+ * Feeds the records that became known up to an instant (Unix milliseconds, never decreasing).
  *
- * @returns When the newest of them became known, `null` when there was none.
+ * @returns When the newest of them became known, `null` if there was none.
  */
 function accumulate<R extends Known, T extends Accumulator<R>>(
   { accumulator, read }: Feed<R, T>,

@@ -20,19 +20,19 @@ import type { Mention, RecordList } from "../market/records.ts";
 
 /** The messages about one instrument as they are replayed. */
 export interface MessageStream {
-  /** Mean and deviation of the clear sessions before the current one. */
+  /** Mean and standard deviation of earlier sessions with clear sentiment. */
   readonly baseline: SocialBaseline | undefined;
   /** When the newest message became known, Unix milliseconds; `null` before the first. */
   readonly newestAt: number | null;
-  /** Takes the messages known by `at`, which never falls. */
+  /** Processes the messages known by `at`, which never decreases. */
   advance(mentions: RecordList<Mention>, at: number): void;
   /** Sentiment at an instant, not before the newest message. */
   sentimentAt(at: number): Sentiment;
   /** Attention at that instant. */
   attentionAt(at: number): AttentionReading;
-  /** The session before, if it was clear, joins the baseline. */
+  /** Adds the previous session to the baseline if its sentiment was clear. */
   beginSession(): void;
-  /** The sentiment at the close is that of the session. */
+  /** Records the sentiment at the close as that of the session. */
   closeSession(at: number): void;
 }
 
@@ -43,10 +43,10 @@ interface TextReading {
   readonly normalised: string;
 }
 
-/** Reads the text of a message. */
+/** Analyzes the text of a message. */
 export type TextReader = (message: Pick<Mention, "text">) => TextReading;
 
-/** What a message stream needs; times in milliseconds. */
+/** Options of a message stream; times in milliseconds. */
 export interface MessageStreamOptions {
   readonly halfLifeMs: number;
   readonly dayMs: number;
@@ -56,7 +56,7 @@ export interface MessageStreamOptions {
   readonly readText?: TextReader;
 }
 
-/** Polarity of an author's own tag. */
+/** Polarity of the author's declared stance. */
 const STANCE_POLARITY = { bullish: 1, bearish: -1 } as const;
 
 /** Texts in the cache; messages often repeat each other. */
@@ -84,7 +84,7 @@ export function createTextReader(polarityOf: (text: string) => number = polarity
   };
 }
 
-/** Weighs messages in their order, each against those before it. */
+/** Weighs messages in chronological order, each against the earlier ones. */
 function createWeigher(
   recent: RecentMessages,
   { authors, readText = createTextReader() }: MessageStreamOptions,
@@ -101,7 +101,7 @@ function createWeigher(
   };
 }
 
-/** An empty stream. The author's own tag overrides the polarity of the text. */
+/** Creates an empty stream. The author's declared stance overrides the polarity of the text. */
 export function createMessageStream(setting: MessageStreamOptions): MessageStream {
   const { halfLifeMs, dayMs } = setting;
   const newMentions = createReader<Mention>();

@@ -13,7 +13,7 @@ export interface PeerTables {
   readonly epoch: number | null;
   readonly momentum: MomentumTables;
   readonly valuation: ValuationTables;
-  /** Mean and deviation of bullishness, for instruments with a short history. */
+  /** Mean and standard deviation of bullishness, for instruments with a short history. */
   readonly social: Norm | undefined;
 }
 

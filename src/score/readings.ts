@@ -7,7 +7,7 @@ import type { Readings } from "./composite.ts";
 import type { InstrumentState, Measurement } from "./instrument-state.ts";
 import type { PeerTables } from "./peers.ts";
 
-/** What the readings of a class have in common; instants in Unix milliseconds. */
+/** Context shared by the readings of a class; instants in Unix milliseconds. */
 export interface ReadingContext {
   readonly at: number;
   readonly dayMs: number;
@@ -24,7 +24,7 @@ export interface ReadingContext {
 export interface MeasuredInstrument {
   readonly state: InstrumentState;
   readonly measurement: Measurement;
-  /** Sessions of the class since its newest bar; 0 when it is up to date. */
+  /** Sessions of the class since the instrument's newest bar; 0 when it is up to date. */
   readonly missedSessions: number;
 }
 

@@ -3,28 +3,28 @@ import type { Snapshot } from "./snapshot.ts";
 import type { MemoryArchive } from "./snapshot-archive.ts";
 
 /**
- * Steps of a refresh that run at once. Usually there are none or a few new sessions; more of them
- * mean most often that a replay run starts over.
+ * Steps of a refresh that run without yielding. Usually there are few new sessions; more of them
+ * usually mean that the replay starts over.
  */
 const STEPS_AT_ONCE = 6;
 
-/** A market clock that is set back by more than this, in milliseconds, was wrong before. */
+/** A market clock that moves back by more than this, in milliseconds, was wrong before. */
 const SET_BACK_MS = 60_000;
 
-/** A market that is scored, and how its time passes. */
+/** The engine, and the clock of its market. */
 interface RefreshOptions {
   readonly engine: ScoringEngine;
   readonly snapshots: MemoryArchive;
-  /** Moves market time on. @returns The instant up to which the market is known. */
+  /** Advances market time. @returns The instant up to which the market is known. */
   readonly advanceClock: () => number;
-  /** Whether every refresh runs to its end at once: a replay's clock waits for its scores. */
+  /** Whether every refresh runs to completion synchronously: a replay's clock waits for its scores. */
   readonly isSynchronous: boolean;
-  /** Called when the clock was set back to an instant; absent where that cannot happen. */
+  /** Called when the clock moved back to an instant; absent where that cannot happen. */
   readonly onSetBack?: ((at: number) => void) | undefined;
   readonly onError: (error: unknown) => void;
-  /** Called with the instant up to which everything is scored, after every refresh that has ended. */
+  /** Called after every completed refresh with the instant up to which everything is scored. */
   readonly onPublished?: ((at: number) => void) | undefined;
-  /** Instant of scores that are shown before the first refresh; absent: there are none. */
+  /** Instant of the scores shown before the first refresh; absent: there are none. */
   readonly shownUntil?: number | undefined;
 }
 
@@ -56,7 +56,7 @@ export class ScoreRefresh {
     if (this.#isUnderWay) return;
     const until = this.#advance();
     const steps = this.#options.engine.refreshInSteps(until);
-    // No request waits for the first refresh yet.
+    // No request is waiting during the first refresh.
     const isAtOnce = this.#knownUntil === 0 || this.#options.isSynchronous;
     const hasEnded = runSteps(steps, isAtOnce ? Number.POSITIVE_INFINITY : STEPS_AT_ONCE);
     if (hasEnded) this.#publish(until);
@@ -91,7 +91,7 @@ export class ScoreRefresh {
   }
 }
 
-/** Runs so many steps. @returns Whether the generator has ended. */
+/** Runs up to `count` steps. @returns Whether the generator has ended. */
 function runSteps(steps: Generator<void, void>, count: number): boolean {
   for (let step = 0; step < count; step++) if (steps.next().done) return true;
   return false;
@@ -113,7 +113,7 @@ export class SignalUpdates {
     return () => void this.#listeners.delete(added);
   }
 
-  /** Compares with the last look; the first one changes nothing. */
+  /** Compares with the previous call; the first call reports nothing. */
   look(snapshots: Iterable<Snapshot>): void {
     for (const snapshot of snapshots) {
       const { symbol } = snapshot.instrument;
@@ -126,6 +126,6 @@ export class SignalUpdates {
   }
 }
 
-/** The part of a signal whose change is an update. */
+/** The parts of a snapshot whose change is an update. */
 const contentOf = ({ status, score, signal, confidence }: Snapshot): string =>
   `${status} ${signal.direction} ${score.toFixed(2)} ${confidence.toFixed(2)}`;

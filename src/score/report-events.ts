@@ -8,15 +8,14 @@ import {
 } from "../factors/next-report.ts";
 import { countKnown } from "../market/point-in-time.ts";
 
-/** Sessions before an expected report at which it is an event, unless an alert has its own. */
+/** Default number of sessions before an expected report at which an event is sent. */
 export const REPORT_SESSIONS = 5;
 
-/** Market days within which a filing is news at the close of a session; older ones are history that
- *  arrived late. */
+/** Maximum age in market days at which a filing triggers an event; older ones are backfilled history. */
 const NEWS_DAYS = 7;
 
-/** `report_ahead`: the expected filing is some sessions away; `report_filed`: it is there;
- *  `report_late`: it is not, and 95 % of filings before were earlier. */
+/** `report_ahead`: a filing is expected soon; `report_filed`: it was filed; `report_late`: it is missing
+ *  after the time by which 95 % of earlier filings came. */
 export const REPORT_REASONS = ["report_ahead", "report_filed", "report_late"] as const;
 type ReportReason = (typeof REPORT_REASONS)[number];
 
@@ -24,7 +23,7 @@ type ReportReason = (typeof REPORT_REASONS)[number];
 export interface ReportReading {
   /** The newest filing, `undefined` before the first. */
   readonly filing: QuarterlyFiling | undefined;
-  /** When that one had been expected. */
+  /** When that filing was expected. */
   readonly filingExpected: ExpectedReport | undefined;
   readonly next: NextReport;
 }
@@ -33,7 +32,7 @@ export interface ReportReading {
 export interface ReportAlert {
   readonly kind: "report.alert";
   readonly reason: ReportReason;
-  /** The report that it is about, as it was expected; `null` for a filing that was not. */
+  /** The expected report; `null` for a filing that was not expected. */
   readonly report: ExpectedReport | null;
   readonly filing: QuarterlyFiling | null;
   /** Sessions until the expected day, that day included. */
@@ -44,7 +43,7 @@ export interface ReportAlert {
 export interface ReportState {
   /** End of the quarter of the newest filing, Unix milliseconds. */
   readonly periodEnd: number | null;
-  /** What was last told of the report after it. */
+  /** The last event sent about the report after it. */
   readonly told: "nothing" | "ahead" | "late";
 }
 
@@ -74,8 +73,8 @@ export function readReports(
 }
 
 /**
- * Whether a closed session is a `report.alert` event: once when the expected report is at most so many
- * sessions away, once when it is late, and once when it is filed.
+ * Whether a closed session triggers a `report.alert` event: once when the expected report is at most
+ * `sessionsBefore` sessions away, once when it is late, and once when it is filed.
  *
  * @param state After the session before, `undefined` for the first, which is never an event.
  * @param sessionsBefore At least 1.
@@ -104,7 +103,7 @@ export function reportAlert(
   return { state: { periodEnd, told: news }, event };
 }
 
-/** The event of the newest filing, unless that is history. */
+/** The event of the newest filing, unless it is backfilled history. */
 function filedEvent({ reading, at, dayMs }: ReportSession): ReportAlert | undefined {
   const { filing, filingExpected = null } = reading;
   if (filing === undefined || at - filing.availableAt > NEWS_DAYS * dayMs) return undefined;
@@ -116,15 +115,15 @@ const reportEvent = (
   about: Pick<ReportAlert, "report" | "filing" | "sessionsUntil">,
 ): ReportAlert => ({ kind: "report.alert", reason, ...about });
 
-/** Sessions until the expected report; `null` while there are more than asked for, from the close of the
- *  expected day on, and without one. */
+/** Sessions until the expected report; `null` while there are more than requested, from the close of the
+ *  expected day on, and when none is expected. */
 function sessionsAhead(
   { reading: { next }, at, dayMs, sessionsUntil }: ReportSession,
   most: number,
 ): number | null {
   if (next.is !== "expected") return null;
   const { expected } = next.report;
-  // Holidays and weekends never halve the sessions of two weeks: most days need no look at a calendar.
+  // Weekends and holidays never remove half the days of two weeks, so most days need no calendar lookup.
   if (expected - at > (2 * most + NEWS_DAYS) * dayMs) return null;
   const sessions = sessionsUntil(expected);
   return sessions >= 1 && sessions <= most ? sessions : null;

@@ -7,11 +7,11 @@ import type { SignalKeeper } from "./kept-signals.ts";
 import { createTextReader, type TextReader } from "./message-stream.ts";
 import { createGroupReader, createSessionCloses, type SessionCloses } from "./session-closes.ts";
 
-/** Stores the snapshots of a replay run. */
+/** Stores the snapshots of a replay. */
 export interface SnapshotArchive extends SnapshotSink {
-  /** A new run begins; its snapshots are stored apart from those of the run before. */
+  /** A new replay begins; its snapshots are stored apart from those of the previous one. */
   clear(): void;
-  /** The run has reached its instant: the snapshots stored before `clear` can be dropped. */
+  /** The replay has caught up: the snapshots stored before `clear` can be dropped. */
   publish?(): void;
   /** Drops final snapshots of sessions that closed before an instant, Unix milliseconds. */
   forgetBefore?(at: number): void;
@@ -59,8 +59,8 @@ export class ScoringEngine {
 
   /**
    * @param polarityOf How bullish (1) or bearish (-1) a text is; the lexicon unless given.
-   * @param keeper Signals of earlier walks of the same records, by the same method and reader of
-   *   texts; absent: every session is scored.
+   * @param keeper Signals stored by earlier replays of the same records, method and text reader;
+   *   absent: every session is scored.
    */
   constructor(
     market: Market,
@@ -75,7 +75,7 @@ export class ScoringEngine {
   }
 
   /**
-   * Brings every instrument up to `at` (Unix milliseconds, never falling). The result depends on
+   * Updates every instrument to `at` (Unix milliseconds, never decreasing). The result depends on
    * the market and `at` alone: signals are carried from the first session of the record.
    */
   refresh(at: number): void {
@@ -84,12 +84,12 @@ export class ScoringEngine {
 
   /**
    * Does the same one session of one class at a time, so that the event loop can run in between.
-   * Nothing else may be asked of the engine before the generator has ended; the call after one that
-   * is abandoned starts over.
+   * The engine must not be used until the generator has ended; after an abandoned one the next call
+   * starts over.
    */
   *refreshInSteps(at: number): Generator<void, void> {
     const run = this.#runAt(at);
-    // A run that fails or is abandoned half-way is not usable.
+    // A replay that failed or was abandoned is not usable.
     this.#run = undefined;
     yield* this.#advanceAll(run, at);
     this.#archive.publish?.();
@@ -97,8 +97,8 @@ export class ScoringEngine {
   }
 
   /**
-   * Brings some instruments up to `at`, at a cost that does not depend on the size of the market:
-   * after a print, a message or a late bar. Every instrument with new records since the last call
+   * Updates some instruments to `at` after a print, a message or a late bar, at a cost that is
+   * independent of the size of the market. Every instrument with new records since the last call
    * must be among them; then the result is that of `refresh(at)`. When a session has closed in
    * between, all instruments are refreshed.
    */
@@ -125,7 +125,7 @@ export class ScoringEngine {
     return Math.max(0, ...(this.#run?.classes ?? []).map(({ scorer }) => scorer.drift));
   }
 
-  /** The run that goes on to an instant: the current one, or a new one where it has to start over. */
+  /** The replay to continue: the current one, or a new one if it has to start over. */
   #runAt(at: number): ReplayRun {
     const scoredFrom = this.#market.scoredFrom?.(at) ?? Number.NEGATIVE_INFINITY;
     const servedFrom = this.#market.servedFrom(at);
@@ -185,7 +185,7 @@ export class ScoringEngine {
     run.at = at;
   }
 
-  /** Keeps the signals after the last session before one with a later `servedFrom`. */
+  /** Stores the signals after the last session before a later `servedFrom`. */
   #keepSignals({ assetClass, scorer, sessions: { closes } }: ClassGroup): void {
     const at = scorer.scoredAt;
     if (this.#keeper === undefined || at === undefined) return;
@@ -195,7 +195,7 @@ export class ScoringEngine {
   }
 }
 
-/** Sorts the instruments into their classes, once for each list of the market. */
+/** Groups the instruments by class, once for each list of the market. */
 function groupByClass(run: ReplayRun, list: readonly InstrumentRecords[]): void {
   if (run.list === list) return;
   run.list = list;
@@ -235,7 +235,7 @@ function viewOf(market: Market, one: ClassGroup, { servedFrom }: ReplayRun, at: 
   return { group, closes: sessions.closes, at, isSameSession, servedFrom };
 }
 
-/** Adds the messages on any instrument to the activity of their authors, each message once. */
+/** Adds each message once to the activity of its author, whatever its instruments. */
 function mentionReader(authors: AuthorActivity) {
   const newMentions = createGroupReader(({ mentions }) => mentions);
   return (list: readonly InstrumentRecords[], at: number) => {

@@ -8,19 +8,19 @@ export interface SessionCloses {
   /** Instants in Unix milliseconds, ascending; some may lie in the future. */
   readonly closes: readonly number[];
   /**
-   * Adds the sessions that close by `at` (Unix milliseconds, never falling). The group needs to hold
-   * the instruments with new bars only.
+   * Adds the sessions that close by `at` (Unix milliseconds, never decreasing). The group need only
+   * contain the instruments with new bars.
    */
   advance(group: readonly InstrumentRecords[], at: number): void;
 }
 
-/** Days ahead for which the calendar is read at once. */
+/** Days of the calendar that are read in advance. */
 const DAYS_AHEAD = 10;
 
 /**
- * Sessions by the market's calendar from the first bar on, so that a late bar is no session of its
- * own and a session without any bar was missed; without a calendar, the instants at which bars
- * became known.
+ * Sessions by the market's calendar from the first bar on, so that a late bar does not create a session
+ * and a session without bars counts as missed; without a calendar, the instants at which bars became
+ * known.
  */
 export function createSessionCloses(market: Market, assetClass: AssetClass): SessionCloses {
   if (market.barsDue === undefined) return closesOfBars();
@@ -38,7 +38,7 @@ export function createSessionCloses(market: Market, assetClass: AssetClass): Ses
   };
 }
 
-/** Just before the first bar known by an instant, `undefined` when there is none. */
+/** Just before the first bar known by an instant, `undefined` if there is none. */
 function beforeFirstBar(group: readonly InstrumentRecords[], at: number): number | undefined {
   const first = group.reduce(
     (min, { bars }) => Math.min(min, bars.at(0)?.availableAt ?? min),
@@ -55,7 +55,7 @@ function closesOfBars(): SessionCloses {
     advance(group, at) {
       const fresh = new Set(newBars(group, at).map(({ availableAt }) => availableAt));
       const newest = closes.at(-1) ?? Number.NEGATIVE_INFINITY;
-      // A bar of another instrument adds no session that is known already.
+      // A bar of another instrument may belong to a session that is already known.
       const later = [...fresh].filter((close) => close > newest);
       for (const close of later.sort((a, b) => a - b)) closes.push(close);
     },
@@ -63,10 +63,10 @@ function closesOfBars(): SessionCloses {
 }
 
 /**
- * A reader of one list of each of many instruments that hands out every record once.
+ * A reader of one list per instrument that returns every record once.
  *
  * @param listOf The list, `undefined` where the instrument has none.
- * @returns A function of instruments and an instant that never falls: the records newly known.
+ * @returns A function of the instruments and a never decreasing instant: the newly known records.
  */
 export function createGroupReader<R extends Known>(
   listOf: (records: InstrumentRecords) => RecordList<R> | undefined,

@@ -26,10 +26,10 @@ export const SMOOTHING_HALF_LIFE: Readonly<Record<AssetClass, number>> = {
   etf: 2,
   crypto: 0.5,
 };
-/** Bars that an instrument needs before it may be more than WAIT. */
+/** Bars required before a signal may be LONG or SHORT. */
 export const MIN_BARS = 60;
 
-/** Reasons for WAIT whatever the score. */
+/** Reasons for WAIT regardless of the score. */
 export const FORCED_WAITS = ["too_young", "not_trading", "low_confidence"] as const;
 type ForcedWait = (typeof FORCED_WAITS)[number];
 
@@ -38,11 +38,11 @@ export interface SignalState {
   readonly direction: Direction;
   /** When this direction began, Unix milliseconds. */
   readonly since: number;
-  /** The direction before it, `null` when there was none since the start of scoring. */
+  /** The previous direction, `null` if there was none since the start of scoring. */
   readonly previous: Direction | null;
   /** Exponentially smoothed score in [0, 100]. */
   readonly smoothed: number;
-  /** True while trading pauses: the smoothed score is that of the last session with a bar. */
+  /** True while trading is suspended: the smoothed score is that of the last session with a bar. */
   readonly frozen: boolean;
   readonly forcedWait: ForcedWait | null;
 }
@@ -54,7 +54,7 @@ export interface SessionScore {
   readonly assetClass: AssetClass;
   readonly score: number;
   readonly confidence: number;
-  /** Bars known so far, and sessions of the class without one since the newest. */
+  /** Known bars, and sessions of the class since the newest of them. */
   readonly bars: number;
   readonly missedSessions: number;
 }
@@ -74,7 +74,7 @@ export function nextSignal(state: SignalState | undefined, session: SessionScore
   return { direction, since, previous, smoothed, frozen: false, forcedWait };
 }
 
-/** One session without trading keeps the signal, more force it to WAIT. */
+/** After one session without trading the signal stays; after more it is forced to WAIT. */
 function frozenSignal(state: SignalState, { at, missedSessions }: SessionScore): SignalState {
   if (missedSessions === 1) return { ...state, frozen: true };
   const waiting = { ...state, frozen: true, forcedWait: "not_trading" as const };

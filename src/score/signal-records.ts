@@ -7,7 +7,7 @@ import { type Snapshot, STATUSES } from "./snapshot.ts";
 /** A snapshot without its factors, their peer tables and the candidate. */
 export type SignalRecord = Omit<Snapshot, "factors" | "tables" | "candidate">;
 
-/** Every list of missing factors, by the bits of what is missing. */
+/** All lists of missing factors, by bit mask. */
 const MISSING = Array.from({ length: 2 ** FACTORS.length }, (_, bits) =>
   FACTORS.filter((_, place) => bits & (1 << place)),
 );
@@ -23,7 +23,7 @@ function writeSignal(view: DataView, at: number, signal: SignalState): void {
   view.setFloat64(at, since);
   view.setFloat64(at + 8, smoothed);
   view.setUint8(at + 16, DIRECTIONS.indexOf(direction));
-  // What is none is the place before the first.
+  // -1, the index before the first, encodes null.
   view.setInt8(at + 17, previous === null ? -1 : DIRECTIONS.indexOf(previous));
   view.setInt8(at + 18, forcedWait === null ? -1 : FORCED_WAITS.indexOf(forcedWait));
   view.setUint8(at + 19, Number(frozen));
@@ -38,7 +38,7 @@ const readSignal = (view: DataView, at: number): SignalState => ({
   forcedWait: FORCED_WAITS[view.getInt8(at + 18)] ?? null,
 });
 
-/** How the records of one instrument are kept: a quarter of what they take as objects. */
+/** Binary layout of the records of one instrument: a quarter of the size of objects. */
 const packedSignals = (instrument: Instrument): Packing<SignalRecord, SignalRecord> => ({
   bytes: 50 + SIGNAL_BYTES,
   write(view, at, record) {
@@ -69,7 +69,7 @@ const packedSignals = (instrument: Instrument): Packing<SignalRecord, SignalReco
   },
 });
 
-/** Keeps the signals of an instrument, oldest first. */
+/** A packed list of the signals of an instrument, oldest first. */
 export const createSignalRecords = (
   instrument: Instrument,
 ): PackedList<SignalRecord, SignalRecord> => createPackedList(packedSignals(instrument));

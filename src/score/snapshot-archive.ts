@@ -9,27 +9,27 @@ import type { PastSnapshot, Snapshot } from "./snapshot.ts";
 
 /** The snapshots in memory, readable by instrument and time. */
 export interface MemoryArchive extends SnapshotArchive {
-  /** Rises whenever what can be read here has changed. */
+  /** Version of the readable content; increases with every change. */
   edition(): number;
-  /** The latest instant that any snapshot here is of, Unix milliseconds; minus infinity without one. */
+  /** Instant of the newest snapshot, Unix milliseconds; -Infinity if there is none. */
   latestAt(): number;
   /** The newest snapshot of an instrument. */
   newest(symbol: string): Snapshot | undefined;
-  /** The newest snapshots of all instruments, in alphabetical order of their symbols; one list as
-   *  long as the edition is the same. */
+  /** The newest snapshots of all instruments, sorted by symbol; the same array while the edition is
+   *  unchanged. */
   allNewest(): readonly Snapshot[];
   /** The last snapshot at or before an instant, with factors only while they are kept. */
   lastAt(symbol: string, at: number): PastSnapshot | undefined;
   /** Final snapshots of the sessions that closed in [from, to], oldest first. */
   history(symbol: string, from: number, to: number): RecordList<PastSnapshot>;
-  /** Final snapshots of the sessions that closed after an instant, oldest first, at a cost that
-   *  depends only on how many there are. */
+  /** Final snapshots of the sessions that closed after an instant, oldest first, at a cost proportional
+   *  to their number. */
   closedAfter(symbol: string, at: number): readonly (Snapshot | SignalRecord)[];
-  /** Shows snapshots of an earlier run, without any history, until the first walk is published. */
+  /** Shows snapshots of an earlier process, without history, until the first replay is published. */
   showLast(snapshots: readonly Snapshot[]): void;
-  /** From now on a recorded session is told as it was recorded, whatever a later walk makes of it. */
+  /** From now on a recorded session is served as recorded, whatever a later replay computes. */
   addRecorded(snapshot: PastSnapshot): void;
-  /** Every table that a kept snapshot was made with, newest first. */
+  /** All peer tables that a stored snapshot was scored with, newest first. */
   tables(): readonly PeerTables[];
 }
 
@@ -47,7 +47,7 @@ interface Index {
 
 const emptyIndex = (): Index => ({ instruments: new Map(), latestAt: Number.NEGATIVE_INFINITY });
 
-/** Creates an empty archive. Readers see what was kept before `clear` until `publish`. */
+/** Creates an empty archive. Until `publish`, readers see the state before `clear`. */
 export function createSnapshotArchive(): MemoryArchive {
   let shown = emptyIndex();
   let written = shown;
@@ -121,7 +121,7 @@ export function createSnapshotArchive(): MemoryArchive {
   };
 }
 
-/** Whether a snapshot has its factors, by the method in use. */
+/** Whether a snapshot has its factors and was made by the method in use. */
 const isWhole = (one: PastSnapshot): one is Snapshot =>
   one.factors !== undefined && one.methodVersion === undefined;
 

@@ -14,16 +14,16 @@ import lock from "./method.lock.json" with { type: "json" };
 import type { PeerTables } from "./peers.ts";
 import type { SessionScore, SignalState } from "./signal-hysteresis.ts";
 
-/** Version of the method for people: it is raised when scores are meant to change. */
+/** Release of the method, raised when scores are meant to change. */
 export const METHOD_RELEASE = "1.0.0";
 
 /**
- * SHA-256 of the constants of the method and of what it says about a fixture (`npm run method`): it
- * changes with every score, whatever the release says.
+ * SHA-256 of the constants of the method and of its outputs on a fixture (`npm run method`): it changes
+ * whenever scores change, whatever the release.
  */
 export const METHOD_HASH: string = lock.methodHash;
 
-/** Release and first 16 digits of the hash, by which answers name the method (SemVer build metadata). */
+/** Release and first 16 digits of the hash (SemVer build metadata), as named in answers. */
 export const METHOD_VERSION = `${METHOD_RELEASE}+${METHOD_HASH.slice(0, 16)}`;
 
 /**
@@ -34,14 +34,14 @@ export const METHOD_VERSION = `${METHOD_RELEASE}+${METHOD_HASH.slice(0, 16)}`;
 export const STATUSES = ["ok", "partial", "stale", "insufficient_data"] as const;
 type Status = (typeof STATUSES)[number];
 
-/** Confidence in [0, 1] below which a measured factor is called weak. */
+/** Confidence in [0, 1] below which a measured factor is weak. */
 const WEAK_CONFIDENCE = 0.2;
 
-/** A factor's reading with its part in the composite. */
+/** A factor's reading and its contribution to the composite. */
 export interface FactorResult extends Omit<Reading, "listInputs"> {
   /** Base weight in the composite. */
   readonly weight: number;
-  /** Points of score; all four add up to score - 50. */
+  /** Points of score; the four contributions add up to score - 50. */
   readonly contribution: number;
   readonly inputs: readonly Input[];
 }
@@ -68,20 +68,20 @@ export interface Snapshot {
   readonly candidate?: CandidateReading | undefined;
 }
 
-/** A snapshot of which the factors may no longer be kept. */
+/** A snapshot whose factors may no longer be stored. */
 export interface PastSnapshot extends Omit<Snapshot, "factors"> {
   readonly factors?: Snapshot["factors"];
-  /** The method of a recorded snapshot where it is not the one in use. */
+  /** The method of a recorded snapshot, if it is not the one in use. */
   readonly methodVersion?: string;
 }
 
-/** What a snapshot is computed from. */
+/** Inputs of a snapshot. */
 export interface SnapshotInputs {
   readonly instrument: Instrument;
   /** Unix milliseconds. */
   readonly at: number;
   readonly readings: Readings;
-  /** Known bars, and the newest of them. */
+  /** Number of known bars, and the newest one. */
   readonly bars: number;
   readonly newestBar: Bar | undefined;
   readonly missedSessions: number;
@@ -89,7 +89,7 @@ export interface SnapshotInputs {
   readonly candidate: CandidateReading | undefined;
 }
 
-/** The part that the signal is decided on. */
+/** The part of a snapshot that determines the signal. */
 export const sessionScore = (
   { instrument, at, bars, missedSessions }: SnapshotInputs,
   { score, confidence }: Composite,
@@ -133,7 +133,7 @@ export function createSnapshot(
   };
 }
 
-/** Lists of missing factors by bit mask; there are only sixteen. */
+/** The sixteen possible lists of missing factors, by bit mask. */
 const missingLists = new Map<number, readonly Factor[]>();
 
 function missingOf(readings: Readings): readonly Factor[] {
@@ -156,7 +156,7 @@ function resultOf(reading: Reading, weight: number, contribution: number): Facto
 }
 
 /**
- * Lists its inputs on first read: most snapshots are replaced before anyone reads their inputs.
+ * Computes its inputs on read: most snapshots are replaced before their inputs are read.
  */
 class LazyFactorResult implements FactorResult {
   readonly z: number | null;

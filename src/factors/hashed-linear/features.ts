@@ -2,18 +2,18 @@ import { lexicon } from "../lexicon.ts";
 import { isBreak } from "../message/tokens.ts";
 import { fnv1a } from "./fnv1a.ts";
 
-/** Buckets that features fall into; a power of two. */
+/** Number of hash buckets; a power of two. */
 export const BUCKETS = 2 ** 16;
 
-/** Words after a negation that are marked as negated. */
+/** Number of words after a negation that are marked as negated. */
 const NEGATED_WORDS = 3;
 
-/** Present in every message, so that a model learns how frequent each label is. */
+/** Intercept: present in every message, so that the model learns the label frequencies. */
 const ALWAYS = "";
 
 /**
- * Buckets of a message's features, at least one: every word, every pair of neighbours, and the
- * words that a negation reaches once more with a mark.
+ * Hash buckets of a message's features, at least one: unigrams, bigrams, and words within the reach of
+ * a negation once more, marked as negated.
  */
 export function bucketsOf(tokens: readonly string[]): Uint16Array {
   const words = tokens.map(shape);
@@ -27,7 +27,7 @@ export function bucketsOf(tokens: readonly string[]): Uint16Array {
   return Uint16Array.from(features, (feature) => fnv1a(feature) % BUCKETS);
 }
 
-/** A name, an address and a figure say what they are, not which; their values are too many. */
+/** Replaces mentions, URLs and numbers by a placeholder each, since their values are too many to learn. */
 function shape(token: string): string {
   if (/^[@$][a-z]/u.test(token)) return token.charAt(0);
   if (/^(?:http|www\.)/u.test(token)) return "http";
@@ -35,7 +35,7 @@ function shape(token: string): string {
   return token.replace(/[\d.,$]+/gu, "0");
 }
 
-/** Words that are still negated after one more. */
+/** Number of following words that remain negated after this one. */
 function remaining(word: string, before: number): number {
   if (isBreak(word)) return 0;
   if (lexicon.get(word)?.roles.has("negation")) return NEGATED_WORDS;

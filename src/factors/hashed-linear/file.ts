@@ -3,12 +3,12 @@ import { type HashedLinear, LABELS } from "../hashed-linear.ts";
 import { BUCKETS } from "./features.ts";
 import { fnv1a } from "./fnv1a.ts";
 
-/** Largest model file that is worth reading, in bytes; a whole one has about 263 kB. */
+/** Maximum size of a model file in bytes; a valid one has about 263 kB. */
 export const MAX_MODEL_BYTES = 400_000;
 
 const WEIGHTS = BUCKETS * LABELS.length;
 
-/** Log-odds per step beyond which a model says nothing sensible. */
+/** Maximum plausible log-odds per step. */
 const MAX_SCALE = 1_000;
 
 const ModelFile = z.strictObject({
@@ -19,11 +19,11 @@ const ModelFile = z.strictObject({
   scales: z.array(z.number().positive().max(MAX_SCALE)).length(LABELS.length),
   /** One signed byte for each label of each bucket, base64. */
   weights: z.base64().length(Math.ceil(WEIGHTS / 3) * 4),
-  /** FNV-1a of scales and weights, hexadecimal: finds damage, keeps no forger out. */
+  /** FNV-1a of scales and weights, hexadecimal: detects corruption, not tampering. */
   checksum: z.string(),
 });
 
-/** The text of a model file: one JSON object. */
+/** Serializes a model as one JSON object. */
 export function modelText({ weights, scales }: HashedLinear): string {
   const encoded = btoa(latin1(new Uint8Array(weights.buffer)));
   return JSON.stringify({
@@ -38,9 +38,9 @@ export function modelText({ weights, scales }: HashedLinear): string {
 }
 
 /**
- * Reads the text of a model file, which may come from anywhere.
+ * Parses an untrusted model file.
  *
- * @throws {Error} When it is too large, no model of this version, or damaged.
+ * @throws {Error} If it is too large, not a model of this version, or corrupted.
  */
 export function readModel(text: string): HashedLinear {
   if (text.length > MAX_MODEL_BYTES) throw new Error("The model is too large to be one.");
@@ -64,13 +64,13 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Which member is wrong; never its value, which may be long. */
+/** Names the invalid member without its value, which may be long. */
 function problem({ issues: [issue] }: z.ZodError): string {
   const member = issue?.path.join(".") ?? "";
   return member === "" ? "its members are others" : `${member} is not as it has to be`;
 }
 
-/** Bytes as the characters that `btoa` takes, in pieces that fit a call. */
+/** Bytes as a binary string for `btoa`, in chunks that fit a call. */
 function latin1(bytes: Uint8Array): string {
   const PIECE = 8_192;
   const pieces: string[] = [];

@@ -5,37 +5,37 @@ import { BUCKETS, bucketsOf } from "./features.ts";
 /** Passes over all messages. */
 export const EPOCHS = 8;
 
-/** First step of a weight, in log-odds (AdaGrad: Duchi, Hazan & Singer, 2011). */
+/** Initial learning rate in log-odds (AdaGrad: Duchi, Hazan & Singer, 2011). */
 const LEARNING_RATE = 0.15;
 
-/** Keeps the first division finite. */
+/** Keeps the first AdaGrad step finite. */
 const EPSILON = 1e-8;
 
-/** Largest step of a weight in the model. */
+/** Largest quantized weight. */
 const MAX_STEP = 127;
 
-/** A message and what it is known to say. */
+/** A message with its label. */
 export interface LabelledMessage {
   readonly text: string;
   readonly label: Label;
 }
 
-/** A message as numbers. */
+/** Features and label of a message. */
 interface Example {
   readonly buckets: Uint16Array;
   /** Index of its label. */
   readonly label: number;
 }
 
-/** Weights in training, and the sums of their squared gradients. */
+/** Weights during training, and the sums of their squared gradients. */
 interface Learned {
   readonly weights: Float64Array;
   readonly squares: Float64Array;
 }
 
-/** How to train. */
+/** Options of a training run. */
 interface Training {
-  /** Any 32-bit integer; the same messages and seed give the same model, bit for bit. */
+  /** 32-bit integer; the same messages and seed give the same model, bit for bit. */
   readonly seed: number;
   /** Called after every pass over the messages. */
   readonly onEpoch: () => void;
@@ -63,7 +63,7 @@ export function train(
   return quantised(learned.weights);
 }
 
-/** One step downhill on the log loss of one message. */
+/** One gradient step on the log loss of one message. */
 function learn({ weights, squares }: Learned, { buckets, label }: Example): void {
   const norm = 1 / Math.sqrt(buckets.length);
   const odds = LABELS.map((_, each) => norm * summed(weights, buckets, each));
@@ -84,7 +84,7 @@ function summed(weights: Float64Array, buckets: Uint16Array, label: number): num
   return sum;
 }
 
-/** Weights as steps of a scale that lets the largest of each label just fit. */
+/** Quantizes the weights to one byte, with a scale per label. */
 function quantised(weights: Float64Array): HashedLinear {
   const scales = LABELS.map((_, label) => {
     let largest = 0;
@@ -99,7 +99,7 @@ function quantised(weights: Float64Array): HashedLinear {
   return { weights: steps, scales };
 }
 
-/** A random order of the same items (Fisher & Yates). */
+/** A random permutation (Fisher & Yates). */
 function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
   const order = [...items];
   for (let last = order.length - 1; last > 0; last--) {
@@ -109,7 +109,7 @@ function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
   return order;
 }
 
-/** Uniform numbers in [0, 1), the same for the same seed (mulberry32, Tommy Ettinger). */
+/** Seeded uniform random numbers in [0, 1) (mulberry32, Tommy Ettinger). */
 function mulberry32(seed: number): () => number {
   let state = seed;
   return () => {
