@@ -118,7 +118,8 @@ export interface Origin {
   readonly market: {
     readonly mode: MarketMode;
     readonly source: Source;
-    /** Whether scores are those of the run before, which are being computed anew; absent: never. */
+    /** Whether scores are still those of the previous run while they are being computed again;
+     *  absent: never. */
     readonly isWarm?: () => boolean;
     /** The sources of a listed instrument by feed; absent if `source` supplies all feeds. */
     readonly sourcesOf?: (symbol: string) => SourcesByFeed;
@@ -157,12 +158,12 @@ export const common = (
   };
 };
 
-/** Most doubted bars of an answer. */
+/** Maximum doubted bars in an answer. */
 const MAX_QUALITY = 20;
-/** Newest bars of an instrument among which a doubted one is said: no price window is longer. */
+/** Number of newest bars whose doubts an answer lists: no price window is longer. */
 const QUALITY_BARS = 252;
 
-/** What was doubted among the newest bars, as it was known at an instant. */
+/** Doubts about the newest bars, as known at an instant. */
 function qualityOf(
   { records }: Origin["market"],
   { symbol }: Instrument,

@@ -32,8 +32,8 @@ export const whyNotCovered = ({ source }: ToolContext["market"]): string =>
 /**
  * Looks up the instrument of a symbol.
  *
- * @throws {Problem} `unknown_symbol` or `ambiguous_symbol`, with candidates; `not_available_then` if it
- *   has no price yet.
+ * @throws {Problem} `unknown_symbol` or `ambiguous_symbol`, with candidates; `not_available_then`
+ *   if it has no price yet.
  */
 export function resolve(symbol: string, { market }: ToolContext): Instrument {
   const resolution = resolveSymbol(market.instruments(), symbol);
@@ -104,7 +104,7 @@ export function snapshotAt(
   });
 }
 
-/** @throws {Problem} `not_ready` while the past is computed anew after a start. */
+/** @throws {Problem} `not_ready` while history is computed again after a start. */
 export function refuseWhileWarm({ market }: ToolContext): void {
   if (!market.isWarm?.()) return;
   throw new Problem("not_ready", {

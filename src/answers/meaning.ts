@@ -1,23 +1,25 @@
 import { DIRECTION_EVIDENCE, type DirectionEvidence } from "../score/evidence.ts";
 
 /** The sentences on what a score means and what a direction is worth. Pages, tools, the MCP server,
- *  README and docs quote these and say it in no other words, so that none claims more than was measured. */
+ *  README and docs quote these and say it in no other words, so that none claims more than was
+ *  measured. */
 
 /** What a score is (`compose` in src/score/composite.ts). */
 export const SCORE_IS =
   "A score is the normal distribution function of the weighted evidence, in points from 0 to 100: 50 is no evidence either way.";
 
-/** What it is taken for. */
+/** What a score is often mistaken for. */
 export const SCORE_IS_NOT = "It is not a percentile, not a probability and not investment advice.";
 
-/** What came of the directions. */
+/** What the directions were worth in the backtest. */
 export const DIRECTION_WORTH = `In the published backtest scores could not be told from chance: their rank correlation with later returns was ${measured(DIRECTION_EVIDENCE.stock)}, and ${measured(DIRECTION_EVIDENCE.crypto)}.`;
 
-/** What the service is good for, then. */
+/** What the service is useful for. */
 export const SCORE_USE =
   "A score shows the evidence openly, number by number, so that you can check what is said about an instrument.";
 
-/** For example "−.0121 over 21 sessions (95 % interval −.0341 to +.0089; 369 large US stocks, 2014-07 to 2024-12)". */
+/** For example "−.0121 over 21 sessions (95 % interval −.0341 to +.0089; 369 large US stocks,
+ *  2014-07 to 2024-12)". */
 function measured({ ic, interval, horizon, universe, period }: DirectionEvidence): string {
   if (ic === null || interval === null) return `not measured (${universe})`;
   const { low, high } = interval;
@@ -25,8 +27,8 @@ function measured({ ic, interval, horizon, universe, period }: DirectionEvidence
   return `${decimal(ic, 4)} over ${horizon} (95 % interval ${decimal(low, 4)} to ${decimal(high, 4)}; ${universe}, ${when})`;
 }
 
-/** Why no probability of beating the class's median is published: a probability is published only while
- *  its out-of-sample skill is above 0 with the whole of its interval. */
+/** Why no probability of beating the class's median is published: a probability is published only
+ *  while its out-of-sample skill is above 0 with the whole of its interval. */
 export function pOutperformReason({ brierSkill, skillInterval }: DirectionEvidence): string {
   if (brierSkill === null || skillInterval === null) {
     return "There is too little data to measure its skill.";

@@ -46,19 +46,20 @@ export const expectedReportAnswer = (
   basis,
 });
 
-/** What of a market days are told by. */
+/** Members of a market that dates of reports depend on. */
 export type ReportMarket = Pick<Market, "source" | "dayMs">;
 
 /**
- * The day of a filing that becomes known at an instant. Outside the sandbox a filing counts from the
- * midnight in New York after its day, noon of which is the same date in UTC.
+ * The day of a filing that becomes known at an instant. Outside the sandbox a filing counts from
+ * the midnight in New York after its day, noon of which is the same date in UTC.
  */
 export const filingDay = (at: number, { source, dayMs }: ReportMarket): string =>
   source.simulated
     ? isoInstant(Math.floor(at / dayMs) * dayMs)
     : isoInstant(at - dayMs / 2).slice(0, "2020-01-31".length);
 
-/** The day on which a quarter ends; outside the sandbox it is given as that day's last instant in UTC. */
+/** The day on which a quarter ends; outside the sandbox it is given as that day's last instant in
+ *  UTC. */
 export const periodEndDay = (at: number, { source }: ReportMarket): string =>
   source.simulated ? isoInstant(at) : isoInstant(at).slice(0, "2020-01-31".length);
 

@@ -78,8 +78,8 @@ const PLURALS: Readonly<Record<AssetClass, string>> = {
 };
 
 /**
- * What an alert of the kind range can tell: how often to expect an event, and of what none comes.
- * Empty for alerts of other kinds.
+ * Steps for an alert of the kind range: how often to expect an event, and which instruments have
+ * none. Empty for alerts of other kinds.
  */
 export function rangeSteps(
   { kinds, watched }: Pick<Alert, "kinds" | "watched">,

@@ -66,7 +66,7 @@ const RiskForecast = z.object({
     .describe("Of the table, canonical JSON; parameters.risk of the method has it."),
 });
 
-/** How risky an instrument is. */
+/** Risk of an instrument. */
 export const Risk = z.object({
   level: z.enum(RISK_LEVELS).nullable().describe("Against its own past year."),
   peerLevel: z.enum(RISK_LEVELS).nullable().describe("Against others of its class."),
@@ -85,7 +85,7 @@ export const SESSIONS_PER_YEAR: Readonly<Record<AssetClass, number>> = {
   crypto: 365,
 };
 
-/** Days after which an instrument without a new bar is no peer. */
+/** Days without a new bar after which an instrument is no longer a peer. */
 const PEER_DAYS = 7;
 
 const hashes = new WeakMap<RiskTable, string>();
@@ -107,7 +107,7 @@ export const riskParameters = (market: ToolContext["market"]) => {
   return { sha256: hashOf(table), levels: LEVEL_RULES, table };
 };
 
-/** What was worked out of a market: within a session it changes only where bars come late. */
+/** Cached results for a market: within a session they change only where bars arrive late. */
 interface Caches {
   readonly outlooks: LRUCache<string, { readonly outlook: RiskOutlook | undefined }>;
   readonly peers: LRUCache<string, readonly number[]>;
@@ -156,7 +156,7 @@ function peersOf(all: readonly Instrument[], assetClass: AssetClass): readonly I
   return known.get(assetClass) ?? [];
 }
 
-/** The forecasts that those of a class are compared with at a close. */
+/** The forecasts of a class's peers at a close, for risk levels. */
 function peersAt(
   assetClass: AssetClass,
   at: number,
@@ -320,7 +320,7 @@ export const whyNoRange = (evidence: RiskEvidence): string =>
     ? "too few instruments to test it on"
     : "it did not hold out of sample";
 
-/** A price as it is read: to the cent, or four digits of a small one. */
+/** A price for people: to the cent, or four digits of a small one. */
 const quoted = (price: number): string =>
   price >= 10 ? price.toFixed(2) : String(Number(price.toPrecision(4)));
 

@@ -5,7 +5,7 @@ export const ATTENTION_RULES = {
   /** Sessions of the mean, and sessions of the distribution for z. */
   usualSessions: 30,
   baselineSessions: 60,
-  /** Minimum of either. */
+  /** Minimum sessions for either. */
   minSessions: 20,
   /** z above which attention reduces the sentiment, and the reduction per unit of z. */
   threshold: 1,

@@ -9,7 +9,7 @@ export const COUNTER_RULES = {
   minPolarity: 0.2,
   /** Half-lives without a message after which a stream is silent. */
   silentHalfLives: 3,
-  /** Fewer effective messages than this are no reading. */
+  /** Minimum effective messages of a reading. */
   minEffectiveMessages: 3,
 } as const;
 
@@ -98,7 +98,7 @@ export function sentimentOf(
 
 /**
  * Bullishness ln((1 + B)/(1 + S)) and agreement 1 - sqrt(1 - ((B - S)/(B + S))^2) in [0, 1]
- * (Antweiler & Frank, 2004), 0 when nobody takes a side; effective messages W^2/W2.
+ * (Antweiler & Frank, 2004), 0 without any bullish or bearish message; effective messages W^2/W2.
  */
 export function bullishness({ bullish, bearish, total, totalSquared }: SocialCounters) {
   const sided = bullish + bearish;

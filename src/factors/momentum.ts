@@ -22,7 +22,7 @@ export type MomentumTables = Readonly<Partial<Record<Ranked, EcdfTable>>> & {
   readonly combined?: EcdfTable;
 };
 
-/** One sub-signal before normalisation. */
+/** One sub-signal before normalization. */
 interface RawSignal {
   readonly name: Ranked | `trend${number}d`;
   readonly value: number;
@@ -120,7 +120,7 @@ function averageZ(measurement: MomentumMeasurement, tables: MomentumTables): num
   return count === 0 ? undefined : sum / count;
 }
 
-/** What the momentum readings of a class have in common. */
+/** Context that the momentum readings of a class share. */
 export interface MomentumContext {
   /** Unix milliseconds. */
   readonly at: number;
@@ -193,7 +193,7 @@ function momentumInputs(
   return inputs;
 }
 
-/** What the window says. */
+/** Momentum of the 12-1 window. */
 export interface ListedMomentum {
   /** Usable returns. */
   readonly observations: number;
@@ -228,9 +228,9 @@ export function listedMomentum(history: PriceHistory): ListedMomentum | undefine
   };
 }
 
-/** Variance of daily log returns that is mere rounding: prices that do not move. */
+/** Variance of daily log returns below which it is only rounding: prices do not move. */
 const MIN_VARIANCE = 1e-12;
-/** Share of the variance that must be left beside the market's: less is rounding. */
+/** Minimum share of the variance that the market does not explain; less is rounding. */
 const MIN_RESIDUAL_SHARE = 1e-6;
 
 /** Shrinkage of beta towards 1 (Blume, 1971; Vasicek, 1973), after cutting it to [-1, 4]. */

@@ -2,7 +2,7 @@ import type { OnChain } from "../market/records.ts";
 import { type Input, type Reading, shown, unread } from "./reading.ts";
 import { mean, ownHistoryZ } from "./statistics.ts";
 
-/** How a coin is valued. */
+/** Constants of the valuation of coins. */
 export const NETWORK_RULES = {
   /** Newest daily observations that a coin is compared with, and the fewest for it. */
   windowDays: 730,
@@ -17,12 +17,12 @@ export const NETWORK_RULES = {
 
 /** Follows the valuation of a coin's network, day by day. */
 export interface NetworkValue {
-  /** Takes a day in, oldest first. */
+  /** Adds a day, oldest first. */
   add(figures: OnChain): void;
   /**
    * z = -0.5 z(ln NVTS) - 0.5 z(ln MVRV), each against the coin's own last 730 days, newest
-   * included; NVTS = market value over the mean transfer value of 90 days. With one of the two
-   * only, minus its z and half the confidence.
+   * included; NVTS = market value over the mean transfer value of 90 days. With only one of the
+   * two, minus its z, at half the confidence.
    *
    * @param at Unix milliseconds.
    * @param dayMs Length of a market day in milliseconds.

@@ -13,9 +13,11 @@ export const REPORT_RULES = {
   quarterDays: 91,
   /** 52 weeks: companies keep the day of the week. */
   yearDays: 364,
-  /** Quarter ends at most this many days from where they are expected are those that are meant. */
+  /** A quarter end matches the expected one within this many days. */
   matchDays: 20,
-  /** A filing about a quarter that ended less than this many days after the one before amends it. */
+  /**
+   * A filing about a quarter that ended less than this many days after the one before amends it.
+   */
   minQuarterDays: 45,
   /** Years whose filings of the quarter give the median lag, and the fewest of them that do. */
   lagYears: 3,
@@ -29,19 +31,20 @@ export interface QuarterlyFiling extends Known {
 }
 
 /**
- * What an expected filing is told from. `year_before`: the filing of the same quarter a year before,
- * plus 364 days. `median_lag`: the end of the quarter, plus the median lag of that quarter's filings
- * in three years; used where the filing of the year before is missing.
+ * Basis of an expected filing date. `year_before`: the filing of the same quarter a year before,
+ * plus 364 days. `median_lag`: the end of the quarter, plus the median lag of that quarter's
+ * filings in three years; used where the filing of the year before is missing.
  */
 export const REPORT_BASES = ["year_before", "median_lag"] as const;
 export type ReportBasis = (typeof REPORT_BASES)[number];
 
-/** The days between which 95 % of the filings before came, counted from the expected one. */
+/** Days from the expected date between which 95 % of past filings came. */
 export type DaysAround = readonly [low: number, high: number];
 
 /** The windows of one basis each, or of both. */
 export interface ReportWindow {
-  /** Unix milliseconds: fitted on filings known before it; holds for what is told from later ones. */
+  /** Unix milliseconds. The window was fitted on filings known before it, and applies to
+   *  expectations made from later ones. */
   readonly from: number;
   readonly days: Readonly<Partial<Record<ReportBasis, DaysAround>>>;
 }
@@ -72,8 +75,8 @@ const found = new WeakMap<
 
 /**
  * The quarterly filings among the figures of a company, in the order in which they became known.
- * Each is told from the figures known by then, so filings known at an instant stay the same whatever
- * comes after it. A list that only grows is read once per length.
+ * Each is derived from the figures known by then, so filings known at an instant stay the same
+ * whatever comes after it. A list that only grows is read once per length.
  *
  * @param fundamentals Ascending by `availableAt`.
  * @param dayMs Length of a market day in milliseconds.
@@ -109,7 +112,7 @@ function findFilings(
 }
 
 /**
- * The filing that is to follow the newest of some filings.
+ * The expected filing after the newest of some filings.
  *
  * @param filings As `quarterlyFilings` gives them.
  * @returns `undefined` where they are too few.
@@ -163,17 +166,19 @@ const filingOf = (filings: readonly QuarterlyFiling[], periodEnd: number, dayMs:
     (filing) => Math.abs(filing.periodEnd - periodEnd) <= REPORT_RULES.matchDays * dayMs,
   );
 
-/** The window that holds for what is told from a filing known at an instant. */
+/** The window of an expectation made from a filing known at an instant. */
 export const daysAround = (windows: readonly ReportWindow[], toldAt: number) =>
   windows.findLast(({ from }) => from <= toldAt)?.days;
 
-/** Whole days by which an instant lies after another one, to the nearest: clocks change in summer. */
+/**
+ * Whole days by which an instant lies after another one, to the nearest: clocks change in summer.
+ */
 export const daysAfter = (at: number, other: number, dayMs: number): number =>
   Math.round((at - other) / dayMs);
 
 /**
- * What is known of the next report of a company at an instant, from the filings known by then. Once a
- * filing is there, it is the one after it.
+ * What is known of the next report of a company at an instant, from the filings known by then. Once
+ * a filing is there, it is the one after it.
  *
  * @param filings As `quarterlyFilings` gives them; later ones are ignored.
  * @param at Unix milliseconds.

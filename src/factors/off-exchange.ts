@@ -11,12 +11,12 @@ import type {
   WeeklyVolume,
 } from "../market/records.ts";
 import { clip } from "./statistics.ts";
-/** Days after the newest off-exchange record from which a feed says nothing about today. */
+/** Age in days of the newest off-exchange record after which a feed is no longer used. */
 export const MAX_FEED_AGE_DAYS = 5;
 /** A graded sign nearer to the mid than this counts as the mid. */
 export const MIN_SIGN = 0.1;
 
-/** Off-exchange trading of one session. Cancelled prints are counted apart and nowhere else. */
+/** Off-exchange trading of one session. Canceled prints are counted separately and nowhere else. */
 export interface OffExchangeDay {
   readonly session: string;
   prints: number;
@@ -70,7 +70,7 @@ export function addPrint(days: Map<string, OffExchangeDay>, print: Print): void 
   day.blockNotionalUsd += notional;
 }
 
-/** What to select; times in Unix milliseconds. */
+/** Range to select; times in Unix milliseconds. */
 export interface OffExchangeRange {
   /** Only what was known by then. */
   readonly at: number;

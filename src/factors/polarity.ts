@@ -6,11 +6,11 @@ import { sumOfVerdicts } from "./message/verdicts.ts";
 /** Squared sum of valences at which |polarity| is 1/sqrt(2). */
 const HALFWAY = 6;
 
-/** What two copies of a message may differ in, besides letter case and white space. */
+/** Parts in which two copies of a message may differ, besides letter case and white space. */
 const COPY_NOISE = new RegExp(String.raw`${ADDRESS}|^\s*rt\b|@\w+:?|\d`, "gu");
 
 /**
- * How bullish (1) or bearish (-1) a message reads, in [-1, 1]; 0 when nothing is recognised. The
+ * How bullish (1) or bearish (-1) a message reads, in [-1, 1]; 0 when nothing is recognized. The
  * sum s of all valences is squashed to s / sqrt(s^2 + 6). Only the first 1,000 UTF-16 units count.
  *
  * @param model Its reading is averaged with the lexicon's.

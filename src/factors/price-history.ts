@@ -16,7 +16,8 @@ export const PRICE_WINDOWS = {
 /** Bars that are remembered: the power of two above the 253 that one step looks at. */
 const RING = 256;
 
-/** Sums over the usable returns r of the 12-1 window and the market's returns m beside them. */
+/** Sums over the usable returns r of the 12-1 window and the market's returns m of the same
+ *  sessions. */
 export interface Sums {
   readonly n: number;
   readonly r: number;
@@ -26,7 +27,7 @@ export interface Sums {
   readonly rm: number;
 }
 
-/** Where each sum stands among an instrument's figures. */
+/** Index of each sum among an instrument's figures. */
 const SUM = { n: 0, r: 1, m: 2, rr: 3, mm: 4, rm: 5 } as const;
 /** ln of the highest high over the newest close, and the bars since that high. */
 const PEAK = 6;
@@ -120,7 +121,7 @@ export function recentReturn(history: PriceHistory, count: number): number {
 }
 
 /**
- * Takes the next bar in: one return enters the window, one leaves it. The year's bars are only
+ * Adds the next bar: one return enters the window, one leaves it. The year's bars are only
  * looked through again when the high of 52 weeks has just grown too old.
  *
  * @param session Number of the bar's session in the class.
@@ -149,7 +150,7 @@ export function addBar(
   if (own < peak && age >= PRICE_WINDOWS.yearBars) findPeak(history);
 }
 
-/** What a return does to the level of the price: one that is not known does nothing. */
+/** Change of the log price by a return; 0 for an unknown one. */
 const change = (logReturn: number): number => (Number.isNaN(logReturn) ? 0 : logReturn);
 
 /** Adds the return of `age` bars ago to the sums, or takes it out. */
@@ -204,7 +205,8 @@ function keepPeak({ shelf: { figures }, place }: PriceHistory, peak: number, age
 }
 
 /**
- * Works the sums and the peak out from scratch, once per epoch, so that rounding never adds up.
+ * Recomputes the sums and the peak from scratch, once per epoch, so that rounding errors never
+ * accumulate.
  *
  * @returns The largest difference from what the running figures had become, in log units.
  */

@@ -24,7 +24,7 @@ export interface Input {
   readonly name: string;
   readonly value: number | null;
   readonly unit: string;
-  /** Normalised value in [-3, 3], `null` when only shown. */
+  /** Normalized value in [-3, 3], `null` when only shown. */
   readonly z: number | null;
   /** Share of the factor's z in [-1, 1]; 0 when only shown. */
   readonly weight: number;
@@ -32,7 +32,7 @@ export interface Input {
   readonly observedAt: number | null;
 }
 
-/** What one factor says about one instrument. */
+/** Reading of one factor for one instrument. */
 export interface Reading {
   /** About N(0,1) over the peer group, `null` when it could not be measured: never 0 instead. */
   readonly z: number | null;
@@ -43,7 +43,7 @@ export interface Reading {
   readonly asOf: number | null;
   /** After this instant, without newer data, the factor counts as stale. Unix milliseconds. */
   readonly staleAfter: number | null;
-  /** Lists what it was made from; worked out when asked, because most readings never are. */
+  /** Lists its inputs; computed on demand, because most readings are never asked for them. */
   readonly listInputs: () => readonly Input[];
 }
 
@@ -71,12 +71,12 @@ const ABSENT: Readonly<Record<Absence, Reading>> = {
   insufficient_data: absent("insufficient_data"),
 };
 
-/** A reading without a value: the reason, and what could be seen all the same. */
+/** A reading without a value: the reason, and the inputs that are known anyway. */
 export const unread = (
   status: Absence,
   seen?: Partial<Pick<Reading, "asOf" | "staleAfter" | "listInputs">>,
 ): Reading => (seen === undefined ? ABSENT[status] : { ...ABSENT[status], ...seen });
 
-/** Whether a reading is the same object for every instrument that has nothing to say. */
+/** Whether a reading is the shared one of all instruments without a value. */
 export const isShared = (reading: Reading): boolean =>
   reading.status !== "ok" && reading === ABSENT[reading.status];

@@ -7,7 +7,7 @@ import {
   ownHistoryZ,
 } from "./statistics.ts";
 
-/** How short volume becomes a ratio. */
+/** Constants of the short ratio. */
 export const SHORT_RULES = {
   /** Half-life of the effect in sessions: it is gone after one. */
   halfLifeSessions: 1,

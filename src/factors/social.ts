@@ -4,7 +4,7 @@ import { bullishness, type Sentiment } from "./message-counters.ts";
 import { type Input, type Reading, shown, unread } from "./reading.ts";
 import { clip, decay, ewStep, type Norm, normOf, standardised, Z_BOUND } from "./statistics.ts";
 
-/** How sentiment becomes a reading. */
+/** Constants that turn sentiment into a reading. */
 export const SOCIAL_RULES = {
   /** Half-life in sessions of the baseline of daily bullishness, and sessions that it needs. */
   baselineHalfLife: 30,

@@ -16,7 +16,7 @@ export const Z_BOUND = 3;
 
 /** Sessions of own history that an off-exchange value is compared with. */
 export const BASELINE_SESSIONS = 60;
-/** The fewest sessions that make such a comparison. */
+/** Minimum sessions of such a comparison. */
 export const MIN_BASELINE_SESSIONS = 20;
 
 /** Arithmetic mean; at least one value. */

@@ -1,6 +1,6 @@
 import type { Factor, FactorStatus, Reading } from "./reading.ts";
 
-/** What a factor is called in a sentence. */
+/** Name of a factor in a sentence. */
 const SUBJECT: Readonly<Record<Factor, string>> = {
   momentum: "Risk-adjusted momentum",
   valuation: "Valuation",
@@ -8,7 +8,7 @@ const SUBJECT: Readonly<Record<Factor, string>> = {
   darkpool: "Off-exchange pressure",
 };
 
-/** What an instrument is compared with. */
+/** What the factor compares an instrument with. */
 const YARDSTICK: Readonly<Record<Factor, string>> = {
   momentum: "its peers",
   valuation: "its peers or its own past",
@@ -24,7 +24,7 @@ const WHY_MISSING: Readonly<Record<FactorStatus, string>> = {
   insufficient_data: "cannot be formed yet: history or peer group is too short",
 };
 
-/** |z| from which evidence is called by its direction, and from which strongly so. */
+/** |z| from which a sentence names a direction, and from which it says "strongly". */
 const NOTICEABLE_Z = 0.5;
 const STRONG_Z = 1.5;
 

@@ -9,23 +9,25 @@ import {
   type YieldName,
 } from "./yields.ts";
 
-/** How yields become evidence. */
+/** Constants of the valuation factor. */
 export const VALUATION_RULES = {
-  /** Fewer yields than this and the factor is not formed. */
+  /** Minimum yields of the factor. */
   minYields: 2,
-  /** A sector is a peer group of its own from this many instruments on; below, the class is used. */
+  /**
+   * A sector is a peer group of its own from this many instruments on; below, the class is used.
+   */
   minSectorPeers: 8,
   /** Shares of the comparison with peers and with the stock's own past. */
   relativeWeight: 0.7,
   ownWeight: 0.3,
-  /** Book value counts half where much of a company's worth is in no book. */
+  /** Weight of the book yield in sectors whose assets are mostly intangible. */
   bookWeightIntangible: 0.5,
   /** Days since the last filing up to which valuation counts in full, and from which not at all. */
   freshFilingDays: 100,
   maxFilingAgeDays: MAX_FIGURE_AGE_DAYS.filing,
 } as const;
 
-/** Sectors, in the words of GICS, whose books leave most of the worth out. */
+/** GICS sectors whose assets are mostly intangible and not in book equity. */
 export const INTANGIBLE_SECTORS: ReadonlySet<string> = new Set([
   "Information Technology",
   "Health Care",
@@ -33,7 +35,7 @@ export const INTANGIBLE_SECTORS: ReadonlySet<string> = new Set([
   "Telecommunications Services",
 ]);
 
-/** Frozen distributions: each yield by sector (`""` is the whole class), and of their mixture. */
+/** Frozen distributions: of each yield by sector (`""` is the whole class), and of the mixture. */
 export interface ValuationTables {
   readonly yields: Readonly<Partial<Record<YieldName, ReadonlyMap<string, EcdfTable>>>>;
   readonly combined?: EcdfTable;
@@ -100,7 +102,8 @@ interface Evidence {
   readonly weight: number;
 }
 
-/** Takes evidence member by member: objects for every stock and session would cost more than the rest. */
+/** Takes evidence member by member: objects for every stock and session would cost more than the
+ *  rest. */
 type Visit = (...evidence: [Evidence["name"], Evidence["with"], z: number, weight: number]) => void;
 
 /**
@@ -163,7 +166,7 @@ function mixture(stock: ValuedStock, tables: ValuationTables): number | undefine
   return sum;
 }
 
-/** When, and on how old a price, a valuation is read. */
+/** Instant of a valuation, and the age of its price. */
 interface ReadingTime {
   readonly filings: Filings;
   /** Unix milliseconds. */
@@ -186,7 +189,7 @@ export function readValuation(
   if (stock === undefined) return unread(whyUnmeasured(filings, at, dayMs));
   const { asOf, yields } = stock.measurement;
   const staleAfter = asOf + VALUATION_RULES.freshFilingDays * dayMs;
-  // Compared anew when asked: what is kept for every instrument is seldom asked for.
+  // Computed again on demand: storing the inputs of every instrument would cost more.
   const listInputs = () => stockInputs(stock.measurement, evidence(stock, tables));
   const mixed = mixture(stock, tables);
   if (mixed === undefined) return unread("insufficient_data", { asOf, staleAfter, listInputs });

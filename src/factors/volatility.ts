@@ -2,7 +2,7 @@ import { countKnown } from "../market/point-in-time.ts";
 import type { Bar, RecordList } from "../market/records.ts";
 import { decay, ewStep, normOf } from "./statistics.ts";
 
-/** How unusual volatility is judged. */
+/** Constants of unusual volatility. */
 export const VOLATILITY_RULES = {
   /** Half-lives in sessions of the fast and the slow variance. */
   fastHalfLife: 2,
@@ -11,7 +11,7 @@ export const VOLATILITY_RULES = {
   window: 252,
 } as const;
 
-/** How volatile an instrument is, against its own habit. */
+/** Volatility of an instrument, against its own history. */
 export interface VolatilityReading {
   /** q = 0.5 ln(fast/slow): how much the volatility of two days exceeds that of two months. */
   readonly q: number;
@@ -26,7 +26,7 @@ export interface VolatilityReading {
 /** Follows the volatility of one instrument, bar by bar. */
 export interface Volatility {
   /**
-   * Takes the next bars in, at a cost that depends only on how many they are.
+   * Adds the next bars, at a cost that depends only on their number.
    *
    * @returns The reading after the last of them; `undefined` when it is the first bar of all, while
    *   nothing moved, and without a bar.
@@ -47,7 +47,7 @@ export function createVolatility(): Volatility {
     const { logReturn } = bar;
     if (logReturn === null) return undefined;
     const variance = sessionVariance(bar, logReturn);
-    // Between absurd prices it may be no number, and would stay none for ever.
+    // Absurd prices can give NaN, which would never go away.
     if (!Number.isFinite(variance)) return undefined;
     fast = ewStep(fast, variance, fastDecay);
     slow = ewStep(slow, variance, slowDecay);
@@ -83,8 +83,8 @@ const newFollower = (): Follower => ({
  * Reads the volatility of many instruments as time goes on: every bar is taken in once. A look back
  * is right too, but reads the list anew.
  *
- * @returns A function of an instrument's list of bars, always the same one as long as it only grows,
- *   and of an instant: the reading at the newest bar known by then.
+ * @returns A function of an instrument's list of bars, always the same one as long as it only
+ *   grows, and of an instant: the reading at the newest bar known by then.
  */
 export function createVolatilityReader(): (
   bars: RecordList<Bar>,

@@ -11,7 +11,8 @@ export type YieldName = (typeof YIELDS)[number];
 /** By yield, for those that are known. */
 export type Yields = Readonly<Partial<Record<YieldName, number>>>;
 
-/** Days after which figures are missing: filings come every quarter, share counts every year. */
+/** Age in days after which figures count as missing: filings come every quarter, share counts every
+ *  year. */
 export const MAX_FIGURE_AGE_DAYS = { filing: 200, shareCount: 400 } as const;
 
 /** The debt of banks and insurers is their trade: enterprise value says nothing about them. */

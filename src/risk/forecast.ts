@@ -3,9 +3,9 @@ import { sessionVariance, VOLATILITY_RULES } from "../factors/volatility.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { Bar } from "../market/records.ts";
 
-/** How volatility is forecast. */
+/** Constants of the volatility forecast. */
 export const RISK_RULES = {
-  /** Sessions that a forecast is made of, the newest last; with fewer there is none. */
+  /** Sessions that a forecast uses; with fewer there is none. */
   windowSessions: 252,
   /** Half-lives in sessions of the two variances of the blend. */
   fastHalfLife: VOLATILITY_RULES.fastHalfLife,

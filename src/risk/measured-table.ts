@@ -5,7 +5,7 @@ import type { RiskTable } from "./table.ts";
 export const FITTED_BEFORE = "2020-01-01";
 
 /**
- * What recorded and live markets are forecast with: large US stocks, funds and coins, at the last
+ * The table of recorded and live markets: large US stocks, funds and coins, at the last
  * close of each week. `market-signal backtest` gives the same quantiles under `fitted`. Both
  * tables are written by `npm run risk-tables`.
  */
@@ -190,7 +190,7 @@ export const RISK_TABLE: RiskTable = {
   },
 };
 
-/** What the simulated market is forecast with: its prices are made by other laws. */
+/** The table of the simulated market, whose prices follow other laws. */
 export const SIMULATED_RISK_TABLE: RiskTable = {
   fitted: "simulated markets of seeds 1 to 5",
   tested: "simulated markets of seeds 6 to 10",
@@ -315,12 +315,12 @@ export const SIMULATED_RISK_TABLE: RiskTable = {
   },
 };
 
-/** The table that a market is forecast with. */
+/** The table of a market. */
 export const riskTableOf = ({ simulated }: { readonly simulated: boolean }): RiskTable =>
   simulated ? SIMULATED_RISK_TABLE : RISK_TABLE;
 
 /**
- * How many of the ranges that alerts watch were left by a close before they ended. The share is above
+ * How many of the ranges that alerts watch a close left before they ended. The share is above
  * 5 %, since any close within the horizon counts and a range is made for the last one.
  */
 interface RangeBreaches {

@@ -13,19 +13,20 @@ import {
   rangeOf,
 } from "./table.ts";
 
-/** How risky an instrument is: the lowest fifth of what it is compared with, the middle, the highest. */
+/** Risk level of an instrument: the lowest fifth of what it is compared with, the middle, the
+ *  highest fifth. */
 export const RISK_LEVELS = ["calm", "usual", "wild"] as const;
 export type RiskLevel = (typeof RISK_LEVELS)[number];
 
-/** How levels are told. */
+/** Constants of risk levels. */
 export const LEVEL_RULES = {
   /** Shares of the comparison below which risk is calm, and above which it is wild. */
   calmBelow: 0.2,
   wildAbove: 0.8,
-  /** Closes of the own past, the newest included, and the fewest that are one. */
+  /** Closes of the instrument's own past, the newest included, and the minimum. */
   ownCloses: 252,
   minOwnCloses: 126,
-  /** The fewest peers, and the most that are read: of more, evenly spaced ones. */
+  /** Minimum peers, and the maximum that are read; of more, evenly spaced ones. */
   minPeers: 10,
   maxPeers: 200,
 } as const;
@@ -124,7 +125,7 @@ function horizonOutlook(table: HorizonTable, sessionSigma: number): HorizonOutlo
   };
 }
 
-/** The members of a class that stand for it: all, or 200 evenly spaced ones. */
+/** A sample of a class: all of its members, or 200 evenly spaced ones. */
 export function choosePeers<T>(members: readonly T[]): readonly T[] {
   const { maxPeers } = LEVEL_RULES;
   if (members.length <= maxPeers) return members;

@@ -9,14 +9,15 @@ export type RangeProbability = (typeof RANGES)[number];
 /** Largest distance of a measured coverage from its nominal one at which ranges are published. */
 const COVERAGE_TOLERANCE = 0.03;
 
-/** The fall whose chance is forecast at the shorter and at the longer horizon, in percent. */
+/** Falls whose chances are forecast at the shorter and at the longer horizon, in percent. */
 const FALL_PERCENTS = [5, 10] as const;
 
 /**
- * What a forecast is worth. `supported`: QLIKE below that of the exponentially weighted mean with t
+ * Verdict on a forecast. `supported`: QLIKE below that of the exponentially weighted mean with t
  * under -2 before and after the date of the fit, and every range within .03 of its coverage after
  * it. `baseline`: the forecast is that mean itself, and the ranges hold as well. `not_supported`:
- * anything else. `insufficient_data`: under 10 instruments or 30 independent periods on either side.
+ * anything else. `insufficient_data`: under 10 instruments or 30 independent periods on either
+ * side.
  */
 export const RISK_VERDICTS = [
   "supported",
@@ -35,7 +36,7 @@ export interface QlikeFigures {
   readonly t: number | null;
 }
 
-/** What was measured of the forecasts of one class over one horizon. */
+/** Measurements of the forecasts of one class over one horizon. */
 export interface RiskEvidence {
   readonly verdict: RiskVerdict;
   readonly instruments: number;
@@ -53,12 +54,14 @@ export interface RiskEvidence {
   } | null;
 }
 
-/** What the forecasts of one class over one horizon are made with. */
+/** Quantiles for the forecasts of one class over one horizon. */
 export interface HorizonTable {
   /** In sessions. */
   readonly horizon: number;
   readonly model: RiskModel;
-  /** Quantiles at `PROBABILITIES` of log return / (sigma sqrt(horizon)), from the last known close. */
+  /**
+   * Quantiles at `PROBABILITIES` of log return / (sigma sqrt(horizon)), from the last known close.
+   */
   readonly quantiles: readonly number[];
   readonly fallPercent: (typeof FALL_PERCENTS)[number];
   readonly evidence: RiskEvidence;
@@ -101,7 +104,7 @@ export const chanceOfFall = (
   sigmaOfHorizon: number,
 ): number => probabilityOf(distributionOf(quantiles), Math.log1p(-percent / 100) / sigmaOfHorizon);
 
-/** Whether every range held what it promises, within the tolerance. */
+/** Whether every range had its nominal coverage, within the tolerance. */
 export const areCovered = (coverage: readonly number[]): boolean =>
   RANGES.every((share, index) => Math.abs((coverage[index] ?? 0) - share) <= COVERAGE_TOLERANCE);
 
@@ -109,6 +112,8 @@ export const areCovered = (coverage: readonly number[]): boolean =>
 export const publishesRanges = ({ verdict, coverage }: RiskEvidence): boolean =>
   verdict !== "insufficient_data" && areCovered(coverage);
 
-/** Whether the chance of a fall is published: only while its skill is above zero with its interval. */
+/**
+ * Whether the chance of a fall is published: only while its skill is above zero with its interval.
+ */
 export const publishesFall = (evidence: RiskEvidence): boolean =>
   publishesRanges(evidence) && (evidence.fallSkill?.low ?? 0) > 0;

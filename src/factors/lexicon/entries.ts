@@ -1,5 +1,5 @@
 /**
- * Entries of one topic with their valence, in [-3, 3]; 0 is for what only sounds like a verdict
+ * Entries of one topic with their valence, in [-3, 3]; 0 is for what only sounds like an opinion
  * ("long term"). In a list, entries stand apart by white space, the words of a phrase are joined
  * with `_`, and apostrophes are dropped ("dont"). `rally*` is a verb in all its forms, `winner~` a
  * noun in singular and plural, `week/month_high` a choice of words.

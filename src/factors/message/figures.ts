@@ -10,15 +10,15 @@ const MULTIPLES: ReadonlyMap<string, number> = new Map([
 /** Tokens between a figure and the word that compares it. */
 const REACH = 3;
 
-/** A year is no amount: "2020 vs. 2019". */
+/** A year is not an amount: "2020 vs. 2019". */
 const YEAR = /^(?:19|20)\d\d$/u;
 
 /** Money, a share, or a number with a separator: "from 9 to 5" compares nothing. */
 const AMOUNT = /[$%]|\d[.,]\d/u;
 
 /**
- * Sign of what is now less what was: of 3.1 less 2.9 in "3.1 bln vs. 2.9 bln", of 5 less 4 in
- * "to 5% from 4%" and "from 4% to 5%". 0 when the token at the place compares no two amounts.
+ * Sign of the new amount minus the old one: of 3.1 less 2.9 in "3.1 bln vs. 2.9 bln", of 5 less 4
+ * in "to 5% from 4%" and "from 4% to 5%". 0 when the token at the place compares no two amounts.
  */
 export function comparison(tokens: readonly string[], at: number): number {
   const token = tokens[at];

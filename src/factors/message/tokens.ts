@@ -4,7 +4,7 @@ const MAX_LENGTH = 1000;
 /** Web addresses. */
 export const ADDRESS = String.raw`(?:https?:\/\/|www\.)\S+`;
 
-/** A ticker or a name is no verdict, so each is read as one token. */
+/** A ticker or a name expresses no opinion, so each is read as one token. */
 const MENTION_OR_CASHTAG = String.raw`[@$][a-z]\w*`;
 
 /** With its sign and per cent; what looks like a sign after a number is a range: "5-10%". */
@@ -21,7 +21,7 @@ const TOKEN = new RegExp(
   "gu",
 );
 
-/** Nothing that a reader sees: control and format characters, selectors of emoji. */
+/** Invisible characters: control and format characters, emoji selectors. */
 const INVISIBLE = /(?!\s)[\p{Cc}\p{Cf}\p{Variation_Selector}]/gu;
 
 /**

@@ -1,16 +1,16 @@
 import { type Entry, UNKNOWN } from "../lexicon.ts";
 import { BREAK, QUESTION, STOP } from "./units.ts";
 
-/** Units in front of a verdict where a negation turns it. */
+/** Units before a valence in which a negation reverses it. */
 const NEGATION_WINDOW = 3;
 
 /** Units around a verb where the noun that moves stands. */
 const NOUN_WINDOW = 4;
 
-/** What a negation does to a verdict: "not good" is milder than "bad". */
+/** Factor of a negation: "not good" is milder than "bad". */
 const NEGATED = -0.6;
 
-/** What is asked is half said. */
+/** Factor of a question. */
 const ASKED = 0.5;
 
 /** |valence| of a burden that moves: debt that rose, a loss that narrowed. */
