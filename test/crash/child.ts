@@ -34,6 +34,7 @@ const scripts = {
   writer: fileURLToPath(new URL("./writer.ts", import.meta.url)),
   check: fileURLToPath(new URL("./check.ts", import.meta.url)),
   watcher: fileURLToPath(new URL("./watcher.ts", import.meta.url)),
+  "log-appender": fileURLToPath(new URL("./log-appender.ts", import.meta.url)),
 };
 
 /** A storm comes from one address: no limit is met, as the setting is written. */

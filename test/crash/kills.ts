@@ -15,7 +15,8 @@ export async function kills(rounds: number): Promise<Outcome> {
   }
 }
 
-async function kill(writer: Child): Promise<void> {
+/** Ends a process as it stands. */
+export async function kill(writer: Child): Promise<void> {
   writer.kill();
   await writer.ended;
 }

@@ -23,7 +23,7 @@ export async function powerCuts(rounds: number): Promise<Outcome> {
 
 /** The writer is halted first: a sync that the kernel is doing while the file system is shut down
  *  may report success and not be done, which no lost power could tell anybody. */
-async function cut(disk: MortalDisk, writer: Child): Promise<void> {
+export async function cut(disk: MortalDisk, writer: Child): Promise<void> {
   await writer.freeze();
   await disk.cut();
   writer.kill();

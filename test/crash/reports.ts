@@ -1,3 +1,5 @@
+import type { Check } from "../../src/log/verify/check.ts";
+
 /**
  * What stands at a place of a store: the mark of the write that put it there, with an asterisk
  * once its one use was made; `null` when there is nothing.
@@ -42,6 +44,19 @@ export type Report =
   | { readonly is: "contents"; readonly contents: readonly Standing[] }
   /** All contents were reported. */
   | { readonly is: "complete" }
+  /** The log of signals is open, perhaps in the middle of a run. */
+  | { readonly is: "log open"; readonly isInRun: boolean }
+  /** A checkpoint is served. */
+  | { readonly is: "signed"; readonly note: string }
+  /** The log is not signed. */
+  | { readonly is: "log refused"; readonly reason: string }
+  /** The log was verified from its first entry to its last. */
+  | {
+      readonly is: "log verified";
+      readonly size: number;
+      readonly checks: readonly Check[];
+      readonly refusals: readonly string[];
+    }
   /** A watched record is no longer seen. */
   | { readonly is: "gone"; readonly key: string }
   /** The store cannot be opened, or its files do not hold together. */

@@ -4,6 +4,7 @@ import { databaseOutage } from "./database-outage.ts";
 import { diskFull } from "./disk-full.ts";
 import { kills } from "./kills.ts";
 import { leaderFailover } from "./leader-failover.ts";
+import { logKills, logKillsOnPostgres, logPowerCuts } from "./log-crashes.ts";
 import { missed, type Outcome, table } from "./outcome.ts";
 import { powerCuts } from "./power-cuts.ts";
 import { rollingRestarts } from "./rolling-restart.ts";
@@ -13,7 +14,8 @@ const usage = `Crashes the store and the service in every way that this machine 
 it.
 
   npm run crash -- [--kills 50] [--power-cuts 20] [--seconds-full 60] [--seconds-swallowed 30]
-                   [--service 10] [--restarts 6] [--only <part of a name>]
+                   [--service 10] [--restarts 6] [--log-kills 50] [--log-power-cuts 20]
+                   [--only <part of a name>]
 `;
 
 const { values } = parseArgs({
@@ -24,6 +26,8 @@ const { values } = parseArgs({
     "seconds-swallowed": { type: "string", default: "30" },
     service: { type: "string", default: "10" },
     restarts: { type: "string", default: "6" },
+    "log-kills": { type: "string", default: "50" },
+    "log-power-cuts": { type: "string", default: "20" },
     only: { type: "string", default: "" },
     help: { type: "boolean", default: false },
   },
@@ -40,6 +44,9 @@ const scenarios: Readonly<Record<string, () => Promise<Outcome>>> = {
   "service-kills": () => serviceKills(Number(values.service)),
   "rolling-restarts": () => rollingRestarts(Number(values.restarts)),
   "leader-failover": () => leaderFailover({ untilDelivered: true }),
+  "log-kills": () => logKills(Number(values["log-kills"])),
+  "log-kills-postgres": () => logKillsOnPostgres(Number(values["log-kills"])),
+  "log-power-cuts": () => logPowerCuts(Number(values["log-power-cuts"])),
   "database-outage": () => databaseOutage(Number(values["seconds-swallowed"])),
 };
 

@@ -3,13 +3,11 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { parseVerifier, verifierText } from "../../src/log/signed-note.ts";
-import { parseTilePath } from "../../src/log/tile-path.ts";
-import type { LogSource } from "../../src/log/verify/source.ts";
 import { cosigner } from "../../src/log/witness/cosignature.ts";
 import { Witness } from "../../src/log/witness/witness.ts";
 import { witnessServer } from "../../src/log/witness/witness-server.ts";
 import { atFileEnd } from "./file-end.ts";
-import { dataFolder, type signalLog } from "./signal-log.ts";
+import { dataFolder } from "./signal-log.ts";
 
 /** A witness on a port of this machine. @param keys The logs that it watches. */
 export async function openWitness(name: string, keys: readonly string[], now: () => number) {
@@ -39,13 +37,3 @@ export async function openWitness(name: string, keys: readonly string[], now: ()
   atFileEnd(async () => close());
   return { witness, url, key: verifierText(signer), contradictions, start, close };
 }
-
-/** What a log serves. */
-export const servedBy = ({ reader }: Pick<ReturnType<typeof signalLog>, "reader">): LogSource => ({
-  async read(path) {
-    if (path === "checkpoint") return Buffer.from((await reader.checkpoint())?.note ?? "");
-    const tile = parseTilePath(path.replace("tile/", ""));
-    if (tile?.level === "entries") return reader.bundle(tile);
-    return tile && reader.tile({ ...tile, level: tile.level as number });
-  },
-});

@@ -139,10 +139,11 @@ export function signalLog(
   const now = options.now ?? (() => sessions.knownUntil() + 1_000);
   const witnesses = policy && new WitnessClient({ store, policy, now, fetch });
   const refusals: string[] = [];
+  const signer = new LogSigner({ store, head, keyring: KEYRING, isShared, now });
   const writer = new LogWriter({
     store,
     head,
-    signer: new LogSigner({ store, head, keyring: KEYRING, isShared, now }),
+    signer,
     witnesses,
     committer: new Committer(new Uint8Array(32)),
     snapshots: sessions.snapshots,
@@ -159,6 +160,7 @@ export function signalLog(
     store,
     head,
     writer,
+    signer,
     refusals,
     witnesses,
     reader: new LogReader(store),

@@ -10,6 +10,7 @@ import { mcp } from "./mcp.ts";
 import { reads } from "./reads.ts";
 import { records } from "./records.ts";
 import { rest } from "./rest.ts";
+import { signalLog } from "./signal-log.ts";
 import { start } from "./start.ts";
 
 type Measure = (effort: Effort) => Promise<Part>;
@@ -17,6 +18,7 @@ type Measure = (effort: Effort) => Promise<Part>;
 /** Every part of the bench, in the order in which they run. */
 export const parts: Readonly<Record<string, Measure>> = {
   ...{ mcp, rest, issuance, cluster, engine, analyser, start, deliveries },
+  "signal-log": signalLog,
   ...{ "scaling-reads": reads, "scaling-records": records },
   ...{ "scaling-alerts": alerts, "scaling-agents": agents },
 };

@@ -14,7 +14,8 @@ import { cosignaturesOf } from "../../../src/log/witness/cosignature.ts";
 import { Policy } from "../../../src/log/witness/policy.ts";
 import { append } from "../../../src/store/port/operations.ts";
 import type { Store } from "../../../src/store/port/store.ts";
-import { openWitness, servedBy } from "../../support/log-witness.ts";
+import { servedBy } from "../../support/log-source.ts";
+import { openWitness } from "../../support/log-witness.ts";
 import { dataFolder, Sessions, signalLog, verifierTextOf } from "../../support/signal-log.ts";
 import { model, openStore } from "../../support/stores.ts";
 

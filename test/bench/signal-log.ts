@@ -1,0 +1,140 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { folderSource } from "../../src/cli/log-source.ts";
+import { bundlePath, tilePath } from "../../src/log/tile-path.ts";
+import { allTiles } from "../../src/log/tiles.ts";
+import { verifyLog } from "../../src/log/verify/verify-log.ts";
+import { openEmbedded } from "../../src/store/sqlite/open.ts";
+import { servedBy } from "../support/log-source.ts";
+import { Sessions, signalLog, verifierTextOf } from "../support/signal-log.ts";
+import { median, quantile } from "./harness/numbers.ts";
+
+/**
+ * What the log of signals costs: `signal-log.ts <runs>` prints it as JSON, after so many runs of 10,000
+ * signals, and leaves the log in the folder that it names. `signal-log.ts verify <folder> <key>` verifies
+ * it in a process that does nothing else.
+ */
+
+const SYMBOLS = Array.from({ length: 10_000 }, (_, at) => `S${String(at).padStart(5, "0")}`);
+
+/** Proofs and checkpoints that are timed. */
+const TIMES = 1_000;
+
+const MB = 1_024 * 1_024;
+
+export interface LogCosts {
+  /** Folder with the files of the log, as they are served. */
+  readonly folder: string;
+  readonly key: string;
+  readonly entries: number;
+  /** CPU time of a run of 10,000 signals, in milliseconds: the median, without the first. */
+  readonly runCpuMs: number;
+  /** Longest turn of the event loop while a run is appended: the median of the runs, and the longest. */
+  readonly longestTurnMs: number;
+  readonly longestTurnOfAllMs: number;
+  /** Milliseconds: the median, and the 99th percentile. */
+  readonly proofMs: readonly [number, number];
+  readonly checkpointMs: readonly [number, number];
+}
+
+export interface VerifyCosts {
+  readonly entries: number;
+  readonly cpuSeconds: number;
+  /** Largest memory of the process. */
+  readonly residentMb: number;
+  readonly failed: number;
+}
+
+const [first = "10", folder = "", key = ""] = process.argv.slice(2);
+const costs = first === "verify" ? await verify() : await append(Number(first));
+process.stdout.write(JSON.stringify(costs));
+
+async function append(runs: number): Promise<LogCosts> {
+  const place = mkdtempSync(join(tmpdir(), "bench-signal-log-"));
+  const store = await openEmbedded({ folder: join(place, "store"), mode: "live", now: Date.now });
+  const cpu: number[] = [];
+  const turns: number[] = [];
+  let sessions = new Sessions();
+  const current = {
+    knownUntil: () => sessions.knownUntil(),
+    snapshots: {
+      allNewest: () => sessions.snapshots.allNewest(),
+      history: (...range: [string, number, number]) => sessions.snapshots.history(...range),
+      lastAt: (...at: [string, number]) => sessions.snapshots.lastAt(...at),
+    },
+  } as unknown as Sessions;
+  const monotonic = () => performance.now();
+  const log = signalLog(store, current, { folder: place, monotonic });
+  for (let day = 0; day < runs; day++) {
+    // Only the last session is kept in memory.
+    sessions = new Sessions();
+    sessions.close(day, "stock", SYMBOLS);
+    const delay = monitorEventLoopDelay({ resolution: 1 });
+    delay.enable();
+    const before = process.cpuUsage();
+    await log.settle();
+    const { user, system } = process.cpuUsage(before);
+    delay.disable();
+    cpu.push((user + system) / 1_000);
+    turns.push(delay.max / 1e6);
+  }
+  const { size = 0, origin = "" } = (await log.reader.checkpoint()) ?? {};
+  const proofMs = await timed(async (n) => void (await log.reader.prove((n * 7_919) % size)));
+  const state = await log.store.state();
+  if (state === undefined) throw new Error("there is no log");
+  const checkpointMs = await timed(async () => void (await log.signer.sign(state)));
+  await write(servedBy(log), size, place);
+  await store.close();
+  rmSync(join(place, "store"), { recursive: true });
+  return {
+    folder: place,
+    key: verifierTextOf(origin),
+    entries: size,
+    runCpuMs: median(cpu.slice(1)),
+    longestTurnMs: median(turns.slice(1)),
+    longestTurnOfAllMs: Math.max(...turns.slice(1)),
+    proofMs,
+    checkpointMs,
+  };
+}
+
+async function timed(run: (n: number) => Promise<void>): Promise<readonly [number, number]> {
+  const times: number[] = [];
+  for (let n = 0; n < TIMES; n++) {
+    const start = performance.now();
+    await run(n);
+    times.push(performance.now() - start);
+  }
+  return [median(times), quantile(times, 0.99)];
+}
+
+/** Writes the files of a log into a folder. */
+async function write({ read }: ReturnType<typeof servedBy>, size: number, to: string) {
+  const put = async (path: string) => {
+    const file = join(to, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, (await read(path)) ?? "");
+  };
+  await put("checkpoint");
+  for (const tile of allTiles(size)) {
+    await put(`tile/${tilePath(tile)}`);
+    if (tile.level === 0) await put(`tile/${bundlePath(tile)}`);
+  }
+}
+
+async function verify(): Promise<VerifyCosts> {
+  const source = folderSource(folder);
+  const before = process.cpuUsage();
+  const { size = 0, checks } = await verifyLog({
+    ...{ source, keys: [key], known: undefined, now: Date.now },
+  });
+  const { user, system } = process.cpuUsage(before);
+  return {
+    entries: size,
+    cpuSeconds: (user + system) / 1e6,
+    residentMb: (process.resourceUsage().maxRSS * 1_024) / MB,
+    failed: checks.filter(({ outcome }) => outcome === "failed").length,
+  };
+}

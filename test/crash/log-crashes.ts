@@ -1,0 +1,146 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { parseCheckpoint } from "../../src/log/checkpoint.ts";
+import { postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { type Child, startChild } from "./child.ts";
+import { mortalDisk, temporaryPlace } from "./disks.ts";
+import { kill } from "./kills.ts";
+import { type Measure, type Outcome, skip } from "./outcome.ts";
+import { cut } from "./power-cuts.ts";
+import type { Report } from "./reports.ts";
+
+/** Longest time before a crash, in milliseconds; a run takes about half of it. */
+const APPEND_MS = 2_000;
+
+/** How a log is crashed while runs of 10,000 signals are appended. */
+interface LogCrashes {
+  /** Folder of the store, or URL of its database. */
+  readonly store: string;
+  /** Folder of each process that appends, with its log-head. */
+  readonly folders: readonly string[];
+  readonly rounds: number;
+  /** Ends the process, and makes the store ready to be opened again. */
+  crash(appender: Child): Promise<void>;
+}
+
+/** Ends the process by kill -9. */
+export async function logKills(rounds: number): Promise<Outcome> {
+  const { folder, remove } = await temporaryPlace();
+  const store = join(folder, "store");
+  try {
+    const measures = await crashed({ store, folders: [store], rounds, crash: kill });
+    return { title: "kill -9 while runs are logged", measures };
+  } finally {
+    await remove();
+  }
+}
+
+/** Two processes append to one log; each is killed in turn while the other goes on. */
+export async function logKillsOnPostgres(rounds: number): Promise<Outcome> {
+  const title = "PostgreSQL: kill -9 of one of two processes while runs are logged";
+  if (!postgresAvailable) return skip(title, "there is no PostgreSQL for this platform");
+  const { folder, remove } = await temporaryPlace();
+  const server = await startPostgres();
+  try {
+    const store = await server.createDatabase();
+    const folders = ["one", "other"].map((name) => join(folder, name));
+    return { title, measures: await crashed({ store, folders, rounds, crash: kill }) };
+  } finally {
+    await server.stop();
+    await remove();
+  }
+}
+
+/** Cuts the power of the disk, with log-head on it. */
+export async function logPowerCuts(rounds: number): Promise<Outcome> {
+  const title = "power cut while runs are logged";
+  const disk = await mortalDisk();
+  if ("missing" in disk) return skip(title, disk.missing);
+  const store = join(disk.folder, "store");
+  const crash = (appender: Child) => cut(disk, appender);
+  try {
+    return { title, measures: await crashed({ store, folders: [store], rounds, crash }) };
+  } finally {
+    await disk.remove();
+  }
+}
+
+async function crashed(options: LogCrashes): Promise<readonly Measure[]> {
+  const { store, folders, rounds, crash } = options;
+  const told = new Told();
+  const start = (at: number) => {
+    const folder = folders[at % folders.length] ?? "";
+    return startChild("log-appender", [`--store=${store}`, `--folder=${folder}`], told.note);
+  };
+  const running = folders.map((_, at) => start(at));
+  for (let round = 0; round < rounds; round++) {
+    const at = round % folders.length;
+    const appender = running[at] as Child;
+    await appender.said("log open");
+    await setTimeout(Math.random() * APPEND_MS);
+    await crash(appender);
+    running[at] = start(at);
+  }
+  for (const appender of running) {
+    await appender.said("log open");
+    await crash(appender);
+  }
+  return [
+    { name: "crashes", value: rounds + running.length, least: rounds },
+    { name: "starts in the middle of a run", value: told.inRun, least: Math.floor(rounds / 5) },
+    ...(await verified(options, told)),
+  ];
+}
+
+/** Completes the log in a new process and verifies it against every checkpoint that was served. */
+async function verified({ store, folders }: LogCrashes, told: Told): Promise<readonly Measure[]> {
+  const [folder = ""] = folders;
+  const path = join(folder, "told.json");
+  const sightings = [...told.roots].map(([size, root]) => ({ size, root, seenAt: 0 }));
+  sightings.sort((a, b) => a.size - b.size);
+  await writeFile(path, JSON.stringify({ origin: told.origin, keys: [], sightings }));
+  const args = [`--store=${store}`, `--folder=${folder}`, `--told=${path}`];
+  const check = startChild("log-appender", args, told.note);
+  await check.ended;
+  const { size, checks, refusals } = await check.said("log verified");
+  const outcomeOf = (name: string) => checks.find((one) => one.name === name)?.outcome;
+  const proved = ["tree", "history", "entries", "methods", "runs"].filter(
+    (name) => outcomeOf(name) === "proved",
+  );
+  for (const { outcome, detail } of checks) {
+    if (outcome === "failed") process.stderr.write(`FAILED: ${detail}\n`);
+  }
+  return [
+    { name: "checkpoints served", value: told.roots.size, least: 1 },
+    { name: "checkpoints of one size with two roots", value: told.contradictions, most: 0 },
+    { name: "starts that did not sign", value: told.refusals + refusals.length, most: 0 },
+    { name: "entries at the end", value: size, least: Math.max(0, ...told.roots.keys()) },
+    { name: "of 5 checks of all entries, proved", value: proved.length, least: 5 },
+  ];
+}
+
+/** What the processes told before they were crashed. */
+class Told {
+  /** Roots in base64 of the checkpoints that were served, by size. */
+  readonly roots = new Map<number, string>();
+  origin = "";
+  contradictions = 0;
+  refusals = 0;
+  inRun = 0;
+
+  readonly note = (report: Report): void => {
+    if (report.is === "log open" && report.isInRun) this.inRun += 1;
+    if (report.is === "log refused") {
+      this.refusals += 1;
+      process.stderr.write(`REFUSED: ${report.reason}\n`);
+    }
+    if (report.is !== "signed") return;
+    const { origin, size, root } = parseCheckpoint(report.note);
+    const text = Buffer.from(root).toString("base64");
+    const isOther = this.roots.has(size) && this.roots.get(size) !== text;
+    if (isOther || ![origin, ""].includes(this.origin)) this.contradictions += 1;
+    this.roots.set(size, text);
+    this.origin = origin;
+  };
+}

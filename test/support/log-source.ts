@@ -1,0 +1,13 @@
+import { parseTilePath } from "../../src/log/tile-path.ts";
+import type { LogSource } from "../../src/log/verify/source.ts";
+import type { signalLog } from "./signal-log.ts";
+
+/** What a log serves. */
+export const servedBy = ({ reader }: Pick<ReturnType<typeof signalLog>, "reader">): LogSource => ({
+  async read(path) {
+    if (path === "checkpoint") return Buffer.from((await reader.checkpoint())?.note ?? "");
+    const tile = parseTilePath(path.replace("tile/", ""));
+    if (tile?.level === "entries") return reader.bundle(tile);
+    return tile && reader.tile({ ...tile, level: tile.level as number });
+  },
+});
