@@ -1,15 +1,15 @@
 import type { AssetClass } from "../market/instrument.ts";
 import { decay } from "./statistics.ts";
 
-/** How messages are counted. */
+/** Constants of the message counters. */
 export const COUNTER_RULES = {
-  /** Half-life of a message in days: a market day, half of one where trading never stops. */
+  /** Half-life of a message in market days. */
   halfLifeDays: { stock: 1, etf: 1, crypto: 0.5 } as Readonly<Record<AssetClass, number>>,
   /** |polarity| above which a message counts as bullish or bearish. */
   minPolarity: 0.2,
   /** Half-lives without a message after which a stream is silent. */
   silentHalfLives: 3,
-  /** Minimum effective messages of a reading. */
+  /** Minimum effective messages for a reading. */
   minEffectiveMessages: 3,
 } as const;
 
@@ -32,7 +32,7 @@ export const NO_MESSAGES: SocialCounters = {
   totalSquared: 0,
 };
 
-/** The counters at a later instant, every weight halved once per half-life. */
+/** The counters decayed to a later instant. */
 export function decayCounters(
   counters: SocialCounters,
   at: number,
@@ -52,7 +52,7 @@ export function decayCounters(
 export const socialHalfLifeMs = (assetClass: AssetClass, dayMs: number): number =>
   COUNTER_RULES.halfLifeDays[assetClass] * dayMs;
 
-/** Counters that already stand at the message's instant, with the message added. */
+/** Adds a message to counters that are decayed to its instant. */
 export function addMessage(
   counters: SocialCounters,
   polarity: number,
@@ -98,7 +98,7 @@ export function sentimentOf(
 
 /**
  * Bullishness ln((1 + B)/(1 + S)) and agreement 1 - sqrt(1 - ((B - S)/(B + S))^2) in [0, 1]
- * (Antweiler & Frank, 2004), 0 without any bullish or bearish message; effective messages W^2/W2.
+ * (Antweiler & Frank, 2004), 0 without bullish or bearish messages; effective messages W^2/W2.
  */
 export function bullishness({ bullish, bearish, total, totalSquared }: SocialCounters) {
   const sided = bullish + bearish;

@@ -3,19 +3,19 @@ import { countBelow } from "./statistics.ts";
 
 /** Rules that reduce the weight of a message. */
 export const MESSAGE_RULES = {
-  /** The largest factor of an author's reach. */
+  /** Maximum factor for an author's reach. */
   maxReach: 2,
-  /** Days after which an account counts in full. */
+  /** Account age in days from which a message has full weight. */
   fullAccountAgeDays: 30,
-  /** Days in which messages repeat a text, and in which an author's messages are counted. */
+  /** Window in days for duplicates and for counting an author's messages. */
   memoryDays: 1,
-  /** A bot writes more messages than this a day, names more instruments, or repeats more. */
+  /** Bot limits: messages a day, instruments named, duplicates. */
   maxMessagesPerDay: 50,
   maxSymbols: 5,
   maxDuplicates: 20,
 } as const;
 
-/** The members of a message that its weight depends on. */
+/** The fields of a message that determine its weight. */
 type Weighed = Pick<Mention, "followers" | "symbolCount" | "accountAgeDays">;
 
 /** Earlier messages with the same text and of the same author, within a day. */
@@ -46,7 +46,7 @@ export function messageWeight(message: Weighed, { duplicates, byAuthor }: Repeti
 
 /** The messages on one instrument within the last day. */
 export interface RecentMessages {
-  /** Earlier uses of a text; `at` in Unix milliseconds, never falling. */
+  /** Earlier uses of a text; `at` in Unix milliseconds, never decreasing. */
   countEarlier(text: string, at: number): number;
   /** Adds a message. */
   add(text: string, at: number, weight: number): void;
@@ -96,11 +96,11 @@ export interface AuthorActivity {
   add(author: string, at: number): void;
   /** Messages of an author in the day before an instant (Unix milliseconds), itself excluded. */
   countEarlier(author: string, at: number): number;
-  /** Drops times that no message after `at` looks back to. */
+  /** Drops times that are out of the window of any message after `at`. */
   forget(at: number): void;
 }
 
-/** Messages between two clean-ups; a pass over all authors for every message would be slow. */
+/** Messages between two cleanups, since a cleanup passes over all authors. */
 const FORGET_EVERY = 10_000;
 
 /** Creates an empty memory. Two messages of an author in the same millisecond are one. */

@@ -5,18 +5,18 @@ import { type EcdfTable, ecdfZ, freezeEcdf } from "./ecdf.ts";
 import { PRICE_WINDOWS, type PriceHistory, peakOf, type Sums, sumsOf } from "./price-history.ts";
 import { type Input, type Reading, shown, unread } from "./reading.ts";
 import { clip, Z_BOUND } from "./statistics.ts";
-/** Age in days from which the newest bar is too old, whatever the calendar: a long weekend. */
+/** Maximum age in days of the newest bar regardless of the calendar: a long weekend. */
 export const MAX_BAR_AGE_DAYS: Readonly<Record<AssetClass, number>> = {
   stock: 5,
   etf: 5,
   crypto: 2,
 };
 
-/** Sub-signals that are compared with peers; those of coins are used as they are. */
+/** Sub-signals that are normalized by peer tables; those of coins are used directly. */
 const RANKED = ["ram", "res", "hi52"] as const;
 type Ranked = (typeof RANKED)[number];
 
-/** Frozen distributions of the peer group; absent ones mean that the group is too small. */
+/** Frozen distributions of the peer group; absent where the group is too small. */
 export type MomentumTables = Readonly<Partial<Record<Ranked, EcdfTable>>> & {
   /** Of the mean of the sub-signals' z. */
   readonly combined?: EcdfTable;
@@ -28,14 +28,14 @@ interface RawSignal {
   readonly value: number;
 }
 
-/** What momentum measures on a coin. */
+/** Momentum of a coin. */
 export interface CoinMomentum {
   readonly trends: readonly CoinTrend[];
   /** Returns known so far, for the confidence. */
   readonly observations: number;
 }
 
-/** What momentum measures on one instrument, before it is compared with its peers. */
+/** Momentum of one instrument before the comparison with its peers. */
 export type MomentumMeasurement = ListedMomentum | CoinMomentum;
 
 /**
@@ -59,7 +59,7 @@ function signalsOf(measurement: MomentumMeasurement): readonly RawSignal[] {
   return res === undefined ? [first, last] : [first, { name: "res", value: res }, last];
 }
 
-/** Freezes the peer group's distributions; the combined one is built through the others. */
+/** Freezes the distributions of the peer group; the combined one builds on the others. */
 export function freezeMomentum(group: readonly MomentumMeasurement[]): MomentumTables {
   const single: Partial<Record<Ranked, EcdfTable>> = {};
   for (const name of RANKED) {
@@ -85,8 +85,8 @@ function valuesOf(group: readonly MomentumMeasurement[], name: Ranked): number[]
 }
 
 /**
- * The z of a sub-signal of a listed instrument: by the peers' table, else in absolute form. The
- * distance from the high has none, because it is never positive.
+ * The z of a sub-signal of a listed instrument: by the peer table, else in absolute form. The distance
+ * from the high has no absolute form, because it is never positive.
  */
 function rankedZ(name: Ranked, value: number, tables: MomentumTables): number | undefined {
   const table = tables[name];
@@ -99,7 +99,7 @@ const scoreOf = ({ name, value }: RawSignal, tables: MomentumTables): number | u
     ? rankedZ(name, value, tables)
     : clip(value, Z_BOUND);
 
-/** Equal-weighted mean of the z that can be formed. */
+/** Equal-weighted mean of the available z. */
 function averageZ(measurement: MomentumMeasurement, tables: MomentumTables): number | undefined {
   let sum = 0;
   let count = 0;
@@ -120,14 +120,14 @@ function averageZ(measurement: MomentumMeasurement, tables: MomentumTables): num
   return count === 0 ? undefined : sum / count;
 }
 
-/** Context that the momentum readings of a class share. */
+/** Context shared by the momentum readings of a class. */
 export interface MomentumContext {
   /** Unix milliseconds. */
   readonly at: number;
   readonly assetClass: AssetClass;
   readonly dayMs: number;
   readonly tables: MomentumTables;
-  /** Annualised volatility of the class's market, `undefined` while it is not known. */
+  /** Annualized volatility of the class benchmark, `undefined` while unknown. */
   readonly marketVolatility: number | undefined;
 }
 
@@ -135,14 +135,14 @@ export interface MomentumContext {
 export interface PriceAge {
   /** When the newest bar became known, Unix milliseconds. */
   readonly asOf: number;
-  /** Sessions of the asset class since then; 0 when it is up to date. */
+  /** Sessions of the class since then; 0 if the price is current. */
   readonly missedSessions: number;
 }
 
 /**
  * Risk-adjusted momentum: the equal-weighted mean of its sub-signals, through the peers' table of
  * that mean. Confidence = gate * min(1, n/231) * freshness, freshness 1, 0.5 (one session late)
- * or 0; the gate falls when the whole market is volatile, because momentum crashes then.
+ * or 0; the gate falls in volatile markets, where momentum crashes.
  */
 export function readMomentum(
   measurement: MomentumMeasurement | undefined,
@@ -193,7 +193,7 @@ function momentumInputs(
   return inputs;
 }
 
-/** Momentum of the 12-1 window. */
+/** Momentum of a listed instrument before the comparison with its peers. */
 export interface ListedMomentum {
   /** Usable returns. */
   readonly observations: number;
@@ -201,7 +201,7 @@ export interface ListedMomentum {
   readonly return12m1: number;
   /** sum(r) / sqrt(n var(r)) over r[T-251..T-21]; about N(0,1) under a random walk. */
   readonly ram: number;
-  /** The same on returns less b times the market's; missing when the market explains them fully. */
+  /** The same on residual returns r - b m; `undefined` if the market explains them fully. */
   readonly res: number | undefined;
   /** ln(C_T / max(H[T-251..T])), at most about 0 (George & Hwang, 2004). */
   readonly hi52: number;
@@ -210,7 +210,7 @@ export interface ListedMomentum {
 /**
  * Momentum of a listed instrument.
  *
- * @returns `undefined` while there are fewer than 252 closes with 200 usable returns that vary.
+ * @returns `undefined` with fewer than 252 closes or 200 usable returns, or without variance.
  */
 export function listedMomentum(history: PriceHistory): ListedMomentum | undefined {
   const { bars } = history;
@@ -228,12 +228,12 @@ export function listedMomentum(history: PriceHistory): ListedMomentum | undefine
   };
 }
 
-/** Variance of daily log returns below which it is only rounding: prices do not move. */
+/** Variance of daily log returns below which it is rounding error. */
 const MIN_VARIANCE = 1e-12;
-/** Minimum share of the variance that the market does not explain; less is rounding. */
+/** Share of residual variance below which it is rounding error. */
 const MIN_RESIDUAL_SHARE = 1e-6;
 
-/** Shrinkage of beta towards 1 (Blume, 1971; Vasicek, 1973), after cutting it to [-1, 4]. */
+/** Shrinkage of beta toward 1 (Blume, 1971; Vasicek, 1973), after clipping to [-1, 4]. */
 export const BETA = { min: -1, max: 4, weight: 0.66, prior: 0.34 } as const;
 
 /** Residual 12-1 momentum (Blitz, Huij & Martens, 2011). */

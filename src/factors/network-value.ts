@@ -4,25 +4,25 @@ import { mean, ownHistoryZ } from "./statistics.ts";
 
 /** Constants of the valuation of coins. */
 export const NETWORK_RULES = {
-  /** Newest daily observations that a coin is compared with, and the fewest for it. */
+  /** Daily observations of a coin's own history, and the minimum number. */
   windowDays: 730,
   minDays: 365,
   /** Days of transfer value that smooth NVT. */
   smoothingDays: 90,
-  /** Confidence by the number of ratios that are known, of two. */
+  /** Confidence per available ratio, of two. */
   confidencePerRatio: 0.5,
   /** Figures older than this are not used. */
   maxAgeDays: 3,
 } as const;
 
-/** Follows the valuation of a coin's network, day by day. */
+/** Running network valuation of a coin. */
 export interface NetworkValue {
   /** Adds a day, oldest first. */
   add(figures: OnChain): void;
   /**
-   * z = -0.5 z(ln NVTS) - 0.5 z(ln MVRV), each against the coin's own last 730 days, newest
-   * included; NVTS = market value over the mean transfer value of 90 days. With only one of the
-   * two, minus its z, at half the confidence.
+   * z = -0.5 z(ln NVTS) - 0.5 z(ln MVRV), each against the coin's own last 730 days, including the
+   * newest; NVTS = market value over the 90-day mean transfer value. With only one of the two, minus its
+   * z at half the confidence.
    *
    * @param at Unix milliseconds.
    * @param dayMs Length of a market day in milliseconds.
@@ -30,7 +30,7 @@ export interface NetworkValue {
   read(at: number, dayMs: number): Reading;
 }
 
-/** Starts before the first day. Days without a published ratio do not count for it. */
+/** Creates an empty history. Days without a published ratio are skipped for it. */
 export function createNetworkValue(): NetworkValue {
   const marketToRealised = createRatio("mvrv");
   const marketToTransfers = createRatio("nvts");
@@ -54,7 +54,7 @@ export function createNetworkValue(): NetworkValue {
   };
 }
 
-/** Newest value of one ratio, and how high it is for the coin. */
+/** Newest value of one ratio, and its z against the coin's own history. */
 interface RatioReading {
   readonly name: "mvrv" | "nvts";
   readonly value: number;

@@ -4,22 +4,19 @@ import { FILING_RULES } from "./filings.ts";
 import { MAX_FIGURE_AGE_DAYS } from "./yields.ts";
 
 /**
- * When a company will file its next quarterly report, told from its own past filings alone. It is
- * the filing that is predicted; the announcement of the results comes on that day or a few sessions
- * before it.
+ * Predicts when a company files its next quarterly report from its own past filings. Results are
+ * announced on the day of the filing or a few sessions before.
  */
 export const REPORT_RULES = {
   /** Days from the end of a fiscal quarter to that of the next. */
   quarterDays: 91,
-  /** 52 weeks: companies keep the day of the week. */
+  /** 52 weeks, because companies tend to file on the same weekday. */
   yearDays: 364,
-  /** A quarter end matches the expected one within this many days. */
+  /** Tolerance in days when matching a quarter end. */
   matchDays: 20,
-  /**
-   * A filing about a quarter that ended less than this many days after the one before amends it.
-   */
+  /** A filing for a quarter that ended less than this many days after the previous one is an amendment. */
   minQuarterDays: 45,
-  /** Years whose filings of the quarter give the median lag, and the fewest of them that do. */
+  /** Years of filings of the quarter in the median lag, and the minimum number. */
   lagYears: 3,
   minLags: 2,
 } as const;
@@ -31,52 +28,50 @@ export interface QuarterlyFiling extends Known {
 }
 
 /**
- * Basis of an expected filing date. `year_before`: the filing of the same quarter a year before,
- * plus 364 days. `median_lag`: the end of the quarter, plus the median lag of that quarter's
- * filings in three years; used where the filing of the year before is missing.
+ * Basis of a prediction. `year_before`: the filing of the same quarter a year earlier plus 364 days.
+ * `median_lag`: the end of the quarter plus the median lag of that quarter's filings in three years, used
+ * if the filing of a year earlier is missing.
  */
 export const REPORT_BASES = ["year_before", "median_lag"] as const;
 export type ReportBasis = (typeof REPORT_BASES)[number];
 
-/** Days from the expected date between which 95 % of past filings came. */
+/** Window in days around the expected day that held 95 % of past filings. */
 export type DaysAround = readonly [low: number, high: number];
 
-/** The windows of one basis each, or of both. */
+/** The windows by basis. */
 export interface ReportWindow {
-  /** Unix milliseconds. The window was fitted on filings known before it, and applies to
-   *  expectations made from later ones. */
+  /** Unix milliseconds: fitted on filings known before it, applied to predictions from then on. */
   readonly from: number;
   readonly days: Readonly<Partial<Record<ReportBasis, DaysAround>>>;
 }
 
-/** A filing that is expected. Instants are those at which it becomes known, Unix milliseconds. */
+/** An expected filing. Instants are those at which it becomes known, Unix milliseconds. */
 export interface ExpectedReport {
   readonly expected: number;
   readonly earliest: number;
   readonly latest: number;
   readonly basis: ReportBasis;
-  /** End of the quarter that it is about, Unix milliseconds, to within some days. */
+  /** End of the reported quarter, Unix milliseconds, to within some days. */
   readonly periodEnd: number;
 }
 
-/** Why no filing is expected: there is none so far, there are too few, or they have ceased. */
+/** Why no filing is expected: none known, too few, or filings have ceased. */
 export type NoReportReason = "no_filings" | "too_few" | "ceased";
 
-/** What is known of a company's next quarterly report at an instant. */
+/** The prediction for a company's next quarterly report at an instant. */
 export type NextReport =
   | { readonly is: "expected" | "late"; readonly report: ExpectedReport }
   | { readonly is: "unknown"; readonly reason: NoReportReason };
 
-/** The filings found in a list of figures, and how many figures it had then. */
+/** Cached filings of a list of figures, with the length of the list at that time. */
 const found = new WeakMap<
   RecordList<Fundamental>,
   { readonly figures: number; readonly filings: readonly QuarterlyFiling[] }
 >();
 
 /**
- * The quarterly filings among the figures of a company, in the order in which they became known.
- * Each is derived from the figures known by then, so filings known at an instant stay the same
- * whatever comes after it. A list that only grows is read once per length.
+ * The quarterly filings of a company, in the order in which they became known. Each is derived from the
+ * figures known by then, so later figures do not change it. A growing list is read once per length.
  *
  * @param fundamentals Ascending by `availableAt`.
  * @param dayMs Length of a market day in milliseconds.
@@ -99,9 +94,9 @@ function findFilings(
   const filings: QuarterlyFiling[] = [];
   for (const { metric, periodEnd, availableAt } of fundamentals) {
     const lagDays = (availableAt - periodEnd) / dayMs;
-    // Shares are counted on the cover, weeks after the quarter.
+    // Shares on the cover are counted weeks after the quarter.
     if (metric === "shares" || lagDays < 1 || lagDays > FILING_RULES.maxLagDays) continue;
-    // A filing repeats earlier quarters; it is about the newest.
+    // A filing repeats earlier quarters; the newest is the reported one.
     const newest = filings.at(-1);
     if (newest?.availableAt === availableAt && newest.periodEnd < periodEnd) filings.pop();
     const before = filings.at(-1)?.periodEnd ?? Number.NEGATIVE_INFINITY;
@@ -112,10 +107,10 @@ function findFilings(
 }
 
 /**
- * The expected filing after the newest of some filings.
+ * The expected successor of the newest filing.
  *
- * @param filings As `quarterlyFilings` gives them.
- * @returns `undefined` where they are too few.
+ * @param filings From `quarterlyFilings`.
+ * @returns `undefined` if there are too few.
  */
 export function expectReport(
   filings: readonly QuarterlyFiling[],
@@ -132,7 +127,7 @@ export function expectReport(
   return { ...told, earliest, latest, periodEnd };
 }
 
-/** When the filing about a quarter is expected, by the better of the two bases. */
+/** When the filing of a quarter is expected, by the better available basis. */
 export function expectedFiling(
   filings: readonly QuarterlyFiling[],
   periodEnd: number,
@@ -147,7 +142,7 @@ export function expectedFiling(
   return lag === undefined ? undefined : { expected: periodEnd + lag, basis: "median_lag" };
 }
 
-/** Median lag of a quarter's filings in the years before, milliseconds; of two the shorter. */
+/** Median lag of a quarter's filings in earlier years, milliseconds; of two the shorter. */
 export function medianLag(
   filings: readonly QuarterlyFiling[],
   periodEnd: number,
@@ -160,27 +155,25 @@ export function medianLag(
   return lags.sort((a, b) => a - b)[Math.floor((lags.length - 1) / 2)];
 }
 
-/** The filing of the quarter that ended about an instant. */
+/** The filing of the quarter that ended near an instant. */
 const filingOf = (filings: readonly QuarterlyFiling[], periodEnd: number, dayMs: number) =>
   filings.findLast(
     (filing) => Math.abs(filing.periodEnd - periodEnd) <= REPORT_RULES.matchDays * dayMs,
   );
 
-/** The window of an expectation made from a filing known at an instant. */
+/** The window for predictions made from a filing known at an instant. */
 export const daysAround = (windows: readonly ReportWindow[], toldAt: number) =>
   windows.findLast(({ from }) => from <= toldAt)?.days;
 
-/**
- * Whole days by which an instant lies after another one, to the nearest: clocks change in summer.
- */
+/** Days from one instant to another, rounded because of daylight saving time. */
 export const daysAfter = (at: number, other: number, dayMs: number): number =>
   Math.round((at - other) / dayMs);
 
 /**
- * What is known of the next report of a company at an instant, from the filings known by then. Once
- * a filing is there, it is the one after it.
+ * Predicts the next report of a company at an instant, from the filings known by then. Once it is filed,
+ * the prediction is for the following one.
  *
- * @param filings As `quarterlyFilings` gives them; later ones are ignored.
+ * @param filings From `quarterlyFilings`; later ones are ignored.
  * @param at Unix milliseconds.
  */
 export function nextReport(

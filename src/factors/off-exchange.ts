@@ -11,12 +11,12 @@ import type {
   WeeklyVolume,
 } from "../market/records.ts";
 import { clip } from "./statistics.ts";
-/** Age in days of the newest off-exchange record after which a feed is no longer used. */
+/** Age in days of the newest off-exchange record from which a feed is stale. */
 export const MAX_FEED_AGE_DAYS = 5;
-/** A graded sign nearer to the mid than this counts as the mid. */
+/** |sign| below which a trade counts as at the midpoint. */
 export const MIN_SIGN = 0.1;
 
-/** Off-exchange trading of one session. Canceled prints are counted separately and nowhere else. */
+/** Off-exchange trading of one session. Canceled prints are only counted separately. */
 export interface OffExchangeDay {
   readonly session: string;
   prints: number;
@@ -70,9 +70,9 @@ export function addPrint(days: Map<string, OffExchangeDay>, print: Print): void 
   day.blockNotionalUsd += notional;
 }
 
-/** Range to select; times in Unix milliseconds. */
+/** The selected range; times in Unix milliseconds. */
 export interface OffExchangeRange {
-  /** Only what was known by then. */
+  /** Only records known by then. */
   readonly at: number;
   readonly from: number;
   readonly to: number;
@@ -87,13 +87,13 @@ export interface OffExchangeView {
   readonly feeds: { readonly prints: FeedStatus; readonly shortVolume: FeedStatus };
   /** Prints that traded in the range, oldest first. */
   readonly prints: readonly Print[];
-  /** The newest known week that began by the end of the range, `null` where none is observed. */
+  /** The newest known week that began by the end of the range, `null` if there is none. */
   readonly week: WeeklyVolume | null;
-  /** Adds up the whole sessions that closed in the range or are under way in it, newest first. */
+  /** Totals by session, for all sessions that overlap the range, newest first. */
   days(): readonly DaySummary[];
 }
 
-/** Off-exchange trading of one session beside the whole market's; `null` where not observed. */
+/** Off-exchange and total trading of one session; `null` where not observed. */
 export interface DaySummary {
   readonly session: string;
   readonly prints: Omit<OffExchangeDay, "session"> | null;
@@ -103,7 +103,7 @@ export interface DaySummary {
   readonly shortVolumeRatio: number | null;
 }
 
-/** Selects what was known at an instant and belongs to a range. */
+/** Selects the records of a range that were known at an instant. */
 export function offExchangeView(
   records: InstrumentRecords,
   range: OffExchangeRange,
@@ -144,7 +144,7 @@ export function offExchangeView(
   };
 }
 
-/** The known bars by session, back to the earliest session of some. */
+/** The known bars by session, back to the earliest requested session. */
 function barsOf(
   sessions: ReadonlyMap<string, unknown>,
   bars: RecordList<Bar>,
@@ -184,7 +184,7 @@ function feedStatus(
   return times.some((time) => time >= from && time <= to) ? "ok" : "no_activity";
 }
 
-/** Prints are observed from the first to the last one, and up to now while they go on. */
+/** Prints are observed from the first to the last one, and up to now while the feed is live. */
 function daySummaries(
   prints: readonly Print[],
   shortVolumes: readonly ShortVolume[],

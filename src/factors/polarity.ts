@@ -6,14 +6,14 @@ import { sumOfVerdicts } from "./message/verdicts.ts";
 /** Squared sum of valences at which |polarity| is 1/sqrt(2). */
 const HALFWAY = 6;
 
-/** Parts in which two copies of a message may differ, besides letter case and white space. */
+/** Differences ignored between copies of a message, besides case and white space. */
 const COPY_NOISE = new RegExp(String.raw`${ADDRESS}|^\s*rt\b|@\w+:?|\d`, "gu");
 
 /**
- * How bullish (1) or bearish (-1) a message reads, in [-1, 1]; 0 when nothing is recognized. The
- * sum s of all valences is squashed to s / sqrt(s^2 + 6). Only the first 1,000 UTF-16 units count.
+ * Polarity of a message in [-1, 1], positive is bullish; 0 if no entry matches. The sum s of all
+ * valences is mapped to s / sqrt(s^2 + 6). Only the first 1,000 UTF-16 units count.
  *
- * @param model Its reading is averaged with the lexicon's.
+ * @param model Its polarity is averaged with the lexicon's.
  */
 export function polarity(text: string, model?: HashedLinear): number {
   const tokens = tokensOf(text);
@@ -23,8 +23,8 @@ export function polarity(text: string, model?: HashedLinear): number {
 }
 
 /**
- * The form in which two copies of a message are equal: lower case, without addresses, mentions,
- * the repost marker, digits and invisible characters, white space collapsed. Only the first 1,000
+ * Normal form for detecting duplicates: lower case, without URLs, mentions, repost marker, digits and
+ * invisible characters, with white space collapsed. Only the first 1,000
  * UTF-16 units count.
  */
 export function normalisedText(text: string): string {

@@ -9,11 +9,11 @@ export const PRICE_WINDOWS = {
   /** Returns in the 12-1 window r[T-251..T-21], and the fewest usable ones. */
   windowReturns: 231,
   minWindowReturns: 200,
-  /** A daily |log return| above this is left out of the moments. */
+  /** Daily returns with |log return| above this are excluded from the moments. */
   maxReturn: 0.8,
 } as const;
 
-/** Bars that are remembered: the power of two above the 253 that one step looks at. */
+/** Ring size in bars: the power of two above the 253 needed. */
 const RING = 256;
 
 /** Sums over the usable returns r of the 12-1 window and the market's returns m of the same
@@ -27,14 +27,14 @@ export interface Sums {
   readonly rm: number;
 }
 
-/** Index of each sum among an instrument's figures. */
+/** Offsets of the sums among an instrument's figures. */
 const SUM = { n: 0, r: 1, m: 2, rr: 3, mm: 4, rm: 5 } as const;
 /** ln of the highest high over the newest close, and the bars since that high. */
 const PEAK = 6;
 const PEAK_AGE = 7;
 const FIGURES = 8;
 
-/** Instruments that lie side by side: a few large arrays cost less than many small objects. */
+/** Instruments per block: a few large arrays cost less than many small objects. */
 const SHELF = 1_024;
 
 /** The bars and figures of many instruments. */
@@ -49,22 +49,22 @@ interface Shelf {
 }
 
 /**
- * The newest bars of a listed instrument in typed rings, 2.6 kB, with running sums, so that a bar
- * costs the same however long the window is. Single precision: a return is off by 6e-8 of itself at
- * most, which leaves seven digits of ram and res.
+ * The newest bars of a listed instrument in ring buffers, 2.6 kB, with running sums, so that the cost of
+ * a bar is independent of the window. Single precision: relative errors of 6e-8 in returns leave seven
+ * digits of ram and res.
  */
 export interface PriceHistory {
   readonly shelf: Shelf;
-  /** Place on the shelf. */
+  /** Index in the block. */
   readonly place: number;
-  /** Bars taken in so far. */
+  /** Number of bars so far. */
   bars: number;
 }
 
 /** The market's daily log returns by session number. */
 export type MarketReturns = readonly number[];
 
-/** Makes histories that have no bar yet. */
+/** Makes a factory of empty histories. */
 export function createPriceHistories(): () => PriceHistory {
   let shelf: Shelf | undefined;
   let taken = 0;
@@ -121,8 +121,8 @@ export function recentReturn(history: PriceHistory, count: number): number {
 }
 
 /**
- * Adds the next bar: one return enters the window, one leaves it. The year's bars are only
- * looked through again when the high of 52 weeks has just grown too old.
+ * Adds the next bar: one return enters the window, one leaves it. The bars of the year are only scanned
+ * when the 52-week high expires.
  *
  * @param session Number of the bar's session in the class.
  */
@@ -134,7 +134,7 @@ export function addBar(
   const { returns, highs, sessions, figures } = history.shelf;
   const at = slot(history, history.bars);
   returns[at] = logReturn ?? Number.NaN;
-  // A quotient of two absurd prices may be no number.
+  // The quotient of two extreme prices may not be a number.
   highs[at] = Math.log(high) - Math.log(close);
   sessions[at] = session;
   history.bars++;
@@ -150,10 +150,10 @@ export function addBar(
   if (own < peak && age >= PRICE_WINDOWS.yearBars) findPeak(history);
 }
 
-/** Change of the log price by a return; 0 for an unknown one. */
+/** Change of the price level: unknown returns count as 0. */
 const change = (logReturn: number): number => (Number.isNaN(logReturn) ? 0 : logReturn);
 
-/** Adds the return of `age` bars ago to the sums, or takes it out. */
+/** Adds the return of `age` bars ago to the sums, or removes it. */
 function shiftReturn(
   history: PriceHistory,
   {
@@ -178,7 +178,7 @@ function shiftReturn(
   (figures[base + SUM.rm] as number) += sign * r * m;
 }
 
-/** Looks through the last 252 bars for the highest high, prices adjusted to the newest bar. */
+/** Finds the highest adjusted high of the last 252 bars. */
 function findPeak(history: PriceHistory): void {
   const { bars } = history;
   const { returns, highs } = history.shelf;
@@ -205,10 +205,9 @@ function keepPeak({ shelf: { figures }, place }: PriceHistory, peak: number, age
 }
 
 /**
- * Recomputes the sums and the peak from scratch, once per epoch, so that rounding errors never
- * accumulate.
+ * Recomputes the sums and the peak once per epoch, so that rounding errors do not accumulate.
  *
- * @returns The largest difference from what the running figures had become, in log units.
+ * @returns The largest difference from the running values, in log units.
  */
 export function recompute(history: PriceHistory, market: MarketReturns): number {
   if (history.bars === 0) return 0;

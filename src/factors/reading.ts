@@ -4,8 +4,8 @@ export const FACTORS = ["momentum", "valuation", "social", "darkpool"] as const;
 export type Factor = (typeof FACTORS)[number];
 
 /**
- * Why a factor has a value or has none. `ok`: measured. `stale`: the newest data are older than
- * they should be. `no_activity`: a feed looked and found nothing. `not_observed`: no feed for
+ * Status of a factor. `ok`: measured. `stale`: the newest data are older than
+ * expected. `no_activity`: a feed looked and found nothing. `not_observed`: no feed for
  * this instrument. `insufficient_data`: the feed works, but its history or peer group is still
  * too short for the formula.
  */
@@ -19,7 +19,7 @@ export const FACTOR_STATUSES = [
 /** One of the reasons above. */
 export type FactorStatus = (typeof FACTOR_STATUSES)[number];
 
-/** One number that a factor was made from, or shows beside it with weight 0. */
+/** An input of a factor, or a figure shown with weight 0. */
 export interface Input {
   readonly name: string;
   readonly value: number | null;
@@ -32,7 +32,7 @@ export interface Input {
   readonly observedAt: number | null;
 }
 
-/** Reading of one factor for one instrument. */
+/** Evidence of one factor about one instrument. */
 export interface Reading {
   /** About N(0,1) over the peer group, `null` when it could not be measured: never 0 instead. */
   readonly z: number | null;
@@ -41,13 +41,13 @@ export interface Reading {
   readonly status: FactorStatus;
   /** When the newest datum used became known, Unix milliseconds. */
   readonly asOf: number | null;
-  /** After this instant, without newer data, the factor counts as stale. Unix milliseconds. */
+  /** The factor is stale after this instant unless newer data arrive. Unix milliseconds. */
   readonly staleAfter: number | null;
-  /** Lists its inputs; computed on demand, because most readings are never asked for them. */
+  /** Lists the inputs; computed on request, because most readings are never inspected. */
   readonly listInputs: () => readonly Input[];
 }
 
-/** An input beside the evidence, with weight 0; `observedAt` in Unix milliseconds. */
+/** A figure shown with weight 0; `observedAt` in Unix milliseconds. */
 export const shown = (
   ...[name, value, unit, observedAt]: [string, number | null, string, number | null]
 ): Input => ({ name, value, unit, z: null, weight: 0, observedAt });
@@ -63,7 +63,7 @@ const absent = (status: Absence): Reading => ({
   listInputs: () => [],
 });
 
-/** One for all instruments: most of them lack some feed. */
+/** Shared by all instruments, most of which lack some feed. */
 const ABSENT: Readonly<Record<Absence, Reading>> = {
   stale: absent("stale"),
   no_activity: absent("no_activity"),
@@ -71,12 +71,12 @@ const ABSENT: Readonly<Record<Absence, Reading>> = {
   insufficient_data: absent("insufficient_data"),
 };
 
-/** A reading without a value: the reason, and the inputs that are known anyway. */
+/** A reading without a value: the reason, and any available details. */
 export const unread = (
   status: Absence,
   seen?: Partial<Pick<Reading, "asOf" | "staleAfter" | "listInputs">>,
 ): Reading => (seen === undefined ? ABSENT[status] : { ...ABSENT[status], ...seen });
 
-/** Whether a reading is the shared one of all instruments without a value. */
+/** Whether a reading is one of the shared readings without a value. */
 export const isShared = (reading: Reading): boolean =>
   reading.status !== "ok" && reading === ABSENT[reading.status];

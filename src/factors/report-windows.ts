@@ -2,8 +2,8 @@ import { Temporal } from "temporal-polyfill";
 import type { ReportWindow } from "./next-report.ts";
 
 /**
- * Days around the expected one between which 95 % of the filings came, by year: each row was fitted on
- * what 369 large US companies had filed before it (`fitReportWindows`). From 2012 to 2026 they held
+ * Windows in days around the expected day that held 95 % of filings, by year: each row was fitted on the
+ * earlier filings of 369 large US companies (`fitReportWindows`). From 2012 to 2026 they held
  * 96.1 % of 17,305 filings (docs/method-and-backtest.md).
  */
 const MEASURED_DAYS: Readonly<Record<number, ReportWindow["days"]>> = {
@@ -25,7 +25,7 @@ const MEASURED_DAYS: Readonly<Record<number, ReportWindow["days"]>> = {
   2026: { year_before: [-7, 8], median_lag: [-8, 8] },
 };
 
-/** The rows as windows, oldest first; the last one holds for later years as well. */
+/** The rows as windows, oldest first; the last one also applies to later years. */
 export const MEASURED_WINDOWS: readonly ReportWindow[] = Object.entries(MEASURED_DAYS).map(
   ([year, days]) => ({
     from: Temporal.Instant.from(`${year}-01-01T00:00Z`).epochMilliseconds,
@@ -34,13 +34,13 @@ export const MEASURED_WINDOWS: readonly ReportWindow[] = Object.entries(MEASURED
 );
 
 /**
- * Simulated companies file 20 to 50 days after a quarter, each day as likely: the difference of two
+ * Simulated companies file 20 to 50 days after a quarter, uniformly distributed: the difference of two
  * such lags lies within 30 (1 - sqrt(.05)) = 23.3 days in 95 % of cases.
  */
 const SIMULATED_WINDOWS: readonly ReportWindow[] = [
   { from: 0, days: { year_before: [-24, 24], median_lag: [-24, 24] } },
 ];
 
-/** The windows that hold for the companies of a market. */
+/** The windows for the companies of a market. */
 export const reportWindows = ({ simulated }: { readonly simulated: boolean }) =>
   simulated ? SIMULATED_WINDOWS : MEASURED_WINDOWS;

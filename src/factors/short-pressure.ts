@@ -9,7 +9,7 @@ import {
 
 /** Constants of the short ratio. */
 export const SHORT_RULES = {
-  /** Half-life of the effect in sessions: it is gone after one. */
+  /** Half-life in sessions: the measured effect lasts one. */
   halfLifeSessions: 1,
   /** Off-exchange shares below which a session's ratio is noise. */
   minTotalShares: 10_000,
@@ -37,7 +37,7 @@ export interface ShortPressure {
   read(): ShortReading;
 }
 
-/** Starts before the first session. The z is an EW(1) over sessions, seeded with the first. */
+/** Creates an empty history. The z is an EW(1) over sessions, seeded with the first. */
 export function createShortPressure(): ShortPressure {
   const lambda = decay(1, SHORT_RULES.halfLifeSessions);
   const past: number[] = [];

@@ -4,12 +4,12 @@ import { bullishness, type Sentiment } from "./message-counters.ts";
 import { type Input, type Reading, shown, unread } from "./reading.ts";
 import { clip, decay, ewStep, type Norm, normOf, standardised, Z_BOUND } from "./statistics.ts";
 
-/** Constants that turn sentiment into a reading. */
+/** Constants of the social factor. */
 export const SOCIAL_RULES = {
-  /** Half-life in sessions of the baseline of daily bullishness, and sessions that it needs. */
+  /** Half-life in sessions of the baseline of daily bullishness, and its minimum sessions. */
   baselineHalfLife: 30,
   minBaselineSessions: 20,
-  /** Effective messages at which the sentiment counts half: n / (n + 10). */
+  /** Effective messages at which the sentiment has half weight: n / (n + 10). */
   shrinkage: 10,
   /** Days without a message on the whole market after which the feed is stale. */
   staleAfterDays: 3,
@@ -23,8 +23,8 @@ export interface SocialBaseline {
 }
 
 /**
- * The baseline with one more session. Squared deviations are from the mean before the session;
- * the first of them seeds the variance.
+ * Adds a session to the baseline. Squared deviations are from the mean before the session; the first of
+ * them seeds the variance.
  */
 export function extendBaseline(
   baseline: SocialBaseline | undefined,
@@ -48,8 +48,8 @@ export const freezeSocial = (values: readonly number[]): Norm | undefined =>
   values.length < MIN_PEERS ? undefined : normOf(values);
 
 /**
- * z_sent = clip((b - mean)/sd, -3, 3) * n/(n + 10) with n effective messages, `undefined` when the
- * norm does not vary.
+ * z_sent = clip((b - mean)/sd, -3, 3) * n/(n + 10) with n effective messages, `undefined` without
+ * variance.
  */
 export function sentimentZ(value: number, messages: number, norm: Norm): number | undefined {
   const z = standardised(value, norm);
@@ -68,12 +68,12 @@ export interface SocialContext {
   /** Unix milliseconds. */
   readonly at: number;
   readonly dayMs: number;
-  /** When the newest message of the instrument and of the whole market came, `null` for never. */
+  /** Times of the newest message of the instrument and of the whole market, `null` for never. */
   readonly asOf: number | null;
   readonly feedAt: number | null;
   readonly sentiment: Sentiment;
   readonly attention: AttentionReading;
-  /** Own history without the current session. */
+  /** Own history, excluding the current session. */
   readonly baseline: SocialBaseline | undefined;
   readonly classNorm: Norm | undefined;
 }

@@ -7,7 +7,7 @@ export const normalCdf = (z: number): number => cdf(z, 0, 1);
 /** Inverse of `normalCdf`; p strictly between 0 and 1. */
 export const normalQuantile = (p: number): number => quantile(p, 0, 1);
 
-/** The value moved into [-bound, bound]. */
+/** Clips a value to [-bound, bound]. */
 export const clip = (value: number, bound: number): number =>
   Math.min(bound, Math.max(-bound, value));
 
@@ -16,13 +16,13 @@ export const Z_BOUND = 3;
 
 /** Sessions of own history that an off-exchange value is compared with. */
 export const BASELINE_SESSIONS = 60;
-/** Minimum sessions of such a comparison. */
+/** Minimum sessions for such a comparison. */
 export const MIN_BASELINE_SESSIONS = 20;
 
 /** Arithmetic mean; at least one value. */
 export function mean(values: readonly number[]): number {
   let sum = 0;
-  // Indices: an iterator over an array that loses its first values is slow.
+  // By index: iterating over an array whose head was removed is slow.
   for (let index = 0; index < values.length; index++) sum += values[index] as number;
   return sum / values.length;
 }
@@ -38,7 +38,7 @@ function sdAround(centre: number, values: readonly number[]): number {
   return Math.sqrt(squares / (values.length - 1));
 }
 
-/** How many ascending values are under another. */
+/** Number of ascending values below another. */
 export function countBelow(values: readonly number[], value: number): number {
   let low = 0;
   let high = values.length;
@@ -64,10 +64,10 @@ export function ewStep(previous: number | undefined, value: number, lambda: numb
 }
 
 /**
- * How unusual a value is against its own past: (value - mean) / sd of `past`, clipped to +-3.
+ * z-score of a value against its own past: (value - mean) / sd of `past`, clipped to +-3.
  *
- * @returns `undefined` when `past` has fewer than `minObservations` values, does not vary or is too
- *   wide for its squares to be numbers.
+ * @returns `undefined` if `past` has fewer than `minObservations` values, does not vary or its squares
+ *   overflow.
  */
 export function ownHistoryZ(
   value: number,
@@ -77,7 +77,7 @@ export function ownHistoryZ(
   return past.length < minObservations ? undefined : standardised(value, normOf(past));
 }
 
-/** Mean and standard deviation to compare a value with. */
+/** Mean and standard deviation of a reference distribution. */
 export interface Norm {
   readonly mean: number;
   readonly sd: number;

@@ -1,6 +1,6 @@
 import type { Factor, FactorStatus, Reading } from "./reading.ts";
 
-/** Name of a factor in a sentence. */
+/** Names of the factors in sentences. */
 const SUBJECT: Readonly<Record<Factor, string>> = {
   momentum: "Risk-adjusted momentum",
   valuation: "Valuation",
@@ -8,7 +8,7 @@ const SUBJECT: Readonly<Record<Factor, string>> = {
   darkpool: "Off-exchange pressure",
 };
 
-/** What the factor compares an instrument with. */
+/** Reference of each factor. */
 const YARDSTICK: Readonly<Record<Factor, string>> = {
   momentum: "its peers",
   valuation: "its peers or its own past",
@@ -24,7 +24,7 @@ const WHY_MISSING: Readonly<Record<FactorStatus, string>> = {
   insufficient_data: "cannot be formed yet: history or peer group is too short",
 };
 
-/** |z| from which a sentence names a direction, and from which it says "strongly". */
+/** |z| from which evidence is called bullish or bearish, and from which strongly so. */
 const NOTICEABLE_Z = 0.5;
 const STRONG_Z = 1.5;
 

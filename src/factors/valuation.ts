@@ -9,25 +9,23 @@ import {
   type YieldName,
 } from "./yields.ts";
 
-/** Constants of the valuation factor. */
+/** Constants of the valuation of stocks. */
 export const VALUATION_RULES = {
-  /** Minimum yields of the factor. */
+  /** Minimum number of yields. */
   minYields: 2,
-  /**
-   * A sector is a peer group of its own from this many instruments on; below, the class is used.
-   */
+  /** Minimum instruments of a sector to be a peer group; below it the class is used. */
   minSectorPeers: 8,
-  /** Shares of the comparison with peers and with the stock's own past. */
+  /** Weights of the comparisons with peers and with the stock's own past. */
   relativeWeight: 0.7,
   ownWeight: 0.3,
-  /** Weight of the book yield in sectors whose assets are mostly intangible. */
+  /** Weight of book value in sectors with mostly intangible assets. */
   bookWeightIntangible: 0.5,
-  /** Days since the last filing up to which valuation counts in full, and from which not at all. */
+  /** Days since the last filing up to which confidence is full, and from which it is zero. */
   freshFilingDays: 100,
   maxFilingAgeDays: MAX_FIGURE_AGE_DAYS.filing,
 } as const;
 
-/** GICS sectors whose assets are mostly intangible and not in book equity. */
+/** GICS sectors with mostly intangible assets. */
 export const INTANGIBLE_SECTORS: ReadonlySet<string> = new Set([
   "Information Technology",
   "Health Care",
@@ -35,7 +33,7 @@ export const INTANGIBLE_SECTORS: ReadonlySet<string> = new Set([
   "Telecommunications Services",
 ]);
 
-/** Frozen distributions: of each yield by sector (`""` is the whole class), and of the mixture. */
+/** Frozen distributions of each yield by sector (`""` is the whole class) and of the mixture. */
 export interface ValuationTables {
   readonly yields: Readonly<Partial<Record<YieldName, ReadonlyMap<string, EcdfTable>>>>;
   readonly combined?: EcdfTable;
@@ -102,8 +100,7 @@ interface Evidence {
   readonly weight: number;
 }
 
-/** Takes evidence member by member: objects for every stock and session would cost more than the
- *  rest. */
+/** Receives evidence as arguments, since an object per stock and session would dominate the cost. */
 type Visit = (...evidence: [Evidence["name"], Evidence["with"], z: number, weight: number]) => void;
 
 /**

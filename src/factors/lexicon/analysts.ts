@@ -1,6 +1,6 @@
 import type { Topic } from "./entries.ts";
 
-/** Ratings, price targets and what funds do. */
+/** Ratings, price targets and fund activity. */
 export const analysts: Topic = [
   [3, `top_pick~ conviction_buy/list best_idea/ideas strong_buy never_been_more/this`],
   [2.5, `upgrade* overweight upped at_buy buy_rating`],

@@ -1,6 +1,6 @@
 import type { Topic } from "./entries.ts";
 
-/** What traders write to each other, about stocks, options and coins. */
+/** Trader slang about stocks, options and coins. */
 export const chat: Topic = [
   [
     3,
@@ -66,7 +66,7 @@ export const chat: Topic = [
   ],
 ];
 
-/** Pictures, without their variation selectors and skin tones. */
+/** Emoji without variation selectors and skin tones. */
 export const emoji: Topic = [
   [3, "🚀 🛸 🌕 🌝"],
   [2.5, "🌙 🌚 🌛 🌜 🐂 🐃 🐮 📈 🤑 💹"],

@@ -1,6 +1,6 @@
 import type { Topic } from "./entries.ts";
 
-/** What companies do: products, deals, approvals, people, plants. */
+/** Company news: products, deals, approvals, personnel, plants. */
 export const companies: Topic = [
   [
     2.5,

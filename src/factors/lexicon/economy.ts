@@ -1,6 +1,6 @@
 import type { Topic } from "./entries.ts";
 
-/** Central banks, data, trade and raw materials. */
+/** Central banks, economic data, trade and commodities. */
 export const economy: Topic = [
   [
     2,

@@ -1,15 +1,15 @@
 /**
- * Entries of one topic with their valence, in [-3, 3]; 0 is for what only sounds like an opinion
- * ("long term"). In a list, entries stand apart by white space, the words of a phrase are joined
- * with `_`, and apostrophes are dropped ("dont"). `rally*` is a verb in all its forms, `winner~` a
- * noun in singular and plural, `week/month_high` a choice of words.
+ * Entries of one topic with their valence in [-3, 3]; 0 marks phrases that only sound like sentiment
+ * ("long term"). Entries of a list are separated by white space, words of a phrase are joined with `_`,
+ * and apostrophes are dropped ("dont"). `rally*` stands for all forms of a verb, `winner~` for singular
+ * and plural of a noun, `week/month_high` for alternatives.
  */
 export type Topic = readonly (readonly [valence: number, list: string])[];
 
-/** Entries of a list as they are written. */
+/** Entries of a list as written. */
 export const written = (list: string): readonly string[] => list.trim().split(/\s+/u);
 
-/** Entries of a list in every form that they stand for. */
+/** Entries of a list, expanded to all their forms. */
 export const spelled = (list: string): readonly string[] => written(list).flatMap(phrases);
 
 /** Every combination of the forms of its words. */

@@ -1,12 +1,12 @@
 /**
- * What an entry does to the verdicts around it:
- * - `rise`, `fall`: a quantity goes up or down; what ends or is settled counts as down
- * - `burden`: a quantity of which less is good news
- * - `asset`: a quantity that says nothing good when it goes down
- * - `rival`: who gains when prices fall
- * - `negation`: turns what follows
- * - `aside`: what follows is set aside ("despite weak data") or left behind ("slips from highs")
- * - `link`: ties two statements ("falls as costs rise"), so that words do not act across it
+ * Effect of an entry on the sentiment of its neighbors:
+ * - `rise`, `fall`: a quantity goes up or down; ending or settling counts as down
+ * - `burden`: a quantity whose decrease is good news
+ * - `asset`: a quantity that is not positive while it decreases
+ * - `rival`: those who gain when prices fall
+ * - `negation`: inverts what follows
+ * - `aside`: what follows is discounted ("despite weak data") or in the past ("slips from highs")
+ * - `link`: separates two statements ("falls as costs rise")
  */
 export type Role = "rise" | "fall" | "burden" | "asset" | "rival" | "negation" | "aside" | "link";
 
@@ -65,7 +65,7 @@ export const roles: readonly (readonly [role: Role, list: string])[] = [
   ["link", "as on over amid after because due_to before until when while ahead_of despite but and"],
 ];
 
-/** Entries that scale the verdict right after them, by factor. */
+/** Entries that scale the sentiment of the next entry, by factor. */
 export const scales: readonly (readonly [factor: number, list: string])[] = [
   [
     1.3,

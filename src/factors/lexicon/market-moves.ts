@@ -1,6 +1,6 @@
 import type { Topic } from "./entries.ts";
 
-/** How prices move, and what charts show. */
+/** Price moves and chart patterns. */
 export const marketMoves: Topic = [
   [
     3,

@@ -1,6 +1,6 @@
 import type { Topic } from "./entries.ts";
 
-/** Everyday words of praise, hope, doubt and blame. */
+/** General words of praise, hope, doubt and blame. */
 export const opinion: Topic = [
   [
     2.5,

@@ -7,18 +7,18 @@ const MULTIPLES: ReadonlyMap<string, number> = new Map([
   ...["c", "cent", "cents"].map((unit) => [unit, 0.01] as const),
 ]);
 
-/** Tokens between a figure and the word that compares it. */
+/** Maximum tokens between a figure and the comparing word. */
 const REACH = 3;
 
 /** A year is not an amount: "2020 vs. 2019". */
 const YEAR = /^(?:19|20)\d\d$/u;
 
-/** Money, a share, or a number with a separator: "from 9 to 5" compares nothing. */
+/** Money, a percentage, or a number with a separator: "from 9 to 5" is not a comparison. */
 const AMOUNT = /[$%]|\d[.,]\d/u;
 
 /**
- * Sign of the new amount minus the old one: of 3.1 less 2.9 in "3.1 bln vs. 2.9 bln", of 5 less 4
- * in "to 5% from 4%" and "from 4% to 5%". 0 when the token at the place compares no two amounts.
+ * Sign of the current less the previous amount: of 3.1 less 2.9 in "3.1 bln vs. 2.9 bln", of 5 less 4
+ * in "to 5% from 4%" and "from 4% to 5%". 0 if the token does not compare two amounts.
  */
 export function comparison(tokens: readonly string[], at: number): number {
   const token = tokens[at];
@@ -32,7 +32,7 @@ export function comparison(tokens: readonly string[], at: number): number {
   return sign(now, amount(tokens, { at, step: 1 }));
 }
 
-/** 0 when one of the two is unknown. */
+/** 0 if either is unknown. */
 const sign = (now: number | undefined, before: number | undefined): number =>
   now === undefined || before === undefined ? 0 : Math.sign(now - before);
 
@@ -43,7 +43,7 @@ interface Search {
   readonly step: -1 | 1;
 }
 
-/** The nearest figure, in its unit; of a range the end that is nearer. */
+/** The nearest figure, scaled by its unit; of a range the nearer end. */
 function figure(tokens: readonly string[], search: Search): number | undefined {
   const { digits, unit } = nearest(tokens, search);
   const value = Number.parseFloat(digits.replace("−", "-").replace(/[$,+]/gu, ""));
@@ -51,7 +51,7 @@ function figure(tokens: readonly string[], search: Search): number | undefined {
   return value * (unit ?? 1);
 }
 
-/** The nearest figure that is certainly an amount. */
+/** The nearest figure that is clearly an amount. */
 function amount(tokens: readonly string[], search: Search): number | undefined {
   const { digits, unit } = nearest(tokens, search);
   return unit === undefined && !AMOUNT.test(digits) ? undefined : figure(tokens, search);

@@ -4,10 +4,10 @@ const MAX_LENGTH = 1000;
 /** Web addresses. */
 export const ADDRESS = String.raw`(?:https?:\/\/|www\.)\S+`;
 
-/** A ticker or a name expresses no opinion, so each is read as one token. */
+/** Tickers and handles are neutral, so each is one token. */
 const MENTION_OR_CASHTAG = String.raw`[@$][a-z]\w*`;
 
-/** With its sign and per cent; what looks like a sign after a number is a range: "5-10%". */
+/** With sign and percent; a hyphen after a number denotes a range: "5-10%". */
 const QUANTITY = String.raw`(?:(?<![\w%])[+−-])?\$?\d[\d.,-]*%?`;
 
 /** "u.s." is one word. */
@@ -21,19 +21,19 @@ const TOKEN = new RegExp(
   "gu",
 );
 
-/** Invisible characters: control and format characters, emoji selectors. */
+/** Invisible: control and format characters, emoji variation selectors. */
 const INVISIBLE = /(?!\s)[\p{Cc}\p{Cf}\p{Variation_Selector}]/gu;
 
 /**
- * Lower case, one spelling of each character, without invisible ones, cut to 1,000 UTF-16 units;
- * cut again because NFKC can lengthen a text 18 times.
+ * Lower case, NFKC, without invisible characters, cut to 1,000 UTF-16 units before and after
+ * normalization, since NFKC can lengthen a text 18 times.
  */
 export function bounded(text: string): string {
   const visible = text.slice(0, MAX_LENGTH).replace(INVISIBLE, "");
   return visible.normalize("NFKC").toLowerCase().slice(0, MAX_LENGTH);
 }
 
-/** Words without apostrophes, numbers, emoji, names, addresses and clause marks, in order. */
+/** Words without apostrophes, numbers, emoji, handles, URLs and clause marks, in order. */
 export function tokensOf(text: string): readonly string[] {
   return bounded(text).replace(/['’]/gu, "").match(TOKEN) ?? [];
 }

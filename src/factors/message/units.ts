@@ -22,11 +22,11 @@ const ends: ReadonlyMap<string, Entry> = new Map([
 const GAIN: Entry = { ...UNKNOWN, valence: 2 };
 const LOSS: Entry = { ...UNKNOWN, valence: -2 };
 
-/** A figure above or below the one that it is compared with. */
+/** A figure above or below its comparison. */
 const HIGHER: Entry = { ...GAIN, roles: new Set<Role>(["rise"]) };
 const LOWER: Entry = { ...LOSS, roles: new Set<Role>(["fall"]) };
 
-/** A message as entries, at each place the longest that fits. */
+/** A message as entries, by greedy longest match. */
 export function unitsOf(tokens: readonly string[]): readonly Entry[] {
   const units: Entry[] = [];
   let at = 0;
@@ -62,7 +62,7 @@ function percentage(token: string): Entry {
   return /^[−-]/u.test(token) ? LOSS : UNKNOWN;
 }
 
-/** "sooo" and "moooon" stand for "so" and "moon". */
+/** Looks up "sooo" and "moooon" as "so" and "moon". */
 function stretched(token: string): Entry {
   if (!/([a-z])\1\1/u.test(token)) return UNKNOWN;
   const twice = lexicon.get(token.replace(/([a-z])\1{2,}/gu, "$1$1"));

@@ -1,19 +1,19 @@
 import { type Entry, UNKNOWN } from "../lexicon.ts";
 import { BREAK, QUESTION, STOP } from "./units.ts";
 
-/** Units before a valence in which a negation reverses it. */
+/** Units before an entry in which a negation inverts it. */
 const NEGATION_WINDOW = 3;
 
-/** Units around a verb where the noun that moves stands. */
+/** Units around a verb in which its noun is sought. */
 const NOUN_WINDOW = 4;
 
 /** Factor of a negation: "not good" is milder than "bad". */
 const NEGATED = -0.6;
 
-/** Factor of a question. */
+/** Factor for questions. */
 const ASKED = 0.5;
 
-/** |valence| of a burden that moves: debt that rose, a loss that narrowed. */
+/** |valence| of a moving burden: debt that rose, a loss that narrowed. */
 const DIRECTED_VALENCE = 2;
 
 type Test = (unit: Entry) => boolean;
@@ -23,10 +23,10 @@ const isBurden: Test = ({ roles }) => roles.has("burden");
 const isRival: Test = ({ roles }) => roles.has("rival");
 const isBlow: Test = ({ roles, valence }) => valence < 0 && !roles.has("rival");
 
-/** Words do not act across it. */
+/** Whether a unit ends a statement. */
 const isEnd: Test = (unit) => unit === BREAK || unit === STOP || unit === QUESTION;
 
-/** Sum of all valences, each as its neighbours change it. */
+/** Sum of the valences in context. */
 export function sumOfVerdicts(units: readonly Entry[]): number {
   let [sum, sentence] = [0, 0];
   for (const [at, unit] of units.entries()) {
@@ -39,12 +39,12 @@ export function sumOfVerdicts(units: readonly Entry[]): number {
   return sum + sentence;
 }
 
-/** Valence of a unit among its neighbours. */
+/** Valence of a unit in context. */
 function verdict(units: readonly Entry[], at: number): number {
   return ofMovedBurden(units, at) ?? ofOthers(units, at);
 }
 
-/** What a verb says about a burden near it: one that rises is bad, one that falls is good. */
+/** Valence of a verb next to a burden: rising is bad, falling is good. */
 function ofMovedBurden(units: readonly Entry[], at: number): number | undefined {
   const { roles } = units[at] ?? UNKNOWN;
   const isRise = roles.has("rise");
@@ -53,7 +53,7 @@ function ofMovedBurden(units: readonly Entry[], at: number): number | undefined 
   return isFall(units[at - 1] ?? UNKNOWN) ? 0 : -DIRECTED_VALENCE;
 }
 
-/** A noun says nothing beside the verb that moves it; a blow to those who bet on a fall is good. */
+/** Valence of other units: a noun next to its verb is neutral; bad news for short sellers is good. */
 function ofOthers(units: readonly Entry[], at: number): number {
   const { roles, valence } = units[at] ?? UNKNOWN;
   if (roles.has("burden") || roles.has("asset")) return near(units, at, isFall) ? 0 : valence;
@@ -61,12 +61,12 @@ function ofOthers(units: readonly Entry[], at: number): number {
   return valence < 0 && near(units, at, isRival) ? -valence : valence;
 }
 
-/** Whether such a unit stands near, in the same statement. */
+/** Whether the same statement has a matching unit nearby. */
 function near(units: readonly Entry[], at: number, test: Test): boolean {
   return reaches(units, { at, step: -1 }, test) || reaches(units, { at, step: 1 }, test);
 }
 
-/** Where to look, and which way: -1 is back, 1 ahead. */
+/** Where to look; direction -1 is back, 1 ahead. */
 interface Search {
   readonly at: number;
   readonly step: -1 | 1;
@@ -81,7 +81,7 @@ function reaches(units: readonly Entry[], { at, step }: Search, test: Test): boo
   return false;
 }
 
-/** Factor of what stands before a verdict: a booster right before it, others in the window. */
+/** Factor of preceding units: a booster directly before, negations and asides in the window. */
 function context(units: readonly Entry[], at: number): number {
   let factor = units[at - 1]?.scale ?? 1;
   for (let distance = 1; distance <= NEGATION_WINDOW; distance++) {
