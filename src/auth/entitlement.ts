@@ -64,13 +64,18 @@ export async function ownerExists(records: RightsRecords, owner: AlertOwner): Pr
   return (await rightsOf(records, owner)) !== NO_RIGHTS;
 }
 
-/** The client id of the application that an alert owner is or belongs to, as `Caller.application`. */
-export async function applicationOf(
+/** The owner whose part of an account's quotas an owner uses: for an agent that an application claimed,
+ *  the application, which could otherwise claim agents to use up the quotas of the person's others. */
+export async function quotaOwner(
   records: Pick<Records, "get">,
-  { kind, id, clientId }: AlertOwner,
-): Promise<string | undefined> {
-  if (kind !== "agent") return kind === "user" ? clientId : undefined;
-  return (await records.get(clients, id))?.value.agent.owner?.through?.clientId;
+  owner: AlertOwner & { readonly accountId: string | undefined },
+): Promise<AlertOwner> {
+  const { kind, id, accountId } = owner;
+  if (kind !== "agent" || accountId === undefined) return owner;
+  const application = (await records.get(clients, id))?.value.agent.owner?.through;
+  return application === undefined
+    ? owner
+    : { kind: "user", id: accountId, clientId: application.clientId };
 }
 
 async function rightsOf(records: RightsRecords, owner: AlertOwner): Promise<Rights> {

@@ -19,9 +19,10 @@ import {
 import { type GrantRecord, grants } from "../../src/auth/accounts/grants.ts";
 import { accountRecordsGroup, clients } from "../../src/auth/agents/agent.ts";
 import { announce, append, put, remove, replace } from "../../src/store/port/operations.ts";
-import { postForm, postJson } from "../support/agent.ts";
+import { postForm, postJson, register, tokenOf } from "../support/agent.ts";
 import {
   bearer,
+  type Claimable,
   claimedAgent,
   type Headers,
   makeAlert,
@@ -613,10 +614,10 @@ describe("attempts of one application", () => {
       RATE_LIMITS: `${LOOSE_LIMITS} alert-repeats=6/86400 alert-repeats-client=3/86400`,
     });
     const store = own.service.state.store.records;
-    /** Asks for tests of a new alert of a new application. @returns Where they arrive. */
-    const testFor = async (person: Person, times: number) => {
+    const application = async (person: Person) => bearer((await person.tokens()).access_token);
+    /** Asks for tests of a new alert. @returns Where they arrive. */
+    const testFor = async (headers: Headers, times: number) => {
       const inbox = await receiver();
-      const headers = bearer((await person.tokens()).access_token);
       const delivery = { type: "webhook", url: inbox.url };
       const id = await makeAlert(own, headers, { delivery });
       const alert = await store.get(alerts, id);
@@ -630,11 +631,17 @@ describe("attempts of one application", () => {
       return inbox;
     };
     const person = own.person();
-    const greedy = await testFor(person, 10);
+    const headers = await application(person);
+    const greedy = await testFor(headers, 10);
     await greedy.arrived(3);
-    await (await testFor(person, 1)).arrived(1);
-    await (await testFor(own.person(), 3)).arrived(3);
+    const agent = (await register(own.base)) as Claimable;
+    const body = { agent_id: agent.client_id, claim_code: agent.claim.code };
+    expect((await postJson(`${own.base}/oauth/claim`, body, headers)).status).toBe(200);
+    const ofAgent = await testFor(bearer(await tokenOf(own.base, agent)), 2);
+    await (await testFor(await application(person), 1)).arrived(1);
+    await (await testFor(await application(own.person()), 3)).arrived(3);
     expect(greedy.received).toHaveLength(3);
+    expect(ofAgent.received).toHaveLength(0);
   });
 });
 

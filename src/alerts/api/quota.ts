@@ -1,4 +1,4 @@
-import { applicationOf, entitlementChecks, ownerExists } from "../../auth/entitlement.ts";
+import { entitlementChecks, ownerExists, quotaOwner } from "../../auth/entitlement.ts";
 import { alertScopes } from "../../auth/scopes.ts";
 import { shareOf } from "../../limits/share.ts";
 import { Problem } from "../../problem.ts";
@@ -58,17 +58,18 @@ function excessOfAccount(existing: readonly StoredAlert[], way: DeliveryMethod) 
   return isOver ? `${MAX_WEBHOOKS} webhooks with all your agents and keys` : undefined;
 }
 
-/** The same for the share of the application that the owner belongs to. */
+/** The same for the share of the application that registers it, itself or by an agent. */
 async function excessOfApplication(
   records: Pick<Records, "get">,
   existing: readonly StoredAlert[],
   { owner, way }: Pick<Alert, "owner" | "way">,
 ): Promise<string | undefined> {
-  const application = await applicationOf(records, owner);
-  if (application === undefined || owner.accountId === undefined) return undefined;
+  const application = await quotaOwner(records, owner);
+  if (application.kind !== "user") return undefined;
+  const key = ownerKey(application);
   const owners = new Map(existing.map(({ value }) => [ownerKey(value.owner), value.owner]));
-  const found = [...owners].map(async ([key, each]) =>
-    (await applicationOf(records, each)) === application ? [key] : [],
+  const found = [...owners].map(async ([own, each]) =>
+    ownerKey(await quotaOwner(records, each)) === key ? [own] : [],
   );
   const members = (await Promise.all(found)).flat();
   const isOver = (counted: readonly StoredAlert[], total: number): boolean => {

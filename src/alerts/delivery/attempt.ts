@@ -1,5 +1,5 @@
 import { readableBody } from "../../answers/event.ts";
-import { isEntitled } from "../../auth/entitlement.ts";
+import { isEntitled, quotaOwner } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { countForClient } from "../../limits/count-for-client.ts";
 import { countForAll } from "../../limits/count-in-networks.ts";
@@ -49,7 +49,7 @@ export async function attemptDelivery(
   options: AttemptOptions,
   stopped: AbortSignal,
 ): Promise<AttemptOutcome> {
-  const { records, scopesOf, limits, now } = options;
+  const { records, scopesOf, now } = options;
   const alert = await records.get(alerts, delivery.value.alertId);
   const scopes = alert && (await scopesOf(alert.value.owner));
   if (!scopes || !isEntitled(scopes) || alert.value.way.by !== "webhook") {
@@ -57,7 +57,7 @@ export async function attemptDelivery(
     return "none";
   }
   const webhook = alert.value.way;
-  const instead = await insteadOfSending(delivery, alert, webhook, limits);
+  const instead = await insteadOfSending(delivery, alert, webhook, options);
   if (instead !== undefined) {
     await records.commit(instead);
     return "none";
@@ -81,17 +81,18 @@ async function insteadOfSending(
   delivery: StoredDelivery,
   alert: StoredAlert,
   webhook: Webhook,
-  limits: Limits,
+  options: AttemptOptions,
 ): Promise<readonly Operation[] | undefined> {
+  const { owner } = alert.value;
   if (delivery.value.type !== CHALLENGE_TYPE) {
     if (!isSending(alert.value)) return hold(delivery, alert);
     if (!isRepeat(delivery)) return undefined;
-    return waitsFor(delivery, await countRepeat(limits, alert.value.owner));
+    return waitsFor(delivery, await countRepeat(owner, options));
   }
   if (!isCurrentChallenge(delivery.value.body, webhook.state)) {
     return [removeAt(deliveries, delivery)];
   }
-  return waitsFor(delivery, await countChallenge(limits, alert.value.owner, webhook.url));
+  return waitsFor(delivery, await countChallenge(owner, webhook.url, options));
 }
 
 const isRepeat = ({ value }: StoredDelivery): boolean =>
@@ -107,9 +108,9 @@ function waitsFor(
 
 /** Counts an attempt that no new event causes. Attempts are logged for 30 days, so without this limit one
  *  account could fill the disk. */
-async function countRepeat(limits: Limits, owner: Owner): Promise<Remaining> {
+async function countRepeat(owner: Owner, { records, limits }: AttemptOptions): Promise<Remaining> {
   const [ofClient, ofAccount = ofClient] = await countForClient(limits, {
-    client: ["alert-repeats-client", ownerKey(owner)],
+    client: ["alert-repeats-client", ownerKey(await quotaOwner(records, owner))],
     account: ["alert-repeats", quotaGroup(owner)],
   });
   return ofAccount;
@@ -118,13 +119,18 @@ async function countRepeat(limits: Limits, owner: Owner): Promise<Remaining> {
 /** Counts a challenge three times: as an attempt that no event causes, because an owner can name any
  *  number of hosts; for the owner at this host; and for the host. Each account has a share of the host's
  *  limit, so a few accounts cannot block a host that many use. */
-async function countChallenge(limits: Limits, owner: Owner, url: string): Promise<Remaining> {
-  const attempt = await countRepeat(limits, owner);
+async function countChallenge(
+  owner: Owner,
+  url: string,
+  options: AttemptOptions,
+): Promise<Remaining> {
+  const { records, limits } = options;
+  const attempt = await countRepeat(owner, options);
   if (attempt.isExceeded) return attempt;
   const { accountId, kind, id } = owner;
   const host = new URL(url).hostname.replace(/\.+$/, "");
   const [ofClient, ofAccount = ofClient] = await countForClient(limits, {
-    client: ["challenge-host-client", `${ownerKey(owner)} ${host}`],
+    client: ["challenge-host-client", `${ownerKey(await quotaOwner(records, owner))} ${host}`],
     account: ["challenge-host", `${accountId ?? `${kind}:${id}`} ${host}`],
   });
   if (ofAccount.isExceeded) return ofAccount;

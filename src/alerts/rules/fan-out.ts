@@ -1,5 +1,5 @@
 import { eventPayload, type MarketEvent } from "../../answers/event.ts";
-import { isEntitled } from "../../auth/entitlement.ts";
+import { isEntitled, quotaOwner } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { countForClient } from "../../limits/count-for-client.ts";
 import type { Limits } from "../../limits/limits.ts";
@@ -97,7 +97,7 @@ async function recipientOf(
   if (!isEntitled(await scopesOf(owner))) return undefined;
   // Events are kept for 30 days: without a limit one account could fill the disk.
   const counted = await countForClient(limits, {
-    client: ["alert-events-client", ownerKey(owner)],
+    client: ["alert-events-client", ownerKey(await quotaOwner(records, owner))],
     account: ["alert-events", quotaGroup(owner)],
   });
   if (rateLimitProblem(counted) !== undefined) return undefined;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { alertGroup, alerts } from "../../../../src/alerts/alert.ts";
+import { type ClientRecord, clients } from "../../../../src/auth/agents/agent.ts";
 import { allScopes } from "../../../../src/auth/scopes.ts";
 import { put, remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import { readAll } from "../../../../src/store/port/read-all.ts";
@@ -190,6 +191,38 @@ describe("events of an account", () => {
     const told = (await toldIn(store)).map(({ alertId }) => alertId);
     const of = (id: string) => told.filter((alertId) => alertId === id).length;
     expect([of("a1") + of("a2"), of("b1")]).toEqual([3, 3]);
+  });
+
+  it("leave a person's other applications some, even when one uses agents that it claimed", async () => {
+    const store = await openStore(model);
+    const owner = { kind: "user", id: "acc_1", accountId: "acc_1", clientId: "greedy" } as const;
+    const agent = { kind: "agent", accountId: "acc_1" } as const;
+    const through = { clientId: "greedy", grantId: "grant" };
+    const ownership = { accountId: "acc_1", scopes: allScopes, claimedAt: 0, through };
+    const value: ClientRecord = {
+      metadata: {},
+      agent: { identityType: "anonymous", registeredAt: 0, owner: ownership },
+    };
+    await store.records.commit([
+      ...alertSteps("a0", { owner }),
+      ...["a1", "a2", "a3", "a4", "a5"].flatMap((key) => [
+        put(clients, { key, value }),
+        ...alertSteps(key, { owner: { ...agent, id: key } }),
+      ]),
+      ...alertSteps("b1", { owner: { ...owner, clientId: "other" } }),
+    ]);
+    const stage = createScriptedMarket();
+    const limits = looseLimits({
+      "alert-events": { points: 12, windowSeconds: 86_400 },
+      "alert-events-client": { points: 6, windowSeconds: 86_400 },
+    });
+    const leader = leaderOf(store, stage, { limits });
+    stage.close(1, { A: {} });
+    await leader.run();
+    await play({ stage, leader }, [LONG, {}, LONG, {}, LONG, {}]);
+    const told = (await toldIn(store)).map(({ alertId }) => alertId);
+    const ofGreedy = told.filter((alertId) => alertId !== "b1").length;
+    expect([ofGreedy, told.length - ofGreedy]).toEqual([6, 2]);
   });
 });
 
