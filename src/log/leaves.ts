@@ -202,16 +202,27 @@ export class Committer {
   }
 }
 
+/** Text of what is said of each factor; one call for all of it takes two thirds of the time. */
+const textOf = (factors: Snapshot["factors"], of: (result: FactorResult) => object): string =>
+  JSON.stringify(Object.fromEntries(SORTED_FACTORS.map((factor) => [factor, of(factors[factor])])));
+
 const factorText = (factors: Snapshot["factors"]): string =>
-  objectOf(factors, ({ confidence, contribution, status, weight, z }) =>
-    JSON.stringify({ confidence, contribution, status, weight, z }),
-  );
+  textOf(factors, ({ confidence, contribution, status, weight, z }) => ({
+    confidence,
+    contribution,
+    status,
+    weight,
+    z,
+  }));
 
 const inputText = (factors: Snapshot["factors"]): string =>
-  objectOf(factors, ({ inputs }) => `[${inputs.map(inputJson).join(",")}]`);
+  textOf(factors, ({ inputs }) => inputs.map(canonicalInput));
 
-const objectOf = (factors: Snapshot["factors"], textOf: (of: FactorResult) => string): string =>
-  `{${SORTED_FACTORS.map((factor) => `"${factor}":${textOf(factors[factor])}`).join(",")}}`;
-
-const inputJson = ({ name, observedAt, unit, value, weight, z }: Input): string =>
-  JSON.stringify({ name, observedAt, unit, value, weight, z });
+const canonicalInput = ({ name, observedAt, unit, value, weight, z }: Input): Input => ({
+  name,
+  observedAt,
+  unit,
+  value,
+  weight,
+  z,
+});
