@@ -1,24 +1,24 @@
 import { mean } from "../../factors/statistics.ts";
 import { randomAt } from "./random.ts";
 
-/** A range in which the true value is expected to lie. */
+/** A confidence interval. */
 export interface Interval {
   readonly low: number;
   readonly high: number;
 }
 
-/** Share of the resampled means that lies outside the interval: 2.5 % on either side. */
+/** Share of the resampled means outside the interval: 2.5 % on either side. */
 const OUTSIDE = 0.05;
 const DRAWS = 2_000;
 
 /**
- * 95 % interval of a mean by the stationary block bootstrap (Politis & Romano, 1994): runs of
- * random length are drawn with replacement, so that neighbours stay together.
+ * 95 % interval of a mean by the stationary block bootstrap (Politis & Romano, 1994): blocks of
+ * random length are drawn with replacement, which preserves autocorrelation.
  *
- * @param values In the order of time.
- * @param block Expected length of a run, at least 1.
- * @param seed Of the random sequence: the same seed gives the same interval.
- * @returns `undefined` under two values.
+ * @param values In chronological order.
+ * @param block Expected block length, at least 1.
+ * @param seed The same seed gives the same interval.
+ * @returns `undefined` with fewer than two values.
  */
 export function bootstrapInterval(
   values: readonly number[],
@@ -33,7 +33,7 @@ export function bootstrapInterval(
   return { low: at(OUTSIDE / 2), high: at(1 - OUTSIDE / 2) };
 }
 
-/** One series of the same length, in runs that begin anywhere and wrap around at the end. */
+/** One resampled series of the same length, from blocks that wrap around at the end. */
 function resampled(values: readonly number[], block: number, seed: number): readonly number[] {
   const { length } = values;
   let place = 0;

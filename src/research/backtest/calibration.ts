@@ -1,14 +1,14 @@
 import { mean } from "../../factors/statistics.ts";
 
-/** A published probability and what came of it. */
+/** A forecast probability and its outcome. */
 export interface Forecast {
   /** In [0, 1]. */
   readonly probability: number;
-  /** 1 when the event happened, 0 when it did not. */
+  /** 1 if the event happened, else 0. */
   readonly outcome: 0 | 1;
 }
 
-/** One bin of a reliability diagram: forecasts of about the same size. */
+/** One bin of a reliability diagram: forecasts of similar probability. */
 interface ReliabilityBin {
   readonly forecasts: number;
   readonly meanProbability: number;
@@ -16,14 +16,14 @@ interface ReliabilityBin {
   readonly frequency: number;
 }
 
-/** How well probabilities were met. */
+/** Accuracy of probability forecasts. */
 export interface Calibration {
   readonly forecasts: number;
   /** Mean squared error of the probabilities; 0 is perfect, lower is better. */
   readonly brier: number;
-  /** Brier score of always saying the overall frequency, f (1 - f). */
+  /** Brier score of the constant forecast of the overall frequency, f (1 - f). */
   readonly climatology: number;
-  /** 1 - brier / climatology: above 0 means better than always saying the frequency. */
+  /** 1 - brier / climatology: above 0 is better than the constant forecast. */
   readonly skill: number;
   /** Ten bins with the same number of forecasts, from the lowest probabilities to the highest. */
   readonly bins: readonly ReliabilityBin[];
@@ -34,8 +34,7 @@ const BINS = 10;
 /**
  * Brier score (1950), its skill against climatology, and reliability.
  *
- * @returns `undefined` without forecasts, or when all outcomes are the same: then nothing can be
- *   better than saying so.
+ * @returns `undefined` without forecasts, or if all outcomes are equal: climatology is then perfect.
  */
 export function calibrate(forecasts: readonly Forecast[]): Calibration | undefined {
   const frequency = mean(forecasts.map(({ outcome }) => outcome));

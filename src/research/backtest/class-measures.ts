@@ -19,7 +19,7 @@ import { overlapDates, type SeriesSummary, summariseSeries } from "./series-summ
 import type { SignalCount } from "./signal-count.ts";
 import { byRegime, byYear, type Slice } from "./slices.ts";
 
-/** What followed over one horizon. */
+/** Measures of the returns over one horizon. */
 export interface HorizonMeasures {
   /** Length in sessions. */
   readonly horizon: number;
@@ -34,26 +34,26 @@ export interface HorizonMeasures {
   readonly history: readonly DatedValue[];
 }
 
-/** What probabilities made of the scores were worth. */
+/** Measures of the probabilities derived from the scores. */
 interface ProbabilityMeasures extends Calibration {
-  /** Sessions that they were about. */
+  /** Horizon in sessions. */
   readonly horizon: number;
   /** 95 % interval of the mean skill of a date. A probability is published only while it lies above 0. */
   readonly skillInterval: Interval | null;
   readonly years: WalkForward["years"];
-  /** What the service should make its next probabilities with. */
+  /** Calibration for the service's next probabilities. */
   readonly next: Calibrated;
 }
 
-/** What was measured on one asset class, before it is judged. */
+/** Measures of one asset class, before the verdict. */
 export interface ClassMeasures {
   readonly assetClass: AssetClass;
-  /** How statements are compared: with others of the day, or one instrument with itself. */
+  /** Comparison of statements: across instruments at each date, or of one instrument through time. */
   readonly comparison: "cross_section" | "through_time";
   /** Sessions from one graded date to the next. */
   readonly step: number;
   readonly coverage: Coverage;
-  /** What was not graded because it is no name of its own. */
+  /** Instruments excluded as duplicates or pegged. */
   readonly leftOut: Indistinct;
   /** The horizon of the verdict, in sessions. */
   readonly headline: number;
@@ -67,13 +67,13 @@ export interface ClassMeasures {
   readonly reports: ReportAccuracy | null;
   /** Of the published signal of the graded instruments, whatever the subject. */
   readonly signals: SignalCount;
-  /** Only for social: what messages say against the return of the same session. */
+  /** Only for social: sentiment against the return of the same session. */
   readonly sameDay: SeriesSummary | null;
   /** Only for off-exchange pressure: the short ratio against the first session after it. */
   readonly nextOpen: SeriesSummary | null;
 }
 
-/** A replayed class that is to be measured. */
+/** A replayed class. */
 export interface ReplayedClass {
   readonly question: Question;
   readonly grid: ReturnGrid;

@@ -4,26 +4,26 @@ import type { PanelDate, Statement } from "./panel.ts";
 import { rankCorrelation } from "./rank-correlation.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 
-/** A figure of one date, for charts and for recomputing. */
+/** A figure of one date. */
 export interface DatedValue {
   /** ISO date of the score. */
   readonly date: string;
   readonly value: number;
 }
 
-/** How much of a class the subject covered. */
+/** Coverage of a class by the subject. */
 export interface Coverage {
-  /** Instruments that are graded and have traded. */
+  /** Graded instruments that have traded. */
   readonly instruments: number;
   /** Those of them that stopped trading before the last session of the class. */
   readonly ended: number;
   readonly dates: number;
-  /** Instruments with a value per date, one by one and in short. */
+  /** Number of instruments with a value, by date and summarized. */
   readonly history: readonly DatedValue[];
   readonly names: { readonly fewest: number; readonly median: number; readonly most: number };
   /** Mean share of the trading instruments that had a value, in [0, 1]; 0 without dates. */
   readonly share: number;
-  /** Mean rank correlation of the values from one date to the next, `null` when there is none. */
+  /** Mean rank correlation of the values between consecutive dates, `null` if there is none. */
   readonly autocorrelation: number | null;
 }
 

@@ -9,28 +9,28 @@ import {
   summariseSeries,
 } from "./series-summary.ts";
 
-/** One-way trading costs in basis points that the book is charged with. */
+/** One-way trading costs in basis points. */
 const COSTS_BP = [0, 5, 10, 20] as const;
 
 const DECILES = 10;
 const BASIS_POINT = 1e-4;
 
-/** Buying the best tenth and selling the worst tenth of the scores at equal weights. */
+/** Long the top decile and short the bottom decile of the scores, equally weighted. */
 export interface DecileBook {
-  /** Mean number of instruments in a tenth. */
+  /** Mean number of instruments in a decile. */
   readonly names: number;
-  /** Mean simple return of each tenth minus that of all, per date, from the worst to the best. */
+  /** Mean simple return of each decile less that of all, per date, from the lowest to the highest. */
   readonly excess: readonly number[];
-  /** Best minus worst per date, before costs. */
+  /** Top minus bottom decile per date, before costs. */
   readonly spread: SeriesSummary;
   /** Share of a leg that is replaced per holding period, in [0, 1]: sum |dw| / 2. */
   readonly turnover: number;
   /** Mean spread after costs, in the order of `COSTS_BP`. */
   readonly net: readonly { readonly costBp: number; readonly mean: number }[];
-  /** Spreads one after another that do not overlap, before costs and with 10 bp. */
+  /** Non-overlapping consecutive spreads, before costs and at 10 bp. */
   readonly path: readonly PathPoint[];
   readonly maxDrawdown: number;
-  /** Of the path before costs; `null` when it cannot be measured. */
+  /** Of the path before costs; `null` if it cannot be measured. */
   readonly sharpe: SharpeFinding | null;
 }
 
@@ -46,9 +46,9 @@ interface PathPoint {
 /** One date of the book. */
 interface Holding {
   readonly date: string;
-  /** Mean number of instruments in a tenth. */
+  /** Mean number of instruments in a decile. */
   readonly names: number;
-  /** Excess by tenth. */
+  /** Excess return by decile. */
   readonly excess: readonly number[];
   readonly gross: number;
   /** Mean of the two legs. */
@@ -56,8 +56,8 @@ interface Holding {
 }
 
 /**
- * Follows the book over all dates with a cross-section. A book is held for the whole horizon, so
- * its turnover is against the book that it replaces; one shorter than a step is sold at its end.
+ * Measures the book over all dates with a cross-section. A book is held for the whole horizon, so its
+ * turnover is against the book that it replaces; with a horizon below the step it is sold at its end.
  *
  * @returns `undefined` with too few dates.
  */
@@ -95,7 +95,7 @@ export function decileBook(
   };
 }
 
-/** Two legs, each of which sells and buys its turnover. */
+/** Spread less the costs of selling and buying the turnover in both legs. */
 const netOf = ({ gross, turnover }: Holding, costBp: number): number =>
   gross - 4 * turnover * costBp * BASIS_POINT;
 
@@ -119,7 +119,7 @@ function holdingsOf(dates: readonly DatedOutcomes[], overlap: Overlap): readonly
   });
 }
 
-/** Ten groups of about the same size by score, the lowest first; none is empty from ten names on. */
+/** Deciles by score, the lowest first; with at least ten names none is empty. */
 function splitInTenths(outcomes: readonly Outcome[]): readonly (readonly Outcome[])[] {
   const sorted = outcomes.toSorted((a, b) => a.z - b.z);
   const edge = (tenth: number) => Math.round((tenth * sorted.length) / DECILES);
@@ -129,7 +129,7 @@ function splitInTenths(outcomes: readonly Outcome[]): readonly (readonly Outcome
 const meanReturn = (outcomes: readonly Outcome[]): number =>
   mean(outcomes.map(({ followed }) => Math.expm1(followed)));
 
-/** Mean turnover of the outer tenths; the first book of all only buys, which is a half. */
+/** Mean turnover of the outer deciles; the first book only buys, which is a half. */
 function legTurnover(
   now: readonly (readonly Outcome[])[],
   before: readonly (readonly Outcome[])[] | undefined,
@@ -139,7 +139,7 @@ function legTurnover(
   return (leg(0) + leg(-1)) / 2;
 }
 
-/** sum |dw| / 2 from one equal-weighted book to the next; drift of the weights is left out. */
+/** sum |dw| / 2 between consecutive equal-weighted books, ignoring the drift of weights. */
 function turnover(before: readonly Outcome[], now: readonly Outcome[]): number {
   const weights = new Map(now.map(({ row }) => [row, 1 / now.length]));
   for (const { row } of before) weights.set(row, (weights.get(row) ?? 0) - 1 / before.length);

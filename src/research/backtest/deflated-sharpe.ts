@@ -4,28 +4,27 @@ import { doVary } from "./series-summary.ts";
 /** Euler's constant. */
 const EULER_GAMMA = 0.5772156649015329;
 
-/** A Sharpe ratio and what it was found with. */
+/** A Sharpe ratio with the moments of its sample. */
 export interface SharpeFinding {
   /** Per period, not annualised. */
   readonly sharpe: number;
   /** Periods behind it, at least two. */
   readonly periods: number;
-  /** Third and fourth standardised moment of the returns; a normal one has 0 and 3. */
+  /** Third and fourth standardized moments of the returns; 0 and 3 for a normal distribution. */
   readonly skew: number;
   readonly kurtosis: number;
 }
 
-/** What was tried before it was found. */
+/** The search that found it. */
 export interface Search {
-  /** Number of variants tried, the one that was found included. */
+  /** Number of variants tried, including this one. */
   readonly variants: number;
   /** Standard deviation of their Sharpe ratios per period. */
   readonly sharpeSd: number;
 }
 
 /**
- * The best Sharpe ratio per period that this many worthless variants are expected to reach by
- * luck: sd ((1 - g) q(1 - 1/N) + g q(1 - 1/(N e))) (Bailey & Lopez de Prado, 2014); 0 for one.
+ * Expected maximum Sharpe ratio per period of this many variants without skill: sd ((1 - g) q(1 - 1/N) + g q(1 - 1/(N e))) (Bailey & Lopez de Prado, 2014); 0 for one.
  */
 export function luckySharpe({ variants, sharpeSd }: Search): number {
   if (variants < 2) return 0;
@@ -36,8 +35,8 @@ export function luckySharpe({ variants, sharpeSd }: Search): number {
 }
 
 /**
- * Deflated Sharpe ratio: the probability in [0, 1] that the true ratio is above that of the
- * luckiest worthless variant. With `luckySharpe` 0 it is the probabilistic Sharpe ratio.
+ * Deflated Sharpe ratio: the probability in [0, 1] that the true ratio exceeds the expected maximum of
+ * variants without skill. With `luckySharpe` 0 it is the probabilistic Sharpe ratio.
  */
 export function deflatedSharpe(
   { sharpe, periods, skew, kurtosis }: SharpeFinding,
@@ -51,7 +50,7 @@ export function deflatedSharpe(
 /**
  * The Sharpe ratio per period of a series of returns, with its higher moments.
  *
- * @returns `undefined` under three returns, or when they do not vary.
+ * @returns `undefined` with fewer than three returns, or without variance.
  */
 export function findSharpe(returns: readonly number[]): SharpeFinding | undefined {
   const periods = returns.length;

@@ -1,7 +1,7 @@
 import { medianOf } from "./median.ts";
 import type { GridRow, ReturnGrid } from "./return-grid.ts";
 
-/** Correlation of daily returns from which one instrument repeats another. */
+/** Correlation of daily returns from which an instrument is a duplicate of another. */
 const SAME = 0.95;
 /** Share of the class's median volatility below which an instrument counts as pegged. */
 const STILL = 0.1;
@@ -52,7 +52,7 @@ function correlation(x: Float64Array, y: Float64Array): number {
   return scale > 0 ? covariance / scale : 0;
 }
 
-/** Moments of the sessions that both have; 0 under 60 of them. */
+/** Moments over the common sessions; 0 with fewer than 60 of them. */
 function moments(x: Float64Array, y: Float64Array) {
   let [count, sumX, sumY, sumXX, sumYY, sumXY] = [0, 0, 0, 0, 0, 0];
   for (let index = 0; index < x.length; index++) {

@@ -1,6 +1,6 @@
 /**
- * Wealth after each return, from 1 before the first; returns are simple fractions. A short position
- * can lose more than all there is: wealth then stays at 0.
+ * Wealth after each return, from 1 before the first; returns are simple fractions. After a
+ * loss of more than 100 %, possible with short positions, wealth stays at 0.
  */
 export function wealth(returns: readonly number[]): readonly number[] {
   let value = 1;
@@ -11,10 +11,9 @@ export function wealth(returns: readonly number[]): readonly number[] {
 }
 
 /**
- * The largest loss from a peak to a later low, as a fraction in [0, 1]; 0 when wealth never falls
- * and for no returns at all.
+ * Maximum drawdown from a peak, as a fraction in [0, 1]; 0 if wealth never falls or without returns.
  *
- * @param returns Simple fractions in the order of time.
+ * @param returns Simple fractions in chronological order.
  */
 export function maxDrawdown(returns: readonly number[]): number {
   let peak = 1;

@@ -17,11 +17,11 @@ export interface Explanation {
 }
 
 /**
- * Scores a market as the service would at the close of a session and shows one instrument.
+ * Scores a market as the service does at the close of a session and returns one instrument.
  *
  * @param symbol As the market spells it.
  * @param date ISO date.
- * @throws {Error} when the instrument had not traded by then.
+ * @throws {Error} If the instrument had not traded by then.
  */
 export function explain(market: Market, symbol: string, date: string): Explanation {
   const records = market.recordsUntil(Number.MAX_SAFE_INTEGER);
@@ -50,7 +50,7 @@ export function explain(market: Market, symbol: string, date: string): Explanati
   };
 }
 
-/** The last session of the instrument's class by a date: any bar of the class makes one. */
+/** The last session of the instrument's class by a date. */
 function sessionBy(records: readonly InstrumentRecords[], symbol: string, date: string) {
   const own = records.find(({ instrument }) => instrument.symbol === symbol);
   const first = own?.bars.at(0)?.session;

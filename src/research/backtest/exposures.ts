@@ -1,24 +1,24 @@
 import type { GridRow, ReturnGrid } from "./return-grid.ts";
 
-/** What moves a return besides the score, known at the close of a session. */
+/** Risk factor exposures of an instrument, known at the close of a session. */
 export interface Exposures {
   /** Slope on the class's equal-weighted return over 252 sessions. */
   readonly beta: number;
   /** Log of the daily volatility over 63 sessions. */
   readonly logVolatility: number;
-  /** Mean log value traded over 63 sessions: size as far as bars tell it. */
+  /** Mean log value traded over 63 sessions, a proxy of size. */
   readonly size: number;
 }
 
 const BETA_SESSIONS = 252;
 const RECENT_SESSIONS = 63;
-/** Share of a window that needs a bar. */
+/** Minimum share of a window with bars. */
 const MIN_PRESENT = 0.5;
 
 /**
- * Exposures of an instrument at the close of a session; nothing later is read.
+ * Exposures of an instrument at the close of a session, from data up to it.
  *
- * @returns `undefined` when a window has too few bars or does not vary.
+ * @returns `undefined` if a window has too few bars or no variance.
  */
 export function exposuresAt(grid: ReturnGrid, row: GridRow, place: number): Exposures | undefined {
   const beta = slope(row.returns, grid.market, place);
@@ -49,7 +49,7 @@ function slope(returns: Float64Array, market: Float64Array, place: number): numb
   return (sumXY - (sumX * sumY) / count) / spread;
 }
 
-/** Zero-mean variance of the recent window, 0 when it has too few bars. */
+/** Zero-mean variance of the recent window, 0 if it has too few bars. */
 function varianceOf(returns: Float64Array, place: number): number {
   const squares = returns.subarray(Math.max(0, place - RECENT_SESSIONS + 1), place + 1);
   return recentMean(squares.map((value) => value * value)) ?? 0;

@@ -1,12 +1,12 @@
 import { medianOf } from "./median.ts";
 import { type DatedOutcomes, type Outcome, withCrossSection } from "./outcomes.ts";
 
-/** Hit rate of calls, with the base rate of uninformed ones. */
+/** Hit rate of calls, with its base rate. */
 export interface HitRate {
   readonly calls: number;
   /** In [0, 1], `null` without calls. */
   readonly rate: number | null;
-  /** Share of all outcomes for which the same call would have come true, in [0, 1]. */
+  /** Share of all outcomes for which the same call would have been right, in [0, 1]. */
   readonly baseRate: number;
   /** Mean simple return after the calls, as a fraction; `null` without calls. */
   readonly meanReturn: number | null;
@@ -18,9 +18,9 @@ export interface HitRates {
   readonly long: HitRate;
   /** SHORT, and a price that fell. */
   readonly short: HitRate;
-  /** Always LONG: the twin that reads nothing. */
+  /** Always LONG: the uninformed benchmark. */
   readonly alwaysLong: HitRate;
-  /** Above or below the date's median score, and on the same side of its median return. */
+  /** Whether score and return lie on the same side of the medians of the date. */
   readonly median: HitRate;
 }
 
@@ -60,7 +60,7 @@ function hitRate(
   };
 }
 
-/** For each instrument off both medians: whether score and return lie on the same side. */
+/** For each instrument off both medians, whether score and return lie on the same side. */
 function medianSides(outcomes: readonly Outcome[]): readonly boolean[] {
   const middleZ = medianOf(outcomes.map(({ z }) => z));
   const middleReturn = medianOf(outcomes.map(({ followed }) => followed));

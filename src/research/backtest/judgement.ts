@@ -10,7 +10,7 @@ import { judge } from "./verdict.ts";
 /** One horizon with its verdict. */
 export interface HorizonResult extends HorizonMeasures {
   readonly verdict: Verdict;
-  /** Probability that the decile book's Sharpe ratio is more than luck; `null` without a book. */
+  /** Deflated Sharpe ratio of the decile book; `null` without a book. */
   readonly deflatedSharpe: number | null;
 }
 
@@ -24,7 +24,7 @@ export interface ClassResult extends ClassMeasures {
   readonly trials: TrialCount;
 }
 
-/** What a verdict depends on besides the measures. */
+/** Inputs of a verdict besides the measures. */
 interface Circumstances {
   readonly question: Question;
   readonly methodVersion: string;
@@ -34,8 +34,7 @@ interface Circumstances {
 }
 
 /**
- * Judges the classes of one run. Every measured class is a tried variant, and counts against the
- * others.
+ * Judges the classes of one run. Every measured class counts as a tried variant.
  */
 export function judgeClasses(
   classes: readonly ClassMeasures[],
@@ -59,7 +58,7 @@ function judgeClass(measures: ClassMeasures, trial: Trial, trials: TrialCount): 
   return { ...measures, horizons, verdict: verdict ?? "insufficient_data", trial, trials };
 }
 
-/** The headline horizon was fixed beforehand; any other horizon counts as a search over all of them. */
+/** The headline horizon was fixed in advance; any other horizon counts as a search over all of them. */
 function judgeHorizon(
   measures: HorizonMeasures,
   { assetClass, step, headline }: ClassMeasures,
@@ -88,7 +87,7 @@ function yearlySharpe(measures: ClassMeasures): number | null {
     : sharpe * Math.sqrt(booksPerYear(assetClass, { horizon, step }));
 }
 
-/** Holding periods of the decile book that fit into a year one after another. */
+/** Consecutive holding periods of the decile book in a year. */
 const booksPerYear = (
   assetClass: AssetClass,
   overlap: { readonly horizon: number; readonly step: number },

@@ -1,4 +1,4 @@
-/** The middle value, or the mean of the two in the middle; `NaN` for none. */
+/** The median; `NaN` without values. */
 export function medianOf(values: readonly number[]): number {
   const sorted = Float64Array.from(values).sort();
   const middle = sorted.length / 2;

@@ -21,10 +21,10 @@ interface NextOpenOptions {
 }
 
 /**
- * Rank coefficients of the short ratio, its sign turned as the score has it, with the return from
- * the first open after its publication to the close of that session. Short volume is published
- * after the close: the score of a close holds that of the session before, and what follows the
- * score comes later than the one session that the effect is said to last.
+ * Rank correlation of the short ratio, with the sign of the score, and the return from the first open
+ * after its publication to the close of that session. Short volume is published after the close, so a
+ * score at the close contains that of the session before, and the returns after the score begin later
+ * than the one session that the effect lasts.
  */
 export function nextOpenCoefficients(wanted: NextOpenOptions): readonly DateFigure[] {
   const { records, grid, graded, from, seed } = wanted;

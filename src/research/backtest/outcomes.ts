@@ -5,7 +5,7 @@ import { rankCorrelation, rankProducts } from "./rank-correlation.ts";
 import { residualise } from "./residuals.ts";
 import { forwardReturn, type ReturnGrid } from "./return-grid.ts";
 
-/** One statement and what followed. */
+/** One statement and the return after it. */
 export interface Outcome extends Statement {
   /** Row of the instrument in the grid. */
   readonly row: number;
@@ -15,7 +15,7 @@ export interface Outcome extends Statement {
 
 /** All statements of one date that can be graded. */
 export interface DatedOutcomes {
-  /** Place of the date's session in the grid. */
+  /** Index of the date's session in the grid. */
   readonly place: number;
   /** Its ISO date. */
   readonly date: string;
@@ -46,19 +46,19 @@ export interface DateFigure {
   readonly value: number;
 }
 
-/** Fewer instruments than this on a date are no cross-section. */
+/** Minimum instruments of a cross-section. */
 const MIN_NAMES = 10;
 
-/** The dates with enough instruments to compare them with each other. */
+/** The dates with enough instruments for a cross-section. */
 export const withCrossSection = (dates: readonly DatedOutcomes[]): readonly DatedOutcomes[] =>
   dates.filter(({ outcomes }) => outcomes.length >= MIN_NAMES);
 
 /** Rank information coefficients of one horizon, one per date that has a cross-section. */
 export interface CoefficientSeries {
   readonly raw: readonly DateFigure[];
-  /** Against returns over volatility, residual on beta, volatility, size and sector. */
+  /** Against volatility-scaled returns, residual on beta, volatility, size and sector. */
   readonly neutral: readonly DateFigure[];
-  /** The same statements dealt out at random: what chance looks like. */
+  /** The same statements shuffled among instruments, as a placebo. */
   readonly shuffled: readonly DateFigure[];
 }
 
@@ -110,8 +110,8 @@ function neutralCoefficient(
 }
 
 /**
- * One instrument through time: what each date adds to the rank correlation of its statements with
- * what followed. Their mean is the coefficient.
+ * One instrument through time: the contribution of each date to the rank correlation of statements and
+ * returns. The mean of the contributions is the coefficient.
  */
 export function throughTime(dates: readonly DatedOutcomes[], seed: number): CoefficientSeries {
   const single = dates.flatMap(({ place, outcomes }) =>

@@ -19,7 +19,7 @@ export interface Statement {
 export interface PanelDate {
   /** Place of the session in the grid. */
   readonly place: number;
-  /** One per row of the grid; absent where nothing is graded or the subject had no value. */
+  /** One per row of the grid; absent where not graded or without a value. */
   readonly statements: readonly (Statement | undefined)[];
   /** Graded instruments with a bar in the session, with a value or not. */
   readonly trading: number;
@@ -38,7 +38,7 @@ export interface Collector {
   panel(): Panel;
 }
 
-/** What to collect. */
+/** Instruments and dates to collect. */
 interface Wanted {
   readonly subject: Subject;
   readonly grid: ReturnGrid;
@@ -48,7 +48,7 @@ interface Wanted {
   readonly places: readonly number[];
 }
 
-/** Collects from the engine's final snapshots what the graded dates need. */
+/** Collects the statements of the graded dates from the engine's final snapshots. */
 export function createCollector({ subject, grid, graded, places }: Wanted): Collector {
   const rows = new Map(
     [...graded].map((row) => [grid.rows[row]?.instrument.symbol ?? "", row] as const),
@@ -80,7 +80,7 @@ export function createCollector({ subject, grid, graded, places }: Wanted): Coll
 
 const CALLS = { LONG: 1, WAIT: 0, SHORT: -1 } as const;
 
-/** The composite uses its signal; a factor alone uses the same two thresholds. */
+/** The call of the composite is its signal; other subjects use the same thresholds without smoothing. */
 function statementOf(snapshot: Snapshot, subject: Subject): Statement | undefined {
   if (subject === "composite") {
     if (snapshot.coverage === 0) return undefined;

@@ -6,9 +6,9 @@ import type { ReturnGrid } from "./return-grid.ts";
 import { type Overlap, overlapDates } from "./series-summary.ts";
 import { MIN_PERIODS } from "./verdict.ts";
 
-/** Information coefficient that is assumed before any is measured. */
+/** Prior information coefficient. */
 const PRIOR_IC = 0.02;
-/** Weight of the prior against what was measured. */
+/** Weight of the prior against the measured coefficient. */
 const PRIOR_WEIGHT = 0.5;
 
 /**
@@ -20,29 +20,29 @@ const PRIOR_WEIGHT = 0.5;
 export const pOutperform = (z: number, rho: number): number =>
   normalCdf((rho * z) / Math.sqrt(1 - rho * rho));
 
-/** What probabilities are made with. */
+/** Calibration of the probabilities. */
 export interface Calibrated {
-  /** Half of the coefficient that was measured and half of .02, at least 0; .02 without a record. */
+  /** Mean of the measured coefficient and .02, at least 0; .02 without measurements. */
   readonly rho: number;
   /** Dates behind it. */
   readonly dates: number;
 }
 
-/** What the probabilities of one year were made with: dates that had ended before it. */
+/** Calibration of one year, from dates that had ended before it. */
 interface YearlyRho extends Calibrated {
   readonly year: string;
 }
 
-/** Walk-forward probabilities and what came of them. */
+/** Walk-forward probabilities and their outcomes. */
 export interface WalkForward {
   readonly years: readonly YearlyRho[];
-  /** What the probabilities after the last date would be made with. */
+  /** Calibration for probabilities after the last date. */
   readonly next: Calibrated;
-  /** Those of each date, in the order of time. */
+  /** Forecasts by date, in chronological order. */
   readonly forecasts: readonly (readonly Forecast[])[];
 }
 
-/** What a walk-forward needs. */
+/** Inputs of the walk-forward calibration. */
 interface WalkInput {
   readonly dates: readonly DatedOutcomes[];
   readonly coefficients: readonly DateFigure[];
@@ -51,10 +51,9 @@ interface WalkInput {
 }
 
 /**
- * Forecasts every year with the coefficient of the years before, shrunk half to .02 and floored
- * at 0; under 30 independent periods nothing is learned from them. A date whose return reaches into
- * the year is no part of its past (purging). Nothing after a year teaches it: there is nothing to
- * put an embargo on.
+ * Forecasts every year with the coefficient of earlier years, shrunk by half toward .02 and floored at
+ * 0; with fewer than 30 independent periods the prior is used. Dates whose returns reach into the year
+ * are purged. No embargo is needed, since later data are never used.
  */
 export function walkForward(input: WalkInput): WalkForward {
   const { dates, coefficients, grid, overlap } = input;
@@ -84,7 +83,7 @@ function calibrated(figures: readonly DateFigure[], overlap: Overlap): Calibrate
   return { rho, dates: figures.length };
 }
 
-/** An instrument on the median itself is on neither side: with few names that would be a bias. */
+/** An instrument at the median is excluded: with few names either side would be a bias. */
 function forecastsOf({ outcomes }: DatedOutcomes, rho: number): readonly Forecast[] {
   const middle = medianOf(outcomes.map(({ followed }) => followed));
   return outcomes

@@ -19,14 +19,14 @@ export const horizonsOf = (assetClass: AssetClass): readonly number[] =>
 /** Parameters of a backtest. */
 export interface Question {
   readonly subject: Subject;
-  /** First session whose scores count, ISO date. */
+  /** First session whose scores are graded, ISO date. */
   readonly from: string;
-  /** Last session of which anything is used, returns included, ISO date. */
+  /** Last session used, also for returns, ISO date. */
   readonly to: string;
-  /** Only these are graded, all for an empty list; their peers stay the whole class. */
+  /** Symbols to grade, empty for all; peer groups are always the whole class. */
   readonly symbols: readonly string[];
   readonly pace: Pace;
-  /** Seed of everything random. */
+  /** Seed of all random numbers. */
   readonly seed: number;
 }
 
@@ -38,13 +38,13 @@ const BRIEF: ReadonlySet<Subject> = new Set(["social", "darkpool"]);
  */
 export const usualPace = (subject: Subject): Pace => (BRIEF.has(subject) ? "session" : "week");
 
-/** The horizon of verdict and probabilities in sessions: the published one, where evidence lasts so long. */
+/** The horizon of the verdict and the probabilities in sessions. */
 export function headlineHorizon(subject: Subject, assetClass: AssetClass): number {
   if (subject === CANDIDATE.name && assetClass === "stock") return CANDIDATE.rule.horizon;
   return BRIEF.has(subject) ? 1 : SCORE_HORIZONS[assetClass];
 }
 
-/** Sessions of a year, by which figures are annualised. */
+/** Sessions per year for annualization. */
 export const SESSIONS_PER_YEAR: Readonly<Record<AssetClass, number>> = {
   stock: 252,
   etf: 252,
@@ -66,8 +66,8 @@ const weekOf = (date: string): number =>
   Math.floor((Date.parse(date) / DAY_MS + DAYS_BEFORE_EPOCH) / 7);
 
 /**
- * Places of the sessions whose scores are graded: every one from `from` on, or the last of each
- * week. The last session of the grid has no next one and is never graded.
+ * Indices of the graded sessions: every one from `from` on, or the last of each week. The last session
+ * of the grid has no return after it and is never graded.
  */
 export function gradedDates(
   { sessions }: ReturnGrid,

@@ -1,19 +1,18 @@
-/** Odd constant near 2^32 divided by the golden ratio: it spreads neighbouring counters. */
+/** Odd constant near 2^32 divided by the golden ratio, which spreads consecutive counters. */
 const STRIDE = 0x9e3779b9;
 
 /**
- * The number at a place of a seeded random sequence. It is a pure function: the same seed and
- * index always give the same number, in any order.
+ * Counter-based random number: a pure function of seed and index.
  *
- * @param seed Any whole number; other seeds give other sequences.
- * @param index Place in the sequence, from 0.
+ * @param seed Any integer.
+ * @param index Position in the sequence, from 0.
  * @returns Uniform in [0, 1), with 32 random bits.
  */
 export function randomAt(seed: number, index: number): number {
   return scrambled(scrambled(seed) + Math.imul(index + 1, STRIDE)) / 2 ** 32;
 }
 
-/** Mixes the bits of a 32-bit number (finaliser of MurmurHash3). */
+/** Mixes the bits of a 32-bit number (MurmurHash3 finalizer). */
 function scrambled(value: number): number {
   let bits = value | 0;
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
@@ -21,7 +20,7 @@ function scrambled(value: number): number {
   return (bits ^ (bits >>> 16)) >>> 0;
 }
 
-/** The values in a seeded random order (Fisher and Yates); the input stays as it is. */
+/** A seeded random permutation (Fisher and Yates); does not modify the input. */
 export function shuffled<T>(values: readonly T[], seed: number): readonly T[] {
   const order = [...values];
   for (let last = order.length - 1; last > 0; last--) {

@@ -20,9 +20,9 @@ export function ranks(values: readonly number[]): Float64Array {
 }
 
 /**
- * Values moved and scaled to mean 0 and population standard deviation 1.
+ * Values standardized to mean 0 and population standard deviation 1.
  *
- * @returns `undefined` when they do not vary.
+ * @returns `undefined` without variance.
  */
 function standardised(values: Float64Array): Float64Array | undefined {
   let sum = 0;
@@ -35,14 +35,14 @@ function standardised(values: Float64Array): Float64Array | undefined {
   return values.map((value) => (value - centre) / scale);
 }
 
-/** The fewest pairs that have a rank correlation worth the name. */
+/** Minimum pairs of a rank correlation. */
 const MIN_PAIRS = 3;
 
 /**
- * What each pair adds to the rank correlation: the product of its two standardised ranks. The mean
+ * Contribution of each pair to the rank correlation: the product of its two standardized ranks. The mean
  * of the products is Spearman's coefficient.
  *
- * @param x, y Finite numbers, as many of the one as of the other.
+ * @param x, y Finite numbers, of equal length.
  * @returns `undefined` under three pairs, or when one side does not vary.
  */
 export function rankProducts(

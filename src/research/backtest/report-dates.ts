@@ -12,28 +12,28 @@ import {
 } from "../../factors/next-report.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
 
-/** Share of the filings that a window is to hold. */
+/** Nominal coverage of a window. */
 const WINDOW_SHARE = 0.95;
 
-/** The fewest errors that a window is fitted on. */
+/** Minimum errors to fit a window. */
 const MIN_ERRORS = 100;
 
-/** What was expected when a filing became known, and the filing that followed it. */
+/** A prediction and the filing that followed. */
 export interface ReportOutcome {
   readonly symbol: string;
-  /** When the filing before became known, and what was expected from then on; Unix milliseconds. */
+  /** When the previous filing became known, and the prediction from then on; Unix milliseconds. */
   readonly toldAt: number;
   readonly basis: ReportBasis;
   /** When the next filing became known, Unix milliseconds. */
   readonly filedAt: number;
-  /** Days by which it came after the expected day; `null` if it is about a later quarter, so that the
-   *  expected one is missing. */
+  /** Days after the expected day; `null` if the filing is for a later quarter, so that the expected one
+   *  is missing. */
   readonly errorDays: number | null;
-  /** The same had it been told from the median lag; `null` where there are too few lags. */
+  /** The same with the median-lag basis; `null` if there are too few lags. */
   readonly lagErrorDays: number | null;
 }
 
-/** Every expected filing of some companies, with what came of it. */
+/** All predicted filings of some companies with their outcomes. */
 export const reportOutcomes = (
   records: readonly InstrumentRecords[],
   dayMs: number,
@@ -71,8 +71,8 @@ function outcomesOf(
 }
 
 /**
- * The window of each year, fitted on the filings known before it: the shortest whole days of which at
- * most 2.5 % of the errors lie below and 2.5 % above. A basis with too few errors before has none.
+ * The window of each year, fitted on earlier filings: the shortest window in whole days with at most 2.5 %
+ * of the errors on either side. A basis with too few errors has none.
  */
 export const fitReportWindows = (
   outcomes: readonly ReportOutcome[],
@@ -98,29 +98,29 @@ function daysHolding(errors: readonly (number | null)[]): DaysAround | undefined
   return [sorted[outside] as number, sorted[sorted.length - 1 - outside] as number];
 }
 
-/** How well filings were predicted over some time. */
+/** Accuracy of the predicted filing dates. */
 export interface ReportAccuracy {
-  /** Filings that were expected, and that came. */
+  /** Predicted filings that came. */
   readonly filings: number;
-  /** Filings that were expected, and of whose quarter none came before the next quarter's. */
+  /** Predicted filings that had not come before that of the next quarter. */
   readonly missing: number;
   /** Of the absolute errors, in days. */
   readonly medianError: number;
   readonly meanError: number;
-  /** Shares of the filings within so many days. */
+  /** Shares of the filings within 3 and 7 days. */
   readonly within3: number;
   readonly within7: number;
-  /** Share of the filings inside the window that was told, and of all that were expected. */
+  /** Share inside the predicted window, of the filings and of all predictions. */
   readonly inside: number;
   readonly insideOfExpected: number;
-  /** Mean days of a window, both ends included. */
+  /** Mean window length in days, both ends included. */
   readonly windowDays: number;
 }
 
 /**
- * Grades what was told against what came.
+ * Grades predictions against filings.
  *
- * @param outcomes Those of which no window was told are left out.
+ * @param outcomes Those without a predicted window are ignored.
  */
 export function gradeReports(
   outcomes: readonly ReportOutcome[],

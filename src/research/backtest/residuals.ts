@@ -1,15 +1,14 @@
 import { mean } from "../../factors/statistics.ts";
 
-/** Share of a column's variation below which it is taken to repeat the columns before it. */
+/** Share of a column's variation below which it counts as collinear with earlier columns. */
 const REDUNDANT = 1e-9;
 
 /**
- * What is left of values after a linear regression on columns with an own constant per group:
- * least squares on deviations from the group's mean (Frisch & Waugh, 1933), the columns made
- * orthogonal one after another (Gram and Schmidt). A column that repeats earlier ones, or does
- * not vary, explains nothing and does no harm.
+ * Residuals of a linear regression on columns with a fixed effect per group: least squares on deviations
+ * from the group means (Frisch & Waugh, 1933), with the columns orthogonalized (Gram and Schmidt).
+ * Collinear and constant columns are ignored.
  *
- * @param values, groups One per row; a row alone in its group is explained in full.
+ * @param values, groups One per row; a row alone in its group has residual 0.
  * @param columns Each as long as the values.
  * @returns Residuals, one per row.
  */
@@ -38,7 +37,7 @@ function withoutGroupMeans(
   return values.map((value, row) => value - (means.get(groups[row] as string) as number));
 }
 
-/** The values without what runs along a direction; the direction is not 0. */
+/** The component of the values orthogonal to a nonzero direction. */
 function withoutPartAlong(
   values: readonly number[],
   direction: readonly number[],

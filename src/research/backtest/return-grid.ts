@@ -9,22 +9,22 @@ interface Session {
   readonly close: number;
 }
 
-/** One instrument on the calendar of its class; every array has one place per session. */
+/** One instrument on the calendar of its class; every array has one element per session. */
 export interface GridRow {
   readonly instrument: Instrument;
   /** Log total returns (dividends and splits included), `NaN` without a bar. */
   readonly returns: Float64Array;
-  /** Their running sum: it stands still while there is no bar. */
+  /** Cumulative returns, constant while there is no bar. */
   readonly total: Float64Array;
   /** Log returns from open to close, `NaN` without a bar. */
   readonly daytime: Float64Array;
   /** Log of the value traded in quote currency, `NaN` without a bar or a trade. */
   readonly tradedValue: Float64Array;
-  /** Place of the newest bar, -1 without any. */
+  /** Index of the newest bar, -1 without any. */
   readonly last: number;
 }
 
-/** Returns of one asset class, those that stopped trading included. */
+/** Returns of one asset class, including instruments that stopped trading. */
 export interface ReturnGrid {
   readonly assetClass: AssetClass;
   readonly sessions: readonly Session[];
@@ -34,9 +34,9 @@ export interface ReturnGrid {
 }
 
 /**
- * Lays the bars of a class side by side.
+ * Aligns the bars of a class on its calendar.
  *
- * @param to Sessions after this ISO date are left out.
+ * @param to Sessions after this ISO date are excluded.
  */
 export function createReturnGrid(
   records: readonly InstrumentRecords[],
@@ -106,10 +106,10 @@ function equalWeighted(rows: readonly GridRow[], sessions: number): Float64Array
 
 /**
  * Log total return from the close of a session over `horizon` sessions. An instrument that stops
- * trading on the way keeps its last price.
+ * trading in between keeps its last price.
  *
- * @param entry Place of the session at whose close it begins.
- * @returns `NaN` when the calendar ends before, or nothing traded after the entry.
+ * @param entry Index of the session at whose close it begins.
+ * @returns `NaN` if the calendar ends before, or without a trade after the entry.
  */
 export function returnFrom({ total, last }: GridRow, entry: number, horizon: number): number {
   const exit = entry + horizon;

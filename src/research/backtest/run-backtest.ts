@@ -23,11 +23,11 @@ import type { Trial } from "./trials.ts";
 
 /** Progress of a backtest. */
 interface BacktestProgress {
-  /** ISO date of the session that is being scored. */
+  /** ISO date of the session being scored. */
   readonly session: string;
   /** Snapshots so far. */
   readonly scores: number;
-  /** Share of the replay that is done, in [0, 1]. */
+  /** Completed share of the replay, in [0, 1]. */
   readonly fraction: number;
 }
 
@@ -39,7 +39,7 @@ export interface BacktestRun {
   readonly earlier: readonly Trial[];
   /** Called after each session. */
   readonly onProgress: (progress: BacktestProgress) => void;
-  /** Called when the replay has ended and a class is measured. */
+  /** Called after the replay, when a class is measured. */
   readonly onMeasuring?: (assetClass: AssetClass) => void;
 }
 
@@ -47,7 +47,7 @@ export interface BacktestRun {
 export interface BacktestResult {
   readonly question: Question;
   readonly methodVersion: string;
-  /** SHA-256 of everything that the market knew at the end of the last date. */
+  /** SHA-256 of all market data known at the end of the last date. */
   readonly dataHash: string;
   readonly source: Source;
   /** Classes with at least one graded date. */
@@ -59,14 +59,14 @@ interface Prepared {
   readonly grid: ReturnGrid;
   readonly graded: ReadonlySet<number>;
   readonly leftOut: Indistinct;
-  /** Places of the graded dates, at least one. */
+  /** Indices of the graded dates, at least one. */
   readonly places: readonly number[];
 }
 
 /**
  * Replays a market with the service's own engine and grades its scores by the returns that followed.
- * Scores are those of session closes, made of what was known by then; returns begin at the close
- * of the next session and end by `question.to`.
+ * Scores are those of session closes, from data known by then; returns begin at the close of the next
+ * session and end by `question.to`.
  */
 export function runBacktest({
   market,
@@ -97,13 +97,13 @@ export function runBacktest({
   return { question, methodVersion, dataHash, source: market.source, classes };
 }
 
-/** One instrument alone is compared with itself, so that nothing repeats it. */
+/** A single instrument has no duplicates. */
 const NOTHING: Indistinct = { copies: [], still: [] };
 
 /**
- * What is not graded of a class.
+ * The instruments of a class that are not graded.
  *
- * @throws {Error} when nothing of a class that was named would be left.
+ * @throws {Error} If none of the named instruments of a class remains.
  */
 function leftOutOf(grid: ReturnGrid, { symbols }: Question): Indistinct {
   if (symbols.length === 1) return NOTHING;
@@ -190,7 +190,7 @@ function createReport(
   };
 }
 
-/** How well the filings of the graded companies were predicted; `null` where none is graded. */
+/** Accuracy of the predicted filing dates of the graded companies; `null` if none is graded. */
 function gradedReports(
   {
     records,

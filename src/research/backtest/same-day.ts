@@ -6,9 +6,9 @@ import type { DateFigure } from "./outcomes.ts";
 import { rankCorrelation } from "./rank-correlation.ts";
 import type { GridRow, ReturnGrid } from "./return-grid.ts";
 
-/** Weight of messages from which a conversation is graded. */
+/** Minimum weight of messages of a graded instrument. */
 const MIN_WEIGHT = 1;
-/** Names that make a cross-section. */
+/** Minimum instruments of a cross-section. */
 export const SAME_DAY_NAMES = 20;
 
 /** Messages about one instrument up to a close, and its return of the same session. */
@@ -19,11 +19,10 @@ interface SaidAndDone {
 }
 
 /**
- * Rank correlation per session of what messages say at its close with the return of that very
- * session. It predicts nothing: it tells whether texts are understood, for prices and messages
- * of one day move together.
+ * Rank correlation per session of sentiment at its close and the return of the same session. It is not a
+ * prediction: it validates the sentiment analysis, since prices and messages of a day move together.
  *
- * @param from ISO date of the first session that counts.
+ * @param from ISO date of the first graded session.
  */
 export function sameDayCoefficients(
   records: readonly InstrumentRecords[],
@@ -60,7 +59,7 @@ function authorsOf(records: readonly InstrumentRecords[], dayMs: number): Author
   return authors;
 }
 
-/** Where conversations take place. */
+/** Context of the message streams. */
 interface Setting {
   readonly grid: ReturnGrid;
   readonly dayMs: number;

@@ -1,7 +1,7 @@
 import { mean, normalQuantile, sampleSd } from "../../factors/statistics.ts";
 import { bootstrapInterval, type Interval } from "./bootstrap.ts";
 
-/** What a series of one figure per date says about its mean. */
+/** Statistics of the mean of a series with one figure per date. */
 export interface SeriesSummary {
   readonly dates: number;
   readonly mean: number;
@@ -9,18 +9,18 @@ export interface SeriesSummary {
   readonly sd: number;
   /** Mean divided by standard deviation: of ICs, the information ratio per date. */
   readonly ratio: number;
-  /** mean / (sd / sqrt(n)): takes the dates for independent. */
+  /** mean / (sd / sqrt(n)), which assumes independent dates. */
   readonly plainT: number;
   readonly neweyWestT: number;
-  /** The one of the two that is nearer to 0: the one to believe. */
+  /** The more conservative of the two, nearer to 0. */
   readonly t: number;
   /** 95 % interval of the mean by block bootstrap. */
   readonly interval: Interval;
-  /** Dates that would show a mean of this size with 80 % power, `null` for a mean of 0. */
+  /** Dates required to detect a mean of this size with 80 % power, `null` for a mean of 0. */
   readonly datesForPower: number | null;
 }
 
-/** How far neighbouring values of a series overlap. */
+/** Overlap of consecutive values of a series. */
 export interface Overlap {
   /** Sessions over which each value looks ahead. */
   readonly horizon: number;
@@ -28,18 +28,18 @@ export interface Overlap {
   readonly step: number;
 }
 
-/** Dates that one look ahead spans: Newey-West lag and expected block of the bootstrap. */
+/** Dates spanned by one horizon: the Newey-West lag and the expected block of the bootstrap. */
 export const overlapDates = ({ horizon, step }: Overlap): number => Math.ceil(horizon / step);
 
-/** Whether any two of the values differ: the sums of equal ones can leave a tiny deviation. */
+/** Whether any two values differ; rounding can leave a deviation for equal ones. */
 export const doVary = (values: readonly number[]): boolean =>
   values.some((value) => value !== values[0]);
 
 /**
- * Summarises a series, with everything that keeps its mean from being taken for more than it is.
+ * Summarizes a series with standard errors that allow for autocorrelation.
  *
  * @param values In the order of time.
- * @returns `undefined` under two values, or when they do not vary.
+ * @returns `undefined` with fewer than two values, or without variance.
  */
 export function summariseSeries(
   values: readonly number[],
@@ -68,12 +68,12 @@ export function summariseSeries(
 }
 
 /**
- * Standard error of the mean of a series whose neighbours are correlated (Newey & West, 1987):
+ * Standard error of the mean of an autocorrelated series (Newey & West, 1987):
  * sqrt((g_0 + 2 sum_l (1 - l/(L + 1)) g_l) / n), with g_l the autocovariance at distance l.
  *
- * @param values In the order of time, at least two.
- * @param lag Largest distance L at which neighbours are taken to be correlated.
- * @returns 0 for a constant series, and in the rare case that the sum is negative.
+ * @param values In chronological order, at least two.
+ * @param lag Largest lag L with autocorrelation.
+ * @returns 0 for a constant series, and if the sum is negative.
  */
 export function neweyWestError(values: readonly number[], lag: number): number {
   const centre = mean(values);
@@ -93,15 +93,15 @@ function autocovariance(deviations: readonly number[], distance: number): number
   return sum / deviations.length;
 }
 
-/** Two-sided error of the first kind, and the share of true effects that should be found. */
+/** Two-sided significance level, and power. */
 const SIGNIFICANCE = 0.05;
 const POWER = 0.8;
 
 /**
- * Independent periods that a mean needs to be told from 0: ((q(.975) + q(.8)) sd / mean)^2, which
+ * Independent periods required to distinguish a mean from 0: ((q(.975) + q(.8)) sd / mean)^2, which
  * is (2.8016 sd / mean)^2.
  *
- * @returns `null` for a mean of 0, which no number of periods can show.
+ * @returns `null` for a mean of 0.
  */
 export function periodsForPower(mean: number, sd: number): number | null {
   if (mean === 0) return null;

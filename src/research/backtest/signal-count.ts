@@ -1,14 +1,14 @@
 import type { Snapshot } from "../../score/snapshot.ts";
 import { SESSIONS_PER_YEAR } from "./question.ts";
 
-/** How signals behaved over all sessions. */
+/** Statistics of the signals over all sessions. */
 export interface SignalCount {
   /** Sessions times instruments. */
   readonly sessions: number;
   /** Share of them in each direction; they add up to 1. */
   readonly shares: Readonly<Record<Direction, number>>;
   readonly changesPerYear: number;
-  /** Share of the changes that were taken back within five sessions. */
+  /** Share of the changes that were reversed within five sessions. */
   readonly flipBackShare: number;
 }
 
@@ -16,7 +16,7 @@ type Direction = Snapshot["signal"]["direction"];
 
 const FLIP_BACK_SESSIONS = 5;
 
-/** Where an instrument's signal stands, and how it came there. */
+/** Current signal of an instrument, and its last change. */
 interface OpenSignal {
   readonly direction: Direction;
   readonly before: Direction | undefined;

@@ -3,12 +3,12 @@ import { marketVolatility } from "./exposures.ts";
 import type { DateFigure } from "./outcomes.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 
-/** A part of the dates. */
+/** A subset of the dates. */
 export interface Slice {
   readonly label: string;
   readonly dates: number;
   readonly mean: number;
-  /** mean / (sd / sqrt(n)), `null` under two dates; overlapping horizons make it too large. */
+  /** mean / (sd / sqrt(n)), `null` with fewer than two dates; overstated for overlapping horizons. */
   readonly plainT: number | null;
 }
 
@@ -22,7 +22,7 @@ const REGIMES = ["calm", "usual", "turbulent"] as const;
 
 /**
  * Means by the volatility of the class's equal-weighted return over the 63 sessions before the
- * score, in thirds of the graded dates. The thirds are known only afterwards: they describe.
+ * score, in terciles of the graded dates. The terciles are known only in hindsight, so this is descriptive.
  */
 export function byRegime(figures: readonly DateFigure[], grid: ReturnGrid): readonly Slice[] {
   const known = figures.flatMap((figure) => {

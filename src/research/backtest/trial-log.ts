@@ -10,10 +10,10 @@ const NAME = "variants.jsonl";
 const Line = z.looseObject({ variant: z.string(), sharpePerYear: z.number().nullable() });
 
 /**
- * The variants tried before; none when there is no log yet.
+ * The variants tried before; empty without a log.
  *
- * @throws {Error} that names file and line when the log cannot be understood: a verdict without it
- *   would be too kind.
+ * @throws {Error} With file and line if the log is invalid: a verdict without it would be too
+ *   favorable.
  */
 export async function readTrials(folder: string): Promise<readonly Trial[]> {
   const path = join(folder, NAME);
@@ -37,7 +37,7 @@ function jsonOf(line: string): unknown {
   }
 }
 
-/** Appends what was tried, with what came of it: the failures as well as the rest. */
+/** Appends all variants of a run with their results. */
 export async function logTrials(folder: string, result: BacktestResult): Promise<void> {
   const lines = result.classes.flatMap(({ trial, verdict, headline, horizons }) => {
     const ic = horizons.find(({ horizon }) => horizon === headline)?.ic;

@@ -2,15 +2,15 @@ import { sampleSd } from "../../factors/statistics.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import type { Question } from "./question.ts";
 
-/** One variant that was tried: everything that was, counts, the failures above all. */
+/** One tried variant; failures count as well. */
 export interface Trial {
-  /** What was asked, spelt so that the same question has the same text. */
+  /** Canonical text of the question. */
   readonly variant: string;
   /** Of the decile spread at the headline horizon per year, before costs; `null` for none. */
   readonly sharpePerYear: number | null;
 }
 
-/** What makes a question another one; the seed does not. */
+/** Canonical text of a question, without the seed. */
 export function variantOf(
   { subject, from, to, symbols, pace }: Question,
   assetClass: AssetClass,
@@ -28,14 +28,14 @@ export function variantOf(
   ].join(" ");
 }
 
-/** Variants tried, and how far their Sharpe ratios lie apart. */
+/** Number of variants, and the dispersion of their Sharpe ratios. */
 export interface TrialCount {
   readonly variants: number;
-  /** Standard deviation of the yearly Sharpe ratios; 0 under two. */
+  /** Standard deviation of the annual Sharpe ratios; 0 with fewer than two. */
   readonly sharpeSdPerYear: number;
 }
 
-/** Counts variants, each once; of a repeated one the newest figure holds. */
+/** Counts distinct variants; of a repeated one the newest figure is used. */
 export function countTrials(trials: readonly Trial[]): TrialCount {
   const known = new Map(trials.map((trial) => [trial.variant, trial.sharpePerYear]));
   const sharpes = [...known.values()].filter((sharpe) => sharpe !== null);

@@ -2,16 +2,16 @@ import { normalQuantile } from "../../factors/statistics.ts";
 import type { Verdict } from "../../score/evidence.ts";
 import { type Overlap, overlapDates, type SeriesSummary } from "./series-summary.ts";
 
-/** Independent periods below which nothing is said. */
+/** Minimum independent periods of a verdict. */
 export const MIN_PERIODS = 30;
-/** |t| for any finding, and for one that counts (Harvey, Liu & Zhu, 2016). */
+/** |t| of a weak and of a strong finding (Harvey, Liu & Zhu, 2016). */
 export const WEAK_T = 2;
 export const STRONG_T = 3;
 
-/** Error of the first kind that all variants tried share (Bonferroni), two-sided. */
+/** Two-sided significance level, shared by all variants tried (Bonferroni). */
 const SIGNIFICANCE = 0.05;
 
-/** The |t| that the best of so many worthless variants exceeds in 5 % of all cases. */
+/** The |t| that the best of so many variants without skill exceeds in 5 % of cases. */
 export const deflatedT = (variants: number): number =>
   normalQuantile(1 - SIGNIFICANCE / (2 * variants));
 
@@ -24,7 +24,7 @@ export const deflatedT = (variants: number): number =>
  * - `inverted`: the interval lies below 0 and t reaches -2 and minus the deflated t.
  * - `no_evidence`: anything else.
  *
- * @param variants Number of variants tried so far, this one included; at least 1.
+ * @param variants Number of variants tried so far, including this one; at least 1.
  */
 export function judge(ic: SeriesSummary | null, overlap: Overlap, variants: number): Verdict {
   if (ic === null || ic.dates / overlapDates(overlap) < MIN_PERIODS) {

@@ -4,26 +4,26 @@ import type { Label } from "../../factors/hashed-linear.ts";
 import { COUNTER_RULES } from "../../factors/message-counters.ts";
 import { normalisedText, polarity } from "../../factors/polarity.ts";
 
-/** Parts that the messages are divided into; each is read by a model trained on the others. */
+/** Number of folds. */
 export const FOLDS = 5;
 
-/** What a message was read as, by one who had not seen it before; polarities in [-1, 1]. */
+/** Out-of-fold polarities of a message, in [-1, 1]. */
 export interface Judged {
   readonly label: LabelledMessage["label"];
   readonly lexicon: number;
   readonly model: number;
-  /** Mean of the two, as a service with the model reads. */
+  /** Mean of the two, as used by a service with the model. */
   readonly average: number;
 }
 
-/** How to train. */
+/** Options of the training. */
 interface Training {
   readonly seed: number;
-  /** Called after every pass of a model over its messages. */
+  /** Called after every epoch of a model. */
   readonly onEpoch: () => void;
 }
 
-/** Reads every message with a model trained on the folds that it is not in. */
+/** Predicts every message with a model trained on the other folds. */
 export function judgeUnseen(
   messages: readonly LabelledMessage[],
   training: Training,
@@ -42,10 +42,10 @@ export function judgeUnseen(
   }).flat();
 }
 
-/** Copies of a message share a fold, or a model would meet again what it was trained on. */
+/** Duplicates share a fold, so that no model is tested on its training data. */
 const foldOf = (text: string): number => fnv1a(normalisedText(text)) % FOLDS;
 
-/** What a message was read as, and what it is known to say. */
+/** Predicted polarity and label of a message. */
 export interface Reading {
   /** In [-1, 1]. */
   readonly polarity: number;
@@ -53,8 +53,9 @@ export interface Reading {
 }
 
 /**
- * Chance that a bullish message is read as more bullish than a bearish one, ties counting half
- * (Mann-Whitney U by mid-ranks), in [0, 1]; neutral ones are left out. NaN without both sides.
+ * Area under the ROC curve: the probability that a bullish message has a higher polarity than a bearish
+ * one, ties counting half (Mann-Whitney U by mid-ranks). Neutral messages are ignored; NaN without both
+ * labels.
  */
 export function areaUnderCurve(readings: readonly Reading[]): number {
   const sided = readings.filter(({ label }) => label !== "neutral");
@@ -70,14 +71,14 @@ export function areaUnderCurve(readings: readonly Reading[]): number {
   return wins / (bearishBelow * (sided.length - bearishBelow));
 }
 
-/** Share of messages that would count as what they are, in [0, 1]; NaN without messages. */
+/** Share of correctly classified messages, in [0, 1]; NaN without messages. */
 export function accuracy(readings: readonly Reading[]): number {
   return (
     readings.filter(({ polarity, label }) => counted(polarity) === label).length / readings.length
   );
 }
 
-/** As the social factor counts. */
+/** Classification by the thresholds of the social factor. */
 function counted(polarity: number): Label {
   if (Math.abs(polarity) <= COUNTER_RULES.minPolarity) return "neutral";
   return polarity > 0 ? "bullish" : "bearish";

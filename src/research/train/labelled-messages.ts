@@ -8,16 +8,16 @@ import { FOLDS } from "./cross-validation.ts";
 
 const Line = z.object({ text: z.string().min(1), label: z.enum(LABELS) });
 
-/** What is wrong with a member of a line. */
+/** Messages for invalid members. */
 const faults: Readonly<Record<string, string>> = {
   text: '"text" has to be a text that is not empty',
   label: `"label" has to be bullish, bearish or neutral`,
 };
 
 /**
- * Reads labelled messages, one JSON object a line; empty lines and other members are passed over.
+ * Reads labeled messages, one JSON object a line; empty lines and other members are ignored.
  *
- * @throws {Error} When the file cannot be read, a line is wrong, or there are too few messages.
+ * @throws {Error} If the file cannot be read, a line is invalid, or there are too few messages.
  */
 export async function readLabelled(file: string): Promise<readonly LabelledMessage[]> {
   const messages: LabelledMessage[] = [];
@@ -32,7 +32,7 @@ export async function readLabelled(file: string): Promise<readonly LabelledMessa
   return messages;
 }
 
-/** @param place For people, for example `labelled.jsonl:12`. */
+/** @param place Location for messages, for example `labelled.jsonl:12`. */
 function messageIn(line: string, place: string): LabelledMessage {
   const { success, data, error } = Line.safeParse(parsed(line, place));
   if (success) return data;
@@ -48,7 +48,7 @@ function parsed(line: string, place: string): unknown {
   }
 }
 
-/** Ranking needs both sides, each at least once a fold. */
+/** The ROC curve needs both labels in every fold. */
 function requireEnough(messages: readonly LabelledMessage[], file: string): void {
   for (const side of ["bullish", "bearish"] as const) {
     const count = messages.filter(({ label }) => label === side).length;

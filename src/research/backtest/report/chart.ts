@@ -9,7 +9,7 @@ use([
   ...[GridComponent, LegendComponent, MarkLineComponent, SVGRenderer],
 ]);
 
-/** Colours by meaning; the page gives them values for light and for dark. */
+/** Colors by meaning; the page defines their values for light and dark mode. */
 export const COLOURS = {
   text: "var(--text)",
   quiet: "var(--quiet)",
@@ -24,17 +24,17 @@ export const COLOURS = {
 const WIDTH = 400;
 const HEIGHT = 240;
 
-/** Room around the axes and their labels, in CSS pixels. */
+/** Margins around the axes and their labels, in CSS pixels. */
 const GRID = { left: 4, right: 12, bottom: 4, outerBoundsMode: "same" };
 
-/** What a chart shows, for those who see it and for those who do not. */
+/** Texts of a chart, also for screen readers. */
 interface ChartText {
   readonly title: string;
-  /** What to see in it, in a sentence or two. */
+  /** What it shows, in a sentence or two. */
   readonly caption: string;
 }
 
-/** Draws a chart as a figure that needs no script. */
+/** Renders a chart as a static SVG figure. */
 export function chart({ title, caption }: ChartText, option: EChartsCoreOption): Html {
   const instance = init(null, null, { renderer: "svg", ssr: true, width: WIDTH, height: HEIGHT });
   instance.setOption({
@@ -51,17 +51,17 @@ export function chart({ title, caption }: ChartText, option: EChartsCoreOption):
 </figure>`;
 }
 
-/** The page decides on the size; marks for scripts are of no use. */
+/** Removes the size, which the page sets, and attributes for scripts. */
 const withoutSize = (svg: string): string =>
   svg
     .replace(/^<svg width="\d+" height="\d+"/, "<svg")
     .replaceAll(/ (?:ecmeta_[a-z_]+|class)="[^"]*"/g, "")
     .replaceAll(/<style ?>[\s\S]*?<\/style>/g, "");
 
-/** The chart library writes markup and escapes every text that it is given. */
+/** Trusted markup: the chart library escapes all texts. */
 const markup = (svg: string): Html => html(Object.assign([svg], { raw: [svg] }));
 
-/** An axis with quiet lines. */
+/** A value axis with light grid lines. */
 export const valueAxis = (format: (value: number) => string) => ({
   type: "value" as const,
   axisLabel: { color: COLOURS.quiet, formatter: format },
@@ -87,10 +87,10 @@ export const nameAxis = (names: readonly string[]) => ({
   axisTick: { show: false },
 });
 
-/** Years from which on an axis has no room for quarters. */
+/** Number of years from which quarters are not marked. */
 const LONG_YEARS = 4;
 
-/** An axis of ISO dates, marked where a year begins, or a quarter when there are few years. */
+/** An axis of ISO dates with ticks at years, or at quarters if there are few years. */
 export const dateAxis = (dates: readonly string[]) => {
   const years = Number(dates.at(-1)?.slice(0, 4)) - Number(dates[0]?.slice(0, 4));
   const isLong = years >= LONG_YEARS;
@@ -111,7 +111,7 @@ const yearOf = (date: string): string => date.slice(0, 4);
 const quarterOf = (date: string): string =>
   `${yearOf(date)}/${Math.ceil(Number(date.slice(5, 7)) / 3)}`;
 
-/** A legend over the chart. */
+/** A legend above the chart. */
 export const legend = {
   top: 0,
   left: 0,
@@ -122,7 +122,7 @@ export const legend = {
   textStyle: { color: COLOURS.text },
 };
 
-/** A line at nothing, on which all would lie if the score said nothing. */
+/** The zero line, where all points would lie without skill. */
 export const zeroLine = {
   type: "line" as const,
   data: [],

@@ -16,7 +16,7 @@ import {
 import { change, percent, plain, shortCoefficient } from "./figures.ts";
 import { sessions } from "./words.ts";
 
-/** The running sum of the coefficients: a steady skill climbs, luck wanders. */
+/** Cumulative sum of the coefficients. */
 export function historyChart({ history, horizon }: HorizonResult): Html {
   let sum = 0;
   const sums = history.map(({ value }) => {
@@ -45,7 +45,7 @@ const line = (name: string, data: readonly number[], colour: string) => ({
   itemStyle: { color: colour },
 });
 
-/** Dates below which a year is no bar: four weeks can be anything. */
+/** Minimum dates for the bar of a year. */
 const MIN_DATES = 12;
 
 /** Mean coefficients by calendar year. */
@@ -57,7 +57,7 @@ export function yearChart({ years, horizon }: HorizonResult): Html {
   return sliceChart("By year", caption, long);
 }
 
-/** Means of parts of the dates. */
+/** Means by subset of the dates. */
 export function sliceChart(title: string, caption: string, slices: readonly Slice[]): Html {
   return chart(
     { title, caption },
@@ -81,7 +81,7 @@ const bars = (values: readonly number[]) => ({
   barMaxWidth: 32,
 });
 
-/** Excess return by tenth of the scores: a score that works makes stairs. */
+/** Excess return by decile of the scores. */
 export function decileChart({ horizon, book }: HorizonResult): Html | undefined {
   if (book === null) return undefined;
   return chart(
@@ -97,11 +97,11 @@ export function decileChart({ horizon, book }: HorizonResult): Html | undefined 
   );
 }
 
-/** A tenth of few names is the luck of one. */
+/** Warns if a decile has few names. */
 const tenthNote = ({ names }: { readonly names: number }): string =>
   names < 5 ? `; a tenth is about ${names < 1.5 ? "one name" : `${Math.round(names)} names`}` : "";
 
-/** What became of 1 that bought the best tenth and sold the worst. */
+/** Growth of 1 invested in the decile book. */
 export function wealthChart({ horizon, book }: HorizonResult): Html | undefined {
   if (book === null) return undefined;
   return chart(
@@ -132,7 +132,7 @@ export function coverageChart({ comparison, coverage }: ClassResult): Html | und
     },
     {
       xAxis: dateAxis(history.map(({ date }) => date)),
-      // All of few instruments would be a line along the upper edge.
+      // Otherwise full coverage of few instruments would be a line along the upper edge.
       yAxis: { ...valueAxis(plain), min: 0, boundaryGap: [0, "10%"] },
       series: [
         line(
@@ -145,7 +145,7 @@ export function coverageChart({ comparison, coverage }: ClassResult): Html | und
   );
 }
 
-/** How often what was given a probability happened. */
+/** Reliability diagram. */
 export function reliabilityChart(
   title: string,
   calibration: Pick<Calibration, "bins"> | null,
@@ -179,8 +179,8 @@ export function reliabilityChart(
   );
 }
 
-/** Ends and marks of an axis over some shares: at most four steps of whole percents, with room for half
- *  a percent at both ends, so that no point lies on an edge. */
+/** Range and ticks of an axis of shares: at most four steps of whole percents, with a margin of half a
+ *  percent at both ends. */
 function wholePercents(shares: readonly number[]) {
   const low = Math.floor(100 * Math.min(...shares) - 0.5);
   const length = 100 * Math.max(...shares) + 0.5 - low;

@@ -5,7 +5,7 @@ import { COLOURS, chart, legend, nameAxis, valueAxis, zeroLine } from "./chart.t
 import { shortCoefficient } from "./figures.ts";
 import { sessions } from "./words.ts";
 
-/** Mean coefficients by horizon with their intervals, as they are and neutral. */
+/** Mean coefficients by horizon with their intervals, raw and neutral. */
 export function coefficientChart({ horizons }: ClassResult): Html {
   const names = horizons.map(({ horizon }) => sessions(horizon));
   const has = horizons.some(({ neutralIc }) => neutralIc !== null);
@@ -36,7 +36,7 @@ export function coefficientChart({ horizons }: ClassResult): Html {
   );
 }
 
-/** A point and a line from low to high per summary, moved sideways by some pixels. */
+/** A point and an error bar per summary, shifted sideways by some pixels. */
 function intervals(
   name: string,
   summaries: readonly (SeriesSummary | null)[],

@@ -8,7 +8,7 @@ export interface TableNames {
   readonly sha256: string;
 }
 
-/** An explanation for people at a terminal. @param table `undefined` when there was none. */
+/** An explanation as text for a terminal. @param table `undefined` if there was none. */
 export function explanationText(explanation: Explanation, table: TableNames | undefined): string {
   const { snapshot, session, methodVersion, evidence, scale } = explanation;
   const { instrument, signal, price } = snapshot;
@@ -39,7 +39,7 @@ function factorLines(factor: Factor, { factors, tables }: Snapshot): readonly st
   return [head, ...lines, ...(isCompared && z !== null ? [mixtureLine(inputs, z)] : []), ""];
 }
 
-/** Momentum and valuation of stocks: the mean of the z has a place among the peers' means. */
+/** Momentum and valuation of stocks: the mean of the z is ranked among the peers' means. */
 function mixtureLine(inputs: readonly Input[], z: number): string {
   const mixture = inputs.reduce((sum, input) => sum + input.weight * (input.z ?? 0), 0);
   return `  sum of weight x z ${six(mixture)}, its place among the peers' z ${six(z)}`;

@@ -1,9 +1,9 @@
 import type { Interval } from "../bootstrap.ts";
 
-/** What stands where a figure is missing. */
+/** Placeholder of a missing figure. */
 export const NONE = "–";
 
-/** A space at which no line breaks, and the sign. */
+/** A no-break space and the percent sign. */
 const PERCENT = "\u00a0%";
 
 /** A coefficient with its sign, four decimals, for example `+0.0123`. */
@@ -30,19 +30,19 @@ export const change = (share: number | null | undefined): string =>
 export const whole = (value: number | null | undefined): string =>
   value === null || value === undefined ? NONE : Math.round(value).toLocaleString("en-US");
 
-/** A coefficient as short as it can be, for axes, for example `+0.02`. */
+/** A coefficient without trailing zeros, for axes, for example `+0.02`. */
 export const shortCoefficient = (value: number): string => coefficient(value).replace(/\.?0+$/, "");
 
-/** A number as short as it can be, for axes. */
+/** A number without trailing zeros, for axes. */
 export const plain = (value: number): string => minus(String(Number(value.toFixed(4))));
 
 function signed(value: number | null | undefined, decimals: number): string {
   if (value === null || value === undefined) return NONE;
   const text = value.toFixed(decimals);
-  // What rounds to nothing has no sign.
+  // Values that round to zero have no sign.
   if (Number(text) === 0) return text.replace("-", "");
   return value > 0 ? `+${text}` : minus(text);
 }
 
-/** A minus as wide as a plus, and one at which no line breaks. */
+/** Replaces the hyphen by a minus sign. */
 const minus = (text: string): string => text.replace("-", "−");

@@ -34,7 +34,7 @@ import {
   verdictSentences,
 } from "./words.ts";
 
-/** The whole report as one HTML document that needs nothing else: no script, no other file. */
+/** The report as a self-contained HTML document without scripts. */
 export function reportPage(result: BacktestResult): string {
   const { question, classes, methodVersion, source } = result;
   const title = `Backtest of ${SUBJECT_WORDS[question.subject]}`;
@@ -63,7 +63,7 @@ ${methodSection(result)}
   return page.toString();
 }
 
-/** Written here and nowhere else, so it is as safe as the template around it. */
+/** Trusted: a constant of this project. */
 const style = html(Object.assign([STYLE], { raw: [STYLE] }));
 
 const contents = (classes: readonly ClassResult[]): Html =>
@@ -98,7 +98,7 @@ ${result.reports && html`<h3>Next report</h3><p>${reportsSentence(result.reports
 </section>`;
 }
 
-/** The figures of the verdict, to be seen at a glance. */
+/** The key figures of the verdict. */
 function keyFigures({ horizon, ic, book }: HorizonResult): Html | undefined {
   if (ic === null) return undefined;
   const net = book?.net.find(({ costBp }) => costBp === 10)?.mean;

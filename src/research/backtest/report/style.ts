@@ -1,4 +1,4 @@
-/** The report's style: light and dark by the reader's choice, one column on a phone. */
+/** Style sheet of the report, for light and dark mode and small screens. */
 export const STYLE = `
 :root {
   color-scheme: light dark;

@@ -17,10 +17,10 @@ import {
   verdictSentences,
 } from "./words.ts";
 
-/** Ways of setting a text off, by their names in `util.styleText`. */
+/** Text styles, by their names in `util.styleText`. */
 type Style = "bold" | "dim" | "green" | "red" | "yellow";
 
-/** Sets a text off, or leaves it as it is where nobody would see it. */
+/** Styles a text, or returns it unchanged where styles are not supported. */
 export type Paint = (styles: readonly Style[], text: string) => string;
 
 const VERDICT_STYLES: Readonly<Record<ClassResult["verdict"], Style>> = {
@@ -31,7 +31,7 @@ const VERDICT_STYLES: Readonly<Record<ClassResult["verdict"], Style>> = {
   positive: "green",
 };
 
-/** The result for people at a terminal. */
+/** The result as text for a terminal. */
 export function summaryText(result: BacktestResult, paint: Paint): string {
   const { question, classes, methodVersion } = result;
   const names = question.symbols.length === 0 ? "" : `, ${question.symbols.join(", ")}`;

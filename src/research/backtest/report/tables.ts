@@ -5,14 +5,14 @@ import type { Slice } from "../slices.ts";
 import { change, coefficient, NONE, percent, range, tValue, whole } from "./figures.ts";
 import { VERDICT_WORDS } from "./words.ts";
 
-/** A table of figures: the first column names the row. */
+/** A table of figures whose first column is the row header. */
 interface Table {
   readonly caption: string;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Content[])[];
 }
 
-/** Writes a table that scrolls by itself where the page is narrow. */
+/** Renders a table that scrolls horizontally on narrow pages. */
 export function table({ caption, columns, rows }: Table): Html {
   return html`<div class="table" role="region" tabindex="0" aria-label="${caption}"><table>
 <caption>${caption}</caption>
@@ -109,7 +109,7 @@ const rateCells = (rate: HitRate | undefined): readonly string[] =>
     ? [NONE, NONE]
     : [percent(rate.rate), percent(rate.baseRate)];
 
-/** Means of parts of the dates. */
+/** Means by subset of the dates. */
 export const sliceTable = (caption: string, slices: readonly Slice[]): Html =>
   table({
     caption,

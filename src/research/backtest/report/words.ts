@@ -11,7 +11,7 @@ import { periodsForPower } from "../series-summary.ts";
 import { MIN_PERIODS, STRONG_T, WEAK_T } from "../verdict.ts";
 import { coefficient, percent, plain, range, tValue, whole } from "./figures.ts";
 
-/** What is tested, in words. */
+/** Names of the subjects. */
 export const SUBJECT_WORDS: Readonly<Record<Subject, string>> = {
   composite: "the composite score",
   momentum: "momentum alone",
@@ -21,14 +21,14 @@ export const SUBJECT_WORDS: Readonly<Record<Subject, string>> = {
   "method-2": "the candidate method 2",
 };
 
-/** Asset classes in words. */
+/** Names of the asset classes. */
 export const CLASS_WORDS: Readonly<Record<AssetClass, string>> = {
   stock: "Stocks",
   etf: "Exchange-traded funds",
   crypto: "Coins",
 };
 
-/** The verdicts in words. */
+/** Names of the verdicts. */
 export const VERDICT_WORDS: Readonly<Record<Verdict, string>> = {
   insufficient_data: "Not enough data",
   inverted: "Inverted",
@@ -47,11 +47,11 @@ const MEANINGS: Readonly<Record<Verdict, string>> = {
   positive: "High scores were followed by higher returns, by a margin that luck rarely reaches.",
 };
 
-/** How often statements are graded, in words. */
+/** The interval between graded dates, in words. */
 export const paceWords = ({ pace }: Question): string =>
   pace === "week" ? "the last session of each week" : "every session";
 
-/** What the verdict on a class means, and what to make of it. */
+/** Meaning and caveats of the verdict on a class. */
 export function verdictSentences(result: ClassResult): readonly string[] {
   const { verdict, trials } = result;
   if (!headlineOf(result)?.ic) return [MEANINGS[verdict]];
@@ -71,7 +71,7 @@ export const headlineOf = ({ horizons, headline }: ClassResult): HorizonResult |
 /** A length in words, for example `1 session`. */
 export const sessions = (count: number): string => `${count} session${count === 1 ? "" : "s"}`;
 
-/** Coefficients above this are too good for this kind of score. */
+/** Coefficients above this are implausible for this kind of score. */
 const SUSPICIOUS_IC = 0.05;
 
 function suspicion({ horizons }: ClassResult): readonly string[] {
@@ -83,7 +83,7 @@ function suspicion({ horizons }: ClassResult): readonly string[] {
   ];
 }
 
-/** The figure of the verdict, in a sentence; `undefined` without one. */
+/** The headline figure as a sentence; `undefined` without one. */
 export function headlineSentence(result: ClassResult): string | undefined {
   const ic = headlineOf(result)?.ic;
   if (!ic) return undefined;
@@ -94,8 +94,8 @@ export function headlineSentence(result: ClassResult): string | undefined {
 }
 
 /**
- * How long the record would have to be, in words; `undefined` where nothing is to be said. t grows
- * with the square root of time, and has to reach 2.80; it knows how far the dates overlap.
+ * The length of record required for 80 % power, in words; `undefined` if it does not apply. t, which
+ * accounts for overlapping dates, grows with the square root of time and has to reach 2.80.
  */
 export function powerSentence(result: ClassResult): string | undefined {
   const { assetClass, step } = result;
@@ -110,7 +110,7 @@ export function powerSentence(result: ClassResult): string | undefined {
   );
 }
 
-/** How a verdict is reached. */
+/** The rule of the verdict. */
 export const VERDICT_RULE: readonly string[] = [
   `Not enough data: fewer than ${MIN_PERIODS} independent periods.`,
   `Positive: the 95 % interval lies above 0, and t reaches ${STRONG_T} and the t that the best of all variants tried reaches by luck in 5 % of cases.`,
@@ -120,7 +120,7 @@ export const VERDICT_RULE: readonly string[] = [
   "The horizon of a verdict is fixed beforehand. In the tables, the other three count as four times as many variants.",
 ];
 
-/** What the reader must know about the data before believing a figure. */
+/** Limitations of the data and the method. */
 export function caveats({ classes, question, source }: BacktestResult): readonly string[] {
   const counts = classes.map(
     ({ assetClass, coverage }) =>
@@ -138,7 +138,7 @@ export function caveats({ classes, question, source }: BacktestResult): readonly
   ];
 }
 
-/** Who was compared with whom, in a few sentences. */
+/** The graded instruments and dates, in sentences. */
 export function coverageSentence({ comparison, coverage, leftOut }: ClassResult): string {
   const { instruments, dates, names, share } = coverage;
   if (comparison === "through_time") {
@@ -192,7 +192,7 @@ const PROMOTION_WORDS: Readonly<Record<Promotion, string>> = {
   failed: "the registered rule is not met.",
 };
 
-/** How well filings were predicted. */
+/** Accuracy of the predicted filing dates. */
 export const reportsSentence = ({
   filings,
   missing,

@@ -3,7 +3,7 @@ import { type Question, stepOf } from "../question.ts";
 import { measureRisk, type RiskMeasures } from "./measures.ts";
 import { observeRisk, type RiskGrid } from "./observations.ts";
 
-/** Grades what the service forecasts of a class, with the method's table; nothing without outcomes. */
+/** Grades the service's risk forecasts of a class; empty without outcomes. */
 export function gradeRisk(
   risk: RiskGrid,
   { pace, seed }: Pick<Question, "pace" | "seed">,

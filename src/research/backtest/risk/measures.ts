@@ -17,16 +17,16 @@ import { type Overlap, overlapDates, summariseSeries } from "../series-summary.t
 import { MIN_PERIODS } from "../verdict.ts";
 import type { RiskObservation } from "./observations.ts";
 
-/** Fewer instruments than this do not speak for a class. */
+/** Minimum instruments for a verdict on a class. */
 const MIN_INSTRUMENTS = 10;
-/** t of the difference in QLIKE that counts, on either side of the fit. */
+/** t of the difference in QLIKE below which a forecast is supported. */
 const SUPPORTED_T = -2;
 
-/** Coverage of the ranges in a part of the forecasts. */
+/** Coverage of the ranges in a subset of the forecasts. */
 export interface CoverageSlice {
   readonly label: string;
   readonly forecasts: number;
-  /** As `RANGES` has them. */
+  /** In the order of `RANGES`. */
   readonly coverage: readonly number[];
 }
 
@@ -35,13 +35,13 @@ export interface RiskMeasures extends HorizonTable {
   /** Thirds of the forecasts after the fit by their sigma. */
   readonly thirds: readonly CoverageSlice[];
   readonly years: readonly CoverageSlice[];
-  /** Of the chance of a fall after the fit; `null` without falls, or without anything else. */
+  /** Calibration of the chance of a fall after the fit; `null` if all outcomes are equal. */
   readonly fall: Calibration | null;
   /** Quantiles of the graded outcomes before the date of the fit; `null` where there are too few. */
   readonly fitted: readonly number[] | null;
 }
 
-/** What is graded, and how. */
+/** Options of the grading. */
 export interface RiskQuestion {
   readonly horizon: number;
   readonly model: RiskModel;
@@ -65,8 +65,8 @@ export const fitQuantiles = (
   )?.values;
 
 /**
- * Grades forecasts. Volatility is graded on both sides of the fit, since it has nothing fitted;
- * ranges and the chance of a fall only after it. A forecast that reaches across is on neither side.
+ * Grades forecasts. Volatility is graded on both sides of the fit, since it has no fitted parameters;
+ * ranges and the chance of a fall only after it. Forecasts that span the date of the fit are excluded.
  */
 export function measureRisk(
   observations: readonly RiskObservation[],
@@ -99,7 +99,7 @@ export function measureRisk(
   };
 }
 
-/** QLIKE of the forecast and its rivals on the same outcomes; `null` without any. */
+/** QLIKE of the forecast and its benchmarks on the same outcomes; `null` without any. */
 function qlikeOf(
   observations: readonly RiskObservation[],
   { model, overlap, seed }: RiskQuestion,
@@ -164,7 +164,7 @@ function thirdsOf(observations: readonly RiskObservation[]) {
   return THIRDS.map((label, third) => [label, sorted.slice(edge(third), edge(third + 1))] as const);
 }
 
-/** The chance of a fall at a date and what came of it. */
+/** The chance of a fall at a date and its outcome. */
 interface FallForecast extends Forecast {
   readonly place: number;
 }
@@ -179,7 +179,7 @@ const fallsOf = (
     outcome: followed < Math.log1p(-fallPercent / 100) ? 1 : 0,
   }));
 
-/** Brier skill against the frequency of the same outcomes, with the interval of its mean by date. */
+/** Brier skill against climatology, with the interval of its mean by date. */
 function skillOf(
   forecasts: readonly FallForecast[],
   { overlap, seed }: RiskQuestion,

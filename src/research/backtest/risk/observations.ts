@@ -10,18 +10,18 @@ import {
 } from "../../../risk/forecast.ts";
 import { type GridRow, type ReturnGrid, returnFrom } from "../return-grid.ts";
 
-/** A forecast and what followed. */
+/** A forecast and its outcome. */
 export interface RiskObservation {
-  /** Place of the forecast's session in the grid. */
+  /** Index of the forecast's session in the grid. */
   readonly place: number;
-  /** ISO dates of the forecast's session and of the last one that it is about. */
+  /** ISO dates of the forecast's session and of the last session of its horizon. */
   readonly date: string;
   readonly end: string;
   /** Row of the instrument in the grid. */
   readonly row: number;
   /** Standard deviation over the horizon by each model, as a log return. */
   readonly sigma: Readonly<Record<RiskModel, number>>;
-  /** The one that the class is forecast with. */
+  /** Forecast of the model used for the class. */
   readonly forecast: number;
   /** Log total return over the horizon. */
   readonly followed: number;
@@ -29,22 +29,22 @@ export interface RiskObservation {
   readonly variance: number | null;
 }
 
-/** What forecasts are made of and followed by. */
+/** Data of forecasts and outcomes. */
 export interface RiskGrid {
   readonly grid: ReturnGrid;
   readonly records: readonly InstrumentRecords[];
   /** Rows that are graded. */
   readonly graded: ReadonlySet<number>;
-  /** Places of the graded dates. */
+  /** Indices of the graded dates. */
   readonly places: readonly number[];
 }
 
 /**
- * Joins the forecasts of every graded date with what followed.
+ * Joins the forecasts of every graded date with their outcomes.
  *
  * @param horizon In sessions.
- * @param delay Sessions between the last known close and the first return that counts. The service
- *   states its ranges from the last known close, which is 0.
+ * @param delay Sessions between the last known close and the first return that counts. 0 for the
+ *   service's ranges, which start at the last known close.
  */
 export function observeRisk(
   { grid, records, graded, places }: RiskGrid,
