@@ -61,7 +61,7 @@ export const Signal = z.object({
   scoreRaw: Points.describe("The score with two decimals."),
   scoreSmoothed: Points.describe("The score smoothed over sessions."),
   confidence: Fraction.describe("Weight of the evidence."),
-  coverage: Fraction.describe("Share of the factors' weight that has a value."),
+  coverage: Fraction.describe("Share of its class's factors with a value, by weight."),
   thresholds: z
     .object({
       enterLong: z.number(),
@@ -70,9 +70,10 @@ export const Signal = z.object({
       exitShort: z.number(),
       enterConfidence: z.number(),
       holdConfidence: z.number(),
+      minCoverage: z.number(),
     })
     .describe(
-      "In points and fractions: LONG begins at enterLong with enterConfidence and ends below exitLong; SHORT alike.",
+      "In points and fractions: LONG begins at enterLong with enterConfidence and ends below exitLong; SHORT alike; both need minCoverage.",
     ),
   forcedWait: z.enum(FORCED_WAITS).nullable().describe("Why it is WAIT, independent of the score."),
   since: Instant.describe("When this signal began, at the earliest when the record begins."),

@@ -25,11 +25,11 @@ ${SCORE_IS} ${SCORE_IS_NOT} ${DIRECTION_WORTH}
 
 ## Failures
 
-Failures are problems (RFC 9457) with a stable \`code\` and the next step in \`next\`. Under \`/oauth\` they have \`error\` and \`error_description\` (RFC 6749); failures without an OAuth error code are problems with these two members added. While the service starts, every path answers 503 \`not_ready\`.
+Failures are problems (RFC 9457) with a stable \`code\` and the next step in \`next\`. Under \`/oauth\` they have \`error\` and \`error_description\` (RFC 6749); failures without an OAuth error code are problems with these two members. While the service starts, every path answers 503 \`not_ready\`.
 
 ## Limits
 
-\`RateLimit-Policy\` and \`RateLimit\` state the limit and what is left of it. Requests over the limit get 429 with \`Retry-After\`, in seconds.
+\`RateLimit-Policy\` and \`RateLimit\` state the limit and what is left. Requests over the limit get 429 with \`Retry-After\`, in seconds.
 
 ## Versions
 

@@ -5,7 +5,7 @@ import { createPriceHistories, recentReturn, recompute } from "../factors/price-
 import type { AssetClass } from "../market/instrument.ts";
 import type { InstrumentRecords } from "../market/records.ts";
 import { CANDIDATE_RULES, readCandidate } from "./candidate.ts";
-import { type Composite, compose, WEIGHTS } from "./composite.ts";
+import { CLASS_FACTORS, type Composite, compose, WEIGHTS } from "./composite.ts";
 import {
   advanceInstrument,
   beginSession,
@@ -321,8 +321,9 @@ function evaluate(
   const { missedSessions } = measured;
   const readings = readFactors(measured, context);
   const { at, tables } = context;
+  const { assetClass } = instrument;
   const inputs = { instrument, at, readings, bars, newestBar, missedSessions, tables, candidate };
-  return { inputs, composite: compose(readings, WEIGHTS[instrument.assetClass]) };
+  return { inputs, composite: compose(readings, WEIGHTS[assetClass], CLASS_FACTORS[assetClass]) };
 }
 
 /** Number of ascending instants after another instant. */

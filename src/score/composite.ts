@@ -13,6 +13,13 @@ export const WEIGHTS: Readonly<Record<AssetClass, Weights>> = {
   crypto: { momentum: 0.42, valuation: 0.24, social: 0.22, darkpool: 0.12 },
 };
 
+/** The factors that a class can have: a fund files no results, so it has no valuation. */
+export const CLASS_FACTORS: Readonly<Record<AssetClass, readonly Factor[]>> = {
+  stock: FACTORS,
+  etf: ["momentum", "social", "darkpool"],
+  crypto: FACTORS,
+};
+
 /** The four readings of one instrument. */
 export type Readings = Readonly<Record<Factor, Reading>>;
 
@@ -24,7 +31,7 @@ export interface Composite {
   readonly score: number;
   /** sum(w c) / sum(w), in [0, 1]. */
   readonly confidence: number;
-  /** Share of the base weight whose factors have a value, in [0, 1]. */
+  /** Share of the base weight of the factors that the class can have that have a value, in [0, 1]. */
   readonly coverage: number;
   /** Points by factor; they add up to score - 50. */
   readonly contributions: Readonly<Record<Factor, number>>;
@@ -33,12 +40,19 @@ export interface Composite {
 /**
  * Z = sum(w c z) / sqrt(sum(w^2)) over all four base weights: a missing factor contributes its
  * prior mean 0, and the others are not scaled up in its place.
+ *
+ * @param expected The factors that count for the coverage.
  */
-export function compose(readings: Readings, weights: Weights): Composite {
+export function compose(
+  readings: Readings,
+  weights: Weights,
+  expected: readonly Factor[] = FACTORS,
+): Composite {
   let total = 0;
   let squares = 0;
   let base = 0;
   let trusted = 0;
+  let possible = 0;
   let present = 0;
   for (const factor of FACTORS) {
     const weight = weights[factor];
@@ -47,6 +61,8 @@ export function compose(readings: Readings, weights: Weights): Composite {
     squares += weight ** 2;
     base += weight;
     trusted += weight * confidence;
+    if (!expected.includes(factor)) continue;
+    possible += weight;
     present += z === null ? 0 : weight;
   }
   const z = total / Math.sqrt(squares);
@@ -59,7 +75,7 @@ export function compose(readings: Readings, weights: Weights): Composite {
     z,
     score,
     confidence: trusted / base,
-    coverage: present / base,
+    coverage: present / possible,
     contributions: {
       momentum: points("momentum"),
       valuation: points("valuation"),

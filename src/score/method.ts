@@ -20,7 +20,7 @@ import { OWN_HISTORY } from "../factors/yield-history.ts";
 import { MAX_FIGURE_AGE_DAYS } from "../factors/yields.ts";
 import { BLOCK_SIZE } from "../market/block-size.ts";
 import { BENCHMARK_SIZE } from "./class-scorer.ts";
-import { WEIGHTS } from "./composite.ts";
+import { CLASS_FACTORS, WEIGHTS } from "./composite.ts";
 import { EVENT_RULES } from "./events.ts";
 import { MIN_BARS, SMOOTHING_HALF_LIFE, THRESHOLDS } from "./signal-hysteresis.ts";
 import { METHOD_HASH, METHOD_VERSION } from "./snapshot.ts";
@@ -30,6 +30,7 @@ export const METHOD = {
   version: METHOD_VERSION,
   methodHash: METHOD_HASH,
   weights: WEIGHTS,
+  classFactors: CLASS_FACTORS,
   signal: {
     thresholds: THRESHOLDS,
     smoothingHalfLifeSessions: SMOOTHING_HALF_LIFE,

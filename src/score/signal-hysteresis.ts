@@ -18,6 +18,11 @@ export const THRESHOLDS = {
   /** Least confidence in [0, 1] to begin LONG or SHORT, and below which WAIT is forced. */
   enterConfidence: 0.3,
   holdConfidence: 0.25,
+  /**
+   * Least coverage in [0, 1] of LONG and SHORT, below which WAIT is forced: a direction of one factor
+   * alone says no more than that factor.
+   */
+  minCoverage: 0.6,
 } as const;
 
 /** Half-life of the smoothing in sessions: two days of a stock, half a day of a coin. */
@@ -30,7 +35,7 @@ export const SMOOTHING_HALF_LIFE: Readonly<Record<AssetClass, number>> = {
 export const MIN_BARS = 60;
 
 /** Reasons for WAIT regardless of the score. */
-export const FORCED_WAITS = ["too_young", "not_trading", "low_confidence"] as const;
+export const FORCED_WAITS = ["too_young", "not_trading", "low_confidence", "low_coverage"] as const;
 type ForcedWait = (typeof FORCED_WAITS)[number];
 
 /** Signal of an instrument after a session. */
@@ -54,6 +59,8 @@ export interface SessionScore {
   readonly assetClass: AssetClass;
   readonly score: number;
   readonly confidence: number;
+  /** Share of the weight of the class's factors that has a value, in [0, 1]. */
+  readonly coverage: number;
   /** Known bars, and sessions of the class since the newest of them. */
   readonly bars: number;
   readonly missedSessions: number;
@@ -83,9 +90,11 @@ function frozenSignal(state: SignalState, { at, missedSessions }: SessionScore):
     : { ...waiting, direction: "WAIT", since: at, previous: state.direction };
 }
 
-function whyForced({ bars, missedSessions, confidence }: SessionScore): ForcedWait | null {
+function whyForced(session: SessionScore): ForcedWait | null {
+  const { bars, missedSessions, confidence, coverage } = session;
   if (missedSessions > 1) return "not_trading";
   if (bars < MIN_BARS) return "too_young";
+  if (coverage < THRESHOLDS.minCoverage) return "low_coverage";
   return confidence < THRESHOLDS.holdConfidence ? "low_confidence" : null;
 }
 

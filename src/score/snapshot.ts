@@ -15,7 +15,7 @@ import type { PeerTables } from "./peers.ts";
 import type { SessionScore, SignalState } from "./signal-hysteresis.ts";
 
 /** Release of the method, raised when scores are meant to change. */
-export const METHOD_RELEASE = "1.0.0";
+export const METHOD_RELEASE = "1.1.0";
 
 /**
  * SHA-256 of the constants of the method and of its outputs on a fixture (`npm run method`): it changes
@@ -92,12 +92,13 @@ export interface SnapshotInputs {
 /** The part of a snapshot that determines the signal. */
 export const sessionScore = (
   { instrument, at, bars, missedSessions }: SnapshotInputs,
-  { score, confidence }: Composite,
+  { score, confidence, coverage }: Composite,
 ): SessionScore => ({
   at,
   assetClass: instrument.assetClass,
   score,
   confidence,
+  coverage,
   bars,
   missedSessions,
 });

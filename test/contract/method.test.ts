@@ -35,7 +35,7 @@ function pass(): void {
 
 describe("GET /api/method/{version}", () => {
   it("publishes weights, rules and the newest tables, and marks them as simulated", async () => {
-    const answer = await json<z.output<typeof Method>>("/api/method/1.0.0");
+    const answer = await json<z.output<typeof Method>>("/api/method/1.1.0");
     expect(Method.parse(answer)).toEqual(answer);
     const ajv = new Ajv2020({ strict: false });
     addFormats.default(ajv);
@@ -71,16 +71,16 @@ describe("GET /api/method/{version}", () => {
     const named = await ask(address);
     expect(named.headers.get("cache-control")).toBe("private, max-age=31536000, immutable");
     expect(named.headers.get("vary")).toBe("Authorization, X-Api-Key");
-    const newest = await ask("/api/method/1.0.0");
+    const newest = await ask("/api/method/1.1.0");
     expect(newest.headers.get("cache-control")).toBe("private, no-cache");
     const [body, before] = [await named.text(), newest.headers.get("etag") ?? ""];
     expect(before).toMatch(/^"[\w-]{43}"$/);
 
-    const known = await ask("/api/method/1.0.0", { "if-none-match": before });
+    const known = await ask("/api/method/1.1.0", { "if-none-match": before });
     expect(known.status).toBe(304);
     expect(await known.text()).toBe("");
     pass();
-    const changed = await ask("/api/method/1.0.0", { "if-none-match": before });
+    const changed = await ask("/api/method/1.1.0", { "if-none-match": before });
     expect(changed.status).toBe(200);
     expect(changed.headers.get("etag")).not.toBe(before);
     const again = await ask(address);
@@ -99,17 +99,17 @@ describe("GET /api/method/{version}", () => {
 
   it.each([
     ["1.0.1", 404, "not_found"],
-    ["1.0.0+other", 404, "not_found"],
+    ["1.1.0+other", 404, "not_found"],
     ["1", 400, "invalid_request"],
     ["latest", 400, "invalid_request"],
     ["%3Cscript%3E", 400, "invalid_request"],
-    [`1.0.0${"0".repeat(40)}`, 400, "invalid_request"],
-    ["1.0.0?tables=stock/none", 422, "not_available_then"],
-    ["1.0.0?tables=", 422, "not_available_then"],
-    [`1.0.0?tables=${"x".repeat(101)}`, 400, "invalid_request"],
-    ["1.0.0?tables=a&tables=b", 400, "invalid_request"],
-    ["1.0.0?table=a", 400, "invalid_request"],
-    ["1.0.0?__proto__=a", 400, "invalid_request"],
+    [`1.1.0${"0".repeat(40)}`, 400, "invalid_request"],
+    ["1.1.0?tables=stock/none", 422, "not_available_then"],
+    ["1.1.0?tables=", 422, "not_available_then"],
+    [`1.1.0?tables=${"x".repeat(101)}`, 400, "invalid_request"],
+    ["1.1.0?tables=a&tables=b", 400, "invalid_request"],
+    ["1.1.0?table=a", 400, "invalid_request"],
+    ["1.1.0?__proto__=a", 400, "invalid_request"],
   ])("answers %s with %i %s and the next step", async (path, status, code) => {
     const response = await ask(`/api/method/${path}`);
     expect(response.status).toBe(status);
@@ -119,21 +119,21 @@ describe("GET /api/method/{version}", () => {
 
   it("requires the scope to read factors", async () => {
     const other = await newToken(base, { scope: "signals:read" });
-    expect((await getWith(other, `${base}/api/method/1.0.0`)).status).toBe(403);
-    expect((await fetch(`${base}/api/method/1.0.0`)).status).toBe(401);
+    expect((await getWith(other, `${base}/api/method/1.1.0`)).status).toBe(403);
+    expect((await fetch(`${base}/api/method/1.1.0`)).status).toBe(401);
   });
 
   it("answers HEAD as GET without a body, and has no other method", async () => {
     const [get, head] = [
-      await ask("/api/method/1.0.0"),
-      await ask("/api/method/1.0.0", {}, "HEAD"),
+      await ask("/api/method/1.1.0"),
+      await ask("/api/method/1.1.0", {}, "HEAD"),
     ];
     expect(head.status).toBe(200);
     expect(await head.text()).toBe("");
     for (const name of ["etag", "cache-control", "content-type", "content-length"]) {
       expect(head.headers.get(name), name).toBe(get.headers.get(name));
     }
-    const post = await ask("/api/method/1.0.0", {}, "POST");
+    const post = await ask("/api/method/1.1.0", {}, "POST");
     expect(post.status).toBe(405);
     expect(post.headers.get("allow")).toBe("GET, HEAD");
   });

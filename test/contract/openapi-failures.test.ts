@@ -66,7 +66,7 @@ interface Sent {
 
 /** Parts of paths that vary, unless a test says them. */
 const IDS: Readonly<Record<string, string>> = {
-  version: "1.0.0",
+  version: "1.1.0",
   bundle: "000.p/1",
   tile: "0/000.p/1",
 };

@@ -124,7 +124,7 @@ describe("the fast path of reads answers like Express", () => {
 describe("shared answers", () => {
   const path = "/api/signals?symbol=ALDER.SIM";
 
-  it.each([path, inExpress(path), "/api/method/1.0.0", "/api/instruments"])(
+  it.each([path, inExpress(path), "/api/method/1.1.0", "/api/instruments"])(
     "support conditional requests: %s",
     async (address) => {
       const credential = address.includes("method") ? bearer(narrow) : bearer(token);

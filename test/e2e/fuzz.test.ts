@@ -45,7 +45,7 @@ it(`answers ${REQUESTS} random requests from its OpenAPI document as documented,
     document,
     described: describedIn(document),
     callers: [{}, bearer(await newToken(baseUrl)), bearer(key), { "x-api-key": key }, bearer("x")],
-    ids: ["ALDER.SIM", "1.0.0", id, client.client_id],
+    ids: ["ALDER.SIM", "1.1.0", id, client.client_id],
   });
   const requests = fc.sample(request, { numRuns: REQUESTS, seed: SEED });
   const failed: string[] = [];

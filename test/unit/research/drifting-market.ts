@@ -17,6 +17,8 @@ interface Drift {
   readonly ending?: number;
   /** From this ISO date on prices are others; nothing before it changes. */
   readonly otherFrom?: string;
+  /** Funds with a short ratio: a second factor, so that they may have a direction. */
+  readonly areFunds?: boolean;
 }
 
 /** Stocks whose drifts differ for ever: momentum is right about them. */
@@ -34,7 +36,10 @@ export function driftingMarket(recipe: Drift): Market {
 
 const dateOf = (at: number) => new Date(at).toISOString().slice(0, 10);
 
-function stock({ names, days, drift, ending = 0, otherFrom = "9999" }: Drift, name: number) {
+function stock(
+  { names, days, drift, ending = 0, otherFrom = "9999", areFunds = false }: Drift,
+  name: number,
+) {
   const length = name < ending ? days / 2 : days;
   const bars: Bar[] = [];
   let close = 100;
@@ -62,10 +67,17 @@ function stock({ names, days, drift, ending = 0, otherFrom = "9999" }: Drift, na
   const instrument = {
     symbol: `S${String(name).padStart(2, "0")}`,
     name: `Stock <${name}>`,
-    assetClass: "stock" as const,
+    assetClass: areFunds ? ("etf" as const) : ("stock" as const),
     exchange: null,
     currency: "USD",
     sector: name % 2 === 0 ? "Even" : "Odd",
   };
-  return { instrument, bars } satisfies InstrumentRecords;
+  if (!areFunds) return { instrument, bars } satisfies InstrumentRecords;
+  const shortVolumes = bars.map(({ session, availableAt }, day) => ({
+    session,
+    availableAt,
+    shortShares: 400_000 + Math.floor(200_000 * randomAt(name + 2_000, day)),
+    totalShares: 1_000_000,
+  }));
+  return { instrument, bars, shortVolumes } satisfies InstrumentRecords;
 }

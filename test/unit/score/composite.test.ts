@@ -1,7 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FACTORS, type Factor, type Reading, unread } from "../../../src/factors/reading.ts";
-import { type Composite, compose, type Readings, WEIGHTS } from "../../../src/score/composite.ts";
+import {
+  CLASS_FACTORS,
+  type Composite,
+  compose,
+  type Readings,
+  WEIGHTS,
+} from "../../../src/score/composite.ts";
 
 const reading = (z: number, confidence: number): Reading => ({
   ...unread("stale"),
@@ -43,6 +49,15 @@ describe("the composite", () => {
     expect(composite.z).toBeCloseTo(0.262064, 6);
     expect(composite.score).toBeCloseTo(60.3364, 4);
     expect(composite.confidence).toBeCloseTo(0.643, 9);
+  });
+
+  it("covers a class by the factors that it can have", () => {
+    const missing = unread("not_observed");
+    const fund = { ...all, valuation: missing, darkpool: missing };
+    const { coverage } = compose(fund, WEIGHTS.etf, CLASS_FACTORS.etf);
+    expect(coverage).toBeCloseTo((0.33 + 0.21) / (0.33 + 0.21 + 0.18), 9);
+    const coin = { ...all, darkpool: missing };
+    expect(compose(coin, WEIGHTS.crypto, CLASS_FACTORS.crypto).coverage).toBeCloseTo(0.88, 9);
   });
 
   it("is 50 with confidence 0 when nothing is known", () => {

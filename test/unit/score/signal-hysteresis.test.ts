@@ -10,6 +10,7 @@ const session = (score: number, values: Partial<SessionScore> = {}): SessionScor
   assetClass: "stock",
   score,
   confidence: 0.5,
+  coverage: 1,
   bars: 300,
   missedSessions: 0,
   ...values,
@@ -62,6 +63,16 @@ describe("the signal", () => {
       direction: "WAIT",
       forcedWait: "low_confidence",
     });
+  });
+
+  it("needs a coverage of .60 to enter and to stay", () => {
+    expect(run([80], { coverage: 0.59 })).toMatchObject({
+      direction: "WAIT",
+      forcedWait: "low_coverage",
+    });
+    const long = run([80], { coverage: 0.6 });
+    expect(long?.direction).toBe("LONG");
+    expect(nextSignal(long, session(80, { coverage: 0.59 })).direction).toBe("WAIT");
   });
 
   it("waits while an instrument is younger than 60 sessions", () => {

@@ -75,7 +75,7 @@ function factsOf(answer: SignalAnswer, sector: string | null): readonly (Fact | 
     ],
     [
       "Coverage",
-      html`${percent(0)(coverage)} <span class="quiet">of the weight is measured</span>`,
+      html`${percent(0)(coverage)} <span class="quiet">of the weight of the factors that it can have</span>`,
     ],
     ["Horizon", horizon],
     answer.assetClass === "stock" && ["Next report", reportText(answer)],
@@ -98,12 +98,13 @@ const forcedWaitTexts: Readonly<Record<NonNullable<SignalAnswer["forcedWait"]>, 
   too_young: "It is WAIT whatever the score, because its history is too short.",
   not_trading: "It is WAIT whatever the score, because it does not trade just now.",
   low_confidence: "It is WAIT whatever the score, because the evidence is too thin.",
+  low_coverage: "It is WAIT whatever the score, because too few factors have a value.",
 };
 
 /** Why the signal may differ from what the score suggests. */
 function reasonText({ thresholds, scoreSmoothed, forcedWait, frozen }: SignalAnswer): Html {
-  const { enterLong, exitLong, enterShort, exitShort, enterConfidence } = thresholds;
-  return html`${forcedWait !== null && `${forcedWaitTexts[forcedWait]} `}The signal follows the score smoothed over sessions, ${fixed(2)(scoreSmoothed)} now: LONG begins at ${enterLong} and ends below ${exitLong}, SHORT begins at ${enterShort} and ends above ${exitShort}. To begin, each needs a confidence of ${percent(0)(enterConfidence)}.${frozen && " While trading pauses, it stays what it was."}`;
+  const { enterLong, exitLong, enterShort, exitShort, enterConfidence, minCoverage } = thresholds;
+  return html`${forcedWait !== null && `${forcedWaitTexts[forcedWait]} `}The signal follows the score smoothed over sessions, ${fixed(2)(scoreSmoothed)} now: LONG begins at ${enterLong} and ends below ${exitLong}, SHORT begins at ${enterShort} and ends above ${exitShort}. To begin, each needs a confidence of ${percent(0)(enterConfidence)} and a coverage of ${percent(0)(minCoverage)}.${frozen && " While trading pauses, it stays what it was."}`;
 }
 
 /** Scores over the past year of the market, as a chart and as a table. */
