@@ -11,7 +11,7 @@ ${SCORE_IS} ${SCORE_IS_NOT} ${DIRECTION_WORTH}
 
 1. ${registration(site)}
 2. It gets a token: \`POST ${paths.token}\` with \`grant_type=client_credentials\`.
-3. It sends one credential with each call: \`Authorization: Bearer <token>\`, or an API key as \`x-api-key\`. Credentials in a URL are rejected.
+3. Each call carries one credential: \`Authorization: Bearer <token>\`, or an API key as \`x-api-key\`. Credentials in a URL are rejected.
 
 \`alerts:write\` needs an agent that a person has claimed. [auth.md](${site.baseUrl}${paths.authMd}) has every step.
 
@@ -21,7 +21,7 @@ ${SCORE_IS} ${SCORE_IS_NOT} ${DIRECTION_WORTH}
 - Every answer about one instrument says \`asOf\`, \`market\`, \`status\`, \`sources\` and \`methodVersion\`. Lists of instruments say the same, with a \`status\` for each item. Missing data is always reported.
 - Lists have \`limit\` and \`cursor\`: send \`nextCursor\` until it is \`null\`.
 - \`HEAD\` is answered wherever \`GET\` is.
-- The examples were recorded on a simulated market.
+- The examples are from a simulated market.
 
 ## Failures
 
@@ -33,7 +33,7 @@ Failures are problems (RFC 9457) with a stable \`code\` and the next step in \`n
 
 ## Versions
 
-Within 1.x changes only add: paths, optional members of requests, members of answers, codes, types of events. Ignore unknown members. A removal is announced by the header \`Deprecation\` (RFC 9745) and happens no earlier than the time in \`Sunset\` (RFC 8594).`;
+Within 1.x changes only add: paths, optional members of requests, members of answers, codes, types of events. Ignore unknown members. \`Deprecation\` (RFC 9745) announces a removal, \`Sunset\` (RFC 8594) its earliest time.`;
 
 const registration = ({ anonymousScopes }: Site): string =>
   anonymousScopes.length > 0
