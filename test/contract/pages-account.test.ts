@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Alert, alerts } from "../../src/alerts/alert.ts";
+import { allScopes } from "../../src/auth/scopes.ts";
 import { put, replace } from "../../src/store/port/operations.ts";
 import { getWith, register, tokenOf } from "../support/agent.ts";
 import {
@@ -334,7 +335,7 @@ describe("the alerts on the account page", () => {
 
   it("are a hundred at most, with the number of those left out", async () => {
     const person = testService.person();
-    const own = bearer((await person.tokens()).access_token);
+    const own = bearer(await person.createKey(allScopes));
     const first = await makeAlert(testService, own);
     for (let count = 1; count < 100; count++) await makeAlert(testService, own);
     // A person has a hundred at most now; older data may have more.
