@@ -14,7 +14,7 @@ import {
   type OffExchangeView,
   offExchangeView,
   sideProxy,
-  summariseDays,
+  summarizeDays,
 } from "../src/factors/off-exchange.ts";
 import { paginate } from "../src/lib/pagination.ts";
 import { BLOCK_SIZE_TEXT, isBlock } from "../src/market/block-size.ts";
@@ -296,7 +296,7 @@ function summary({ from, to }: Query, view: OffExchangeView, printsAre: PrintsAr
     sessions: chosen.length,
     firstSession: chosen.at(-1)?.session ?? null,
     lastSession: chosen[0]?.session ?? null,
-    ...aggregates(summariseDays(chosen), printsAre),
+    ...aggregates(summarizeDays(chosen), printsAre),
     atsShare: atsShare(view.week),
     largestPrints: largest.map(printAnswer),
   };

@@ -16,7 +16,7 @@ import { indicators, MAX_BARS } from "../src/factors/indicators.ts";
 import { addPrint, type OffExchangeDay } from "../src/factors/off-exchange.ts";
 import { FACTOR_STATUSES, FACTORS, type Input, shown } from "../src/factors/reading.ts";
 import { normalCdf } from "../src/factors/statistics.ts";
-import { summarise } from "../src/factors/summary.ts";
+import { summarize } from "../src/factors/summary.ts";
 import type { SourcesByFeed } from "../src/market/market.ts";
 import { countKnown } from "../src/market/point-in-time.ts";
 import type { Bar, Feed, InstrumentRecords } from "../src/market/records.ts";
@@ -104,7 +104,7 @@ export const getFactors = defineTool({
     const answer = (name: (typeof FACTORS)[number], shown: readonly Input[] = []) =>
       factorAnswer(factors[name], [...factors[name].inputs, ...shown], {
         source: sources ? sourceIdsOf(name, sources) : market.source.id,
-        summary: summarise(name, factors[name]),
+        summary: summarize(name, factors[name]),
       });
     return {
       ...common(context, snapshot),

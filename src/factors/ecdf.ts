@@ -59,7 +59,7 @@ export function quantileOf({ probabilities, values }: EcdfTable, p: number): num
 
 /**
  * F, linear between distinct knots and constant beyond them. A knot stands at the middle of the
- * probabilities that share its value, for its neighbours as well: F has no jumps, so rounding in
+ * probabilities that share its value, for its neighbors as well: F has no jumps, so rounding in
  * the last digit of a value never moves its score.
  */
 export function probabilityOf(table: EcdfTable, value: number): number {

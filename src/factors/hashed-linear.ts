@@ -20,7 +20,7 @@ export interface HashedLinear {
  *
  * @param tokens Tokens of the message (`tokensOf`).
  */
-export function modelledPolarity(model: HashedLinear, tokens: readonly string[]): number {
+export function modeledPolarity(model: HashedLinear, tokens: readonly string[]): number {
   const buckets = bucketsOf(tokens);
   const norm = 1 / Math.sqrt(buckets.length);
   const [bearish = 0, , bullish = 0] = softmax(

@@ -134,12 +134,12 @@ export function offExchangeView(
     days() {
       const silentMs = range.at - (prints.at(-1)?.tradedAt ?? 0);
       const hasEnded = silentMs > MAX_FEED_AGE_DAYS * range.dayMs;
-      const summarise = daySummaries(prints, shortVolumes, { hasEnded });
+      const summarize = daySummaries(prints, shortVolumes, { hasEnded });
       const sessions = [...times.keys()].filter((session) => isInRange(timeOf(session)));
       return sessions
         .sort()
         .reverse()
-        .map((session) => ({ ...summarise(session), volume: barOf.get(session)?.volume ?? null }));
+        .map((session) => ({ ...summarize(session), volume: barOf.get(session)?.volume ?? null }));
     },
   };
 }
@@ -210,7 +210,7 @@ function daySummaries(
 }
 
 /** The sum of several sessions, newest first; the short ratio is the newest known one. */
-export function summariseDays(days: readonly DaySummary[]): Omit<DaySummary, "session"> {
+export function summarizeDays(days: readonly DaySummary[]): Omit<DaySummary, "session"> {
   const printed = days.map(({ prints }) => prints).filter((prints) => prints !== null);
   const sum = (pick: (day: Omit<OffExchangeDay, "session">) => number) =>
     printed.reduce((total, day) => total + pick(day), 0);

@@ -1,4 +1,4 @@
-import { type HashedLinear, modelledPolarity } from "./hashed-linear.ts";
+import { type HashedLinear, modeledPolarity } from "./hashed-linear.ts";
 import { ADDRESS, bounded, tokensOf } from "./message/tokens.ts";
 import { unitsOf } from "./message/units.ts";
 import { sumOfVerdicts } from "./message/verdicts.ts";
@@ -19,7 +19,7 @@ export function polarity(text: string, model?: HashedLinear): number {
   const tokens = tokensOf(text);
   const sum = sumOfVerdicts(unitsOf(tokens));
   const read = sum / Math.sqrt(sum * sum + HALFWAY);
-  return model === undefined ? read : (read + modelledPolarity(model, tokens)) / 2;
+  return model === undefined ? read : (read + modeledPolarity(model, tokens)) / 2;
 }
 
 /**
@@ -27,6 +27,6 @@ export function polarity(text: string, model?: HashedLinear): number {
  * invisible characters, with white space collapsed. Only the first 1,000
  * UTF-16 units count.
  */
-export function normalisedText(text: string): string {
+export function normalizedText(text: string): string {
   return bounded(text).replace(COPY_NOISE, "").replace(/\s+/gu, " ").trim();
 }

@@ -2,7 +2,7 @@ import { ATTENTION_RULES, type AttentionReading, attentionPenalty } from "./atte
 import { MIN_PEERS } from "./ecdf.ts";
 import { bullishness, type Sentiment } from "./message-counters.ts";
 import { type Input, type Reading, shown, unread } from "./reading.ts";
-import { clip, decay, ewStep, type Norm, normOf, standardised, Z_BOUND } from "./statistics.ts";
+import { clip, decay, ewStep, type Norm, normOf, standardized, Z_BOUND } from "./statistics.ts";
 
 /** Constants of the social factor. */
 export const SOCIAL_RULES = {
@@ -52,7 +52,7 @@ export const freezeSocial = (values: readonly number[]): Norm | undefined =>
  * variance.
  */
 export function sentimentZ(value: number, messages: number, norm: Norm): number | undefined {
-  const z = standardised(value, norm);
+  const z = standardized(value, norm);
   return z === undefined ? undefined : z * shrink(messages);
 }
 

@@ -30,10 +30,10 @@ export function mean(values: readonly number[]): number {
 /** Sample standard deviation (n - 1); at least two values. */
 export const sampleSd = (values: readonly number[]): number => sdAround(mean(values), values);
 
-function sdAround(centre: number, values: readonly number[]): number {
+function sdAround(center: number, values: readonly number[]): number {
   let squares = 0;
   for (let index = 0; index < values.length; index++) {
-    squares += ((values[index] as number) - centre) ** 2;
+    squares += ((values[index] as number) - center) ** 2;
   }
   return Math.sqrt(squares / (values.length - 1));
 }
@@ -74,7 +74,7 @@ export function ownHistoryZ(
   past: readonly number[],
   minObservations: number,
 ): number | undefined {
-  return past.length < minObservations ? undefined : standardised(value, normOf(past));
+  return past.length < minObservations ? undefined : standardized(value, normOf(past));
 }
 
 /** Mean and standard deviation of a reference distribution. */
@@ -85,12 +85,12 @@ export interface Norm {
 
 /** Mean and sample standard deviation of at least two values. */
 export function normOf(values: readonly number[]): Norm {
-  const centre = mean(values);
-  return { mean: centre, sd: sdAround(centre, values) };
+  const center = mean(values);
+  return { mean: center, sd: sdAround(center, values) };
 }
 
 /** (value - mean) / sd clipped to +-3, `undefined` unless sd is positive and both are finite. */
-export function standardised(value: number, { mean, sd }: Norm): number | undefined {
+export function standardized(value: number, { mean, sd }: Norm): number | undefined {
   const isUsable = sd > 0 && Number.isFinite(sd) && Number.isFinite(mean);
   return isUsable ? clip((value - mean) / sd, Z_BOUND) : undefined;
 }

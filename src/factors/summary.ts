@@ -29,7 +29,7 @@ const NOTICEABLE_Z = 0.5;
 const STRONG_Z = 1.5;
 
 /** One plain sentence about a reading. */
-export function summarise(factor: Factor, { z, status }: Pick<Reading, "z" | "status">): string {
+export function summarize(factor: Factor, { z, status }: Pick<Reading, "z" | "status">): string {
   const subject = SUBJECT[factor];
   if (z === null) return `${subject} ${WHY_MISSING[status]}.`;
   const age = status === "stale" ? ", on old data" : "";

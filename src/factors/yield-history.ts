@@ -1,4 +1,4 @@
-import { type Norm, normOf, standardised } from "./statistics.ts";
+import { type Norm, normOf, standardized } from "./statistics.ts";
 import { YIELDS, type YieldName, type Yields } from "./yields.ts";
 
 /** A stock's own past, one point a month. */
@@ -63,5 +63,5 @@ function normsOf(past: ReadonlyMap<YieldName, readonly number[]>): YieldNorms {
 export function ownScore(name: YieldName, yields: Yields, norms: YieldNorms): number | undefined {
   const value = yields[name];
   const norm = norms[name];
-  return value === undefined || norm === undefined ? undefined : standardised(value, norm);
+  return value === undefined || norm === undefined ? undefined : standardized(value, norm);
 }

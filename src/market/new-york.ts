@@ -32,7 +32,7 @@ export function newYorkDate(at: number): string {
 
 /**
  * Makes a `newYorkDate` for many instants: it remembers the bounds of the last day, so that
- * neighbours in time cost two comparisons.
+ * neighbors in time cost two comparisons.
  */
 export function newYorkDates(): (at: number) => string {
   let day: Day | undefined;

@@ -58,7 +58,7 @@ export interface BarDoubt extends Known {
   readonly outcome: { readonly verdict: BarVerdict; readonly at: number } | null;
 }
 
-/** One off-exchange trade (tape exchange code D): ATS, internalised or OTC. */
+/** One off-exchange trade (tape exchange code D): ATS, internalized or OTC. */
 export interface Print extends Known {
   readonly id: string;
   /** Label of the session that the print belongs to. */
@@ -96,7 +96,7 @@ export interface WeeklyVolume extends Known {
   readonly weekStart: string;
   /** Traded in alternative trading systems, the dark pools proper. */
   readonly atsShares: number;
-  /** Traded elsewhere off the exchanges: internalised orders and OTC trades. */
+  /** Traded elsewhere off the exchanges: internalized orders and OTC trades. */
   readonly otcShares: number;
 }
 

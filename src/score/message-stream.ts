@@ -13,7 +13,7 @@ import {
   messageWeight,
   type RecentMessages,
 } from "../factors/message-weight.ts";
-import { normalisedText, polarity } from "../factors/polarity.ts";
+import { normalizedText, polarity } from "../factors/polarity.ts";
 import { extendBaseline, type SocialBaseline } from "../factors/social.ts";
 import { createReader } from "../market/point-in-time.ts";
 import type { Mention, RecordList } from "../market/records.ts";
@@ -78,7 +78,7 @@ export function createTextReader(polarityOf: (text: string) => number = polarity
     if (known.size >= CACHED_TEXTS) known.clear();
     const polarity = polarities.get(message) ?? polarityOf(text);
     polarities.set(message, polarity);
-    const reading = { polarity, normalised: normalisedText(text) };
+    const reading = { polarity, normalised: normalizedText(text) };
     known.set(text, reading);
     return reading;
   };

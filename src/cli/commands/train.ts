@@ -11,7 +11,7 @@ import {
   type Judged,
   judgeUnseen,
 } from "../../research/train/cross-validation.ts";
-import { readLabelled } from "../../research/train/labelled-messages.ts";
+import { readLabeled } from "../../research/train/labeled-messages.ts";
 import { defineLocalCommand } from "../command.ts";
 import { counted, sizeText } from "../format.ts";
 
@@ -37,7 +37,7 @@ export const train = defineLocalCommand({
   }),
 
   async run({ in: from, out }, { folder, progress }) {
-    const messages = await readLabelled(resolve(folder, from));
+    const messages = await readLabeled(resolve(folder, from));
     const epochs = EPOCHS * (FOLDS + 1);
     let done = 0;
     const onEpoch = () => {

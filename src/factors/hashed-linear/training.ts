@@ -15,7 +15,7 @@ const EPSILON = 1e-8;
 const MAX_STEP = 127;
 
 /** A message with its label. */
-export interface LabelledMessage {
+export interface LabeledMessage {
   readonly text: string;
   readonly label: Label;
 }
@@ -46,7 +46,7 @@ interface Training {
  * message is scaled to length 1. Without messages every probability is the same.
  */
 export function train(
-  messages: readonly LabelledMessage[],
+  messages: readonly LabeledMessage[],
   { seed, onEpoch }: Training,
 ): HashedLinear {
   const examples = messages.map(({ text, label }) => ({
@@ -60,7 +60,7 @@ export function train(
     for (const example of shuffled(examples, random)) learn(learned, example);
     onEpoch();
   }
-  return quantised(learned.weights);
+  return quantized(learned.weights);
 }
 
 /** One gradient step on the log loss of one message. */
@@ -85,7 +85,7 @@ function summed(weights: Float64Array, buckets: Uint16Array, label: number): num
 }
 
 /** Quantizes the weights to one byte, with a scale per label. */
-function quantised(weights: Float64Array): HashedLinear {
+function quantized(weights: Float64Array): HashedLinear {
   const scales = LABELS.map((_, label) => {
     let largest = 0;
     for (let at = label; at < weights.length; at += LABELS.length) {

@@ -15,7 +15,7 @@ import type { ReportAccuracy } from "./report-dates.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 import { gradeRisk } from "./risk/grade.ts";
 import type { RiskMeasures } from "./risk/measures.ts";
-import { overlapDates, type SeriesSummary, summariseSeries } from "./series-summary.ts";
+import { overlapDates, type SeriesSummary, summarizeSeries } from "./series-summary.ts";
 import type { SignalCount } from "./signal-count.ts";
 import { byRegime, byYear, type Slice } from "./slices.ts";
 
@@ -129,7 +129,7 @@ function measureHorizon(replayed: ReplayedClass, horizon: number): HorizonMeasur
     : crossSections(dates, grid, seed);
   const summary = (figures: readonly { readonly value: number }[]) => {
     const values = figures.map(({ value }) => value);
-    return summariseSeries(values, overlap, seed) ?? null;
+    return summarizeSeries(values, overlap, seed) ?? null;
   };
   return {
     horizon,

@@ -6,7 +6,7 @@ import {
   type Overlap,
   overlapDates,
   type SeriesSummary,
-  summariseSeries,
+  summarizeSeries,
 } from "./series-summary.ts";
 
 /** One-way trading costs in basis points. */
@@ -67,7 +67,7 @@ export function decileBook(
   seed: number,
 ): DecileBook | undefined {
   const holdings = holdingsOf(dates, overlap);
-  const spread = summariseSeries(
+  const spread = summarizeSeries(
     holdings.map(({ gross }) => gross),
     overlap,
     seed,

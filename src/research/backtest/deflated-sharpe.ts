@@ -6,7 +6,7 @@ const EULER_GAMMA = 0.5772156649015329;
 
 /** A Sharpe ratio with the moments of its sample. */
 export interface SharpeFinding {
-  /** Per period, not annualised. */
+  /** Per period, not annualized. */
   readonly sharpe: number;
   /** Periods behind it, at least two. */
   readonly periods: number;
@@ -55,11 +55,11 @@ export function deflatedSharpe(
 export function findSharpe(returns: readonly number[]): SharpeFinding | undefined {
   const periods = returns.length;
   if (periods < 3 || !doVary(returns)) return undefined;
-  const centre = mean(returns);
-  const moment = (power: number) => mean(returns.map((value) => (value - centre) ** power));
+  const center = mean(returns);
+  const moment = (power: number) => mean(returns.map((value) => (value - center) ** power));
   const variance = moment(2);
   return {
-    sharpe: centre / sampleSd(returns),
+    sharpe: center / sampleSd(returns),
     periods,
     skew: moment(3) / variance ** 1.5,
     kurtosis: moment(4) / variance ** 2,

@@ -2,7 +2,7 @@ import { type Exposures, exposuresAt } from "./exposures.ts";
 import type { PanelDate, Statement } from "./panel.ts";
 import { shuffled } from "./random.ts";
 import { rankCorrelation, rankProducts } from "./rank-correlation.ts";
-import { residualise } from "./residuals.ts";
+import { residualize } from "./residuals.ts";
 import { forwardReturn, type ReturnGrid } from "./return-grid.ts";
 
 /** One statement and the return after it. */
@@ -98,7 +98,7 @@ function neutralCoefficient(
   });
   if (exposed.length < MIN_NAMES) return undefined;
   const column = (name: keyof Exposures) => exposed.map(({ exposures }) => exposures[name]);
-  const residuals = residualise(
+  const residuals = residualize(
     exposed.map(({ followed, exposures }) => followed / Math.exp(exposures.logVolatility)),
     [column("beta"), column("logVolatility"), column("size")],
     exposed.map(({ sector }) => sector),

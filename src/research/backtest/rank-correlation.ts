@@ -24,15 +24,15 @@ export function ranks(values: readonly number[]): Float64Array {
  *
  * @returns `undefined` without variance.
  */
-function standardised(values: Float64Array): Float64Array | undefined {
+function standardized(values: Float64Array): Float64Array | undefined {
   let sum = 0;
   for (const value of values) sum += value;
-  const centre = sum / values.length;
+  const center = sum / values.length;
   let squares = 0;
-  for (const value of values) squares += (value - centre) ** 2;
+  for (const value of values) squares += (value - center) ** 2;
   if (!(squares > 0)) return undefined;
   const scale = Math.sqrt(squares / values.length);
-  return values.map((value) => (value - centre) / scale);
+  return values.map((value) => (value - center) / scale);
 }
 
 /** Minimum pairs of a rank correlation. */
@@ -50,8 +50,8 @@ export function rankProducts(
   y: readonly number[],
 ): readonly number[] | undefined {
   if (x.length < MIN_PAIRS) return undefined;
-  const left = standardised(ranks(x));
-  const right = standardised(ranks(y));
+  const left = standardized(ranks(x));
+  const right = standardized(ranks(y));
   if (left === undefined || right === undefined) return undefined;
   return Array.from(left, (value, index) => value * (right[index] as number));
 }

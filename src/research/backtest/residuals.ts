@@ -12,7 +12,7 @@ const REDUNDANT = 1e-9;
  * @param columns Each as long as the values.
  * @returns Residuals, one per row.
  */
-export function residualise(
+export function residualize(
   values: readonly number[],
   columns: readonly (readonly number[])[],
   groups: readonly string[],

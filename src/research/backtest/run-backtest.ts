@@ -18,7 +18,7 @@ import { gradedDates } from "./question.ts";
 import { gradeReports, type ReportAccuracy, reportOutcomes } from "./report-dates.ts";
 import { createReturnGrid, type ReturnGrid } from "./return-grid.ts";
 import { sameDayCoefficients } from "./same-day.ts";
-import { summariseSeries } from "./series-summary.ts";
+import { summarizeSeries } from "./series-summary.ts";
 import type { Trial } from "./trials.ts";
 
 /** Progress of a backtest. */
@@ -227,7 +227,7 @@ function extras(
   const from = grid.sessions[places[0] ?? 0]?.label ?? question.from;
   const summary = (figures: readonly DateFigure[]) => {
     const values = figures.map(({ value }) => value);
-    return summariseSeries(values, { horizon: 1, step: 1 }, seed) ?? null;
+    return summarizeSeries(values, { horizon: 1, step: 1 }, seed) ?? null;
   };
   return {
     sameDay:

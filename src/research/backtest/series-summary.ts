@@ -41,7 +41,7 @@ export const doVary = (values: readonly number[]): boolean =>
  * @param values In the order of time.
  * @returns `undefined` with fewer than two values, or without variance.
  */
-export function summariseSeries(
+export function summarizeSeries(
   values: readonly number[],
   overlap: Overlap,
   seed: number,
@@ -50,20 +50,20 @@ export function summariseSeries(
   const interval = bootstrapInterval(values, lag, seed);
   if (interval === undefined || !doVary(values)) return undefined;
   const sd = sampleSd(values);
-  const centre = mean(values);
-  const plainT = centre / (sd / Math.sqrt(values.length));
+  const center = mean(values);
+  const plainT = center / (sd / Math.sqrt(values.length));
   const error = neweyWestError(values, lag);
-  const neweyWestT = error > 0 ? centre / error : plainT;
+  const neweyWestT = error > 0 ? center / error : plainT;
   return {
     dates: values.length,
-    mean: centre,
+    mean: center,
     sd,
-    ratio: centre / sd,
+    ratio: center / sd,
     plainT,
     neweyWestT,
     t: Math.abs(neweyWestT) < Math.abs(plainT) ? neweyWestT : plainT,
     interval,
-    datesForPower: periodsForPower(centre, sd),
+    datesForPower: periodsForPower(center, sd),
   };
 }
 
@@ -76,8 +76,8 @@ export function summariseSeries(
  * @returns 0 for a constant series, and if the sum is negative.
  */
 export function neweyWestError(values: readonly number[], lag: number): number {
-  const centre = mean(values);
-  const deviations = values.map((value) => value - centre);
+  const center = mean(values);
+  const deviations = values.map((value) => value - center);
   let variance = autocovariance(deviations, 0);
   for (let distance = 1; distance <= lag; distance++) {
     variance += 2 * (1 - distance / (lag + 1)) * autocovariance(deviations, distance);

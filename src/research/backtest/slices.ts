@@ -46,12 +46,12 @@ export function byRegime(figures: readonly DateFigure[], grid: ReturnGrid): read
 
 function sliceOf(label: string, figures: readonly DateFigure[]): Slice {
   const values = figures.map(({ value }) => value);
-  const centre = mean(values);
+  const center = mean(values);
   const sd = values.length < 2 ? 0 : sampleSd(values);
   return {
     label,
     dates: values.length,
-    mean: centre,
-    plainT: sd > 0 ? centre / (sd / Math.sqrt(values.length)) : null,
+    mean: center,
+    plainT: sd > 0 ? center / (sd / Math.sqrt(values.length)) : null,
   };
 }

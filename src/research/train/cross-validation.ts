@@ -1,15 +1,15 @@
 import { fnv1a } from "../../factors/hashed-linear/fnv1a.ts";
-import { type LabelledMessage, train } from "../../factors/hashed-linear/training.ts";
+import { type LabeledMessage, train } from "../../factors/hashed-linear/training.ts";
 import type { Label } from "../../factors/hashed-linear.ts";
 import { COUNTER_RULES } from "../../factors/message-counters.ts";
-import { normalisedText, polarity } from "../../factors/polarity.ts";
+import { normalizedText, polarity } from "../../factors/polarity.ts";
 
 /** Number of folds. */
 export const FOLDS = 5;
 
 /** Out-of-fold polarities of a message, in [-1, 1]. */
 export interface Judged {
-  readonly label: LabelledMessage["label"];
+  readonly label: LabeledMessage["label"];
   readonly lexicon: number;
   readonly model: number;
   /** Mean of the two, as used by a service with the model. */
@@ -25,7 +25,7 @@ interface Training {
 
 /** Predicts every message with a model trained on the other folds. */
 export function judgeUnseen(
-  messages: readonly LabelledMessage[],
+  messages: readonly LabeledMessage[],
   training: Training,
 ): readonly Judged[] {
   const byFold = Map.groupBy(messages, ({ text }) => foldOf(text));
@@ -43,7 +43,7 @@ export function judgeUnseen(
 }
 
 /** Duplicates share a fold, so that no model is tested on its training data. */
-const foldOf = (text: string): number => fnv1a(normalisedText(text)) % FOLDS;
+const foldOf = (text: string): number => fnv1a(normalizedText(text)) % FOLDS;
 
 /** Predicted polarity and label of a message. */
 export interface Reading {

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { type LabelledMessage, train } from "../../../src/factors/hashed-linear/training.ts";
+import { type LabeledMessage, train } from "../../../src/factors/hashed-linear/training.ts";
 import { polarity } from "../../../src/factors/polarity.ts";
 import { median } from "../harness/numbers.ts";
 import { progress } from "../harness/progress.ts";
@@ -34,14 +34,14 @@ export async function analyser({ isQuick }: Effort): Promise<Part> {
   return { rows, raw: Object.fromEntries(raw) };
 }
 
-const readMessages = (): readonly LabelledMessage[] =>
+const readMessages = (): readonly LabeledMessage[] =>
   readFileSync(new URL("../../fixtures/messages.jsonl", import.meta.url), "utf8")
     .trim()
     .split("\n")
-    .map((line) => JSON.parse(line) as LabelledMessage);
+    .map((line) => JSON.parse(line) as LabeledMessage);
 
 /** Two sentences make a message of about 90 characters; numbers make all of them different. */
-function textsFrom(labelled: readonly LabelledMessage[]): readonly string[] {
+function textsFrom(labelled: readonly LabeledMessage[]): readonly string[] {
   return Array.from({ length: MESSAGES }, (_, at) => {
     const said = (step: number) => labelled[(at * step) % labelled.length]?.text ?? "";
     return `${said(7)}. ${said(11)} ${at}`;

@@ -4,15 +4,11 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { BUCKETS, bucketsOf } from "../../../src/factors/hashed-linear/features.ts";
 import { MAX_MODEL_BYTES, modelText, readModel } from "../../../src/factors/hashed-linear/file.ts";
 import { fnv1a } from "../../../src/factors/hashed-linear/fnv1a.ts";
-import {
-  EPOCHS,
-  type LabelledMessage,
-  train,
-} from "../../../src/factors/hashed-linear/training.ts";
+import { EPOCHS, type LabeledMessage, train } from "../../../src/factors/hashed-linear/training.ts";
 import {
   type HashedLinear,
   type Label,
-  modelledPolarity,
+  modeledPolarity,
   softmax,
 } from "../../../src/factors/hashed-linear.ts";
 import { tokensOf } from "../../../src/factors/message/tokens.ts";
@@ -21,7 +17,7 @@ import { polarity } from "../../../src/factors/polarity.ts";
 const messages = readFileSync(new URL("../../fixtures/messages.jsonl", import.meta.url), "utf8")
   .trim()
   .split("\n")
-  .map((line) => JSON.parse(line) as LabelledMessage);
+  .map((line) => JSON.parse(line) as LabeledMessage);
 
 const training = { seed: 7, onEpoch: () => {} };
 
@@ -82,7 +78,7 @@ describe("softmax", () => {
 describe("training", () => {
   it("learns what it is shown", () => {
     const right = messages.filter(({ text: said, label }) => {
-      const value = modelledPolarity(model, tokensOf(said));
+      const value = modeledPolarity(model, tokensOf(said));
       return label === "bullish" ? value > 0 : label !== "bearish" || value < 0;
     });
     expect(right.length / messages.length).toBeGreaterThan(0.97);
@@ -110,7 +106,7 @@ describe("training", () => {
   });
 
   it("has no opinion without messages", () => {
-    expect(modelledPolarity(train([], training), ["strong"])).toBe(0);
+    expect(modeledPolarity(train([], training), ["strong"])).toBe(0);
   });
 });
 
@@ -118,7 +114,7 @@ describe("polarity with a model", () => {
   it("is the mean of lexicon and model, within [-1, 1], for any text", () => {
     const property = fc.property(fc.string({ unit: "binary", maxLength: 500 }), (any) => {
       const value = polarity(any, model);
-      const mean = (polarity(any) + modelledPolarity(model, tokensOf(any))) / 2;
+      const mean = (polarity(any) + modeledPolarity(model, tokensOf(any))) / 2;
       expect(value).toBe(mean);
       expect(Math.abs(value)).toBeLessThanOrEqual(1);
     });

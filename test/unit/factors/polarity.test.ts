@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { Label } from "../../../src/factors/hashed-linear.ts";
 import { lexicon } from "../../../src/factors/lexicon.ts";
 import { tokensOf } from "../../../src/factors/message/tokens.ts";
-import { normalisedText, polarity } from "../../../src/factors/polarity.ts";
+import { normalizedText, polarity } from "../../../src/factors/polarity.ts";
 import { areaUnderCurve } from "../../../src/research/train/cross-validation.ts";
 import { sharedFolder } from "../../support/shared.ts";
 
@@ -160,25 +160,25 @@ describe("polarity", () => {
   });
 });
 
-describe("normalisedText", () => {
+describe("normalizedText", () => {
   it("is equal for copies that differ in address, mention, repost marker, digits and case", () => {
     const copy = "RT @Someone: Watch $ABC  break 120 https://example.com/a?b=1";
-    expect(normalisedText(copy)).toBe("watch $abc break");
-    expect(normalisedText("watch $ABC\nbreak 95 @other www.example.com")).toBe("watch $abc break");
+    expect(normalizedText(copy)).toBe("watch $abc break");
+    expect(normalizedText("watch $ABC\nbreak 95 @other www.example.com")).toBe("watch $abc break");
   });
 
   it("keeps a word that only begins like the repost marker", () => {
-    expect(normalisedText("rtx and art")).toBe("rtx and art");
+    expect(normalizedText("rtx and art")).toBe("rtx and art");
   });
 
   it("differs for different statements", () => {
-    expect(normalisedText("buy $ABC")).not.toBe(normalisedText("sell $ABC"));
+    expect(normalizedText("buy $ABC")).not.toBe(normalizedText("sell $ABC"));
   });
 
   it("is lower case, trimmed and without digits for any text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 2000 }), (text) => {
-        expect(normalisedText(text)).not.toMatch(/[A-Z0-9]|\s\s|^\s|\s$/u);
+        expect(normalizedText(text)).not.toMatch(/[A-Z0-9]|\s\s|^\s|\s$/u);
       }),
     );
   });
@@ -209,7 +209,7 @@ describe("hostile texts", () => {
       expect(tokensOf(text)).toEqual(tokensOf(text.slice(0, 1000)));
       expect(tokensOf(text).length).toBeLessThanOrEqual(1000);
       expect(Number.isFinite(polarity(text))).toBe(true);
-      expect(normalisedText(text).length).toBeLessThanOrEqual(1000);
+      expect(normalizedText(text).length).toBeLessThanOrEqual(1000);
     },
   );
 
@@ -218,7 +218,7 @@ describe("hostile texts", () => {
       const text = fragment.repeat(units / fragment.length);
       const rounds = Array.from({ length: 5 }, () => {
         const startedAt = performance.now();
-        for (let round = 0; round < 20; round++) polarity(text) + normalisedText(text).length;
+        for (let round = 0; round < 20; round++) polarity(text) + normalizedText(text).length;
         return performance.now() - startedAt;
       });
       return Math.min(...rounds);

@@ -16,11 +16,11 @@ import {
   rankProducts,
   ranks,
 } from "../../../src/research/backtest/rank-correlation.ts";
-import { residualise } from "../../../src/research/backtest/residuals.ts";
+import { residualize } from "../../../src/research/backtest/residuals.ts";
 import {
   neweyWestError,
   periodsForPower,
-  summariseSeries,
+  summarizeSeries,
 } from "../../../src/research/backtest/series-summary.ts";
 
 /** Reference coefficients with their statistics. */
@@ -83,7 +83,7 @@ describe("the mean of a series", () => {
   });
 
   it("reports the lower t of the two", () => {
-    const summary = summariseSeries(WORKED, { horizon: 10, step: 5 }, 1);
+    const summary = summarizeSeries(WORKED, { horizon: 10, step: 5 }, 1);
     expect(summary?.neweyWestT).toBeCloseTo(5.587, 3);
     expect(summary?.plainT).toBeCloseTo(2.08, 2);
     expect(summary?.t).toBe(summary?.plainT);
@@ -91,7 +91,7 @@ describe("the mean of a series", () => {
 
   it("uses the Newey-West t where neighbors move together", () => {
     const slow = Array.from({ length: 60 }, (_, index) => 0.02 + 0.05 * Math.sin(index / 9));
-    const summary = summariseSeries(slow, { horizon: 21, step: 5 }, 1);
+    const summary = summarizeSeries(slow, { horizon: 21, step: 5 }, 1);
     expect(summary?.t).toBe(summary?.neweyWestT);
     expect(Math.abs(summary?.t ?? 9)).toBeLessThan(Math.abs(summary?.plainT ?? 0));
   });
@@ -103,8 +103,8 @@ describe("the mean of a series", () => {
 
   it("is not summarised under two values or when they do not vary", () => {
     const overlap = { horizon: 1, step: 1 };
-    expect(summariseSeries([0.1], overlap, 1)).toBeUndefined();
-    expect(summariseSeries([0.1, 0.1], overlap, 1)).toBeUndefined();
+    expect(summarizeSeries([0.1], overlap, 1)).toBeUndefined();
+    expect(summarizeSeries([0.1, 0.1], overlap, 1)).toBeUndefined();
   });
 });
 
@@ -238,15 +238,15 @@ describe("residuals", () => {
     const x = [1, 2, 3, 4, 5, 6];
     const groups = ["a", "a", "a", "b", "b", "b"];
     const values = x.map((value, row) => 3 * value + (groups[row] === "a" ? 10 : -2));
-    for (const left of residualise(values, [x], groups)) expect(left).toBeCloseTo(0, 9);
+    for (const left of residualize(values, [x], groups)) expect(left).toBeCloseTo(0, 9);
   });
 
   it("are uncorrelated with every column within the groups", () => {
     const draw = (seed: number) => Array.from({ length: 50 }, (_, row) => randomAt(seed, row));
     const groups = draw(9).map((value) => (value < 0.5 ? "a" : "b"));
     const columns = [draw(1), draw(2), draw(3)];
-    const left = residualise(draw(4), columns, groups);
-    const centred = columns.map((column) => residualise(column, [], groups));
+    const left = residualize(draw(4), columns, groups);
+    const centred = columns.map((column) => residualize(column, [], groups));
     for (const column of centred) {
       expect(mean(column.map((value, row) => value * (left[row] as number)))).toBeCloseTo(0, 12);
     }
@@ -256,8 +256,8 @@ describe("residuals", () => {
     const x = [1, 4, 2, 8];
     const groups = ["a", "a", "a", "a"];
     const values = [3, 1, 4, 1];
-    const plain = residualise(values, [x], groups);
-    const twice = residualise(values, [x, x.map((value) => 2 * value), [7, 7, 7, 7]], groups);
+    const plain = residualize(values, [x], groups);
+    const twice = residualize(values, [x, x.map((value) => 2 * value), [7, 7, 7, 7]], groups);
     for (const [row, left] of plain.entries()) expect(twice[row]).toBeCloseTo(left, 9);
   });
 });

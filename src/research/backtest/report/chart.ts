@@ -10,7 +10,7 @@ use([
 ]);
 
 /** Colors by meaning; the page defines their values for light and dark mode. */
-export const COLOURS = {
+export const COLORS = {
   text: "var(--text)",
   quiet: "var(--quiet)",
   line: "var(--line)",
@@ -39,7 +39,7 @@ export function chart({ title, caption }: ChartText, option: EChartsCoreOption):
   const instance = init(null, null, { renderer: "svg", ssr: true, width: WIDTH, height: HEIGHT });
   instance.setOption({
     animation: false,
-    textStyle: { color: COLOURS.quiet, fontFamily: "inherit" },
+    textStyle: { color: COLORS.quiet, fontFamily: "inherit" },
     grid: { ...GRID, top: "legend" in option ? 32 : 8 },
     ...option,
   });
@@ -64,8 +64,8 @@ const markup = (svg: string): Html => html(Object.assign([svg], { raw: [svg] }))
 /** A value axis with light grid lines. */
 export const valueAxis = (format: (value: number) => string) => ({
   type: "value" as const,
-  axisLabel: { color: COLOURS.quiet, formatter: format },
-  splitLine: { lineStyle: { color: COLOURS.line } },
+  axisLabel: { color: COLORS.quiet, formatter: format },
+  splitLine: { lineStyle: { color: COLORS.line } },
   axisLine: { show: false },
   axisTick: { show: false },
 });
@@ -82,8 +82,8 @@ export const roomyAxis = (format: (value: number) => string) => ({
 export const nameAxis = (names: readonly string[]) => ({
   type: "category" as const,
   data: [...names],
-  axisLabel: { color: COLOURS.quiet, hideOverlap: true },
-  axisLine: { onZero: false, lineStyle: { color: COLOURS.line } },
+  axisLabel: { color: COLORS.quiet, hideOverlap: true },
+  axisLine: { onZero: false, lineStyle: { color: COLORS.line } },
   axisTick: { show: false },
 });
 
@@ -119,7 +119,7 @@ export const legend = {
   itemWidth: 14,
   itemGap: 18,
   borderColor: "transparent",
-  textStyle: { color: COLOURS.text },
+  textStyle: { color: COLORS.text },
 };
 
 /** The zero line, where all points would lie without skill. */
@@ -127,12 +127,12 @@ export const zeroLine = {
   type: "line" as const,
   data: [],
   silent: true,
-  lineStyle: { color: COLOURS.quiet },
+  lineStyle: { color: COLORS.quiet },
   markLine: {
     silent: true,
     symbol: "none",
     label: { show: false },
-    lineStyle: { color: COLOURS.quiet, type: "solid" as const, width: 1 },
+    lineStyle: { color: COLORS.quiet, type: "solid" as const, width: 1 },
     data: [{ yAxis: 0 }],
   },
 };

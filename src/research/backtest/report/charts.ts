@@ -4,7 +4,7 @@ import { wealth } from "../drawdown.ts";
 import type { ClassResult, HorizonResult } from "../judgement.ts";
 import type { Slice } from "../slices.ts";
 import {
-  COLOURS,
+  COLORS,
   chart,
   dateAxis,
   legend,
@@ -31,18 +31,18 @@ export function historyChart({ history, horizon }: HorizonResult): Html {
     {
       xAxis: dateAxis(history.map(({ date }) => date)),
       yAxis: valueAxis(plain),
-      series: [line("sum", sums, COLOURS.first), zeroLine],
+      series: [line("sum", sums, COLORS.first), zeroLine],
     },
   );
 }
 
-const line = (name: string, data: readonly number[], colour: string) => ({
+const line = (name: string, data: readonly number[], color: string) => ({
   type: "line" as const,
   name,
   data: [...data],
   showSymbol: false,
-  lineStyle: { color: colour, width: 2 },
-  itemStyle: { color: colour },
+  lineStyle: { color: color, width: 2 },
+  itemStyle: { color: color },
 });
 
 /** Minimum dates for the bar of a year. */
@@ -74,7 +74,7 @@ const bars = (values: readonly number[]) => ({
   data: values.map((value) => ({
     value,
     itemStyle: {
-      color: value < 0 ? COLOURS.second : COLOURS.first,
+      color: value < 0 ? COLORS.second : COLORS.first,
       borderRadius: value < 0 ? [0, 0, 3, 3] : [3, 3, 0, 0],
     },
   })),
@@ -114,8 +114,8 @@ export function wealthChart({ horizon, book }: HorizonResult): Html | undefined 
       xAxis: dateAxis(book.path.map(({ date }) => date)),
       yAxis: roomyAxis(plain),
       series: [
-        line("before costs", wealth(book.path.map(({ gross }) => gross)), COLOURS.first),
-        line("at 10 bp a trade", wealth(book.path.map(({ net10 }) => net10)), COLOURS.second),
+        line("before costs", wealth(book.path.map(({ gross }) => gross)), COLORS.first),
+        line("at 10 bp a trade", wealth(book.path.map(({ net10 }) => net10)), COLORS.second),
       ],
     },
   );
@@ -138,7 +138,7 @@ export function coverageChart({ comparison, coverage }: ClassResult): Html | und
         line(
           "instruments",
           history.map(({ value }) => value),
-          COLOURS.first,
+          COLORS.first,
         ),
       ],
     },
@@ -171,9 +171,9 @@ export function reliabilityChart(
           type: "line",
           data: [min, max].map((end) => [end, end]),
           showSymbol: false,
-          lineStyle: { color: COLOURS.quiet, type: "dashed", width: 1 },
+          lineStyle: { color: COLORS.quiet, type: "dashed", width: 1 },
         },
-        { type: "scatter", data: points, symbolSize: 10, itemStyle: { color: COLOURS.first } },
+        { type: "scatter", data: points, symbolSize: 10, itemStyle: { color: COLORS.first } },
       ],
     },
   );

@@ -1,7 +1,7 @@
 import type { Html } from "../../../http/pages/html.ts";
 import type { ClassResult } from "../judgement.ts";
 import type { SeriesSummary } from "../series-summary.ts";
-import { COLOURS, chart, legend, nameAxis, valueAxis, zeroLine } from "./chart.ts";
+import { COLORS, chart, legend, nameAxis, valueAxis, zeroLine } from "./chart.ts";
 import { shortCoefficient } from "./figures.ts";
 import { sessions } from "./words.ts";
 
@@ -22,13 +22,13 @@ export function coefficientChart({ horizons }: ClassResult): Html {
         ...intervals(
           "as it is",
           horizons.map(({ ic }) => ic),
-          { colour: COLOURS.first, shift: has ? -9 : 0 },
+          { color: COLORS.first, shift: has ? -9 : 0 },
         ),
         ...(has
           ? intervals(
               "neutral",
               horizons.map(({ neutralIc }) => neutralIc),
-              { colour: COLOURS.second, shift: 9 },
+              { color: COLORS.second, shift: 9 },
             )
           : []),
       ],
@@ -40,7 +40,7 @@ export function coefficientChart({ horizons }: ClassResult): Html {
 function intervals(
   name: string,
   summaries: readonly (SeriesSummary | null)[],
-  { colour, shift }: { readonly colour: string; readonly shift: number },
+  { color, shift }: { readonly color: string; readonly shift: number },
 ) {
   const known = summaries.flatMap((summary, index) => (summary ? [{ index, summary }] : []));
   type Api = { value(dimension: number): number; coord(point: readonly number[]): number[] };
@@ -48,7 +48,7 @@ function intervals(
     {
       type: "custom" as const,
       name,
-      itemStyle: { color: colour },
+      itemStyle: { color: color },
       data: known.map(({ index, summary: { mean, interval } }) => [
         index,
         mean,
@@ -68,12 +68,12 @@ function intervals(
             {
               type: "line" as const,
               shape: { x1: low.x, y1: low.y, x2: high.x, y2: high.y },
-              style: { stroke: colour, lineWidth: 3, lineCap: "round" as const, opacity: 0.55 },
+              style: { stroke: color, lineWidth: 3, lineCap: "round" as const, opacity: 0.55 },
             },
             {
               type: "circle" as const,
               shape: { cx: middle.x, cy: middle.y, r: 5 },
-              style: { fill: colour },
+              style: { fill: color },
             },
           ],
         };

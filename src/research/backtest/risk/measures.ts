@@ -13,7 +13,7 @@ import {
   rangeOf,
 } from "../../../risk/table.ts";
 import { type Calibration, calibrate, type Forecast } from "../calibration.ts";
-import { type Overlap, overlapDates, summariseSeries } from "../series-summary.ts";
+import { type Overlap, overlapDates, summarizeSeries } from "../series-summary.ts";
 import { MIN_PERIODS } from "../verdict.ts";
 import type { RiskObservation } from "./observations.ts";
 
@@ -124,7 +124,7 @@ function qlikeOf(
     forecast: mean(losses.map(({ forecast }) => forecast)),
     ewma: mean(losses.map(({ ewma }) => ewma)),
     randomWalk: mean(losses.map(({ randomWalk }) => randomWalk)),
-    t: summariseSeries(differences, overlap, seed)?.t ?? null,
+    t: summarizeSeries(differences, overlap, seed)?.t ?? null,
   };
 }
 
@@ -193,7 +193,7 @@ function skillOf(
   const gains = [...Map.groupBy(forecasts, ({ place }) => place)]
     .sort(([a], [b]) => a - b)
     .map(([, members]) => mean(members.map(gain)));
-  const interval = summariseSeries(gains, overlap, seed)?.interval;
+  const interval = summarizeSeries(gains, overlap, seed)?.interval;
   return interval === undefined ? null : { value: skill, low: interval.low, high: interval.high };
 }
 

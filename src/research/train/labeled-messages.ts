@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { basename } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import type { LabelledMessage } from "../../factors/hashed-linear/training.ts";
+import type { LabeledMessage } from "../../factors/hashed-linear/training.ts";
 import { LABELS } from "../../factors/hashed-linear.ts";
 import { FOLDS } from "./cross-validation.ts";
 
@@ -19,8 +19,8 @@ const faults: Readonly<Record<string, string>> = {
  *
  * @throws {Error} If the file cannot be read, a line is invalid, or there are too few messages.
  */
-export async function readLabelled(file: string): Promise<readonly LabelledMessage[]> {
-  const messages: LabelledMessage[] = [];
+export async function readLabeled(file: string): Promise<readonly LabeledMessage[]> {
+  const messages: LabeledMessage[] = [];
   let number = 0;
   const lines = createInterface({ input: createReadStream(file, "utf8"), crlfDelay: Infinity });
   for await (const line of lines) {
@@ -33,7 +33,7 @@ export async function readLabelled(file: string): Promise<readonly LabelledMessa
 }
 
 /** @param place Location for messages, for example `labelled.jsonl:12`. */
-function messageIn(line: string, place: string): LabelledMessage {
+function messageIn(line: string, place: string): LabeledMessage {
   const { success, data, error } = Line.safeParse(parsed(line, place));
   if (success) return data;
   const fault = faults[String(error.issues[0]?.path[0])] ?? "the line has to be a JSON object";
@@ -49,7 +49,7 @@ function parsed(line: string, place: string): unknown {
 }
 
 /** The ROC curve needs both labels in every fold. */
-function requireEnough(messages: readonly LabelledMessage[], file: string): void {
+function requireEnough(messages: readonly LabeledMessage[], file: string): void {
   for (const side of ["bullish", "bearish"] as const) {
     const count = messages.filter(({ label }) => label === side).length;
     if (count < FOLDS) {
