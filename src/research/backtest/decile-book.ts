@@ -76,8 +76,8 @@ export function decileBook(
   const apart = holdings.filter((_, index) => index % overlapDates(overlap) === 0);
   return {
     names: mean(holdings.map(({ names }) => names)),
-    excess: Array.from({ length: DECILES }, (_, tenth) =>
-      mean(holdings.map(({ excess }) => excess[tenth] as number)),
+    excess: Array.from({ length: DECILES }, (_, decile) =>
+      mean(holdings.map(({ excess }) => excess[decile] as number)),
     ),
     spread,
     turnover: mean(holdings.map(({ turnover }) => turnover)),
@@ -101,13 +101,13 @@ const netOf = ({ gross, turnover }: Holding, costBp: number): number =>
 
 function holdingsOf(dates: readonly DatedOutcomes[], overlap: Overlap): readonly Holding[] {
   const full = withCrossSection(dates);
-  const tenths = full.map(({ outcomes }) => splitInTenths(outcomes));
+  const deciles = full.map(({ outcomes }) => splitInDeciles(outcomes));
   const distance = overlapDates(overlap);
   return full.map(({ date, outcomes }, index) => {
-    const now = tenths[index] as readonly (readonly Outcome[])[];
+    const now = deciles[index] as readonly (readonly Outcome[])[];
     const all = meanReturn(outcomes);
-    const excess = now.map((tenth) => meanReturn(tenth) - all);
-    const before = overlap.horizon < overlap.step ? undefined : tenths[index - distance];
+    const excess = now.map((decile) => meanReturn(decile) - all);
+    const before = overlap.horizon < overlap.step ? undefined : deciles[index - distance];
     const isSoldAtEnd = overlap.horizon < overlap.step;
     return {
       date,
@@ -120,10 +120,12 @@ function holdingsOf(dates: readonly DatedOutcomes[], overlap: Overlap): readonly
 }
 
 /** Deciles by score, the lowest first; with at least ten names none is empty. */
-function splitInTenths(outcomes: readonly Outcome[]): readonly (readonly Outcome[])[] {
+function splitInDeciles(outcomes: readonly Outcome[]): readonly (readonly Outcome[])[] {
   const sorted = outcomes.toSorted((a, b) => a.z - b.z);
-  const edge = (tenth: number) => Math.round((tenth * sorted.length) / DECILES);
-  return Array.from({ length: DECILES }, (_, tenth) => sorted.slice(edge(tenth), edge(tenth + 1)));
+  const edge = (decile: number) => Math.round((decile * sorted.length) / DECILES);
+  return Array.from({ length: DECILES }, (_, decile) =>
+    sorted.slice(edge(decile), edge(decile + 1)),
+  );
 }
 
 const meanReturn = (outcomes: readonly Outcome[]): number =>
@@ -135,7 +137,7 @@ function legTurnover(
   before: readonly (readonly Outcome[])[] | undefined,
 ): number {
   if (before === undefined) return 0.5;
-  const leg = (tenth: number) => turnover(before.at(tenth) ?? [], now.at(tenth) ?? []);
+  const leg = (decile: number) => turnover(before.at(decile) ?? [], now.at(decile) ?? []);
   return (leg(0) + leg(-1)) / 2;
 }
 

@@ -25,8 +25,8 @@ export function historyChart({ history, horizon }: HorizonResult): Html {
   });
   return chart(
     {
-      title: "Coefficients added up",
-      caption: `Over ${sessions(horizon)}. A steady skill climbs, luck wanders.`,
+      title: "Cumulative coefficients",
+      caption: `Over ${sessions(horizon)}. Skill rises steadily; luck is a random walk.`,
     },
     {
       xAxis: dateAxis(history.map(({ date }) => date)),
@@ -86,11 +86,11 @@ export function decileChart({ horizon, book }: HorizonResult): Html | undefined 
   if (book === null) return undefined;
   return chart(
     {
-      title: "Return by tenth of the scores",
-      caption: `Mean return over ${sessions(horizon)} above that of all, lowest scores on the left${tenthNote(book)}. A score that works makes stairs.`,
+      title: "Return by score decile",
+      caption: `Mean return over ${sessions(horizon)} relative to all instruments, lowest scores on the left${decileNote(book)}. With skill the bars rise from left to right.`,
     },
     {
-      xAxis: nameAxis(book.excess.map((_, tenth) => String(tenth + 1))),
+      xAxis: nameAxis(book.excess.map((_, decile) => String(decile + 1))),
       yAxis: valueAxis((value) => change(value)),
       series: [bars(book.excess), zeroLine],
     },
@@ -98,16 +98,18 @@ export function decileChart({ horizon, book }: HorizonResult): Html | undefined 
 }
 
 /** Warns if a decile has few names. */
-const tenthNote = ({ names }: { readonly names: number }): string =>
-  names < 5 ? `; a tenth is about ${names < 1.5 ? "one name" : `${Math.round(names)} names`}` : "";
+const decileNote = ({ names }: { readonly names: number }): string =>
+  names < 5
+    ? `; a decile has about ${names < 1.5 ? "one name" : `${Math.round(names)} names`}`
+    : "";
 
 /** Growth of 1 invested in the decile book. */
 export function wealthChart({ horizon, book }: HorizonResult): Html | undefined {
   if (book === null) return undefined;
   return chart(
     {
-      title: "Best tenth minus worst tenth",
-      caption: `What became of 1, in periods of ${sessions(horizon)} one after another.`,
+      title: "Top minus bottom decile",
+      caption: `Growth of 1 over consecutive periods of ${sessions(horizon)}.`,
     },
     {
       legend,
@@ -128,7 +130,7 @@ export function coverageChart({ comparison, coverage }: ClassResult): Html | und
   return chart(
     {
       title: "Instruments with a value",
-      caption: "Per graded date, as it was known then. Few names make a coefficient jump.",
+      caption: "By graded date, as known then. With few instruments coefficients are noisy.",
     },
     {
       xAxis: dateAxis(history.map(({ date }) => date)),
@@ -161,7 +163,7 @@ export function reliabilityChart(
     {
       title,
       caption:
-        "Each point is a tenth of the forecasts: across what was said, upwards how often it happened. On the line is right.",
+        "Each point is a tenth of the forecasts: mean probability on the horizontal axis, observed frequency on the vertical one. Calibrated forecasts lie on the line.",
     },
     {
       xAxis: axis,

@@ -20,7 +20,7 @@ export function coefficientChart({ horizons }: ClassResult): Html {
       yAxis: valueAxis(shortCoefficient),
       series: [
         ...intervals(
-          "as it is",
+          "raw",
           horizons.map(({ ic }) => ic),
           { color: COLORS.first, shift: has ? -9 : 0 },
         ),

@@ -107,7 +107,7 @@ function keyFigures({ horizon, ic, book }: HorizonResult): Html | undefined {
     ["95 % interval", range(ic.interval)],
     ["t", tValue(ic.t)],
     ["Dates", whole(ic.dates)],
-    ["Best minus worst tenth, at 10\u00a0bp", change(net)],
+    ["Top minus bottom decile, at 10\u00a0bp", change(net)],
   ].filter(([, value]) => value !== NONE);
   return html`<dl>${figures.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
@@ -121,8 +121,8 @@ ${historyChart(main)}
 ${decileChart(main)}
 ${wealthChart(main)}
 ${yearChart(main)}
-${sliceChart("By how turbulent the market was", `Mean coefficient ${over}, in thirds of the dates by the volatility of the 63 sessions before.`, main.regimes)}
-${reliabilityChart("Probabilities and what came of them", result.probabilities)}
+${sliceChart("By market volatility", `Mean coefficient ${over}, in thirds of the dates by the volatility of the 63 sessions before.`, main.regimes)}
+${reliabilityChart("Reliability of the probabilities", result.probabilities)}
 ${coverageChart(result)}
 </div>
 ${coefficientTable(result)}
@@ -130,10 +130,10 @@ ${coefficientTable(result)}
 ${bookTable(result)}
 ${hitTable(result)}
 <p>Of the scores ${percent(result.scoreShares[9] ?? 0)} were 90 or more, ${percent((result.scoreShares[8] ?? 0) + (result.scoreShares[9] ?? 0))} were 80 or more, ${percent((result.scoreShares[0] ?? 0) + (result.scoreShares[1] ?? 0))} below 20 and ${percent(result.scoreShares[0] ?? 0)} below 10.</p>
-<p>The published signal was LONG ${percent(signals.shares.LONG, 0)}, WAIT ${percent(signals.shares.WAIT, 0)} and SHORT ${percent(signals.shares.SHORT, 0)} of the time. It changed ${signals.changesPerYear.toFixed(1)} times a year per instrument; ${percent(signals.flipBackShare)} of the changes were taken back within five sessions.${coverage.autocorrelation !== null && ` From one date to the next the values keep a rank correlation of ${coverage.autocorrelation.toFixed(2)}.`}</p>
+<p>The published signal was LONG ${percent(signals.shares.LONG, 0)}, WAIT ${percent(signals.shares.WAIT, 0)} and SHORT ${percent(signals.shares.SHORT, 0)} of the time. It changed ${signals.changesPerYear.toFixed(1)} times a year per instrument; ${percent(signals.flipBackShare)} of the changes were reversed within five sessions.${coverage.autocorrelation !== null && ` From one date to the next the values keep a rank correlation of ${coverage.autocorrelation.toFixed(2)}.`}</p>
 ${
   probabilities &&
-  html`<p>Probabilities of beating the median over ${sessions(probabilities.horizon)}, made of these scores and of the years before each, had a Brier score of ${probabilities.brier.toFixed(4)}; always saying the frequency has ${probabilities.climatology.toFixed(4)}. Skill: ${percent(probabilities.skill, 3)}${probabilities.skillInterval && ` (95 % interval ${percent(probabilities.skillInterval.low, 3)} to ${percent(probabilities.skillInterval.high, 3)})`}, from ${whole(probabilities.forecasts)} forecasts. Calibrated on all dates, rho is ${probabilities.next.rho.toFixed(4)}.</p>`
+  html`<p>Probabilities of beating the median over ${sessions(probabilities.horizon)}, derived from these scores and calibrated on earlier years, had a Brier score of ${probabilities.brier.toFixed(4)}; the constant forecast of the frequency has ${probabilities.climatology.toFixed(4)}. Skill: ${percent(probabilities.skill, 3)}${probabilities.skillInterval && ` (95 % interval ${percent(probabilities.skillInterval.low, 3)} to ${percent(probabilities.skillInterval.high, 3)})`}, from ${whole(probabilities.forecasts)} forecasts. Calibrated on all dates, rho is ${probabilities.next.rho.toFixed(4)}.</p>`
 }
 <details><summary>By year and by regime, in figures</summary>
 ${sliceTable(`Coefficients ${over} by year`, main.years)}
@@ -142,10 +142,10 @@ ${sliceTable(`Coefficients ${over} by regime`, main.regimes)}
 }
 
 const sameDayNote = ({ mean, t, interval, dates }: SeriesSummary): Html =>
-  html`<p>On the same day, what messages say and what the price does have a rank correlation of ${coefficient(mean)} (95 % interval ${range(interval)}, t ${tValue(t)}, ${whole(dates)} sessions with at least 20 names). That predicts nothing: it shows that texts are understood.</p>`;
+  html`<p>Sentiment and the return of the same session have a rank correlation of ${coefficient(mean)} (95 % interval ${range(interval)}, t ${tValue(t)}, ${whole(dates)} sessions with at least 20 names). This is not a prediction; it validates the sentiment analysis.</p>`;
 
 const nextOpenNote = ({ mean, t, interval, dates }: SeriesSummary): Html =>
-  html`<p>The short ratio is published after the close, so the score of a close holds that of the session before. Against the first session after its publication, from open to close, it has a rank correlation of ${coefficient(mean)} (95 % interval ${range(interval)}, t ${tValue(t)}, ${whole(dates)} sessions).</p>`;
+  html`<p>The short ratio is published after the close, so the score at a close contains that of the session before. Against the first session after its publication, from open to close, it has a rank correlation of ${coefficient(mean)} (95 % interval ${range(interval)}, t ${tValue(t)}, ${whole(dates)} sessions).</p>`;
 
 const methodSection = (result: BacktestResult): Html => html`<section id="method">
 <h2>How to read this</h2>

@@ -66,7 +66,7 @@ function classText(result: ClassResult, question: Question, paint: Paint): strin
     ...riskLines(result),
     ...(result.reports === null ? [] : [`  ${reportsSentence(result.reports)}`]),
     `  Published signal: LONG ${percent(signals.shares.LONG, 0)}, WAIT ${percent(signals.shares.WAIT, 0)}, SHORT ${percent(signals.shares.SHORT, 0)}; ` +
-      `${signals.changesPerYear.toFixed(1)} changes a year, ${percent(signals.flipBackShare)} taken back.`,
+      `${signals.changesPerYear.toFixed(1)} changes a year, ${percent(signals.flipBackShare)} reversed.`,
   ].join("\n");
 }
 

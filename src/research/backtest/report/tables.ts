@@ -62,11 +62,11 @@ export function bookTable({ horizons }: ClassResult): Html | undefined {
   const costs = books[0]?.book.net.map(({ costBp }) => costBp);
   if (costs === undefined) return undefined;
   return table({
-    caption: "Best tenth minus worst tenth, per holding period",
+    caption: "Top minus bottom decile, per holding period",
     columns: [
       "Sessions",
       ...costs.map((cost) => (cost === 0 ? "Before costs" : `At\u00a0${cost}\u00a0bp`)),
-      ...["95 % interval before costs", "t", "Replaced", "Deepest fall", "Deflated Sharpe"],
+      ...["95 % interval before costs", "t", "Turnover", "Maximum drawdown", "Deflated Sharpe"],
     ],
     rows: books.map(({ horizon, book, deflatedSharpe }) => [
       horizon,
@@ -83,7 +83,7 @@ export function bookTable({ horizons }: ClassResult): Html | undefined {
 /** Hit rates beside base rates. */
 export const hitTable = ({ horizons }: ClassResult): Html =>
   table({
-    caption: "How often calls came true, and how often they would have without knowing anything",
+    caption: "Hit rates of the calls, and base rates without any information",
     columns: [
       "Sessions",
       "LONG",

@@ -41,9 +41,9 @@ export const VERDICT_WORDS: Readonly<Record<Verdict, string>> = {
 const MEANINGS: Readonly<Record<Verdict, string>> = {
   insufficient_data: "There is too little history, or too few instruments, to say anything.",
   inverted: "High scores were followed by lower returns than low scores. Do not use it as it is.",
-  no_evidence: "What followed cannot be told from chance.",
+  no_evidence: "The returns after high and low scores were indistinguishable from chance.",
   weak_positive:
-    "High scores were followed by somewhat higher returns, by a margin that luck reaches.",
+    "High scores were followed by somewhat higher returns, by a margin within the reach of luck.",
   positive: "High scores were followed by higher returns, by a margin that luck rarely reaches.",
 };
 
@@ -106,7 +106,7 @@ export function powerSentence(result: ClassResult): string | undefined {
   const needed = years * factor;
   return (
     `A true coefficient of this size would need ${needed > 1_000 ? "more than 1,000" : `about ${whole(needed)}`} years ` +
-    `to be found four times out of five; there are ${years.toFixed(1)}.`
+    `to be detected with 80 % power; there are ${years.toFixed(1)}.`
   );
 }
 
