@@ -61,7 +61,7 @@ export const AlertFields = {
   snoozedUntil: InstantInput.describe("Events until then are dropped."),
 } as const;
 
-/** An instant in milliseconds since the epoch; `null` and `undefined` are unchanged. */
+/** An instant in milliseconds since the epoch; `null` and `undefined` are returned unchanged. */
 export const millisOf = <T extends null | undefined>(instant: string | T): number | T =>
   typeof instant === "string" ? Date.parse(instant) : instant;
 

@@ -35,7 +35,7 @@ import { RangeAlertFields, rangeAlertAnswer } from "./range-alert.ts";
 
 /** Decimals of points of score. */
 const POINT_DECIMALS = 2;
-/** Decimals of volatilities and returns: a coin that is tied to a currency hardly moves. */
+/** Decimals of volatilities and returns; those of pegged coins are small. */
 const FRACTION_DECIMALS = 8;
 
 const Score = z.number().int().min(0).max(100).describe(SCORE_IS);
@@ -67,7 +67,7 @@ const Point = z.object({
     ),
 });
 
-/** An event as it is sent when the signal or the score moved. */
+/** Payload of an event: the signal or the score changed. */
 export const SignalShiftEvent = z.object({
   type: z.literal("signal.shift"),
   timestamp: Instant.describe("When it was decided."),
@@ -84,7 +84,7 @@ export const SignalShiftEvent = z.object({
   }),
 });
 
-/** An event as it is sent when the volatility became unusual. */
+/** Payload of an event: volatility became unusual. */
 export const VolatilityAlertEvent = z.object({
   type: z.literal("volatility.alert"),
   timestamp: Instant.describe("When it was decided."),
@@ -109,7 +109,7 @@ export const VolatilityAlertEvent = z.object({
   }),
 });
 
-/** An event as it is sent when a quarterly report is near, was filed or is late. */
+/** Payload of an event: a quarterly report is near, was filed or is late. */
 export const ReportAlertEvent = z.object({
   type: z.literal("report.alert"),
   timestamp: Instant.describe("When it was decided."),
@@ -138,7 +138,7 @@ export const ReportAlertEvent = z.object({
   }),
 });
 
-/** An event as it is sent when a close left the expected range. */
+/** Payload of an event: a close left the expected range. */
 export const RangeAlertEvent = z.object({
   type: z.literal("range.alert"),
   timestamp: Instant.describe("When it was decided."),

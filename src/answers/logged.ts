@@ -3,7 +3,7 @@ import type { PastSnapshot } from "../score/snapshot.ts";
 import type { ToolContext } from "../tool.ts";
 import { Instant, isoInstant } from "./common.ts";
 
-/** Where the log holds a decision. */
+/** Log entry of a decision. */
 export const Logged = z
   .object({ index: z.int().min(0), at: Instant })
   .nullable()

@@ -18,7 +18,7 @@ import type { WarmStart } from "./warm-start.ts";
  *  arrive before they count. */
 const CONFIRMED_MS = 3_600_000;
 
-/** What scoring is opened with. */
+/** Options of the scoring. */
 export interface ScoringOptions {
   readonly config: Pick<Config, "market" | "store" | "socialModelFile">;
   readonly now: () => Date;
@@ -48,7 +48,7 @@ export interface ScoredMarket {
  * Adds an engine to a market; nothing is scored yet.
  *
  * @param polarityOf How bullish (1) or bearish (-1) a message is; the lexicon unless given.
- * @param keeper Signals of earlier walks of the same records; absent: every session is scored.
+ * @param keeper Signals stored by earlier replays of the same records; absent: every session is scored.
  */
 export function scoredMarket(
   { market, clock }: OpenedMarket,
@@ -167,8 +167,8 @@ function confirmedUntil(live: Live | undefined): number {
 }
 
 /**
- * The signals that earlier walks of a recorded market ended years with. The sandbox's record is too
- * short to need them, and a live market's past changes while providers fill it.
+ * Signals at year ends, stored by earlier replays of a recorded market. The sandbox's record is too short
+ * to need them, and a live market's past changes while providers backfill it.
  */
 async function openKeptSignals(
   { market, clock }: OpenedMarket,

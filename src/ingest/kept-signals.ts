@@ -32,9 +32,9 @@ interface Content {
   readonly entries: readonly Entry[];
 }
 
-/** What kept signals are opened with. */
+/** Options of the stored signals. */
 export interface KeptSignalsOptions {
-  /** A market whose past stays as it is. */
+  /** A market whose past does not change. */
   readonly market: Market;
   /** Directory of the data of this machine. */
   readonly folder: string;
@@ -45,8 +45,8 @@ export interface KeptSignalsOptions {
 }
 
 /**
- * The signals that earlier walks of the same records by the same method ended years with. They are
- * used only where everything known by then is the same, bit for bit.
+ * Signals at year ends, stored by earlier replays of the same records and method. They are used only
+ * if everything known by then is the same, bit for bit.
  */
 export class KeptSignalsFile implements SignalKeeper {
   readonly #options: KeptSignalsOptions;
@@ -99,7 +99,7 @@ export class KeptSignalsFile implements SignalKeeper {
     if (signals.at > (this.#entries.at(-1)?.at ?? 0)) this.#fresh.push(signals);
   }
 
-  /** Writes what was kept since the last call, in steps between which the event loop runs. */
+  /** Writes the signals kept since the last call, yielding to the event loop in between. */
   async write(): Promise<void> {
     const { method, log } = this.#options;
     const fresh = Map.groupBy(this.#fresh, ({ at }) => at);

@@ -33,8 +33,8 @@ interface Suspicion {
   readonly fault: BarFault;
   /** A sentence for people. */
   readonly detail: string;
-  /** The doubted price: when the next bar opens near it, the bar was right. Absent: it cannot be
-   *  right. */
+  /** The doubted price: the bar is confirmed if the next one opens near it. Absent: it is
+   *  impossible. */
   readonly level?: number;
   /** New shares per old share of the split that would explain the bar. */
   readonly split?: number;
@@ -128,7 +128,7 @@ function withActionsOf(dropped: ReportedBar, bar: ReportedBar): ReportedBar {
   return { ...bar, dividend, split: dropped.split * bar.split };
 }
 
-/** Why a bar is doubted, `undefined` for a sound one. */
+/** Why a bar is doubted, `undefined` if it is plausible. */
 function suspicionOf(bar: ReportedBar, past: BarPast | undefined): Suspicion | undefined {
   const detail = impossibility(bar);
   if (detail !== undefined) return { fault: "impossible", detail };
@@ -136,7 +136,7 @@ function suspicionOf(bar: ReportedBar, past: BarPast | undefined): Suspicion | u
   return repetitionOf(bar, past) ?? splitOf(bar, past) ?? jumpOf(bar, past) ?? spikeOf(bar, past);
 }
 
-/** Why a bar cannot be true whatever came before, `undefined` when it can. */
+/** Why a bar is impossible in itself, `undefined` if it is not. */
 export function impossibility({
   open,
   high,
@@ -159,7 +159,7 @@ export function impossibility({
   return `the volume ${volume} is not at least 0`;
 }
 
-/** A bar without any range may repeat: nobody traded. */
+/** A bar without a range may repeat the previous one, since there was no trade. */
 function repetitionOf(bar: ReportedBar, { last }: BarPast): Suspicion | undefined {
   const { open, high, low, close, volume } = bar;
   if (high === low || bar.split !== 1) return undefined;
@@ -189,7 +189,7 @@ function splitOf(bar: ReportedBar, past: BarPast): Suspicion | undefined {
   const { splitRanges, splitRangeShare } = BAR_LIMITS;
   const calm = Math.max(splitRanges * usualRange, splitRangeShare * Math.abs(opening));
   if (Math.log(high / low) >= calm) return undefined;
-  // In shares or in money, whichever rose less: not every feed divides the volume.
+  // In shares or in money, whichever rose less: not every feed adjusts the volume.
   const volumes = (volume / usualVolume) * Math.min(1, close / last.close);
   if (volumes >= BAR_LIMITS.splitVolumes) return undefined;
   const detail = `the close ${short(close)} is ${short(close / last.close)} times the ${short(last.close)} before it, as after a split that was not announced`;
@@ -223,5 +223,5 @@ function spikeOf(bar: ReportedBar, past: BarPast): Suspicion | undefined {
   return { fault: "spike", detail, level };
 }
 
-/** A price to six digits, as people read it. */
+/** A price with six significant digits, for messages. */
 const short = (price: number): string => String(Number(price.toPrecision(6)));

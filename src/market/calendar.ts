@@ -25,7 +25,7 @@ const CLOSE = "16:00";
 /** End of regular trading on a half day, New York time. */
 const EARLY_CLOSE = "13:00";
 
-/** Month and day that are half days whenever they are sessions: before July 4th and Christmas. */
+/** Dates that are half days if they are sessions: before July 4th and Christmas. */
 const HALF_DAYS: ReadonlySet<string> = new Set(["07-03", "12-24"]);
 
 const FRIDAY = 5;
@@ -36,7 +36,7 @@ export const isSession = (date: string): boolean => sessionsOf(numberOf(date)).h
 /**
  * When regular trading of a session ends, Unix milliseconds: 16:00 New York, 13:00 on half days.
  *
- * @throws {RangeError} when the date is no session.
+ * @throws {RangeError} If the date is not a session.
  */
 export function closeAt(date: string): number {
   if (!isSession(date)) throw new RangeError(`${date} is no session`);
@@ -75,7 +75,7 @@ export function sessionsBetween(from: string, to: string): readonly string[] {
   return sessions.filter((session) => session >= from && session <= to);
 }
 
-/** For sessions only: the two dates of `HALF_DAYS` are none when a holiday is observed on them. */
+/** For sessions only: a date of `HALF_DAYS` on which a holiday is observed is not a session. */
 function isHalfDay(session: string): boolean {
   const { month, day, dayOfWeek } = Temporal.PlainDate.from(session);
   // Thanksgiving is the fourth Thursday of November, from the 22nd to the 28th.
@@ -87,7 +87,7 @@ const numberOf = (date: string): number => Number(date.slice(0, 4));
 
 const known = new Map<number, ReadonlySet<string>>();
 
-/** The sessions of a year, ascending. Each year is worked out once: every question asks for one. */
+/** The sessions of a year, ascending; cached. */
 function sessionsOf(year: number): ReadonlySet<string> {
   const before = known.get(year);
   if (before !== undefined) return before;

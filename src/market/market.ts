@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { AssetClass, Instrument } from "./instrument.ts";
 import type { Feed, InstrumentRecords } from "./records.ts";
 
-/** Where answers come from, so that nothing simulated or historical passes for live. */
+/** Kind of market, so that simulated or historical data are never mistaken for live. */
 export const MarketMode = z.enum(["sandbox", "files", "replay", "live"]);
 export type MarketMode = z.infer<typeof MarketMode>;
 
@@ -29,8 +29,8 @@ export interface Market {
    * `countKnown`. Lists only ever grow between two calls with the same `scoredFrom` and revision.
    */
   recordsUntil(at: number): readonly InstrumentRecords[];
-  /** Rises in `recordsUntil` when records were added before those that were read, or when old ones
-   *  were dropped: all is scored again. Absent where that never happens. */
+  /** Increases in `recordsUntil` when records were inserted before others that were already read, or old
+   *  ones were dropped: everything is scored again. Absent where that never happens. */
   revision?(): number;
   /** `blocks`: only blocks are stored; absent: all prints of the sources. */
   readonly printsAre?: "blocks";
@@ -53,9 +53,8 @@ export interface Market {
    */
   servedFrom(at: number): number;
   /**
-   * First instant of the sessions that have a score, Unix milliseconds, the same for every `at` of one
-   * record: another one begins another record. Absent where every session has one from the first bar
-   * on.
+   * First instant of the scored sessions, Unix milliseconds. It is constant within one record; another
+   * value starts a new record. Absent if all sessions from the first bar on are scored.
    */
   scoredFrom?(at: number): number;
 }

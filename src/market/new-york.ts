@@ -3,7 +3,7 @@ import { Temporal } from "temporal-polyfill";
 /** Time zone of the US exchanges and of every "ET" in the market's rules. */
 const ZONE = "America/New_York";
 
-/** One calendar day as New York lives it: 23, 24 or 25 hours. */
+/** One calendar day in New York, of 23, 24 or 25 hours. */
 interface Day {
   /** ISO date. */
   readonly date: string;

@@ -7,9 +7,9 @@ import type { RecordList } from "./records.ts";
 export interface Packing<Value, R> {
   /** Bytes of a record. */
   readonly bytes: number;
-  /** Writes a value from which a record is read. */
+  /** Writes a value. */
   write(view: DataView, at: number, draft: Value): void;
-  /** Reads a record; equal each time. */
+  /** Reads a record; repeated reads give equal records. */
   read(view: DataView, at: number): R;
 }
 

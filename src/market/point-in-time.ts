@@ -20,7 +20,7 @@ export function countKnown(records: Pick<RecordList<Known>, "length" | "at">, at
 /**
  * Creates a reader of a growing list that returns each record once, in time order.
  *
- * @returns A function of the list and an instant that never falls: the records newly known.
+ * @returns A function of the list and a never decreasing instant: the newly known records.
  */
 export function createReader<R extends Known>(): (list: RecordList<R>, at: number) => readonly R[] {
   let read = 0;

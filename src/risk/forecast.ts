@@ -12,9 +12,9 @@ export const RISK_RULES = {
   slowHalfLife: VOLATILITY_RULES.slowHalfLife,
   /** Weight of the fast standard deviation in the blend; the slow one has the rest. */
   fastWeight: 0.4,
-  /** Weight of the day before in the exponentially weighted mean (RiskMetrics, 1996). */
+  /** Decay per session of the exponentially weighted mean (RiskMetrics, 1996). */
   ewmaDecay: 0.94,
-  /** Sessions whose mean variance the random walk repeats. */
+  /** Window in sessions of the random-walk forecast. */
   randomWalkSessions: 21,
 } as const;
 
@@ -42,7 +42,7 @@ export interface SessionVariances {
   readonly bars: readonly Bar[];
 }
 
-/** Measures the sessions of consecutive bars; a first bar and absurd prices measure nothing. */
+/** Measures consecutive bars; the first bar and extreme prices are skipped. */
 export function sessionVariances(bars: Iterable<Bar>): SessionVariances {
   const proxy: number[] = [];
   const squaredReturn: number[] = [];
@@ -68,10 +68,10 @@ const SLOW_DECAY = decay(1, RISK_RULES.slowHalfLife);
 
 /**
  * Expected standard deviation of a session's log return; over h sessions it is sqrt(h) times that.
- * It rests on the last 252 sessions alone, so that it is the same wherever a history begins.
+ * It depends only on the last 252 sessions, so it is independent of where a history begins.
  *
- * @param count How many sessions, from the oldest on, are known.
- * @returns `undefined` with fewer than 252, and where nothing moved.
+ * @param count Number of known sessions, from the oldest on.
+ * @returns `undefined` with fewer than 252, or if the price did not move.
  */
 export function forecastSigma(
   model: RiskModel,

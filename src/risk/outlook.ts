@@ -39,7 +39,7 @@ export interface PriceRange {
   readonly high: number;
 }
 
-/** What is expected over one horizon. */
+/** Forecast over one horizon. */
 export interface HorizonOutlook {
   readonly table: HorizonTable;
   /** Standard deviation of the log return over the horizon. */
@@ -50,18 +50,18 @@ export interface HorizonOutlook {
   readonly fall: number | null;
 }
 
-/** What is expected of one instrument from its last known close on. */
+/** Risk forecast of one instrument from its last known close. */
 export interface RiskOutlook {
   /** The last known bar. */
   readonly bar: Bar;
   /** Standard deviation of a session's log return. */
   readonly sigma: number;
-  /** Against its own past year; `null` while it is too young. */
+  /** Against its own past year; `null` if its history is too short. */
   readonly level: RiskLevel | null;
   readonly horizons: readonly HorizonOutlook[];
 }
 
-/** The bars behind a forecast and behind those of the closes before it that are asked for. */
+/** The bars required for the forecasts at the last `closes` closes. */
 function barsBehind(bars: RecordList<Bar>, at: number, closes: number): readonly Bar[] {
   const known = countKnown(bars, at);
   return bars.slice(Math.max(0, known - RISK_RULES.windowSessions - closes + 1), known);
@@ -136,10 +136,10 @@ export function choosePeers<T>(members: readonly T[]): readonly T[] {
 }
 
 /**
- * The forecasts of peers at a close, of those that still trade.
+ * The forecasts of the peers that still trade, at a close.
  *
  * @param lists Bars of instruments of one class.
- * @param newestSince Unix milliseconds: what has no bar since then is no peer.
+ * @param newestSince Unix milliseconds: instruments without a bar since then are excluded.
  */
 export const peerSigmas = (
   lists: readonly RecordList<Bar>[],
@@ -153,7 +153,7 @@ export const peerSigmas = (
   });
 
 /**
- * The level of a forecast among others by its middle rank.
+ * The level of a forecast among others by its mid-rank.
  *
  * @returns `null` with fewer others than `least`.
  */

@@ -4,7 +4,7 @@ import type { Bar, RecordList } from "../market/records.ts";
 import { sigmaAt } from "./outlook.ts";
 import { type HorizonTable, publishesRanges, RANGES, type RiskTable, rangeOf } from "./table.ts";
 
-/** Share of the outcomes that the watched range is to hold: the widest that is published. */
+/** Nominal coverage of the watched range, the widest that is published. */
 export const WATCHED_RANGE = RANGES[2];
 
 /** The side of the range on which a close lay. */
@@ -52,7 +52,7 @@ export function watchedHorizon(table: RiskTable, assetClass: AssetClass): Horizo
   return shortest && publishesRanges(shortest.evidence) ? shortest : undefined;
 }
 
-/** The range that opens at the last close known by the end of a session; `undefined` without a forecast. */
+/** The range from the last close known at the end of a session; `undefined` without a forecast. */
 function openRange({ bars, assetClass, at, table }: RangeSession): OpenRange | undefined {
   const bar = bars.at(countKnown(bars, at) - 1);
   const sigma = sigmaAt(bars, assetClass, at);
@@ -62,8 +62,7 @@ function openRange({ bars, assetClass, at, table }: RangeSession): OpenRange | u
 }
 
 /**
- * Whether a closed session is a `range.alert` event: when a close that became known since leaves the
- * open range. A range ends with the first such close, or with the last of its horizon; the next one
+ * Whether a closed session triggers a `range.alert` event: if a newly known close leaves the open range. A range ends with the first such close, or with the last of its horizon; the next one
  * opens at the last close known then. A session without a close, or with a doubted one, changes nothing.
  *
  * @param open After the session before, `undefined` for the first, which is never an event.

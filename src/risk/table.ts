@@ -2,11 +2,11 @@ import { type EcdfTable, PROBABILITIES, probabilityOf, quantileOf } from "../fac
 import type { AssetClass } from "../market/instrument.ts";
 import type { RiskModel } from "./forecast.ts";
 
-/** Shares of the outcomes that a published range is to hold. */
+/** Nominal coverages of the published ranges. */
 export const RANGES = [0.5, 0.8, 0.95] as const;
 export type RangeProbability = (typeof RANGES)[number];
 
-/** Largest distance of a measured coverage from its nominal one at which ranges are published. */
+/** Maximum difference between measured and nominal coverage at which ranges are published. */
 const COVERAGE_TOLERANCE = 0.03;
 
 /** Falls whose chances are forecast at the shorter and at the longer horizon, in percent. */
@@ -46,7 +46,7 @@ export interface RiskEvidence {
   readonly qlike: { readonly before: QlikeFigures | null; readonly after: QlikeFigures | null };
   /** Shares of the outcomes after the fit that lay within the ranges, as `RANGES` has them. */
   readonly coverage: readonly number[];
-  /** Brier skill of the chance of a fall after the fit, against always saying the frequency. */
+  /** Brier skill of the chance of a fall after the fit, against climatology. */
   readonly fallSkill: {
     readonly value: number;
     readonly low: number;
@@ -83,7 +83,7 @@ function distributionOf(values: readonly number[]): EcdfTable {
   return known;
 }
 
-/** The log returns between which a share of the outcomes is expected, as many below as above. */
+/** Central interval of log returns with a given probability. */
 export function rangeOf(
   quantiles: readonly number[],
   share: RangeProbability,
@@ -96,7 +96,7 @@ export function rangeOf(
 
 /**
  * Chance that the price at the end of the horizon lies more than `percent` below the last close.
- * The quantiles end at 0.5 %, and so does the chance.
+ * Chances below 0.5 %, the lowest quantile, are not resolved.
  */
 export const chanceOfFall = (
   quantiles: readonly number[],
@@ -108,7 +108,7 @@ export const chanceOfFall = (
 export const areCovered = (coverage: readonly number[]): boolean =>
   RANGES.every((share, index) => Math.abs((coverage[index] ?? 0) - share) <= COVERAGE_TOLERANCE);
 
-/** Whether ranges are published: only where there is enough to tell that they hold. */
+/** Whether ranges are published: only with enough data and the nominal coverage. */
 export const publishesRanges = ({ verdict, coverage }: RiskEvidence): boolean =>
   verdict !== "insufficient_data" && areCovered(coverage);
 
