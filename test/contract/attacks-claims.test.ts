@@ -371,18 +371,20 @@ describe("an application that claims an agent with its person's token", () => {
       const claimed = await claimedThrough(person, await person.tokens());
       const { client_id } = claimed.agent;
       const own = await tokenOf(base, claimed.agent, { scope: "signals:read alerts:write" });
-      for (let made = 0; made < 100; made += 1) await makeAlert(testService, bearer(own));
+      // Half of the quota is the application's at most; the person fills the rest.
+      for (let made = 0; made < 50; made += 1) await makeAlert(testService, bearer(own));
       const key = await person.createKey(allScopes as never);
       const make = async () => {
         const headers = { "x-api-key": key };
         return (await postJson(`${base}/api/alerts`, { symbols: ["ALDER.SIM"] }, headers)).status;
       };
+      for (let made = 0; made < 50; made += 1) expect(await make()).toBe(201);
       expect(await make()).toBe(409);
       await end(claimed);
       expect(await make()).toBe(201);
-      const answer = await fetch(`${base}/api/alerts`, { headers: { "x-api-key": key } });
-      const { items } = (await answer.json()) as { readonly items: readonly object[] };
-      expect(items).toHaveLength(1);
+      const listed = await fetch(`${base}/api/alerts?limit=100`, { headers: { "x-api-key": key } });
+      const { items } = (await listed.json()) as { readonly items: readonly object[] };
+      expect(items).toHaveLength(51);
       const { records } = testService.service.state.store;
       const kept = await records.list(alerts, { limit: 10_000 });
       expect(kept.filter(({ value }) => value.owner.id === client_id)).toEqual([]);

@@ -50,7 +50,7 @@ export const backtest = defineLocalCommand({
       value: "<A,B>",
       about: "grade only these (no copies of older ones); one alone: through time",
     },
-    factor: { value: "<name>", about: `${SUBJECTS.join(", ")}; composite unless given` },
+    factor: { value: "<name>", about: `${SUBJECTS.join(", ")} (composite)` },
     pace: {
       value: "<name>",
       about: "week: last session of each week; session: every one (social, darkpool)",
