@@ -122,7 +122,7 @@ function haltsOf(rngFor: RngFor, profiles: readonly Profile[], firstDay: number)
     const start = cycle * HALT_CYCLE_DAYS;
     const rng = rngFor("halt", 0, firstDay + start);
     const change = start + 1 + whole(rng, HALT_CYCLE_DAYS);
-    // Neighbouring halts draw from different quarters of the candidates, so that none joins the next.
+    // Consecutive halts draw from different quarters of the candidates, so that none joins the next.
     const pick = (part: number) =>
       candidates[whole(rng, quarter) * 4 + ((cycle * 2 + part) % 4)] as Profile;
     halted.fill(pick(0).index, start, change);

@@ -36,7 +36,7 @@ export type RngFor = (stream: Stream, index: number, day: number) => Rng;
 const GOLDEN = 0x9e3779b9;
 const TWO_POW_32 = 2 ** 32;
 
-/** Every input bit reaches every output bit (finaliser of MurmurHash3, 32 bits). */
+/** Every input bit reaches every output bit (MurmurHash3 finalizer, 32 bits). */
 function scramble(value: number): number {
   let mixed = value ^ (value >>> 16);
   mixed = Math.imul(mixed, 0x85ebca6b);
