@@ -266,21 +266,20 @@ export class ClassScorer {
 /** Computes the candidate for the instruments that traded in a session; others have no reading. */
 function readCandidates(states: readonly InstrumentState[], at: number): void {
   const trading = states.filter(({ newestBar }) => newestBar?.availableAt === at);
-  const { reversalSessions } = CANDIDATE_RULES;
-  const readings = readCandidate(
-    {
-      sectors: trading.map(({ instrument }) => instrument.sector),
-      surprise: Float64Array.from(trading, freshSurprise),
-      residualMomentum: Float64Array.from(
-        trading,
-        ({ listed }) => (listed && listedMomentum(listed)?.res) ?? Number.NaN,
-      ),
-      monthReturn: Float64Array.from(trading, ({ listed }) =>
-        listed ? recentReturn(listed, reversalSessions) : Number.NaN,
-      ),
-    },
-    at,
-  );
+  const surprise = new Float64Array(trading.length);
+  const residualMomentum = new Float64Array(trading.length);
+  const monthReturn = new Float64Array(trading.length);
+  // One loop: `Float64Array.from` with mappers is a quarter slower at 10,000 instruments.
+  for (const [index, state] of trading.entries()) {
+    const { listed } = state;
+    surprise[index] = freshSurprise(state);
+    residualMomentum[index] = (listed && listedMomentum(listed)?.res) ?? Number.NaN;
+    monthReturn[index] = listed
+      ? recentReturn(listed, CANDIDATE_RULES.reversalSessions)
+      : Number.NaN;
+  }
+  const sectors = trading.map(({ instrument }) => instrument.sector);
+  const readings = readCandidate({ sectors, surprise, residualMomentum, monthReturn }, at);
   for (const state of states) state.candidate = undefined;
   for (const [index, state] of trading.entries()) state.candidate = readings[index];
 }
