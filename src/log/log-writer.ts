@@ -30,7 +30,7 @@ import { newLog } from "./new-log.ts";
 import { TILE_WIDTH } from "./tiles.ts";
 import type { WitnessClient } from "./witness/witness-client.ts";
 
-/** Sessions that closed while no process logged them are caught up this many market days back. */
+/** A start catches up sessions that closed while no process logged them, this many market days back. */
 const CATCH_UP_DAYS = 30;
 
 /** Work of one chunk, in milliseconds; the commit comes on top. */
@@ -242,7 +242,9 @@ export class LogWriter {
 
   #closedUntil(until: number): readonly Session[] {
     const { snapshots, dayMs } = this.#options;
-    const from = Math.max(this.#listedUntil + 1, until - CATCH_UP_DAYS * dayMs);
+    // Once started, a writer skips nothing, however far it falls behind.
+    const isStart = this.#listedUntil === Number.NEGATIVE_INFINITY;
+    const from = isStart ? until - CATCH_UP_DAYS * dayMs : this.#listedUntil + 1;
     const found = new Map<string, Session>();
     for (const { instrument } of snapshots.allNewest()) {
       const { assetClass, symbol } = instrument;

@@ -65,6 +65,18 @@ describeStores("the signal log", (engine) => {
     expect(origin).toMatch(/^log\.example\/log\/[0-9a-f]{12}$/);
   });
 
+  it("logs every session however far it falls behind", async () => {
+    const sessions = new Sessions();
+    sessions.close(0, "stock", symbolsOf(2));
+    const log = signalLog(await openStore(engine), sessions);
+    await log.settle();
+    for (let day = 1; day <= 60; day += 1) sessions.close(day, "stock", symbolsOf(2));
+    await log.settle();
+    const runs = (await contentsOf(log)).filter(({ kind }) => kind === "run");
+    const days = Array.from({ length: 61 }, (_, day) => new Date(closeOf(day)).toISOString());
+    expect(runs.map(({ close }) => close)).toEqual(days);
+  });
+
   it("proves each entry and the consistency of any two sizes", async () => {
     const sessions = new Sessions();
     sessions.close(0, "stock", symbolsOf(600));
