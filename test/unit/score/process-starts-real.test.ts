@@ -1,0 +1,94 @@
+// @module-tag nightly
+
+import { describe, expect, it } from "vitest";
+import { LEXICON_READER } from "../../../src/ingest/sentiment-model.ts";
+import type { Market } from "../../../src/market/market.ts";
+import { newYorkInstant } from "../../../src/market/new-york.ts";
+import { randomAt } from "../../../src/research/backtest/random.ts";
+import type { KeptSignals, SignalKeeper } from "../../../src/score/kept-signals.ts";
+import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
+import { createSnapshotArchive, type MemoryArchive } from "../../../src/score/snapshot-archive.ts";
+import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
+import { sharedFolder } from "../../support/shared.ts";
+
+const { path, isMissing } = sharedFolder("market", "signals whatever the process start");
+
+const TIMEOUT_MS = 1_800_000;
+const SEED = 19;
+const STARTS = 20;
+const DAY_MS = 86_400_000;
+
+const newYork = (date: string): number => newYorkInstant(date, "00:00");
+
+/** First instant of the random starts. */
+const FIRST = newYork("2013-06-01");
+/** Ends of the folder, Unix milliseconds: later records are not there. */
+const ENDS = [newYork("2018-05-09"), newYork("2021-08-01"), newYork("2024-12-31")] as const;
+
+/** Each start: when, at which end of the folder, and how long the process then runs. */
+const starts = Array.from({ length: STARTS }, (_, index) => {
+  const end = ENDS[index % ENDS.length] as number;
+  const runsMs = Math.floor(randomAt(SEED, 2 * index + 1) * 90) * DAY_MS;
+  const at = FIRST + Math.floor(randomAt(SEED, 2 * index) * (end - runsMs - FIRST));
+  // Half of the processes find the signals that earlier ones kept.
+  return { index, at, end, runsMs, hasKept: index % 2 === 1 };
+});
+
+/** Texts are read once, however often the market is scored. */
+const polarities = new Map<string, number>();
+function polarityOf(text: string): number {
+  const known = polarities.get(text) ?? LEXICON_READER.polarityOf(text);
+  polarities.set(text, known);
+  return known;
+}
+
+const kept: KeptSignals[] = [];
+const keep = (signals: KeptSignals) => void kept.push(signals);
+const forgetful: SignalKeeper = { keep, newest: () => undefined };
+const keeper: SignalKeeper = {
+  keep,
+  newest: (assetClass, before) =>
+    kept
+      .filter((one) => one.assetClass === assetClass && one.at < before)
+      .sort((a, b) => a.at - b.at)
+      .at(-1),
+};
+
+/** The signals of an instrument whose sessions closed in [from, to], as text. */
+const signalsOf = (archive: MemoryArchive, symbol: string, from: number, to: number): string[] =>
+  [...archive.history(symbol, from, to)].map(
+    ({ at, status, score, confidence, coverage, signal, missingFactors, price }) =>
+      JSON.stringify([at, status, score, confidence, coverage, signal, missingFactors, price]),
+  );
+
+describe.skipIf(isMissing)("real history", { timeout: TIMEOUT_MS }, async () => {
+  if (isMissing) return;
+  const folders = new Map<number, Market>();
+  for (const until of ENDS) folders.set(until, await readMarketFolder(path, { until }));
+  const whole = folders.get(ENDS[2]) as Market;
+
+  /** Every session from the first one on, by a process that starts at the end of the record. */
+  const reference = createSnapshotArchive();
+  const everything = { ...whole, servedFrom: () => Number.NEGATIVE_INFINITY };
+  new ScoringEngine(everything, reference, polarityOf).refresh(ENDS[2]);
+
+  it.each(starts)(
+    "has the same signals for process start $index",
+    ({ at, end, runsMs, hasKept }) => {
+      const market = folders.get(end) as Market;
+      const archive = createSnapshotArchive();
+      const engine = new ScoringEngine(market, archive, polarityOf, hasKept ? keeper : forgetful);
+      engine.refresh(at);
+      engine.refresh(at + runsMs);
+      let sessions = 0;
+      const from = market.servedFrom(at + runsMs);
+      const others = archive.allNewest().filter(({ instrument: { symbol } }) => {
+        const served = signalsOf(archive, symbol, from, at + runsMs);
+        sessions += served.length;
+        return served.join("\n") !== signalsOf(reference, symbol, from, at + runsMs).join("\n");
+      });
+      expect(others.map(({ instrument }) => instrument.symbol)).toEqual([]);
+      expect(sessions).toBeGreaterThan(50_000);
+    },
+  );
+});
