@@ -107,7 +107,9 @@ export function verifyProofFile(text: string, trust: Trust): Verified {
   const inclusion: Check = isIncluded
     ? { name: "inclusion", outcome: "proved", detail: `entry ${index} is in the tree of ${size}` }
     : {
-        ...{ name: "inclusion", outcome: "failed", entry: index },
+        name: "inclusion",
+        outcome: "failed",
+        entry: index,
         detail: `entry ${index} is not in the tree of the checkpoint`,
       };
   const checks = [
