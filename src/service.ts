@@ -23,6 +23,7 @@ import { memoByVersion } from "./lib/memo.ts";
 import { SignalLog } from "./log/signal-log.ts";
 import type { Instrument } from "./market/instrument.ts";
 import type { SourcesByFeed } from "./market/market.ts";
+import type { MarketView } from "./market/market-view.ts";
 import { Problem } from "./problem.ts";
 import { createReadiness } from "./process/readiness-checks.ts";
 import { openState, type State, type StateOptions } from "./state.ts";
@@ -77,7 +78,7 @@ export interface Service {
   /** Everything that is served over HTTP. */
   readonly routes: readonly ServedRoute[];
   /** What is served, for the operator. */
-  readonly market: ToolContext["market"];
+  readonly market: MarketView;
   /** What is followed of live markets; absent where the market is recorded or made. */
   readonly following: Setup | undefined;
   readonly state: State;

@@ -4,9 +4,8 @@ import type { Caller } from "./auth/caller.ts";
 import type { Scope } from "./auth/scopes.ts";
 import type { Analyser } from "./ingest/sentiment-model.ts";
 import type { SignalLog } from "./log/signal-log.ts";
-import type { Instrument } from "./market/instrument.ts";
-import type { MarketMode, Source, SourcesByFeed } from "./market/market.ts";
-import type { InstrumentRecords, RecordList } from "./market/records.ts";
+import type { MarketView } from "./market/market-view.ts";
+import type { RecordList } from "./market/records.ts";
 import type { PastSnapshot, Snapshot } from "./score/snapshot.ts";
 
 /** What a tool may reach: members that a file in tools/ uses, and what tells how long answers hold. */
@@ -16,28 +15,7 @@ export interface ToolContext {
   readonly signalLog?: ToolLog;
   /** Who reads the messages. */
   readonly analyser: Analyser;
-  readonly market: {
-    readonly mode: MarketMode;
-    readonly source: Source;
-    /** Which prints there are; absent: all that the sources have. */
-    readonly printsAre?: "blocks";
-    /** Who gave what is known of a listed instrument, by list; absent where `source` gave all. */
-    readonly sourcesOf?: (symbol: string) => SourcesByFeed;
-    /** Length of a market day in milliseconds. */
-    readonly dayMs: number;
-    /** What counts as now, Unix milliseconds. */
-    now(): number;
-    /** Instant up to which everything is known, at most now. */
-    knownUntil(): number;
-    /** Whether scores are those of the run before, which are being computed anew; absent: never. */
-    isWarm?(): boolean;
-    /** Instruments that have data by then, in alphabetical order of their symbols. */
-    instruments(): readonly Instrument[];
-    /** Instruments that have data, or will; absent where the two are the same. */
-    readonly followed?: readonly Instrument[];
-    /** Records of a listed instrument; readers cut them at `knownUntil` or earlier. */
-    records(symbol: string): InstrumentRecords;
-  };
+  readonly market: MarketView;
   readonly snapshots: {
     /** Rises whenever something has changed that tools which only read can tell of; the passing of
      *  time is no change. */

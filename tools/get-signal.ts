@@ -23,8 +23,8 @@ import {
   SignalPage,
   signalAnswer,
   signalItem,
-  signalPoint,
 } from "../src/answers/signal.ts";
+import { signalPoint } from "../src/answers/signal-point.ts";
 import { paginate } from "../src/lib/pagination.ts";
 import { AssetClass } from "../src/market/instrument.ts";
 import { Problem } from "../src/problem.ts";

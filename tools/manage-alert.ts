@@ -128,7 +128,7 @@ export const manageAlert = defineTool({
       ...more,
       ...alertAnswer({ id, alert, status }),
       market,
-      nextSteps: [...nextSteps, ...(action === "update" ? rangeSteps(alert, context) : [])],
+      nextSteps: [...nextSteps, ...(action === "update" ? rangeSteps(alert, context.market) : [])],
     };
   },
 });

@@ -67,7 +67,7 @@ export const registerAlert = defineTool({
       expiresAt: millisOf(wish.expiresAt ?? null),
       snoozedUntil: millisOf(wish.snoozedUntil ?? null),
     };
-    refuseWithoutRange(wanted, context);
+    refuseWithoutRange(wanted, context.market);
     const idempotencyKey = idempotencyKeyOf(wish, call);
     const alert = await context.alerts.register(call.caller, { wanted, idempotencyKey });
     const { secret, nextSteps } = alert;
@@ -75,7 +75,7 @@ export const registerAlert = defineTool({
       ...alertAnswer(alert),
       market: context.market.mode,
       ...(secret !== undefined && { secret }),
-      nextSteps: [...nextSteps, ...rangeSteps(wanted, context)],
+      nextSteps: [...nextSteps, ...rangeSteps(wanted, context.market)],
     };
   },
 });

@@ -1,4 +1,5 @@
 import type { Instrument } from "../market/instrument.ts";
+import type { MarketView } from "../market/market-view.ts";
 import { resolveSymbol } from "../market/symbols.ts";
 import { Problem } from "../problem.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
@@ -12,7 +13,7 @@ const waiting = new WeakMap<readonly Instrument[], readonly Instrument[]>();
 export function awaited({
   instruments,
   followed = [],
-}: Pick<ToolContext["market"], "instruments" | "followed">): readonly Instrument[] {
+}: Pick<MarketView, "instruments" | "followed">): readonly Instrument[] {
   const listed = instruments();
   const known = waiting.get(listed);
   if (known !== undefined) return known;
@@ -26,7 +27,7 @@ export function awaited({
  * Why a real symbol may be unknown, to follow the words "is covered"; empty if the market has real
  * symbols.
  */
-export const whyNotCovered = ({ source }: ToolContext["market"]): string =>
+export const whyNotCovered = ({ source }: MarketView): string =>
   source.simulated ? ": this market is simulated and has symbols of its own" : "";
 
 /**
@@ -53,14 +54,14 @@ export function resolve(symbol: string, { market }: ToolContext): Instrument {
 }
 
 /** Advice if no symbol is similar; with an example where real symbols are not covered. */
-function lookElsewhere({ source, instruments }: ToolContext["market"]): string {
+function lookElsewhere({ source, instruments }: MarketView): string {
   const [first] = source.simulated ? instruments() : [];
   const example = first === undefined ? "" : `Try ${first.symbol} (${first.name}), for example. `;
   return `${example}find_instruments (GET /api/instruments) lists what is covered.`;
 }
 
 /** @throws {Problem} `not_available_then` if the symbol's instrument has no price yet. */
-function refuseAwaited(symbol: string, market: ToolContext["market"]): void {
+function refuseAwaited(symbol: string, market: MarketView): void {
   const resolution = resolveSymbol(awaited(market), symbol);
   if (resolution.kind !== "found") return;
   throw new Problem("not_available_then", {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Alert, InstrumentSelector } from "../alerts/alert.ts";
 import { AssetClass } from "../market/instrument.ts";
+import type { MarketView } from "../market/market-view.ts";
 import { Problem } from "../problem.ts";
 import { rangeBreachesOf, riskTableOf } from "../risk/measured-table.ts";
 import { sigmaAt } from "../risk/outlook.ts";
@@ -11,7 +12,6 @@ import {
   watchedHorizon,
 } from "../risk/range-events.ts";
 import type { HorizonTable } from "../risk/table.ts";
-import type { ToolContext } from "../tool.ts";
 import { Instant, isoInstant } from "./common.ts";
 import { bounds, percent, SESSIONS_PER_YEAR, significant, TOO_YOUNG, whyNoRange } from "./risk.ts";
 
@@ -83,7 +83,7 @@ const PLURALS: Readonly<Record<AssetClass, string>> = {
  */
 export function rangeSteps(
   { kinds, watched }: Pick<Alert, "kinds" | "watched">,
-  { market }: ToolContext,
+  market: MarketView,
 ): readonly string[] {
   if (!kinds.includes("range")) return [];
   const rates = classesOf(watched, market).flatMap((assetClass) => {
@@ -103,7 +103,7 @@ export function rangeSteps(
  *  watches has a range. */
 export function refuseWithoutRange(
   { kinds, watched }: Pick<Alert, "kinds" | "watched">,
-  { market }: ToolContext,
+  market: MarketView,
 ): void {
   if (kinds.some((kind) => kind !== "range")) return;
   const without = withoutRange(watched, market);
@@ -122,7 +122,7 @@ export function refuseWithoutRange(
 function rateOf(
   assetClass: AssetClass,
   { horizon }: HorizonTable,
-  { source }: ToolContext["market"],
+  { source }: MarketView,
 ): readonly string[] {
   const breaches = rangeBreachesOf(source)[assetClass];
   if (breaches === null) return [];
@@ -135,10 +135,7 @@ function rateOf(
 }
 
 /** What is watched and has no range now: symbols, or whole classes. */
-function withoutRange(
-  watched: InstrumentSelector,
-  market: ToolContext["market"],
-): readonly WithoutRange[] {
+function withoutRange(watched: InstrumentSelector, market: MarketView): readonly WithoutRange[] {
   const table = riskTableOf(market.source);
   const untested = (assetClass: AssetClass): string | undefined => {
     if (watchedHorizon(table, assetClass) !== undefined) return undefined;
@@ -163,10 +160,7 @@ function withoutRange(
 }
 
 /** The classes that are watched, of those that the market has. */
-function classesOf(
-  watched: InstrumentSelector,
-  market: ToolContext["market"],
-): readonly AssetClass[] {
+function classesOf(watched: InstrumentSelector, market: MarketView): readonly AssetClass[] {
   if (watched.by === "filter" && watched.assetClass !== null) return [watched.assetClass];
   const instruments =
     watched.by === "symbols" ? instrumentsOf(watched.symbols, market) : market.instruments();
@@ -174,7 +168,7 @@ function classesOf(
   return AssetClass.options.filter((one) => known.has(one));
 }
 
-function instrumentsOf(symbols: readonly string[], { instruments }: ToolContext["market"]) {
+function instrumentsOf(symbols: readonly string[], { instruments }: MarketView) {
   const wanted = new Set(symbols);
   return instruments().filter(({ symbol }) => wanted.has(symbol));
 }

@@ -3,6 +3,7 @@ import canonicalize from "canonicalize";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { AssetClass, Instrument } from "../market/instrument.ts";
+import type { MarketView } from "../market/market-view.ts";
 import { RISK_MODELS, RISK_RULES } from "../risk/forecast.ts";
 import { riskTableOf } from "../risk/measured-table.ts";
 import {
@@ -19,7 +20,6 @@ import {
 } from "../risk/outlook.ts";
 import { RANGES, RISK_VERDICTS, type RiskEvidence, type RiskTable } from "../risk/table.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
-import type { ToolContext } from "../tool.ts";
 import { Instant, isoInstant, rounded } from "./common.ts";
 
 /** Why a range or a chance is not published. */
@@ -102,7 +102,7 @@ function hashOf(table: RiskTable): string {
 }
 
 /** The table of a market with its hash, as the method publishes it. */
-export const riskParameters = (market: ToolContext["market"]) => {
+export const riskParameters = (market: MarketView) => {
   const table = riskTableOf(market.source);
   return { sha256: hashOf(table), levels: LEVEL_RULES, table };
 };
@@ -113,9 +113,9 @@ interface Caches {
   readonly peers: LRUCache<string, readonly number[]>;
 }
 
-const cachesByMarket = new WeakMap<ToolContext["market"], Caches>();
+const cachesByMarket = new WeakMap<MarketView, Caches>();
 
-function cachesOf(market: ToolContext["market"]): Caches {
+function cachesOf(market: MarketView): Caches {
   const known = cachesByMarket.get(market) ?? {
     outlooks: new LRUCache({ max: 20_000 }),
     peers: new LRUCache({ max: 50 }),
@@ -128,7 +128,7 @@ function cachesOf(market: ToolContext["market"]): Caches {
 function outlookAt(
   { symbol, assetClass }: Instrument,
   at: number,
-  market: ToolContext["market"],
+  market: MarketView,
 ): RiskOutlook | undefined {
   const { outlooks } = cachesOf(market);
   const { bars } = market.records(symbol);
@@ -157,11 +157,7 @@ function peersOf(all: readonly Instrument[], assetClass: AssetClass): readonly I
 }
 
 /** The forecasts of a class's peers at a close, for risk levels. */
-function peersAt(
-  assetClass: AssetClass,
-  at: number,
-  market: ToolContext["market"],
-): readonly number[] {
+function peersAt(assetClass: AssetClass, at: number, market: MarketView): readonly number[] {
   const lists = peersOf(market.instruments(), assetClass).map(
     ({ symbol }) => market.records(symbol).bars,
   );
@@ -177,7 +173,7 @@ function peersAt(
 function peerLevelOf(
   { sigma, bar }: RiskOutlook,
   assetClass: AssetClass,
-  market: ToolContext["market"],
+  market: MarketView,
 ): RiskLevel | null {
   return riskLevel(sigma, peersAt(assetClass, bar.availableAt, market), LEVEL_RULES.minPeers);
 }
@@ -189,7 +185,7 @@ function peerLevelOf(
  */
 export function riskAnswer(
   { instrument, price }: PastSnapshot,
-  { market }: ToolContext,
+  market: MarketView,
   isFull: boolean,
 ): z.input<typeof Risk> {
   const table = riskTableOf(market.source);

@@ -14,13 +14,13 @@ import {
   identityOf,
   isoInstant,
   Provenance,
-  rounded,
   snapshotId,
 } from "./common.ts";
 import { Logged, loggedAnswer } from "./logged.ts";
 import { pOutperformReason, SCORE_IS } from "./meaning.ts";
 import { NextReportFields, nextReportAnswer } from "./next-report.ts";
 import { Risk, riskAnswer } from "./risk.ts";
+import { signalFields, signalPoint } from "./signal-point.ts";
 
 const Status = z.enum(STATUSES);
 const Points = z.number().min(0).max(100);
@@ -171,7 +171,7 @@ export function signalAnswer(
       currency: instrument.currency,
       at: isoInstant(price.at),
     },
-    risk: riskAnswer(snapshot, context, isRiskFull),
+    risk: riskAnswer(snapshot, context.market, isRiskFull),
     ...nextReportAnswer(instrument, snapshot.at, context.market),
     logged: loggedAnswer(snapshot, context),
     snapshotId: snapshotId(snapshot),
@@ -182,20 +182,4 @@ export function signalAnswer(
 export const signalItem = (snapshot: PastSnapshot): z.input<typeof SignalItem> => ({
   ...identityOf(snapshot.instrument),
   ...signalPoint(snapshot),
-});
-
-/** Renders a snapshot as one of several instants. */
-export const signalPoint = (snapshot: PastSnapshot) => ({
-  asOf: isoInstant(snapshot.at),
-  status: snapshot.status,
-  ...signalFields(snapshot),
-});
-
-const signalFields = ({ score, confidence, coverage, signal }: PastSnapshot) => ({
-  signal: signal.direction,
-  score: Math.round(score),
-  scoreRaw: rounded(score, 2),
-  scoreSmoothed: rounded(signal.smoothed, 2),
-  confidence: rounded(confidence, 4),
-  coverage: rounded(coverage, 4),
 });

@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.ts";
-import type { Check } from "../http/api/health.ts";
 import type { Market } from "../market/market.ts";
+import type { Check } from "../process/readiness.ts";
 import type { SignalKeeper } from "../score/kept-signals.ts";
 import { ScoreRefresh, type SignalUpdates } from "../score/refresh.ts";
 import { ScoringEngine } from "../score/scoring-engine.ts";

@@ -1,7 +1,7 @@
 import { createHmac, hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { isoInstant } from "../answers/common.ts";
-import { signalPoint } from "../answers/signal.ts";
+import { signalPoint } from "../answers/signal-point.ts";
 import { FACTORS, type Factor, type Input } from "../factors/reading.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { MarketMode } from "../market/market.ts";

@@ -1,8 +1,8 @@
 import { deliveries } from "../alerts/delivery/delivery.ts";
-import type { Check, Readiness } from "../http/api/health.ts";
 import type { Scoring } from "../ingest/create.ts";
 import type { SignalLog } from "../log/signal-log.ts";
 import type { State } from "../state.ts";
+import type { Check, Readiness } from "./readiness.ts";
 
 /** Age from which a due delivery counts as late, in milliseconds. A healthy process claims deliveries
  *  within a second. */

@@ -2,9 +2,9 @@ import pkg from "../../package.json" with { type: "json" };
 import { deliveries } from "../alerts/delivery/delivery.ts";
 import type { Streams } from "../http/open-streams.ts";
 import { providerStatuses } from "../ingest/provider-status.ts";
+import type { MarketView } from "../market/market-view.ts";
 import type { State } from "../state.ts";
 import type { Store } from "../store/port/store.ts";
-import type { ToolContext } from "../tool.ts";
 import type { LoggedError } from "./log.ts";
 import type { Metrics, StoreGauges } from "./metrics.ts";
 import type { ProcessReport, Report } from "./report.ts";
@@ -21,7 +21,7 @@ export interface ProcessParts {
 export interface ReportOptions {
   readonly now: () => Date;
   readonly state: State;
-  readonly market: ToolContext["market"];
+  readonly market: MarketView;
   readonly streams: Streams;
   readonly denials: () => ProcessReport["denials"];
   readonly unclaimedCapacity: () => ProcessReport["unclaimedCapacity"];

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isoInstant } from "../../answers/common.ts";
 import { serviceOperations } from "../../openapi/operations/service-status.ts";
+import type { Checks, Readiness } from "../../process/readiness.ts";
 import { METHOD_VERSION } from "../../score/snapshot.ts";
 import type { ToolContext } from "../../tool.ts";
 import { sendJson } from "../conditional-response.ts";
@@ -8,24 +9,6 @@ import { routeOf } from "../mount.ts";
 import type { Route } from "../route-table.ts";
 
 const [, getHealth, getReadiness, getLiveness] = serviceOperations;
-
-/** The state of one component. */
-export interface Check {
-  readonly ok: boolean;
-  /** For the operator; public, so it contains no secrets. */
-  readonly detail: string;
-}
-
-/** Checks by component name. */
-type Checks = Readonly<Record<string, Check>>;
-
-/** Checks every component. */
-export type Readiness = () => Promise<{
-  /** Components without which load balancers should send requests elsewhere. */
-  readonly required: Checks;
-  /** Components without which requests are still served, with reduced function. */
-  readonly optional: Checks;
-}>;
 
 /** Dependencies of the health routes. */
 export interface HealthOptions {

@@ -2,17 +2,17 @@ import { describe, expect, it } from "vitest";
 import type { InstrumentSelector } from "../../../src/alerts/alert.ts";
 import { rangeSteps, refuseWithoutRange } from "../../../src/answers/range-alert.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
+import type { MarketView } from "../../../src/market/market-view.ts";
 import { RANGE_BREACHES } from "../../../src/risk/measured-table.ts";
-import type { ToolContext } from "../../../src/tool.ts";
 import { snapshotOf } from "../../support/scripted-market.ts";
 import { DAY_MS, madeBars } from "../risk/bars.ts";
 
 /** A recorded market of some instruments with their numbers of sessions. */
-function marketOf(listed: Readonly<Record<string, readonly [AssetClass, number]>>): ToolContext {
+function marketOf(listed: Readonly<Record<string, readonly [AssetClass, number]>>): MarketView {
   const instruments = Object.entries(listed).map(
     ([symbol, [assetClass]]) => snapshotOf(symbol, 0, { assetClass }).instrument,
   );
-  const market: Partial<ToolContext["market"]> = {
+  const market: Partial<MarketView> = {
     mode: "files",
     source: { id: "s", name: "Recorded", terms: "None.", simulated: false },
     knownUntil: () => 1_000 * DAY_MS,
@@ -23,10 +23,10 @@ function marketOf(listed: Readonly<Record<string, readonly [AssetClass, number]>
       bars: madeBars(listed[symbol]?.[1] ?? 0),
     }),
   };
-  return { market } as ToolContext;
+  return market as MarketView;
 }
 
-const context = marketOf({
+const market = marketOf({
   ...{ AAA: ["stock", 400], NEW: ["stock", 100], SPY: ["etf", 400], BTC: ["crypto", 400] },
 });
 
@@ -35,7 +35,7 @@ const all = (assetClass: AssetClass | null): InstrumentSelector => ({
   ...{ by: "filter", assetClass, signal: null },
 });
 const stepsFor = (watched: InstrumentSelector) =>
-  rangeSteps({ kinds: ["volatility", "range"], watched }, context);
+  rangeSteps({ kinds: ["volatility", "range"], watched }, market);
 
 const STOCKS =
   "range: closes left 1 in 16 ranges of stocks (6.2 % of 91044 over 5 sessions, out of sample): expect about 3 events a year for each.";
@@ -47,7 +47,7 @@ describe("an alert on ranges", () => {
     expect(stepsFor(named("AAA"))).toEqual([STOCKS]);
     expect(stepsFor(named("BTC"))).toEqual([COINS]);
     expect(RANGE_BREACHES.stock?.share).toBe(0.062);
-    expect(rangeSteps({ kinds: ["volatility"], watched: named("AAA") }, context)).toEqual([]);
+    expect(rangeSteps({ kinds: ["volatility"], watched: named("AAA") }, market)).toEqual([]);
   });
 
   it("says of what no event comes, why, and what to use there", () => {
@@ -66,7 +66,7 @@ describe("an alert on ranges", () => {
   it("is refused where nothing that it watches has a range, with what to do", () => {
     const refuse =
       (watched: InstrumentSelector, kinds: readonly ("range" | "volatility")[]) => () =>
-        refuseWithoutRange({ kinds, watched }, context);
+        refuseWithoutRange({ kinds, watched }, market);
     expect(refuse(named("SPY", "NEW"), ["range"])).toThrow(
       "invalid_request: kinds: there is no range for NEW: it needs 252 sessions in which the price moves; SPY: too few instruments to test it on. Use the kinds signal_shift or volatility, or name an instrument for which get_signal with risk=full has ranges.",
     );
