@@ -3,11 +3,10 @@ import type { Key } from "../store/keys/key-records.ts";
 import type { Keyring } from "../store/keys/keyring.ts";
 import type { Stored } from "../store/port/records.ts";
 import { checkpointText } from "./checkpoint.ts";
+import { contradictionOf } from "./contradiction.ts";
 import type { LogHead } from "./log-head.ts";
 import { edgeOf, type LogState, type LogStore } from "./log-store.ts";
-import { type Hash, isSameHash } from "./merkle.ts";
 import { type NoteSigner, noteSigner, signNote } from "./signed-note.ts";
-import { rootAt } from "./tiles.ts";
 
 /** The signers of a log, newest first: after a rotation the old key goes on signing until it ends. */
 export const signersOf = (keyring: Keyring, origin: string): readonly NoteSigner[] =>
@@ -35,13 +34,6 @@ export interface SignerOptions {
   readonly now: () => number;
 }
 
-/** A checkpoint that was signed before. */
-interface Signed {
-  readonly origin: string;
-  readonly size: number;
-  readonly root: Hash;
-}
-
 /** Signs checkpoints, and never one that contradicts an earlier one. */
 export class LogSigner {
   readonly #options: SignerOptions;
@@ -64,24 +56,10 @@ export class LogSigner {
     }
     const known = isOurs ? [{ ...stored, root: Buffer.from(stored.root, "base64") }] : [];
     for (const signed of kept === undefined ? known : [kept, ...known]) {
-      const reason = await this.#contradiction(state, signed);
+      const reason = await contradictionOf(store, state, signed);
       if (reason !== undefined) return reason;
     }
     return undefined;
-  }
-
-  async #contradiction(
-    state: LogState,
-    { origin, size, root }: Signed,
-  ): Promise<string | undefined> {
-    // What a log was started in place of is no part of it.
-    if (state.replaces?.startsWith(`${origin}\n`)) return undefined;
-    if (origin !== state.origin) return `${origin} was signed here, which is another log`;
-    const has = edgeOf(state).size;
-    if (size > has) return `${size} leaves were signed and the store has ${has}`;
-    const read = this.#options.store;
-    const found = await rootAt(size, (tile) => read.hashes(state.id, tile));
-    return isSameHash(found, root) ? undefined : `the first ${size} leaves are not those signed`;
   }
 
   /**

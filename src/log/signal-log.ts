@@ -12,7 +12,7 @@ import { LogSigner, signersOf } from "./log-signer.ts";
 import { LogStore } from "./log-store.ts";
 import { LogWriter } from "./log-writer.ts";
 import { LoggedRuns } from "./logged-runs.ts";
-import { verifierText } from "./signed-note.ts";
+import { verifierOf, verifierText } from "./signed-note.ts";
 import { type Policy, readPolicy } from "./witness/policy.ts";
 import { WitnessClient } from "./witness/witness-client.ts";
 
@@ -70,7 +70,14 @@ export class SignalLog {
     this.#runs = new LoggedRuns(store);
     this.reader = new LogReader(store);
     this.committer = new Committer(state.deriveKey("signal-log-salts"));
-    this.#witnesses = policy && new WitnessClient({ store, policy, now, fetch });
+    this.#witnesses =
+      policy &&
+      new WitnessClient({
+        ...{ store, policy, now, fetch },
+        verifiersOf: (origin) => signersOf(state.keyring, origin).map(verifierOf),
+        onProblem: (witness, problem) =>
+          log.warn({ witness, problem }, "a witness does not cosign the signal log"),
+      });
     this.#writer = new LogWriter({
       store,
       head,

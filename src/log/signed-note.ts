@@ -79,6 +79,13 @@ export function verifierText({ name, keyId, type, privateKey }: NoteSigner): str
   return `${name}+${keyId}+${bytes.toString("base64")}`;
 }
 
+/** What verifies the notes of a signer. */
+export const verifierOf = ({ name, keyId, privateKey }: NoteSigner): NoteVerifier => ({
+  name,
+  keyId,
+  publicKey: createPublicKey(privateKey),
+});
+
 /** A key of a log. @throws {Error} If the text is not one. */
 export const parseVerifier = (text: string): NoteVerifier => parseKey(text, SIGNATURE);
 

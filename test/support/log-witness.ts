@@ -4,10 +4,22 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { parseVerifier, verifierText } from "../../src/log/signed-note.ts";
 import { cosigner } from "../../src/log/witness/cosignature.ts";
-import { Witness } from "../../src/log/witness/witness.ts";
+import { Witness, type WitnessAnswer } from "../../src/log/witness/witness.ts";
 import { witnessServer } from "../../src/log/witness/witness-server.ts";
 import { atFileEnd } from "./file-end.ts";
 import { dataFolder } from "./signal-log.ts";
+
+/** What a witness answers in place of the truth. */
+interface Lies {
+  addCheckpoint?: (() => WitnessAnswer) | undefined;
+  checkpoint?: (() => WitnessAnswer) | undefined;
+}
+
+/** An answer of a witness. */
+export const answered = (status: number, body: string): WitnessAnswer => ({
+  ...{ status, body },
+  type: "text/plain; charset=utf-8",
+});
 
 /** A witness on a port of this machine. @param keys The logs that it watches. */
 export async function openWitness(name: string, keys: readonly string[], now: () => number) {
@@ -24,7 +36,12 @@ export async function openWitness(name: string, keys: readonly string[], now: ()
       onContradiction: (note) => contradictions.push(note),
     });
   const witness = start();
-  const server = witnessServer(witness).listen(0, "127.0.0.1");
+  const lies: Lies = {};
+  const told = {
+    addCheckpoint: (body: string) => lies.addCheckpoint?.() ?? witness.addCheckpoint(body),
+    checkpoint: (hash: string) => lies.checkpoint?.() ?? witness.checkpoint(hash),
+  };
+  const server = witnessServer(told).listen(0, "127.0.0.1");
   await once(server, "listening");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   let isOpen = true;
@@ -35,5 +52,5 @@ export async function openWitness(name: string, keys: readonly string[], now: ()
     witness.close();
   };
   atFileEnd(async () => close());
-  return { witness, url, key: verifierText(signer), contradictions, start, close };
+  return { witness, url, key: verifierText(signer), lies, contradictions, start, close };
 }

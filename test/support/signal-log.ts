@@ -137,8 +137,15 @@ export function signalLog(
   const store = new LogStore(on, policy !== undefined);
   const head = new LogHead(folder);
   const now = options.now ?? (() => sessions.knownUntil() + 1_000);
-  const witnesses = policy && new WitnessClient({ store, policy, now, fetch });
   const refusals: string[] = [];
+  const problems: string[] = [];
+  const witnesses =
+    policy &&
+    new WitnessClient({
+      ...{ store, policy, now, fetch },
+      verifiersOf: (origin) => [verifierOf(origin)],
+      onProblem: (witness, problem) => problems.push(`${witness} ${problem}`),
+    });
   const signer = new LogSigner({ store, head, keyring: KEYRING, isShared, now });
   const writer = new LogWriter({
     store,
@@ -162,6 +169,7 @@ export function signalLog(
     writer,
     signer,
     refusals,
+    problems,
     witnesses,
     reader: new LogReader(store),
     runs: new LoggedRuns(store),

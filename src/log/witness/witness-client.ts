@@ -1,10 +1,11 @@
 import { wholeBody } from "../../outbound/whole-body.ts";
-import { parseDecimal } from "../checkpoint.ts";
+import { parseCheckpoint, parseDecimal, type SignedCheckpoint } from "../checkpoint.ts";
+import { contradictionOf } from "../contradiction.ts";
 import type { LogStore, SignedState } from "../log-store.ts";
 import { consistencyPath } from "../merkle.ts";
-import { parseNote } from "../signed-note.ts";
+import { type NoteVerifier, parseNote, verifyNote } from "../signed-note.ts";
 import { rangeHashes } from "../tiles.ts";
-import { addCheckpointText } from "./add-checkpoint.ts";
+import { addCheckpointText, hashOf } from "./add-checkpoint.ts";
 import { type Cosignature, cosignaturesOf } from "./cosignature.ts";
 import type { Policy, PolicyWitness } from "./policy.ts";
 
@@ -17,6 +18,10 @@ const MAX_BYTES = 64 * 1024;
 /** Pause before a witness that did not cosign is asked again, in milliseconds. */
 const RETRY_MS = 10_000;
 
+/** Time in which a witness has to show what it says of the log, once, in milliseconds: a request may be
+ *  lost. */
+const PATIENCE_MS = 60_000;
+
 /** Time without a quorum after which the log counts as unwitnessed, in milliseconds. */
 const LATE_MS = 600_000;
 
@@ -24,9 +29,19 @@ const LATE_MS = 600_000;
 export interface WitnessClientOptions {
   readonly store: LogStore;
   readonly policy: Policy;
+  /** The keys of this log of which one has signed whatever it signed. */
+  readonly verifiersOf: (origin: string) => readonly NoteVerifier[];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly fetch: typeof fetch;
+  /** Called when a witness does not cosign, once for each reason. */
+  readonly onProblem: (witness: string, problem: string) => void;
+}
+
+/** What a witness answers. */
+interface Answer {
+  readonly status: number;
+  readonly body: string;
 }
 
 /** A witness with what is known of it. */
@@ -38,12 +53,28 @@ interface Asked {
   cosignature: Cosignature | undefined;
   /** Why it has not cosigned; `undefined` before it was asked. */
   problem: string | undefined;
-  /** What it holds that contradicts this log. */
+  /** What it showed that was signed here and that this log lacks. */
   contradiction: string | undefined;
+  /** When it first said what it did not show, Unix milliseconds. */
+  doubtedSince: number | undefined;
   retryAt: number;
 }
 
-/** The leader has each checkpoint cosigned, and publishes it once the cosignatures are enough. */
+/** What is known of a witness that was not asked yet. */
+const UNKNOWN = {
+  size: 0,
+  cosignature: undefined,
+  problem: undefined,
+  contradiction: undefined,
+  doubtedSince: undefined,
+  retryAt: 0,
+} as const;
+
+/**
+ * The leader has each checkpoint cosigned, and publishes it once the cosignatures are enough. What a
+ * witness says of the log is believed only with a checkpoint that this log signed: a witness that lies or
+ * errs is one that does not cosign, and stops nothing.
+ */
 export class WitnessClient {
   readonly #options: WitnessClientOptions;
   readonly #asked: readonly Asked[];
@@ -58,16 +89,25 @@ export class WitnessClient {
     this.#asked = options.policy.witnesses.flatMap((witness) => {
       const { url } = witness;
       if (url === undefined) return [];
-      const unknown = { cosignature: undefined, problem: undefined, contradiction: undefined };
-      return [{ witness, url, size: 0, retryAt: 0, ...unknown }];
+      return [{ witness, url, ...UNKNOWN }];
     });
   }
 
-  /** Why a log must not be signed: a witness has seen more of it, or something else. */
+  /** Why a log must not be signed: a witness showed that more of it, or something else, was signed. */
   refusal(id: string): string | undefined {
     if (this.#checkpoint?.id !== id) return undefined;
-    const found = this.#asked.find(({ contradiction }) => contradiction !== undefined);
-    return found && `the witness ${found.witness.name} ${found.contradiction}`;
+    const reasons = this.#asked.flatMap((asked) => {
+      const reason = asked.contradiction ?? this.#doubt(asked);
+      return reason === undefined ? [] : [`the witness ${asked.witness.name} ${reason}`];
+    });
+    return reasons[0];
+  }
+
+  #doubt({ problem, doubtedSince }: Asked): string | undefined {
+    if (problem === undefined || doubtedSince === undefined) return undefined;
+    const until = doubtedSince + PATIENCE_MS;
+    if (this.#options.now() >= until) return undefined;
+    return `${problem}; it has until ${new Date(until).toISOString()}`;
   }
 
   /** Why there has been no quorum for too long; `undefined` if there is one. */
@@ -114,66 +154,95 @@ export class WitnessClient {
     this.#checkpoint = checkpoint;
     this.#waitingSince ??= this.#options.now();
     for (const asked of this.#asked) {
-      if (isOther) {
-        asked.size = 0;
-        asked.contradiction = undefined;
-      }
+      if (isOther) Object.assign(asked, UNKNOWN);
       asked.cosignature = undefined;
+      asked.contradiction = undefined;
       asked.retryAt = 0;
     }
   }
 
   async #ask(asked: Asked, checkpoint: SignedState): Promise<void> {
+    const before = asked.problem;
     try {
       asked.problem = await this.#cosigned(asked, checkpoint);
     } catch {
       asked.problem = "does not answer";
     }
-    if (asked.problem !== undefined) asked.retryAt = this.#options.now() + RETRY_MS;
+    if (asked.problem === undefined) return;
+    asked.retryAt = this.#options.now() + RETRY_MS;
+    if (asked.problem !== before) this.#options.onProblem(asked.witness.name, asked.problem);
   }
 
   /** @returns Why it was not cosigned. */
   async #cosigned(asked: Asked, checkpoint: SignedState): Promise<string | undefined> {
-    if (asked.size > checkpoint.size) return this.#refuseLarger(asked, checkpoint);
     const first = await this.#post(asked, checkpoint);
     if (first.status !== 409) return this.#taken(asked, checkpoint, first);
     const size = parseDecimal(first.body.trim());
     if (size === undefined) return "answers without a size";
+    if (size > checkpoint.size) {
+      return this.#examine(asked, checkpoint, `says that it has cosigned ${size} entries`);
+    }
     asked.size = size;
-    if (size > checkpoint.size) return this.#refuseLarger(asked, checkpoint);
     return this.#taken(asked, checkpoint, await this.#post(asked, checkpoint));
   }
 
-  #taken(
+  async #taken(
     asked: Asked,
-    { note, size }: SignedState,
-    { status, body }: { readonly status: number; readonly body: string },
-  ): string | undefined {
+    checkpoint: SignedState,
+    { status, body }: Answer,
+  ): Promise<string | undefined> {
     const { verifier } = asked.witness;
     if (status === 422) {
-      asked.contradiction = `has cosigned ${asked.size} other entries than those that are here`;
-      return asked.contradiction;
+      const says = `says that this log does not extend the ${asked.size} entries that it cosigned`;
+      return this.#examine(asked, checkpoint, says);
     }
     if (status !== 200) return `answers ${status}`;
-    const [cosignature] = cosignaturesOf(parseNote(note + body), [verifier]);
+    const [cosignature] = cosignaturesOf(parseNote(checkpoint.note + body), [verifier]);
     if (cosignature === undefined) return "answers without its cosignature";
     asked.cosignature = cosignature;
-    asked.size = size;
+    asked.contradiction = undefined;
+    asked.size = checkpoint.size;
     return undefined;
   }
 
-  #refuseLarger(asked: Asked, { size }: SignedState): string {
-    asked.contradiction = `has cosigned ${asked.size} entries, and only ${size} are signed here`;
-    return asked.contradiction;
+  /** Compares the log with what a witness shows for what it says. @returns What to tell of it. */
+  async #examine(asked: Asked, { id, origin }: SignedState, says: string): Promise<string> {
+    const held = await this.#heldBy(asked, origin).catch(() => undefined);
+    const { store, now } = this.#options;
+    if (held === undefined) {
+      asked.doubtedSince ??= now();
+      return `${says}, and shows no checkpoint of them that was signed here`;
+    }
+    const state = (await store.state())?.value;
+    const found = state?.id === id ? await contradictionOf(store, state, held) : undefined;
+    asked.contradiction = found && `has a checkpoint that was signed here: ${found}`;
+    return asked.contradiction ?? `${says}, and shows a checkpoint that this log extends`;
   }
 
-  async #post({ url, size: old }: Asked, { id, size, note }: SignedState) {
-    const { store, fetch } = this.#options;
+  /**
+   * The checkpoint that a witness holds (C2SP tlog-witness, "Monitor Retrieval Mechanism").
+   *
+   * @throws {Error} If it shows none, or one that this log has not signed.
+   */
+  async #heldBy({ url }: Asked, origin: string): Promise<SignedCheckpoint> {
+    const { body } = await this.#request(`${url}/${hashOf(origin)}/checkpoint`);
+    const held = parseCheckpoint(body);
+    if (held.origin !== origin) throw new Error("this is a checkpoint of another log");
+    verifyNote(held.note, this.#options.verifiersOf(origin));
+    return held;
+  }
+
+  async #post({ url, size: old }: Asked, { id, size, note }: SignedState): Promise<Answer> {
+    const { store } = this.#options;
     const path = old > 0 ? consistencyPath(old, size) : [];
     const proof = await rangeHashes(path, size, (tile) => store.hashes(id, tile));
-    const response = await fetch(`${url}/add-checkpoint`, {
-      method: "POST",
-      body: addCheckpointText({ old, proof, note }),
+    const body = addCheckpointText({ old, proof, note });
+    return this.#request(`${url}/add-checkpoint`, { method: "POST", body });
+  }
+
+  async #request(url: string, init: RequestInit = {}): Promise<Answer> {
+    const response = await this.#options.fetch(url, {
+      ...init,
       redirect: "error",
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });

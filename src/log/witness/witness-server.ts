@@ -14,8 +14,11 @@ const MAX_CONNECTIONS = 100;
 /** Path of the last checkpoint of a log. */
 const CHECKPOINT = /^\/([0-9a-f]{64})\/checkpoint$/;
 
+/** What answers requests. */
+type Answers = Pick<Witness, "addCheckpoint" | "checkpoint">;
+
 /** The HTTP server of a witness; both prefixes of C2SP tlog-witness are its root. */
-export function witnessServer(witness: Witness): Server {
+export function witnessServer(witness: Answers): Server {
   const limits = { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS };
   const server = createServer(
     { ...limits, connectionsCheckingInterval: REQUEST_MS },
@@ -30,7 +33,7 @@ export function witnessServer(witness: Witness): Server {
   return server;
 }
 
-async function answerTo(req: IncomingMessage, witness: Witness): Promise<WitnessAnswer> {
+async function answerTo(req: IncomingMessage, witness: Answers): Promise<WitnessAnswer> {
   const [path = ""] = (req.url ?? "").split("?");
   const [, originHash] = CHECKPOINT.exec(path) ?? [];
   if (req.method === "POST" && path === "/add-checkpoint") {

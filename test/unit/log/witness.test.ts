@@ -15,13 +15,16 @@ import { Policy } from "../../../src/log/witness/policy.ts";
 import { append } from "../../../src/store/port/operations.ts";
 import type { Store } from "../../../src/store/port/store.ts";
 import { servedBy } from "../../support/log-source.ts";
-import { openWitness } from "../../support/log-witness.ts";
+import { answered, openWitness } from "../../support/log-witness.ts";
 import { dataFolder, Sessions, signalLog, verifierTextOf } from "../../support/signal-log.ts";
 import { model, openStore } from "../../support/stores.ts";
 
 const SYMBOLS = ["A", "B", "C"];
 
 const HOUR_MS = 3_600_000;
+
+/** How long a witness has to show what it says, in milliseconds. */
+const PATIENCE_MS = 60_000;
 
 type Log = ReturnType<typeof signalLog>;
 
@@ -140,8 +143,10 @@ it("does not sign a store that was restored to an earlier state, and goes on as 
   const restored = signalLog(copy, sessions, { folder: dataFolder(), isShared: true, policy });
   const before = await restored.store.state();
   await restored.settle();
-  const reason = "the witness w0 has cosigned 11 entries, and only 6 are signed here";
-  expect(restored.refusals).toEqual([reason]);
+  const reason = "11 leaves were signed and the store has 6";
+  expect(restored.refusals).toEqual([
+    `the witness w0 has a checkpoint that was signed here: ${reason}`,
+  ]);
   expect(await restored.store.state()).toEqual(before);
 
   const rotate = async () => "kid";
@@ -174,7 +179,7 @@ it("has a fork refused by its witnesses, and named by the verifier", async () =>
 
   const own = signalLog(copy, forked, { folder: dataFolder(), isShared: true, policy });
   await own.settle();
-  const reason = "has cosigned 11 other entries than those that are here";
+  const reason = "has a checkpoint that was signed here: the first 11 leaves are not those signed";
   expect(own.refusals).toEqual([`the witness w0 ${reason}`]);
   for (const { contradictions } of witnesses) {
     expect(contradictions).toEqual([(await fork.store.checkpoint())?.note]);
@@ -191,6 +196,89 @@ it("has a fork refused by its witnesses, and named by the verifier", async () =>
     }),
   );
   expect(outcomeOf(checks)).toBe("failed");
+});
+
+/** A log whose only witness lies, with a clock that the test moves. */
+async function doubtfulLog() {
+  const { sessions, store, folder, policy, witnesses } = await witnessedLog(1);
+  const [{ lies }] = witnesses as [Awaited<ReturnType<typeof openWitness>>];
+  sessions.close(1, "stock", SYMBOLS);
+  const clock = { now: sessions.knownUntil() };
+  const next = signalLog(store, sessions, { folder, policy, now: () => clock.now });
+  const size = async () => (await next.store.checkpoint())?.size ?? 0;
+  return { lies, clock, log: next, size };
+}
+
+/** A checkpoint with the root of other entries, under the signature of the true one. */
+const forged = (note: string) => note.replace(/\n\d+\n.*\n\n/, `\n1000\n${"A".repeat(43)}=\n\n`);
+
+it.each([
+  ["nothing", () => answered(404, "")],
+  ["what is no checkpoint", () => answered(200, "1000 entries\n")],
+  ["what this log did not sign", (note: string) => answered(200, forged(note))],
+  ["a checkpoint of this log before", (note: string) => answered(200, note)],
+])("stops no log by inventing a larger one, where it shows %s", async (_, shown) => {
+  const { lies, clock, log, size } = await doubtfulLog();
+  const note = (await log.store.checkpoint())?.note ?? "";
+  lies.addCheckpoint = () => answered(409, "9007199254740991\n");
+  lies.checkpoint = () => shown(note);
+  await log.settle();
+  clock.now += PATIENCE_MS;
+  await log.settle();
+  expect(log.writer.refusal).toBeUndefined();
+  expect(await size()).toBe(11);
+  expect(log.problems).toEqual([
+    expect.stringMatching(/^w0 says that it has cosigned 9007199254740991 entries, and shows /),
+  ]);
+  expect((await log.store.published())?.size).toBe(6);
+
+  // Once it tells the truth, it is a witness again.
+  lies.addCheckpoint = undefined;
+  clock.now += PATIENCE_MS;
+  await log.settle();
+  expect((await log.store.published())?.size).toBe(11);
+});
+
+it("stops no log by refusing what extends its checkpoint", async () => {
+  const { lies, clock, log, size } = await doubtfulLog();
+  lies.addCheckpoint = () => answered(422, "the proof is wrong\n");
+  await log.settle();
+  expect(await size()).toBe(11);
+  expect(log.problems).toEqual([
+    expect.stringMatching(
+      /^w0 says that this log does not extend the 0 entries .* this log extends$/,
+    ),
+  ]);
+  lies.checkpoint = () => answered(500, "");
+  clock.now += PATIENCE_MS;
+  await log.settle();
+  await log.settle();
+  expect(log.writer.refusal).toMatch(/^the witness w0 says .*; it has until 2026-01-02T21:02:00/);
+  clock.now += PATIENCE_MS;
+  await log.settle();
+  expect(log.writer.refusal).toBeUndefined();
+});
+
+it("has a minute to show what it says, so that a lost answer makes no fork", async () => {
+  const { sessions, store, policy, witnesses, log } = await witnessedLog(1);
+  const copy = await copyOf(log, store);
+  sessions.close(1, "stock", SYMBOLS);
+  await log.settle();
+  const [one] = witnesses as [Awaited<ReturnType<typeof openWitness>>];
+  one.lies.checkpoint = () => answered(503, "");
+  const clock = { now: sessions.knownUntil() };
+  const folder = dataFolder();
+  const options = { folder, isShared: true, policy, now: () => clock.now };
+  const restored = signalLog(copy, sessions, options);
+  await restored.settle();
+  expect(restored.refusals).toEqual([expect.stringContaining("it has until")]);
+  one.lies.checkpoint = undefined;
+  clock.now += PATIENCE_MS - 1;
+  await restored.settle();
+  clock.now += HOUR_MS;
+  await restored.settle();
+  expect(restored.refusals.at(-1)).toContain("11 leaves were signed and the store has 6");
+  expect((await restored.store.checkpoint())?.size).toBe(6);
 });
 
 it("has a rollback named by the verifier, with the entries that are missing", async () => {

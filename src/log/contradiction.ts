@@ -1,0 +1,25 @@
+import { edgeOf, type LogState, type LogStore } from "./log-store.ts";
+import { type Hash, isSameHash } from "./merkle.ts";
+import { rootAt } from "./tiles.ts";
+
+/** A tree of which a checkpoint was signed. */
+export interface SignedTree {
+  readonly origin: string;
+  readonly size: number;
+  readonly root: Hash;
+}
+
+/** Why a log is no continuation of a tree that was signed; `undefined` if it is one. */
+export async function contradictionOf(
+  store: LogStore,
+  state: LogState,
+  { origin, size, root }: SignedTree,
+): Promise<string | undefined> {
+  // What a log was started in place of is no part of it.
+  if (state.replaces?.startsWith(`${origin}\n`)) return undefined;
+  if (origin !== state.origin) return `${origin} was signed here, which is another log`;
+  const has = edgeOf(state).size;
+  if (size > has) return `${size} leaves were signed and the store has ${has}`;
+  const found = await rootAt(size, (tile) => store.hashes(state.id, tile));
+  return isSameHash(found, root) ? undefined : `the first ${size} leaves are not those signed`;
+}
