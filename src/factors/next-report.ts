@@ -120,11 +120,14 @@ export function expectReport(
   const newest = filings.at(-1);
   if (newest === undefined) return undefined;
   const periodEnd = newest.periodEnd + REPORT_RULES.quarterDays * dayMs;
-  const told = expectedFiling(filings, periodEnd, dayMs);
-  const days = told && daysAround(windows, newest.availableAt)?.[told.basis];
-  if (told === undefined || days === undefined) return undefined;
-  const [earliest, latest] = days.map((count) => told.expected + count * dayMs) as [number, number];
-  return { ...told, earliest, latest, periodEnd };
+  const prediction = expectedFiling(filings, periodEnd, dayMs);
+  const days = prediction && daysAround(windows, newest.availableAt)?.[prediction.basis];
+  if (prediction === undefined || days === undefined) return undefined;
+  const [earliest, latest] = days.map((count) => prediction.expected + count * dayMs) as [
+    number,
+    number,
+  ];
+  return { ...prediction, earliest, latest, periodEnd };
 }
 
 /** When the filing of a quarter is expected, by the better available basis. */
@@ -162,8 +165,8 @@ const filingOf = (filings: readonly QuarterlyFiling[], periodEnd: number, dayMs:
   );
 
 /** The window for predictions made from a filing known at an instant. */
-export const daysAround = (windows: readonly ReportWindow[], toldAt: number) =>
-  windows.findLast(({ from }) => from <= toldAt)?.days;
+export const daysAround = (windows: readonly ReportWindow[], predictedAt: number) =>
+  windows.findLast(({ from }) => from <= predictedAt)?.days;
 
 /** Days from one instant to another, rounded because of daylight saving time. */
 export const daysAfter = (at: number, other: number, dayMs: number): number =>

@@ -34,11 +34,11 @@ const PEAK = 6;
 const PEAK_AGE = 7;
 const FIGURES = 8;
 
-/** Instruments per block: a few large arrays cost less than many small objects. */
-const SHELF = 1_024;
+/** Instruments per chunk: a few large arrays cost less than many small objects. */
+const CHUNK = 1_024;
 
 /** The bars and figures of many instruments. */
-interface Shelf {
+interface Chunk {
   /** Daily log returns; NaN on the first bar and where the return is not known. */
   readonly returns: Float32Array;
   /** ln(high / close). */
@@ -54,9 +54,9 @@ interface Shelf {
  * digits of ram and res.
  */
 export interface PriceHistory {
-  readonly shelf: Shelf;
-  /** Index in the block. */
-  readonly place: number;
+  readonly chunk: Chunk;
+  /** Index in the chunk. */
+  readonly index: number;
   /** Number of bars so far. */
   bars: number;
 }
@@ -66,35 +66,35 @@ export type MarketReturns = readonly number[];
 
 /** Makes a factory of empty histories. */
 export function createPriceHistories(): () => PriceHistory {
-  let shelf: Shelf | undefined;
+  let chunk: Chunk | undefined;
   let taken = 0;
   return () => {
-    if (shelf === undefined || taken === SHELF) {
-      shelf = createShelf();
+    if (chunk === undefined || taken === CHUNK) {
+      chunk = createChunk();
       taken = 0;
     }
-    return { shelf, place: taken++, bars: 0 };
+    return { chunk, index: taken++, bars: 0 };
   };
 }
 
-function createShelf(): Shelf {
-  const figures = new Float64Array(SHELF * FIGURES);
+function createChunk(): Chunk {
+  const figures = new Float64Array(CHUNK * FIGURES);
   for (let at = PEAK; at < figures.length; at += FIGURES) figures[at] = Number.NEGATIVE_INFINITY;
   return {
-    returns: new Float32Array(SHELF * RING),
-    highs: new Float32Array(SHELF * RING),
-    sessions: new Uint16Array(SHELF * RING),
+    returns: new Float32Array(CHUNK * RING),
+    highs: new Float32Array(CHUNK * RING),
+    sessions: new Uint16Array(CHUNK * RING),
     figures,
   };
 }
 
 /** Index of a bar, of which there were `position` before it. */
-const slot = ({ place }: PriceHistory, position: number): number =>
-  place * RING + (position & (RING - 1));
+const slot = ({ index }: PriceHistory, position: number): number =>
+  index * RING + (position & (RING - 1));
 
 /** The running sums. */
-export function sumsOf({ shelf: { figures }, place }: PriceHistory): Sums {
-  const at = place * FIGURES;
+export function sumsOf({ chunk: { figures }, index }: PriceHistory): Sums {
+  const at = index * FIGURES;
   return {
     n: figures[at + SUM.n] as number,
     r: figures[at + SUM.r] as number,
@@ -106,13 +106,13 @@ export function sumsOf({ shelf: { figures }, place }: PriceHistory): Sums {
 }
 
 /** ln of the highest high of 252 bars over the newest close; -Infinity before the first bar. */
-export const peakOf = ({ shelf: { figures }, place }: PriceHistory): number =>
-  figures[place * FIGURES + PEAK] as number;
+export const peakOf = ({ chunk: { figures }, index }: PriceHistory): number =>
+  figures[index * FIGURES + PEAK] as number;
 
 /** Sum of the last `count` daily log returns; `NaN` when there are fewer or one is unknown. */
 export function recentReturn(history: PriceHistory, count: number): number {
   if (history.bars <= count) return Number.NaN;
-  const { returns } = history.shelf;
+  const { returns } = history.chunk;
   let sum = 0;
   for (let age = 0; age < count; age++) {
     sum += returns[slot(history, history.bars - 1 - age)] as number;
@@ -131,7 +131,7 @@ export function addBar(
   { high, close, logReturn }: Pick<Bar, "high" | "close" | "logReturn">,
   { session, market }: { readonly session: number; readonly market: MarketReturns },
 ): void {
-  const { returns, highs, sessions, figures } = history.shelf;
+  const { returns, highs, sessions, figures } = history.chunk;
   const at = slot(history, history.bars);
   returns[at] = logReturn ?? Number.NaN;
   // The quotient of two extreme prices may not be a number.
@@ -141,7 +141,7 @@ export function addBar(
   shiftReturn(history, { age: PRICE_WINDOWS.skipBars, sign: 1, market });
   shiftReturn(history, { age: PRICE_WINDOWS.yearBars, sign: -1, market });
 
-  const base = history.place * FIGURES;
+  const base = history.index * FIGURES;
   const peak = (figures[base + PEAK] as number) - change(returns[at] as number);
   const age = (figures[base + PEAK_AGE] as number) + 1;
   const own = highs[at] as number;
@@ -163,13 +163,13 @@ function shiftReturn(
   }: { readonly age: number; readonly sign: 1 | -1; readonly market: MarketReturns },
 ): void {
   if (age >= history.bars) return;
-  const { returns, sessions, figures } = history.shelf;
+  const { returns, sessions, figures } = history.chunk;
   const at = slot(history, history.bars - 1 - age);
   const r = returns[at] as number;
   // NaN fails the comparison as well.
   if (!(Math.abs(r) <= PRICE_WINDOWS.maxReturn)) return;
   const m = market[sessions[at] as number] as number;
-  const base = history.place * FIGURES;
+  const base = history.index * FIGURES;
   (figures[base + SUM.n] as number) += sign;
   (figures[base + SUM.r] as number) += sign * r;
   (figures[base + SUM.m] as number) += sign * m;
@@ -181,7 +181,7 @@ function shiftReturn(
 /** Finds the highest adjusted high of the last 252 bars. */
 function findPeak(history: PriceHistory): void {
   const { bars } = history;
-  const { returns, highs } = history.shelf;
+  const { returns, highs } = history.chunk;
   const first = slot(history, 0);
   const length = Math.min(PRICE_WINDOWS.yearBars, bars);
   let since = 0;
@@ -199,9 +199,9 @@ function findPeak(history: PriceHistory): void {
   keepPeak(history, peak, peakAge);
 }
 
-function keepPeak({ shelf: { figures }, place }: PriceHistory, peak: number, age: number): void {
-  figures[place * FIGURES + PEAK] = peak;
-  figures[place * FIGURES + PEAK_AGE] = age;
+function keepPeak({ chunk: { figures }, index }: PriceHistory, peak: number, age: number): void {
+  figures[index * FIGURES + PEAK] = peak;
+  figures[index * FIGURES + PEAK_AGE] = age;
 }
 
 /**
@@ -211,8 +211,8 @@ function keepPeak({ shelf: { figures }, place }: PriceHistory, peak: number, age
  */
 export function recompute(history: PriceHistory, market: MarketReturns): number {
   if (history.bars === 0) return 0;
-  const { figures } = history.shelf;
-  const base = history.place * FIGURES;
+  const { figures } = history.chunk;
+  const base = history.index * FIGURES;
   const peak = peakOf(history);
   findPeak(history);
   let drift = Math.abs(peakOf(history) - peak);
@@ -230,7 +230,7 @@ const SUM_NAMES = Object.keys(SUM) as readonly (keyof Sums)[];
 /** The sums over the window's returns, oldest first. */
 function sumWindow(history: PriceHistory, market: MarketReturns): Sums {
   const { bars } = history;
-  const { returns, sessions } = history.shelf;
+  const { returns, sessions } = history.chunk;
   const first = slot(history, 0);
   let n = 0;
   let r = 0;

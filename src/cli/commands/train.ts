@@ -8,8 +8,8 @@ import {
   accuracy,
   areaUnderCurve,
   FOLDS,
-  type Judged,
-  judgeUnseen,
+  type Prediction,
+  predictOutOfFold,
 } from "../../research/train/cross-validation.ts";
 import { readLabeled } from "../../research/train/labeled-messages.ts";
 import { defineLocalCommand } from "../command.ts";
@@ -46,15 +46,20 @@ export const train = defineLocalCommand({
       const doing = model > FOLDS ? "training" : `measuring, part ${model} of ${FOLDS}`;
       progress.show({ doing, rows: messages.length, fraction: done / epochs, unit: "messages" });
     };
-    const judged = judgeUnseen(messages, { seed: SEED, onEpoch });
+    const predictions = predictOutOfFold(messages, { seed: SEED, onEpoch });
     const text = modelText(trainModel(messages, { seed: SEED, onEpoch }));
     const file = resolve(folder, out);
     await writeFile(`${file}.new`, text);
     await rename(`${file}.new`, file);
     return {
       isGood: true,
-      text: [qualityText(judged), "", `${file}: ${sizeText(text.length)}`].join("\n"),
-      result: { file, bytes: text.length, messages: messages.length, quality: qualityOf(judged) },
+      text: [qualityText(predictions), "", `${file}: ${sizeText(text.length)}`].join("\n"),
+      result: {
+        file,
+        bytes: text.length,
+        messages: messages.length,
+        quality: qualityOf(predictions),
+      },
       notes: [],
     };
   },
@@ -68,25 +73,25 @@ const readers = [
 ] as const;
 
 /** Area under the curve and accuracy of each reader. */
-function qualityOf(judged: readonly Judged[]) {
+function qualityOf(predictions: readonly Prediction[]) {
   return readers.map(([reader]) => {
-    const readings = judged.map((each) => ({ polarity: each[reader], label: each.label }));
+    const readings = predictions.map((each) => ({ polarity: each[reader], label: each.label }));
     return { reader, auc: areaUnderCurve(readings), accuracy: accuracy(readings) };
   });
 }
 
 /** The quality of each reader, as a table. */
-function qualityText(judged: readonly Judged[]): string {
+function qualityText(predictions: readonly Prediction[]): string {
   const counts = LABELS.map((label) => {
-    const count = judged.filter((each) => each.label === label).length;
+    const count = predictions.filter((each) => each.label === label).length;
     return `${counted(count)} ${label}`;
   });
   const names = new Map<string, string>(readers);
-  const rows = qualityOf(judged).map(({ reader, auc, accuracy }) =>
+  const rows = qualityOf(predictions).map(({ reader, auc, accuracy }) =>
     row(names.get(reader) ?? reader, auc.toFixed(4), accuracy.toFixed(4)),
   );
   return [
-    `${counted(judged.length)} messages: ${counts.join(", ")}`,
+    `${counted(predictions.length)} messages: ${counts.join(", ")}`,
     `Each read by a model trained on the other ${FOLDS - 1} of ${FOLDS} parts:`,
     "",
     row("", "AUC", "accuracy"),

@@ -10,7 +10,7 @@ import type { Question } from "./question.ts";
 export type Promotion = "not_live" | "too_early" | "held" | "failed";
 
 /** Applies the candidate's registered rule; `undefined` for other subjects and classes. */
-export function judgePromotion(
+export function promotionOf(
   { assetClass, step, horizons }: Pick<ClassMeasures, "assetClass" | "step" | "horizons">,
   { subject, from }: Pick<Question, "subject" | "from">,
 ): Promotion | undefined {

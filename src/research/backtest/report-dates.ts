@@ -22,7 +22,7 @@ const MIN_ERRORS = 100;
 export interface ReportOutcome {
   readonly symbol: string;
   /** When the previous filing became known, and the prediction from then on; Unix milliseconds. */
-  readonly toldAt: number;
+  readonly predictedAt: number;
   readonly basis: ReportBasis;
   /** When the next filing became known, Unix milliseconds. */
   readonly filedAt: number;
@@ -51,8 +51,8 @@ function outcomesOf(
     const newest = filings[index] as QuarterlyFiling;
     const known = filings.slice(0, index + 1);
     const periodEnd = newest.periodEnd + REPORT_RULES.quarterDays * dayMs;
-    const told = expectedFiling(known, periodEnd, dayMs);
-    if (told === undefined) return [];
+    const prediction = expectedFiling(known, periodEnd, dayMs);
+    if (prediction === undefined) return [];
     const isExpected = Math.abs(next.periodEnd - periodEnd) <= REPORT_RULES.matchDays * dayMs;
     const errorFrom = (expected: number) =>
       isExpected ? daysAfter(next.availableAt, expected, dayMs) : null;
@@ -60,10 +60,10 @@ function outcomesOf(
     return [
       {
         symbol,
-        toldAt: newest.availableAt,
-        basis: told.basis,
+        predictedAt: newest.availableAt,
+        basis: prediction.basis,
         filedAt: next.availableAt,
-        errorDays: errorFrom(told.expected),
+        errorDays: errorFrom(prediction.expected),
         lagErrorDays: lag === undefined ? null : errorFrom(periodEnd + lag),
       },
     ];
@@ -126,11 +126,11 @@ export function gradeReports(
   outcomes: readonly ReportOutcome[],
   windows: readonly ReportWindow[],
 ): ReportAccuracy {
-  const told = outcomes.flatMap(({ toldAt, basis, errorDays }) => {
-    const days = daysAround(windows, toldAt)?.[basis];
+  const predictions = outcomes.flatMap(({ predictedAt, basis, errorDays }) => {
+    const days = daysAround(windows, predictedAt)?.[basis];
     return days === undefined ? [] : [{ errorDays, days }];
   });
-  const came = told.flatMap(({ errorDays, days }) =>
+  const came = predictions.flatMap(({ errorDays, days }) =>
     errorDays === null ? [] : [{ errorDays, days }],
   );
   const errors = Float64Array.from(came, ({ errorDays }) => Math.abs(errorDays)).sort();
@@ -141,13 +141,13 @@ export function gradeReports(
   const width = came.reduce((sum, { days: [low, high] }) => sum + high - low + 1, 0);
   return {
     filings: came.length,
-    missing: told.length - came.length,
+    missing: predictions.length - came.length,
     medianError: errors[Math.floor(errors.length / 2)] ?? Number.NaN,
     meanError: errors.reduce((sum, error) => sum + error, 0) / errors.length,
     within3: within(3),
     within7: within(7),
     inside: inside / came.length,
-    insideOfExpected: inside / told.length,
+    insideOfExpected: inside / predictions.length,
     windowDays: width / came.length,
   };
 }

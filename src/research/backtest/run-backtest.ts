@@ -8,8 +8,8 @@ import { ScoringEngine } from "../../score/scoring-engine.ts";
 import { METHOD_VERSION } from "../../score/snapshot.ts";
 import { DataHash } from "../../sources/data-hash.ts";
 import { measureClass } from "./class-measures.ts";
+import { type ClassResult, classResults } from "./class-results.ts";
 import { findIndistinct, type Indistinct } from "./distinct.ts";
-import { type ClassResult, judgeClasses } from "./judgement.ts";
 import { nextOpenCoefficients } from "./next-open.ts";
 import type { DateFigure } from "./outcomes.ts";
 import { type Collector, createCollector } from "./panel.ts";
@@ -93,7 +93,7 @@ export function runBacktest({
   });
   const methodVersion = question.subject === CANDIDATE.name ? CANDIDATE_VERSION : METHOD_VERSION;
   const dataHash = new DataHash(market).advance(Date.parse(question.to) + market.dayMs);
-  const classes = judgeClasses(measures, { question, methodVersion, dataHash, earlier });
+  const classes = classResults(measures, { question, methodVersion, dataHash, earlier });
   return { question, methodVersion, dataHash, source: market.source, classes };
 }
 

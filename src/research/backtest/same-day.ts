@@ -11,11 +11,11 @@ const MIN_WEIGHT = 1;
 /** Minimum instruments of a cross-section. */
 export const SAME_DAY_NAMES = 20;
 
-/** Messages about one instrument up to a close, and its return of the same session. */
-interface SaidAndDone {
+/** Sentiment about one instrument at a close, and its return of the same session. */
+interface SentimentAndReturn {
   readonly place: number;
-  readonly said: number;
-  readonly done: number;
+  readonly sentiment: number;
+  readonly logReturn: number;
 }
 
 /**
@@ -41,8 +41,8 @@ export function sameDayCoefficients(
     .flatMap(([place, members]): DateFigure[] => {
       if (members.length < SAME_DAY_NAMES) return [];
       const value = rankCorrelation(
-        members.map(({ said }) => said),
-        members.map(({ done }) => done),
+        members.map(({ sentiment }) => sentiment),
+        members.map(({ logReturn }) => logReturn),
       );
       return value === undefined ? [] : [{ place, value }];
     });
@@ -70,16 +70,16 @@ function pairsOf(
   { instrument, mentions = [] }: InstrumentRecords,
   row: GridRow,
   { grid, dayMs, authors }: Setting,
-): readonly SaidAndDone[] {
+): readonly SentimentAndReturn[] {
   if (mentions.length === 0) return [];
   const halfLifeMs = socialHalfLifeMs(instrument.assetClass, dayMs);
-  const conversation = createMessageStream({ halfLifeMs, dayMs, authors });
+  const stream = createMessageStream({ halfLifeMs, dayMs, authors });
   return grid.sessions.flatMap(({ close }, place) => {
-    conversation.advance(mentions, close);
-    const done = row.returns[place] as number;
-    if (conversation.newestAt === null || Number.isNaN(done)) return [];
-    const { counters } = conversation.sentimentAt(close);
+    stream.advance(mentions, close);
+    const logReturn = row.returns[place] as number;
+    if (stream.newestAt === null || Number.isNaN(logReturn)) return [];
+    const { counters } = stream.sentimentAt(close);
     if (counters.total < MIN_WEIGHT) return [];
-    return [{ place, said: bullishness(counters).value, done }];
+    return [{ place, sentiment: bullishness(counters).value, logReturn }];
   });
 }

@@ -26,7 +26,7 @@ export const deflatedT = (variants: number): number =>
  *
  * @param variants Number of variants tried so far, including this one; at least 1.
  */
-export function judge(ic: SeriesSummary | null, overlap: Overlap, variants: number): Verdict {
+export function verdictOf(ic: SeriesSummary | null, overlap: Overlap, variants: number): Verdict {
   if (ic === null || ic.dates / overlapDates(overlap) < MIN_PERIODS) {
     return "insufficient_data";
   }

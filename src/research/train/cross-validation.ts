@@ -8,7 +8,7 @@ import { normalizedText, polarity } from "../../factors/polarity.ts";
 export const FOLDS = 5;
 
 /** Out-of-fold polarities of a message, in [-1, 1]. */
-export interface Judged {
+export interface Prediction {
   readonly label: LabeledMessage["label"];
   readonly lexicon: number;
   readonly model: number;
@@ -24,10 +24,10 @@ interface Training {
 }
 
 /** Predicts every message with a model trained on the other folds. */
-export function judgeUnseen(
+export function predictOutOfFold(
   messages: readonly LabeledMessage[],
   training: Training,
-): readonly Judged[] {
+): readonly Prediction[] {
   const byFold = Map.groupBy(messages, ({ text }) => foldOf(text));
   return Array.from({ length: FOLDS }, (_, fold) => {
     const model = train(

@@ -1,4 +1,5 @@
-import { BarGate, withReturn } from "../../market/bar-gate.ts";
+import { BarFilter } from "../../market/bar-quality.ts";
+import { withReturn } from "../../market/bar-return.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import { createPackedList, type Packing } from "../../market/packed-list.ts";
 import type { Bar, BarDoubt, RecordList, ReportedBar } from "../../market/records.ts";
@@ -6,7 +7,7 @@ import { figure, nonNegative, positive } from "./columns.ts";
 import { readCsv, type TextFile } from "./csv-table.ts";
 import { type PublicationCalendar, requireLater, utcEnd } from "./publication-calendar.ts";
 
-/** Bars of a file, judged. */
+/** Accepted bars of a file, and the doubted ones. */
 interface FileBars {
   readonly bars: RecordList<Bar>;
   readonly doubts: RecordList<BarDoubt>;
@@ -43,16 +44,16 @@ export function readBars(
       };
     },
   );
-  const gate = new BarGate();
+  const filter = new BarFilter();
   const bars = createPackedList(barPacking(calendar));
   let before: number | undefined;
   for (const one of reported) {
-    for (const bar of gate.pass(one)) {
+    for (const bar of filter.add(one)) {
       bars.push(withReturn(bar, before));
       before = bar.close;
     }
   }
-  return { bars, doubts: gate.doubts };
+  return { bars, doubts: filter.doubts };
 }
 
 const columns = ({ date }: PublicationCalendar) => ({

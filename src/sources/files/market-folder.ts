@@ -120,8 +120,8 @@ async function readInstrument(
     return cut(file && reader(file));
   };
   const barFile = await open("bars");
-  const judged = barFile && readBars(barFile, instrument.assetClass, calendar);
-  const doubtedBars = cut(judged?.doubts);
+  const checked = barFile && readBars(barFile, instrument.assetClass, calendar);
+  const doubtedBars = cut(checked?.doubts);
   const fundamentals = await read("fundamentals", (file) => readFundamentals(file, calendar));
   const mentions = await read("mentions", readMentions);
   const prints = await read("prints", readPrints);
@@ -129,7 +129,7 @@ async function readInstrument(
   const onChain = await read("onchain", (file) => readOnChain(file, calendar));
   return {
     instrument,
-    bars: cut(judged?.bars) ?? [],
+    bars: cut(checked?.bars) ?? [],
     ...(doubtedBars && { doubtedBars }),
     ...(fundamentals && { fundamentals }),
     ...(mentions && { mentions }),

@@ -1,4 +1,5 @@
-import { BarGate, withReturn } from "../../market/bar-gate.ts";
+import { BarFilter } from "../../market/bar-quality.ts";
+import { withReturn } from "../../market/bar-return.ts";
 import type { AssetClass, Instrument } from "../../market/instrument.ts";
 import { createLazyList } from "../../market/lazy-list.ts";
 import type {
@@ -236,18 +237,18 @@ function orderByTime(received: readonly Known[]): ShownList {
 }
 
 /**
- * Bars in the order of their sessions, judged, each with its return, and none known before the bar
- * of the session before. Returns are computed when they are read; stored, they would take twice the
+ * The accepted bars in the order of their sessions, each with its return, and none known before the
+ * bar of the session before. Returns are computed when they are read; stored, they would take twice the
  * memory.
  */
 function orderBars(received: readonly ReportedBar[]): ShownList {
   const bars: ReportedBar[] = [];
   const times: number[] = [];
-  const gate = new BarGate();
+  const filter = new BarFilter();
   let newestSession = "";
   const add = (reported: ReportedBar) => {
     newestSession = reported.session;
-    for (const bar of gate.pass(reported)) {
+    for (const bar of filter.add(reported)) {
       bars.push(bar);
       times.push(Math.max(times.at(-1) ?? bar.availableAt, bar.availableAt));
     }
@@ -261,7 +262,7 @@ function orderBars(received: readonly ReportedBar[]): ShownList {
   };
   return {
     records: createLazyList(() => bars.length, read),
-    doubts: gate.doubts,
+    doubts: filter.doubts,
     get newestSession() {
       return newestSession;
     },

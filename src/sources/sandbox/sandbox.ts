@@ -1,4 +1,5 @@
-import { BarGate, withReturn } from "../../market/bar-gate.ts";
+import { BarFilter } from "../../market/bar-quality.ts";
+import { withReturn } from "../../market/bar-return.ts";
 import type { Market, Source } from "../../market/market.ts";
 import { createPackedList } from "../../market/packed-list.ts";
 import type { Fundamental } from "../../market/records.ts";
@@ -24,14 +25,14 @@ const SOURCE: Source = {
 interface GeneratedYear {
   readonly year: Year;
   readonly lastDay: number;
-  /** In the order of the profiles, as the gates. */
+  /** In the order of the profiles, as the filters. */
   readonly lists: readonly RecordLists[];
-  /** Judges the bars of each instrument. */
-  readonly gates: readonly BarGate[];
+  /** Hold back the doubted bars of each instrument. */
+  readonly filters: readonly BarFilter[];
 }
 
 /** The growing lists of records of one instrument. A list is absent where no feed observes it. */
-function openRecordLists(profile: Profile, world: World, gate: BarGate) {
+function openRecordLists(profile: Profile, world: World, filter: BarFilter) {
   const { instrument, traits } = profile;
   const isCoin = instrument.assetClass === "crypto";
   const { messages, filings, offExchange, onChain } = traits;
@@ -39,7 +40,7 @@ function openRecordLists(profile: Profile, world: World, gate: BarGate) {
   const fundamentals: Fundamental[] = [];
   return {
     instrument,
-    doubtedBars: gate.doubts,
+    doubtedBars: filter.doubts,
     bars: createPackedList(barPacking(world)),
     ...(messages !== "unobserved" && {
       mentions: createPackedList(mentionPacking(profile, world)),
@@ -76,19 +77,19 @@ function createLabels(dayMs: number): World["sessionOf"] {
 }
 
 function startYear(year: Year, world: World): GeneratedYear {
-  const gates = world.profiles.map(() => new BarGate());
+  const filters = world.profiles.map(() => new BarFilter());
   const lists = world.profiles.map((profile, index) =>
-    openRecordLists(profile, world, gates[index] as BarGate),
+    openRecordLists(profile, world, filters[index] as BarFilter),
   );
-  return { year, lastDay: year.historyDay - 1, lists, gates };
+  return { year, lastDay: year.historyDay - 1, lists, filters };
 }
 
 /** Records of the day itself, then what is published during it about the day before. */
-function addDay(lists: RecordLists, gate: BarGate, context: DayContext, feedDay: number): void {
+function addDay(lists: RecordLists, filter: BarFilter, context: DayContext, feedDay: number): void {
   const before = lists.bars.at(-1);
   const yesterday = before?.availableAt === context.day * context.world.dayMs ? before : undefined;
   const bar = barOf(context);
-  for (const passed of bar === undefined ? [] : gate.pass(bar)) {
+  for (const passed of bar === undefined ? [] : filter.add(bar)) {
     lists.bars.push(withReturn(passed, lists.bars.at(-1)?.close));
   }
   lists.fundamentals?.push(...filingsOf(context));
@@ -101,16 +102,16 @@ function addDay(lists: RecordLists, gate: BarGate, context: DayContext, feedDay:
 
 /** Appends the missing days up to and including `day`. */
 function generateUntil(day: number, generated: GeneratedYear, world: World): GeneratedYear {
-  const { year, lastDay, lists, gates } = generated;
+  const { year, lastDay, lists, filters } = generated;
   const firstDays = world.profiles.map(({ traits }) => listedFrom(traits, year.number));
   for (let next = lastDay + 1; next <= day; next++) {
     for (const [index, profile] of world.profiles.entries()) {
       if (next < (firstDays[index] as number)) continue;
       const context = { world, profile, day: next };
-      addDay(lists[index] as RecordLists, gates[index] as BarGate, context, year.feedDay);
+      addDay(lists[index] as RecordLists, filters[index] as BarFilter, context, year.feedDay);
     }
   }
-  return { year, lastDay: Math.max(day, lastDay), lists, gates };
+  return { year, lastDay: Math.max(day, lastDay), lists, filters };
 }
 
 /**

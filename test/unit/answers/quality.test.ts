@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { common, type Origin } from "../../../src/answers/common.ts";
-import { BarGate, withReturn } from "../../../src/market/bar-gate.ts";
+import { BarFilter } from "../../../src/market/bar-quality.ts";
+import { withReturn } from "../../../src/market/bar-return.ts";
 import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
 import type { PastSnapshot } from "../../../src/score/snapshot.ts";
 import { driftingMarket } from "../research/drifting-market.ts";
@@ -10,13 +11,13 @@ const [clean] = market.recordsUntil(0) as readonly [InstrumentRecords, ...Instru
 
 /** The instrument with bad highs at some places. */
 function spoiled(places: readonly number[]): InstrumentRecords {
-  const gate = new BarGate();
+  const filter = new BarFilter();
   const bars: Bar[] = [];
   for (const [place, { logReturn: _, ...bar }] of [...clean.bars].entries()) {
     const high = places.includes(place) ? bar.high * 1e6 : bar.high;
-    for (const one of gate.pass({ ...bar, high })) bars.push(withReturn(one, bars.at(-1)?.close));
+    for (const one of filter.add({ ...bar, high })) bars.push(withReturn(one, bars.at(-1)?.close));
   }
-  return { ...clean, bars, doubtedBars: gate.doubts };
+  return { ...clean, bars, doubtedBars: filter.doubts };
 }
 
 const records = spoiled([40, 300]);

@@ -10,7 +10,7 @@ import { polarity } from "../../../src/factors/polarity.ts";
 import {
   accuracy,
   areaUnderCurve,
-  judgeUnseen,
+  predictOutOfFold,
 } from "../../../src/research/train/cross-validation.ts";
 
 const FIXTURE = fileURLToPath(new URL("../../fixtures/messages.jsonl", import.meta.url));
@@ -137,8 +137,8 @@ describe("cross-validation", () => {
       text: `thing ${"abcdefgh"[at % 8]} ${"ijklm"[at % 5]}`,
       label: "bearish" as const,
     }));
-    const judged = judgeUnseen([...copies, ...others], { seed: 1, onEpoch: () => {} });
-    const mean = judged
+    const predictions = predictOutOfFold([...copies, ...others], { seed: 1, onEpoch: () => {} });
+    const mean = predictions
       .filter(({ label }) => label === "bullish")
       .reduce((sum, { model }) => sum + model / copies.length, 0);
     expect(mean).toBeLessThan(0);

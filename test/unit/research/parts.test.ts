@@ -17,7 +17,7 @@ import { createReturnGrid, forwardReturn } from "../../../src/research/backtest/
 import type { SeriesSummary } from "../../../src/research/backtest/series-summary.ts";
 import { byRegime, byYear } from "../../../src/research/backtest/slices.ts";
 import { countTrials, variantOf } from "../../../src/research/backtest/trials.ts";
-import { deflatedT, judge } from "../../../src/research/backtest/verdict.ts";
+import { deflatedT, verdictOf } from "../../../src/research/backtest/verdict.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -259,7 +259,7 @@ describe("duplicate instruments", () => {
     expect(found(alike, old, walk("OTHER", 2))).toEqual({ copies: [], still: [] });
   });
 
-  it("need a common past before they are judged", () => {
+  it("need a common past before a verdict", () => {
     expect(found(walk("OLD", 1), walk("NEW", 1, { from: 250 })).copies).toEqual([]);
     expect(found(walk("OLD", 1), walk("NEW", 1, { from: 230 })).copies).toEqual(["NEW"]);
   });
@@ -372,31 +372,31 @@ describe("the verdict", () => {
   const weekly = { horizon: 5, step: 5 };
 
   it("needs thirty independent periods", () => {
-    expect(judge(null, weekly, 1)).toBe("insufficient_data");
-    expect(judge(summary(9, { dates: 29 }), weekly, 1)).toBe("insufficient_data");
-    expect(judge(summary(9, { dates: 149 }), { horizon: 21, step: 5 }, 1)).toBe(
+    expect(verdictOf(null, weekly, 1)).toBe("insufficient_data");
+    expect(verdictOf(summary(9, { dates: 29 }), weekly, 1)).toBe("insufficient_data");
+    expect(verdictOf(summary(9, { dates: 149 }), { horizon: 21, step: 5 }, 1)).toBe(
       "insufficient_data",
     );
-    expect(judge(summary(9, { dates: 150 }), { horizon: 21, step: 5 }, 1)).toBe("positive");
+    expect(verdictOf(summary(9, { dates: 150 }), { horizon: 21, step: 5 }, 1)).toBe("positive");
   });
 
   it("grows with t, and the interval has to agree", () => {
-    expect(judge(summary(1.9), weekly, 1)).toBe("no_evidence");
-    expect(judge(summary(2.5), weekly, 1)).toBe("weak_positive");
-    expect(judge(summary(3.1), weekly, 1)).toBe("positive");
-    expect(judge(summary(-2.5), weekly, 1)).toBe("inverted");
+    expect(verdictOf(summary(1.9), weekly, 1)).toBe("no_evidence");
+    expect(verdictOf(summary(2.5), weekly, 1)).toBe("weak_positive");
+    expect(verdictOf(summary(3.1), weekly, 1)).toBe("positive");
+    expect(verdictOf(summary(-2.5), weekly, 1)).toBe("inverted");
     const across = { interval: { low: -0.01, high: 0.05 } };
-    expect(judge(summary(3.1, across), weekly, 1)).toBe("no_evidence");
-    expect(judge(summary(-3.1, across), weekly, 1)).toBe("no_evidence");
+    expect(verdictOf(summary(3.1, across), weekly, 1)).toBe("no_evidence");
+    expect(verdictOf(summary(-3.1, across), weekly, 1)).toBe("no_evidence");
   });
 
   it("grows stricter with every variant that was tried", () => {
     expect(deflatedT(1)).toBeCloseTo(1.959964, 6);
     expect(deflatedT(40)).toBeCloseTo(3.227218, 5);
-    expect(judge(summary(2.5), weekly, 10)).toBe("no_evidence");
-    expect(judge(summary(-2.5), weekly, 10)).toBe("no_evidence");
-    expect(judge(summary(3.1), weekly, 40)).toBe("no_evidence");
-    expect(judge(summary(3.3), weekly, 40)).toBe("positive");
+    expect(verdictOf(summary(2.5), weekly, 10)).toBe("no_evidence");
+    expect(verdictOf(summary(-2.5), weekly, 10)).toBe("no_evidence");
+    expect(verdictOf(summary(3.1), weekly, 40)).toBe("no_evidence");
+    expect(verdictOf(summary(3.3), weekly, 40)).toBe("positive");
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { judgePromotion } from "../../../src/research/backtest/promotion.ts";
+import { promotionOf } from "../../../src/research/backtest/promotion.ts";
 import { CANDIDATE } from "../../../src/score/candidate.ts";
 
 /** Measures of 5 sessions with so many weekly dates, a lower bound of the interval and a net spread. */
@@ -19,29 +19,29 @@ const measured = (dates: number, low: number, net: number, assetClass = "stock")
         },
       },
     ],
-  }) as unknown as Parameters<typeof judgePromotion>[0];
+  }) as unknown as Parameters<typeof promotionOf>[0];
 
 const LIVE = { subject: CANDIDATE.name, from: "2026-11-24" } as const;
 
 describe("the registered rule of the candidate", () => {
   it("holds when the interval lies above 0 and the book earns more than its costs", () => {
-    expect(judgePromotion(measured(60, 0.001, 0.001), LIVE)).toBe("held");
-    expect(judgePromotion(measured(60, 0, 0.001), LIVE)).toBe("failed");
-    expect(judgePromotion(measured(60, 0.001, 0), LIVE)).toBe("failed");
+    expect(promotionOf(measured(60, 0.001, 0.001), LIVE)).toBe("held");
+    expect(promotionOf(measured(60, 0, 0.001), LIVE)).toBe("failed");
+    expect(promotionOf(measured(60, 0.001, 0), LIVE)).toBe("failed");
   });
 
   it("says nothing before 252 sessions", () => {
-    expect(judgePromotion(measured(50, 0.001, 0.001), LIVE)).toBe("too_early");
-    expect(judgePromotion(measured(51, 0.001, 0.001), LIVE)).toBe("held");
+    expect(promotionOf(measured(50, 0.001, 0.001), LIVE)).toBe("too_early");
+    expect(promotionOf(measured(51, 0.001, 0.001), LIVE)).toBe("held");
   });
 
   it("counts no session up to the registration", () => {
     const known = { ...LIVE, from: CANDIDATE.registered };
-    expect(judgePromotion(measured(500, 0.001, 0.001), known)).toBe("not_live");
+    expect(promotionOf(measured(500, 0.001, 0.001), known)).toBe("not_live");
   });
 
   it("is of no other subject or class", () => {
-    expect(judgePromotion(measured(60, 1, 1), { ...LIVE, subject: "composite" })).toBeUndefined();
-    expect(judgePromotion(measured(60, 1, 1, "crypto"), LIVE)).toBeUndefined();
+    expect(promotionOf(measured(60, 1, 1), { ...LIVE, subject: "composite" })).toBeUndefined();
+    expect(promotionOf(measured(60, 1, 1, "crypto"), LIVE)).toBeUndefined();
   });
 });

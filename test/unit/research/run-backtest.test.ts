@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Market } from "../../../src/market/market.ts";
+import { classResults } from "../../../src/research/backtest/class-results.ts";
 import { explain } from "../../../src/research/backtest/explain.ts";
-import { judgeClasses } from "../../../src/research/backtest/judgement.ts";
 import type { Question } from "../../../src/research/backtest/question.ts";
 import { explanationText } from "../../../src/research/backtest/report/explanation-text.ts";
 import { reportPage } from "../../../src/research/backtest/report/page.ts";
@@ -36,7 +36,7 @@ const found = run(skilled);
 const nothing = run(driftingMarket({ names: 40, days: 1_830, drift: 0 }));
 
 describe("a market in which momentum is right", () => {
-  it("is judged positive, with coefficients, tenths and hits to match", () => {
+  it("is found positive, with coefficients, tenths and hits to match", () => {
     const headline = horizonOf(found, 21);
     expect(found.stock?.verdict).toBe("positive");
     expect(headline?.ic?.mean).toBeGreaterThan(0.2);
@@ -98,22 +98,22 @@ describe("a market without any skill to find", () => {
 
 describe("the verdict on a horizon", () => {
   /** The measures of the skilled market, with the same t at every horizon. */
-  const judged = (t: number, earlier: readonly Trial[] = []) => {
+  const verdictsAt = (t: number, earlier: readonly Trial[] = []) => {
     const measures = found.stock as NonNullable<typeof found.stock>;
     const horizons = measures.horizons.map((one) => ({
       ...one,
       ic: one.ic && { ...one.ic, t, interval: { low: 0.001, high: 0.1 } },
     }));
     const circumstances = { question: QUESTION, methodVersion: "1.0.0", dataHash: "", earlier };
-    const [result] = judgeClasses([{ ...measures, horizons }], circumstances);
+    const [result] = classResults([{ ...measures, horizons }], circumstances);
     return Object.fromEntries(
       result?.horizons.map(({ horizon, verdict }) => [horizon, verdict]) ?? [],
     );
   };
 
   it("that was not announced is corrected for all horizons", () => {
-    expect(judged(2.3)).toMatchObject({ 5: "no_evidence", 21: "weak_positive" });
-    expect(judged(2.6)).toMatchObject({ 5: "weak_positive", 21: "weak_positive" });
+    expect(verdictsAt(2.3)).toMatchObject({ 5: "no_evidence", 21: "weak_positive" });
+    expect(verdictsAt(2.6)).toMatchObject({ 5: "weak_positive", 21: "weak_positive" });
   });
 
   it("counts the variants of the log as well", () => {
@@ -121,8 +121,8 @@ describe("the verdict on a horizon", () => {
       variant: `other ${index}`,
       sharpePerYear: null,
     }));
-    expect(judged(2.7, earlier)).toMatchObject({ 5: "no_evidence", 21: "no_evidence" });
-    expect(judged(3.1, earlier)).toMatchObject({ 5: "no_evidence", 21: "positive" });
+    expect(verdictsAt(2.7, earlier)).toMatchObject({ 5: "no_evidence", 21: "no_evidence" });
+    expect(verdictsAt(3.1, earlier)).toMatchObject({ 5: "no_evidence", 21: "positive" });
   });
 });
 
@@ -210,7 +210,7 @@ describe("a backtest", () => {
     expect(reportPage(run(skilled, {}))).not.toContain("left out, because");
   });
 
-  it("does not judge a handful of names", () => {
+  it("gives no verdict on a handful of names", () => {
     const few = run(skilled, { symbols: ["S01", "S02", "S03"] });
     expect(few.stock?.verdict).toBe("insufficient_data");
     expect(horizonOf(few, 21)?.ic).toBeNull();

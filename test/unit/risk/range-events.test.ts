@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type BarMemory, judgeBar } from "../../../src/market/bar-judgement.ts";
+import { type BarMemory, checkBar } from "../../../src/market/bar-quality.ts";
 import type { Bar } from "../../../src/market/records.ts";
 import { RISK_TABLE, SIMULATED_RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { riskOutlook } from "../../../src/risk/outlook.ts";
@@ -93,7 +93,7 @@ describe("the open range of an instrument", () => {
     expect(watch(split).events).toEqual([]);
   });
 
-  it("waits while there is no close, and judges the first one afterwards", () => {
+  it("waits while there is no close, and checks the first one afterwards", () => {
     const whole = barsWith({ 308: -0.2 });
     const halted = whole.filter((_, day) => day < 302 || day > 307);
     const { opened, events } = watch(halted);
@@ -103,13 +103,13 @@ describe("the open range of an instrument", () => {
 
   it("is not left by a doubted bar until the next bar confirms it", () => {
     /** The bars that are known when doubted ones are held. */
-    const judged = (reported: readonly Bar[]): readonly Bar[] => {
+    const filtered = (reported: readonly Bar[]): readonly Bar[] => {
       let memory: BarMemory = {};
       const accepted: Bar[] = [];
       for (const bar of reported) {
-        const judgement = judgeBar(memory, bar);
-        memory = judgement.memory;
-        for (const one of judgement.accepted) {
+        const check = checkBar(memory, bar);
+        memory = check.memory;
+        for (const one of check.accepted) {
           const last = accepted.at(-1)?.close;
           const logReturn = last === undefined ? null : Math.log(one.close / last);
           accepted.push({ ...one, logReturn });
@@ -117,12 +117,12 @@ describe("the open range of an instrument", () => {
       }
       return accepted;
     };
-    const crash = judged(barsWith({ 303: -1.2 }));
+    const crash = filtered(barsWith({ 303: -1.2 }));
     expect(watch(crash).events.map(([day, { bar }]) => [day, bar.session])).toEqual([
       [304, "day 303"],
     ]);
     const slip = barsWith({}).map((bar, day) => (day === 303 ? { ...bar, close: 1, low: 1 } : bar));
-    const dropped = judged(slip);
+    const dropped = filtered(slip);
     expect(dropped.some(({ session }) => session === "day 303")).toBe(false);
     expect(watch(dropped).events).toEqual([]);
   });

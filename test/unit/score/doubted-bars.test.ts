@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { BarGate, withReturn } from "../../../src/market/bar-gate.ts";
+import { BarFilter } from "../../../src/market/bar-quality.ts";
+import { withReturn } from "../../../src/market/bar-return.ts";
 import type { Market } from "../../../src/market/market.ts";
 import type {
   Bar,
@@ -159,10 +160,10 @@ function withBars(
   return { ...records, bars: returns, ...(records.fundamentals && { fundamentals }) };
 }
 
-function judged(one: Case): InstrumentRecords {
-  const gate = new BarGate();
-  const accepted = corrupted(one).flatMap((bar) => gate.pass(bar));
-  return { ...withBars(one, accepted), doubtedBars: gate.doubts };
+function filtered(one: Case): InstrumentRecords {
+  const filter = new BarFilter();
+  const accepted = corrupted(one).flatMap((bar) => filter.add(bar));
+  return { ...withBars(one, accepted), doubtedBars: filter.doubts };
 }
 
 /** Everything that is decided about every instrument at every close. */
@@ -189,7 +190,7 @@ const NAMES = 50;
 function prove(title: string, load: () => Promise<{ market: Market; cases: readonly Case[] }>) {
   describe(title, async () => {
     const { market, cases } = await load();
-    const spoiled = cases.map(judged);
+    const spoiled = cases.map(filtered);
     const found = decisions(market, spoiled);
     const clean = decisions(
       market,

@@ -1,7 +1,7 @@
 import type { Html } from "../../../http/pages/html.ts";
 import type { Calibration } from "../calibration.ts";
+import type { ClassResult, HorizonResult } from "../class-results.ts";
 import { wealth } from "../drawdown.ts";
-import type { ClassResult, HorizonResult } from "../judgement.ts";
 import type { Slice } from "../slices.ts";
 import {
   COLORS,

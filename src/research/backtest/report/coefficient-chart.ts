@@ -1,5 +1,5 @@
 import type { Html } from "../../../http/pages/html.ts";
-import type { ClassResult } from "../judgement.ts";
+import type { ClassResult } from "../class-results.ts";
 import type { SeriesSummary } from "../series-summary.ts";
 import { COLORS, chart, legend, nameAxis, valueAxis, zeroLine } from "./chart.ts";
 import { shortCoefficient } from "./figures.ts";

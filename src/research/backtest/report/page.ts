@@ -1,5 +1,5 @@
 import { type Html, html } from "../../../http/pages/html.ts";
-import type { ClassResult, HorizonResult } from "../judgement.ts";
+import type { ClassResult, HorizonResult } from "../class-results.ts";
 import type { Question } from "../question.ts";
 import type { BacktestResult } from "../run-backtest.ts";
 import type { SeriesSummary } from "../series-summary.ts";

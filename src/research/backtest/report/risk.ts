@@ -6,7 +6,7 @@ import {
   type RiskEvidence,
   type RiskVerdict,
 } from "../../../risk/table.ts";
-import type { ClassResult } from "../judgement.ts";
+import type { ClassResult } from "../class-results.ts";
 import type { CoverageSlice, RiskMeasures } from "../risk/measures.ts";
 import { reliabilityChart } from "./charts.ts";
 import { change, NONE, percent, tValue, whole } from "./figures.ts";

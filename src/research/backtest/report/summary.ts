@@ -1,4 +1,4 @@
-import type { ClassResult } from "../judgement.ts";
+import type { ClassResult } from "../class-results.ts";
 import type { Question } from "../question.ts";
 import type { BacktestResult } from "../run-backtest.ts";
 import type { SeriesSummary } from "../series-summary.ts";

@@ -1,6 +1,6 @@
 import { type Content, type Html, html } from "../../../http/pages/html.ts";
+import type { ClassResult } from "../class-results.ts";
 import type { HitRate } from "../hit-rates.ts";
-import type { ClassResult } from "../judgement.ts";
 import type { Slice } from "../slices.ts";
 import { change, coefficient, NONE, percent, range, tValue, whole } from "./figures.ts";
 import { VERDICT_WORDS } from "./words.ts";

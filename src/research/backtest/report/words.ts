@@ -1,8 +1,8 @@
 import type { AssetClass } from "../../../market/instrument.ts";
 import { CANDIDATE } from "../../../score/candidate.ts";
 import type { Verdict } from "../../../score/evidence.ts";
-import type { ClassResult, HorizonResult } from "../judgement.ts";
-import { judgePromotion, type Promotion } from "../promotion.ts";
+import type { ClassResult, HorizonResult } from "../class-results.ts";
+import { type Promotion, promotionOf } from "../promotion.ts";
 import { type Question, SESSIONS_PER_YEAR, type Subject } from "../question.ts";
 import type { ReportAccuracy } from "../report-dates.ts";
 import type { BacktestResult } from "../run-backtest.ts";
@@ -180,7 +180,7 @@ export function leftOutMeasure(
 
 /** Status of the candidate under its registered rule; `undefined` for other subjects. */
 export function promotionSentence(result: ClassResult, question: Question): string | undefined {
-  const promotion = judgePromotion(result, question);
+  const promotion = promotionOf(result, question);
   return promotion && `Registered ${CANDIDATE.registered}: ${PROMOTION_WORDS[promotion]}`;
 }
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { impossibility } from "../../../../market/bar-judgement.ts";
+import { impossibility } from "../../../../market/bar-quality.ts";
 import type { BarRow, FoundSplit } from "./bar-rows.ts";
 /**
  * Adjusted closes at both edges of a window, as many days after its first day: those of the last

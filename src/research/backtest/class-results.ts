@@ -5,7 +5,7 @@ import { deflatedSharpe } from "./deflated-sharpe.ts";
 import { horizonsOf, type Question, SESSIONS_PER_YEAR } from "./question.ts";
 import { overlapDates } from "./series-summary.ts";
 import { countTrials, type Trial, type TrialCount, variantOf } from "./trials.ts";
-import { judge } from "./verdict.ts";
+import { verdictOf } from "./verdict.ts";
 
 /** One horizon with its verdict. */
 export interface HorizonResult extends HorizonMeasures {
@@ -34,9 +34,9 @@ interface Circumstances {
 }
 
 /**
- * Judges the classes of one run. Every measured class counts as a tried variant.
+ * Adds the verdicts to the measures of one run. Every measured class counts as a tried variant.
  */
-export function judgeClasses(
+export function classResults(
   classes: readonly ClassMeasures[],
   { question, methodVersion, dataHash, earlier }: Circumstances,
 ): readonly ClassResult[] {
@@ -49,17 +49,17 @@ export function judgeClasses(
   }));
   const testable = tried.filter(({ measures }) => headlineOf(measures)?.ic);
   const trials = countTrials([...earlier, ...testable.map(({ trial }) => trial)]);
-  return tried.map(({ measures, trial }) => judgeClass(measures, trial, trials));
+  return tried.map(({ measures, trial }) => resultOfClass(measures, trial, trials));
 }
 
-function judgeClass(measures: ClassMeasures, trial: Trial, trials: TrialCount): ClassResult {
-  const horizons = measures.horizons.map((horizon) => judgeHorizon(horizon, measures, trials));
+function resultOfClass(measures: ClassMeasures, trial: Trial, trials: TrialCount): ClassResult {
+  const horizons = measures.horizons.map((horizon) => resultOfHorizon(horizon, measures, trials));
   const verdict = horizons.find(({ horizon }) => horizon === measures.headline)?.verdict;
   return { ...measures, horizons, verdict: verdict ?? "insufficient_data", trial, trials };
 }
 
 /** The headline horizon was fixed in advance; any other horizon counts as a search over all of them. */
-function judgeHorizon(
+function resultOfHorizon(
   measures: HorizonMeasures,
   { assetClass, step, headline }: ClassMeasures,
   { variants, sharpeSdPerYear }: TrialCount,
@@ -71,7 +71,7 @@ function judgeHorizon(
     Math.max(1, variants) * (measures.horizon === headline ? 1 : horizonsOf(assetClass).length);
   return {
     ...measures,
-    verdict: judge(measures.ic, overlap, looks),
+    verdict: verdictOf(measures.ic, overlap, looks),
     deflatedSharpe: sharpe === null ? null : deflatedSharpe(sharpe, { variants, sharpeSd }),
   };
 }

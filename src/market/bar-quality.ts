@@ -1,4 +1,4 @@
-import type { BarFault, BarVerdict, ReportedBar } from "./records.ts";
+import type { BarDoubt, BarFault, BarVerdict, RecordList, ReportedBar } from "./records.ts";
 
 /** When a bar is doubted; measured on 1,131,036 daily bars of stocks, funds and coins. */
 const BAR_LIMITS = {
@@ -57,8 +57,8 @@ export interface BarMemory {
   readonly held?: { readonly bar: ReportedBar; readonly suspicion: Suspicion } | undefined;
 }
 
-/** Result of judging one more bar. */
-export interface Judgement {
+/** Result of checking one more bar. */
+export interface BarCheck {
   readonly memory: BarMemory;
   /** Bars that are accepted now, oldest first: a confirmed bar becomes known with the next one. */
   readonly accepted: readonly ReportedBar[];
@@ -67,23 +67,51 @@ export interface Judgement {
 }
 
 /**
- * Judges the next bar of an instrument by the bars before it alone. A doubted bar is held, and the
- * next bar settles it: confirmed when that opens nearer the doubted price than the last accepted
+ * Checks the next bar of an instrument against the bars before it alone. A doubted bar is held, and the
+ * next bar decides on it: confirmed when that opens nearer the doubted price than the last accepted
  * close, else dropped. Splits and dividends of a dropped bar pass to the bar after it.
  */
-export function judgeBar({ past, held }: BarMemory, bar: ReportedBar): Judgement {
-  if (held === undefined) return judgeNext(past, bar);
+export function checkBar({ past, held }: BarMemory, bar: ReportedBar): BarCheck {
+  if (held === undefined) return checkNext(past, bar);
   const verdict = verdictOn(held, past, bar);
   if (verdict === "dropped") {
-    return { ...judgeNext(past, withActionsOf(held.bar, bar)), verdict };
+    return { ...checkNext(past, withActionsOf(held.bar, bar)), verdict };
   }
   const { split = held.bar.split } = held.suspicion;
   const confirmed = { ...held.bar, split, availableAt: bar.availableAt };
-  const { memory, accepted } = judgeNext(accept(past, confirmed), bar);
+  const { memory, accepted } = checkNext(accept(past, confirmed), bar);
   return { memory, accepted: [confirmed, ...accepted], verdict };
 }
 
-function judgeNext(past: BarPast | undefined, bar: ReportedBar): Judgement {
+/** Passes on the plausible bars of one instrument as they arrive, in the order of their sessions. */
+export class BarFilter {
+  #memory: BarMemory = {};
+  readonly #doubts: BarDoubt[] = [];
+
+  /** Every doubted bar so far. */
+  get doubts(): RecordList<BarDoubt> {
+    return this.#doubts;
+  }
+
+  /** Checks the next bar. @returns The bars that are accepted now, oldest first. */
+  add(bar: ReportedBar): readonly ReportedBar[] {
+    const { memory, accepted, verdict } = checkBar(this.#memory, bar);
+    this.#memory = memory;
+    if (verdict !== undefined) {
+      const doubt = this.#doubts.at(-1) as BarDoubt;
+      const outcome = { verdict, at: bar.availableAt };
+      this.#doubts[this.#doubts.length - 1] = { ...doubt, outcome };
+    }
+    if (memory.held !== undefined) {
+      const { fault, detail } = memory.held.suspicion;
+      const { session, availableAt } = bar;
+      this.#doubts.push({ session, availableAt, fault, detail, outcome: null });
+    }
+    return accepted;
+  }
+}
+
+function checkNext(past: BarPast | undefined, bar: ReportedBar): BarCheck {
   const suspicion = suspicionOf(bar, past);
   if (suspicion !== undefined) return { memory: { past, held: { bar, suspicion } }, accepted: [] };
   return { memory: { past: accept(past, bar) }, accepted: [bar] };

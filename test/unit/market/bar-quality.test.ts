@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BarGate } from "../../../src/market/bar-gate.ts";
-import { impossibility } from "../../../src/market/bar-judgement.ts";
+import { BarFilter, impossibility } from "../../../src/market/bar-quality.ts";
 import type { ReportedBar } from "../../../src/market/records.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
 import { sharedFolder } from "../../support/shared.ts";
@@ -28,15 +27,17 @@ function bar(day: number, price: number, other: Partial<ReportedBar> = {}): Repo
 
 /** What becomes of some bars after thirty quiet ones at 100. */
 function outcome(...bars: readonly ReportedBar[]) {
-  const gate = new BarGate();
-  for (let day = -30; day < 0; day++) gate.pass(bar(day, 100));
-  const accepted = bars.map((one) => gate.pass(one));
+  const filter = new BarFilter();
+  for (let day = -30; day < 0; day++) filter.add(bar(day, 100));
+  const accepted = bars.map((one) => filter.add(one));
   return {
     accepted: accepted.map((some) => some.map(({ close }) => Math.round(close))),
     last: accepted.flat().at(-1),
     bars: accepted.flat(),
-    doubts: [...gate.doubts].map(({ fault, outcome }) => `${fault} ${outcome?.verdict ?? "held"}`),
-    detail: gate.doubts.at(0)?.detail,
+    doubts: [...filter.doubts].map(
+      ({ fault, outcome }) => `${fault} ${outcome?.verdict ?? "held"}`,
+    ),
+    detail: filter.doubts.at(0)?.detail,
   };
 }
 
@@ -60,9 +61,9 @@ describe("a bar that cannot be true", () => {
   });
 
   it("is doubted even as the first of all", () => {
-    const gate = new BarGate();
-    expect(gate.pass(bar(0, 100, { low: 0 }))).toEqual([]);
-    expect(gate.pass(bar(1, 100))).toHaveLength(1);
+    const filter = new BarFilter();
+    expect(filter.add(bar(0, 100, { low: 0 }))).toEqual([]);
+    expect(filter.add(bar(1, 100))).toHaveLength(1);
   });
 });
 
@@ -88,7 +89,7 @@ describe("a jump", () => {
     expect(outcome(crash, rebound)).toMatchObject({ accepted: [[], [30, 60]] });
   });
 
-  it("is judged by splits and dividends, and passes with them", () => {
+  it("is compared after splits and dividends, and passes with them", () => {
     expect(outcome(bar(0, 25, { split: 4 })).doubts).toEqual([]);
     expect(outcome(bar(0, 20, { dividend: 80 })).doubts).toEqual([]);
   });
@@ -96,9 +97,9 @@ describe("a jump", () => {
   it("passes up to a factor of 2.2, in instruments of a wide range further", () => {
     const fall = { open: 80, high: 81, volume: 9_000 };
     expect(outcome(bar(0, 46, fall)).doubts).toEqual([]);
-    const gate = new BarGate();
-    for (let day = -30; day < 0; day++) gate.pass(bar(day, 100, { high: 112, low: 94 }));
-    expect(gate.pass(bar(0, 280, { open: 110, low: 99 }))).toHaveLength(1);
+    const filter = new BarFilter();
+    for (let day = -30; day < 0; day++) filter.add(bar(day, 100, { high: 112, low: 94 }));
+    expect(filter.add(bar(0, 280, { open: 110, low: 99 }))).toHaveLength(1);
   });
 
   it("of a doubted bar that is itself in doubt is settled by the bar after it", () => {
