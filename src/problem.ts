@@ -1,4 +1,4 @@
-/** Every failure a caller may be told about, with its HTTP status and title. */
+/** Every error that callers can receive, with its HTTP status and title. */
 const problems = {
   invalid_request: { status: 400, title: "The request is not valid." },
   unauthenticated: { status: 401, title: "A valid credential is required." },
@@ -27,7 +27,7 @@ const problems = {
 /** The stable name of a failure. */
 export type ProblemCode = keyof typeof problems;
 
-/** What a caller is told besides the code: the reason and the way out. */
+/** Members of an error besides its code: the reason and the remedy. */
 export interface ProblemDetail {
   /** What is wrong with this request, in one or two sentences for the caller. */
   readonly detail: string;

@@ -102,7 +102,7 @@ export interface Service {
 
 /**
  * Composition root: the only place that builds the parts and puts them together. The store comes
- * first, so that one that cannot be opened is told before a long read.
+ * first, so that a fault of it is reported before a long read.
  */
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { config, now, log } = options;

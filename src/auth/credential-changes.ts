@@ -49,7 +49,7 @@ export function watchCredentials(store: Store): CredentialChanges {
   };
 }
 
-function notifyingRecords(records: Records, tell: () => void): Records {
+function notifyingRecords(records: Records, onChange: () => void): Records {
   return {
     ...records,
     async commit(operations) {
@@ -57,7 +57,7 @@ function notifyingRecords(records: Records, tell: () => void): Records {
       try {
         return await records.commit([...operations, announce(TOPIC)]);
       } finally {
-        tell();
+        onChange();
       }
     },
   };

@@ -16,11 +16,11 @@ export const MESSAGE_RULES = {
 } as const;
 
 /** The fields of a message that determine its weight. */
-type Weighed = Pick<Mention, "followers" | "symbolCount" | "accountAgeDays">;
+type WeightFields = Pick<Mention, "followers" | "symbolCount" | "accountAgeDays">;
 
 /** Earlier messages with the same text and of the same author, within a day. */
 export interface Repetition {
-  /** Earlier messages on the instrument with the same normalised text. */
+  /** Earlier messages on the instrument with the same normalized text. */
   readonly duplicates: number;
   /** Earlier messages of the author on any instrument. */
   readonly byAuthor: number;
@@ -31,7 +31,7 @@ export interface Repetition {
  * * 0.5^duplicates / sqrt(instruments named) / (1 + earlier messages of the author), 0 for bots. An
  * unknown follower count weighs as none, an unknown account age as full.
  */
-export function messageWeight(message: Weighed, { duplicates, byAuthor }: Repetition): number {
+export function messageWeight(message: WeightFields, { duplicates, byAuthor }: Repetition): number {
   const { followers, symbolCount, accountAgeDays } = message;
   const isBot =
     byAuthor >= MESSAGE_RULES.maxMessagesPerDay ||
@@ -54,7 +54,7 @@ export interface RecentMessages {
   weightAt(at: number): number;
 }
 
-/** Creates an empty memory. */
+/** Creates an empty window of messages. */
 export function createRecentMessages(dayMs: number): RecentMessages {
   const windowMs = MESSAGE_RULES.memoryDays * dayMs;
   const uses = new Map<string, number>();

@@ -94,11 +94,11 @@ export function openProviderClient({
 
 function faultOf({ status, headers }: Response, now: number): ProviderFault {
   const retryAfter = retryAfterMs(headers.get("retry-after") ?? undefined, now);
-  const said = `answered ${status}`;
-  if (status === 429) return new ProviderFault("limited", said, retryAfter);
-  if (status === 401 || status === 403) return new ProviderFault("refused", said, retryAfter);
-  if (status >= 500) return new ProviderFault("failing", said, retryAfter);
-  return new ProviderFault("malformed", said);
+  const reason = `answered ${status}`;
+  if (status === 429) return new ProviderFault("limited", reason, retryAfter);
+  if (status === 401 || status === 403) return new ProviderFault("refused", reason, retryAfter);
+  if (status >= 500) return new ProviderFault("failing", reason, retryAfter);
+  return new ProviderFault("malformed", reason);
 }
 
 /** Why there was no answer; without the URL, which may hold a key. */

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+
 /** Starts a timer. @returns Cancels it. */
 export type Schedule = (run: () => void, delayMs: number) => () => void;
 
@@ -15,7 +16,7 @@ export interface LoopOptions {
   readonly tick: () => Promise<number>;
   /** Pause after a round, in milliseconds. */
   readonly everyMs: number;
-  /** Told when a tick fails. That ends the round; the next one retries. */
+  /** Called when a tick fails. That ends the round; the next one retries. */
   readonly onError: (error: unknown) => void;
   readonly schedule: Schedule;
 }

@@ -8,25 +8,25 @@ export interface Packing<Value, R> {
   /** Bytes of a record. */
   readonly bytes: number;
   /** Writes a value. */
-  write(view: DataView, at: number, draft: Value): void;
+  write(view: DataView, at: number, value: Value): void;
   /** Reads a record; repeated reads give equal records. */
   read(view: DataView, at: number): R;
 }
 
 /** A list of records that grows at its end. */
-export interface PackedList<Draft, R> extends RecordList<R> {
-  push(...drafts: readonly Draft[]): void;
+export interface PackedList<Value, R> extends RecordList<R> {
+  push(...values: readonly Value[]): void;
 }
 
 /** Records per buffer; small, so that little of the last buffer is unused. */
 const BUFFER_RECORDS = 128;
 
 /** Creates a list without records. */
-export function createPackedList<Draft, R>({
+export function createPackedList<Value, R>({
   bytes,
   write,
   read,
-}: Packing<Draft, R>): PackedList<Draft, R> {
+}: Packing<Value, R>): PackedList<Value, R> {
   const buffers: DataView[] = [];
   let length = 0;
   const list = createLazyList(
@@ -38,11 +38,11 @@ export function createPackedList<Draft, R>({
       ),
   );
   return Object.assign(list, {
-    push(...drafts: readonly Draft[]) {
-      for (const draft of drafts) {
+    push(...values: readonly Value[]) {
+      for (const value of values) {
         if (length % BUFFER_RECORDS === 0)
           buffers.push(new DataView(new ArrayBuffer(BUFFER_RECORDS * bytes)));
-        write(buffers.at(-1) as DataView, (length % BUFFER_RECORDS) * bytes, draft);
+        write(buffers.at(-1) as DataView, (length % BUFFER_RECORDS) * bytes, value);
         length++;
       }
     },

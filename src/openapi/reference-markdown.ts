@@ -48,12 +48,12 @@ function section(operation: Operation): string {
   const { method, path, summary, description: words = `${summary}.`, body } = operation;
   const { pathMembers, query, header } = operation;
   const members = { Path: pathMembers, Query: query, Header: header, Body: body?.schema };
-  const said = Object.entries(members).flatMap(([place, schema]) =>
+  const inputs = Object.entries(members).flatMap(([place, schema]) =>
     schema === undefined ? [] : `- ${place}: ${membersOf(schemaOf(schema, "input"))}`,
   );
   return [
     `### ${summary}\n\n\`${method.toUpperCase()} ${path}\`\n\n${words}\n`,
-    ...said,
+    ...inputs,
     ...answersOf(operation),
     ...failuresOf(operation),
   ].join("\n");

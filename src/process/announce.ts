@@ -1,4 +1,4 @@
-/** What a person at the terminal is told while the service runs. Programs read standard output. */
+/** Messages for the person at the terminal, on standard error; programs read standard output. */
 
 import { statSync } from "node:fs";
 import type { Logger } from "pino";

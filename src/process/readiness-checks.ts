@@ -74,7 +74,7 @@ function cached<T>(ask: () => Promise<T>): () => Promise<T> {
 /** A check that fails counts as not ok. */
 const checked = (ask: () => Promise<Check>): Promise<Check> => ask().catch(() => UNKNOWN);
 
-const UNKNOWN: Check = { ok: false, detail: "cannot be told" };
+const UNKNOWN: Check = { ok: false, detail: "could not be checked" };
 
 /** Stored data are served even when every provider fails, so providers are only wanted. */
 async function liveChecks(live: NonNullable<Scoring["live"]>) {

@@ -88,19 +88,19 @@ export function reportAlert(
   const { filing, next } = session.reading;
   const periodEnd = filing?.periodEnd ?? null;
   const ahead = sessionsAhead(session, sessionsBefore);
-  const news = next.is === "late" ? "late" : ahead === null ? "nothing" : "ahead";
-  if (state === undefined) return { state: { periodEnd, told: news } };
+  const stage = next.is === "late" ? "late" : ahead === null ? "nothing" : "ahead";
+  if (state === undefined) return { state: { periodEnd, told: stage } };
   if (periodEnd !== state.periodEnd) {
     const event = filedEvent(session);
     return event === undefined
-      ? { state: { periodEnd, told: news } }
+      ? { state: { periodEnd, told: stage } }
       : { state: { periodEnd, told: "nothing" }, event };
   }
-  const isTold = news === "nothing" || state.told === news || state.told === "late";
-  if (next.is === "unknown" || isTold) return { state };
-  const reason = news === "late" ? "report_late" : "report_ahead";
+  const wasSent = stage === "nothing" || state.told === stage || state.told === "late";
+  if (next.is === "unknown" || wasSent) return { state };
+  const reason = stage === "late" ? "report_late" : "report_ahead";
   const event = reportEvent(reason, { report: next.report, filing: null, sessionsUntil: ahead });
-  return { state: { periodEnd, told: news }, event };
+  return { state: { periodEnd, told: stage }, event };
 }
 
 /** The event of the newest filing, unless it is backfilled history. */

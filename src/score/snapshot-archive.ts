@@ -69,8 +69,8 @@ export function createSnapshotArchive(): MemoryArchive {
     recorded.get(one.instrument.symbol)?.get(one.at) ?? one;
   const newest = (symbol: string): Snapshot | undefined => {
     const found = entryOf(symbol)?.newest;
-    const said = found && asRecorded(found);
-    return said !== undefined && isWhole(said) ? said : found;
+    const record = found && asRecorded(found);
+    return record !== undefined && isWhole(record) ? record : found;
   };
   return {
     clear() {

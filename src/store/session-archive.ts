@@ -5,7 +5,7 @@ import type { MemoryArchive } from "../score/snapshot-archive.ts";
 import type { Archive, ArchiveRow } from "./port/archive.ts";
 
 /**
- * Kind of the rows. They are kept forever, since they are the record that scores are judged by: a row
+ * Kind of the rows. They are kept forever, since they are the record by which scores are evaluated: a row
  * takes about 2.5 kB on disk, so 1,000 instruments take about 630 MB a year.
  */
 const SNAPSHOT_KIND = "snapshot";
@@ -83,24 +83,24 @@ function bodyOf({ tables, ...snapshot }: PastSnapshot) {
 }
 
 /**
- * Compares what was recorded of the sessions that closed in [from, to] with what memory says of them.
- * Where the two differ, because records were corrected since or because the method was another, memory
- * tells it as it was recorded.
+ * Compares the recorded snapshots of the sessions that closed in [from, to] with those in memory. Where
+ * they differ, because records were corrected since or because the method was another, memory serves the
+ * recorded one.
  */
 export async function serveRecorded(
   archive: Pick<Archive, "read">,
   snapshots: Pick<MemoryArchive, "lastAt" | "addRecorded">,
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<void> {
-  const told = new Set<string>();
+  const ofThisMethod = new Set<string>();
   for await (const row of rowsBetween(archive, from, to)) {
-    const said = recordedSnapshot(row);
+    const recorded = recordedSnapshot(row);
     const session = `${row.subject} ${row.at}`;
-    // A row by the method in use holds before one of the same session by another.
-    if (said.methodVersion === undefined) told.add(session);
-    else if (told.has(session)) continue;
+    // A row of the present method takes precedence over one of the same session by another.
+    if (recorded.methodVersion === undefined) ofThisMethod.add(session);
+    else if (ofThisMethod.has(session)) continue;
     const found = snapshots.lastAt(row.subject ?? "", row.at);
-    if (found?.at === row.at && !isSame(said, found)) snapshots.addRecorded(said);
+    if (found?.at === row.at && !isSame(recorded, found)) snapshots.addRecorded(recorded);
   }
 }
 
@@ -137,11 +137,11 @@ type RecordedBody = Omit<PastSnapshot, "tables" | "methodVersion"> & {
   readonly tablesEpoch: number | null;
 };
 
-/** Whether two snapshots of one session say the same. */
+/** Whether two snapshots of one session are equal in what is compared. */
 const isSame = (one: PastSnapshot, other: PastSnapshot): boolean =>
-  isDeepStrictEqual(saidBy(one), saidBy(other));
+  isDeepStrictEqual(comparedFields(one), comparedFields(other));
 
-function saidBy(snapshot: PastSnapshot) {
+function comparedFields(snapshot: PastSnapshot) {
   const { methodVersion, status, score, confidence, coverage, signal, price } = snapshot;
   return { methodVersion, status, score, confidence, coverage, signal, price };
 }

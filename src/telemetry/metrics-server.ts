@@ -10,7 +10,7 @@ export interface MetricsServerOptions {
   readonly port: number;
   readonly contentType: string;
   readonly text: () => Promise<string>;
-  /** Told once why the port cannot be bound, and about every scrape that fails. */
+  /** Called once when the port cannot be bound, and for every scrape that fails. */
   readonly onError: (error: unknown, doing: string) => void;
 }
 

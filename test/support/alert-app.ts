@@ -93,7 +93,7 @@ export async function startAlertApp({
     eventLog: {
       after: async (_reader, position) => ({ events: [], position, hasMore: false }),
       end: async () => "0",
-      onNews: () => () => {},
+      onNewEvents: () => () => {},
     },
     ...{ onError, log: pino({ level: "silent" }), meters: NO_METERS, signalLog: undefined },
     onReport: () => {},

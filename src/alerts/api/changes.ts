@@ -115,19 +115,19 @@ export async function rotateSecret(
   options: AlertDependencies,
   wanted: AlertRequest,
 ): Promise<{ readonly alert: StoredAlert; readonly secret: string }> {
-  let told = "";
+  let newSecret = "";
   const alert = await applyChange(options, wanted, ({ key, value }) => {
     const { way } = value;
     if (way.by === "poll") throw noWebhook();
     const context = { alertId: key, vault: options.vault };
     const { secret, sealed } = nextSecret(way.secrets, context, options.now().getTime());
-    told = secret;
+    newSecret = secret;
     return {
       value: { ...value, way: { ...way, secrets: sealed } },
       action: "alert.secret_rotated",
     };
   });
-  return { alert, secret: told };
+  return { alert, secret: newSecret };
 }
 
 /** Commits a change, and repeats it when the alert was changed meanwhile. A webhook that becomes pending

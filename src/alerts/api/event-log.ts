@@ -69,7 +69,7 @@ export interface EventLog {
   /** The cursor after all events so far. */
   end(reader: EventReader): Promise<string>;
   /** Listens for new events of any owner. @returns Stops listening. */
-  onNews(listener: () => void): () => void;
+  onNewEvents(listener: () => void): () => void;
 }
 
 /** The event log of a store. */
@@ -84,7 +84,7 @@ export function eventLogOf(source: EventSource): EventLog {
       };
     },
     end: (reader) => endOfEvents(source, reader),
-    onNews: (listener) => source.records.onAnnounce(EVENTS_TOPIC, () => listener()),
+    onNewEvents: (listener) => source.records.onAnnounce(EVENTS_TOPIC, () => listener()),
   };
 }
 
@@ -174,7 +174,7 @@ async function ownPage(
     if (scanned === MAX_SCANNED) return { events, reached, hasMore: true };
     const isAsked = alertId === undefined || event.alertId === alertId;
     if (isAsked && (await isOwn(event))) {
-      // Only an event of the reader's own makes another page: whether others have one is not told.
+      // Only an event of the reader's own makes another page, so that `hasMore` reveals none of others.
       if (events.length === limit) return { events, reached, hasMore: true };
       events.push({ ...event, body: readableBody(event.body, reader.scopes) });
     }

@@ -13,7 +13,7 @@ const IDLE_MS = 3_600_000;
 /** Outcome of an attempt for the circuit breaker; `none`: nothing was sent. */
 export type AttemptOutcome = "success" | "failure" | "none";
 
-/** What the queues work with. */
+/** Dependencies and limits of the queues. */
 export interface EndpointQueuesOptions<T> {
   /** Makes an attempt; never rejects. */
   readonly attempt: (work: T) => Promise<AttemptOutcome>;
@@ -21,8 +21,8 @@ export interface EndpointQueuesOptions<T> {
   readonly onCapacity: () => void;
   /** Attempts that are running or waiting, of all endpoints together. */
   readonly maxTotal: number;
-  /** The same for one owner while no other has any. The share of each owner shrinks as less is left, so
-   *  that few owners cannot take all. */
+  /** The same for one owner while no other owner has work. The share of each owner shrinks with the
+   *  remaining capacity, so that few owners cannot take all of it. */
   readonly maxPerOwner: number;
   /** Milliseconds of a monotonic clock. */
   readonly monotonic: () => number;
@@ -44,7 +44,7 @@ export class EndpointQueues<T> {
   readonly #options: EndpointQueuesOptions<T>;
   readonly #queues = new Map<string, EndpointQueue<T>>();
   readonly #running = new Set<Promise<void>>();
-  /** Owners that got work in this round, while there was but one place for each. */
+  /** Owners that got work in this round, while the share of each was one delivery. */
   readonly #served = new Set<string>();
   #isStopped = false;
 
@@ -52,18 +52,18 @@ export class EndpointQueues<T> {
     this.#options = options;
   }
 
-  /** How much more work can be added. */
+  /** Number of deliveries that can still be added. */
   get capacity(): number {
     return this.#options.maxTotal - totalSize(this.#queues.values());
   }
 
-  /** How much of that one owner can get, who has nothing yet. */
+  /** Maximum of them for an owner that has none yet. */
   get share(): number {
     const { maxTotal, maxPerOwner } = this.#options;
     return Math.floor(shareOf({ total: maxTotal, most: maxPerOwner }, this.capacity));
   }
 
-  /** Endpoints and owners that must not get more work now. */
+  /** Endpoints and owners that must not get more work at present. */
   saturated(): readonly string[] {
     const now = this.#options.monotonic();
     for (const [endpoint, queue] of this.#queues) {
@@ -74,7 +74,7 @@ export class EndpointQueues<T> {
     return [...endpoints.map(([endpoint]) => endpoint), ...owners];
   }
 
-  /** Call it when nobody else has work: owners who have had their turn may get more.
+  /** To be called when no other owner has due work: owners that were served may get more.
    *  @returns Whether there are any. */
   nextRound(): boolean {
     const isNew = this.#served.size > 0;
@@ -82,8 +82,8 @@ export class EndpointQueues<T> {
     return isNew;
   }
 
-  /** Starts an attempt, or keeps the work until its endpoint has room. Work for an endpoint whose
-   *  breaker has just opened is dropped: its lease ends and it is claimed again. */
+  /** Starts an attempt, or queues the work until its endpoint can take it. Work for an endpoint whose
+   *  breaker has just opened is dropped: its lease expires and it is claimed again. */
   add(work: T, endpoint: string, owner: string): void {
     const queue = this.#queues.get(endpoint) ?? newQueue(owner, this.#options.monotonic());
     this.#queues.set(endpoint, queue);
@@ -92,7 +92,7 @@ export class EndpointQueues<T> {
     this.#start(queue);
   }
 
-  /** Starts nothing more. @returns What was waiting, and the end of what is running. */
+  /** Starts no more attempts. @returns The queued work, and a promise of the end of running attempts. */
   stop(): { readonly waiting: readonly T[]; readonly ended: Promise<unknown> } {
     this.#isStopped = true;
     const waiting = [...this.#queues.values()].flatMap((queue) => queue.waiting.splice(0));

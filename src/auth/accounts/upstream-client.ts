@@ -108,8 +108,8 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
       if (claims.email !== undefined || userinfo_endpoint === undefined) {
         return { ...signedIn, ...identityFromClaims(claims) };
       }
-      const told = await fetchUserInfo(configuration, tokens.access_token, claims.sub);
-      return { ...signedIn, ...identityFromClaims(told) };
+      const userInfo = await fetchUserInfo(configuration, tokens.access_token, claims.sub);
+      return { ...signedIn, ...identityFromClaims(userInfo) };
     },
   };
 }

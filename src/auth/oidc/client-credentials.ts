@@ -100,12 +100,17 @@ function tokenClaims(
   const most = client.agent.owner?.resource ?? baseUrl;
   const aud = resource === null ? most : resolveResource(resource, baseUrl);
   const text = form.get("scope") ?? "";
-  const asked = scopeNames(text);
+  const requested = scopeNames(text);
   const reach: readonly string[] = clientScopeCeiling(client, anonymousScopes);
-  const isInReach = reach.length > 0 && asked.every((name) => reach.includes(name));
-  if (aud === undefined || !isAudienceAllowed(most, aud) || !isInReach || asked.join(" ") !== text)
+  const isInReach = reach.length > 0 && requested.every((name) => reach.includes(name));
+  if (
+    aud === undefined ||
+    !isAudienceAllowed(most, aud) ||
+    !isInReach ||
+    requested.join(" ") !== text
+  )
     return undefined;
-  return { aud, scope: (asked.length === 0 ? reach : asked).join(" ") };
+  return { aud, scope: (requested.length === 0 ? reach : requested).join(" ") };
 }
 
 function isPlain(form: URLSearchParams): boolean {

@@ -39,7 +39,8 @@ const droppedMembers = {
 
 /** The signing algorithm that a client requests; `undefined`, for the default, if this server has
  *  no key for it. */
-const idTokenAlgorithm = (asked: unknown) => idTokenAlgorithms.find((known) => known === asked);
+const idTokenAlgorithm = (requested: unknown) =>
+  idTokenAlgorithms.find((known) => known === requested);
 
 function redirectUrisOf(metadata: Metadata): readonly URL[] {
   const redirects = arrayOf("redirect_uris", metadata.redirect_uris).map((uri) =>
@@ -62,10 +63,10 @@ function applicationType(redirects: readonly URL[]): "native" | "web" {
 /** The grant types that are registered. Refresh tokens are issued only with a person's consent (RFC
  *  6749 section 4.4.3). */
 function registeredGrantTypes(metadata: Metadata): readonly unknown[] {
-  const asked = arrayOf("grant_types", metadata.grant_types);
-  const usesCode = asked.includes("authorization_code");
+  const requested = arrayOf("grant_types", metadata.grant_types);
+  const usesCode = requested.includes("authorization_code");
   const granted = grantTypes.filter(
-    (type) => asked.includes(type) && (usesCode || type !== "refresh_token"),
+    (type) => requested.includes(type) && (usesCode || type !== "refresh_token"),
   );
   if (granted.length === 0) {
     const alone = grantTypes.filter((type) => type !== "refresh_token").join(", ");
@@ -89,10 +90,10 @@ function registrableScopes(types: readonly unknown[], own: readonly Scope[]): re
 }
 
 /** @returns `undefined` for no scope, because the library rejects an empty string. */
-function registeredScope(asked: unknown, ceiling: readonly string[]): string | undefined {
-  if (asked !== undefined && typeof asked !== "string") reject("scope must be a string");
+function registeredScope(requested: unknown, ceiling: readonly string[]): string | undefined {
+  if (requested !== undefined && typeof requested !== "string") reject("scope must be a string");
 
-  const names = scopeNames(asked ?? "");
+  const names = scopeNames(requested ?? "");
   const granted = names.length === 0 ? ceiling : names.filter((name) => ceiling.includes(name));
   const isKnown = names.length === 0 || names.some(isScope);
   // Where unclaimed agents have no scopes, all requested scopes wait for the claim.

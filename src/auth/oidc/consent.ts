@@ -107,10 +107,10 @@ export function applyDecision(grant: GrantApprovals, decision: ConsentDecision):
 }
 
 /** Removes allowed scopes other than the requested ones. */
-function removeUnrequested(grant: GrantApprovals, asked: readonly string[]): void {
+function removeUnrequested(grant: GrantApprovals, requested: readonly string[]): void {
   const kept = (scope = "") =>
     scopeNames(scope)
-      .filter((name) => asked.includes(name))
+      .filter((name) => requested.includes(name))
       .join(" ");
   const resources = Object.entries(grant.resources ?? {});
   grant.resources = Object.fromEntries(resources.map(([name, scope]) => [name, kept(scope)]));

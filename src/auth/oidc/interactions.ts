@@ -161,10 +161,10 @@ const showsOfflineAccess = ({ prompt }: Details): boolean => prompt.details.isLa
 
 /** The scopes that the person has to decide on. */
 function openScopes({ prompt, params }: Details): readonly string[] {
-  const asked = scopeNames(String(params.scope ?? "")).filter(isScope);
-  if (prompt.reasons.some((reason) => fullPromptReasons.includes(reason))) return asked;
+  const requested = scopeNames(String(params.scope ?? "")).filter(isScope);
+  if (prompt.reasons.some((reason) => fullPromptReasons.includes(reason))) return requested;
   const missing = Object.values(prompt.details.missingResourceScopes ?? {}).flat();
-  return asked.filter((scope) => missing.includes(scope));
+  return requested.filter((scope) => missing.includes(scope));
 }
 
 /** The earliest valid sign-in (OpenID Connect Core section 3.1.2.1): `prompt=login` requires one

@@ -40,10 +40,10 @@ async function verifyAssertion(ctx: Context, { verifier }: JwtBearerOptions): Pr
 function grantedAudience(ctx: Context, { resources }: Assertion, policy: ResourcePolicy): string {
   const { params, client } = ctx.oidc;
   const { baseUrl } = policy;
-  const asked = String(params.resource ?? resources?.[0] ?? baseUrl);
+  const requested = String(params.resource ?? resources?.[0] ?? baseUrl);
   const { audience = baseUrl } = resourceIndicators(policy).getResourceServerInfo(
     ctx,
-    asked,
+    requested,
     client,
   );
   if (!allowedResources(resources, baseUrl).includes(audience)) throw new errors.InvalidTarget();
@@ -59,11 +59,14 @@ function grantedScope(ctx: Context, { scopes }: Assertion): string {
   const allowed = allScopes.filter(
     (scope) => registered.includes(scope) && (scopes?.includes(scope) ?? true),
   );
-  const asked = scopeNames(params.scope ?? "");
-  const granted = allowed.filter((scope) => asked.length === 0 || asked.includes(scope));
+  const requested = scopeNames(params.scope ?? "");
+  const granted = allowed.filter((scope) => requested.length === 0 || requested.includes(scope));
   if (granted.length > 0) return granted.join(" ");
   const choice = allowed.length === 0 ? "no scope" : allowed.join(" ");
-  throw new errors.InvalidScope(`this assertion allows ${choice}; ${scopeAdvice}`, asked.join(" "));
+  throw new errors.InvalidScope(
+    `this assertion allows ${choice}; ${scopeAdvice}`,
+    requested.join(" "),
+  );
 }
 
 /** Stores the use of the assertion in the commit of the token. */

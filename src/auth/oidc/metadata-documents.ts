@@ -26,12 +26,12 @@ export function hasMetadataDocument(clientId: unknown): clientId is string {
 /** Prepares the metadata of a document for normalization: removes the grant types of registered
  *  clients, and adds all scopes if it names none. */
 export function documentMetadata(document: ClientMetadata): ClientMetadata {
-  const asked: unknown = document.grant_types;
-  const isList = Array.isArray(asked);
+  const requested: unknown = document.grant_types;
+  const isList = Array.isArray(requested);
   return {
     ...document,
     grant_types: isList
-      ? asked.filter((type) => documentGrantTypes.includes(type))
+      ? requested.filter((type) => documentGrantTypes.includes(type))
       : [...documentGrantTypes],
     scope: document.scope ?? Object.keys(scopes).join(" "),
   };

@@ -127,12 +127,12 @@ function withDefaultGrantType(body: Metadata): Metadata {
  * @throws `invalid_request`, or as `checkBody`.
  */
 function prepareBody({ req }: KoaContextWithOIDC): Metadata {
-  const asked = parsed(req.read() ?? Buffer.alloc(0));
-  if (typeof asked !== "object" || asked === null || Array.isArray(asked)) {
+  const json = parsed(req.read() ?? Buffer.alloc(0));
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
     throw new errors.InvalidRequest("the body must be a JSON object in UTF-8");
   }
-  checkBody({ ...asked });
-  const body = withDefaultGrantType({ ...asked });
+  checkBody({ ...json });
+  const body = withDefaultGrantType({ ...json });
   const bytes = Buffer.from(JSON.stringify(body));
   req.headers["content-length"] = String(bytes.length);
   req.unshift(bytes);
@@ -177,20 +177,20 @@ function prepareNewClient(
 }
 
 async function register(ctx: KoaContextWithOIDC, next: Next, options: RegistrationOptions) {
-  const asked = await verifyIdentity(prepareBody(ctx), options);
-  const { seen, newClient } = prepareNewClient(asked, options);
-  const ceiling = ceilingOf(asked.agent, options.anonymousScopes);
+  const requested = await verifyIdentity(prepareBody(ctx), options);
+  const { seen, newClient } = prepareNewClient(requested, options);
+  const ceiling = ceilingOf(requested.agent, options.anonymousScopes);
   stateOf(ctx).registration = {
     ceiling,
-    isOwned: asked.agent.owner !== undefined,
+    isOwned: requested.agent.owner !== undefined,
     newClient,
   };
   await next();
 
   if (ctx.status === 201 && seen.client !== undefined) {
     ctx.body = { ...(ctx.body as object), ...identityMembers(seen.client, options, seen.start) };
-  } else if (seen.client !== undefined && asked.assertion !== undefined) {
-    await rejectReplay(ctx, asked.assertion, options);
+  } else if (seen.client !== undefined && requested.assertion !== undefined) {
+    await rejectReplay(ctx, requested.assertion, options);
   }
 }
 
@@ -256,10 +256,10 @@ export function addIdentities(provider: Provider, options: RegistrationOptions):
   provider.use(async (context, next) => {
     const ctx = context as KoaContextWithOIDC;
     // The library matches its routes in any case and with a trailing slash.
-    const asked = ctx.path.toLowerCase().replace(/\/$/, "");
-    if (asked !== path && !asked.startsWith(`${path}/`)) return next();
+    const requestPath = ctx.path.toLowerCase().replace(/\/$/, "");
+    if (requestPath !== path && !requestPath.startsWith(`${path}/`)) return next();
     try {
-      await (asked === path ? register : manage)(ctx, next, options);
+      await (requestPath === path ? register : manage)(ctx, next, options);
     } catch (error) {
       if (!(error instanceof errors.OIDCProviderError)) throw error;
       respondError(ctx, error);

@@ -51,12 +51,12 @@ function rejectScope(reach: readonly string[], refused: readonly string[]): neve
  *  client may have (RFC 6749 section 3.3). oidc-provider would drop an unknown scope and issue a
  *  token with fewer scopes than requested, so any scope that is not allowed is rejected. */
 function clientCredentialsScope(
-  asked: readonly string[],
+  requested: readonly string[],
   ceiling: readonly string[],
 ): readonly string[] {
-  const refused = asked.filter((name) => !ceiling.includes(name));
+  const refused = requested.filter((name) => !ceiling.includes(name));
   if (refused.length > 0 || ceiling.length === 0) rejectScope(ceiling, refused);
-  return asked.length === 0 ? ceiling : asked;
+  return requested.length === 0 ? ceiling : requested;
 }
 
 /** The scope of an authorization request: the requested scopes, or by default everything the client
@@ -64,13 +64,13 @@ function clientCredentialsScope(
  *  since clients request scopes they know from elsewhere. oidc-provider has already rejected known
  *  scopes that the client did not register. */
 function authorizationScope(
-  asked: readonly string[],
+  requested: readonly string[],
   registered: readonly Scope[],
 ): readonly string[] {
-  const personal = asked.filter((name) => personalScopes.includes(name));
-  const known = asked.filter(isScope);
+  const personal = requested.filter((name) => personalScopes.includes(name));
+  const known = requested.filter(isScope);
   if (known.length > 0 || personal.includes("openid")) return [...known, ...personal];
-  if (asked.length > personal.length) rejectScope(registered, asked);
+  if (requested.length > personal.length) rejectScope(registered, requested);
   return [...registered, ...personal];
 }
 
@@ -78,14 +78,14 @@ function replaceScope(ctx: KoaContextWithOIDC, client: Client, policy: ResourceP
   const { params, route } = ctx.oidc;
   if (params === undefined) return;
   const registered = scopeNames(client.scope ?? "").filter(isScope);
-  const asked = scopeNames(String(params.scope ?? ""));
+  const requested = scopeNames(String(params.scope ?? ""));
 
   if (isClientCredentials(ctx)) {
     const record = stateOf(ctx).clients.get(client.clientId)?.value;
     const ceiling = record === undefined ? [] : clientScopeCeiling(record, policy.anonymousScopes);
-    params.scope = clientCredentialsScope(asked, ceiling).join(" ");
+    params.scope = clientCredentialsScope(requested, ceiling).join(" ");
   } else if (route !== "token") {
-    params.scope = authorizationScope(asked, registered).join(" ");
+    params.scope = authorizationScope(requested, registered).join(" ");
   }
 }
 

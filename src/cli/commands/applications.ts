@@ -101,7 +101,7 @@ export const applicationsAccept = defineStoreCommand({
   },
 });
 
-/** Said without a server, since only a server knows its address. */
+/** Added when no service runs, since only a service knows its address. */
 const noAddress =
   "It names no address, since no service holds the store: tell the applicant where to sign in.";
 
@@ -127,7 +127,7 @@ function acceptedOutcome(
 
 /** Rejects an application. */
 export const applicationsReject = defineStoreCommand({
-  summary: "Rejects an application; nobody is told.",
+  summary: "Rejects an application; no message is sent.",
   notes: ["An account or a key that the applicant has by then is not touched.", ...queueTokenNotes],
   operand: "<id>",
   options: {},

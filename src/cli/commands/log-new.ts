@@ -22,7 +22,7 @@ export const startNewLog = defineStoreCommand({
     if (before === undefined) throw new Error("There is no log yet; the service starts one.");
     const { origin, id, recordedUntil } = before.value;
     if (!yes) {
-      const why = "Everybody who verifies it is told that it is another log.";
+      const why = "Everybody who verifies it will find that it is another log.";
       throw new ConfirmationNeeded(`A new log takes the place of ${origin}. ${why}`);
     }
     const signed = await logs.checkpoint();

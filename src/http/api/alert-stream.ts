@@ -51,8 +51,8 @@ export function alertStreamRoute(options: AlertStreamOptions): Route {
   return routeOf(streamAlertEvents, async (context) => {
     const { req, res } = context;
     const caller = await api.authorize(context, alertScopes);
-    const asked = cursorOf(req);
-    const cursor = asked ?? (await log.end(caller));
+    const requested = cursorOf(req);
+    const cursor = requested ?? (await log.end(caller));
     // Validates the cursor before the response starts.
     const first = await log.after(caller, cursor, BATCH_EVENTS);
     if (req.method === "HEAD") {
@@ -115,7 +115,7 @@ function streamEvents(
     if (!res.writableEnded && !res.writableNeedDrain) res.write(": still here\n\n");
     return 0;
   }, KEEP_ALIVE_INTERVAL_MS);
-  const stopListening = log.onNews(reading.wake);
+  const stopListening = log.onNewEvents(reading.wake);
   res.on("drain", reading.wake);
   res.once("close", () => {
     stopListening();

@@ -151,13 +151,13 @@ async function showConsent(
 ): Promise<void> {
   const { uid, client, scopes, personalScopes, requestsOfflineAccess } = interaction;
   const person = (await accounts.find(session.accountId))?.label ?? "a removed account";
-  const asked = scopes.filter(isScope);
+  const requested = scopes.filter(isScope);
   show(
     res,
     consentPage({
       uid,
       client,
-      scopes: asked,
+      scopes: requested,
       personal: personalScopes,
       requestsOfflineAccess,
       formToken,

@@ -12,12 +12,13 @@ const allowedTargets = [
 
 /** The return target after a sign-in, from a query or a form; the account page if it is not
  *  allowed. */
-export function returnTo(said: unknown): string {
-  const isPlace = typeof said === "string" && allowedTargets.some((place) => place.test(said));
-  return isPlace ? said : ACCOUNT_PATH;
+export function returnTo(target: unknown): string {
+  const isAllowed =
+    typeof target === "string" && allowedTargets.some((pattern) => pattern.test(target));
+  return isAllowed ? target : ACCOUNT_PATH;
 }
 
 /** URL of a sign-in page with a return target. */
-export function withReturn(path: "/sign-in" | "/sign-in/code", place: string): string {
-  return `${path}?return_to=${encodeURIComponent(place)}`;
+export function withReturn(path: "/sign-in" | "/sign-in/code", target: string): string {
+  return `${path}?return_to=${encodeURIComponent(target)}`;
 }

@@ -123,11 +123,11 @@ interface SignInPageParameters {
 function signInPageFor(
   { formToken }: Browser,
   { upstream, isMailShownToOperator, signUp }: SignInRoutesOptions,
-  { error, ...asked }: SignInPageParameters,
+  { error, ...requested }: SignInPageParameters,
 ): PageAnswer {
   const errors = error === undefined ? [] : [{ id: "email", text: error }];
   return signInPage({
-    ...asked,
+    ...requested,
     formToken,
     errors,
     isMailShownToOperator,
@@ -161,16 +161,17 @@ function codeRoute(router: Router, options: SignInRoutesOptions): void {
     .post(...readForm, async (req, res) => {
       const browser = await csrf.requireOwnForm(req);
       const place = returnTo(submittedValue(req, "return_to"));
-      const asked = await signIn.pending(browser.secret);
+      const pending = await signIn.pending(browser.secret);
       const { cookie } = req.headers;
       // A known browser's attempts are limited by the number of codes it can request.
-      if (asked === undefined || !(await sessions.knownBrowser(cookie, asked.email))) {
+      if (pending === undefined || !(await sessions.knownBrowser(cookie, pending.email))) {
         await guard.check(req.ip);
         await throttle({ "code-tries": addressKey(req.ip) });
       }
       const { data } = validateForm(CodeForm, req);
       const accountId = data && (await signIn.complete(browser.secret, data.code));
-      if (accountId === undefined) return refuse({ req, res, browser, place, email: asked?.email });
+      if (accountId === undefined)
+        return refuse({ req, res, browser, place, email: pending?.email });
       const remembered = await sessions.rememberBrowser(cookie, accountId);
       if (remembered !== undefined) res.append("set-cookie", remembered);
       res.append("set-cookie", await sessions.open(browser, accountId)).redirect(303, place);

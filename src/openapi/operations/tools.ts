@@ -52,8 +52,8 @@ type Request = Pick<Operation, "pathMembers" | "query" | "header" | "body">;
 function requestOf(input: z.ZodObject, route: ToolRoute, { inputs }: RouteNotes): Request {
   const names = Object.keys(input.shape);
   const inPath = names.filter((name) => route.path.includes(`{${name}}`));
-  const said = [...inPath, ...Object.keys(route.with ?? {})];
-  const rest = names.filter((name) => !said.includes(name) && (inputs?.includes(name) ?? true));
+  const fixed = [...inPath, ...Object.keys(route.with ?? {})];
+  const rest = names.filter((name) => !fixed.includes(name) && (inputs?.includes(name) ?? true));
   const members = partOf(input, rest);
   return {
     ...(inPath.length > 0 && { pathMembers: partOf(input, inPath).required() }),

@@ -37,15 +37,15 @@ export function createSignalCount() {
       sessions++;
       years += 1 / SESSIONS_PER_YEAR[instrument.assetClass];
       shares[direction]++;
-      const standing = states.get(instrument.symbol);
-      if (standing?.direction === direction) {
-        states.set(instrument.symbol, { ...standing, age: standing.age + 1 });
+      const last = states.get(instrument.symbol);
+      if (last?.direction === direction) {
+        states.set(instrument.symbol, { ...last, age: last.age + 1 });
         return;
       }
-      states.set(instrument.symbol, { direction, before: standing?.direction, age: 1 });
-      if (standing === undefined) return;
+      states.set(instrument.symbol, { direction, before: last?.direction, age: 1 });
+      if (last === undefined) return;
       changes++;
-      if (standing.before === direction && standing.age <= FLIP_BACK_SESSIONS) flipsBack++;
+      if (last.before === direction && last.age <= FLIP_BACK_SESSIONS) flipsBack++;
     },
     read: (): SignalCount => ({
       sessions,

@@ -46,19 +46,19 @@ export async function verifyAudit(
 ): Promise<AuditReport> {
   const point = async (key: string) => (await records.get(chainPoints, key))?.value ?? CHAIN_START;
   const head = await point(HEAD);
-  const walk = newWalk(head, await point(PRUNED));
-  const total = head.position - walk.pruned.position;
+  const progress = newProgress(head, await point(PRUNED));
+  const total = head.position - progress.pruned.position;
   const pages = paged<ArchiveRow>((after) =>
     archive.read(AUDIT_KIND, { order: "oldest", limit: PAGE, ...(after && { after }) }),
   );
   for await (const page of pages) {
     // Retention may run concurrently; it records what it removes beforehand.
-    walk.pruned = await point(PRUNED);
-    for (const row of page) follow(walk, row);
-    onProgress?.(walk.rows, Math.max(walk.rows, total));
+    progress.pruned = await point(PRUNED);
+    for (const row of page) checkRow(progress, row);
+    onProgress?.(progress.rows, Math.max(progress.rows, total));
   }
-  checkEnd(walk, await point(HEAD));
-  return { ...reported(walk), unsealed: await countUnsealed(records) };
+  checkEnd(progress, await point(HEAD));
+  return { ...reported(progress), unsealed: await countUnsealed(records) };
 }
 
 /** Number of rows that are not chained yet. */
@@ -86,7 +86,12 @@ async function* paged<T>(
   } while (page.length === PAGE);
 }
 
-function reported({ rows, firstPosition, last, problems }: Walk): Omit<AuditReport, "unsealed"> {
+function reported({
+  rows,
+  firstPosition,
+  last,
+  problems,
+}: Progress): Omit<AuditReport, "unsealed"> {
   const { position, hash } = rows === 0 ? ({} as Partial<ChainPoint>) : last;
   return { rows, firstPosition, lastPosition: position, lastHash: hash, problems };
 }
@@ -94,8 +99,8 @@ function reported({ rows, firstPosition, last, problems }: Walk): Omit<AuditRepo
 /** Maximum number of problems reported. */
 const MAX_PROBLEMS = 100;
 
-/** Progress of the verification. */
-interface Walk {
+/** How far the verification has come, and what it found. */
+interface Progress {
   /** The newest row at the beginning. */
   readonly head: ChainPoint;
   /** The newest row that retention has removed so far. */
@@ -108,38 +113,38 @@ interface Walk {
 }
 
 /** Starts before the first row. */
-function newWalk(head: ChainPoint, pruned: ChainPoint): Walk {
+function newProgress(head: ChainPoint, pruned: ChainPoint): Progress {
   return { head, pruned, last: CHAIN_START, firstPosition: undefined, rows: 0, problems: [] };
 }
 
 /** Checks the next row of the archive against its predecessors. */
-function follow(walk: Walk, row: ArchiveRow): void {
+function checkRow(progress: Progress, row: ArchiveRow): void {
   const entry = sealedEntry(row);
   if (entry === undefined) {
-    tell(walk, `Row "${row.id}" was inserted: it has no place in the chain.`);
+    addProblem(progress, `Row "${row.id}" was inserted: it has no place in the chain.`);
     return;
   }
-  walk.rows += 1;
-  walk.firstPosition ??= entry.position;
-  const isNext = entry.position === walk.last.position + 1;
+  progress.rows += 1;
+  progress.firstPosition ??= entry.position;
+  const isNext = entry.position === progress.last.position + 1;
   if (!isUnchanged(row)) {
-    tell(walk, `Row ${entry.position} was changed: it does not fit its hash.`);
+    addProblem(progress, `Row ${entry.position} was changed: it does not fit its hash.`);
     if (!isNext) return;
   }
-  if (entry.position <= walk.last.position) {
-    tell(walk, `Row ${entry.position} stands after row ${walk.last.position}.`);
+  if (entry.position <= progress.last.position) {
+    addProblem(progress, `Row ${entry.position} stands after row ${progress.last.position}.`);
     return;
   }
-  tell(walk, brokenLink(walk, entry));
-  tell(walk, anotherHash(walk, entry));
-  walk.last = chainPointOf(row);
+  addProblem(progress, brokenLink(progress, entry));
+  addProblem(progress, anotherHash(progress, entry));
+  progress.last = chainPointOf(row);
 }
 
 /**
  * A fault between a row and the last one. Rows that retention removed may be missing; if it was
  * interrupted, some of them remain, and the predecessor of the first of these is unknown.
  */
-function brokenLink({ last, pruned }: Walk, entry: SealedEntry): string | undefined {
+function brokenLink({ last, pruned }: Progress, entry: SealedEntry): string | undefined {
   const { position, previousHash } = entry;
   const hasGap = last.position < position - 1;
   if (hasGap && position <= pruned.position) return undefined;
@@ -152,7 +157,10 @@ function brokenLink({ last, pruned }: Walk, entry: SealedEntry): string | undefi
 }
 
 /** Recorded chain points contain the hash of their row. */
-function anotherHash({ head, pruned }: Walk, { position, hash }: SealedEntry): string | undefined {
+function anotherHash(
+  { head, pruned }: Progress,
+  { position, hash }: SealedEntry,
+): string | undefined {
   const isOther = [head, pruned].some(
     (noted) => noted.position === position && noted.hash !== hash,
   );
@@ -164,18 +172,21 @@ function anotherHash({ head, pruned }: Walk, { position, hash }: SealedEntry): s
  *
  * @param newest The current head; rows may have been added since the beginning.
  */
-function checkEnd(walk: Walk, newest: ChainPoint): void {
-  const { head, last, pruned } = walk;
+function checkEnd(progress: Progress, newest: ChainPoint): void {
+  const { head, last, pruned } = progress;
   const end = Math.max(last.position, pruned.position);
-  if (end < head.position) tell(walk, `${missing(end + 1, head.position)} at the end.`);
+  if (end < head.position) addProblem(progress, `${missing(end + 1, head.position)} at the end.`);
   if (end <= newest.position) return;
-  tell(walk, `The chain goes on to row ${end}, but row ${newest.position} was noted as its end.`);
+  addProblem(
+    progress,
+    `The chain goes on to row ${end}, but row ${newest.position} was noted as its end.`,
+  );
 }
 
 function missing(from: number, to: number): string {
   return from === to ? `Row ${from} is missing` : `Rows ${from} to ${to} are missing`;
 }
 
-function tell({ problems }: Walk, problem: string | undefined): void {
+function addProblem({ problems }: Progress, problem: string | undefined): void {
   if (problem !== undefined && problems.length < MAX_PROBLEMS) problems.push(problem);
 }

@@ -64,15 +64,15 @@ function refuseReadable(file: string): void {
  */
 function create(folder: string, file: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const draft = `${file}.${randomUUID()}`;
+  const temporary = `${file}.${randomUUID()}`;
   try {
     const text = `${randomBytes(KEY_BYTES).toString("base64")}\n`;
-    writeFileSync(draft, text, { flag: "wx", mode: 0o600, flush: true });
-    linkSync(draft, file);
+    writeFileSync(temporary, text, { flag: "wx", mode: 0o600, flush: true });
+    linkSync(temporary, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   } finally {
-    rmSync(draft, { force: true });
+    rmSync(temporary, { force: true });
   }
   syncFolder(folder);
 }

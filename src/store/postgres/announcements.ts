@@ -67,7 +67,7 @@ async function subscribe(
 ): Promise<Subscription> {
   const session = await connect();
   const lost = new Promise<void>((resolve) => {
-    session.listen((payload) => tell(listeners, payload, onWarning), resolve);
+    session.listen((payload) => notify(listeners, payload, onWarning), resolve);
   });
   try {
     await session.query(`listen ${CHANNEL}`);
@@ -115,7 +115,7 @@ async function untilLost(
   await session.close();
 }
 
-function tell(
+function notify(
   listeners: Listeners,
   payload: string,
   onWarning: AnnouncementsOptions["onWarning"],

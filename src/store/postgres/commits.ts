@@ -41,7 +41,7 @@ type Held = readonly boolean[];
  */
 export function createCommits(once: Once): Commits {
   const waiting: Waiting[] = [];
-  let pump: Promise<void> | undefined;
+  let sending: Promise<void> | undefined;
   let isClosed = false;
 
   const send = async (batch: readonly Waiting[]) => {
@@ -52,10 +52,10 @@ export function createCommits(once: Once): Commits {
       answer(batch, await once<Held>({ id, work: "commit", given, parts }));
     } catch (error) {
       if (!isRefused(error)) return giveUp(batch, error);
-      await settle(batch, id, error);
+      await afterRefusal(batch, id, error);
     }
   };
-  const settle = async (batch: readonly Waiting[], id: string, error: unknown) => {
+  const afterRefusal = async (batch: readonly Waiting[], id: string, error: unknown) => {
     // A rejected batch may be the second attempt, after the answer of a successful first one was lost.
     const held = await once<Held>({ id, work: "cancel", given: "[]", parts: 0 }).catch(ignore);
     if (held?.length) return answer(batch, held);
@@ -74,7 +74,7 @@ export function createCommits(once: Once): Commits {
       // Writers that commit again immediately join the next batch, not the one after it.
       await new Promise(setImmediate);
     }
-    pump = undefined;
+    sending = undefined;
   };
   return {
     async commit(operations) {
@@ -83,12 +83,12 @@ export function createCommits(once: Once): Commits {
       if (operations.length === 0) return true;
       return new Promise((resolve, reject) => {
         waiting.push({ steps, parts: operations.length, resolve, reject });
-        pump ??= sendAll();
+        sending ??= sendAll();
       });
     },
     async close() {
       isClosed = true;
-      await pump;
+      await sending;
     },
   };
 }

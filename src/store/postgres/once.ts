@@ -36,7 +36,7 @@ interface OnceRequest {
  * @returns The result of the function of that name; `null` if it changed nothing.
  * @throws {Problem} `store_unavailable`.
  */
-export type Once = <T>(asked: OnceRequest) => Promise<T | null>;
+export type Once = <T>(request: OnceRequest) => Promise<T | null>;
 
 /** Dependencies of `once`. */
 export interface OnceOptions {

@@ -122,14 +122,14 @@ function copyArchive(from: string, to: string, onProgress: OnProgress): void {
   try {
     const { size } = fstatSync(source);
     const block = Buffer.alloc(COPY_BYTES);
-    let told = 0;
+    let reported = 0;
     for (let at = 0; at < size; ) {
       const bytes = readSync(source, block, 0, COPY_BYTES, at);
       writeSync(target, block, 0, bytes, at);
       at += bytes;
       const percent = Math.floor((100 * at) / size);
-      if (percent < told + 10) continue;
-      told = percent;
+      if (percent < reported + 10) continue;
+      reported = percent;
       onProgress(`Copying the archive: ${percent} % of ${Math.ceil(size / 2 ** 20)} MiB.`);
     }
   } finally {

@@ -71,7 +71,7 @@ export class SqliteRecords implements Records {
       const at = now();
       return steps.every((step) => step(tables(), at));
     });
-    if (held) for (const { topic, text } of announced) this.#tell(topic, text);
+    if (held) for (const { topic, text } of announced) this.#notify(topic, text);
     return held;
   };
 
@@ -106,7 +106,7 @@ export class SqliteRecords implements Records {
     return () => void this.#listeners.get(topic)?.delete(added);
   };
 
-  #tell(topic: string, text: string): void {
+  #notify(topic: string, text: string): void {
     for (const { listener } of this.#listeners.get(topic) ?? []) {
       try {
         listener(text);

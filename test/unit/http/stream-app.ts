@@ -131,7 +131,7 @@ function writtenLog(dataBytes: number): WrittenLog {
       return { events: page, position: page.at(-1)?.cursor ?? cursor, hasMore: false };
     },
     end: async () => String(events.length),
-    onNews(listener) {
+    onNewEvents(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },

@@ -97,7 +97,9 @@ function reportRows(signal: SignalAnswer): readonly (readonly [string, Figure])[
   if (signal.assetClass !== "stock") return [];
   if (nextReport === null) return [["Next quarterly filing", nextReportReason]];
   const { expected, earliest, latest } = nextReport;
-  return [["Next quarterly filing, told from past ones", `${expected} (${earliest} to ${latest})`]];
+  return [
+    ["Next quarterly filing, estimated from past ones", `${expected} (${earliest} to ${latest})`],
+  ];
 }
 
 function factorsPart({ factors }: FactorsAnswer): string {

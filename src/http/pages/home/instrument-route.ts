@@ -22,20 +22,20 @@ export function showInstrument({ site, context, viewerOf, send }: HomeContext): 
   const viewOf = cacheByInstrument(context, (symbol) => viewInstrument(symbol, context));
   return async (req, res) => {
     const viewer = await viewerOf(req);
-    const asked = String(req.params.symbol);
+    const requested = String(req.params.symbol);
     if (!viewer.scopes.has("signals:read")) {
-      return send(req, res, closedPage(asked, viewer), closedMarkdown(site));
+      return send(req, res, closedPage(requested, viewer), closedMarkdown(site));
     }
 
-    const found = find(asked, context);
+    const found = find(requested, context);
     if (found.kind !== "found") {
       const { candidates } = found;
       const why = whyNotCovered(context.market);
-      const markdown = unknownMarkdown({ symbol: asked, why }, candidates, site);
-      return send(req, res, unknownPage({ symbol: asked, why }, candidates, viewer), markdown);
+      const markdown = unknownMarkdown({ symbol: requested, why }, candidates, site);
+      return send(req, res, unknownPage({ symbol: requested, why }, candidates, viewer), markdown);
     }
     const { symbol } = found.instrument;
-    if (symbol !== asked) return res.redirect(instrumentPath(symbol));
+    if (symbol !== requested) return res.redirect(instrumentPath(symbol));
 
     const view = visibleParts(await viewOf(symbol), viewer.scopes);
     const page = instrumentPage(view, { site, viewer, scriptPath: scriptAddress });
@@ -45,29 +45,29 @@ export function showInstrument({ site, context, viewerOf, send }: HomeContext): 
 }
 
 /** Finds an instrument. A text that cannot be a symbol is not looked up. */
-const find = (asked: string, { market }: HomeContext["context"]): Resolution =>
-  SymbolInput.safeParse(asked).success
-    ? resolveSymbol(market.instruments(), asked)
+const find = (requested: string, { market }: HomeContext["context"]): Resolution =>
+  SymbolInput.safeParse(requested).success
+    ? resolveSymbol(market.instruments(), requested)
     : { kind: "unknown", candidates: [] };
 
 /** The page for viewers without access; the same for every symbol, so that it does not reveal which
  *  instruments exist. */
-const closedPage = (asked: string, viewer: Viewer): PageAnswer => ({
+const closedPage = (requested: string, viewer: Viewer): PageAnswer => ({
   status: 403,
   heading: "For people who have an account",
   links: homeLinks(viewer),
-  body: signInNotice(instrumentPath(asked)),
+  body: signInNotice(instrumentPath(requested)),
 });
 
 const unknownPage = (
-  { symbol: asked, why }: { readonly symbol: string; readonly why: string },
+  { symbol: requested, why }: { readonly symbol: string; readonly why: string },
   candidates: readonly Instrument[],
   viewer: Viewer,
 ): PageAnswer => ({
   status: 404,
   heading: "No such instrument",
   links: homeLinks(viewer),
-  body: html`<p class="lead">Nothing with the symbol ${untrustedText(asked)} is covered${why}.</p>
+  body: html`<p class="lead">Nothing with the symbol ${untrustedText(requested)} is covered${why}.</p>
 ${
   candidates.length > 0 &&
   html`<p>Did you mean one of these?</p>

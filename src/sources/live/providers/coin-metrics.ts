@@ -88,10 +88,10 @@ function figures(symbol: string, first: string): Series {
  * replaced. The next page begins after the last day of this one, so no page token has to outlive a
  * restart.
  */
-function read(answer: ProviderResponse, asked: DayQuery): ParsedResponse {
-  const { symbol, from, through } = asked;
+function read(answer: ProviderResponse, query: DayQuery): ParsedResponse {
+  const { symbol, from, through } = query;
   const { status, receivedAt } = answer;
-  if (status !== 200) return readRefusal(answer, asked);
+  if (status !== 200) return readRefusal(answer, query);
   const { data, next_page_token: more } = parseJsonBody(answer, Page);
   const days = new Map(data.map((row) => [row.time.slice(0, 10), row]));
   const newest = [...days.keys()].reduce((one, other) => (one > other ? one : other), "");

@@ -70,13 +70,13 @@ function candles(symbol: string, first: string): Series {
 
 function read(
   answer: ProviderResponse,
-  asked: { readonly symbol: string; readonly from: string; readonly through: string },
+  query: { readonly symbol: string; readonly from: string; readonly through: string },
 ): ParsedResponse {
   const { status, receivedAt } = answer;
-  if (status === 404) return readNotTraded(asked, receivedAt);
+  if (status === 404) return readNotTraded(query, receivedAt);
   const days = parseJsonBody(answer, Candles).map(dayOf);
   const surelyOver = addDays(utcDay(receivedAt - PATIENCE_MS), -1);
-  return readCoinDays({ ...asked, days, surelyOver, receivedAt });
+  return readCoinDays({ ...query, days, surelyOver, receivedAt });
 }
 
 function dayOf([time, low, high, open, close, coins]: z.infer<typeof Candles>[number]): CoinDay {

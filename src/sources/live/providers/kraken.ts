@@ -90,14 +90,14 @@ function pairOf(symbol: string): string {
 
 function read(
   answer: ProviderResponse,
-  asked: { readonly symbol: string; readonly from: string; readonly through: string },
+  query: { readonly symbol: string; readonly from: string; readonly through: string },
 ): ParsedResponse {
   const { error, result = {} } = parseJsonBody(answer, Ohlc);
   const wrong = error.find((text) => text.startsWith("E"));
-  if (wrong === UNKNOWN_PAIR) return readNotTraded(asked, answer.receivedAt);
+  if (wrong === UNKNOWN_PAIR) return readNotTraded(query, answer.receivedAt);
   if (wrong !== undefined) throw faultOf(wrong);
   const days = rowsOf(result).map(dayOf);
-  return readCoinDays({ ...asked, days, receivedAt: answer.receivedAt });
+  return readCoinDays({ ...query, days, receivedAt: answer.receivedAt });
 }
 
 function faultOf(error: string): ProviderFault {

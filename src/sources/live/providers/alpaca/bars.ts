@@ -70,8 +70,8 @@ interface BarQuery {
   readonly window: BarWindow;
 }
 
-function readWindow(answer: ProviderResponse, asked: BarQuery): ParsedResponse {
-  const { place, symbols, window } = asked;
+function readWindow(answer: ProviderResponse, query: BarQuery): ParsedResponse {
+  const { place, symbols, window } = query;
   const spelled = symbols.map(withDot);
   const refused = refusedSymbol(answer, spelled);
   if (refused !== undefined) {
@@ -81,7 +81,7 @@ function readWindow(answer: ProviderResponse, asked: BarQuery): ParsedResponse {
   const page = parseJsonBody(answer, BarPage);
   if (page.next_page_token) return goOn(halvedRange(place, window));
   const lists = symbols.map((symbol) => rowsOf(page, symbol, window.end));
-  if (place.half !== undefined) return readTraded(lists, place.half, { ...asked, answer });
+  if (place.half !== undefined) return readTraded(lists, place.half, { ...query, answer });
   const earlier = cursorWith(place, symbols);
   if (earlier !== undefined) return goOn(earlier);
   const edges = lists.map((rows) => edgesOf(rows, window));

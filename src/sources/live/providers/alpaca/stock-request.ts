@@ -33,13 +33,13 @@ export function stockRequest(
 /**
  * The symbol for which a request was refused; `undefined` when it was answered.
  *
- * @param asked Requested symbols, in Alpaca's spelling.
+ * @param requested Requested symbols, in Alpaca's spelling.
  * @throws {ProviderFault} For every other refusal. "Too recent" comes with 403 like a wrong key,
  *   and means that one of the two clocks is wrong.
  */
 export function refusedSymbol(
   answer: ProviderResponse,
-  asked: readonly string[],
+  requested: readonly string[],
 ): string | undefined {
   if (answer.status === 200) return undefined;
   const { message } = parseJsonBody(answer, Refusal);
@@ -48,6 +48,6 @@ export function refusedSymbol(
     throw new ProviderFault("limited", quoted(message), TAPE_DELAY_MS);
   }
   const symbol = /invalid symbol: ([A-Z0-9.-]{1,20})/.exec(message)?.[1];
-  if (symbol !== undefined && asked.includes(symbol)) return symbol;
+  if (symbol !== undefined && requested.includes(symbol)) return symbol;
   throw new ProviderFault("malformed", quoted(message));
 }
