@@ -1,0 +1,15 @@
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+
+/** A tool as clients list it. */
+interface ListedTool {
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly inputSchema: object;
+}
+
+/** Tokens of a value as JSON, in the encoding o200k. */
+export const tokensOf = (value: unknown): number => countTokens(JSON.stringify(value));
+
+/** Tokens of what clients show a model of tools: name, description and input schema. */
+export const visibleTokens = (tools: readonly ListedTool[]): number =>
+  tokensOf(tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })));
