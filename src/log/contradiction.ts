@@ -1,6 +1,7 @@
-import { edgeOf, type LogState, type LogStore } from "./log-store.ts";
+import type { LogState, LogStore } from "./log-store.ts";
 import { type Hash, isSameHash } from "./merkle.ts";
 import { rootAt } from "./tiles.ts";
+import { edgeOf } from "./tree-store.ts";
 
 /** A tree of which a checkpoint was signed. */
 export interface SignedTree {

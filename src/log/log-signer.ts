@@ -1,33 +1,15 @@
-import { createPrivateKey, type JsonWebKey } from "node:crypto";
-import type { Key } from "../store/keys/key-records.ts";
-import type { Keyring } from "../store/keys/keyring.ts";
 import type { Stored } from "../store/port/records.ts";
-import { checkpointText } from "./checkpoint.ts";
 import { contradictionOf } from "./contradiction.ts";
 import type { LogHead } from "./log-head.ts";
-import { edgeOf, type LogState, type LogStore } from "./log-store.ts";
-import { type NoteSigner, noteSigner, signNote } from "./signed-note.ts";
-
-/** The signers of a log, newest first: after a rotation the old key goes on signing until it ends. */
-export const signersOf = (keyring: Keyring, origin: string): readonly NoteSigner[] =>
-  keyring.keys("log-signing").map((key) => signerOf(key, origin));
-
-const signers = new WeakMap<Key<"log-signing">, NoteSigner>();
-
-function signerOf(key: Key<"log-signing">, origin: string): NoteSigner {
-  const known = signers.get(key);
-  if (known?.name === origin) return known;
-  const jwk = { ...key.jwk } as JsonWebKey;
-  const signer = noteSigner(origin, createPrivateKey({ key: jwk, format: "jwk" }));
-  signers.set(key, signer);
-  return signer;
-}
+import type { LogState, LogStore } from "./log-store.ts";
+import { type SigningKeys, signCheckpoint } from "./signers.ts";
+import { edgeOf } from "./tree-store.ts";
 
 /** Dependencies of the signer. */
 export interface SignerOptions {
   readonly store: LogStore;
   readonly head: LogHead;
-  readonly keyring: Keyring;
+  readonly keyring: SigningKeys;
   /** Whether other processes, each with a folder of its own, may have signed before. */
   readonly isShared: boolean;
   /** Milliseconds since the epoch. */
@@ -76,7 +58,7 @@ export class LogSigner {
     const { id, origin } = of.value;
     const edge = edgeOf(of.value);
     const [size, root] = [edge.size, edge.root()];
-    const note = signNote(checkpointText({ origin, size, root }), signersOf(keyring, origin));
+    const note = signCheckpoint(keyring, { origin, size, root });
     head.write(note);
     const signed = { id, origin, size, root: Buffer.from(root).toString("base64"), note };
     return store.setCheckpoint(of, { ...signed, signedAt: now() });

@@ -12,22 +12,15 @@ import {
 } from "../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../store/port/records.ts";
 import type { Leaf } from "./leaves.ts";
-import { type Hash, leafHash } from "./merkle.ts";
-import {
-  type FilledTile,
-  joinHashes,
-  splitHashes,
-  TILE_WIDTH,
-  type Tile,
-  TreeEdge,
-} from "./tiles.ts";
+import type { Hash } from "./merkle.ts";
+import { TILE_WIDTH, type Tile } from "./tiles.ts";
+import { grow, type StoredTree, storedHashes } from "./tree-store.ts";
 
 /** Topic announced when a checkpoint was signed. */
 const LOG_TOPIC = "log";
 
 /** Kinds of the archive rows. Their instant is an index, except that of a run, which is its close. */
 const ENTRIES = "log-entries";
-const TILE = "log-tile";
 const RUN = "log-run";
 const UNIVERSE = "log-universe";
 
@@ -38,15 +31,11 @@ const KEPT_UNIVERSES = 100;
 const LAST_INSTANT = Date.UTC(9999, 0);
 
 /** Where the log stands; replaced with every append, so that two leaders cannot fork it. */
-export interface LogState {
-  /** Random; names the rows of the log. */
-  readonly id: string;
+export interface LogState extends StoredTree {
   /** First line of its checkpoints; stays as it is whatever BASE_URL becomes. */
   readonly origin: string;
   /** Unix milliseconds. */
   readonly createdAt: number;
-  /** The right edge of the tree: the partial tile of each level in base64. */
-  readonly edge: readonly string[];
   /** Hash of the method that was logged last. */
   readonly methodHash: string | null;
   /** By asset class: SHA-256 of the symbols that were logged last, and the index of their leaf. */
@@ -196,15 +185,14 @@ export class LogStore {
     { leaves, change, run }: Appended,
   ): Promise<Stored<LogState> | undefined> {
     const { id } = before.value;
-    const edge = edgeOf(before.value);
-    const first = edge.size;
-    const tiles = leaves.flatMap((leaf) => edge.append(leafHash(leaf)));
-    const value = { ...before.value, ...change, edge: edge.levels.map(encodeHashes) };
+    const { tree, edge, steps } = grow(before.value, leaves);
+    const first = tree.size - leaves.length;
+    const value = { ...before.value, ...change, edge };
     const isNew = run !== undefined && run.universe >= first;
     const isAppended = await this.#records.commit([
       replace(states, before, { value }),
       ...entryRows(id, first, leaves).map(append),
-      ...tiles.map((tile) => append(tileRow(id, tile))),
+      ...steps,
       ...(isNew ? [append(universeRow(id, run))] : []),
       ...(run === undefined ? [] : [append(runRow(id, run))]),
     ]);
@@ -225,22 +213,11 @@ export class LogStore {
   }
 
   /** The hashes of a tile that the log has. */
-  async hashes(id: string, { level, index, width }: Tile): Promise<readonly Hash[]> {
-    const full = () => this.#fullTile(id, level, index);
-    const found = (await full()) ?? (await this.#partialTile(id, level, index)) ?? (await full());
-    return (found ?? []).slice(0, width);
-  }
-
-  async #fullTile(id: string, level: number, index: number): Promise<readonly Hash[] | undefined> {
-    const [row] = await this.#read(TILE, `${id}/${level}`, { from: index, to: index, limit: 1 });
-    return row && decodeHashes(row.body as string);
-  }
-
-  async #partialTile(id: string, level: number, index: number) {
-    const state = (await this.state())?.value;
-    if (state?.id !== id) return undefined;
-    const partial = Math.floor(edgeOf(state).size / TILE_WIDTH ** (level + 1));
-    return partial === index ? decodeHashes(state.edge[level] ?? "") : undefined;
+  hashes(id: string, tile: Tile): Promise<readonly Hash[]> {
+    return storedHashes(this.#archive, { id, ...tile }, async () => {
+      const state = (await this.state())?.value;
+      return state?.id === id ? state : undefined;
+    });
   }
 
   /** Entries [start, start + count), within one bundle; fewer where the log is shorter or pruned. */
@@ -309,22 +286,6 @@ export class LogStore {
     return this.#archive.read(kind, { subject, order: "oldest", ...range });
   }
 }
-
-/** The right edge of a log's tree. */
-export const edgeOf = ({ edge }: LogState): TreeEdge => new TreeEdge(edge.map(decodeHashes));
-
-const encodeHashes = (hashes: readonly Hash[]): string =>
-  Buffer.from(joinHashes(hashes)).toString("base64");
-
-const decodeHashes = (text: string): readonly Hash[] => splitHashes(Buffer.from(text, "base64"));
-
-const tileRow = (id: string, { level, index, hashes }: FilledTile): ArchiveRow => ({
-  kind: TILE,
-  at: index,
-  id: `${id}/${level}`,
-  subject: `${id}/${level}`,
-  body: encodeHashes(hashes),
-});
 
 /** Body of the row of a run. */
 type RunBody = Pick<LoggedRun, "index" | "universe">;

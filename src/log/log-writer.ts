@@ -18,16 +18,10 @@ import {
 } from "./leaves.ts";
 import type { LogHead } from "./log-head.ts";
 import type { LogSigner } from "./log-signer.ts";
-import {
-  edgeOf,
-  type LoggedRun,
-  type LogState,
-  type LogStore,
-  type OpenRun,
-  type SignedState,
-} from "./log-store.ts";
+import type { LoggedRun, LogState, LogStore, OpenRun, SignedState } from "./log-store.ts";
 import { newLog } from "./new-log.ts";
 import { TILE_WIDTH } from "./tiles.ts";
+import { edgeOf } from "./tree-store.ts";
 import type { WitnessClient } from "./witness/witness-client.ts";
 
 /** A start catches up sessions that closed while no process logged them, this many market days back. */

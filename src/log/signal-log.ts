@@ -8,11 +8,12 @@ import type { LeaderJob } from "../store/maintenance.ts";
 import { Committer } from "./leaves.ts";
 import { LogHead } from "./log-head.ts";
 import { LogReader } from "./log-reader.ts";
-import { LogSigner, signersOf } from "./log-signer.ts";
+import { LogSigner } from "./log-signer.ts";
 import { LogStore } from "./log-store.ts";
 import { LogWriter } from "./log-writer.ts";
 import { LoggedRuns } from "./logged-runs.ts";
 import { verifierOf, verifierText } from "./signed-note.ts";
+import { signersOf } from "./signers.ts";
 import { type Policy, readPolicy } from "./witness/policy.ts";
 import { WitnessClient } from "./witness/witness-client.ts";
 

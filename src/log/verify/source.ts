@@ -2,6 +2,7 @@ import { HASH_BYTES, type Hash } from "../merkle.ts";
 import { type Bundle, bundlePath, tilePath } from "../tile-path.ts";
 import { splitHashes, TILE_WIDTH, type Tile } from "../tiles.ts";
 import { CheckFailure } from "./check.ts";
+import type { ReadBundle, TreeReader } from "./tree-walk.ts";
 
 /** Where the files of a log are read, with paths as in C2SP tlog-tiles: an address or a folder. */
 export interface LogSource {
@@ -20,8 +21,27 @@ async function readWhole({ read }: LogSource, path: string): Promise<Uint8Array>
 export const readText = async (source: LogSource, path: string): Promise<string> =>
   Buffer.from(await readWhole(source, path)).toString("utf8");
 
+/**
+ * Reads the tree of a log. A log may drop its oldest entries (C2SP tlog-tiles, "Pruning"); their hashes
+ * stay in the tree.
+ */
+export function treeReader(source: LogSource): TreeReader {
+  let isKept = false;
+  return {
+    hashes: (tile) => readTile(source, tile),
+    async entries(bundle) {
+      const found = await readBundle(source, bundle);
+      isKept ||= found !== undefined;
+      if (found !== undefined) return found;
+      const first = bundle.index * TILE_WIDTH;
+      if (!isKept) return { entries: Array.from({ length: bundle.width }, () => undefined) };
+      throw new CheckFailure(`entry ${first} and those after it are missing`, first);
+    },
+  };
+}
+
 /** The hashes of a tile. A partial tile may have been replaced by the full one since. */
-export async function readTile(source: LogSource, tile: Tile): Promise<readonly Hash[]> {
+async function readTile(source: LogSource, tile: Tile): Promise<readonly Hash[]> {
   const path = tilePath(tile);
   const part = await findPart(source, tile.width, path, tilePath(full(tile)));
   if (part === undefined) throw new CheckFailure(`tile/${path} is missing`);
@@ -34,18 +54,8 @@ export async function readTile(source: LogSource, tile: Tile): Promise<readonly 
   throw new CheckFailure(`tile ${path}, from entry ${entry} on, is not whole`, entry);
 }
 
-/** The entries of a bundle, as far as they can be read. */
-interface ReadBundle {
-  readonly entries: readonly string[];
-  /** Why there are fewer or more than there should be. */
-  readonly fault?: CheckFailure;
-}
-
 /** The entries of a bundle; `undefined`: there is no such bundle. */
-export async function readBundle(
-  source: LogSource,
-  bundle: Bundle,
-): Promise<ReadBundle | undefined> {
+async function readBundle(source: LogSource, bundle: Bundle): Promise<ReadBundle | undefined> {
   const path = bundlePath(bundle);
   const part = await findPart(source, bundle.width, path, bundlePath(full(bundle)));
   if (part === undefined) return undefined;

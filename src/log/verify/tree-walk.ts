@@ -1,15 +1,32 @@
 import type { SignedCheckpoint } from "../checkpoint.ts";
 import { type Hash, isSameHash, leafHash } from "../merkle.ts";
-import { allTiles, type FilledTile, TILE_WIDTH, TreeEdge, widthAt } from "../tiles.ts";
+import type { Bundle } from "../tile-path.ts";
+import { allTiles, type FilledTile, TILE_WIDTH, type Tile, TreeEdge, widthAt } from "../tiles.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";
 import type { Sighting } from "./known-log.ts";
-import { type LogSource, readBundle, readTile } from "./source.ts";
+
+/** The entries of a bundle, as far as they can be read. */
+export interface ReadBundle {
+  /** In their places; `undefined` for one that is kept no more. */
+  readonly entries: readonly (string | undefined)[];
+  /** Why there are fewer or more than there should be. */
+  readonly fault?: CheckFailure;
+}
+
+/** Reads a tree. Both reject with a `CheckFailure` where something is missing or not whole. */
+export interface TreeReader {
+  hashes(tile: Tile): Promise<readonly Hash[]>;
+  entries(bundle: Bundle): Promise<ReadBundle>;
+}
 
 /** What is told of the walk. */
 interface WalkListener {
   /** Called with every entry, in order, and the root of those before it; `undefined` for one that is kept
    *  no more. */
-  readonly onEntry: (entry: string | undefined, rootBefore: () => Hash) => void;
+  readonly onEntry?: (entry: string | undefined, rootBefore: () => Hash) => void;
+  /** Called with the index of an entry that is not the one in the tree, after which the walk goes on.
+   *  Absent: the first one ends it. */
+  readonly onOther?: (index: number) => void;
   /** Called with how many entries were read, and how many there are. */
   readonly onProgress: (done: number, total: number) => void;
 }
@@ -19,33 +36,31 @@ interface WalkListener {
  * to be the same, and so have the roots that were seen before.
  */
 export class TreeWalk {
-  readonly #source: LogSource;
+  readonly #reader: TreeReader;
   readonly #checkpoint: SignedCheckpoint;
   readonly #sightings: readonly Sighting[];
   readonly #edge = new TreeEdge();
   /** What was seen before, by size. */
   readonly #seen: ReadonlyMap<number, readonly Sighting[]>;
   #history: Check | undefined;
-  /** Number of entries at the beginning that are kept no more. */
-  #skipped = 0;
 
   /** @param sightings What was seen of the log before, in order of size. */
-  constructor(source: LogSource, checkpoint: SignedCheckpoint, sightings: readonly Sighting[]) {
-    this.#source = source;
+  constructor(reader: TreeReader, checkpoint: SignedCheckpoint, sightings: readonly Sighting[]) {
+    this.#reader = reader;
     this.#checkpoint = checkpoint;
     this.#sightings = sightings;
     this.#seen = Map.groupBy(sightings, ({ size: of }) => of);
   }
 
   /** @returns The checks of the tree, and of what was seen before. */
-  async run({ onEntry, onProgress }: WalkListener): Promise<readonly Check[]> {
+  async run(listener: WalkListener): Promise<readonly Check[]> {
     const name = "tree";
     const { size, root } = this.#checkpoint;
     this.#history = this.#rollback();
     try {
       for (let index = 0; widthAt(0, index, size) > 0; index++) {
-        await this.#readEntries(index, onEntry);
-        onProgress(this.#edge.size, size);
+        await this.#readEntries(index, listener);
+        listener.onProgress(this.#edge.size, size);
       }
       await this.#comparePartialTiles();
       if (!isSameHash(this.#edge.root(), root)) {
@@ -58,51 +73,30 @@ export class TreeWalk {
     return [{ name, outcome: "proved", detail }, this.#checkHistory()];
   }
 
-  async #readEntries(index: number, onEntry: WalkListener["onEntry"]): Promise<void> {
-    const width = widthAt(0, index, this.#checkpoint.size);
-    const hashes = await readTile(this.#source, { level: 0, index, width });
-    const bundle = await readBundle(this.#source, { index, width });
-    if (bundle === undefined) return this.#skip(index, hashes, onEntry);
-    const { entries, fault } = bundle;
+  async #readEntries(index: number, { onEntry, onOther }: WalkListener): Promise<void> {
+    const bundle = { index, width: widthAt(0, index, this.#checkpoint.size) };
+    const hashes = await this.#reader.hashes({ level: 0, ...bundle });
+    const { entries, fault } = await this.#reader.entries(bundle);
     for (const [at, entry] of entries.entries()) {
-      const leaf = leafHash(entry);
-      const place = index * TILE_WIDTH + at;
-      if (!isSameHash(leaf, hashes[at] as Uint8Array)) {
-        throw new CheckFailure(`entry ${place} is not the one in the tree`, place);
+      const hash = hashes[at] as Hash;
+      if (entry !== undefined && !isSameHash(leafHash(entry), hash)) {
+        const place = index * TILE_WIDTH + at;
+        if (onOther === undefined) {
+          throw new CheckFailure(`entry ${place} is not the one in the tree`, place);
+        }
+        onOther(place);
       }
-      onEntry(entry, () => this.#edge.root());
-      for (const tile of this.#edge.append(leaf)) await this.#compareTile(tile);
+      onEntry?.(entry, () => this.#edge.root());
+      for (const tile of this.#edge.append(hash)) await this.#compareTile(tile);
       this.#compareSighting();
     }
     if (fault !== undefined) throw fault;
   }
 
-  /**
-   * A log may drop its oldest entries (C2SP tlog-tiles, "Pruning"); their hashes stay in the tree.
-   *
-   * @throws {CheckFailure} If there are entries before these.
-   */
-  async #skip(
-    index: number,
-    hashes: readonly Hash[],
-    onEntry: WalkListener["onEntry"],
-  ): Promise<void> {
-    const first = index * TILE_WIDTH;
-    if (this.#skipped !== first) {
-      throw new CheckFailure(`entry ${first} and those after it are missing`, first);
-    }
-    for (const leaf of hashes) {
-      onEntry(undefined, () => this.#edge.root());
-      for (const tile of this.#edge.append(leaf)) await this.#compareTile(tile);
-      this.#compareSighting();
-    }
-    this.#skipped = this.#edge.size;
-  }
-
   /** @throws {CheckFailure} If a tile above the leaves is not what they hash to. */
   async #compareTile(tile: FilledTile): Promise<void> {
     if (tile.level === 0) return;
-    const found = await readTile(this.#source, tile);
+    const found = await this.#reader.hashes(tile);
     const wrong = tile.hashes.findIndex((hash, at) => !isSameHash(hash, found[at] as Uint8Array));
     if (wrong < 0) return;
     const first = (tile.index * TILE_WIDTH + wrong) * TILE_WIDTH ** tile.level;

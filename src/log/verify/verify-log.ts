@@ -1,21 +1,23 @@
-import { parseCheckpoint, type SignedCheckpoint } from "../checkpoint.ts";
+import type { SignedCheckpoint } from "../checkpoint.ts";
 import { type Hash, leafHash, verifyInclusion } from "../merkle.ts";
-import { type NoteVerifier, parseVerifier, verifyNote } from "../signed-note.ts";
 import { parseProof } from "../tlog-proof.ts";
 import type { Policy } from "../witness/policy.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";
-import { type KnownLog, type Sighting, withSighting } from "./known-log.ts";
+import type { KnownLog, Sighting } from "./known-log.ts";
 import { LeafJudge } from "./leaf-judge.ts";
-import { type LogSource, readText } from "./source.ts";
+import {
+  checkSignature,
+  type KeyTrust,
+  knownAfter,
+  readCheckpoint,
+  readVerifier,
+} from "./signature-check.ts";
+import { type LogSource, readText, treeReader } from "./source.ts";
 import { TreeWalk } from "./tree-walk.ts";
 import { checkCosignatures, viewOfWitnesses, type WitnessQuestion } from "./witness-check.ts";
 
 /** What a log is verified against. */
-export interface Trust {
-  /** Verifier keys that the caller knows from elsewhere (C2SP signed-note). */
-  readonly keys: readonly string[];
-  /** What was kept of the log at earlier looks. */
-  readonly known: KnownLog | undefined;
+export interface Trust extends KeyTrust {
   /** Witnesses whose cosignatures count; absent: none. */
   readonly policy?: Policy | undefined;
 }
@@ -25,9 +27,9 @@ export interface VerifyOptions extends Trust {
   readonly source: LogSource;
   /** Clock of the verifier, Unix milliseconds. */
   readonly now: () => number;
-  /** Called with how many entries were read, and how many there are. */
   /** Reads an address of a witness; absent: witnesses are not asked. */
   readonly ask?: WitnessQuestion["ask"];
+  /** Called with how many entries were read, and how many there are. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
@@ -74,16 +76,15 @@ export async function verifyLog(options: VerifyOptions): Promise<Verified> {
   const sightings = inOrder([...(known?.sightings ?? []), ...view.sightings]);
   const dated = view.quorum === undefined ? sightings : inOrder([...sightings, view.quorum]);
   const judge = new LeafJudge({ origin, sightings: dated, policy });
-  const walk = new TreeWalk(source, checkpoint, sightings);
+  const walk = new TreeWalk(treeReader(source), checkpoint, sightings);
   const onEntry = (entry: string | undefined, rootBefore: () => Hash) =>
     judge.add(entry, rootBefore);
   const tree = await walk.run({ onEntry, onProgress });
   const checks = [signature, view.check, ...tree, ...judge.checks(), ...NOT_RECOMPUTED];
   if (checks.some(({ outcome }) => outcome === "failed")) return { origin, size, checks };
-  const root = Buffer.from(checkpoint.root).toString("base64");
-  const sighting = { size, root, seenAt: now() };
-  const seen = { origin, keys: await keysAfter(checkpoint, source, keys) };
-  return { origin, size, checks, known: withSighting(known, seen, sighting) };
+  const published = (await source.read("keys")) === undefined ? [] : await publishedKeys(source);
+  const after = knownAfter(checkpoint, { known, keys, published, seenAt: now() });
+  return { origin, size, checks, known: after };
 }
 
 const inOrder = (sightings: readonly Sighting[]): readonly Sighting[] =>
@@ -121,79 +122,9 @@ export function verifyProofFile(text: string, trust: Trust): Verified {
   return { origin, size, checks };
 }
 
-/** The checkpoint of a log. @throws {CheckFailure} If it is none. */
-function readCheckpoint(text: string): SignedCheckpoint {
-  try {
-    return parseCheckpoint(text);
-  } catch (error) {
-    throw new CheckFailure((error as Error).message);
-  }
-}
-
 async function publishedKeys(source: LogSource): Promise<readonly string[]> {
   const text = await readText(source, "keys");
   return text.split("\n").filter((line) => line !== "");
-}
-
-/** The keys to trust from now on: after a rotation the new key signs beside the old one. */
-async function keysAfter(
-  { note, origin }: SignedCheckpoint,
-  source: LogSource,
-  keys: readonly string[],
-): Promise<string[]> {
-  const published = (await source.read("keys")) === undefined ? [] : await publishedKeys(source);
-  const signing = published.filter((text) => {
-    const { keyId } = readVerifier(text);
-    const hasSigned = note.signatures.some((one) => one.name === origin && one.keyId === keyId);
-    return hasSigned && signedBy(note, [readVerifier(text)], origin).length > 0;
-  });
-  return [...new Set([...keys, ...signing])];
-}
-
-function checkSignature(
-  { origin, note }: SignedCheckpoint,
-  { keys: pinned, known }: Trust,
-  keys: readonly string[],
-): Check {
-  const name = "signature";
-  try {
-    if (known !== undefined && known.origin !== origin) {
-      throw new CheckFailure(`the log is ${origin}, and ${known.origin} was seen before`);
-    }
-    if (keys.length === 0) {
-      return { name, outcome: "not_proved", detail: "give the key of the log with --key" };
-    }
-    const [key] = signedBy(note, keys.map(readVerifier), origin);
-    if (pinned.length > 0) signedBy(note, pinned.map(readVerifier), origin);
-    if (pinned.length > 0 || known !== undefined) {
-      const from = pinned.length > 0 ? "that was given" : "of the first look";
-      return { name, outcome: "proved", detail: `by the key ${key.keyId} ${from}` };
-    }
-    const detail = `by the key ${key.keyId}, which only the log itself vouches for (--key, --state)`;
-    return { name, outcome: "not_proved", detail };
-  } catch (error) {
-    return failedCheck(name, error);
-  }
-}
-
-/** @throws {CheckFailure} If none of the keys has signed, or one of them something else. */
-function signedBy(note: SignedCheckpoint["note"], keys: readonly NoteVerifier[], origin: string) {
-  try {
-    return verifyNote(
-      note,
-      keys.filter(({ name }) => name === origin),
-    );
-  } catch (error) {
-    throw new CheckFailure((error as Error).message);
-  }
-}
-
-function readVerifier(text: string): NoteVerifier {
-  try {
-    return parseVerifier(text);
-  } catch (error) {
-    throw new CheckFailure((error as Error).message);
-  }
 }
 
 /** Compares the checkpoint of a proof with one of the same size that was seen. */

@@ -1,0 +1,80 @@
+import type { Archive, ArchiveRow } from "../store/port/archive.ts";
+import { append } from "../store/port/operations.ts";
+import { type Hash, leafHash } from "./merkle.ts";
+import {
+  type FilledTile,
+  joinHashes,
+  splitHashes,
+  TILE_WIDTH,
+  type Tile,
+  TreeEdge,
+} from "./tiles.ts";
+
+/** Kind of the archive rows of full tiles. Their instant is the number of the tile within its level. */
+const TILE = "log-tile";
+
+/** What a record holds of a tree. */
+export interface StoredTree {
+  /** Random; names the rows of the tree. */
+  readonly id: string;
+  /** The right edge of the tree: the partial tile of each level in base64. */
+  readonly edge: readonly string[];
+}
+
+/** The right edge of a tree. @throws {RangeError} If the record holds no hashes. */
+export const edgeOf = ({ edge }: Pick<StoredTree, "edge">): TreeEdge =>
+  new TreeEdge(edge.map(decodeHashes));
+
+/**
+ * Appends leaves to a tree.
+ *
+ * @returns The tree; its edge for the record; and the steps that store the tiles that it completes.
+ */
+export function grow(stored: StoredTree, leaves: readonly string[]) {
+  const tree = edgeOf(stored);
+  const tiles = leaves.flatMap((leaf) => tree.append(leafHash(leaf)));
+  return {
+    tree,
+    edge: tree.levels.map(encodeHashes),
+    steps: tiles.map((tile) => append(tileRow(stored.id, tile))),
+  };
+}
+
+/**
+ * The hashes of a tile; fewer where the tree does not have it.
+ *
+ * @param id Of the tree.
+ * @param current Reads the record of the tree; `undefined`: it holds another tree by now.
+ */
+export async function storedHashes(
+  archive: Archive,
+  { id, level, index, width }: Tile & Pick<StoredTree, "id">,
+  current: () => Promise<StoredTree | undefined>,
+): Promise<readonly Hash[]> {
+  const full = async () => {
+    const place = { subject: `${id}/${level}`, from: index, to: index } as const;
+    const [row] = await archive.read(TILE, { ...place, order: "oldest", limit: 1 });
+    return row && decodeHashes(row.body as string);
+  };
+  const partial = async () => {
+    const tree = await current();
+    if (tree === undefined) return undefined;
+    const last = Math.floor(edgeOf(tree).size / TILE_WIDTH ** (level + 1));
+    return last === index ? decodeHashes(tree.edge[level] ?? "") : undefined;
+  };
+  const found = (await full()) ?? (await partial()) ?? (await full());
+  return (found ?? []).slice(0, width);
+}
+
+const encodeHashes = (hashes: readonly Hash[]): string =>
+  Buffer.from(joinHashes(hashes)).toString("base64");
+
+const decodeHashes = (text: string): readonly Hash[] => splitHashes(Buffer.from(text, "base64"));
+
+const tileRow = (id: string, { level, index, hashes }: FilledTile): ArchiveRow => ({
+  kind: TILE,
+  at: index,
+  id: `${id}/${level}`,
+  subject: `${id}/${level}`,
+  body: encodeHashes(hashes),
+});

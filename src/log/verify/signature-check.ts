@@ -1,0 +1,94 @@
+import { parseCheckpoint, type SignedCheckpoint } from "../checkpoint.ts";
+import { type NoteVerifier, parseVerifier, verifyNote } from "../signed-note.ts";
+import { type Check, CheckFailure, failedCheck } from "./check.ts";
+import { type KnownLog, withSighting } from "./known-log.ts";
+
+/** What is known of a log before it is verified. */
+export interface KeyTrust {
+  /** Verifier keys that the caller knows from elsewhere (C2SP signed-note). */
+  readonly keys: readonly string[];
+  /** What was kept of the log at earlier looks. */
+  readonly known: KnownLog | undefined;
+}
+
+/** The checkpoint of a log. @throws {CheckFailure} If it is none. */
+export function readCheckpoint(text: string): SignedCheckpoint {
+  try {
+    return parseCheckpoint(text);
+  } catch (error) {
+    throw new CheckFailure((error as Error).message);
+  }
+}
+
+/** A look at a log in which nothing failed. */
+interface Look {
+  readonly known: KnownLog | undefined;
+  /** The keys that the checkpoint was verified with. */
+  readonly keys: readonly string[];
+  /** The keys that the log publishes. */
+  readonly published: readonly string[];
+  /** Clock of the verifier, Unix milliseconds. */
+  readonly seenAt: number;
+}
+
+/** What to keep for the next look: after a rotation the new key signs beside the old one. */
+export function knownAfter(
+  { note, origin, size, root }: SignedCheckpoint,
+  { known, keys, published, seenAt }: Look,
+): KnownLog {
+  const signing = published.filter((text) => {
+    const { keyId } = readVerifier(text);
+    const hasSigned = note.signatures.some((one) => one.name === origin && one.keyId === keyId);
+    return hasSigned && signedBy(note, [readVerifier(text)], origin).length > 0;
+  });
+  const seen = { origin, keys: [...new Set([...keys, ...signing])] };
+  return withSighting(known, seen, { size, root: Buffer.from(root).toString("base64"), seenAt });
+}
+
+/** Whether a log has signed a checkpoint. @param keys The keys to verify it with. */
+export function checkSignature(
+  { origin, note }: SignedCheckpoint,
+  { keys: pinned, known }: KeyTrust,
+  keys: readonly string[],
+): Check {
+  const name = "signature";
+  try {
+    if (known !== undefined && known.origin !== origin) {
+      throw new CheckFailure(`the log is ${origin}, and ${known.origin} was seen before`);
+    }
+    if (keys.length === 0) {
+      return { name, outcome: "not_proved", detail: "give the key of the log with --key" };
+    }
+    const [key] = signedBy(note, keys.map(readVerifier), origin);
+    if (pinned.length > 0) signedBy(note, pinned.map(readVerifier), origin);
+    if (pinned.length > 0 || known !== undefined) {
+      const from = pinned.length > 0 ? "that was given" : "of the first look";
+      return { name, outcome: "proved", detail: `by the key ${key.keyId} ${from}` };
+    }
+    const detail = `by the key ${key.keyId}, which only the log itself vouches for (--key, --state)`;
+    return { name, outcome: "not_proved", detail };
+  } catch (error) {
+    return failedCheck(name, error);
+  }
+}
+
+/** @throws {CheckFailure} If none of the keys has signed, or one of them something else. */
+function signedBy(note: SignedCheckpoint["note"], keys: readonly NoteVerifier[], origin: string) {
+  try {
+    return verifyNote(
+      note,
+      keys.filter(({ name }) => name === origin),
+    );
+  } catch (error) {
+    throw new CheckFailure((error as Error).message);
+  }
+}
+
+/** A key of a log. @throws {CheckFailure} If the text is not one. */
+export function readVerifier(text: string): NoteVerifier {
+  try {
+    return parseVerifier(text);
+  } catch (error) {
+    throw new CheckFailure((error as Error).message);
+  }
+}
