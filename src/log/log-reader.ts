@@ -45,6 +45,11 @@ export class LogReader {
     return this.#store.published();
   }
 
+  /** Name of the log, which it has before its first checkpoint; `undefined`: there is no log yet. */
+  async origin(): Promise<string | undefined> {
+    return (await this.#store.state())?.value.origin;
+  }
+
   /** A tile as it is served; `undefined` if the tree does not have it. */
   async tile(tile: Tile): Promise<Uint8Array | undefined> {
     const checkpoint = await this.checkpoint();

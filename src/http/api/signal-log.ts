@@ -70,7 +70,9 @@ export function logRoutes({ api, limits, signalLog, isOpen }: LogRoutesOptions):
     }),
     routeOf(getKeys, async (context) => {
       await readPublic(context);
-      const { origin } = await checkpointOf(log());
+      // Witnesses need the keys before there is a checkpoint that they have cosigned.
+      const origin = await log().reader.origin();
+      if (origin === undefined) throw notFound("The log has not begun yet.");
       const body = `${log().verifiersOf(origin).join("\n")}\n`;
       send(context.res, { type: TEXT, cache: CACHE.newest, body });
     }),

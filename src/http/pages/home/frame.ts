@@ -1,6 +1,7 @@
 import type { Request, Response } from "express";
 import { paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
+import type { SignalLog } from "../../../log/signal-log.ts";
 import type { MarketMode } from "../../../market/market.ts";
 import type { ToolContext } from "../../../tool.ts";
 import { type Html, html } from "../html.ts";
@@ -13,6 +14,8 @@ import type { Viewer, ViewerOf } from "./viewer.ts";
 export interface HomeContext {
   readonly site: Site;
   readonly context: ToolContext;
+  /** Absent: the market has none. */
+  readonly signalLog: Pick<SignalLog, "fault"> | undefined;
   readonly viewerOf: ViewerOf;
   /** Sends a page, or its Markdown version to clients that prefer Markdown. */
   readonly send: (req: Request, res: Response, page: PageAnswer, markdown?: string) => void;

@@ -22,6 +22,8 @@ interface ServiceState {
   readonly asOf: number;
   readonly instruments: number;
   readonly source: { readonly name: string };
+  /** Why the log of signals is not signed, or has no witnesses; absent: all is well. */
+  readonly logFault?: string | undefined;
 }
 
 /** What the home page shows. */
@@ -78,7 +80,7 @@ const marketKinds: Readonly<Record<MarketMode, string>> = {
 };
 
 function serviceSection({ site, service }: HomeView): Html {
-  const { asOf, instruments, source } = service;
+  const { asOf, instruments, source, logFault } = service;
   const entries = facts([
     ["Market", html`${marketKinds[site.market]} <code>${site.market}</code>`],
     ["Known up to", timeElement(asOf)],
@@ -88,9 +90,12 @@ function serviceSection({ site, service }: HomeView): Html {
   return html`<section aria-labelledby="state" class="standing">
 <h2 id="state">This service now</h2>
 <p class="quiet">${withCode(marketNotes[site.market])}</p>
-${live("standing", entries)}
+${live("standing", html`${entries}${logFault !== undefined && logNotice(logFault)}`)}
 </section>`;
 }
+
+const logNotice = (fault: string): Html =>
+  html`<p class="note warning">What is decided now cannot be verified until the operator has acted: the log of signals has a fault (${fault}).</p>`;
 
 /** Renders backticks of Markdown as code elements. */
 const withCode = (text: string): readonly (string | Html)[] =>

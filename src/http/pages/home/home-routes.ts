@@ -4,6 +4,7 @@ import { fenced } from "../../../../wellknown/markdown.ts";
 import { paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
 import { matchesEtag, strongEtag } from "../../../lib/etag.ts";
+import type { SignalLog } from "../../../log/signal-log.ts";
 import type { ToolContext } from "../../../tool.ts";
 import { serveReading } from "../../allowed-methods.ts";
 import { MARKDOWN_TYPE, prefersMarkdown } from "../../markdown.ts";
@@ -27,6 +28,8 @@ export interface HomeOptions
     Pick<ErrorPageOptions, "now" | "onError"> {
   readonly site: Site;
   readonly context: ToolContext;
+  /** Absent: the market has none. */
+  readonly signalLog: Pick<SignalLog, "fault"> | undefined;
 }
 
 /** Headers of all market pages: they depend on the viewer, so shared caches must not store them and
@@ -42,11 +45,12 @@ const HEADERS = {
 
 /** Creates the home page and the pages of instruments; agents get Markdown. */
 export function homeRouter(options: HomeOptions): Router {
-  const { site, context, now, onError } = options;
+  const { site, context, signalLog, now, onError } = options;
   const frame = { name: site.name, stylePath: styleAddress };
   const surroundings: HomeContext = {
     site,
     context,
+    signalLog,
     viewerOf: createViewerOf({ ...options, anonymousScopes: site.anonymousScopes }),
     send(req, res, page, markdown) {
       res.status(page.status ?? 200);
@@ -66,7 +70,7 @@ export function homeRouter(options: HomeOptions): Router {
   return router;
 }
 
-function showHome({ site, context, viewerOf, send }: HomeContext): RequestHandler {
+function showHome({ site, context, signalLog, viewerOf, send }: HomeContext): RequestHandler {
   const { market } = context;
   const listMarket = createListMarket(context);
   const markdown = { type: MARKDOWN_TYPE, text: homeMarkdown(site) };
@@ -82,6 +86,7 @@ function showHome({ site, context, viewerOf, send }: HomeContext): RequestHandle
       asOf: market.knownUntil(),
       instruments: market.instruments().length,
       source: market.source,
+      logFault: signalLog?.fault,
     };
     const list = isShown ? listMarket(query.filter, viewer.scopes) : undefined;
     send(req, res, homePage({ site, viewer, service, query, list, scriptPath: scriptAddress }));

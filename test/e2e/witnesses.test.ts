@@ -1,0 +1,286 @@
+// @module-tag full
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { describe, expect, it, vi } from "vitest";
+import { parseCheckpoint } from "../../src/log/checkpoint.ts";
+import { hashOf } from "../../src/log/witness/add-checkpoint.ts";
+import { cosignaturesOf } from "../../src/log/witness/cosignature.ts";
+import { Policy } from "../../src/log/witness/policy.ts";
+import { atFileEnd } from "../support/file-end.ts";
+import {
+  freePort,
+  type RunningProcess,
+  startProcess,
+  temporaryFolder,
+} from "../support/process.ts";
+import { LOOSE_LIMITS } from "../support/test-service.ts";
+import { textOf } from "../support/web.ts";
+
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
+
+/** For what comes with one of the next sessions of the sandbox. */
+const PATIENT = { timeout: 60_000, interval: 250 };
+
+const SESSION_SECONDS = "3";
+
+/** Starts the command line in a process of its own. */
+const spawnCli = (argv: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  spawn(process.execPath, ["src/cli/market-signal.js", ...argv], {
+    env: { PATH: process.env.PATH ?? "", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+
+/** Runs the command line to its end. */
+async function run(argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const child = spawnCli(argv, env);
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk) => {
+      text += chunk;
+    });
+  }
+  const [exitCode] = await once(child, "close");
+  return { exitCode, text };
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if ((child.exitCode ?? child.signalCode) !== null) return;
+  child.kill("SIGTERM");
+  await once(child, "exit");
+}
+
+/** Who runs a service, and a witness for the log of somebody else. */
+class Operator {
+  readonly name: string;
+  readonly base: string;
+  readonly folder = temporaryFolder();
+  readonly data = join(this.folder, "data");
+  readonly policyFile = join(this.folder, "policy.txt");
+  policy = new Policy("quorum none");
+  /** What the witness said. */
+  said = "";
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #witnessPort: string;
+  #service: RunningProcess | undefined;
+  #witness: ChildProcess | undefined;
+
+  private constructor(name: string, ports: { readonly service: string; readonly witness: string }) {
+    this.name = name;
+    this.base = `http://127.0.0.1:${ports.service}`;
+    this.#witnessPort = ports.witness;
+    this.#env = {
+      DATA_DIR: this.data,
+      PORT: ports.service,
+      SANDBOX_SESSION_SECONDS: SESSION_SECONDS,
+      RATE_LIMITS: LOOSE_LIMITS,
+    };
+  }
+
+  static async open(name: string): Promise<Operator> {
+    return new Operator(name, { service: await freePort(), witness: await freePort() });
+  }
+
+  /** Starts the service. @param isWitnessed Whether its policy names witnesses. */
+  async start(isWitnessed: boolean): Promise<void> {
+    const witnesses = isWitnessed ? { WITNESSES: this.policyFile } : {};
+    this.#service = await startProcess({ ...this.#env, ...witnesses });
+  }
+
+  async stop(): Promise<void> {
+    if (this.#service !== undefined) await end(this.#service.child);
+  }
+
+  /** Starts the witness anew for these logs. @returns Its key. */
+  async watch(keys: readonly string[]): Promise<string> {
+    if (this.#witness !== undefined) await end(this.#witness);
+    const logs = join(this.folder, "logs.txt");
+    writeFileSync(logs, `${keys.map((key) => `log ${key}\n`).join("")}quorum none\n`);
+    const witness = spawnCli([
+      ...["witness", join(this.folder, "witness"), "--name", `${this.name}.example/w`],
+      ...["--logs", logs, "--port", this.#witnessPort],
+    ]);
+    this.#witness = witness;
+    atFileEnd(() => end(witness));
+    const lines = createInterface({ input: witness.stdout });
+    const key = new Promise<string>((found) => {
+      lines.on("line", (line) => {
+        this.said += `${line}\n`;
+        if (line.startsWith("Key: ")) found(line.slice("Key: ".length));
+      });
+    });
+    const ended = once(witness, "exit").then(() => Promise.reject(new Error("the witness ended")));
+    return Promise.race([key, ended]);
+  }
+
+  /** Writes the policy: the log of this operator, and the witness of the other. */
+  trust(other: Operator, key: string, keys: readonly string[]): void {
+    const logs = keys.map((one) => `log ${one}\n`).join("");
+    const witness = `witness ${other.name} ${key} http://127.0.0.1:${other.#witnessPort}\n`;
+    const text = `${logs}${witness}quorum ${other.name}\n`;
+    writeFileSync(this.policyFile, text);
+    this.policy = new Policy(text);
+  }
+
+  async keys(): Promise<readonly string[]> {
+    const response = await fetch(`${this.base}/log/keys`);
+    if (!response.ok) throw new Error(`the keys answer ${response.status}`);
+    return (await response.text()).trim().split("\n");
+  }
+
+  /** The checkpoint that is served; `undefined`: there is none. */
+  async checkpoint() {
+    const response = await fetch(`${this.base}/log/checkpoint`);
+    return response.ok ? parseCheckpoint(await response.text()) : undefined;
+  }
+
+  /** How much the witness has cosigned of the log of a policy. */
+  async cosignedOf({ logs: [log] }: Policy): Promise<number> {
+    const hash = hashOf(log?.verifier.name ?? "");
+    const held = await fetch(`http://127.0.0.1:${this.#witnessPort}/${hash}/checkpoint`);
+    return parseCheckpoint(await held.text()).size;
+  }
+
+  /** Waits for a checkpoint beyond a size. @returns Its size. */
+  async untilBeyond(size: number, origin?: string): Promise<number> {
+    let found = 0;
+    await vi.waitFor(async () => {
+      const checkpoint = await this.checkpoint();
+      if (origin !== undefined) expect(checkpoint?.origin).not.toBe(origin);
+      found = checkpoint?.size ?? 0;
+      expect(found).toBeGreaterThan(size);
+    }, PATIENT);
+    return found;
+  }
+
+  /** Waits until the service says why it does not sign. */
+  async untilRefused(reason: RegExp): Promise<void> {
+    await vi.waitFor(async () => {
+      const ready = (await (await fetch(`${this.base}/readyz`)).json()) as Ready;
+      expect(ready.checks.log).toEqual({ ok: false, detail: expect.stringMatching(reason) });
+      expect(ready.status).toBe("degraded");
+    }, PATIENT);
+    const health = await this.health();
+    expect(health.status).toBe("degraded");
+    expect(health.reasons).toContainEqual(expect.stringMatching(reason));
+    const page = await fetch(this.base, { headers: { accept: "text/html" } });
+    expect(textOf(await page.text())).toMatch(reason);
+  }
+
+  async health(): Promise<Health> {
+    return (await (await fetch(`${this.base}/api/health`)).json()) as Health;
+  }
+
+  /** What a stranger finds who trusts the witness of the other. */
+  verify() {
+    return run(["verify", this.base, "--policy", this.policyFile]);
+  }
+
+  /** A command on the store of the service. */
+  async command(...argv: readonly string[]): Promise<void> {
+    const { exitCode, text } = await run(argv, this.#env);
+    expect({ argv, exitCode, text }).toMatchObject({ exitCode: 0 });
+  }
+}
+
+interface Ready {
+  readonly status: string;
+  readonly checks: Readonly<Record<string, { readonly ok: boolean; readonly detail: string }>>;
+}
+
+interface Health {
+  readonly status: string;
+  readonly reasons?: readonly string[];
+}
+
+/** Two operators whose witnesses watch the log of the other. */
+async function twoOperators(): Promise<readonly [Operator, Operator]> {
+  const both = await Promise.all([Operator.open("north"), Operator.open("south")]);
+  const [north, south] = both;
+  await Promise.all(both.map((one) => one.start(false)));
+  const [northern, southern] = await Promise.all(both.map((one) => one.keys()));
+  if (northern === undefined || southern === undefined) throw new Error("there are no keys");
+  north.trust(south, await south.watch(northern), northern);
+  south.trust(north, await north.watch(southern), southern);
+  await Promise.all(both.map((one) => one.stop()));
+  await Promise.all(both.map((one) => one.start(true)));
+  return both;
+}
+
+describe("two instances that witness each other", async () => {
+  const [north, south] = await twoOperators();
+
+  it("serve checkpoints that the other has cosigned, which strangers can prove", async () => {
+    for (const one of [north, south]) {
+      const size = (await one.checkpoint())?.size ?? 0;
+      await one.untilBeyond(size);
+      const note = (await one.checkpoint())?.note;
+      expect(note && cosignaturesOf(note, one.policy.verifiers)).toHaveLength(1);
+      const { exitCode, text } = await one.verify();
+      expect(text).toMatch(/^proved {6}witnesses {3}1 of 1 witnesses cosigned the checkpoint/m);
+      expect(text).toMatch(/^proved {6}history/m);
+      expect({ exitCode, text }).toMatchObject({ exitCode: 2 });
+    }
+  });
+
+  it("go on after a restored backup with another log, and until then sign nothing", async () => {
+    const backup = join(north.folder, "backup");
+    await north.command("store", "backup", backup);
+    const { origin, size } = (await north.checkpoint()) ?? { origin: "", size: 0 };
+    await north.untilBeyond(size);
+    await north.stop();
+    await north.command("store", "restore", backup, "--yes");
+    await north.start(true);
+    await north.untilRefused(/not signed: \d+ leaves were signed and the store has \d+/);
+    expect((await north.checkpoint())?.size).toBeLessThanOrEqual(size);
+
+    // The same on another machine, which has no log-head.
+    await north.stop();
+    rmSync(join(north.data, "log-head"));
+    await north.start(true);
+    await north.untilRefused(/not signed: log-head is missing in DATA_DIR/);
+
+    await north.command("admin", "log", "new", "--yes");
+    await vi.waitFor(async () => expect((await north.keys())[0]).not.toContain(origin), PATIENT);
+    const keys = await north.keys();
+    north.trust(south, await south.watch(keys), keys);
+    await north.untilBeyond(0, origin);
+    await vi.waitFor(async () => expect((await north.health()).status).toBe("ok"), PATIENT);
+    const { text } = await north.verify();
+    expect(text).toMatch(/^proved {6}witnesses/m);
+    expect(text).not.toContain("FAILED");
+  });
+
+  it("have a fork refused by the witness, and named by the verifier, the status and the page", async () => {
+    await south.stop();
+    const snapshot = join(south.folder, "snapshot");
+    cpSync(south.data, snapshot, { recursive: true });
+    await south.start(true);
+    const size = (await south.checkpoint())?.size ?? 0;
+    await south.untilBeyond(size);
+    await south.stop();
+    const cosigned = await north.cosignedOf(south.policy);
+    expect(cosigned).toBeGreaterThan(size);
+
+    // The whole machine is set back, and signs without asking its witness.
+    rmSync(south.data, { recursive: true });
+    cpSync(snapshot, south.data, { recursive: true });
+    await south.start(false);
+    await south.untilBeyond(cosigned);
+    const { exitCode, text } = await south.verify();
+    expect(text).toMatch(
+      /^FAILED {6}history +the first \d+ entries are not those seen at .* by the witness north$/m,
+    );
+    expect(exitCode).toBe(1);
+
+    await south.stop();
+    await south.start(true);
+    await south.untilRefused(
+      /not signed: the witness north has a checkpoint that was signed here: the first \d+ leaves/,
+    );
+    expect(north.said).toContain("CONTRADICTION: not cosigned");
+  });
+});
