@@ -1,6 +1,6 @@
+import { findIndistinct } from "../../src/grading/distinct.ts";
 import { AssetClass } from "../../src/market/instrument.ts";
 import type { InstrumentRecords } from "../../src/market/records.ts";
-import { findIndistinct } from "../../src/research/backtest/distinct.ts";
 import { gradedDates, stepOf } from "../../src/research/backtest/question.ts";
 import { createReturnGrid } from "../../src/research/backtest/return-grid.ts";
 import { fitQuantiles, measureRisk } from "../../src/research/backtest/risk/measures.ts";

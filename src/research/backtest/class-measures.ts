@@ -1,11 +1,12 @@
 import { normalCdf } from "../../factors/statistics.ts";
+import { bootstrapInterval, type Interval } from "../../grading/bootstrap.ts";
+import type { Indistinct } from "../../grading/distinct.ts";
+import { overlapDates, type SeriesSummary, summarizeSeries } from "../../grading/series-summary.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
-import { bootstrapInterval, type Interval } from "./bootstrap.ts";
 import { type Calibration, calibrate, skillOf } from "./calibration.ts";
 import { type Coverage, coverageOf, type DatedValue } from "./coverage.ts";
 import { type DecileBook, decileBook } from "./decile-book.ts";
-import type { Indistinct } from "./distinct.ts";
 import { type HitRates, hitRates } from "./hit-rates.ts";
 import { crossSections, outcomesOver, throughTime, withCrossSection } from "./outcomes.ts";
 import type { Panel } from "./panel.ts";
@@ -15,7 +16,6 @@ import type { ReportAccuracy } from "./report-dates.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 import { gradeRisk } from "./risk/grade.ts";
 import type { RiskMeasures } from "./risk/measures.ts";
-import { overlapDates, type SeriesSummary, summarizeSeries } from "./series-summary.ts";
 import type { SignalCount } from "./signal-count.ts";
 import { byRegime, byYear, type Slice } from "./slices.ts";
 

@@ -1,9 +1,9 @@
+import { overlapDates } from "../../grading/series-summary.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import type { Verdict } from "../../score/evidence.ts";
 import type { ClassMeasures, HorizonMeasures } from "./class-measures.ts";
 import { deflatedSharpe } from "./deflated-sharpe.ts";
 import { horizonsOf, type Question, SESSIONS_PER_YEAR } from "./question.ts";
-import { overlapDates } from "./series-summary.ts";
 import { countTrials, type Trial, type TrialCount, variantOf } from "./trials.ts";
 import { verdictOf } from "./verdict.ts";
 

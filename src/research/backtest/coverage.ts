@@ -1,7 +1,7 @@
 import { mean } from "../../factors/statistics.ts";
-import { medianOf } from "./median.ts";
+import { medianOf } from "../../grading/median.ts";
+import { rankCorrelation } from "../../grading/rank-correlation.ts";
 import type { PanelDate, Statement } from "./panel.ts";
-import { rankCorrelation } from "./rank-correlation.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 
 /** A figure of one date. */

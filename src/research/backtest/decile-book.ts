@@ -1,13 +1,13 @@
 import { mean } from "../../factors/statistics.ts";
-import { findSharpe, type SharpeFinding } from "./deflated-sharpe.ts";
-import { maxDrawdown } from "./drawdown.ts";
-import { type DatedOutcomes, type Outcome, withCrossSection } from "./outcomes.ts";
 import {
   type Overlap,
   overlapDates,
   type SeriesSummary,
   summarizeSeries,
-} from "./series-summary.ts";
+} from "../../grading/series-summary.ts";
+import { findSharpe, type SharpeFinding } from "./deflated-sharpe.ts";
+import { maxDrawdown } from "./drawdown.ts";
+import { type DatedOutcomes, type Outcome, withCrossSection } from "./outcomes.ts";
 
 /** One-way trading costs in basis points. */
 const COSTS_BP = [0, 5, 10, 20] as const;

@@ -1,5 +1,5 @@
 import { mean, normalCdf, normalQuantile, sampleSd } from "../../factors/statistics.ts";
-import { doVary } from "./series-summary.ts";
+import { doVary } from "../../grading/series-summary.ts";
 
 /** Euler's constant. */
 const EULER_GAMMA = 0.5772156649015329;

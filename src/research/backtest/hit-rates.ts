@@ -1,4 +1,4 @@
-import { medianOf } from "./median.ts";
+import { medianOf } from "../../grading/median.ts";
 import { type DatedOutcomes, type Outcome, withCrossSection } from "./outcomes.ts";
 
 /** Hit rate of calls, with its base rate. */

@@ -1,9 +1,10 @@
+import { shuffled } from "../../grading/random.ts";
+import { rankCorrelation, rankProducts } from "../../grading/rank-correlation.ts";
+import { returnAfter } from "../../grading/session-grid.ts";
 import { type Exposures, exposuresAt } from "./exposures.ts";
 import type { PanelDate, Statement } from "./panel.ts";
-import { shuffled } from "./random.ts";
-import { rankCorrelation, rankProducts } from "./rank-correlation.ts";
 import { residualize } from "./residuals.ts";
-import { forwardReturn, type ReturnGrid } from "./return-grid.ts";
+import type { ReturnGrid } from "./return-grid.ts";
 
 /** One statement and the return after it. */
 export interface Outcome extends Statement {
@@ -34,7 +35,7 @@ export function outcomesOver(
     outcomes: statements.flatMap((statement, row) => {
       if (statement === undefined) return [];
       const gridRow = grid.rows[row];
-      const followed = gridRow ? forwardReturn(gridRow, place, horizon) : Number.NaN;
+      const followed = gridRow ? returnAfter(gridRow.returns, place, horizon) : Number.NaN;
       return Number.isNaN(followed) ? [] : [{ ...statement, row, followed }];
     }),
   }));

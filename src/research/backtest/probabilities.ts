@@ -1,9 +1,9 @@
 import { mean, normalCdf } from "../../factors/statistics.ts";
+import { medianOf } from "../../grading/median.ts";
+import { type Overlap, overlapDates } from "../../grading/series-summary.ts";
 import type { Forecast } from "./calibration.ts";
-import { medianOf } from "./median.ts";
 import type { DatedOutcomes, DateFigure } from "./outcomes.ts";
 import type { ReturnGrid } from "./return-grid.ts";
-import { type Overlap, overlapDates } from "./series-summary.ts";
 import { MIN_PERIODS } from "./verdict.ts";
 
 /** Prior information coefficient. */

@@ -1,21 +1,15 @@
+import {
+  placesOf,
+  returnsOn,
+  SessionCalendar,
+  type SessionGrid,
+  type SessionReturns,
+} from "../../grading/session-grid.ts";
 import type { AssetClass, Instrument } from "../../market/instrument.ts";
 import type { Bar, InstrumentRecords } from "../../market/records.ts";
 
-/** A session of an asset class. */
-interface Session {
-  /** ISO date. */
-  readonly label: string;
-  /** When its bars became known, Unix milliseconds. */
-  readonly close: number;
-}
-
 /** One instrument on the calendar of its class; every array has one element per session. */
-export interface GridRow {
-  readonly instrument: Instrument;
-  /** Log total returns (dividends and splits included), `NaN` without a bar. */
-  readonly returns: Float64Array;
-  /** Cumulative returns, constant while there is no bar. */
-  readonly total: Float64Array;
+export interface GridRow extends SessionReturns {
   /** Log returns from open to close, `NaN` without a bar. */
   readonly daytime: Float64Array;
   /** Log of the value traded in quote currency, `NaN` without a bar or a trade. */
@@ -25,9 +19,8 @@ export interface GridRow {
 }
 
 /** Returns of one asset class, including instruments that stopped trading. */
-export interface ReturnGrid {
+export interface ReturnGrid extends SessionGrid {
   readonly assetClass: AssetClass;
-  readonly sessions: readonly Session[];
   readonly rows: readonly GridRow[];
   /** Equal-weighted mean log return of the class per session; 0 where nothing traded. */
   readonly market: Float64Array;
@@ -44,18 +37,10 @@ export function createReturnGrid(
   to: string,
 ): ReturnGrid {
   const group = records.filter(({ instrument }) => instrument.assetClass === assetClass);
-  const closes = new Map<string, number>();
-  for (const { bars } of group) {
-    for (const { session, availableAt } of bars) {
-      // A bar that was doubted becomes known a session later.
-      closes.set(session, Math.min(closes.get(session) ?? availableAt, availableAt));
-    }
-  }
-  const sessions = [...closes]
-    .map(([label, close]): Session => ({ label, close }))
-    .filter(({ label }) => label <= to)
-    .sort((a, b) => a.close - b.close);
-  const places = new Map(sessions.map(({ label }, place) => [label, place]));
+  const calendar = new SessionCalendar();
+  for (const { bars } of group) calendar.add(bars);
+  const sessions = calendar.sessions().filter(({ label }) => label <= to);
+  const places = placesOf(sessions);
   const rows = group.map((one) => createRow(one, places));
   return { assetClass, sessions, rows, market: equalWeighted(rows, sessions.length) };
 }
@@ -64,24 +49,17 @@ function createRow(
   { instrument, bars }: InstrumentRecords,
   places: ReadonlyMap<string, number>,
 ): GridRow {
-  const returns = new Float64Array(places.size).fill(Number.NaN);
   const daytime = new Float64Array(places.size).fill(Number.NaN);
   const tradedValue = new Float64Array(places.size).fill(Number.NaN);
   let last = -1;
   for (const bar of bars) {
     const place = places.get(bar.session);
     if (place === undefined) continue;
-    returns[place] = bar.logReturn ?? 0;
     daytime[place] = Math.log(bar.close / bar.open);
     tradedValue[place] = logTradedValue(bar, instrument);
     last = place;
   }
-  let sum = 0;
-  const total = returns.map((value) => {
-    sum += Number.isNaN(value) ? 0 : value;
-    return sum;
-  });
-  return { instrument, returns, total, daytime, tradedValue, last };
+  return { instrument, returns: returnsOn(places, bars), daytime, tradedValue, last };
 }
 
 /** The volume of coins is in quote currency already. */
@@ -103,20 +81,3 @@ function equalWeighted(rows: readonly GridRow[], sessions: number): Float64Array
     return count === 0 ? 0 : sum / count;
   });
 }
-
-/**
- * Log total return from the close of a session over `horizon` sessions. An instrument that stops
- * trading in between keeps its last price.
- *
- * @param entry Index of the session at whose close it begins.
- * @returns `NaN` if the calendar ends before, or without a trade after the entry.
- */
-export function returnFrom({ total, last }: GridRow, entry: number, horizon: number): number {
-  const exit = entry + horizon;
-  if (exit >= total.length || last <= entry) return Number.NaN;
-  return (total[exit] as number) - (total[entry] as number);
-}
-
-/** The return that follows a score: it begins at the close of the next session. */
-export const forwardReturn = (row: GridRow, place: number, horizon: number): number =>
-  returnFrom(row, place + 1, horizon);

@@ -1,4 +1,6 @@
 import { reportWindows } from "../../factors/report-windows.ts";
+import { findIndistinct, type Indistinct } from "../../grading/distinct.ts";
+import { summarizeSeries } from "../../grading/series-summary.ts";
 import { AssetClass } from "../../market/instrument.ts";
 import type { Market, Source } from "../../market/market.ts";
 import { countKnown } from "../../market/point-in-time.ts";
@@ -9,7 +11,6 @@ import { METHOD_VERSION } from "../../score/snapshot.ts";
 import { DataHash } from "../../sources/data-hash.ts";
 import { measureClass } from "./class-measures.ts";
 import { type ClassResult, classResults } from "./class-results.ts";
-import { findIndistinct, type Indistinct } from "./distinct.ts";
 import { nextOpenCoefficients } from "./next-open.ts";
 import type { DateFigure } from "./outcomes.ts";
 import { type Collector, createCollector } from "./panel.ts";
@@ -18,7 +19,6 @@ import { gradedDates } from "./question.ts";
 import { gradeReports, type ReportAccuracy, reportOutcomes } from "./report-dates.ts";
 import { createReturnGrid, type ReturnGrid } from "./return-grid.ts";
 import { sameDayCoefficients } from "./same-day.ts";
-import { summarizeSeries } from "./series-summary.ts";
 import type { Trial } from "./trials.ts";
 
 /** Progress of a backtest. */

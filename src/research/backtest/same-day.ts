@@ -1,9 +1,9 @@
 import { bullishness, socialHalfLifeMs } from "../../factors/message-counters.ts";
 import { type AuthorActivity, createAuthorActivity } from "../../factors/message-weight.ts";
+import { rankCorrelation } from "../../grading/rank-correlation.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
 import { createMessageStream } from "../../score/message-stream.ts";
 import type { DateFigure } from "./outcomes.ts";
-import { rankCorrelation } from "./rank-correlation.ts";
 import type { GridRow, ReturnGrid } from "./return-grid.ts";
 
 /** Minimum weight of messages of a graded instrument. */

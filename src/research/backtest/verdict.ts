@@ -1,6 +1,6 @@
 import { normalQuantile } from "../../factors/statistics.ts";
+import { type Overlap, overlapDates, type SeriesSummary } from "../../grading/series-summary.ts";
 import type { Verdict } from "../../score/evidence.ts";
-import { type Overlap, overlapDates, type SeriesSummary } from "./series-summary.ts";
 
 /** Minimum independent periods of a verdict. */
 export const MIN_PERIODS = 30;

@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { findIndistinct } from "../../../src/grading/distinct.ts";
+import { randomAt } from "../../../src/grading/random.ts";
+import type { SeriesSummary } from "../../../src/grading/series-summary.ts";
+import { returnAfter } from "../../../src/grading/session-grid.ts";
 import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
-import { findIndistinct } from "../../../src/research/backtest/distinct.ts";
 import { exposuresAt } from "../../../src/research/backtest/exposures.ts";
 import { nextOpenCoefficients } from "../../../src/research/backtest/next-open.ts";
 import { walkForward } from "../../../src/research/backtest/probabilities.ts";
@@ -12,9 +15,7 @@ import {
   stepOf,
   usualPace,
 } from "../../../src/research/backtest/question.ts";
-import { randomAt } from "../../../src/research/backtest/random.ts";
-import { createReturnGrid, forwardReturn } from "../../../src/research/backtest/return-grid.ts";
-import type { SeriesSummary } from "../../../src/research/backtest/series-summary.ts";
+import { createReturnGrid } from "../../../src/research/backtest/return-grid.ts";
 import { byRegime, byYear } from "../../../src/research/backtest/slices.ts";
 import { countTrials, variantOf } from "../../../src/research/backtest/trials.ts";
 import { deflatedT, verdictOf } from "../../../src/research/backtest/verdict.ts";
@@ -73,7 +74,7 @@ describe("returns", () => {
   );
   const followed = (row: number, place: number, horizon: number) => {
     const one = grid.rows[row];
-    return one ? forwardReturn(one, place, horizon) : undefined;
+    return one ? returnAfter(one.returns, place, horizon) : undefined;
   };
 
   it("begin at the close after the score and include dividends and splits", () => {
@@ -91,8 +92,8 @@ describe("returns", () => {
     expect(followed(1, 1, 1)).toBeNaN();
   });
 
-  it("count over a session without trading to the price at which it goes on", () => {
-    expect(followed(2, 0, 1)).toBe(0);
+  it("count over a session without trading to the price at which it goes on, if it goes on", () => {
+    expect(followed(2, 0, 1)).toBeNaN();
     expect(followed(2, 0, 2)).toBeCloseTo(Math.log(2), 12);
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { PROBABILITIES } from "../../../src/factors/ecdf.ts";
 import { normalQuantile } from "../../../src/factors/statistics.ts";
-import { randomAt } from "../../../src/research/backtest/random.ts";
+import { randomAt } from "../../../src/grading/random.ts";
 import { reliabilityChart } from "../../../src/research/backtest/report/charts.ts";
 import { createReturnGrid } from "../../../src/research/backtest/return-grid.ts";
 import {

@@ -1,7 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { mean, sampleSd } from "../../../src/factors/statistics.ts";
-import { bootstrapInterval } from "../../../src/research/backtest/bootstrap.ts";
+import { bootstrapInterval } from "../../../src/grading/bootstrap.ts";
+import { medianOf } from "../../../src/grading/median.ts";
+import { randomAt, shuffled } from "../../../src/grading/random.ts";
+import { rankCorrelation, rankProducts, ranks } from "../../../src/grading/rank-correlation.ts";
+import {
+  neweyWestError,
+  periodsForPower,
+  summarizeSeries,
+} from "../../../src/grading/series-summary.ts";
 import { calibrate } from "../../../src/research/backtest/calibration.ts";
 import {
   deflatedSharpe,
@@ -9,19 +17,7 @@ import {
   luckySharpe,
 } from "../../../src/research/backtest/deflated-sharpe.ts";
 import { maxDrawdown, wealth } from "../../../src/research/backtest/drawdown.ts";
-import { medianOf } from "../../../src/research/backtest/median.ts";
-import { randomAt, shuffled } from "../../../src/research/backtest/random.ts";
-import {
-  rankCorrelation,
-  rankProducts,
-  ranks,
-} from "../../../src/research/backtest/rank-correlation.ts";
 import { residualize } from "../../../src/research/backtest/residuals.ts";
-import {
-  neweyWestError,
-  periodsForPower,
-  summarizeSeries,
-} from "../../../src/research/backtest/series-summary.ts";
 
 /** Reference coefficients with their statistics. */
 const WORKED = [0.03, -0.01, 0.05, 0, 0.02, 0.04, -0.03, 0.06, 0.01, -0.02, 0.03, 0.02];

@@ -1,5 +1,5 @@
+import { randomAt } from "../../../src/grading/random.ts";
 import type { Bar } from "../../../src/market/records.ts";
-import { randomAt } from "../../../src/research/backtest/random.ts";
 
 export const DAY_MS = 86_400_000;
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { CandidatesAnswer, candidatesAnswer } from "../../../src/answers/candidate.ts";
 import { normalQuantile } from "../../../src/factors/statistics.ts";
+import { randomAt } from "../../../src/grading/random.ts";
 import type { Market } from "../../../src/market/market.ts";
-import { randomAt } from "../../../src/research/backtest/random.ts";
 import {
   CANDIDATE,
   CANDIDATE_VERSION,

@@ -1,10 +1,10 @@
 // @module-tag nightly
 
 import { describe, expect, it } from "vitest";
+import { randomAt } from "../../../src/grading/random.ts";
 import { LEXICON_READER } from "../../../src/ingest/sentiment-model.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { newYorkInstant } from "../../../src/market/new-york.ts";
-import { randomAt } from "../../../src/research/backtest/random.ts";
 import type { KeptSignals, SignalKeeper } from "../../../src/score/kept-signals.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive, type MemoryArchive } from "../../../src/score/snapshot-archive.ts";

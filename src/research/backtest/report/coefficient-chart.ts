@@ -1,6 +1,6 @@
+import type { SeriesSummary } from "../../../grading/series-summary.ts";
 import type { Html } from "../../../http/pages/html.ts";
 import type { ClassResult } from "../class-results.ts";
-import type { SeriesSummary } from "../series-summary.ts";
 import { COLORS, chart, legend, nameAxis, valueAxis, zeroLine } from "./chart.ts";
 import { shortCoefficient } from "./figures.ts";
 import { sessions } from "./words.ts";

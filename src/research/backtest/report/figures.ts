@@ -1,4 +1,4 @@
-import type { Interval } from "../bootstrap.ts";
+import type { Interval } from "../../../grading/bootstrap.ts";
 
 /** Placeholder of a missing figure. */
 export const NONE = "–";

@@ -1,8 +1,8 @@
+import type { SeriesSummary } from "../../../grading/series-summary.ts";
 import { type Html, html } from "../../../http/pages/html.ts";
 import type { ClassResult, HorizonResult } from "../class-results.ts";
 import type { Question } from "../question.ts";
 import type { BacktestResult } from "../run-backtest.ts";
-import type { SeriesSummary } from "../series-summary.ts";
 import {
   coverageChart,
   decileChart,

@@ -1,7 +1,7 @@
+import type { SeriesSummary } from "../../../grading/series-summary.ts";
 import type { ClassResult } from "../class-results.ts";
 import type { Question } from "../question.ts";
 import type { BacktestResult } from "../run-backtest.ts";
-import type { SeriesSummary } from "../series-summary.ts";
 import { change, coefficient, NONE, percent, range, tValue, whole } from "./figures.ts";
 import { riskLines } from "./risk.ts";
 import {

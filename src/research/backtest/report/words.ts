@@ -1,3 +1,4 @@
+import { periodsForPower } from "../../../grading/series-summary.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
 import { CANDIDATE } from "../../../score/candidate.ts";
 import type { Verdict } from "../../../score/evidence.ts";
@@ -7,7 +8,6 @@ import { type Question, SESSIONS_PER_YEAR, type Subject } from "../question.ts";
 import type { ReportAccuracy } from "../report-dates.ts";
 import type { BacktestResult } from "../run-backtest.ts";
 import { SAME_DAY_NAMES } from "../same-day.ts";
-import { periodsForPower } from "../series-summary.ts";
 import { MIN_PERIODS, STRONG_T, WEAK_T } from "../verdict.ts";
 import { coefficient, percent, plain, range, tValue, whole } from "./figures.ts";
 

@@ -1,5 +1,6 @@
 import { freezeEcdf } from "../../../factors/ecdf.ts";
 import { mean } from "../../../factors/statistics.ts";
+import { type Overlap, overlapDates, summarizeSeries } from "../../../grading/series-summary.ts";
 import type { RiskModel } from "../../../risk/forecast.ts";
 import {
   areCovered,
@@ -13,7 +14,6 @@ import {
   rangeOf,
 } from "../../../risk/table.ts";
 import { type Calibration, calibrate, type Forecast } from "../calibration.ts";
-import { type Overlap, overlapDates, summarizeSeries } from "../series-summary.ts";
 import { MIN_PERIODS } from "../verdict.ts";
 import type { RiskObservation } from "./observations.ts";
 

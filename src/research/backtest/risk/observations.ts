@@ -1,3 +1,4 @@
+import { returnOver } from "../../../grading/session-grid.ts";
 import { countKnown } from "../../../market/point-in-time.ts";
 import type { InstrumentRecords } from "../../../market/records.ts";
 import {
@@ -8,7 +9,7 @@ import {
   type SessionVariances,
   sessionVariances,
 } from "../../../risk/forecast.ts";
-import { type GridRow, type ReturnGrid, returnFrom } from "../return-grid.ts";
+import type { GridRow, ReturnGrid } from "../return-grid.ts";
 
 /** A forecast and its outcome. */
 export interface RiskObservation {
@@ -58,7 +59,7 @@ export function observeRisk(
     return places.flatMap((place): readonly RiskObservation[] => {
       const sigma = sigmasAt(grid, gridRow, variances, place, horizon);
       const entry = place + delay;
-      const followed = returnFrom(gridRow, entry, horizon);
+      const followed = returnOver(gridRow.returns, entry, horizon);
       if (sigma === undefined || Number.isNaN(followed)) return [];
       return [
         {

@@ -1,5 +1,5 @@
 import { medianOf } from "./median.ts";
-import type { GridRow, ReturnGrid } from "./return-grid.ts";
+import type { SessionGrid, SessionReturns } from "./session-grid.ts";
 
 /** Correlation of daily returns from which an instrument is a duplicate of another. */
 const SAME = 0.95;
@@ -22,7 +22,7 @@ export interface Indistinct {
  * timing: a pegged one ranks high whenever the others fall. The last year of the grid decides, which is
  * hindsight about volatility, but not about outcomes.
  */
-export function findIndistinct({ rows, sessions }: ReturnGrid): Indistinct {
+export function findIndistinct({ rows, sessions }: SessionGrid): Indistinct {
   const start = Math.max(0, sessions.length - LOOKED_AT);
   const recent = rows
     .toSorted((a, b) => firstOf(a) - firstOf(b))
@@ -42,7 +42,7 @@ export function findIndistinct({ rows, sessions }: ReturnGrid): Indistinct {
   };
 }
 
-const firstOf = ({ returns }: GridRow): number =>
+const firstOf = ({ returns }: SessionReturns): number =>
   returns.findIndex((value) => !Number.isNaN(value));
 
 /** Pearson's coefficient; 0 with too few data. */

@@ -1,4 +1,4 @@
-import { mean, normalQuantile, sampleSd } from "../../factors/statistics.ts";
+import { mean, normalQuantile, sampleSd } from "../factors/statistics.ts";
 import { bootstrapInterval, type Interval } from "./bootstrap.ts";
 
 /** Statistics of the mean of a series with one figure per date. */

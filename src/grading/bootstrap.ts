@@ -1,4 +1,4 @@
-import { mean } from "../../factors/statistics.ts";
+import { mean } from "../factors/statistics.ts";
 import { randomAt } from "./random.ts";
 
 /** A confidence interval. */
@@ -7,30 +7,32 @@ export interface Interval {
   readonly high: number;
 }
 
-/** Share of the resampled means outside the interval: 2.5 % on either side. */
+/** Share of the resampled means outside the usual interval: 2.5 % on either side. */
 const OUTSIDE = 0.05;
 const DRAWS = 2_000;
 
 /**
- * 95 % interval of a mean by the stationary block bootstrap (Politis & Romano, 1994): blocks of
+ * Confidence interval of a mean by the stationary block bootstrap (Politis & Romano, 1994): blocks of
  * random length are drawn with replacement, which preserves autocorrelation.
  *
  * @param values In chronological order.
  * @param block Expected block length, at least 1.
  * @param seed The same seed gives the same interval.
+ * @param outside Share of the resampled means outside the interval, half on either side.
  * @returns `undefined` with fewer than two values.
  */
 export function bootstrapInterval(
   values: readonly number[],
   block: number,
   seed: number,
+  outside: number = OUTSIDE,
 ): Interval | undefined {
   if (values.length < 2) return undefined;
   const means = Float64Array.from({ length: DRAWS }, (_, draw) =>
     mean(resampled(values, block, seed + draw)),
   ).sort();
   const at = (share: number) => means[Math.round(share * (DRAWS - 1))] as number;
-  return { low: at(OUTSIDE / 2), high: at(1 - OUTSIDE / 2) };
+  return { low: at(outside / 2), high: at(1 - outside / 2) };
 }
 
 /** One resampled series of the same length, from blocks that wrap around at the end. */
