@@ -48,6 +48,13 @@ describe("signed notes", () => {
     expect(() => verifyNote(note, [namesake])).toThrow("no known key");
   });
 
+  it("may have empty lines in their text, which ends at the last one", () => {
+    const signer = signerOf("log.example/1");
+    const note = parseNote(signNote("one\n\ntwo\n", [signer]));
+    expect(note.text).toBe("one\n\ntwo\n");
+    expect(verifyNote(note, [parseVerifier(verifierText(signer))])).toHaveLength(1);
+  });
+
   it("are refused when malformed", () => {
     for (const text of [
       ...["", "text\n", "text\n\n", "text\n\n— name\n", `${EXAMPLE}\n`, EXAMPLE.trimEnd()],
