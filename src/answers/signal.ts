@@ -16,7 +16,6 @@ import {
   Provenance,
   snapshotId,
 } from "./common.ts";
-import { Logged, loggedAnswer } from "./logged.ts";
 import { pOutperformReason, SCORE_IS } from "./meaning.ts";
 import { NextReportFields, nextReportAnswer } from "./next-report.ts";
 import { Risk, riskAnswer } from "./risk.ts";
@@ -52,6 +51,12 @@ const Evidence = z
     universe: z.string().describe("What was graded."),
   })
   .describe("Measured value of directions in this class.");
+
+/** Log entry of a decision. */
+const Logged = z
+  .object({ index: z.int().min(0), at: Instant })
+  .nullable()
+  .describe("Log entry of the closed session it rests on, for verify_signal; null: none yet.");
 
 /** The full answer for one instrument. */
 export const Signal = z.object({
@@ -176,6 +181,16 @@ export function signalAnswer(
     logged: loggedAnswer(snapshot, context),
     snapshotId: snapshotId(snapshot),
   };
+}
+
+/** The log entry of the last closed session that a snapshot rests on. */
+function loggedAnswer(
+  { instrument, at }: PastSnapshot,
+  { signalLog, snapshots }: ToolContext,
+): z.input<typeof Logged> {
+  const close = snapshots.history(instrument.symbol, 0, at).at(-1)?.at;
+  const index = close === undefined ? undefined : signalLog?.indexOf(instrument, close);
+  return close === undefined || index === undefined ? null : { index, at: isoInstant(close) };
 }
 
 /** Renders a snapshot as one of several instruments. */
