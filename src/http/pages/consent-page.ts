@@ -1,3 +1,4 @@
+import { MAX_GRANTS } from "../../auth/accounts/grants.ts";
 import type { RequestingClient } from "../../auth/oidc/interactions.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import {
@@ -129,12 +130,12 @@ export function deniedPage({ redirectUri }: RequestingClient, onward: string): P
 }
 
 /** The page for a person who has authorized the maximum number of applications. */
-export function tooManyApplicationsPage(most: number): PageAnswer {
+export function tooManyApplicationsPage(): PageAnswer {
   return {
     status: 409,
     heading: "No more applications can act for you",
     isSignedIn: true,
-    body: html`<p class="lead">You have let ${most} applications act for you, which is the maximum.</p>
+    body: html`<p class="lead">You have let ${MAX_GRANTS} applications act for you, which is the maximum.</p>
 <p><a href="/account#applications">End the access of one that you no longer use</a>. Then load this page again, or start again from the application.</p>`,
   };
 }

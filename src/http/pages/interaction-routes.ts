@@ -2,7 +2,6 @@ import { type Request, type Response, Router } from "express";
 import { z } from "zod";
 import type { Accounts } from "../../auth/accounts/accounts.ts";
 import type { Browser, Session } from "../../auth/accounts/browser-sessions.ts";
-import { MAX_GRANTS } from "../../auth/accounts/grants.ts";
 import type { Interaction, Interactions } from "../../auth/oidc/interactions.ts";
 import { isScope } from "../../auth/scopes.ts";
 import { onlyMethods } from "../allowed-methods.ts";
@@ -69,7 +68,7 @@ async function handleDecision(req: UidRequest, res: Response, options: Interacti
   const allowed = scopes.filter((name) => data?.scope.includes(name));
   const isChosen = allowed.length > 0 || scopes.length === 0;
   if (data === undefined || !isChosen) return showConsent(visit, options, NO_SCOPE_SELECTED);
-  if (!(await canAuthorize(visit, options))) return show(res, tooManyApplicationsPage(MAX_GRANTS));
+  if (!(await canAuthorize(visit, options))) return show(res, tooManyApplicationsPage());
   await options.throttle({ consent: visit.session.accountId });
   continueRequest(visit, await interactions.consent(req, res, allowed), options);
 }
@@ -86,7 +85,7 @@ async function showConsentIfAllowed(
   options: InteractionRoutesOptions,
 ): Promise<void> {
   if (await canAuthorize(visit, options)) return showConsent(visit, options);
-  options.show(visit.res, tooManyApplicationsPage(MAX_GRANTS));
+  options.show(visit.res, tooManyApplicationsPage());
 }
 
 /** Denies the request. Redirects to the application at once only if the person has approved its

@@ -46,11 +46,11 @@ const SHORTEST_DAYS = 40;
 const LONGEST_DAYS = 200;
 
 /** Daily log returns under a random sequence of regimes of 40 to 200 days each. */
-function regimeReturns(rng: Rng, regimes: Regimes, days: number): Float64Array {
-  const returns = new Float64Array(days);
+function regimeReturns(rng: Rng, regimes: Regimes): Float64Array {
+  const returns = new Float64Array(SEGMENT_DAYS);
   let regime: Regime = regimes[0];
   let until = 0;
-  for (let day = 0; day < days; day++) {
+  for (let day = 0; day < SEGMENT_DAYS; day++) {
     if (day === until) {
       regime = regimes[whole(rng, regimes.length)] as Regime;
       until += SHORTEST_DAYS + whole(rng, LONGEST_DAYS - SHORTEST_DAYS + 1);
@@ -150,11 +150,9 @@ interface Common {
 
 function commonOf(rngFor: RngFor, firstDay: number): Common {
   const sector = (index: number) => rngFor("sector", index, firstDay);
-  const stocks = SECTOR_NAMES.map((_, index) =>
-    regimeReturns(sector(index), SECTOR_REGIMES, SEGMENT_DAYS),
-  );
-  const coins = regimeReturns(sector(SECTOR_NAMES.length), COIN_REGIMES, SEGMENT_DAYS);
-  const market = regimeReturns(rngFor("market", 0, firstDay), MARKET_REGIMES, SEGMENT_DAYS);
+  const stocks = SECTOR_NAMES.map((_, index) => regimeReturns(sector(index), SECTOR_REGIMES));
+  const coins = regimeReturns(sector(SECTOR_NAMES.length), COIN_REGIMES);
+  const market = regimeReturns(rngFor("market", 0, firstDay), MARKET_REGIMES);
   return { market, sectors: [...stocks, coins] };
 }
 
@@ -172,7 +170,7 @@ function movesOf(
   segment: Pick<PriceSegment, "firstDay" | "halted"> & { common: Common; split: Split | null },
 ): Moves {
   const rng = rngFor("path", profile.index, segment.firstDay);
-  const returns = regimeReturns(rng, ownRegimes(profile.volatility), SEGMENT_DAYS);
+  const returns = regimeReturns(rng, ownRegimes(profile.volatility));
   const payouts = new Float64Array(SEGMENT_DAYS);
   const sector = segment.common.sectors[profile.sectorIndex] as Float64Array;
   for (let offset = 0; offset < SEGMENT_DAYS; offset++) {
