@@ -3,6 +3,7 @@ const problems = {
   invalid_request: { status: 400, title: "The request is not valid." },
   unauthenticated: { status: 401, title: "A valid credential is required." },
   insufficient_scope: { status: 403, title: "The credential lacks a required scope." },
+  claim_required: { status: 403, title: "A person must claim this agent first." },
   forbidden_origin: { status: 403, title: "Requests from this web origin are not accepted." },
   not_found: { status: 404, title: "There is nothing at this address." },
   unknown_symbol: { status: 404, title: "No such instrument." },

@@ -219,6 +219,7 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
     onError,
     mcpAddition: options.mcpAddition,
     authenticate: access.authenticate,
+    claims: access.claims,
     limits: access.limits,
     sessions: access.sessions,
     accounts: access.accounts,

@@ -117,6 +117,8 @@ function claimSection(site: Site, minutes: number): string {
 
 A person who claims an agent gives it the scopes that they hold themselves, including \`alerts:write\`. The code is valid for ${minutes} minutes. There are two ways.
 
+Over MCP you need neither request: a tool that you must be claimed for answers with \`isError\` and the code \`claim_required\`, and says what to tell the person, with the page and the code. Call it again when they have done it. A client with elicitation in URL mode opens the page itself.
+
 ${byTheAgentsCode(site)}
 
 ${byTheShownCode(site)}
@@ -170,6 +172,7 @@ const errors = [
   ["401", "`invalid_client`", "Check the secret; register again if the registration has expired."],
   ["401", "`invalid_token`, `unauthenticated`", "Get a new token."],
   ["403", "`insufficient_scope`", "The challenge names the scopes that are needed."],
+  ["MCP result", "`claim_required`", "Tell the person what `next` says, then call again."],
   ["403", "`access_denied`", "This credential cannot claim the agent."],
   ["409", "`claim_not_confirmed`", "Wait until the person has approved."],
   ["409", "`already_claimed`", "Continue: the agent has an owner."],

@@ -79,7 +79,8 @@ export async function createAccess(options: AccessOptions) {
   const intake = createIntake({ records, now, audit, keys, mode, hashAddress });
   const { isAccepted } = intake;
   const sessions = new Sessions({ records, now, secure: isHttps(baseUrl), audit });
-  const claims = new Claims({ records, audit, now, mailbox, baseUrl, anonymousScopes });
+  const codeKey = state.deriveKey("claim-codes");
+  const claims = new Claims({ records, audit, now, mailbox, baseUrl, anonymousScopes, codeKey });
   const capacity = new UnclaimedCapacity({ records, now });
   const outbound = createGuardedFetch(options.outbound);
   const verifier = createAssertionVerifier({ issuers, audience: baseUrl, records, audit, now });

@@ -2,6 +2,7 @@ import type { RequestListener, ServerResponse } from "node:http";
 import express, { type Express, type Router } from "express";
 import type { Logger } from "pino";
 import type { EventLog } from "../alerts/api/event-log.ts";
+import type { Claims } from "../auth/agents/claims.ts";
 import type { Authenticate } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
 import type { Repeat } from "../lib/loop.ts";
@@ -61,6 +62,8 @@ export interface AppOptions {
   /** Registers a listener for signal changes. @returns A function that removes it. */
   readonly onSignal: (listener: (symbol: string) => void) => () => void;
   readonly authenticate: Authenticate;
+  /** Claims of agents by people. */
+  readonly claims: Claims;
   /** Browser sessions. */
   readonly sessions: HomeOptions["sessions"];
   readonly accounts: HomeOptions["accounts"];

@@ -42,12 +42,24 @@ const nextForAudience = ({ kind, resource }: Caller, { baseUrl }: AuthorizationO
     ? `Get a token at ${baseUrl}/oauth/token without the parameter resource: it is valid here and at ${resource}.`
     : `Send the person to ${baseUrl}/oauth/authorize again, without the parameter resource: the token is then valid here and at ${resource}.`;
 
+/** Whether a caller lacks scopes that only a claim can give it: an agent without an owner cannot
+ *  request them by itself, so a challenge would lead it nowhere. */
+function isClaimNeeded(
+  { kind, accountId, scopes }: Caller,
+  needed: readonly Scope[],
+  anonymousScopes: readonly Scope[],
+): boolean {
+  const isUnclaimed = kind === "agent" && accountId === undefined;
+  return isUnclaimed && needed.some((name) => !scopes.has(name) && !anonymousScopes.includes(name));
+}
+
 /** The next step with a credential that lacks scopes. */
 function nextForScopes(
-  { kind, id, accountId }: Caller,
+  caller: Caller,
   missing: readonly Scope[],
   { anonymousScopes, baseUrl }: AuthorizationOptions,
 ): string {
+  const { kind, id, accountId } = caller;
   const scope = missing.join(" ");
   if (kind === "service")
     return `Use an API key that has it: a person can create one at ${baseUrl}/account.`;
@@ -58,7 +70,7 @@ function nextForScopes(
   if (accountId !== undefined) {
     return `If the token asked for less than the agent may have, ${getToken}. Otherwise the person who claimed the agent did not allow it: they can end the claim at ${baseUrl}/account and claim it again.`;
   }
-  if (missing.every((name) => anonymousScopes.includes(name))) {
+  if (!isClaimNeeded(caller, missing, anonymousScopes)) {
     return `If the token asked for less than was registered, ${getToken}. Otherwise register for it at ${baseUrl}/oauth/register.`;
   }
   const { page, start_url } = claimLinks(baseUrl, id);
@@ -116,6 +128,11 @@ export class ProtectedResource {
     }
     this.requireScopes(caller, scopes);
     return caller;
+  }
+
+  /** Whether a caller lacks scopes that only a claim can give it. */
+  isClaimNeeded(caller: Caller, needed: readonly Scope[]): boolean {
+    return isClaimNeeded(caller, needed, this.#options.anonymousScopes);
   }
 
   /** Checks the scopes of a caller. @throws {Problem} `insufficient_scope` with a challenge that

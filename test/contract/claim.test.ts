@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import express from "express";
@@ -50,6 +51,7 @@ async function start(overrides: Limits = {}) {
     audit: createAuditor({ hashAddress: (address) => `hash of ${address}`, now }),
     baseUrl: base,
     anonymousScopes: anonymousCeiling,
+    codeKey: randomBytes(32),
   });
   app.use(
     claimRouter({

@@ -4,7 +4,7 @@ import type { Scope } from "../../src/auth/scopes.ts";
 import { postJson, tokenOf } from "../support/agent.ts";
 import { deviations, type Row } from "../support/matrix.ts";
 import { createWorld } from "../support/matrix-credentials.ts";
-import { gated, type ScopeNames } from "../support/matrix-policies.ts";
+import { gated, gatedTool, type ScopeNames } from "../support/matrix-policies.ts";
 import { postMcp, routeTable } from "../support/matrix-routes.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
 import { startTestService } from "../support/test-service.ts";
@@ -187,7 +187,7 @@ describe("an operation of the MCP endpoint", () => {
   it.each(Object.entries(announced.tools))("tools/call %s requires %s", async (name, scope) => {
     const params = { name, arguments: argumentsOf(name) };
     const row: Row = {
-      policy: gated("/mcp", scope),
+      policy: gatedTool(scope),
       send: (credential) => postMcp(base, { method: "tools/call", params }, credential),
     };
     expect(await deviations(row, world, base)).toEqual([]);
@@ -205,7 +205,7 @@ describe("an operation of the MCP endpoint", () => {
       ];
       for (const { message, headers } of ways) {
         const row: Row = {
-          policy: gated("/mcp", scope),
+          policy: gatedTool(scope),
           send: (credential) =>
             postJson(`${base}/mcp`, message, { ...accepting, ...headers, ...credential.headers }),
         };

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import pino from "pino";
 import { AlertService } from "../../src/alerts/api/alert-service.ts";
 import { Sessions } from "../../src/auth/accounts/browser-sessions.ts";
+import { Claims } from "../../src/auth/agents/claims.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
 import { type AppOptions, createApp } from "../../src/http/app.ts";
@@ -88,6 +89,10 @@ export async function startAlertApp({
     ...{ accounts, sessions: new Sessions({ ...people, records, secure: false }) },
     limits: looseLimits(),
     anonymousScopes: anonymousCeiling,
+    claims: new Claims({
+      ...{ ...people, records, baseUrl: base, anonymousScopes: anonymousCeiling },
+      codeKey: new Uint8Array(32),
+    }),
     readiness: async () => ({ required: {}, optional: {} }),
     ...{ streams: createStreams(repeat), repeat, onSignal },
     eventLog: {

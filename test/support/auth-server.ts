@@ -168,7 +168,14 @@ function createParts(
     accounts: new Accounts({ records, now, audit, lastUse }),
     sessions: new Sessions({ records, now, secure: false, audit }),
     apiKeys: createApiKeys({ records, mode: "sandbox", now, audit, lastUse }),
-    claims: new Claims({ records, now, audit, baseUrl, anonymousScopes }),
+    claims: new Claims({
+      records,
+      now,
+      audit,
+      baseUrl,
+      anonymousScopes,
+      codeKey: new Uint8Array(32),
+    }),
     clientCredentials: createClientCredentialsIssuer({
       records,
       now,

@@ -14,7 +14,7 @@ export interface Answer {
     readonly resource: "" | "/mcp";
   };
   /** Absent: whatever the operation answers. */
-  readonly body?: "problem" | "oauth" | "page" | "empty";
+  readonly body?: "problem" | "oauth" | "page" | "empty" | "claim";
   /** Where a redirect leads, as the start of a path. */
   readonly location?: string;
 }
@@ -57,6 +57,18 @@ export const gated =
     if (scope === undefined || needed.every((one) => holder.scopes.includes(one))) return answer;
     const challenge = { error: "insufficient_scope", scope, resource } as const;
     return { status: [403], challenge, body: "problem" };
+  };
+
+/** Behind the gate of the MCP endpoint, a tool: an agent that a person must claim for it first is let
+ *  in, and told so. */
+export const gatedTool =
+  (scope: ScopeNames): Policy =>
+  (credential, victims) => {
+    const answer = gated("/mcp", scope)(credential, victims);
+    const { holder } = credential;
+    const isUnclaimed = holder?.kind === "agent" && !holder.scopes.includes("alerts:write");
+    const mustBeClaimed = isUnclaimed && scope.includes("alerts:write");
+    return mustBeClaimed ? { status: [200], body: "claim" } : answer;
   };
 
 /** POST /oauth/revoke by possession, unless a header says that a client authenticates. */

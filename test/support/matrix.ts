@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Credential, World } from "./matrix-credentials.ts";
 import type { Answer, Policy } from "./matrix-policies.ts";
+import { messageIn } from "./mcp-messages.ts";
 
 /** One operation of the service, and what it asks of whoever calls it. */
 export interface Row {
@@ -99,11 +100,23 @@ function wrongBody({ body }: Answer, response: Response, text: string): readonly
       return isOf(OAuthBody, "application/json", { type, text });
     case "page":
       return type.startsWith("text/html") ? [] : [`is ${type} for a page`];
+    case "claim":
+      return isClaimRequest(text) ? [] : ["does not ask for a claim"];
     case "empty":
       return text === "" ? [] : ["has a body"];
     default:
       return [];
   }
+}
+
+/** Whether every message in an answer is a tool result that asks for a claim, and holds no data. */
+function isClaimRequest(text: string): boolean {
+  const members = ["code", "detail", "next", "claim"];
+  return [messageIn(text)].flat().every(({ result }) => {
+    const { code, ...others } = (result?.structuredContent ?? {}) as { readonly code?: string };
+    const isRefused = result?.isError === true && code === "claim_required";
+    return isRefused && Object.keys(others).every((name) => members.includes(name));
+  });
 }
 
 function isOf(

@@ -228,7 +228,8 @@ export function meaningOf({ status, headers, body }: RawAnswer, base: string) {
   const text = body
     .replaceAll(base, "BASE")
     .replace(/"requestId":"[\w-]+"/, "")
-    .replace(/agent=agt_[\w-]+/, "agent=AGENT");
+    .replace(/agent=agt_[\w-]+/g, "agent=AGENT")
+    .replace(/\b(code |"code":")[0-9A-Z]{8}\b/g, "$1CODE");
   const meant = Object.fromEntries(
     MEANT.map((name) => [name, String(headers[name]).replaceAll(base, "BASE")]),
   );

@@ -55,4 +55,4 @@ function questions(site: Site): string {
 }
 
 const lackingNote = (lacking: readonly Scope[]): string =>
-  `The other tools are rejected with \`403\` until a person has claimed the agent, which then gets \`${lacking.join(" ")}\` as well.`;
+  `The other tools are rejected until a person has claimed the agent, which then gets \`${lacking.join(" ")}\` as well: over REST with \`403\`, over MCP with \`claim_required\` and what to tell the person.`;

@@ -48,5 +48,5 @@ Answer: \`200\`.
 
 ${firstRestCall(site) ?? listCall(site)}
 
-Without an owner an agent gets \`${anonymousScopes.join(" ")}\`. For \`alerts:write\` a person must claim it: show them \`claim.page\` and \`claim.code\` of the registration, and get a new token when they have approved.`;
+Without an owner an agent gets \`${anonymousScopes.join(" ")}\`. For \`alerts:write\` a person must claim it: show them \`claim.page\` and \`claim.code\` of the registration. Over MCP, call the tool instead: its answer \`claim_required\` has a page and a code that are still valid, and says what to tell the person. When they have approved, get a new token with the same \`client_id\` and \`client_secret\`, without \`scope\`; an MCP client does so by itself after the 401. Do not register again.`;
 }

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { isEqualConstantTime } from "../secrets.ts";
 
@@ -28,9 +28,29 @@ export interface PresentedCode {
   readonly code: string;
 }
 
-/** Generates a code. 32 divides 256, so every character is equally likely. */
+/** Generates a code. */
 export function newClaimCode(): string {
-  return Array.from(randomBytes(CODE_LENGTH), (byte) => ALPHABET[byte % ALPHABET.length]).join("");
+  return codeOf(randomBytes(CODE_LENGTH));
+}
+
+/** What a code is derived from. */
+export interface CodeSource {
+  /** Secret of the service that is not in the store, 32 bytes. */
+  readonly key: Uint8Array;
+  /** Stored beside the hash of the code; reveals nothing without the key. */
+  readonly seed: string;
+  readonly agentId: string;
+}
+
+/** Derives a code (HMAC-SHA256), so that the service can repeat it to the agent without storing it. */
+export function derivedClaimCode({ key, seed, agentId }: CodeSource): string {
+  return codeOf(createHmac("sha256", key).update(`${seed} ${agentId}`).digest());
+}
+
+/** The code of random bytes. 32 divides 256, so every character is equally likely. */
+function codeOf(bytes: Uint8Array): string {
+  const characters = Array.from(bytes, (byte) => ALPHABET[byte % ALPHABET.length]);
+  return characters.slice(0, CODE_LENGTH).join("");
 }
 
 /** The stored form of a new code. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { emailGroup } from "../../mail/email-address.ts";
-import { put, replace } from "../../store/port/operations.ts";
+import { insert, put, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import type { AccountRecord } from "../accounts/accounts.ts";
 import type { Scope } from "../scopes.ts";
@@ -15,14 +15,22 @@ import {
 } from "./agent.ts";
 import {
   CLAIM_CODE_MS,
+  derivedClaimCode,
   hasNoAttemptsLeft,
-  newClaimCode,
+  isValidClaimCode,
   type StoredCode,
   storedCode,
 } from "./claim-code.ts";
 
 /** Random bytes of an attempt id, which must not be guessable. */
 const ATTEMPT_BYTES = 32;
+
+/** Random bytes of the seed of a code. */
+const SEED_BYTES = 16;
+
+/** Least remaining lifetime of a code that is repeated to its agent, in milliseconds: as long as a
+ *  person takes to sign in and enter it. */
+const REPEATABLE_MS = 2 * 60_000;
 
 /** What a person needs to claim an agent; returned to the agent once. */
 export interface ClaimStart {
@@ -57,6 +65,8 @@ export interface ClaimRecord {
     /** The code that a person was shown, with which the agent completes the claim. */
     readonly shown?: StoredCode;
   };
+  /** What the given code is derived from. Absent in records of earlier versions. */
+  readonly seed?: string;
   /** Email address of the only person who may claim the agent, if the agent named one. */
   readonly loginHint?: string;
   /** The person who was shown a code, and the scopes they approved. */
@@ -115,15 +125,28 @@ export function isInvited(
   return account !== undefined && (hint === undefined || hint === account.email);
 }
 
-/** Creates a claim, and the step that replaces the previous claim and its codes. */
+/** Input of a new claim. */
+interface NewClaim {
+  /** Key that codes are derived with. */
+  readonly codeKey: Uint8Array;
+  readonly now: Date;
+  readonly loginHint?: string | undefined;
+  /** The previous claim, which ends with its codes. */
+  readonly previous?: Stored<ClaimRecord> | undefined;
+}
+
+/** Creates a claim, and the step that stores it. Its commit is rejected if the previous claim was
+ *  changed since, or another one was started. */
 export function newClaim(
   agentId: string,
-  { now, loginHint }: { readonly now: Date; readonly loginHint?: string | undefined },
+  { codeKey: key, now, loginHint, previous }: NewClaim,
 ): { readonly start: ClaimStart; readonly steps: readonly Operation[] } {
-  const code = newClaimCode();
+  const seed = randomBytes(SEED_BYTES).toString("base64url");
+  const code = derivedClaimCode({ key, seed, agentId });
   const attempt = randomBytes(ATTEMPT_BYTES).toString("base64url");
   const value = {
     codes: { given: storedCode({ agentId, code }) },
+    seed,
     ...(loginHint && { loginHint }),
   };
   const groups = [
@@ -133,8 +156,29 @@ export function newClaim(
   ];
   return {
     start: { code, attempt, expiresAt: now.getTime() + CLAIM_CODE_MS },
-    steps: [put(claims, { key: agentId, value, groups, ttlMs: CLAIM_CODE_MS })],
+    steps: [
+      previous === undefined
+        ? insert(claims, { key: agentId, value, groups, ttlMs: CLAIM_CODE_MS })
+        : replace(claims, previous, { value, groups, ttlMs: CLAIM_CODE_MS }),
+    ],
   };
+}
+
+/** A code that an agent was given, and its expiry in milliseconds since the epoch. */
+export type GivenCode = Pick<ClaimStart, "code" | "expiresAt">;
+
+/** The code of a pending claim. @returns `undefined` when there is none that a person could still
+ *  use: it is about to expire, has no attempts left, or was derived with another key. */
+export function repeatableCode(
+  claim: Stored<ClaimRecord> | undefined,
+  { codeKey: key, now }: Pick<NewClaim, "codeKey" | "now">,
+): GivenCode | undefined {
+  const { codes, seed } = claim?.value ?? {};
+  if (claim === undefined || seed === undefined) return undefined;
+  const { key: agentId, expiresAt = Infinity } = claim;
+  const code = derivedClaimCode({ key, seed, agentId });
+  const isUsable = isValidClaimCode(codes?.given, { agentId, code });
+  return isUsable && expiresAt - now.getTime() >= REPEATABLE_MS ? { code, expiresAt } : undefined;
 }
 
 /** The step that stores a person's approval and the code they are shown. The claim is then deleted

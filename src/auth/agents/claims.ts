@@ -10,13 +10,17 @@ import {
   type Claimer,
   type ClaimRecord,
   type ClaimStart,
+  type ClaimState,
+  claimStateOf,
   claimStateOfAttempt,
   claims,
   confirmedClaim,
+  type GivenCode,
   isInvited,
   isUnclaimed,
   newClaim,
   openClaim,
+  repeatableCode,
 } from "./claim-records.ts";
 import {
   type ClaimContext,
@@ -62,6 +66,8 @@ interface ClaimsOptions {
   readonly baseUrl: string;
   /** The scopes of an unclaimed agent. */
   readonly anonymousScopes: readonly Scope[];
+  /** Secret that codes are derived with, 32 bytes; the same in every process. */
+  readonly codeKey: Uint8Array;
 }
 
 /**
@@ -73,9 +79,11 @@ interface ClaimsOptions {
  */
 export class Claims {
   readonly #context: ClaimContext;
+  readonly #codeKey: Uint8Array;
 
-  constructor({ records, audit, now, mailbox, baseUrl, anonymousScopes }: ClaimsOptions) {
-    this.#context = { records, audit, now, mailbox, baseUrl, anonymousScopes };
+  constructor({ codeKey, ...context }: ClaimsOptions) {
+    this.#context = { mailbox: undefined, ...context };
+    this.#codeKey = codeKey;
   }
 
   /** The steps that start the first claim of an agent, for the commit that registers it. */
@@ -83,21 +91,46 @@ export class Claims {
     readonly start: ClaimStart;
     readonly steps: readonly Operation[];
   } {
-    return newClaim(agentId, { now: this.#context.now() });
+    return newClaim(agentId, this.#codeSource());
   }
 
   /** Starts a new claim. @returns `undefined` when the agent is deleted, claimed or not
    *  claimable. */
   start(agentId: string, loginHint?: string): Promise<ClaimStart | undefined> {
-    const { records, audit, now } = this.#context;
-    return commitDecision(records, async () => {
-      const client = await records.get(clients, agentId);
-      if (client === undefined || !isUnclaimed(client)) return { answer: undefined, steps: [] };
-      const { start, steps } = newClaim(agentId, { now: now(), loginHint });
-      const entry = { action: "claim.started", actor: agentId, target: agentId };
-      const recorded = isAudited(client.value.agent) ? audit(entry) : [];
-      return { answer: start, steps: [unchanged(clients, client), ...steps, ...recorded] };
+    return commitDecision(this.#context.records, async () =>
+      this.#started(await claimStateOf(this.#context.records, agentId), loginHint),
+    );
+  }
+
+  /**
+   * The code that the agent was given last or, if no person can use it any more, that of a new claim:
+   * an agent that asks again must not invalidate the code that a person is about to enter.
+   *
+   * @param admit Called before a new claim is started; what it throws is thrown.
+   * @returns `undefined` as `start` does.
+   */
+  giveCode(agentId: string, admit: () => Promise<void>): Promise<GivenCode | undefined> {
+    return commitDecision(this.#context.records, async () => {
+      const state = await claimStateOf(this.#context.records, agentId);
+      const answer = openClaim(state) && repeatableCode(state.claim, this.#codeSource());
+      if (answer !== undefined) return { answer, steps: [] };
+      await admit();
+      return this.#started(state, state.claim?.value.loginHint);
     });
+  }
+
+  /** What a new claim in place of the previous one takes. */
+  #started({ client, claim: previous }: ClaimState, loginHint?: string) {
+    if (client === undefined || !isUnclaimed(client)) return { answer: undefined, steps: [] };
+    const { key: agentId } = client;
+    const { start, steps } = newClaim(agentId, { ...this.#codeSource(), loginHint, previous });
+    const entry = { action: "claim.started", actor: agentId, target: agentId };
+    const recorded = isAudited(client.value.agent) ? this.#context.audit(entry) : [];
+    return { answer: start, steps: [unchanged(clients, client), ...steps, ...recorded] };
+  }
+
+  #codeSource() {
+    return { codeKey: this.#codeKey, now: this.#context.now() };
   }
 
   /** Completes a claim with the code that the agent was given, for a person or their

@@ -71,9 +71,9 @@ export function createEndpoint(options: McpOptions): Handler {
     const isSlow = performance.now() - startedAt > SLOW_BODY_MS;
     if (!isRead || isSlow) await mcp.requireStillValid(context);
     if (Array.isArray(message)) await mcp.countAdditionalCalls(context, caller, message.length - 1);
-    mcp.requireScopes(caller, scopesOf(message));
+    mcp.requireScopes(caller, requiredScopes(message, mcp, caller));
     await withinTraceOf(message, async () => {
-      const answer = () => plain && fastPath?.(plain, authInfoOf(caller));
+      const answer = () => plain && fastPath?.(plain, authInfoOf(caller, context.ip));
       // The audit log records the client address of changes.
       const answering = isRead ? answer() : withCallerAddress(context.ip, answer);
       if (answering === undefined) await answerBySdk(context, { caller, message });
@@ -107,7 +107,7 @@ function createSdkHandler(newServer: NewServer, options: McpOptions): AnswerMess
     const handler = isSubscription(message) ? newHandler() : common;
     if (handler !== common) trackSubscription(context, { handler, caller, message }, options);
     const handle = toNodeHandler(handler, { onerror });
-    const request = Object.assign(req, { auth: authInfoOf(caller) }) as Parameters<
+    const request = Object.assign(req, { auth: authInfoOf(caller, ip) }) as Parameters<
       typeof handle
     >[0];
     await reports.run(reported, () => withCallerAddress(ip, () => handle(request, res, message)));
@@ -176,17 +176,24 @@ const scopesOfTools: ReadonlyMap<unknown, readonly Scope[]> = new Map(
   tools.map(({ name, scopes }) => [name, scopes]),
 );
 
-/** The scopes that a message, or the messages of a batch, require together. */
-function scopesOf(body: unknown): readonly Scope[] {
-  return Array.isArray(body) ? [...new Set(body.flatMap(scopesOfOne))] : scopesOfOne(body);
+/** The scopes that a caller must have for a message, or for the messages of a batch together: not those
+ *  of tools that it must be claimed for, whose result says how. */
+function requiredScopes(body: unknown, mcp: ProtectedResource, caller: Caller): readonly Scope[] {
+  if (Array.isArray(body)) {
+    return [...new Set(body.flatMap((message) => requiredScopes(message, mcp, caller)))];
+  }
+  const scopes = scopesOf(body);
+  return isToolCall(body) && mcp.isClaimNeeded(caller, scopes) ? NO_SCOPES : scopes;
 }
+
+const isToolCall = (message: unknown): boolean => membersOf(message).method === "tools/call";
 
 /** The scopes that one message requires. Only the method and the name decide; other errors in the
  *  message must not lower the requirement. */
-function scopesOfOne(message: unknown): readonly Scope[] {
+function scopesOf(message: unknown): readonly Scope[] {
   const { method, params } = membersOf(message);
   if (SIGNAL_METHODS.has(method)) return SIGNAL_SCOPES;
-  if (method !== "tools/call") return NO_SCOPES;
+  if (!isToolCall(message)) return NO_SCOPES;
   return scopesOfTools.get(membersOf(params).name) ?? NO_SCOPES;
 }
 

@@ -1,8 +1,10 @@
 import {
   type AuthInfo,
   type CallToolResult,
+  type InputRequiredResult,
   type McpRequestContext,
   McpServer,
+  type ServerContext,
   type ServerOptions,
   type StandardSchemaWithJSON,
   SUPPORTED_PROTOCOL_VERSIONS,
@@ -15,6 +17,11 @@ import { jsonSchema, outline } from "../../lib/json-schema.ts";
 import { Problem } from "../../problem.ts";
 import type { Tool, ToolContext } from "../../tool.ts";
 import type { Answers } from "../api/answers.ts";
+import {
+  type ClaimRequestOptions,
+  createClaimRequest,
+  type RequestClaim,
+} from "./claim-request.ts";
 import type { KnownNames } from "./fast-path.ts";
 import { createPrompts, PROMPT } from "./prompts.ts";
 import { LATEST_REVISION, protocol } from "./protocol.ts";
@@ -27,7 +34,7 @@ const LIST_TTL_MS = 300_000;
 /** Time for which clients may cache the discovery response, in milliseconds. */
 const DISCOVER_TTL_MS = 3_600_000;
 
-const INSTRUCTIONS = `${SCORE_IS} Signals are LONG, SHORT or WAIT. Start with get_signal; get_factors gives the reasons, get_darkpool the off-exchange trades, find_instruments the symbols. register_alert notifies you of changes. Read status, asOf and missingFactors before you rely on an answer; market sandbox means simulated data. ${SCORE_IS_NOT} ${DIRECTION_WORTH}`;
+const INSTRUCTIONS = `${SCORE_IS} Signals are LONG, SHORT or WAIT. Start with get_signal; get_factors gives the reasons, get_darkpool the off-exchange trades, find_instruments the symbols. register_alert notifies you of changes; if its answer is claim_required, do what next says. Read status, asOf and missingFactors before you rely on an answer; market sandbox means simulated data. ${SCORE_IS_NOT} ${DIRECTION_WORTH}`;
 
 /** Additional features of a server, for the MCP conformance kits. */
 export interface McpExtension {
@@ -36,7 +43,7 @@ export interface McpExtension {
 }
 
 /** Dependencies of an MCP server. */
-export interface McpServerOptions {
+export interface McpServerOptions extends Pick<ClaimRequestOptions, "claims" | "limits"> {
   readonly context: ToolContext;
   readonly answers: Answers;
   readonly name: string;
@@ -53,13 +60,14 @@ export interface McpServerOptions {
  *  a server per request, so shared parts are built once. The caller is passed with each request. */
 export function createServerFactory(options: McpServerOptions) {
   const { context, onError, mcpAddition } = options;
+  const requestClaim = createClaimRequest(options);
   const info = serverInfo(options);
   const registerPrompts = createPrompts(context);
   return ({ era }: Pick<McpRequestContext, "era">): McpServer => {
     const server = new McpServer(info, { ...settingsOf(era), ...mcpAddition?.options });
     for (const { tool, definition } of publishedTools) {
-      server.registerTool(tool.name, definition, (input, { http }) =>
-        call(tool, input, { ...options, caller: callerIn(http?.authInfo) }),
+      server.registerTool(tool.name, definition, (input, { http, mcpReq: request }) =>
+        call(tool, input, { ...options, ...senderIn(http?.authInfo), request, requestClaim }),
       );
     }
     registerResources(server, { context, onError });
@@ -100,15 +108,22 @@ const annotationsOf = ({ title, effect }: Tool) => ({
   openWorldHint: effect !== undefined,
 });
 
-/** The caller as the SDK passes it to tools, without the token. */
-export const authInfoOf = (caller: Caller): AuthInfo => ({
+/** Who sent a message. */
+interface Sender {
+  readonly caller: Caller;
+  /** Network address; `undefined` if the sender has disconnected. */
+  readonly ip: string | undefined;
+}
+
+/** The sender as the SDK passes it to tools, without the token. */
+export const authInfoOf = (caller: Caller, ip: string | undefined): AuthInfo => ({
   token: "",
   clientId: caller.clientId ?? caller.id,
   scopes: [...caller.scopes],
-  extra: { caller },
+  extra: { caller, ip },
 });
 
-const callerIn = (authInfo: AuthInfo | undefined): Caller => authInfo?.extra?.caller as Caller;
+const senderIn = (authInfo: AuthInfo | undefined): Sender => authInfo?.extra as unknown as Sender;
 
 /** The tools with their published schemas, created once. */
 const publishedTools = tools.map((tool) => ({
@@ -149,18 +164,22 @@ function publishedSchema(json: Record<string, unknown>): StandardSchemaWithJSON<
 }
 
 /** Context of a tool call. */
-interface CallContext extends Pick<McpServerOptions, "answers" | "onError"> {
-  readonly caller: Caller;
+interface CallContext extends Sender, Pick<McpServerOptions, "answers" | "onError"> {
+  readonly request: ServerContext["mcpReq"];
+  readonly requestClaim: RequestClaim;
 }
 
-/** Calls a tool. Only a `Problem` is returned to the caller; the SDK would send the message of any
- *  error to the model. */
+/** Calls a tool. The endpoint has rejected callers that lack a scope, except those that must be claimed
+ *  first. Only a `Problem` is returned to the caller; the SDK would send the message of any error to
+ *  the model. */
 async function call(
   tool: Tool,
   input: unknown,
-  { answers, onError, caller }: CallContext,
-): Promise<CallToolResult> {
+  { answers, onError, caller, ip, request, requestClaim }: CallContext,
+): Promise<CallToolResult | InputRequiredResult> {
   try {
+    const isAllowed = tool.scopes.every((scope) => caller.scopes.has(scope));
+    if (!isAllowed) return await requestClaim({ tool, caller, ip, request });
     const from = { caller, idempotencyKey: undefined };
     const { value, json } = await answers.of(tool, input, from);
     return toolResult(value, json);

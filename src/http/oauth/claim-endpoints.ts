@@ -3,7 +3,8 @@ import { z } from "zod";
 import { type Claims, claimLinks } from "../../auth/agents/claims.ts";
 import type { ClaimOutcome } from "../../auth/agents/complete-claim.ts";
 import { withCallerAddress } from "../../auth/auditor.ts";
-import { addressKey, networksOf } from "../../limits/address-key.ts";
+import { addressKey } from "../../limits/address-key.ts";
+import { newCodeCounters, ownClaimCounters } from "../../limits/claim-counters.ts";
 import { type CodeGuard, createCodeGuard } from "../../limits/code-guard.ts";
 import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/limits.ts";
@@ -152,7 +153,7 @@ function attemptLimits(limits: Limits, guard: CodeGuard): RequestHandler {
     if (principal.kind === "person") await guard.check(ip);
     const counters =
       principal.kind === "agent"
-        ? [ofAgent, ...agentCounters(ip)]
+        ? [ofAgent, ...ownClaimCounters(ip)]
         : [["claim-address", addressKey(ip)] as const, ...applicationCounters(principal), ofAgent];
     requireWithinLimits(res, await countInOrder(limits, counters));
     next();
@@ -169,25 +170,10 @@ const applicationCounters = ({
   ["claim-account", accountId],
 ];
 
-/** What agents do about their own claims counts in the networks of their address: anybody can register as
- *  many agents as those may. */
-function agentCounters(ip: string | undefined): readonly Counter[] {
-  const { address, site, provider } = networksOf(ip);
-  return [
-    ["claim-start-address", address],
-    ["claim-start-site", site],
-    ...(provider === undefined ? [] : [["claim-start-provider", provider] as const]),
-  ];
-}
-
 /** Limits the new codes of an authenticated agent. */
 function startLimits(limits: Limits): RequestHandler {
   return async ({ body, ip }, res, next) => {
-    const counters: readonly Counter[] = [
-      ["claim-start", body.data.agent_id],
-      ...agentCounters(ip),
-    ];
-    requireWithinLimits(res, await countInOrder(limits, counters));
+    requireWithinLimits(res, await countInOrder(limits, newCodeCounters(body.data.agent_id, ip)));
     next();
   };
 }

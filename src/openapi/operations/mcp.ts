@@ -44,7 +44,7 @@ export const mcpOperations = [
     path: paths.mcp,
     tag: "MCP",
     summary: "Send a message of the Model Context Protocol",
-    description: `Streamable HTTP without sessions: one JSON-RPC message in each request. MCP clients send these requests themselves; the server card is at \`${paths.serverCard}\`. Each tool needs the scope that its REST operation needs, resources and prompts need signals:read.`,
+    description: `Streamable HTTP without sessions: one JSON-RPC message in each request. MCP clients send these requests themselves; the server card is at \`${paths.serverCard}\`. Each tool needs the scope that its REST operation needs, resources and prompts need signals:read. A tool that an agent must be claimed for first says so in its result, with the code \`claim_required\`.`,
     security: credentialWith(),
     allowsAnyOrigin: true,
     header: Headers,

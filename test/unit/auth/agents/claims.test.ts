@@ -49,6 +49,7 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
     mailbox: createOutbox({ vault, now }),
     baseUrl: "https://signals.example",
     anonymousScopes: READS,
+    codeKey: randomBytes(32),
   });
 
   /** A registered agent that was given a code. */

@@ -1,0 +1,130 @@
+import {
+  type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
+  type InputRequiredResult,
+  inputRequired,
+  inputResponse,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import type { GivenCode } from "../../auth/agents/claim-records.ts";
+import { type Claims, claimLinks } from "../../auth/agents/claims.ts";
+import { withCallerAddress } from "../../auth/auditor.ts";
+import type { Caller } from "../../auth/caller.ts";
+import type { Scope } from "../../auth/scopes.ts";
+import { newCodeCounters } from "../../limits/claim-counters.ts";
+import { countInOrder } from "../../limits/count-in-order.ts";
+import type { Limits } from "../../limits/limits.ts";
+import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
+import { Problem } from "../../problem.ts";
+import type { Tool } from "../../tool.ts";
+
+/** Dependencies of `createClaimRequest`. */
+export interface ClaimRequestOptions {
+  readonly claims: Pick<Claims, "giveCode">;
+  /** Quotas: `claim-start` counts new codes, per agent and in the networks of its address. */
+  readonly limits: Limits;
+  /** Public origin without a trailing slash. */
+  readonly baseUrl: string;
+}
+
+/** A tool call for which an agent without an owner lacks scopes. */
+interface LackingCall {
+  readonly tool: Pick<Tool, "name" | "scopes">;
+  readonly caller: Caller;
+  /** Network address of the agent. */
+  readonly ip: string | undefined;
+  readonly request: Pick<ServerContext["mcpReq"], "envelope" | "inputResponses">;
+}
+
+/** Answers a tool call of an agent that a person must claim first. */
+export type RequestClaim = (call: LackingCall) => Promise<CallToolResult | InputRequiredResult>;
+
+/** Name of the elicitation within a call. */
+const ELICITATION = "claim";
+
+/**
+ * Creates the answer to agents that a person must claim before they may call a tool. A challenge (HTTP
+ * 403) would end in the client, which cannot get the scopes by itself; a tool result reaches the model,
+ * which can ask the person. Where the client can open a page for the person (MCP 2026-07-28,
+ * elicitation in URL mode), it is asked to do so first. Earlier revisions declare that capability
+ * once a session, which this endpoint has none of.
+ *
+ * @throws {Problem} `rate_limited` after too many codes; `unauthenticated` if the agent was claimed
+ *   meanwhile; `store_unavailable`.
+ */
+export function createClaimRequest({ claims, limits, baseUrl }: ClaimRequestOptions): RequestClaim {
+  const countNewCode = async (agentId: string, ip: string | undefined): Promise<void> => {
+    const refusal = rateLimitProblem(await countInOrder(limits, newCodeCounters(agentId, ip)));
+    if (refusal !== undefined) throw refusal;
+  };
+  return async ({ tool, caller, ip, request }) => {
+    const { id: agentId } = caller;
+    const code = await withCallerAddress(ip, () =>
+      claims.giveCode(agentId, () => countNewCode(agentId, ip)),
+    );
+    if (code === undefined) throw claimedMeanwhile(baseUrl);
+    const { page } = claimLinks(baseUrl, agentId);
+    const missing = tool.scopes.filter((scope) => !caller.scopes.has(scope));
+    const invitation = { tool: tool.name, missing, page, ...code };
+    const response = inputResponse(request.inputResponses, ELICITATION);
+    if (response.kind === "missing" && canOpenPages(request)) return elicitation(invitation);
+    const isDeclined = response.kind === "elicit" && response.action !== "accept";
+    return claimRequired(invitation, { isDeclined, baseUrl });
+  };
+}
+
+/** What a person is asked to claim an agent with. */
+interface Invitation extends GivenCode {
+  /** Name of the tool that was called. */
+  readonly tool: string;
+  readonly missing: readonly Scope[];
+  /** URL of the claim page. */
+  readonly page: string;
+}
+
+/** Whether the client declared that it can open a page for the person. */
+const canOpenPages = ({ envelope }: LackingCall["request"]): boolean => {
+  const { [CLIENT_CAPABILITIES_META_KEY]: declared }: DeclaredCapabilities = envelope ?? {};
+  return declared?.elicitation?.url !== undefined;
+};
+
+/** The member of a request's metadata that the SDK leaves untyped. */
+interface DeclaredCapabilities {
+  readonly [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities;
+}
+
+/** Asks the client to open the claim page. The person types the code there: a page with a code in its
+ *  URL could be forced on anybody. */
+function elicitation({ missing, page, code, expiresAt }: Invitation): InputRequiredResult {
+  const message = `An agent asks to act for you (${missing.join(" ")}). Sign in on this page and enter the code ${code}, valid until ${instant(expiresAt)}. There you choose what it may do.`;
+  const open = inputRequired.elicitUrl({ message, url: page });
+  return inputRequired({ inputRequests: { [ELICITATION]: open } });
+}
+
+/** The result that leads the model through the claim. */
+function claimRequired(
+  { tool, missing, page, code, expiresAt }: Invitation,
+  { isDeclined, baseUrl }: { readonly isDeclined: boolean; readonly baseUrl: string },
+): CallToolResult {
+  const expires = instant(expiresAt);
+  const problem = new Problem("claim_required", {
+    detail: `${tool} needs ${missing.join(" ")}, which an agent has once a person has claimed it. Nobody has claimed this one yet.`,
+    next: `${isDeclined ? "The person did not open the claim page: ask them before you go on. " : ""}Say to the person: "To let me do this, open ${page}, sign in and enter the code ${code} (valid until ${expires}). There you choose what I may do." When they have done it, call ${tool} again with the same arguments. The agent stays registered, but its earlier tokens end: if your client gets no new one by itself, POST ${baseUrl}/oauth/token with the same client_id and client_secret and without scope. Called earlier, ${tool} repeats the code.`,
+  });
+  const { detail, next } = problem;
+  const claim = { page, code, expiresAt: expires };
+  return {
+    isError: true,
+    structuredContent: { code: problem.code, detail, next, claim },
+    content: [{ type: "text", text: problem.message }],
+  };
+}
+
+const instant = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+
+const claimedMeanwhile = (baseUrl: string) =>
+  new Problem("unauthenticated", {
+    detail: "The agent was claimed meanwhile, which ended this token.",
+    next: `Get a token at ${baseUrl}/oauth/token and call again.`,
+  });

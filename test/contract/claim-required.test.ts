@@ -1,0 +1,328 @@
+import {
+  Client,
+  ClientCredentialsProvider,
+  type ElicitResult,
+  StreamableHTTPClientTransport,
+} from "@modelcontextprotocol/client";
+import { ClientCredentialsProvider as OldCredentials } from "@modelcontextprotocol/sdk/client/auth-extensions.js";
+import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { describe, expect, it } from "vitest";
+import { postJson, type Registered, register, tokenOf } from "../support/agent.ts";
+import { atFileEnd } from "../support/file-end.ts";
+import { connectMcp, textOf } from "../support/mcp.ts";
+import { messageIn, messageOf } from "../support/mcp-messages.ts";
+import { startTestService } from "../support/test-service.ts";
+import { verifies } from "../support/verifies.ts";
+
+const MINUTE_MS = 60_000;
+const ALERT = { symbols: ["ALDER.SIM"] };
+
+const testService = await startTestService();
+const { base, clock, logged, person } = testService;
+const endpoint = new URL(`${base}/mcp`);
+
+/** What tools answer, as far as these tests read it. */
+interface Answer {
+  readonly isError?: boolean;
+  readonly structuredContent?: Readonly<Record<string, unknown>>;
+  readonly content?: unknown;
+}
+
+/** The part of every client that calls tools. */
+interface Caller {
+  callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<object>;
+}
+
+/** An agent as its registration is answered, with its first claim code. */
+interface Claimable extends Registered {
+  readonly claim: { readonly code: string };
+}
+
+const registerAnonymous = (method = "client_secret_basic"): Promise<Claimable> =>
+  register(base, { scope: "", token_endpoint_auth_method: method }) as Promise<Claimable>;
+
+const registerAlert = (client: Caller, name = "register_alert") =>
+  client.callTool({ name, arguments: name === "register_alert" ? ALERT : {} }) as Promise<Answer>;
+
+/** What a reader of the text finds who knows nothing else: the page and the code. */
+function readInstructions(answer: Answer) {
+  const text = textOf(answer);
+  const [, page = ""] = /open (\S+),/.exec(text) ?? [];
+  const [, code = ""] = /code (\w{8})\b/.exec(text) ?? [];
+  return { text, page, code };
+}
+
+/** A person does what they were told, in a new browser. */
+async function followInstructions({
+  page,
+  code,
+}: {
+  readonly page: string;
+  readonly code: string;
+}) {
+  const { web, signIn } = person();
+  await signIn();
+  const opened = await web.get(page);
+  const shown = await web.submit(opened.form("/claim"), { code });
+  await web.submit(shown.form("/claim/confirm"));
+}
+
+const credentialsOf = ({ client_id, client_secret }: Registered) => ({
+  clientId: client_id,
+  clientSecret: client_secret,
+  expectedIssuer: base,
+});
+
+type Capabilities = NonNullable<ConstructorParameters<typeof Client>[1]>["capabilities"];
+
+/** Connects a client that gets its tokens itself. */
+async function connect(
+  agent: Registered,
+  mode: "auto" | "legacy" = "auto",
+  capabilities: Capabilities = {},
+): Promise<Client> {
+  const authProvider = new ClientCredentialsProvider(credentialsOf(agent));
+  const client = new Client(
+    { name: "test", version: "1" },
+    { versionNegotiation: { mode }, capabilities },
+  );
+  await client.connect(new StreamableHTTPClientTransport(endpoint, { authProvider }));
+  atFileEnd(() => client.close());
+  return client;
+}
+
+async function connectOld(agent: Registered): Promise<Caller> {
+  const client = new OldClient({ name: "test", version: "1" });
+  const authProvider = new OldCredentials(credentialsOf(agent));
+  await client.connect(new OldTransport(endpoint, { authProvider }) as never);
+  atFileEnd(() => client.close());
+  return client as Caller;
+}
+
+const generations: readonly (readonly [string, (agent: Registered) => Promise<Caller>])[] = [
+  ["1.x", connectOld],
+  ["2.x in legacy mode", (agent) => connect(agent, "legacy")],
+  ["2.x in auto mode", (agent) => connect(agent)],
+];
+
+describe.each(generations)("an unclaimed agent with the MCP client %s", (_name, connectAs) => {
+  verifies(
+    ["3/anonymous-claimable", "3/flow-user-claimed"],
+    "gets from a refused alert to a registered one by what the results say, as the same client",
+    async () => {
+      const client = await connectAs(await registerAnonymous());
+      const refused = await registerAlert(client);
+      expect(refused.isError).toBe(true);
+      await followInstructions(readInstructions(refused));
+      const made = await registerAlert(client);
+      expect(made.isError).not.toBe(true);
+      expect(made.structuredContent).toMatchObject({ status: "active", ...ALERT });
+    },
+  );
+
+  it("is told the same by every tool that it must be claimed for", async () => {
+    const client = await connectAs(await registerAnonymous());
+    const codes = [];
+    for (const name of ["register_alert", "manage_alert", "get_alert_events"]) {
+      const { text, code } = readInstructions(await registerAlert(client, name));
+      expect(text).toContain(`claim_required: ${name} needs alerts:write`);
+      codes.push(code);
+    }
+    expect(new Set(codes).size).toBe(1);
+  });
+});
+
+describe("the result that asks for a claim", () => {
+  it("has the code of the problem, the page, the code and what to do, as members and as text", async () => {
+    const agent = await registerAnonymous();
+    const answer = await registerAlert(await connect(agent));
+    const { text, page, code } = readInstructions(answer);
+    expect(answer.structuredContent).toEqual({
+      code: "claim_required",
+      detail: expect.stringContaining("register_alert needs alerts:write"),
+      next: expect.stringContaining("call register_alert again"),
+      claim: {
+        page,
+        code,
+        expiresAt: new Date(clock.now.getTime() + 10 * MINUTE_MS)
+          .toISOString()
+          .replace(".000Z", "Z"),
+      },
+    });
+    const { detail, next } = answer.structuredContent as { detail: string; next: string };
+    expect(text).toBe(`claim_required: ${detail} ${next}`);
+    expect(page).toBe(`${base}/claim?agent=${agent.client_id}`);
+  });
+
+  it("repeats the code of the registration, which stays valid", async () => {
+    const agent = await registerAnonymous();
+    const { code } = readInstructions(await registerAlert(await connect(agent)));
+    expect(code).toBe(agent.claim.code);
+  });
+
+  it("has one code for calls at the same time, when none was given before", async () => {
+    const agent = await registerAnonymous();
+    clock.now = new Date(clock.now.getTime() + 11 * MINUTE_MS);
+    const client = await connect(agent);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => registerAlert(client)));
+    const codes = new Set(answers.map((answer) => readInstructions(answer).code));
+    expect(codes.size).toBe(1);
+    expect(codes).not.toContain(agent.claim.code);
+    await followInstructions(readInstructions(answers[4] as Answer));
+    expect((await registerAlert(client)).isError).not.toBe(true);
+  });
+
+  it("has a new code when a person could hardly enter the old one in time", async () => {
+    const client = await connect(await registerAnonymous());
+    const { code } = readInstructions(await registerAlert(client));
+    clock.now = new Date(clock.now.getTime() + 8 * MINUTE_MS);
+    expect(readInstructions(await registerAlert(client)).code).toBe(code);
+    clock.now = new Date(clock.now.getTime() + 1_000);
+    const later = readInstructions(await registerAlert(client));
+    expect(later.code).not.toBe(code);
+    await followInstructions(later);
+    expect((await registerAlert(client)).isError).not.toBe(true);
+  });
+
+  it("says how a client without its own tokens gets the next one", async () => {
+    const agent = await registerAnonymous("client_secret_post");
+    const refused = await registerAlert(await connectMcp(base, await tokenOf(base, agent)));
+    const { text, ...instructions } = readInstructions(refused);
+    await followInstructions(instructions);
+    expect(text).toContain(
+      `POST ${base}/oauth/token with the same client_id and client_secret and without scope`,
+    );
+    const client = await connectMcp(base, await tokenOf(base, agent));
+    expect((await registerAlert(client)).isError).not.toBe(true);
+  });
+
+  it("is limited as other new codes are", async () => {
+    const limited = await startTestService({ RATE_LIMITS: "claim-start=1/3600" });
+    const agent = await register(limited.base, { scope: "" });
+    const client = await connectMcp(limited.base, await tokenOf(limited.base, agent));
+    const later = async () => {
+      limited.clock.now = new Date(limited.clock.now.getTime() + 11 * MINUTE_MS);
+      return textOf(await registerAlert(client));
+    };
+    expect(await later()).toMatch(/^claim_required: /);
+    expect(await later()).toMatch(/^rate_limited: The limit claim-start allows 1 /);
+  });
+});
+
+describe("a client that can open pages (elicitation in URL mode)", () => {
+  /** Connects a client whose person does something when asked to open a page. */
+  async function connectAsking(
+    agent: Registered,
+    open: (asked: { readonly page: string; readonly code: string }) => Promise<ElicitResult>,
+    capabilities: Capabilities = { elicitation: { url: {} } },
+  ) {
+    const asked: object[] = [];
+    const client = await connect(agent, "auto", capabilities);
+    client.setRequestHandler("elicitation/create", async ({ params }) => {
+      asked.push(params);
+      const { message, url } = params as { readonly message: string; readonly url: string };
+      const [, code = ""] = /code (\w{8})\b/.exec(message) ?? [];
+      return open({ page: url, code });
+    });
+    return { client, asked };
+  }
+
+  it("claims and registers within one call when the person does what the page asks", async () => {
+    const agent = await registerAnonymous();
+    const { client, asked } = await connectAsking(agent, async (instructions) => {
+      await followInstructions(instructions);
+      return { action: "accept" };
+    });
+    const made = await registerAlert(client);
+    expect(made.structuredContent).toMatchObject({ status: "active" });
+    expect(asked).toEqual([
+      {
+        mode: "url",
+        url: `${base}/claim?agent=${agent.client_id}`,
+        message: expect.stringContaining(agent.claim.code),
+      },
+    ]);
+  });
+
+  it("leaves the rest to the model when the person has opened the page, or has not", async () => {
+    for (const [action, said] of [
+      ["accept", /Nobody has claimed this one yet\. Say to the person/],
+      ["decline", /The person did not open the claim page: ask them/],
+      ["cancel", /The person did not open the claim page: ask them/],
+    ] as const) {
+      const agent = await registerAnonymous();
+      const { client, asked } = await connectAsking(agent, async () => ({ action }));
+      const refused = await registerAlert(client);
+      expect(refused.isError).toBe(true);
+      expect(readInstructions(refused)).toMatchObject({ text: expect.stringMatching(said) });
+      expect(asked).toHaveLength(1);
+    }
+  });
+
+  it("is not asked when it can only show forms", async () => {
+    const { client, asked } = await connectAsking(
+      await registerAnonymous(),
+      async () => ({ action: "accept" }),
+      { elicitation: { form: {} } },
+    );
+    expect((await registerAlert(client)).isError).toBe(true);
+    expect(asked).toEqual([]);
+  });
+});
+
+describe("an agent that can get the scope by itself", () => {
+  const call = (id: number, name: string) => ({
+    jsonrpc: "2.0",
+    id,
+    method: "tools/call",
+    params: { name, arguments: { ...(name === "get_signal" ? { symbol: "ALDER.SIM" } : ALERT) } },
+  });
+  const send = (token: string, body: unknown) =>
+    postJson(`${base}/mcp`, body, {
+      accept: "application/json, text/event-stream",
+      authorization: `Bearer ${token}`,
+      "mcp-protocol-version": "2025-03-26",
+    });
+
+  it("gets the protocol's challenge, and steps up: unclaimed for reading, claimed for alerts", async () => {
+    const unclaimed = await registerAnonymous("client_secret_post");
+    const narrow = await tokenOf(base, unclaimed, { scope: "factor:read" });
+    const claimed = await registerAnonymous("client_secret_post");
+    await person().claim(claimed.client_id, claimed.claim.code);
+    const reading = await tokenOf(base, claimed, { scope: "signals:read" });
+    for (const [token, name, scope] of [
+      [narrow, "get_signal", "signals:read"],
+      [reading, "register_alert", "alerts:write signals:read"],
+    ] as const) {
+      const refused = await send(token, call(1, name));
+      expect(refused.status).toBe(403);
+      expect(refused.headers.get("www-authenticate")).toContain(`scope="${scope}"`);
+    }
+  });
+
+  it("gets the challenge for a batch in which one message needs it", async () => {
+    const agent = await registerAnonymous("client_secret_post");
+    const batch = [call(1, "register_alert"), call(2, "get_signal")];
+    const narrow = await tokenOf(base, agent, { scope: "factor:read" });
+    const refused = await send(narrow, batch);
+    expect(refused.status).toBe(403);
+    expect(refused.headers.get("www-authenticate")).toContain(`scope="signals:read"`);
+    const text = await (await send(await tokenOf(base, agent), batch)).text();
+    const results = text
+      .split("\n\n")
+      .filter((event) => event.includes("data: "))
+      .map(messageIn);
+    expect(results.map(({ result }) => result?.isError ?? false).sort()).toEqual([false, true]);
+  });
+
+  it("without the scope is told so by the tool too, whichever way the call came", async () => {
+    const token = await tokenOf(base, await registerAnonymous("client_secret_post"));
+    const { result } = await messageOf(send(token, call(1, "register_alert")));
+    expect(result).toMatchObject({ isError: true, structuredContent: { code: "claim_required" } });
+  });
+});
+
+describe("after all of them", () => {
+  it("the service has logged no internal failure", () => expect(logged).toEqual([]));
+});
