@@ -7,6 +7,7 @@ const CODES = [
   "invalid_request",
   "unauthenticated",
   "insufficient_scope",
+  "claim_required",
   "forbidden_origin",
   "not_found",
   "unknown_symbol",

@@ -148,6 +148,7 @@ describe("the result that asks for a claim", () => {
         expiresAt: new Date(clock.now.getTime() + 10 * MINUTE_MS)
           .toISOString()
           .replace(".000Z", "Z"),
+        scope: "alerts:write signals:read",
       },
     });
     const { detail, next } = answer.structuredContent as { detail: string; next: string };

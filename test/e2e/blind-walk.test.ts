@@ -84,8 +84,8 @@ describe("a script that knows only the standards and the base URL", () => {
     for (const { tool, scopes: named, words } of forbidden) {
       const needed = tools.find(({ name }) => name === tool)?.scopes ?? [];
       expect(named, tool).toEqual(needed);
-      expect(words).toContain(`resource_metadata="${baseUrl}/.well-known/`);
-      expect(words).toMatch(/"detail":".+","code":"insufficient_scope","next":".+"/);
+      expect(words).toMatch(/^claim_required: .+ Say to the person: ".+ enter the code \w{8} /);
+      expect(words).toContain(`open ${baseUrl}/claim?agent=`);
       expect(walked.advice).toMatch(new RegExp(`\\| \`${needed[0]}\` \\|.*\\| no \\|`));
     }
     expect(walked.advice).toMatch(/^## .*claimed$/m);

@@ -24,13 +24,13 @@ interface ListedTool {
 export interface WalkedCall {
   readonly tool: string;
   readonly sent: Arguments;
-  /** `refused`: by the tool, in words; `forbidden`: for want of scopes. */
+  /** `refused`: by the tool, in words; `forbidden`: for want of scopes that a person can give. */
   readonly outcome: "ok" | "refused" | "forbidden";
   /** Whether it was made upon the words of a refusal. */
   readonly isAdvised: boolean;
   /** What a refusal says. */
   readonly words: string;
-  /** What a challenge asks for. */
+  /** What a refusal for want of scopes asks for. */
   readonly scopes: readonly string[];
 }
 
@@ -176,14 +176,13 @@ async function called(
 
 /** @throws {Error} When the answer is none that the standards know, or not what was announced. */
 async function outcomeOf(response: Response, tool: ListedTool) {
-  if (response.status === 403) {
-    const challenge = response.headers.get("www-authenticate") ?? "";
-    const [, scope = ""] = /error="insufficient_scope".*scope="([^"]+)"/.exec(challenge) ?? [];
-    const words = `${challenge}\n${await response.text()}`;
-    return { outcome: "forbidden", words, scopes: scope.split(" "), answer: {} } as const;
-  }
   const { isError, content, structuredContent } = await resultOf(response);
   const [{ text: words }] = content as [{ text: string }];
+  const { code, claim } = (structuredContent ?? {}) as Readonly<Record<string, Json>>;
+  if (isError === true && String(code) === "claim_required") {
+    const scopes = String(claim?.scope).split(" ");
+    return { outcome: "forbidden", words, scopes, answer: {} } as const;
+  }
   if (isError === true) return { outcome: "refused", words, scopes: [], answer: {} } as const;
   conform(tool.outputSchema ?? {}, structuredContent, `answer of ${tool.name}`);
   if (!isDeepStrictEqual(JSON.parse(words), structuredContent)) {

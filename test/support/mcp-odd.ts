@@ -229,7 +229,7 @@ export function meaningOf({ status, headers, body }: RawAnswer, base: string) {
     .replaceAll(base, "BASE")
     .replace(/"requestId":"[\w-]+"/, "")
     .replace(/agent=agt_[\w-]+/g, "agent=AGENT")
-    .replace(/\b(code |"code":")[0-9A-Z]{8}\b/g, "$1CODE");
+    .replace(/(\bcode |"code":")[0-9A-Z]{8}\b/g, "$1CODE");
   const meant = Object.fromEntries(
     MEANT.map((name) => [name, String(headers[name]).replaceAll(base, "BASE")]),
   );

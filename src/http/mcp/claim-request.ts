@@ -66,7 +66,7 @@ export function createClaimRequest({ claims, limits, baseUrl }: ClaimRequestOpti
     if (code === undefined) throw claimedMeanwhile(baseUrl);
     const { page } = claimLinks(baseUrl, agentId);
     const missing = tool.scopes.filter((scope) => !caller.scopes.has(scope));
-    const invitation = { tool: tool.name, missing, page, ...code };
+    const invitation = { tool, missing, page, ...code };
     const response = inputResponse(request.inputResponses, ELICITATION);
     if (response.kind === "missing" && canOpenPages(request)) return elicitation(invitation);
     const isDeclined = response.kind === "elicit" && response.action !== "accept";
@@ -76,8 +76,8 @@ export function createClaimRequest({ claims, limits, baseUrl }: ClaimRequestOpti
 
 /** What a person is asked to claim an agent with. */
 interface Invitation extends GivenCode {
-  /** Name of the tool that was called. */
-  readonly tool: string;
+  /** The tool that was called. */
+  readonly tool: LackingCall["tool"];
   readonly missing: readonly Scope[];
   /** URL of the claim page. */
   readonly page: string;
@@ -104,16 +104,16 @@ function elicitation({ missing, page, code, expiresAt }: Invitation): InputRequi
 
 /** The result that leads the model through the claim. */
 function claimRequired(
-  { tool, missing, page, code, expiresAt }: Invitation,
+  { tool: { name, scopes }, missing, page, code, expiresAt }: Invitation,
   { isDeclined, baseUrl }: { readonly isDeclined: boolean; readonly baseUrl: string },
 ): CallToolResult {
   const expires = instant(expiresAt);
   const problem = new Problem("claim_required", {
-    detail: `${tool} needs ${missing.join(" ")}, which an agent has once a person has claimed it. Nobody has claimed this one yet.`,
-    next: `${isDeclined ? "The person did not open the claim page: ask them before you go on. " : ""}Say to the person: "To let me do this, open ${page}, sign in and enter the code ${code} (valid until ${expires}). There you choose what I may do." When they have done it, call ${tool} again with the same arguments. The agent stays registered, but its earlier tokens end: if your client gets no new one by itself, POST ${baseUrl}/oauth/token with the same client_id and client_secret and without scope. Called earlier, ${tool} repeats the code.`,
+    detail: `${name} needs ${missing.join(" ")}, which an agent has once a person has claimed it. Nobody has claimed this one yet.`,
+    next: `${isDeclined ? "The person did not open the claim page: ask them before you go on. " : ""}Say to the person: "To let me do this, open ${page}, sign in and enter the code ${code} (valid until ${expires}). There you choose what I may do." When they have done it, call ${name} again with the same arguments. The agent stays registered, but its earlier tokens end: if your client gets no new one by itself, POST ${baseUrl}/oauth/token with the same client_id and client_secret and without scope. Called earlier, ${name} repeats the code.`,
   });
   const { detail, next } = problem;
-  const claim = { page, code, expiresAt: expires };
+  const claim = { page, code, expiresAt: expires, scope: scopes.join(" ") };
   return {
     isError: true,
     structuredContent: { code: problem.code, detail, next, claim },

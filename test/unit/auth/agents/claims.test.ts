@@ -42,15 +42,17 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
   const { records, clock } = await openStore(engine);
   const now = () => new Date(clock.now);
   const vault = createVault(randomBytes(32));
-  const claims = new Claims({
-    records: seenAs(records),
-    now,
-    audit: createAuditor({ hashAddress: (address) => `hash of ${address}`, now }),
-    mailbox: createOutbox({ vault, now }),
-    baseUrl: "https://signals.example",
-    anonymousScopes: READS,
-    codeKey: randomBytes(32),
-  });
+  const withKey = (codeKey: Uint8Array) =>
+    new Claims({
+      records: seenAs(records),
+      now,
+      audit: createAuditor({ hashAddress: (address) => `hash of ${address}`, now }),
+      mailbox: createOutbox({ vault, now }),
+      baseUrl: "https://signals.example",
+      anonymousScopes: READS,
+      codeKey,
+    });
+  const claims = withKey(randomBytes(32));
 
   /** A registered agent that was given a code. */
   async function register(agent: Partial<Agent> = {}, metadata: object = {}, agentId = "agt_1") {
@@ -86,7 +88,7 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
   };
   const letters = async () =>
     (await records.list(mails, { limit: 1000 })).map((mail) => openEmail(vault, mail));
-  return { records, clock, claims, register, person, agentNow, audit, letters };
+  return { records, clock, claims, withKey, register, person, agentNow, audit, letters };
 }
 
 const hundred = <T>(act: (index: number) => Promise<T>) =>
@@ -644,6 +646,50 @@ describeStores("a claim by the agent", (engine) => {
     expect(await audit()).toEqual([started]);
     const kept = JSON.stringify(await records.list(claimRecords, { limit: 9 }));
     expect(kept).not.toContain(attempt);
+  });
+});
+
+describeStores("a code that is given again", (engine) => {
+  const admit = async () => {};
+
+  it("is the same for concurrent requests, before the first code and after it", async () => {
+    const { claims, clock, records, register, person } = await build(engine, slowed);
+    const { agentId, code } = await register();
+    const given = () => hundred(() => claims.giveCode(agentId, admit));
+    expect(new Set((await given()).map((each) => each?.code))).toEqual(new Set([code]));
+    clock.now += 11 * MINUTE_MS;
+    const [later, ...others] = new Set((await given()).map((each) => each?.code));
+    expect(others).toEqual([]);
+    expect(later).not.toBe(code);
+    expect(JSON.stringify(await records.list(claimRecords, { limit: 9 }))).not.toContain(later);
+    const claim = { agentId, code: later ?? "" };
+    expect((await claims.completeByPerson(claim, await person("acc_ann"))).status).toBe("claimed");
+    expect(await claims.giveCode(agentId, admit)).toBeUndefined();
+  });
+
+  it("is a new one when too many attempts were wrong, or the key is another", async () => {
+    const { claims, withKey, register, person } = await build(engine);
+    const { agentId, code } = await register();
+    const ann = await person("acc_ann");
+    for (let tries = 0; tries < 5; tries += 1) {
+      await claims.completeByPerson({ agentId, code: "00000000" }, ann);
+    }
+    const second = (await claims.giveCode(agentId, admit))?.code ?? "";
+    expect(second).not.toBe(code);
+    const third = (await withKey(randomBytes(32)).giveCode(agentId, admit))?.code ?? "";
+    expect(third).not.toBe(second);
+    expect(await claims.completeByPerson({ agentId, code: second }, ann)).toEqual(WRONG);
+    expect((await claims.completeByPerson({ agentId, code: third }, ann)).status).toBe("claimed");
+  });
+
+  it("asks for admission only when it is new", async () => {
+    const { claims, register } = await build(engine);
+    const { agentId, code } = await register();
+    const refuse = async () => {
+      throw new Error("too many");
+    };
+    expect((await claims.giveCode(agentId, refuse))?.code).toBe(code);
+    await expect(claims.giveCode("agt_none", refuse)).rejects.toThrow("too many");
   });
 });
 
