@@ -39,12 +39,16 @@ export function createBenchmark(assetClass: AssetClass): Benchmark {
   let variance: number | undefined;
   let observations = 0;
 
-  const sessionOf = ({ session }: Bar): number => {
-    const known = numbers.get(session);
-    if (known !== undefined) return known;
+  const add = (session: string): number => {
     numbers.set(session, counts.length);
     returns.push(0);
     return counts.push(0) - 1;
+  };
+  // Bars arrive session by session.
+  let last: { readonly session: string; readonly number: number } | undefined;
+  const sessionOf = ({ session }: Bar): number => {
+    if (last?.session !== session) last = { session, number: numbers.get(session) ?? add(session) };
+    return last.number;
   };
   return {
     returns,

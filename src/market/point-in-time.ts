@@ -24,11 +24,16 @@ export function countKnown(records: Pick<RecordList<Known>, "length" | "at">, at
  */
 export function createReader<R extends Known>(): (list: RecordList<R>, at: number) => readonly R[] {
   let read = 0;
+  /** When the next record becomes known; `undefined` while the list has none. */
+  let nextAt: number | undefined;
   return (list, at) => {
+    nextAt ??= list.at(read)?.availableAt;
+    if (nextAt === undefined || nextAt > at) return [];
     const fresh: R[] = [];
     for (let next = list.at(read); next && next.availableAt <= at; next = list.at(++read)) {
       fresh.push(next);
     }
+    nextAt = undefined;
     return fresh;
   };
 }

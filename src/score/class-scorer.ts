@@ -210,7 +210,10 @@ export class ClassScorer {
     this.#tablesBefore = this.#tables;
     const context = this.#contextAt(at, this.#tablesBefore);
     for (const state of this.#states) this.#recomputeSums(state);
-    if (this.#assetClass === CANDIDATE_RULES.assetClass) readCandidates(this.#states, at);
+    const isStored = ahead !== undefined;
+    if (isStored && this.#assetClass === CANDIDATE_RULES.assetClass) {
+      readCandidates(this.#states, at);
+    }
     const peers: Measurement[] = [];
     for (const state of this.#states) {
       const measured = measure(state, context);

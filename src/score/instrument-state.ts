@@ -66,6 +66,8 @@ export interface InstrumentState {
   /** Number of known fundamental figures, and their summary. */
   filed: number;
   filings: Filings;
+  /** When the next figure becomes known, Unix milliseconds; `undefined` while there is none. */
+  nextFilingAt: number | undefined;
   /** Shares outstanding by the filings and splits known so far. */
   shares: Figure | undefined;
   /** Earnings surprise of the newest quarter, and the number of bars known when it was filed. */
@@ -120,6 +122,7 @@ export function createInstrumentState(
     splits: [],
     filed: 0,
     filings: NO_FILINGS,
+    nextFilingAt: undefined,
     shares: undefined,
     surprise: undefined,
     candidate: undefined,
@@ -170,8 +173,9 @@ function takeFilings(
   { records: { fundamentals, bars }, at }: View,
   dayMs: number,
 ): void {
-  const next = fundamentals?.at(state.filed);
-  if (fundamentals === undefined || next === undefined || next.availableAt > at) return;
+  state.nextFilingAt ??= fundamentals?.at(state.filed)?.availableAt;
+  if (fundamentals === undefined || !((state.nextFilingAt ?? Number.NaN) <= at)) return;
+  state.nextFilingAt = undefined;
   state.filed = countKnown(fundamentals, at);
   const known = fundamentals.slice(0, state.filed);
   state.filings = readFilings(known, dayMs);

@@ -74,7 +74,21 @@ export async function readMarketFolder(
     recordsUntil: () => records,
     barsDue: createBarsDue(calendar),
     sessionAt: (at, assetClass) => (assetClass === "crypto" ? utcDate(at) : sessionOf(at)),
-    servedFrom: (at) => newYorkInstant(`${Number(newYorkDate(at).slice(0, 4)) - 1}-01-01`, "00:00"),
+    servedFrom: createServedFrom(),
+  };
+}
+
+/** `Market.servedFrom` of a folder. It is asked at every close, so the year of the last one is kept. */
+function createServedFrom(): Market["servedFrom"] {
+  const startOf = (year: number) => newYorkInstant(`${year}-01-01`, "00:00");
+  const yearOf = (at: number) => {
+    const year = Number(newYorkDate(at).slice(0, 4));
+    return { before: startOf(year - 1), startsAt: startOf(year), endsAt: startOf(year + 1) };
+  };
+  let last: ReturnType<typeof yearOf> | undefined;
+  return (at) => {
+    if (last === undefined || at < last.startsAt || at >= last.endsAt) last = yearOf(at);
+    return last.before;
   };
 }
 
