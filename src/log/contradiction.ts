@@ -16,9 +16,11 @@ export async function contradictionOf(
   state: LogState,
   { origin, size, root }: SignedTree,
 ): Promise<string | undefined> {
-  // What a log was started in place of is no part of it.
-  if (state.replaces?.startsWith(`${origin}\n`)) return undefined;
-  if (origin !== state.origin) return `${origin} was signed here, which is another log`;
+  if (origin !== state.origin) {
+    // What a log was started in place of is no part of it.
+    const isFormer = state.former?.includes(origin);
+    return isFormer ? undefined : `${origin} was signed here, which is another log`;
+  }
   const has = edgeOf(state).size;
   if (size > has) return `${size} leaves were signed and the store has ${has}`;
   const found = await rootAt(size, (tile) => store.hashes(state.id, tile));

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { writeDurably } from "../lib/durable-file.ts";
 import { parseCheckpoint, type SignedCheckpoint } from "./checkpoint.ts";
@@ -33,10 +33,5 @@ export class LogHead {
   write(note: string): void {
     mkdirSync(this.#folder, { recursive: true });
     writeDurably(this.#path, note);
-  }
-
-  /** Forgets the last checkpoint, before a new log is started in place of the old one. */
-  remove(): void {
-    rmSync(this.#path, { force: true });
   }
 }

@@ -45,6 +45,23 @@ export class LogSigner {
   }
 
   /**
+   * Keeps what another process signed in `log-head`, so that a store that loses it, such as one that fails
+   * over without its last commits, is not signed here either.
+   */
+  async keep(): Promise<void> {
+    const { store, head, isShared } = this.#options;
+    if (!isShared) return;
+    const state = (await store.state())?.value;
+    const signed = await store.checkpoint();
+    if (state === undefined || signed?.id !== state.id) return;
+    if ((await this.refusal(state)) !== undefined) return;
+    // This process may have signed meanwhile, also another log.
+    const { origin = signed.origin, size = -1 } = head.read() ?? {};
+    const isOlder = origin === signed.origin ? size < signed.size : state.former?.includes(origin);
+    if (isOlder) head.write(signed.note);
+  }
+
+  /**
    * Signs the tree as it is; the checkpoint is in `log-head` before it is in the store, from where it is
    * served.
    *

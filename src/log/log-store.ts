@@ -46,6 +46,8 @@ export interface LogState extends StoredTree {
   readonly open: OpenRun | null;
   /** Text of the last checkpoint of the log in whose place this one was started. */
   readonly replaces: string | null;
+  /** Origins of the logs that this store had before; any process may have signed them last. */
+  readonly former?: readonly string[];
   /** Close after which method and universes were logged again last, Unix milliseconds. */
   readonly repeatedAt: number;
   /** Size of the last checkpoint whose cosignatures were logged; absent: none. */

@@ -19,7 +19,7 @@ import {
 import type { LogHead } from "./log-head.ts";
 import type { LogSigner } from "./log-signer.ts";
 import type { LoggedRun, LogState, LogStore, OpenRun, SignedState } from "./log-store.ts";
-import { newLog } from "./new-log.ts";
+import { formerLogs, newLog } from "./new-log.ts";
 import { TILE_WIDTH } from "./tiles.ts";
 import { edgeOf } from "./tree-store.ts";
 import type { WitnessClient } from "./witness/witness-client.ts";
@@ -127,12 +127,12 @@ export class LogWriter {
     const { store, head, host, now } = this.#options;
     const startsAnew = this.#startsAnew;
     // A store without a log may be one that others made before: its log is another one.
-    const replaces = (!startsAnew && head.read()?.note.text) || null;
+    const kept = head.read();
+    const replaces = (!startsAnew && kept?.note.text) || null;
     const recordedUntil = this.#beforeNewest();
-    const state = newLog(host, { createdAt: now(), recordedUntil, replaces });
-    const hasStarted = await store.start(before, state);
-    if (hasStarted && startsAnew) head.remove();
-    this.#hasStarted = hasStarted;
+    const former = formerLogs(before?.value, kept);
+    const state = newLog(host, { createdAt: now(), recordedUntil, replaces, former });
+    this.#hasStarted = await store.start(before, state);
     return 1;
   }
 

@@ -1,13 +1,27 @@
 import { randomBytes } from "node:crypto";
+import type { LogHead } from "./log-head.ts";
 import type { LogState } from "./log-store.ts";
 
 /** Random bytes in the id of a log. */
 const ID_BYTES = 6;
 
+/** Former logs that are remembered: a replay starts a new log each time. */
+const MAX_FORMER = 100;
+
+/** Origins of the logs in whose place one is started, oldest first. @param head What was signed here. */
+export function formerLogs(
+  before: LogState | undefined,
+  head?: ReturnType<LogHead["read"]>,
+): readonly string[] {
+  const known = [...(before?.former ?? []), before?.origin, head?.origin];
+  const origins = known.filter((origin) => origin !== undefined);
+  return [...new Set(origins)].slice(-MAX_FORMER);
+}
+
 /** The state of a log without entries, of a new origin. @param host With which its origin begins. */
 export function newLog(
   host: string,
-  beginning: Pick<LogState, "createdAt" | "recordedUntil" | "replaces">,
+  beginning: Pick<LogState, "createdAt" | "recordedUntil" | "replaces" | "former">,
 ): LogState {
   const id = randomBytes(ID_BYTES).toString("hex");
   return {

@@ -53,6 +53,7 @@ export class SignalLog {
   readonly leaderJobs: readonly LeaderJob[];
   readonly #store: LogStore;
   readonly #runs: LoggedRuns;
+  readonly #signer: LogSigner;
   readonly #writer: LogWriter;
   readonly #witnesses: WitnessClient | undefined;
   readonly #options: SignalLogOptions;
@@ -79,11 +80,12 @@ export class SignalLog {
         onProblem: (witness, problem) =>
           log.warn({ witness, problem }, "a witness does not cosign the signal log"),
       });
+    this.#signer = new LogSigner({ store, head, keyring: state.keyring, isShared, now });
     this.#writer = new LogWriter({
       store,
       head,
       witnesses: this.#witnesses,
-      signer: new LogSigner({ store, head, keyring: state.keyring, isShared, now }),
+      signer: this.#signer,
       committer: this.committer,
       snapshots,
       knownUntil: recordableUntil,
@@ -130,7 +132,11 @@ export class SignalLog {
     const { log } = this.#options;
     const onError = (error: unknown) =>
       log.error({ err: error }, "the signal log could not be read");
-    const tick = () => this.#runs.reload();
+    const tick = async () => {
+      const added = await this.#runs.reload();
+      await this.#signer.keep();
+      return added;
+    };
     this.#loop = startLoop({ tick, everyMs: RELOAD_EVERY_MS, onError, schedule });
     this.#unsubscribe = this.#store.onSigned(this.#loop.wake);
   }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { checkpointText, parseCheckpoint } from "../../log/checkpoint.ts";
 import { LogStore } from "../../log/log-store.ts";
 import { EMPTY_ROOT } from "../../log/merkle.ts";
-import { newLog } from "../../log/new-log.ts";
+import { formerLogs, newLog } from "../../log/new-log.ts";
 import { ConfirmationNeeded, defineStoreCommand } from "../command.ts";
 import { YesArgument, yesOption } from "./shared.ts";
 
@@ -31,7 +31,10 @@ export const startNewLog = defineStoreCommand({
         ? parseCheckpoint(signed.note).note.text
         : checkpointText({ origin, size: 0, root: EMPTY_ROOT });
     const host = origin.slice(0, origin.lastIndexOf("/log/"));
-    const state = newLog(host, { createdAt: now(), recordedUntil, replaces });
+    const state = newLog(host, {
+      ...{ createdAt: now(), recordedUntil, replaces },
+      former: formerLogs(before.value),
+    });
     await (await keyring()).rotate("log-signing", { actor: "operator" });
     if (!(await logs.start(before, state))) throw new Error("The log has gone on; try again.");
     return {

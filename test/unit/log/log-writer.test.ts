@@ -11,6 +11,7 @@ import { TreeEdge } from "../../../src/log/tiles.ts";
 import { parseProof } from "../../../src/log/tlog-proof.ts";
 import type { LogSource } from "../../../src/log/verify/source.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
+import { servedBy } from "../../support/log-source.ts";
 import {
   closeOf,
   DAY_MS,
@@ -144,6 +145,100 @@ describeStores("the signal log", (engine) => {
     ]);
     expect(contents).toHaveLength(604);
     for (const { head } of logs) expect(head.read()?.origin ?? "").toMatch(/^(log\.example|$)/);
+  });
+
+  it("goes on in a process of another machine, from what the store says was signed", async () => {
+    const store = await openStore(engine);
+    const sessions = new Sessions();
+    sessions.close(0, "stock", symbolsOf(10));
+    const [one, other] = [0, 1].map(() => signalLog(store, sessions, { isShared: true }));
+    if (one === undefined || other === undefined) throw new Error("there are two");
+    await one.settle();
+    const first = await one.store.checkpoint();
+    expect(first).toMatchObject({ size: 13, root: expect.any(String) });
+
+    sessions.close(1, "stock", symbolsOf(10));
+    await other.settle();
+    sessions.close(2, "stock", symbolsOf(10));
+    await one.settle();
+    expect([...one.refusals, ...other.refusals]).toEqual([]);
+    expect((await one.reader.checkpoint())?.size).toBe(35);
+    const known = { origin: first?.origin ?? "", keys: [], sightings: [] };
+    const sightings = [first, await other.store.checkpoint()].flatMap((seen) =>
+      seen === undefined ? [] : [{ size: seen.size, root: seen.root, seenAt: 0 }],
+    );
+    const { checks } = await verifyLog({
+      source: servedBy(one),
+      keys: [verifierTextOf(known.origin)],
+      known: { ...known, sightings },
+      now: Date.now,
+    });
+    expect(checks).toContainEqual(expect.objectContaining({ name: "history", outcome: "proved" }));
+  });
+
+  it("is not signed where the store lost leaves that it says were signed", async () => {
+    const store = await openStore(engine);
+    const sessions = new Sessions();
+    sessions.close(0, "stock", symbolsOf(10));
+    const one = signalLog(store, sessions, { isShared: true });
+    await one.settle();
+    const lost = await one.store.state();
+    sessions.close(1, "stock", symbolsOf(10));
+    await one.settle();
+    const state = await one.store.state();
+    if (lost === undefined || state === undefined) throw new Error("there is no log");
+    await one.store.start(state, lost.value);
+
+    const other = signalLog(store, sessions, { isShared: true });
+    await other.settle();
+    expect(other.refusals).toEqual(["24 leaves were signed and the store has 13"]);
+  });
+
+  it("is not signed by a process that saw what the store lost, though another signed it", async () => {
+    const store = await openStore(engine);
+    const sessions = new Sessions();
+    sessions.close(0, "stock", symbolsOf(10));
+    const [one, other] = [0, 1].map(() => signalLog(store, sessions, { isShared: true }));
+    if (one === undefined || other === undefined) throw new Error("there are two");
+    await one.settle();
+    const [lost, signed] = [await one.store.state(), await one.store.checkpoint()];
+    sessions.close(1, "stock", symbolsOf(10));
+    await one.settle();
+    await other.signer.keep();
+    expect(other.head.read()?.size).toBe(24);
+
+    // A primary that fails over without its last commits.
+    const state = await one.store.state();
+    if (!lost || !signed || !state) throw new Error("there is no log");
+    await one.store.start(state, lost.value);
+    const behind = await one.store.state();
+    if (behind === undefined) throw new Error("there is no log");
+    await one.store.setCheckpoint(behind, signed);
+    await other.settle();
+    expect(other.refusals).toEqual(["24 leaves were signed and the store has 13"]);
+    await other.signer.keep();
+    expect(other.head.read()?.size).toBe(24);
+  });
+
+  it("is signed by a process that was away while two other logs took its place", async () => {
+    const store = await openStore(engine);
+    const sessions = new Sessions();
+    sessions.close(0, "stock", symbolsOf(10));
+    const [away, other] = [0, 1].map(() => signalLog(store, sessions, { isShared: true }));
+    if (away === undefined || other === undefined) throw new Error("there are two");
+    await away.settle();
+    const rotate = async () => "kid";
+    const context = { store, now: () => 0, holder: "command", keyring: async () => ({ rotate }) };
+    for (const day of [1, 2]) {
+      await startNewLog.run({ yes: true }, context as never, () => {});
+      sessions.close(day, "stock", symbolsOf(10));
+      await other.settle();
+    }
+    sessions.close(3, "stock", symbolsOf(10));
+    const { size = 0, origin } = (await other.store.checkpoint()) ?? {};
+    await away.settle();
+    expect(away.refusals).toEqual([]);
+    expect(await away.store.checkpoint()).toMatchObject({ origin, size: size + 11 });
   });
 
   it("logs a changed universe, and every class by its own sessions", async () => {
