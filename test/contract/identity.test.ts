@@ -358,7 +358,7 @@ it("lets an update of a claimed agent keep what its owner granted, and no more",
   await expect(token("darkpool:read")).rejects.toThrow("invalid_scope");
 });
 
-it("does not turn a public client into one with tokens of its own without a secret", async () => {
+it("does not let a public client obtain tokens of its own without a secret", async () => {
   const { send } = await setting();
   const code = {
     grant_types: ["authorization_code", "refresh_token"],

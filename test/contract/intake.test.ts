@@ -260,7 +260,7 @@ describe("an application", () => {
     expect(application).not.toHaveProperty("company");
   });
 
-  it("is harmless when it is sent again, and tells nobody that it was", async () => {
+  it("is harmless when repeated, and the answer does not reveal the repetition", async () => {
     const { post, records, clock } = await open();
     const first = await answerOf(await post("/api/apply", ada));
     clock.now += 60_000;
@@ -298,7 +298,7 @@ describe("an application", () => {
     },
   );
 
-  it("that is wrong costs nobody their turn", async () => {
+  it("that is invalid does not count against the limit", async () => {
     const { base } = await open();
     for (let at = 0; at < 10; at += 1) {
       expect((await postJson(`${base}/api/apply`, { ...ada, email: "ada" })).status).toBe(400);
@@ -395,7 +395,7 @@ describe.each(["/api/apply", "/api/contact"])("%s", (path) => {
     expect(failures).toEqual([]);
   });
 
-  it("takes a body that does not say how long it is, up to 16 kB", async () => {
+  it("accepts a body without Content-Length, up to 16 kB", async () => {
     const { port } = await open();
     const socket = connect(port, "127.0.0.1");
     socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`);
@@ -431,7 +431,7 @@ describe.each(["/api/apply", "/api/contact"])("%s", (path) => {
     }
   });
 
-  it("answers only when it is durable, and says when the store cannot", async () => {
+  it("is answered only once it is durable, and with an error when the store fails", async () => {
     const { base } = await open({
       records: (records) => ({
         ...records,

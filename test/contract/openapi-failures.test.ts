@@ -189,7 +189,7 @@ describe("a documented error", () => {
     },
   );
 
-  it("of the log of a market whose time stands still", async () => {
+  it("of the log, which a market without passing time lacks", async () => {
     const asOf = new Date(range.to);
     const { base: to } = await startTestService({}, { market: { kind: "files", folder, asOf } });
     for (const id of WITHOUT_LOG) {

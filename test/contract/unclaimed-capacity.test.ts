@@ -200,7 +200,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     expect((await keptOf(records)).size).toBeLessThanOrEqual(CAPACITY / 3);
   });
 
-  it("is taken by metadata that grow, of their own network", async () => {
+  it("is used up by growing metadata, within the share of their network", async () => {
     const { server, records, clock } = await place(engine);
     const others = await registeredAt(
       server.local,

@@ -61,7 +61,7 @@ const answerOf = (scoring: Scoring, query: object) =>
     undefined as never,
   );
 
-it("the scores of the run before are shown and marked until they are computed anew", async () => {
+it("scores of the previous run are shown and marked until they are computed again", async () => {
   const { folder, told } = await leftFolder();
   const { scoring, warnings } = await processOn(folder, 2);
   expect(scoring.isWarm()).toBe(true);
@@ -82,7 +82,7 @@ it("the scores of the run before are shown and marked until they are computed an
   await scoring.close();
 });
 
-it("last scores that differ from those computed anew are dropped with a warning", async () => {
+it("scores of the previous run that differ from the new ones are dropped with a warning", async () => {
   const { folder } = await leftFolder();
   const file = new AuthenticatedFile<{ snapshots: { score: number }[] }>(join(folder, FILE), KEY);
   const content = (await file.read()) as { snapshots: { score: number }[] };

@@ -57,7 +57,7 @@ describeStores("an expired record", (engine) => {
     expect(await records.claimDue(pages, { limit: 9, leaseMs: 1 })).toEqual([]);
   });
 
-  it("can be inserted anew", async () => {
+  it("can be inserted again", async () => {
     const { records, clock, read } = await expiring();
     await records.commit([consume(pages, "a")]);
     clock.now += 100;

@@ -99,7 +99,7 @@ describe("volatility", () => {
     expect(readings.slice(3)).toEqual(readingsOf([first, ...rest]).slice(1));
   });
 
-  it("needs 252 sessions for a z and says nothing while nothing moves", () => {
+  it("needs 252 sessions for z, and is undefined while prices do not move", () => {
     const readings = readingsOf(referenceBars());
     expect(readings[0]).toBeUndefined();
     expect(readings[251]?.z).toBeNull();

@@ -75,7 +75,7 @@ describe("momentum of a stock", () => {
     expect(inputs.find(({ name }) => name === "gate")).toMatchObject({ value: 0.25, weight: 0 });
   });
 
-  it("lists inputs whose weighted z add up to the mean that the combined table is asked for", () => {
+  it("lists inputs whose weighted z add up to the mean that is looked up in the combined table", () => {
     const peers = Array.from({ length: 60 }, (_, index) => peer(index / 20 - 1));
     const { combined: _, ...tables } = freezeMomentum(peers);
     const reading = read(peer(0.7), { tables });
@@ -110,7 +110,7 @@ describe("the benchmark of a class", () => {
     logReturn,
   });
 
-  it("is the mean return of a session, without errors, and closed to what comes late", () => {
+  it("is the mean return of a session, without errors and without returns that arrive late", () => {
     const benchmark = createBenchmark("stock");
     for (const value of [0.01, 0.03, 1.9, null]) benchmark.note(bar(1, value));
     benchmark.close();

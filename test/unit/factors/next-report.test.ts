@@ -87,7 +87,7 @@ describe("the next report", () => {
     });
   });
 
-  it("is told from the median lag where the filing of the year before is missing", () => {
+  it("is estimated from the median lag where the filing of the year before is missing", () => {
     const figures = quarters(30, 40, 30, 30, 30, 46, 30, 30, 30, null, 30, 30, 30);
     expect(inDays(askedOn(figures, 91 * 13 + 31))).toEqual({
       is: "expected",
@@ -116,13 +116,13 @@ describe("the next report", () => {
     expect(inDays(askedOn(figures, 364 + 45 + 201))).toBe("ceased");
   });
 
-  it("is not told from too few filings", () => {
+  it("is not estimated from too few filings", () => {
     expect(inDays(askedOn([], 400))).toBe("no_filings");
     expect(inDays(askedOn(quarters(30), 100))).toBe("no_filings");
     expect(inDays(askedOn(quarters(30, 31, 32), 310))).toBe("too_few");
   });
 
-  it("has the window of the time of the filing that it is told from", () => {
+  it("has the window that was in use when the newest filing became known", () => {
     const figures = Array.from({ length: 23 }, (_, index) =>
       quarters(...Array(index + 1).fill(30)),
     ).at(-1);

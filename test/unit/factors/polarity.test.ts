@@ -277,7 +277,7 @@ describe("polarity on sentences written for this project", () => {
 const { path: labelled, isMissing } = sharedFolder("labelled", "the quality of the lexicon");
 
 describe.skipIf(isMissing)("polarity on labelled messages", () => {
-  it("ranks bullish over bearish news in the half that nobody read: AUC at least .89", () => {
+  it("ranks bullish over bearish news in the held-out half: AUC at least .89", () => {
     const names = ["bearish", "bullish", "neutral"] as const;
     const readings = table("twitter_financial_news_sent_train.csv")
       .filter((_, row) => isUnread(row))
@@ -289,7 +289,7 @@ describe.skipIf(isMissing)("polarity on labelled messages", () => {
     expect(areaUnderCurve(readings)).toBeGreaterThanOrEqual(0.89);
   });
 
-  it("ranks bullish over bearish social messages that nobody read: AUC at least .72", () => {
+  it("ranks bullish over bearish held-out social messages: AUC at least .72", () => {
     const readings = table("val_stockemo.csv").map(({ original = "", senti_label }) => ({
       polarity: polarity(original),
       label: senti_label as Label,

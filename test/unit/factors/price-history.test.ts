@@ -54,7 +54,7 @@ describe("the price history of a stock", () => {
     expect(listedMomentum(historyOf(broken(64)))?.observations).toBe(200);
   });
 
-  it("says nothing of a price that never moves", () => {
+  it("is undefined for a price that never moves", () => {
     const still = referenceBars().map((bar) => ({ ...bar, logReturn: bar.logReturn && 0 }));
     expect(listedMomentum(historyOf(still))).toBeUndefined();
   });

@@ -113,7 +113,7 @@ describe("the social counters", () => {
     expect(count("same", 3 * DAY_MS)).toBe(0);
   });
 
-  it("count an author's messages of a day over all instruments, in whatever order they are told", () => {
+  it("count an author's messages of a day over all instruments, in whatever order they arrive", () => {
     const authors = createAuthorActivity(DAY_MS);
     for (const hour of [9, 3, 3, 30, 1]) authors.add("a", hour * HOUR_MS);
     authors.add("b", 2 * HOUR_MS);
@@ -192,7 +192,7 @@ describe("the social reading", () => {
     expect(readSocial({ ...context, baseline: undefined }).status).toBe("insufficient_data");
   });
 
-  it("compares a newcomer with its class when the class has 30 peers", () => {
+  it("compares an instrument without history with its class when the class has 30 peers", () => {
     const values = Array.from({ length: 30 }, (_, index) => index / 30);
     expect(freezeSocial(values.slice(1))).toBeUndefined();
     const reading = readSocial({

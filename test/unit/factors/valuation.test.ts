@@ -172,7 +172,7 @@ describe("the valuation of a stock", () => {
     expect(bestOf(peers(30, null)).z).toBeGreaterThan(1.5);
   });
 
-  it("loses confidence from 100 days after the filing and is gone at 200", () => {
+  it("loses confidence from 100 days after the filing and is absent from 200 on", () => {
     const group = peers(8, "Tools");
     const at = (days: number) =>
       readValuation(group.at(-1), freezeValuation(group), { ...context, at: day(days) });
@@ -181,7 +181,7 @@ describe("the valuation of a stock", () => {
     expect(at(200)).toMatchObject({ confidence: 0, status: "stale", z: null });
   });
 
-  it("loses confidence with every yield that its source could have, and is gone under two", () => {
+  it("loses confidence with every missing yield that its source could have, and is absent with fewer than two", () => {
     const group = peers(30, "Tools");
     const tables = freezeValuation(group);
     const { bookYield: _, ...two } = all(0.5);

@@ -31,7 +31,7 @@ describe("the volatility of a list of bars", () => {
     expect(read(bars, 0)).toBeUndefined();
   });
 
-  it("follows a list that grows, and knows another one from it", () => {
+  it("follows a growing list, and starts again for another list", () => {
     const read = createVolatilityReader();
     const growing: Bar[] = bars.slice(0, 300);
     expect(read(growing, Number.POSITIVE_INFINITY)).toEqual(readingAfter(300));

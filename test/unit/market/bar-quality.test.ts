@@ -135,7 +135,7 @@ describe("a repeated bar", () => {
     expect(settled.doubts).toEqual(["repeat dropped", "repeat dropped"]);
   });
 
-  it("passes with another volume, and where nobody traded", () => {
+  it("passes with another volume, and without trading", () => {
     expect(outcome(bar(0, 101), bar(1, 101)).doubts).toEqual([]);
     const still = { high: 100, low: 100, open: 100, close: 100, volume: 0 };
     expect(outcome(bar(0, 100, still), bar(1, 100, still)).doubts).toEqual([]);
@@ -149,7 +149,7 @@ describe("a split that was not announced", () => {
     expect(settled.bars.map(({ split }) => split)).toEqual([ratio, 1]);
   });
 
-  it("is no split when it is taken back, or told a session later", () => {
+  it("is no split when it is reversed, or announced a session later", () => {
     expect(outcome(bar(0, 25), bar(1, 100)).doubts).toEqual(["split dropped"]);
     const late = outcome(bar(0, 25), bar(1, 100, { split: 1 }), bar(2, 25, { split: 4 }));
     expect(late.doubts).toEqual(["split dropped"]);

@@ -87,12 +87,12 @@ describe("returns", () => {
     expect(followed(0, 3, 1)).toBeNaN();
   });
 
-  it("keep the last price of what stopped trading, and need a bar after the entry", () => {
+  it("keep the last price after trading has ended, and need a bar after the entry", () => {
     expect(followed(1, 0, 3)).toBeCloseTo(Math.log(40 / 50), 12);
     expect(followed(1, 1, 1)).toBeNaN();
   });
 
-  it("count over a session without trading to the price at which it goes on, if it goes on", () => {
+  it("span a session without trading up to the next price, if there is one", () => {
     expect(followed(2, 0, 1)).toBeNaN();
     expect(followed(2, 0, 2)).toBeCloseTo(Math.log(2), 12);
   });
@@ -210,7 +210,7 @@ describe("walk-forward probabilities", () => {
     expect(walkForward({ ...slow, overlap: daily }).next.rho).toBeCloseTo(0.26, 12);
   });
 
-  it("are not graded for what lies on the median itself", () => {
+  it("are not graded for an outcome on the median itself", () => {
     const [first] = outcomes;
     if (!first) throw new Error("There is no date.");
     const middle = { row: 2, z: 0.5, call: 0 as const, followed: 0 };
@@ -252,7 +252,7 @@ describe("duplicate instruments", () => {
   const found = (...records: readonly InstrumentRecords[]) =>
     findIndistinct(createReturnGrid(records, "stock", "2024-12-31"));
 
-  it("are the younger of two that move together, whatever their order", () => {
+  it("are the younger of two instruments that move together, whatever their order", () => {
     const old = walk("OLD", 1);
     const wrapped = walk("WRAPPED", 1, { own: 0.2, from: 100 });
     expect(found(wrapped, old, walk("OTHER", 2))).toEqual({ copies: ["WRAPPED"], still: [] });

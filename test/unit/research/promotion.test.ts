@@ -30,7 +30,7 @@ describe("the registered rule of the candidate", () => {
     expect(promotionOf(measured(60, 0.001, 0), LIVE)).toBe("failed");
   });
 
-  it("says nothing before 252 sessions", () => {
+  it("gives no result before 252 sessions", () => {
     expect(promotionOf(measured(50, 0.001, 0.001), LIVE)).toBe("too_early");
     expect(promotionOf(measured(51, 0.001, 0.001), LIVE)).toBe("held");
   });

@@ -58,7 +58,7 @@ describe.skipIf(isMissing)("the next report", { timeout: TIMEOUT_MS }, async () 
     expect(medianError).toBeLessThanOrEqual(2);
   });
 
-  it("is fitted and told without the future: with it deleted, or made up", () => {
+  it("is fitted and estimated without the future, whether that is deleted or invented", () => {
     const weeks = Array.from(
       { length: 750 },
       (_, week) => Date.UTC(2012, 0, 5, 21) + week * WEEK_MS,
@@ -82,7 +82,7 @@ describe.skipIf(isMissing)("the next report", { timeout: TIMEOUT_MS }, async () 
     expect(told.filter(({ next }) => next.is !== "unknown").length).toBeGreaterThan(200_000);
   });
 
-  it.each(years)("has a window of %i that knows nothing of it", (year) => {
+  it.each(years)("has a window for %i that does not depend on filings from then on", (year) => {
     const past = records.map(({ fundamentals = [], ...one }) => ({
       ...one,
       fundamentals: fundamentals.slice(0, countKnown(fundamentals, Date.UTC(year, 0) - 1)),

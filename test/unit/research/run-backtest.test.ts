@@ -156,14 +156,14 @@ describe("a backtest", () => {
     expect(last(1) > last(21)).toBe(true);
   });
 
-  it("reports how far it is, never backwards, up to the end", () => {
+  it("reports its progress, which never decreases, up to the end", () => {
     expect(found.progress.length).toBeGreaterThan(500);
     expect(found.progress).toEqual(found.progress.toSorted((a, b) => a - b));
     expect(found.progress.at(-1)).toBeGreaterThan(0.99);
     expect(Math.max(...found.progress)).toBeLessThanOrEqual(1);
   });
 
-  it("grades neither copies nor what stands still, named or not, and refuses to grade nothing else", () => {
+  it("grades neither copies nor constant prices, even when named, and fails when nothing else is left", () => {
     const market = driftingMarket({ names: 12, days: 900, drift: 0.002 });
     const records = market.recordsUntil(0);
     const [first] = records;
@@ -337,7 +337,7 @@ describe("an explanation", () => {
     expect(explanationText(explanation, undefined)).not.toContain("sha256");
   });
 
-  it("is refused before the first bar and for a stranger", () => {
+  it("is refused before the first bar and for an unknown symbol", () => {
     expect(() => explain(skilled, "S39", "2011-01-01")).toThrow(/no bar by 2011-01-01: its first/);
     expect(() => explain(skilled, "NOPE", "2015-01-01")).toThrow(/NOPE has no bar/);
   });

@@ -136,7 +136,7 @@ describe("the block bootstrap", () => {
 });
 
 describe("seeded chance", () => {
-  it("is uniform, and the same whenever it is asked", () => {
+  it("is uniform and reproducible", () => {
     const draws = Array.from({ length: 20_000 }, (_, index) => randomAt(11, index));
     expect(mean(draws)).toBeCloseTo(0.5, 2);
     expect(sampleSd(draws)).toBeCloseTo(Math.sqrt(1 / 12), 2);

@@ -127,7 +127,7 @@ describe("the open range of an instrument", () => {
     expect(watch(dropped).events).toEqual([]);
   });
 
-  it("is the same whatever came after, and wherever the watch goes on", () => {
+  it("is the same whatever follows, and wherever the state is continued", () => {
     const bars = barsWith({ 303: -0.2, 312: 0.3 });
     const { events } = watch(bars, 10);
     expect(watch(bars.slice(0, START + 10), 10).events).toEqual(events);

@@ -99,7 +99,7 @@ describe("the candidate method", () => {
     expectNear(partOf(readings, "surprise"), scoresOf([...values]));
   });
 
-  it("says nothing of a group that is too small", () => {
+  it("gives no score to a group that is too small", () => {
     const few = 29;
     const inputs = { surprise: column(few, 1), monthReturn: column(few, 2) };
     const readings = readCandidate(

@@ -153,7 +153,7 @@ describe("the score, for any z and confidence", () => {
     );
   });
 
-  it("goes further towards what a factor says the more it is trusted", () => {
+  it("moves further towards a factor's value the higher its confidence", () => {
     fc.assert(
       fc.property(any, z, fc.tuple(confidence, confidence), (one, value, trusts) => {
         const [less, more] = trusts.sort((a, b) => a - b);

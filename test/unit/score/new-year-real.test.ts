@@ -55,7 +55,7 @@ describe.skipIf(isMissing)("real history", { timeout: TIMEOUT_MS }, async () => 
     expect(servedOf(2023, last, keeper)).toEqual(whole);
   });
 
-  it.each(YEARS)("has the same signals of %i whichever side of New Year it is asked on", (year) => {
+  it.each(YEARS)("has the same signals of %i on either side of New Year", (year) => {
     const before = servedOf(year, newYear(year + 1) - 1, keeper);
     const after = servedOf(year, newYear(year + 1) + 1, keeper);
     expect(before.size).toBeGreaterThan(50_000);

@@ -62,7 +62,7 @@ const named = (events: ReturnType<typeof eventsOf>) =>
 const USUAL = filedAfter(30, 31, 32, 45, 33);
 
 describe("a report event", () => {
-  it("is told some sessions before, and on filing, once each", () => {
+  it("is sent some sessions before the date and on filing, once each", () => {
     expect(named(eventsOf(USUAL, { from: 420, to: 540 }))).toEqual([
       "480 report_ahead",
       "488 report_filed",
@@ -73,7 +73,7 @@ describe("a report event", () => {
     );
   });
 
-  it("says what was expected, and what was filed", () => {
+  it("contains what was expected and what was filed", () => {
     const [ahead, filed] = eventsOf(USUAL, { from: 420, to: 540 }).map(([, , event]) => event);
     expect(ahead).toMatchObject({ sessionsUntil: 5, filing: null });
     expect(ahead?.report?.expected).toBe(485 * DAY_MS);
@@ -81,7 +81,7 @@ describe("a report event", () => {
     expect(filed?.filing).toEqual({ periodEnd: 455 * DAY_MS, availableAt: 488 * DAY_MS });
   });
 
-  it("is told when the report is late, and when it comes in the end", () => {
+  it("is sent when the report is late, and when it is filed at last", () => {
     expect(named(eventsOf(filedAfter(30, 31, 32, 45, 70), { from: 420, to: 540 }))).toEqual([
       "480 report_ahead",
       "510 report_late",
@@ -89,7 +89,7 @@ describe("a report event", () => {
     ]);
   });
 
-  it("is not told again of what is so when watching begins", () => {
+  it("is not sent for a state that existed when watching began", () => {
     expect(named(eventsOf(USUAL, { from: 482, to: 500 }))).toEqual(["488 report_filed"]);
     const late = filedAfter(30, 31, 32, 45, 70);
     expect(named(eventsOf(late, { from: 515, to: 530 }))).toEqual(["525 report_filed"]);

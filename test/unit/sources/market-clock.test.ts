@@ -24,7 +24,7 @@ describe("the clock of a replay", () => {
     expect(clock.untilNext(START + 3_600_000)).toBe(250);
   });
 
-  it("plays four steps a second at the speed that was asked for", () => {
+  it("plays four steps a second at the requested speed", () => {
     const clock = twoDays();
     clock.start(START);
     expect(clock.advance(START + 249)).toBe(from);
@@ -58,7 +58,7 @@ describe("the clock of a replay", () => {
     expect(clock.now(START + 750)).toBe(to);
   });
 
-  it("knows whole milliseconds at any speed, and does not drift", () => {
+  it("counts whole milliseconds at any speed, and does not drift", () => {
     const clock: MarketClock = new ReplayClock({ from, to: from + DAY_MS, daysPerSecond: 0.00003 });
     clock.start(START);
     for (let step = 1; step <= 1_000; step++) {

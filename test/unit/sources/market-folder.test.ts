@@ -80,7 +80,7 @@ afterAll(async () => {
 });
 
 describe("a market folder", () => {
-  it("says what it is and that the owner answers for the licenses", async () => {
+  it("names its kind and makes the owner responsible for the licenses", async () => {
     const market = await readMarketFolder(await folderOf({}));
     expect(market).toMatchObject({ mode: "files", dayMs: 86_400_000 });
     expect(market.source).toMatchObject({ id: "market-folder", simulated: false });
@@ -146,7 +146,7 @@ describe("a market folder", () => {
     expect(odd).toEqual(plain);
   });
 
-  it("tells how far it is after each instrument", async () => {
+  it("reports progress after each instrument", async () => {
     const steps: (readonly [number, number])[] = [];
     const onProgress = (done: number, total: number) => steps.push([done, total]);
     await readMarketFolder(await folderOf({}), { onProgress });
@@ -196,7 +196,7 @@ describe("bars", () => {
     expect(spinOff?.logReturn).toBeCloseTo(0, 12);
   });
 
-  it("that cannot be true are left out and named, as far as they are wanted", async () => {
+  it("that cannot be true are left out and listed as doubted", async () => {
     const rows = [
       "2014-06-06,1,2,1,2,9,0,1",
       "2014-06-09,1,1,2,2,9,0,1",
@@ -385,7 +385,7 @@ describe("mentions", () => {
     ]);
   });
 
-  it("keep at most 2,000 characters, none of them half", async () => {
+  it("keep at most 2,000 characters, without splitting a surrogate pair", async () => {
     const [mention] = (await readMentions({ ...TWEET, text: `${"a".repeat(1999)}🚀 later` })) ?? [];
     expect(mention?.text).toHaveLength(2000);
     expect(mention?.text.isWellFormed()).toBe(true);

@@ -60,7 +60,7 @@ describe("the simulated market", () => {
     });
   });
 
-  it("has 40 stocks in 5 sectors of 8 and 8 coins, all with symbols of its own", () => {
+  it("has 40 stocks in 5 sectors of 8 and 8 coins, all with distinct symbols", () => {
     const sectors = Map.groupBy(stocks, ({ instrument }) => instrument.sector);
     expect([...sectors.values()].map((members) => members.length)).toEqual([8, 8, 8, 8, 8]);
     expect(coins).toHaveLength(8);
@@ -97,7 +97,7 @@ describe("the simulated market", () => {
 });
 
 describe("a world of one seed", () => {
-  it("is the same asked once or day by day across a year's end", { tags: ["full"] }, () => {
+  it("is the same when read once or day by day across a year's end", { tags: ["full"] }, () => {
     const walked = open();
     for (let day = YEAR_START + YEAR_DAYS - 3; day < YEAR_START + YEAR_DAYS + 4; day++) {
       const seen = recordsOf(walked, instant(day));
@@ -114,7 +114,7 @@ describe("a world of one seed", () => {
     expect(mentions?.at(-1)?.text).toBe("$ALDER.SIM opened unchanged this morning 👀");
   });
 
-  it("is the same when an earlier instant is asked for after a later one", () => {
+  it("is the same when an earlier instant is read after a later one", () => {
     const early = instant(YEAR_START + 5);
     const used = open();
     used.recordsUntil(instant(YEAR_START + 9));
@@ -275,7 +275,7 @@ describe("missing data", () => {
     }
   });
 
-  it("has an observed but silent instrument at any time", () => {
+  it("always has an instrument that is observed but not mentioned", () => {
     const walked = open();
     for (const at of instants) {
       const silent = recordsOf(walked, at).filter(({ mentions, bars }) => {

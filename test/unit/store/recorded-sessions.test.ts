@@ -45,7 +45,7 @@ const signalsOf = (list: Iterable<PastSnapshot>) =>
     price,
   }));
 
-it("sessions are told as they were recorded after records were corrected", async () => {
+it("sessions are served as they were recorded after records were corrected", async () => {
   const { archive } = await openStore(model);
   const before = await walked(METHOD_MARKET, LAST);
   const record = createSessionArchive({
@@ -77,7 +77,7 @@ it("sessions are told as they were recorded after records were corrected", async
   expect(after.lastAt("S0", EARLY)?.score).toBe(fresh.lastAt("S0", EARLY)?.score);
 });
 
-it("sessions are told by the method that they were recorded by, and name it", async () => {
+it("sessions are served by the method that recorded them, and name it", async () => {
   const { archive } = await openStore(model);
   const snapshots = await walked(METHOD_MARKET, LAST);
   const said = snapshots.lastAt("S2", EARLY) as PastSnapshot;

@@ -101,7 +101,7 @@ describeStores("the record of sessions", (engine) => {
     expect(await recorded(store)).toHaveLength(6);
   });
 
-  it("starts at the first start where history arrives gradually", async () => {
+  it("starts recording at the first start when history arrives gradually", async () => {
     const store = await openStore(engine);
     const market = memory(["A"]);
     market.close(0);

@@ -140,7 +140,7 @@ describe("an update", () => {
     expect(await storedIn(records, id)).toEqual(before);
   });
 
-  it("is not lost when two come at once", async () => {
+  it("is not lost when two arrive at the same time", async () => {
     const { service, wanted } = await openService();
     const scores = [10, 20, 30].map((scoreMove) =>
       service.update(wanted, { thresholds: { scoreMove } }),

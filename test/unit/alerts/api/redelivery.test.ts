@@ -105,7 +105,7 @@ describe("redelivery of one event", () => {
     }
   });
 
-  it("finds events of an earlier version, whose ids tell no time", async () => {
+  it("finds events of an earlier version, whose ids contain no time", async () => {
     const { service, wanted, archive, clock, tell, waiting } = await openService();
     const { caller, alertId } = wanted;
     const subject = ownerGroup(caller);

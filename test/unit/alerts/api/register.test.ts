@@ -72,7 +72,7 @@ describe("a registration", () => {
     expect(await records.list(deliveries, { limit: 10 })).toEqual([]);
   });
 
-  it("says that no event will come where market time stands still", async () => {
+  it("says that no event will come in a market whose time does not pass", async () => {
     const { service, agent } = await openService({ standsStill: () => true });
     expect((await made(service, agent)).nextSteps.join(" ")).toContain("no event will come");
     const { service: lively, agent: other } = await openService();

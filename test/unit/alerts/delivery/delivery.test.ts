@@ -65,7 +65,7 @@ describe("an enqueued message", () => {
     expect(newMessageId(7)).toMatch(/^msg_[0-9a-f]{32}$/);
   });
 
-  it("has an id that tells its time, unlike the random ids of earlier versions", () => {
+  it("has an id that contains its time, unlike the random ids of earlier versions", () => {
     const id = newMessageId(Date.UTC(2026, 2, 3, 14, 30));
     expect(id).toMatch(/^msg_019cb41b16407[0-9a-f]{3}[89ab][0-9a-f]{15}$/);
     expect(messageTime(id)).toBe(Date.UTC(2026, 2, 3, 14, 30));

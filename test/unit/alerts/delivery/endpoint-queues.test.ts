@@ -68,7 +68,7 @@ describe("endpoint queues", () => {
     expect(calls()).toBe(1);
   });
 
-  it("keep room for an owner that has nothing while five others take all that they can get", () => {
+  it("reserve capacity for an owner without work while five others use all that they may", () => {
     const { queues, add } = manualQueues();
     const isFull = (owner: string) => queues.saturated().includes(`owner of ${owner}`);
     for (let at = 0; at < 200; at++) {

@@ -69,7 +69,7 @@ describe("reports of companies", () => {
     return { metric: "netIncome", value: 1, periodEnd: end * DAY_MS, availableAt } as const;
   });
 
-  it("are told before, on filing and when late, by the sessions that each alert wants", async () => {
+  it("are reported before the date, on filing and when late, by the sessions of each alert", async () => {
     const store = await openStore(model);
     await store.records.commit([
       ...alertSteps("a1", { kinds: ["report"] }),
@@ -131,7 +131,7 @@ describe("the expected range", () => {
     "a2 A@313 range.alert below 2",
   ];
 
-  it("is told of when a close leaves it, without another cooldown", async () => {
+  it("is reported when a close leaves it, without a further cooldown", async () => {
     expect(await watched(() => false)).toEqual(TOLD);
   });
 
@@ -156,7 +156,7 @@ describe("the expected range", () => {
     expect(await statesIn(store)).toEqual([]);
   });
 
-  it("is not told of from the scores of a warm start", async () => {
+  it("is not reported from the scores of a warm start", async () => {
     const store = await openStore(model);
     await store.records.commit(alertSteps("a1", { kinds: ["range"] }));
     const stage = createScriptedMarket({ A: bars });
@@ -301,7 +301,7 @@ describe("an evaluated session", () => {
     expect(told.at(-1)).toBe("A@50 direction");
   });
 
-  it("costs no store access while market time stands still", async () => {
+  it("needs no store access while market time stands still", async () => {
     const store = await openStore(model);
     await store.records.commit(alertSteps("a1"));
     const stage = createScriptedMarket();

@@ -155,7 +155,7 @@ describeStores("accounts", (engine) => {
     ]);
   });
 
-  it("revoke only grants of their own, with the tokens of each", async () => {
+  it("revoke only their own grants, with the tokens of each", async () => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);
     const [ada, bob] = [

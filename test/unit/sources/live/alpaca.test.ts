@@ -154,7 +154,7 @@ describe("bars of Alpaca", () => {
     expect(never.waits.at(-1)?.until).toBe(at("2026-06-15", "16:31"));
   });
 
-  it("that are implausible are passed on as they are, and tell of no split", () => {
+  it("that are implausible are passed on unchanged, and imply no split", () => {
     const spoiled: Record<string, (row: Record<string, number>) => object> = {
       "2026-02-03": (row) => ({ ...row, l: (row.h as number) + 1 }),
       "2026-02-10": (row) => ({ ...row, c: -1 }),

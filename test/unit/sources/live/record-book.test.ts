@@ -235,7 +235,7 @@ describe("a bar that is doubted", () => {
     ]);
   });
 
-  it("is judged anew when a bar before it arrives", () => {
+  it("is checked again when an earlier bar arrives", () => {
     const book = new RecordBook(coin);
     for (const one of [far(0, 10), far(2, 28)]) book.add(one, NEVER);
     expect(shown(book.revise()).closes).toEqual([10]);

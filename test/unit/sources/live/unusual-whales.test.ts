@@ -213,7 +213,7 @@ describe("dark pool prints of Unusual Whales", () => {
     );
   });
 
-  it("are a fault in another shape, and refusals stay refusals", () => {
+  it("are a fault when malformed, while refusals remain refusals", () => {
     const answered = (status: number, body: string) =>
       faultOf(() => drive(unusualWhales, () => ({ status, body }), DAY));
     expect(answered(200, '{"unexpected":true}').kind).toBe("malformed");

@@ -141,14 +141,14 @@ describe("the answer of a webhook", () => {
     expect(body).not.toContain("\0");
   });
 
-  it("is judged by its status when the body never ends", async () => {
+  it("counts by its status when the body never ends", async () => {
     const slow = await answering((_req, res) => void res.writeHead(202).write("so far"), 50);
     expect(slow).toMatchObject({ status: 202, body: "so far" });
     const silent = await answering((_req, res) => res.writeHead(202).flushHeaders(), 50);
     expect(silent).toMatchObject({ status: 202, body: "" });
   });
 
-  it("is judged by its status when the body is incomplete", async () => {
+  it("counts by its status when the body is incomplete", async () => {
     const answer = await answering((_req, res) => {
       res.writeHead(200, { "content-length": 100 }).write("so far", () => res.destroy());
     });
