@@ -5,6 +5,7 @@ import {
   type SignatureHeaders,
   verifySignatures,
 } from "../alerts/delivery/signing.ts";
+import { parseJson } from "../lib/json.ts";
 import { neutralText } from "../outbound/neutral-text.ts";
 
 /** How a receiver verifies and answers deliveries. */
@@ -100,13 +101,8 @@ function signatureOf(headers: Delivery["headers"]): SignatureHeaders {
   };
 }
 
-function messageIn(body: Uint8Array): Message | undefined {
-  try {
-    return Message.parse(JSON.parse(Buffer.from(body).toString()));
-  } catch {
-    return undefined;
-  }
-}
+const messageIn = (body: Uint8Array): Message | undefined =>
+  Message.safeParse(parseJson(Buffer.from(body).toString())).data;
 
 /** @returns Tells whether an id was seen before. The oldest ids are dropped. */
 function createDuplicateFilter(): (id: string) => boolean {

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type AdapterPayload, errors, type KoaContextWithOIDC, type Provider } from "oidc-provider";
+import { parseJson } from "../../lib/json.ts";
 import type { Records } from "../../store/port/records.ts";
 import {
   type Agent,
@@ -127,7 +128,7 @@ function withDefaultGrantType(body: Metadata): Metadata {
  * @throws `invalid_request`, or as `checkBody`.
  */
 function prepareBody({ req }: KoaContextWithOIDC): Metadata {
-  const json = parsed(req.read() ?? Buffer.alloc(0));
+  const json = parseJson(String(req.read() ?? ""));
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     throw new errors.InvalidRequest("the body must be a JSON object in UTF-8");
   }
@@ -137,14 +138,6 @@ function prepareBody({ req }: KoaContextWithOIDC): Metadata {
   req.headers["content-length"] = String(bytes.length);
   req.unshift(bytes);
   return body;
-}
-
-function parsed(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString());
-  } catch {
-    return undefined;
-  }
 }
 
 function respondError(ctx: KoaContextWithOIDC, cause: errors.OIDCProviderError): void {

@@ -61,7 +61,7 @@ export const listen = defineLocalCommand({
       received++;
       answer(req, res, receiver).then(say, () => res.destroy());
     });
-    const url = await opened(server, port);
+    const url = await listenOn(server, port);
     const lines = createInterface({ input: stdin });
     lines.on("line", (line) => say(addSecret(line.trim(), receiver)));
     say(`Listening on ${url}; Ctrl-C ends it.`);
@@ -87,7 +87,7 @@ started as ALLOW_INSECURE_WEBHOOKS=1 npm start, and a token with the scopes aler
 Then type in the secret of the answer, whsec_..., and press Enter. The challenge comes within seconds,
 in the sandbox the first event within a minute or two.`;
 
-/** @throws {Error} When there are none. */
+/** The keys with which a service signs webhooks. @throws {Error} When there are none. */
 async function publishedKeys(base: string): Promise<readonly PublicKeyJwk[]> {
   const url = new URL("/.well-known/webhook-keys.json", base);
   try {
@@ -98,8 +98,8 @@ async function publishedKeys(base: string): Promise<readonly PublicKeyJwk[]> {
   }
 }
 
-/** @throws {Error} When the port is taken. */
-async function opened(server: Server, port: number): Promise<string> {
+/** Listens on the loopback address. @returns The URL. @throws {Error} When the port is taken. */
+async function listenOn(server: Server, port: number): Promise<string> {
   server.listen(port, HOST);
   await once(server, "listening");
   return `http://${HOST}:${(server.address() as AddressInfo).port}/`;

@@ -30,7 +30,7 @@ export const downloadLog = defineLocalCommand({
   async run({ address, folder: to, token }, { folder: from, progress }) {
     const folder = resolve(from, to);
     const source = addressSource(address, token);
-    const checkpoint = await wanted(source, "checkpoint");
+    const checkpoint = await readRequired(source, "checkpoint");
     const { origin, size } = parseCheckpoint(String(checkpoint));
     await checkSameLog(folder, origin);
     const show = shownOn(progress, "downloading");
@@ -39,7 +39,7 @@ export const downloadLog = defineLocalCommand({
       files += await fetchTile(source, folder, tile);
       if (tile.level === 0) show(tile.index * TILE_WIDTH + tile.width, size);
     }
-    await store(folder, "keys", await wanted(source, "keys"));
+    await store(folder, "keys", await readRequired(source, "keys"));
     await store(folder, "checkpoint", checkpoint);
     return {
       isGood: true,
@@ -64,7 +64,7 @@ async function fetchTile(source: LogSource, folder: string, tile: Tile): Promise
   let files = 0;
   for (const each of paths) {
     const path = `tile/${each}`;
-    if (await isThere(join(folder, path))) continue;
+    if (await exists(join(folder, path))) continue;
     const bytes = await source.read(path);
     // The oldest entries may be kept no more; their hashes always are.
     if (bytes === undefined && each.startsWith("entries/")) continue;
@@ -75,19 +75,19 @@ async function fetchTile(source: LogSource, folder: string, tile: Tile): Promise
   return files;
 }
 
-const isThere = (path: string): Promise<boolean> =>
+const exists = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
     () => false,
   );
 
-async function wanted(source: LogSource, path: string): Promise<Uint8Array> {
+async function readRequired(source: LogSource, path: string): Promise<Uint8Array> {
   const bytes = await source.read(path);
   if (bytes === undefined) throw new Error(`The log has no ${path}.`);
   return bytes;
 }
 
-/** A file is there whole, or not at all. */
+/** Writes a file through a temporary one, so that it exists completely or not at all. */
 async function store(folder: string, path: string, bytes: Uint8Array): Promise<void> {
   const place = join(folder, ...path.split("/"));
   await mkdir(dirname(place), { recursive: true });

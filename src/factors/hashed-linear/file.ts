@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseJson } from "../../lib/json.ts";
 import { type HashedLinear, LABELS } from "../hashed-linear.ts";
 import { BUCKETS } from "./features.ts";
 import { fnv1a } from "./fnv1a.ts";
@@ -44,7 +45,9 @@ export function modelText({ weights, scales }: HashedLinear): string {
  */
 export function readModel(text: string): HashedLinear {
   if (text.length > MAX_MODEL_BYTES) throw new Error("The model is too large to be one.");
-  const { success, data, error } = ModelFile.safeParse(parsed(text));
+  const json = parseJson(text);
+  if (json === undefined) throw new Error("The model is not valid: it is no JSON.");
+  const { success, data, error } = ModelFile.safeParse(json);
   if (!success) throw new Error(`The model is not valid: ${problem(error)}.`);
   const { scales, weights, checksum } = data;
   if (checksum !== checksumOf(scales, weights)) {
@@ -54,14 +57,6 @@ export function readModel(text: string): HashedLinear {
     weights: Int8Array.from(atob(weights), (char) => (char.charCodeAt(0) << 24) >> 24),
     scales,
   };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Error("The model is not valid: it is no JSON.");
-  }
 }
 
 /** Names the invalid member without its value, which may be long. */

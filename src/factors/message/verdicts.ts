@@ -1,10 +1,10 @@
 import { type Entry, UNKNOWN } from "../lexicon.ts";
 import { BREAK, QUESTION, STOP } from "./units.ts";
 
-/** Units before an entry in which a negation inverts it. */
+/** Number of units before an entry within which a negation inverts the entry. */
 const NEGATION_WINDOW = 3;
 
-/** Units around a verb in which its noun is sought. */
+/** Number of units around a verb within which its noun is searched. */
 const NOUN_WINDOW = 4;
 
 /** Factor of a negation: "not good" is milder than "bad". */

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type Claims, claimLinks } from "../../auth/agents/claims.ts";
 import type { ClaimOutcome } from "../../auth/agents/complete-claim.ts";
 import { withCallerAddress } from "../../auth/auditor.ts";
+import { parseJson } from "../../lib/json.ts";
 import { addressKey } from "../../limits/address-key.ts";
 import { newCodeCounters, ownClaimCounters } from "../../limits/claim-counters.ts";
 import { type CodeGuard, createCodeGuard } from "../../limits/code-guard.ts";
@@ -108,7 +109,7 @@ function authenticated(
 ): RequestHandler {
   return async (req, _res, next) => {
     const principal = await authenticateClaim(req);
-    const { data } = bodies[path].safeParse(parseJson(bytesOf(req)));
+    const { data } = bodies[path].safeParse(parseJson(bytesOf(req).toString()));
     if (data === undefined) {
       const description = `The body must be a JSON object with the strings ${bodyDescriptions[path]}.`;
       throw new OAuthError("invalid_request", { status: 400, description });
@@ -117,14 +118,6 @@ function authenticated(
     req.body = { principal, data };
     next();
   };
-}
-
-function parseJson(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString());
-  } catch {
-    return undefined;
-  }
 }
 
 /** Checks that an agent acts only for itself, and does not confirm its own claim with a token that

@@ -1,6 +1,7 @@
 import { appendFile, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { parseJson } from "../../lib/json.ts";
 import type { BacktestResult } from "./run-backtest.ts";
 import type { Trial } from "./trials.ts";
 
@@ -23,18 +24,10 @@ export async function readTrials(folder: string): Promise<readonly Trial[]> {
   });
   return text.split("\n").flatMap((line, index) => {
     if (line.trim() === "") return [];
-    const { success, data } = Line.safeParse(jsonOf(line));
+    const { success, data } = Line.safeParse(parseJson(line));
     if (!success) throw new Error(`${path}:${index + 1}: this is no line of the log of variants.`);
     return [{ variant: data.variant, sharpePerYear: data.sharpePerYear }];
   });
-}
-
-function jsonOf(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Appends all variants of a run with their results. */

@@ -4,6 +4,7 @@ import { createInterface } from "node:readline";
 import { z } from "zod";
 import type { LabeledMessage } from "../../factors/hashed-linear/training.ts";
 import { LABELS } from "../../factors/hashed-linear.ts";
+import { parseJson } from "../../lib/json.ts";
 import { FOLDS } from "./cross-validation.ts";
 
 const Line = z.object({ text: z.string().min(1), label: z.enum(LABELS) });
@@ -34,18 +35,12 @@ export async function readLabeled(file: string): Promise<readonly LabeledMessage
 
 /** @param place Location for messages, for example `labelled.jsonl:12`. */
 function messageIn(line: string, place: string): LabeledMessage {
-  const { success, data, error } = Line.safeParse(parsed(line, place));
+  const json = parseJson(line);
+  if (json === undefined) throw new Error(`${place}: the line is no JSON.`);
+  const { success, data, error } = Line.safeParse(json);
   if (success) return data;
   const fault = faults[String(error.issues[0]?.path[0])] ?? "the line has to be a JSON object";
   throw new Error(`${place}: ${fault}.`);
-}
-
-function parsed(line: string, place: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    throw new Error(`${place}: the line is no JSON.`);
-  }
 }
 
 /** The ROC curve needs both labels in every fold. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseJson } from "../../lib/json.ts";
 import type { Mention } from "../../market/records.ts";
 import type { TextFile } from "./csv-table.ts";
 import { dataError, type FileLocation, quoted, uniqueness } from "./data-error.ts";
@@ -36,7 +37,11 @@ export function readMentions({ path, content }: TextFile): Mention[] {
 }
 
 function readLine(line: string, place: FileLocation): Mention {
-  const { success, data, error } = MessageLine.safeParse(parseJson(line, place));
+  const json = parseJson(line);
+  if (json === undefined) {
+    throw dataError(place, `${quoted(line)} is not JSON`, "one JSON object a line");
+  }
+  const { success, data, error } = MessageLine.safeParse(json);
   if (!success) {
     const [issue] = error.issues;
     const member = issue?.path.join(".") || "the line";
@@ -56,12 +61,4 @@ function readLine(line: string, place: FileLocation): Mention {
     symbolCount: Math.max(1, new Set(data.symbols).size),
     stance: data.stance ?? null,
   };
-}
-
-function parseJson(line: string, place: FileLocation): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    throw dataError(place, `${quoted(line)} is not JSON`, "one JSON object a line");
-  }
 }

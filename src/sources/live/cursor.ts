@@ -1,16 +1,12 @@
 import { z } from "zod";
+import { parseJson } from "../../lib/json.ts";
 
 /** Parses a cursor; `undefined` where there is none or where an older version wrote it. */
 export function readCursor<S extends z.ZodType>(
   cursor: string | undefined,
   schema: S,
 ): z.output<S> | undefined {
-  if (cursor === undefined) return undefined;
-  try {
-    return schema.safeParse(JSON.parse(cursor)).data;
-  } catch {
-    return undefined;
-  }
+  return cursor === undefined ? undefined : schema.safeParse(parseJson(cursor)).data;
 }
 
 /** Cursor of a daily series: the first UTC day of the next request. */

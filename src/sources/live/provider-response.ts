@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { parseJson } from "../../lib/json.ts";
 import { ProviderFault } from "./fault.ts";
 
 /** Answer of a provider. */
@@ -31,19 +32,13 @@ export const parseJsonBody = <S extends z.ZodType>(
  * @throws {ProviderFault} `malformed`, with the path of the wrong member.
  */
 export function parseJsonText<S extends z.ZodType>(text: string, schema: S): z.output<S> {
-  const result = schema.safeParse(parsed(text));
+  const json = parseJson(text);
+  if (json === undefined) throw new ProviderFault("malformed", `not JSON: ${quoted(text)}`);
+  const result = schema.safeParse(json);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const place = issue?.path.join(".") || "the answer";
   throw new ProviderFault("malformed", `${place}: ${issue?.message ?? "not as documented"}`);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new ProviderFault("malformed", `not JSON: ${quoted(text)}`);
-  }
 }
 
 /** The beginning of what a provider sent, on one line. */

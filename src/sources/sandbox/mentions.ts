@@ -81,7 +81,7 @@ interface PackedMention {
   /** Number among the usual messages of the day, and from 1 on among the copies of a sentence. */
   readonly position: number;
   readonly copy: number;
-  /** Which sentence: see `phrasesFor`. */
+  /** Index of the mood, and of the sentence among those of the mood, in `phrasesFor`. */
   readonly mood: number;
   readonly sentence: number;
   /** Whether it carries the tag of its mood. */

@@ -32,14 +32,14 @@ export async function* dumpRows(session: Session): AsyncGenerator<readonly DumpR
     await session.query("begin isolation level repeatable read read only");
     // Locked before the snapshot, so that no partition in it can be dropped.
     await session.query("lock table market_signal.archive in access share mode");
-    yield* fetched(session, RECORDS);
-    yield* fetched(session, ARCHIVE);
+    yield* fetchRows(session, RECORDS);
+    yield* fetchRows(session, ARCHIVE);
   } finally {
     await session.close();
   }
 }
 
-async function* fetched(session: Session, select: string): AsyncGenerator<readonly DumpRow[]> {
+async function* fetchRows(session: Session, select: string): AsyncGenerator<readonly DumpRow[]> {
   await session.query(`declare dumped no scroll cursor for ${select}`);
   for (;;) {
     const rows = await session.query<DumpRow>(`fetch ${BATCH_ROWS} from dumped`);

@@ -23,7 +23,8 @@ export interface SessionTimes {
   readonly answerMs: number;
 }
 
-/** @throws {Problem} `store_unavailable` if the connection times out. */
+/** Opens a connection of its own, outside the pool. @throws {Problem} `store_unavailable` if that times
+ *  out. */
 export async function openSession(
   { config }: Target,
   { connectMs, answerMs }: SessionTimes,

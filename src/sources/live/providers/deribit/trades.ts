@@ -113,7 +113,7 @@ function read(answer: ProviderResponse, { symbol, from, to }: TradeQuery): Parse
   );
   // If our clock is ahead, the part that the server has not reached yet is requested again.
   const seenUntil = Math.min(to, (usOut === undefined ? receivedAt : usOut / 1_000) - LATE_MS);
-  const next = result.has_more ? lastOf(result.trades, from) : Math.floor(seenUntil) + 1;
+  const next = result.has_more ? nextStart(result.trades, from) : Math.floor(seenUntil) + 1;
   return {
     data: prints.filter((one) => "record" in one),
     rejected: prints.filter((one) => "reason" in one),
@@ -124,10 +124,10 @@ function read(answer: ProviderResponse, { symbol, from, to }: TradeQuery): Parse
 
 /** Start of the next page: the instant of the last trade, because more trades of that instant may
  *  follow. */
-function lastOf(trades: readonly z.infer<typeof Trade>[], from: number): number {
+function nextStart(trades: readonly z.infer<typeof Trade>[], from: number): number {
   const [first, last] = [trades.at(0)?.timestamp, trades.at(-1)?.timestamp];
   if (first === undefined || last === undefined || last < first || first < from) {
-    throw new ProviderFault("malformed", "result.trades: not ascending from the time asked for");
+    throw new ProviderFault("malformed", "result.trades: not ascending from the requested time");
   }
   return Math.max(last, from + 1);
 }
