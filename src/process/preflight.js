@@ -3,16 +3,17 @@
 import * as nodeModule from "node:module";
 import { fileURLToPath } from "node:url";
 
-/** Oldest Node of each line that runs TypeScript as it is; every line from 24 on does. */
-const OLDEST_MINOR = { 22: 18, 23: 6 };
+/** Oldest Node with all that the service needs: TypeScript as it is, `node:sqlite`, and ML-DSA in
+ *  `node:crypto`. */
+const OLDEST = { major: 24, minor: 18 };
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
-if (major < 24 && minor < (OLDEST_MINOR[major] ?? Number.POSITIVE_INFINITY)) {
+if (major < OLDEST.major || (major === OLDEST.major && minor < OLDEST.minor)) {
   process.stderr.write(
-    `This service needs Node 22.18 or newer; this is Node ${process.versions.node}.\n` +
+    `This service needs Node ${OLDEST.major}.${OLDEST.minor} or newer; this is Node ${process.versions.node}.\n` +
       "npm ci installs a fitting one on Linux, Windows and Intel Macs, and npm start uses it.\n" +
-      "Elsewhere install Node 24 from https://nodejs.org first.\n",
+      "Elsewhere install the newest Node 24 from https://nodejs.org first.\n",
   );
   process.exit(1);
 }
