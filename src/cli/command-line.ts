@@ -70,7 +70,7 @@ export function readCommandLine(
   const { values, positionals } = parse(argv.slice(name.split(" ").length), command);
   const { help, json, ...options } = values;
   if (help === true) return { kind: "help", about: name };
-  const known = withVariables(command, options, env);
+  const known = withPaths(command, withVariables(command, options, env), folder);
   const args = checked(command, withOperands(command, { options: known, positionals, folder }));
   return { kind: "run", name, command, args, isJson: json === true };
 }
@@ -122,6 +122,20 @@ function withVariables(
     return [name, text];
   };
   return Object.fromEntries(Object.entries(given).map(read));
+}
+
+/** Makes files of options absolute for a command that a server may run, which has another folder. */
+function withPaths(
+  { needs, options }: Command,
+  given: Readonly<Record<string, unknown>>,
+  folder: string,
+): Readonly<Record<string, unknown>> {
+  const isFile = (name: string) => needs === "store" && options[name]?.value === "<file>";
+  const entries = Object.entries(given).map(([name, value]) => [
+    name,
+    isFile(name) ? resolve(folder, String(value)) : value,
+  ]);
+  return Object.fromEntries(entries);
 }
 
 interface Parsed {

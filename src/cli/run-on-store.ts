@@ -80,13 +80,14 @@ function contextOf(store: Store, { folder, masterKey }: StoreChoice): CommandCon
  * @throws {Error} Names the file.
  */
 export async function refuseStoreFiles(args: unknown, folder: string): Promise<void> {
-  const { file } = args as { readonly file?: string };
-  if (file === undefined) return;
+  const { file, state } = args as { readonly file?: string; readonly state?: string };
   const paths = pathsIn(folder);
   const own = await Promise.all([...dataFilesOf(paths), paths.lock].map(inode));
-  const given = await inode(file);
-  if (given === undefined || !own.includes(given)) return;
-  throw new Error(`${file} belongs to the store itself; name another file. Nothing was changed.`);
+  for (const path of [file, state].filter((each) => each !== undefined)) {
+    const given = await inode(path);
+    if (given === undefined || !own.includes(given)) continue;
+    throw new Error(`${path} belongs to the store itself; name another file. Nothing was changed.`);
+  }
 }
 
 /** @returns Device and inode number; `undefined` when the file does not exist. */

@@ -54,7 +54,7 @@ export async function storedHashes(
   const full = async () => {
     const place = { subject: `${id}/${level}`, from: index, to: index } as const;
     const [row] = await archive.read(TILE, { ...place, order: "oldest", limit: 1 });
-    return row && decodeHashes(row.body as string);
+    return row && decodeHashes(String(row.body));
   };
   const partial = async () => {
     const tree = await current();

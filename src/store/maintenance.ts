@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { schedule, startLoop } from "../lib/loop.ts";
-import { sealAudit } from "./audit/chain.ts";
+import { sealAudit } from "./audit/audit-tree.ts";
 import { AUDIT_TOPIC } from "./audit/entry.ts";
 import { KEYS_TOPIC } from "./keys/key-records.ts";
 import type { Keyring } from "./keys/keyring.ts";
@@ -77,7 +77,7 @@ export function startMaintenance(options: MaintenanceOptions): Maintenance {
   const startAsLeader = (tick: () => Promise<number>, everyMs: number) =>
     start(async () => (lease.isHeld() ? tick() : 0), everyMs);
 
-  const sealing = startAsLeader(() => sealAudit(records, now), SEAL_EVERY_MS);
+  const sealing = startAsLeader(() => sealAudit({ records, keyring }, now), SEAL_EVERY_MS);
   const cleaned = { records, archive, keyring, retentionMs, retentionBeforeNewestMs };
   const cleanup = startAsLeader(() => cleanUp(cleaned, now()), CLEANUP_EVERY_MS);
   const keyReload = start(() => keyring.reload().then(() => 0), CLEANUP_EVERY_MS);

@@ -1,5 +1,5 @@
-import { chainPointOf, chainPoints, PRUNED, sealedEntry } from "./audit/chain.ts";
-import { AUDIT_KIND } from "./audit/entry.ts";
+import { AUDIT_KIND, positionOf } from "./audit/entry.ts";
+import { chainedEntry, PRUNED, sealedPoints } from "./audit/hash-chain.ts";
 import type { Archive } from "./port/archive.ts";
 import { insert, replace, update } from "./port/operations.ts";
 import type { Records } from "./port/records.ts";
@@ -54,14 +54,14 @@ async function noteEndOfPruned(records: Records, archive: Archive, before: numbe
   const selection = { to: before - 1, order: "newest", limit: 1 } as const;
   const [newest] = await archive.read(AUDIT_KIND, selection);
   if (newest === undefined) return;
-  if (sealedEntry(newest) === undefined) {
+  const position = positionOf(newest);
+  if (position === undefined) {
     throw new Error(`audit row "${newest.id}" was not written by the service; none is removed`);
   }
-  const value = chainPointOf(newest);
-  await update(records, { collection: chainPoints, key: PRUNED }, (noted) => {
-    if (noted === undefined) return [insert(chainPoints, { key: PRUNED, value })];
-    return value.position > noted.value.position
-      ? [replace(chainPoints, noted, { value })]
-      : undefined;
+  const hash = chainedEntry(newest)?.hash;
+  const value = { position, ...(hash !== undefined && { hash }), sealedAt: newest.at };
+  await update(records, { collection: sealedPoints, key: PRUNED }, (noted) => {
+    if (noted === undefined) return [insert(sealedPoints, { key: PRUNED, value })];
+    return position > noted.value.position ? [replace(sealedPoints, noted, { value })] : undefined;
   });
 }

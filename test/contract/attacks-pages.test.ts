@@ -683,7 +683,7 @@ async function leastWork<T>(records: Records, run: () => Promise<T>) {
 
 /** The audit is sealed some time after it was written. */
 const isSealing = (args: readonly unknown[]): boolean =>
-  /"audit-chain"|^\[\{"name":"unsealed-audit"/.test(JSON.stringify(args));
+  /"audit-tree"|^\[\{"name":"unsealed-audit"/.test(JSON.stringify(args));
 
 it("no attack makes the service log an internal error", () => {
   expect(testService.logged).toEqual([]);

@@ -13,7 +13,8 @@ export const exportRecords = defineStoreCommand({
   summary: "Writes the records into a new file, as one JSON document that people can read.",
   notes: [
     "Sorted by collection and key; instants are ISO 8601. The archive, which holds the audit rows,",
-    `is not in it, nor is work under way (${NOT_EXPORTED.join(", ")}).`,
+    "is not in it, nor is what means nothing in another store:",
+    `${NOT_EXPORTED.join(", ")}.`,
     "All of the store is in a backup. master.key is not in it: keys in an export stay sealed.",
   ],
   operand: "<file>",

@@ -1,13 +1,13 @@
-import { readFile, rename, stat, writeFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { parseVerifier } from "../../log/signed-note.ts";
 import { type Check, type Outcome, outcomeOf } from "../../log/verify/check.ts";
-import { KnownLog } from "../../log/verify/known-log.ts";
 import { type Verified, verifyLog, verifyProofFile } from "../../log/verify/verify-log.ts";
 import { readPolicy } from "../../log/witness/policy.ts";
 import { defineLocalCommand } from "../command.ts";
 import { counted } from "../format.ts";
+import { readKnownLog, writeKnownLog } from "../known-log-file.ts";
 import { addressSource, folderSource, isAddress, readAddress } from "../log-source.ts";
 import type { ProgressLine } from "../progress-line.ts";
 
@@ -69,7 +69,7 @@ export const verifyTheLog = defineLocalCommand({
 
   async run({ log, key, policy: policyPath, state, token }, { folder, progress }) {
     const statePath = state === undefined ? undefined : resolve(folder, state);
-    const known = statePath === undefined ? undefined : await readState(statePath);
+    const known = statePath === undefined ? undefined : await readKnownLog(statePath);
     const policy =
       policyPath === undefined
         ? undefined
@@ -88,7 +88,7 @@ export const verifyTheLog = defineLocalCommand({
           onProgress: shownOn(progress),
         });
     if (statePath !== undefined && verified.known !== undefined) {
-      await writeState(statePath, verified.known);
+      await writeKnownLog(statePath, verified.known);
     }
     const { origin = null, size = null, checks } = verified;
     const outcome = outcomeOf(checks);
@@ -115,27 +115,6 @@ export const shownOn =
   (progress: ProgressLine, doing = "verifying") =>
   (done: number, total: number): void =>
     progress.show({ doing, rows: done, fraction: total === 0 ? 1 : done / total, unit: "entries" });
-
-async function readState(path: string): Promise<KnownLog | undefined> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
-  try {
-    return KnownLog.parse(JSON.parse(text));
-  } catch (cause) {
-    throw new Error(`${path} is no state of a log: name another file with --state.`, { cause });
-  }
-}
-
-/** A reader sees the old state or the new one. */
-async function writeState(path: string, known: KnownLog): Promise<void> {
-  await writeFile(`${path}.new`, `${JSON.stringify(known, undefined, 1)}\n`);
-  await rename(`${path}.new`, path);
-}
 
 function tableOf({ origin, size, checks }: Verified): string {
   const width = Math.max(...checks.map(({ name }) => name.length));

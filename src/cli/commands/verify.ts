@@ -1,33 +1,48 @@
+import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { verifyStore } from "../../store/backup/verify-store.ts";
 import { defineStoreCommand } from "../command.ts";
 import { counted, countsText } from "../format.ts";
+import { readKnownLog, writeKnownLog } from "../known-log-file.ts";
 
 /** Checks the whole store for damage. */
 export const verify = defineStoreCommand({
   summary: "Reads everything and says whether anything is damaged or was tampered with.",
   notes: [
-    "Checks the structure of the files, every row, and the chain of audit rows. The exit code is 1",
-    "when there is a problem. Audit rows of the last moments may not be chained yet.",
+    "Checks the structure of the files, every row, and the tree of audit rows with its signature.",
+    "Audit rows of the last moments may not be sealed yet. Whoever has the store and its keys can",
+    "build the tree anew; a file of --state, kept elsewhere, reveals that. The exit code is 1 when",
+    "there is a problem.",
   ],
-  options: {},
-  args: z.strictObject({}),
+  options: {
+    state: {
+      value: "<file>",
+      about: "the audit log as seen before; made at the first look, renewed at each",
+    },
+  },
+  args: z.strictObject({ state: z.string().refine(isAbsolute, "must be absolute").optional() }),
 
-  async run(_args, { store }, onProgress) {
-    const { records, archive, audit, problems } = await verifyStore(store, onProgress);
-    const { problems: _, ...chain } = audit;
+  async run({ state }, { store, now }, onProgress) {
+    const known = state === undefined ? undefined : await readKnownLog(state);
+    const verified = await verifyStore(store, { known, now }, onProgress);
+    const { records, archive, problems } = verified;
+    const { problems: _, known: seen, ...audit } = verified.audit;
+    if (state !== undefined && seen !== undefined) await writeKnownLog(state, seen);
     const isGood = problems.length === 0;
     const text = [
       ...["Records:", countsText(records), "Archive rows:", countsText(archive)],
-      `Chained audit rows: ${counted(chain.rows)}; not chained yet: ${counted(chain.unsealed)}`,
-      ...(chain.lastHash === undefined ? [] : [`Hash of the last one: ${chain.lastHash}`]),
+      `Sealed audit rows: ${counted(audit.rows)}; not sealed yet: ${counted(audit.unsealed)}`,
+      ...(audit.checkpoint === undefined ? [] : [`Signed checkpoint: ${headOf(audit.checkpoint)}`]),
       ...(isGood ? ["ok"] : problems),
     ];
     return {
       isGood,
       text: text.filter((line) => line !== "").join("\n"),
-      result: { isGood, records, archive, audit: chain, problems },
+      result: { isGood, records, archive, audit, problems },
       notes: isGood ? [] : ["To put the last backup back: market-signal store restore <file>."],
     };
   },
 });
+
+/** Origin, size and root hash of a checkpoint (C2SP tlog-checkpoint). */
+const headOf = (checkpoint: string): string => checkpoint.split("\n", 3).join(" ");

@@ -28,7 +28,7 @@ interface WalkListener {
    *  Absent: the first one ends it. */
   readonly onOther?: (index: number) => void;
   /** Called with how many entries were read, and how many there are. */
-  readonly onProgress: (done: number, total: number) => void;
+  readonly onProgress?: (done: number, total: number) => void;
 }
 
 /**
@@ -60,7 +60,7 @@ export class TreeWalk {
     try {
       for (let index = 0; widthAt(0, index, size) > 0; index++) {
         await this.#readEntries(index, listener);
-        listener.onProgress(this.#edge.size, size);
+        listener.onProgress?.(this.#edge.size, size);
       }
       await this.#comparePartialTiles();
       if (!isSameHash(this.#edge.root(), root)) {

@@ -6,7 +6,7 @@ import { collection, type Operation } from "../port/records.ts";
 /** Kind of the archive rows of the audit log. */
 export const AUDIT_KIND = "audit";
 
-/** Audit rows that are not chained yet, in their archive form. */
+/** Audit rows that are not sealed yet, in their archive form. */
 export const unsealedAudit = collection<ArchiveRow>("unsealed-audit");
 
 /** Topic announced when audit rows are pending. */
@@ -26,9 +26,19 @@ export interface AuditEntry {
   readonly detail?: Readonly<Record<string, string | number | boolean>>;
 }
 
+/** Id of the row at a position. Sixteen digits hold every safe integer, so that text order equals numeric
+ *  order. */
+export const idOf = (position: number): string => String(position).padStart(16, "0");
+
+/** The position of a sealed row, from 1; `undefined` if its id tells none. */
+export function positionOf({ id }: Pick<ArchiveRow, "id">): number | undefined {
+  const position = Number(id);
+  return Number.isSafeInteger(position) && id === idOf(position) ? position : undefined;
+}
+
 /**
  * The steps that record an entry in the same commit as the action. While there is a leader, the row is
- * archived within a second, chained to its predecessors (chain.ts); after a leader crashes, once
+ * archived within a second, as a leaf of the audit tree (audit-tree.ts); after a leader crashes, once
  * another one leads.
  *
  * @param at When it was done, in milliseconds since the epoch.

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { chainPoints } from "../audit/chain.ts";
+import { auditTrees } from "../audit/audit-tree.ts";
 import { unsealedAudit } from "../audit/entry.ts";
+import { sealedPoints } from "../audit/hash-chain.ts";
 import { leases } from "../lease.ts";
 import { probes } from "../probe.ts";
 import { parseJson } from "./json-text.ts";
@@ -13,7 +14,7 @@ export const EXPORT_VERSION = 1;
 
 /** Collections of transient state, which is meaningless in another store or at another time. */
 export const NOT_EXPORTED: readonly string[] = [
-  ...[unsealedAudit, chainPoints, leases, probes].map(({ name }) => name),
+  ...[unsealedAudit, auditTrees, sealedPoints, leases, probes].map(({ name }) => name),
   // Used by earlier versions for rows on their way to the archive.
   "outbox",
 ];

@@ -1,5 +1,5 @@
-import { isUnsealed } from "../audit/chain.ts";
-import { unsealedAudit } from "../audit/entry.ts";
+import { AUDIT_KIND, unsealedAudit } from "../audit/entry.ts";
+import { chainedEntry } from "../audit/hash-chain.ts";
 import type { ArchiveRow } from "../port/archive.ts";
 import type { DumpRow } from "../port/store.ts";
 
@@ -16,7 +16,8 @@ export function isOutboxRecord(row: DumpRow): row is RecordRow {
 /** The present form of an outbox record: a pending audit row, or an archive row. */
 export function outboxRow(record: RecordRow): DumpRow {
   const row = JSON.parse(record.text) as ArchiveRow;
-  if (isUnsealed(row)) return { ...record, collection: unsealedAudit.name };
+  const isUnsealed = row.kind === AUDIT_KIND && chainedEntry(row) === undefined;
+  if (isUnsealed) return { ...record, collection: unsealedAudit.name };
   const { kind, at, id, subject = null, body } = row;
   return { table: "archive", kind, at, id, subject, text: JSON.stringify(body) };
 }

@@ -1,4 +1,4 @@
-import { type AuditReport, verifyAudit } from "../audit/verify-chain.ts";
+import { type AuditLook, type AuditReport, verifyAudit } from "../audit/verify-audit.ts";
 import type { DumpRow, Store } from "../port/store.ts";
 import { faultText, isStoreFault } from "../port/unavailable.ts";
 import { isJson } from "./json-text.ts";
@@ -14,18 +14,22 @@ export interface VerifyReport {
   /** Archive rows by kind. */
   readonly archive: Readonly<Record<string, number>>;
   readonly audit: AuditReport;
-  /** Problems of rows and of the audit chain; empty if there are none. */
+  /** Problems of rows and of the audit log; empty if there are none. */
   readonly problems: readonly string[];
 }
 
 /**
- * Checks the files of a store, if any, reads every row and the whole audit chain, and reports problems.
- * An unreadable part is reported, and the rest is still read. A server may be writing meanwhile.
+ * Checks the files of a store, if any, reads every row and the whole audit log, and reports problems. An
+ * unreadable part is reported, and the rest is still read. A server may be writing meanwhile.
  */
-export async function verifyStore(store: Store, onProgress: OnProgress): Promise<VerifyReport> {
+export async function verifyStore(
+  store: Store,
+  look: Omit<AuditLook, "onProgress">,
+  onProgress: OnProgress,
+): Promise<VerifyReport> {
   const faults = canCheck(store) ? [...(await store.check())] : [];
   const rows = await readRows(store, onProgress);
-  const audit = await readAudit(store, onProgress);
+  const audit = await readAudit(store, look, onProgress);
   const { records, archive, problems } = rows;
   return {
     records: sorted(records),
@@ -43,16 +47,23 @@ interface Checkable extends Store {
 
 const canCheck = (store: Store): store is Checkable => "check" in store;
 
-/** An unreadable chain counts as one problem and no rows. */
-async function readAudit(store: Store, onProgress: OnProgress): Promise<AuditReport> {
+/** An unreadable log counts as one problem and no rows. */
+async function readAudit(
+  store: Store,
+  look: Omit<AuditLook, "onProgress">,
+  onProgress: OnProgress,
+): Promise<AuditReport> {
   try {
-    return await verifyAudit(store, (done, total) => {
-      const fraction = fractionOf(done, total);
-      onProgress({ doing: "checking the audit rows", rows: done, fraction });
+    return await verifyAudit(store, {
+      ...look,
+      onProgress: (done, total) => {
+        const fraction = fractionOf(done, total);
+        onProgress({ doing: "checking the audit rows", rows: done, fraction });
+      },
     });
   } catch (error) {
-    const problems = [unread("The chain of audit rows", error)];
-    const none = { firstPosition: undefined, lastPosition: undefined, lastHash: undefined };
+    const problems = [unread("The audit log", error)];
+    const none = { firstPosition: undefined, lastPosition: undefined, checkpoint: undefined };
     return { rows: 0, ...none, unsealed: 0, problems };
   }
 }

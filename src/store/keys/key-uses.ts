@@ -48,7 +48,7 @@ export interface JwkOf {
   readonly "cookie-signing": SecretJwk;
   /** Ed25519, for the `v1a` signatures of Standard Webhooks. */
   readonly "webhook-signing": PrivateJwk;
-  /** Ed25519, for the checkpoints of the signal log (C2SP signed-note). */
+  /** Ed25519, for the checkpoints of the signal log and of the audit log (C2SP signed-note). */
   readonly "log-signing": PrivateJwk;
   /** Key of a vault for the secrets of single records. */
   readonly "secret-encryption": SecretJwk;

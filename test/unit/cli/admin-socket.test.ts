@@ -195,7 +195,7 @@ describe("the admin socket", () => {
     await Promise.all([silent, half].map((each) => each.closed || once(each, "close")));
   });
 
-  it("does not accept the files of the store as backups", async () => {
+  it("does not accept the files of the store as files of its own", async () => {
     const { folder } = await served(newFolder());
     writeFileSync(join(folder, "store.sqlite"), "");
     linkSync(join(folder, "store.sqlite"), join(folder, "other.gz"));
@@ -208,6 +208,10 @@ describe("the admin socket", () => {
         `${file} belongs to the store itself`,
       );
     }
+    const state = join(folder, "store.sqlite");
+    await expect(ask("store verify", { folder, args: { state } })).rejects.toThrow(
+      `${state} belongs to the store itself`,
+    );
   });
 
   it("passes on the engine's error message to the operator", async () => {

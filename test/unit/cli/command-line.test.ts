@@ -19,6 +19,9 @@ describe("a command line", () => {
     expect(store("import", "--yes", "../e.json")).toMatchObject({
       args: { file: "/e.json", yes: true },
     });
+    expect(store("verify", "--state", "seen.json")).toMatchObject({
+      args: { state: "/here/seen.json" },
+    });
   });
 
   it("confirms nothing by default", () => {

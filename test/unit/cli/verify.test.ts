@@ -1,11 +1,14 @@
-import { describe, expect, it } from "vitest";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { verify } from "../../../src/cli/commands/verify.ts";
-import { sealAudit } from "../../../src/store/audit/chain.ts";
 import { audited } from "../../../src/store/audit/entry.ts";
 import { put } from "../../../src/store/port/operations.ts";
 import { collection } from "../../../src/store/port/records.ts";
 import type { DumpRow, Store } from "../../../src/store/port/store.ts";
 import { storeUnavailable } from "../../../src/store/port/unavailable.ts";
+import { sealAll } from "../../support/audit.ts";
 import { dumped, inBatches, model, openStore } from "../../support/stores.ts";
 
 const notes = collection<number>("notes");
@@ -18,14 +21,14 @@ async function filledStore() {
     audited({ action: "note.written", actor: "system", target }, now());
   await records.commit([put(notes, { key: "a", value: 1 }), put(notes, { key: "b", value: 2 })]);
   await records.commit(["a", "b", "c"].flatMap(audit));
-  while ((await sealAudit(records, now)) > 0);
+  await sealAll({ records, clock });
   await records.commit(audit("d"));
   return store;
 }
 
-const verified = (store: Store) =>
+const verified = (store: Store, args: { readonly state?: string } = {}) =>
   verify.run(
-    {},
+    args,
     {
       ...{ store, now: () => 0, holder: "command" },
       keyring: () => Promise.reject(new Error("no keys are needed")),
@@ -48,7 +51,21 @@ describe("verify", () => {
       ...{ isGood: true, problems: [], records: { notes: 2 } },
       audit: { rows: 3, unsealed: 1, lastPosition: 3 },
     });
-    expect(text).toMatch(/ {2}notes: 2\n.* {2}audit: 3\n.*3; not chained yet: 1\n.*\nok$/s);
+    expect(text).toMatch(/ {2}notes: 2\n.* {2}audit: 3\n.*3; not sealed yet: 1\n.*\nok$/s);
+  });
+
+  it("keeps the audit log as it was seen, and reports one that was built anew", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "verify-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const state = join(folder, "audit.json");
+    const [first, other] = [await filledStore(), await filledStore()];
+    const { text } = await verified(first, { state });
+    expect(text).toMatch(/^Signed checkpoint: audit\/\w+ 3 \S+=$/m);
+    expect(JSON.parse(readFileSync(state, "utf8"))).toMatchObject({ sightings: [{ size: 3 }] });
+    expect((await verified(first, { state })).isGood).toBe(true);
+    const before = readFileSync(state, "utf8");
+    expect((await verified(other, { state })).text).toMatch(/the log is audit.*was seen before/);
+    expect(readFileSync(state, "utf8")).toBe(before);
   });
 
   it("reports a changed audit row", async () => {
@@ -87,7 +104,7 @@ describe("verify", () => {
     expect(isGood).toBe(false);
     expect(result.problems).toEqual([
       "The rows could not be read to the end: It did not answer. database disk is malformed.",
-      "The chain of audit rows could not be read to the end: It did not answer. database disk is malformed.",
+      "The audit log could not be read to the end: It did not answer. database disk is malformed.",
     ]);
   });
 

@@ -1,14 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { sealAudit } from "../../../src/store/audit/chain.ts";
 import { audited } from "../../../src/store/audit/entry.ts";
-import { verifyAudit } from "../../../src/store/audit/verify-chain.ts";
 import { keyUses } from "../../../src/store/keys/key-uses.ts";
 import { openKeyring } from "../../../src/store/keys/keyring.ts";
 import { cleanUp } from "../../../src/store/maintenance.ts";
 import { put } from "../../../src/store/port/operations.ts";
 import { collection } from "../../../src/store/port/records.ts";
-import { embedded, openStore, type TestStore } from "../../support/stores.ts";
+import { auditOf, sealAll } from "../../support/audit.ts";
+import { embedded, openStore } from "../../support/stores.ts";
 
 const DAY_MS = 86_400_000;
 /** Keys that a new keyring makes, each with an audit row. */
@@ -25,10 +24,6 @@ describe("cleanup", () => {
     const tick = () =>
       cleanUp({ records: store.records, archive: store.archive, retentionMs, keyring }, now());
     return { store, keyring, tick };
-  }
-
-  async function seal({ records, clock }: TestStore): Promise<void> {
-    while ((await sealAudit(records, () => clock.now)) > 0);
   }
 
   it("deletes expired records in bounded steps, and preserves the rest", async () => {
@@ -48,21 +43,21 @@ describe("cleanup", () => {
     expect(await store.records.get(tokens, "lasting")).toBeDefined();
   });
 
-  it("removes audit rows after 400 days and preserves the chain", async () => {
+  it("removes audit rows after 400 days and preserves the tree", async () => {
     const { store, tick } = await open();
-    await seal(store);
+    await sealAll(store);
     store.clock.now += 400 * DAY_MS;
     await store.records.commit(
       audited({ action: "tested", actor: "system", target: "late" }, store.clock.now),
     );
-    await seal(store);
+    await sealAll(store);
     await tick();
     const all = { rows: KEYS_MADE + 1, firstPosition: 1, problems: [] };
-    expect(await verifyAudit(store)).toMatchObject(all);
+    expect(await auditOf(store)).toMatchObject(all);
     store.clock.now += 1;
     await tick();
     const late = { rows: 1, firstPosition: KEYS_MADE + 1, problems: [] };
-    expect(await verifyAudit(store)).toMatchObject(late);
+    expect(await auditOf(store)).toMatchObject(late);
   });
 
   it("removes no audit rows while the oldest was not written by the service", async () => {
@@ -111,12 +106,12 @@ describe("cleanup", () => {
   it("gives the same result when another process runs it too", async () => {
     const { store, keyring, tick } = await open();
     await keyring.rotate("token-signing", { actor: "operator" });
-    await seal(store);
+    await sealAll(store);
     store.clock.now += 401 * DAY_MS;
     await Promise.all([tick(), tick(), tick()]);
-    await seal(store);
+    await sealAll(store);
     // The rows of the first keys and of the rotation went; that of the key's removal is left.
     const removal = { rows: 1, firstPosition: KEYS_MADE + 2, problems: [] };
-    expect(await verifyAudit(store)).toMatchObject(removal);
+    expect(await auditOf(store)).toMatchObject(removal);
   });
 });

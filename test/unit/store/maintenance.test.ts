@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { audited } from "../../../src/store/audit/entry.ts";
-import { verifyAudit } from "../../../src/store/audit/verify-chain.ts";
 import { keyUses } from "../../../src/store/keys/key-uses.ts";
 import { openKeyring } from "../../../src/store/keys/keyring.ts";
 import { startMaintenance } from "../../../src/store/maintenance.ts";
 import type { Store } from "../../../src/store/port/store.ts";
+import { auditOf } from "../../support/audit.ts";
 import { describeStores, type Engine, openStore, type TestStore } from "../../support/stores.ts";
 
 /** Less than any pause but that of the sealer, so that only what was told at once is in time. */
@@ -48,11 +48,11 @@ describeStores("the maintenance of a store", (engine) => {
     const store = await openStore(engine);
     const { maintenance, errors } = await start(store, "embedded");
     const sealed = (rows: number) =>
-      vi.waitUntil(async () => (await verifyAudit(store)).rows === rows, AT_ONCE);
+      vi.waitUntil(async () => (await auditOf(store)).rows === rows, AT_ONCE);
     await sealed(KEYS_MADE);
     await record(store);
     await sealed(KEYS_MADE + 1);
-    expect(await verifyAudit(store)).toMatchObject({ unsealed: 0, problems: [] });
+    expect(await auditOf(store)).toMatchObject({ unsealed: 0, problems: [] });
     await maintenance.stop();
     expect(errors).toEqual([]);
   });
@@ -67,7 +67,7 @@ describeStores("the maintenance of a store", (engine) => {
     const told = new Promise((resolve) => store.records.onAnnounce("audit", resolve));
     await record(store);
     await told;
-    expect((await verifyAudit(store)).unsealed).toBeGreaterThanOrEqual(2);
+    expect((await auditOf(store)).unsealed).toBeGreaterThanOrEqual(2);
   });
 
   it("is led by a restarted embedded store immediately", async () => {

@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { sealAudit } from "../../../../src/store/audit/chain.ts";
 import { audited } from "../../../../src/store/audit/entry.ts";
 import { verifyStore } from "../../../../src/store/backup/verify-store.ts";
 import type { DumpRow, Store } from "../../../../src/store/port/store.ts";
+import { sealAll } from "../../../support/audit.ts";
 import { dumped, inBatches } from "../../../support/stores.ts";
 import { fill, newFolder, openIn } from "../sqlite/folders.ts";
 
@@ -20,7 +20,7 @@ async function closedStore(): Promise<string> {
     const entry = { action: "page.read", actor: "system", target: `page ${at}` };
     await records.commit(audited(entry, at));
   }
-  while ((await sealAudit(records, () => 1)) > 0);
+  await sealAll({ records, clock: { now: 1 } });
   await archive.append(
     Array.from({ length: 2_500 }, (_, at) => ({
       ...{ kind: "print", at, id: `${at}`, body: { bar: at, text: "y".repeat(2_000) } },
@@ -38,13 +38,13 @@ function damage(folder: string, text: string, other: string): void {
   writeFileSync(path, bytes.replaceAll(text, other), "latin1");
 }
 
-const verified = (store: Store) => verifyStore(store, () => {});
+const verified = (store: Store) => verifyStore(store, { now: () => 0 }, () => {});
 
 describe("the verification of an embedded store", () => {
   it("counts every row of an intact store", async () => {
     const store = await openIn(await closedStore());
     expect(await verified(store)).toMatchObject({
-      records: { "audit-chain": 1, pages: 301 },
+      records: { "audit-tree": 1, pages: 301 },
       archive: { audit: AUDIT_ROWS, print: 2_500 },
       audit: { rows: AUDIT_ROWS, unsealed: 0, problems: [] },
       problems: [],
@@ -62,7 +62,7 @@ describe("the verification of an embedded store", () => {
     ]);
   });
 
-  it("names an archive row that was changed on disk, and still reads the audit chain", async () => {
+  it("names an archive row that was changed on disk, and still reads the audit log", async () => {
     const folder = await closedStore();
     damage(folder, '{"bar":1999,', '{"bar":1998,');
     const { problems, records, audit } = await verified(await openIn(folder));
@@ -74,11 +74,11 @@ describe("the verification of an embedded store", () => {
     expect(audit).toMatchObject({ rows: AUDIT_ROWS, problems: [] });
   });
 
-  it("reports that the audit chain is unreadable where one of its rows was changed on disk", async () => {
+  it("reports that the audit log is unreadable where one of its rows was changed on disk", async () => {
     const folder = await closedStore();
     damage(folder, '"target":"page 20"', '"target":"page 21"');
     const { problems, audit } = await verified(await openIn(folder));
-    expect(problems.at(-1)).toMatch(/^The chain of audit rows could not be read to the end: /);
+    expect(problems.at(-1)).toMatch(/^The audit log could not be read to the end: /);
     expect(audit).toMatchObject({ rows: 0, lastPosition: undefined });
   });
 

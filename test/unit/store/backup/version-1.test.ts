@@ -4,11 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { sealAudit } from "../../../../src/store/audit/chain.ts";
 import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
-import { verifyAudit } from "../../../../src/store/audit/verify-chain.ts";
 import { checkBackup, openBackup } from "../../../../src/store/backup/backup.ts";
 import { collection } from "../../../../src/store/port/records.ts";
+import { auditOf, sealAll } from "../../../support/audit.ts";
 import { embedded, openStore } from "../../../support/stores.ts";
 
 const pages = collection<unknown>("pages");
@@ -76,12 +75,12 @@ describe("a backup of version 1", () => {
     expect(await records.list(collection("outbox"), { limit: 9 })).toEqual([]);
   });
 
-  it("has audit rows of its outbox that are not chained yet", async () => {
+  it("has audit rows of its outbox that are not sealed yet", async () => {
     const store = await restored(backupOf(ROWS));
     const waiting = await store.records.list(unsealedAudit, { limit: 9 });
     expect(waiting.map(({ value }) => value)).toEqual([WAITING]);
-    await sealAudit(store.records, () => 10);
-    expect(await verifyAudit(store)).toMatchObject({ rows: 1, unsealed: 0, problems: [] });
+    await sealAll({ ...store, clock: { now: 10 } });
+    expect(await auditOf(store)).toMatchObject({ rows: 1, unsealed: 0, problems: [] });
   });
 
   it("is checked by the rows that it holds", async () => {

@@ -1,12 +1,12 @@
 import { createPrivateKey, createPublicKey, randomBytes, sign, verify } from "node:crypto";
 import { generateKeyPair, importJWK, jwtVerify, SignJWT } from "jose";
 import { expect, it, vi } from "vitest";
-import { sealAudit } from "../../../../src/store/audit/chain.ts";
 import { holdsKeys, type KeyRecord, keyRecords } from "../../../../src/store/keys/key-records.ts";
 import { type KeyUse, keyUses } from "../../../../src/store/keys/key-uses.ts";
 import { type Keyring, openKeyring } from "../../../../src/store/keys/keyring.ts";
 import { put, remove } from "../../../../src/store/port/operations.ts";
 import type { Records, Stored } from "../../../../src/store/port/records.ts";
+import { sealAll } from "../../../support/audit.ts";
 import {
   describeStores,
   dumped,
@@ -34,7 +34,7 @@ async function stored(records: Records, use: KeyUse): Promise<Stored<KeyRecord>>
 }
 
 async function actions({ records, archive, clock }: TestStore): Promise<readonly unknown[]> {
-  while ((await sealAudit(records, () => clock.now)) > 0);
+  await sealAll({ records, clock });
   const rows = await archive.read("audit", { order: "oldest", limit: 100 });
   return rows.map(({ body }) => body);
 }

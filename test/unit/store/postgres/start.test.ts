@@ -1,12 +1,11 @@
 import { expect, it, onTestFinished } from "vitest";
-import { sealAudit } from "../../../../src/store/audit/chain.ts";
 import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
-import { verifyAudit } from "../../../../src/store/audit/verify-chain.ts";
 import type { ArchiveRow } from "../../../../src/store/port/archive.ts";
 import { insert, put, unchanged } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
 import type { Store } from "../../../../src/store/port/store.ts";
 import { openPostgres } from "../../../../src/store/postgres/open.ts";
+import { auditOf, sealAll } from "../../../support/audit.ts";
 import { describePostgres, open } from "./server.ts";
 import { sql } from "./sql.ts";
 
@@ -186,8 +185,8 @@ describePostgres("opening a database", (server) => {
     expect((await records.get(pages, "kept"))?.value).toBe(1);
     const [waiting, ...others] = await records.list(unsealedAudit, { limit: 9 });
     expect([waiting?.value, others]).toEqual([WAITING, []]);
-    await sealAudit(records, Date.now);
-    expect(await verifyAudit(store)).toMatchObject({ rows: 1, unsealed: 0, problems: [] });
+    await sealAll({ records, clock: { now: 8 } });
+    expect(await auditOf(store)).toMatchObject({ rows: 1, unsealed: 0, problems: [] });
     const versions = await sql(url, "select version from market_signal.migration order by 1");
     expect(versions).toEqual([1, 2, 3, 4, 5].map((version) => ({ version })));
   });

@@ -1,11 +1,10 @@
 import { copyFileSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { sealAudit } from "../../../../src/store/audit/chain.ts";
 import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
-import { verifyAudit } from "../../../../src/store/audit/verify-chain.ts";
 import { put } from "../../../../src/store/port/operations.ts";
 import { type EmbeddedStore, openEmbedded } from "../../../../src/store/sqlite/open.ts";
+import { auditOf, sealAll } from "../../../support/audit.ts";
 import { copyOf, NOW, namesIn, newFolder, pages, rowsOf } from "./folders.ts";
 import { type Format1Content, writeFormat1 } from "./format1.ts";
 
@@ -62,15 +61,15 @@ describe("a store of format 1", () => {
     expect(await store.check()).toEqual([]);
   });
 
-  it("has its outbox in the archive once, and audit rows that are not chained yet", async () => {
+  it("has its outbox in the archive once, and audit rows that are not sealed yet", async () => {
     const { store } = await opened(format1Folder());
     const read = (kind: string) => store.archive.read(kind, { order: "oldest", limit: 9 });
     expect(await read("alert-event")).toEqual([EVENT]);
     expect(await read("delivery-attempt")).toEqual([ATTEMPT]);
     const waiting = await store.records.list(unsealedAudit, { limit: 9 });
     expect(waiting.map(({ value }) => value)).toEqual([WAITING]);
-    await sealAudit(store.records, () => NOW);
-    expect(await verifyAudit(store)).toMatchObject({ rows: 1, unsealed: 0, problems: [] });
+    await sealAll({ ...store, clock: { now: NOW } });
+    expect(await auditOf(store)).toMatchObject({ rows: 1, unsealed: 0, problems: [] });
   });
 
   it("is migrated once, with progress, and its files are preserved", async () => {

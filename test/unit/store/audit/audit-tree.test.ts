@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { sealAudit } from "../../../../src/store/audit/chain.ts";
+import { parseCheckpoint } from "../../../../src/log/checkpoint.ts";
+import { auditTrees, sealAudit, TREE } from "../../../../src/store/audit/audit-tree.ts";
 import { audited, unsealedAudit } from "../../../../src/store/audit/entry.ts";
-import { verifyAudit } from "../../../../src/store/audit/verify-chain.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import type { Store } from "../../../../src/store/port/store.ts";
+import { AUDIT_KEYS, auditOf } from "../../../support/audit.ts";
 import { describeStores, model, openStore, type TestStore } from "../../../support/stores.ts";
 
 /** Lets every call of a store through, or not. */
@@ -40,7 +41,7 @@ function add(store: TestStore, number: number): Promise<boolean> {
 const sealerOf =
   ({ clock }: TestStore, records: Records) =>
   () =>
-    sealAudit(records, () => clock.now);
+    sealAudit({ records, keyring: AUDIT_KEYS }, () => clock.now);
 
 async function drain(store: TestStore): Promise<void> {
   const seal = sealerOf(store, store.records);
@@ -59,25 +60,23 @@ describeStores("the sealer", (engine) => {
     await drain(store);
     expect(await numbers(store)).toEqual([1, 2, 3, 4, 5]);
     expect(await store.records.list(unsealedAudit, { limit: 10 })).toEqual([]);
-    expect(await verifyAudit(store)).toMatchObject({ rows: 5, firstPosition: 1, problems: [] });
+    expect(await auditOf(store)).toMatchObject({ rows: 5, firstPosition: 1, problems: [] });
   });
 
-  it("chains a row by sha256 over the previous hash and its canonical JSON", async () => {
+  it("makes a row the leaf of its canonical JSON, and signs the tree in the same commit", async () => {
     const store = await openStore(engine);
     const at = store.clock.now;
     await add(store, 1);
     store.clock.now += 250;
     await drain(store);
-    const [row] = await store.archive.read("audit", { order: "oldest", limit: 1 });
-    const zeros = "0".repeat(64);
-    const body =
-      `{"action":"tested","actor":"system","detail":{"number":1},"doneAt":${at},"position":1,` +
-      `"previousHash":"${zeros}","target":"row 1"}`;
-    const text =
-      `${zeros}{"at":${at + 250},"body":${body},"id":"0000000000000001","kind":"audit",` +
-      `"subject":"row 1"}`;
-    const digest = await crypto.subtle.digest("SHA-256", Buffer.from(text));
-    expect(row?.body).toMatchObject({ hash: Buffer.from(digest).toString("hex") });
+    const leaf =
+      `\0{"at":${at + 250},"body":{"action":"tested","actor":"system","detail":{"number":1},` +
+      `"doneAt":${at},"target":"row 1"},"id":"0000000000000001","kind":"audit","subject":"row 1"}`;
+    const root = await crypto.subtle.digest("SHA-256", Buffer.from(leaf));
+    const tree = (await store.records.get(auditTrees, TREE))?.value;
+    const signed = parseCheckpoint(tree?.checkpoint ?? "");
+    expect(signed).toMatchObject({ origin: tree?.origin, size: 1 });
+    expect(Buffer.from(signed.root)).toEqual(Buffer.from(root));
   });
 
   it("preserves the order when the clock is set back", async () => {
@@ -88,7 +87,7 @@ describeStores("the sealer", (engine) => {
       store.clock.now -= 10_000;
     }
     expect(await numbers(store)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
-    expect((await verifyAudit(store)).problems).toEqual([]);
+    expect((await auditOf(store)).problems).toEqual([]);
   });
 
   it("is not blocked by any text in a row", async () => {
@@ -102,14 +101,14 @@ describeStores("the sealer", (engine) => {
     expect(rows.map(({ subject }) => subject)).toEqual(["a\uFFFDb\uFFFDc", "row 2"]);
   });
 
-  it("continues the chain after a restart", async () => {
+  it("continues the tree after a restart", async () => {
     const store = await openStore(engine);
     await add(store, 1);
     await drain(store);
     await add(store, 2);
     const again = await store.reopen();
     await drain(again);
-    expect(await verifyAudit(again)).toMatchObject({ rows: 2, lastPosition: 2, problems: [] });
+    expect(await auditOf(again)).toMatchObject({ rows: 2, lastPosition: 2, problems: [] });
   });
 
   const title = "loses, doubles and forks nothing, whatever ends a step and whoever else runs one";
@@ -124,7 +123,7 @@ describeStores("the sealer", (engine) => {
       await drain(world.store);
       const expected = Array.from({ length: world.added }, (_, number) => number);
       expect(await numbers(world.store)).toEqual(expected);
-      expect(await verifyAudit(world.store)).toMatchObject({ unsealed: 0, problems: [] });
+      expect(await auditOf(world.store)).toMatchObject({ unsealed: 0, problems: [] });
     }
   });
 });

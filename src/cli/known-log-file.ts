@@ -1,0 +1,24 @@
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { KnownLog } from "../log/verify/known-log.ts";
+
+/** What was kept of a log; `undefined`: nothing yet. @throws {Error} If the file is of something else. */
+export async function readKnownLog(path: string): Promise<KnownLog | undefined> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    return KnownLog.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new Error(`${path} is no state of a log: name another file with --state.`, { cause });
+  }
+}
+
+/** Keeps what is known of a log. A reader sees the old file or the new one. */
+export async function writeKnownLog(path: string, known: KnownLog): Promise<void> {
+  await writeFile(`${path}.new`, `${JSON.stringify(known, undefined, 1)}\n`);
+  await rename(`${path}.new`, path);
+}

@@ -1,0 +1,202 @@
+import { type Hash, isSameHash, leafHash } from "../../log/merkle.ts";
+import { type Bundle, tilePath } from "../../log/tile-path.ts";
+import { TILE_WIDTH, type Tile, widthAt } from "../../log/tiles.ts";
+import { storedHashes } from "../../log/tree-store.ts";
+import { CheckFailure } from "../../log/verify/check.ts";
+import type { ReadBundle, TreeReader } from "../../log/verify/tree-walk.ts";
+import type { Archive, ArchiveRow } from "../port/archive.ts";
+import type { Records } from "../port/records.ts";
+import { type AuditTree, auditTrees, leafOf, TREE } from "./audit-tree.ts";
+import { AUDIT_KIND, type AuditEntry, positionOf } from "./entry.ts";
+import { HashChain, missing, PRUNED, type SealedPoint, sealedPoints } from "./hash-chain.ts";
+
+/** Rows per page. */
+const PAGE = 1_000;
+
+/** What the rows are read from, and who is told. */
+export interface AuditRowsOptions {
+  readonly records: Records;
+  readonly archive: Archive;
+  /** The tree at the beginning; absent: all rows were sealed by earlier versions. */
+  readonly tree: AuditTree | undefined;
+  /** The end of their hash chain. */
+  readonly head: SealedPoint;
+  readonly tell: (problem: string) => void;
+  /** Called with how many rows were read, and about how many there are. */
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+/**
+ * Reads the sealed rows in archive order, and hands those of the tree to its walk by their positions. Tells
+ * which are missing, inserted or reordered; the walk finds those that were changed in their places.
+ */
+export class AuditRows implements TreeReader {
+  readonly #options: AuditRowsOptions;
+  readonly #chain: HashChain;
+  /** Positions of the first and the last leaf. */
+  readonly #first: number;
+  readonly #last: number;
+  #page: readonly ArchiveRow[] = [];
+  #at = 0;
+  #isEnd = false;
+  /** Position of the newest row that retention has removed so far. */
+  #pruned = 0;
+  /** The position that the walk has read up to. */
+  #passed: number;
+  readonly #missing: number[] = [];
+  /** A row that is known to be a leaf. */
+  #leaf: ArchiveRow | undefined;
+  #rows = 0;
+  #oldest: number | undefined;
+  #newest: number | undefined;
+
+  constructor(options: AuditRowsOptions) {
+    const { tree, head, tell } = options;
+    this.#options = options;
+    this.#chain = new HashChain(head, tell);
+    this.#first = tree?.first ?? head.position + 1;
+    this.#last = tree?.last ?? head.position;
+    this.#passed = this.#first - 1;
+  }
+
+  /** Rows that were read, and the positions of the oldest and the newest of them. */
+  get counts() {
+    return { rows: this.#rows, firstPosition: this.#oldest, lastPosition: this.#newest };
+  }
+
+  async hashes(tile: Tile): Promise<readonly Hash[]> {
+    const { archive, records, tree } = this.#options;
+    const current = async () => (await records.get(auditTrees, TREE))?.value;
+    const stored = storedHashes(archive, { id: tree?.id ?? "", ...tile }, current);
+    const found = await stored.catch((error: unknown) => {
+      if (error instanceof RangeError) return [];
+      throw error;
+    });
+    if (found.length === tile.width) return found;
+    const entry = tile.index * TILE_WIDTH ** (tile.level + 1);
+    throw new CheckFailure(`tile ${tilePath(tile)} is not whole`, entry);
+  }
+
+  async entries({ index, width }: Bundle): Promise<ReadBundle> {
+    const entries: (string | undefined)[] = [];
+    for (let at = 0; at < width; at++) {
+      const row = await this.#rowAt(this.#first + index * TILE_WIDTH + at);
+      entries.push(row && leafOf(row));
+    }
+    return { entries };
+  }
+
+  /** Reads the rows that are left, and tells what only the end shows. */
+  async end(): Promise<void> {
+    const { records, head, tell } = this.#options;
+    for (let row = await this.#peek(); row !== undefined; row = await this.#peek()) {
+      const position = this.#take(row);
+      // The walk has ended early where the tree is damaged.
+      const isUnread = position !== undefined && position > this.#passed && position <= this.#last;
+      if (!isUnread) this.#judge(row, position);
+    }
+    for (const { from, to } of ranges(this.#missing)) tell(`${missing(from, to)}.`);
+    this.#chain.end();
+    const last = (await records.get(auditTrees, TREE))?.value.last ?? head.position;
+    const newest = this.#newest ?? 0;
+    if (newest > last) tell(`Row ${newest} was inserted: the log ends at row ${last}.`);
+  }
+
+  /** Reads on to a position. @returns Its row, if it is there. */
+  async #rowAt(position: number): Promise<ArchiveRow | undefined> {
+    for (;;) {
+      const row = await this.#peek();
+      if (row === undefined || (await this.#isFurtherOn(row, position))) {
+        if (position > this.#pruned) this.#missing.push(position);
+        this.#passed = position;
+        return undefined;
+      }
+      const found = this.#take(row);
+      if (found === position) {
+        this.#passed = position;
+        if (position === this.#first) this.#checkStart(row);
+        return row;
+      }
+      this.#judge(row, found);
+    }
+  }
+
+  /** Whether a row is the leaf of a position after this one. */
+  async #isFurtherOn(row: ArchiveRow, position: number): Promise<boolean> {
+    const found = positionOf(row);
+    if (found === undefined || found <= position || found > this.#last) return false;
+    if (row === this.#leaf) return true;
+    const place = found - this.#first;
+    const index = Math.floor(place / TILE_WIDTH);
+    const width = widthAt(0, index, this.#last - this.#first + 1);
+    const hashes = await this.hashes({ level: 0, index, width });
+    if (!isSameHash(leafHash(leafOf(row)), hashes[place % TILE_WIDTH] as Hash)) return false;
+    this.#leaf = row;
+    return true;
+  }
+
+  /** Tells why a row stands out of place. */
+  #judge(row: ArchiveRow, position: number | undefined): void {
+    const { tell } = this.#options;
+    if (position === undefined) tell(`Row "${row.id}" was inserted: it has no position.`);
+    else if (position < this.#first) this.#chain.follow(row);
+    else if (position <= this.#passed) tell(`Row ${position} stands after row ${this.#passed}.`);
+    else if (position <= this.#last) tell(changed(position));
+  }
+
+  /** The first leaf of a tree that follows a hash chain names the end of the chain. */
+  #checkStart({ body }: ArchiveRow): void {
+    const { head, tell } = this.#options;
+    if (this.#first === 1 && head.position === 0) return;
+    const { target, detail } = body as AuditEntry;
+    if (target === head.hash && detail?.position === head.position) return;
+    tell(`Row ${this.#first} names another end of the hash chain than the one that is noted.`);
+  }
+
+  /** The next row. */
+  async #peek(): Promise<ArchiveRow | undefined> {
+    if (this.#at === this.#page.length && !this.#isEnd) await this.#turn();
+    return this.#page[this.#at];
+  }
+
+  #take(row: ArchiveRow): number | undefined {
+    const position = positionOf(row);
+    this.#at += 1;
+    if (position === undefined) return undefined;
+    this.#rows += 1;
+    this.#oldest ??= position;
+    this.#newest = Math.max(this.#newest ?? 0, position);
+    return position;
+  }
+
+  /** A page that is not full is the last, so that concurrent writes do not extend the reading endlessly. */
+  async #turn(): Promise<void> {
+    const { records, archive, onProgress } = this.#options;
+    const after = this.#page.at(-1);
+    const selection = { order: "oldest", limit: PAGE } as const;
+    this.#page = await archive.read(AUDIT_KIND, { ...selection, ...(after && { after }) });
+    this.#at = 0;
+    this.#isEnd = this.#page.length < PAGE;
+    // Retention may run concurrently; it notes what it removes beforehand.
+    const pruned = (await records.get(sealedPoints, PRUNED))?.value;
+    if (pruned !== undefined) this.#chain.pruned = pruned;
+    this.#pruned = pruned?.position ?? 0;
+    const done = this.#rows + this.#page.length;
+    onProgress(done, Math.max(done, this.#last - this.#pruned));
+  }
+}
+
+/** Says that a row is not what was sealed. */
+export const changed = (position: number): string =>
+  `Row ${position} was changed: it is not the one in the tree.`;
+
+/** Rising numbers as ranges without gaps. */
+function ranges(numbers: readonly number[]): readonly { from: number; to: number }[] {
+  const found: { from: number; to: number }[] = [];
+  for (const number of numbers) {
+    const last = found.at(-1);
+    if (last?.to === number - 1) last.to = number;
+    else found.push({ from: number, to: number });
+  }
+  return found;
+}

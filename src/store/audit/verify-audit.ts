@@ -1,0 +1,135 @@
+import { isSameHash } from "../../log/merkle.ts";
+import { edgeOf } from "../../log/tree-store.ts";
+import { type Check, CheckFailure } from "../../log/verify/check.ts";
+import type { KnownLog } from "../../log/verify/known-log.ts";
+import { checkSignature, knownAfter, readCheckpoint } from "../../log/verify/signature-check.ts";
+import { TreeWalk } from "../../log/verify/tree-walk.ts";
+import type { Archive } from "../port/archive.ts";
+import type { Records } from "../port/records.ts";
+import { AuditRows, changed } from "./audit-rows.ts";
+import { type AuditTree, auditTrees, TREE } from "./audit-tree.ts";
+import { unsealedAudit } from "./entry.ts";
+import { CHAIN_START, HEAD, sealedPoints } from "./hash-chain.ts";
+
+/** Pending rows per page. */
+const PAGE = 1_000;
+
+/** Maximum number of problems of rows reported. */
+const MAX_PROBLEMS = 100;
+
+/** The result of verifying the audit log. */
+export interface AuditReport {
+  /** Sealed rows that were read. */
+  readonly rows: number;
+  /** Position of the oldest row; above 1 if retention has removed older ones. */
+  readonly firstPosition: number | undefined;
+  readonly lastPosition: number | undefined;
+  /** The newest signed checkpoint. A copy kept elsewhere reveals a tree that was built anew. */
+  readonly checkpoint: string | undefined;
+  /** Rows that are not sealed yet; changes to these cannot be detected. */
+  readonly unsealed: number;
+  /** Problems of the tree, then at most 100 of rows; empty if there are none. */
+  readonly problems: readonly string[];
+  /** To be kept for the next look; absent if there are problems, or no tree. */
+  readonly known?: KnownLog;
+}
+
+/** How to verify the audit log. */
+export interface AuditLook {
+  /** What was kept at the last look; absent: this is the first. */
+  readonly known?: KnownLog | undefined;
+  /** Clock of the verifier, in milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Called with how many rows were read, and about how many there are. */
+  readonly onProgress?: (done: number, total: number) => void;
+}
+
+/**
+ * Reads all sealed audit rows and reports what was changed, removed, inserted or reordered: rows of the
+ * hash chain of earlier versions by the chain, and the others as the leaves of the tree, as every log is
+ * verified. A server may be writing meanwhile.
+ *
+ * Whoever can write the whole store and has its keys, as its operator can, can also build the tree anew;
+ * only what was kept elsewhere (`known`) reveals that.
+ */
+export async function verifyAudit(
+  { records, archive }: { readonly records: Records; readonly archive: Archive },
+  { known, now, onProgress = () => undefined }: AuditLook,
+): Promise<AuditReport> {
+  const found: string[] = [];
+  const tell = (problem: string) => {
+    if (found.length < MAX_PROBLEMS) found.push(problem);
+  };
+  const tree = (await records.get(auditTrees, TREE))?.value;
+  const head = (await records.get(sealedPoints, HEAD))?.value ?? CHAIN_START;
+  const rows = new AuditRows({ records, archive, tree, head, tell, onProgress });
+  const { faults, after } = tree
+    ? await verifyTree(tree, { rows, known, now, tell })
+    : { faults: known ? [`The audit log ${known.origin} that was seen is gone.`] : [] };
+  await rows.end();
+  const problems = [...faults, ...found];
+  return {
+    ...rows.counts,
+    checkpoint: tree?.checkpoint,
+    unsealed: await countUnsealed(records),
+    problems,
+    ...(after && problems.length === 0 && { known: after }),
+  };
+}
+
+/** What a tree is verified with. */
+interface TreeLook extends Pick<AuditLook, "known" | "now"> {
+  readonly rows: AuditRows;
+  readonly tell: (problem: string) => void;
+}
+
+/** What is wrong with a tree, and what to keep of it if nothing is. */
+interface VerifiedTree {
+  readonly faults: readonly string[];
+  readonly after?: KnownLog;
+}
+
+/** Verifies the tree as every log is verified. */
+async function verifyTree(
+  tree: AuditTree,
+  { rows, known, now, tell }: TreeLook,
+): Promise<VerifiedTree> {
+  const faultOf = ({ name, entry, detail }: Pick<Check, "name" | "entry" | "detail">) => {
+    const from = entry === undefined ? "" : `, from row ${tree.first + entry} on`;
+    return `The ${name} of the audit log${from}: ${detail}.`;
+  };
+  try {
+    const checkpoint = readCheckpoint(tree.checkpoint);
+    const keys = known?.keys ?? tree.keys;
+    const walk = new TreeWalk(rows, checkpoint, known?.sightings ?? []);
+    const onOther = (index: number) => tell(changed(tree.first + index));
+    const checks = [
+      checkSignature(checkpoint, { keys: [], known }, keys),
+      ...(await walk.run({ onOther })),
+    ];
+    const faults = checks.filter(({ outcome }) => outcome === "failed").map(faultOf);
+    if (faults.length > 0) return { faults };
+    const edge = edgeOf(tree);
+    if (edge.size !== checkpoint.size || !isSameHash(edge.root(), checkpoint.root)) {
+      throw new CheckFailure("its edge does not have the root of the checkpoint");
+    }
+    const seen = { known, keys, published: tree.keys, seenAt: now() };
+    return { faults, after: knownAfter(checkpoint, seen) };
+  } catch (error) {
+    // A record or row that holds no whole hashes is a `RangeError`.
+    if (!(error instanceof CheckFailure || error instanceof RangeError)) throw error;
+    return { faults: [faultOf({ name: "tree", detail: error.message })] };
+  }
+}
+
+/** Number of rows that are not sealed yet. */
+async function countUnsealed(records: Records): Promise<number> {
+  let unsealed = 0;
+  for (let after = 0; ; ) {
+    const page = await records.list(unsealedAudit, { after, limit: PAGE });
+    unsealed += page.length;
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return unsealed;
+    after = last.revision;
+  }
+}

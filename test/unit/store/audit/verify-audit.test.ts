@@ -1,0 +1,341 @@
+import { expect, it } from "vitest";
+import { signCheckpoint } from "../../../../src/log/signers.ts";
+import { edgeOf } from "../../../../src/log/tree-store.ts";
+import type { KnownLog } from "../../../../src/log/verify/known-log.ts";
+import {
+  type AuditTree,
+  auditTrees,
+  sealAudit,
+  TREE,
+} from "../../../../src/store/audit/audit-tree.ts";
+import { audited } from "../../../../src/store/audit/entry.ts";
+import { put, remove } from "../../../../src/store/port/operations.ts";
+import type { DumpRow } from "../../../../src/store/port/store.ts";
+import { applyRetention } from "../../../../src/store/retention.ts";
+import { AUDIT_KEYS, auditOf, newSigningKeys, sealAll } from "../../../support/audit.ts";
+import {
+  describeStores,
+  dumped,
+  type Engine,
+  inBatches,
+  openStore,
+  type TestStore,
+} from "../../../support/stores.ts";
+
+type HistoryRow = Extract<DumpRow, { table: "archive" }>;
+type Change = (rows: readonly HistoryRow[]) => readonly HistoryRow[];
+
+const DAY_MS = 86_400_000;
+
+async function add(store: TestStore, count: number): Promise<void> {
+  const steps = Array.from({ length: count }, (_, index) => {
+    const target = `row ${index + 1}`;
+    return audited({ action: "tested", actor: "system", target }, store.clock.now + index);
+  });
+  await store.records.commit(steps.flat());
+  store.clock.now += 1_000;
+}
+
+/** Adds rows and seals them. */
+async function sealed(store: TestStore, count: number): Promise<void> {
+  await add(store, count);
+  await sealAll(store);
+}
+
+async function tenRows(engine: Engine): Promise<TestStore> {
+  const store = await openStore(engine);
+  for (let n = 0; n < 5; n++) await sealed(store, 2);
+  return store;
+}
+
+/** Changes the archive behind the back of the service. */
+async function tamper({ store }: TestStore, kind: string, change: Change): Promise<void> {
+  const rows = await dumped(store);
+  const isOf = (row: DumpRow): row is HistoryRow => row.table === "archive" && row.kind === kind;
+  const history = rows.filter(isOf).toSorted((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
+  const others = rows.filter((row) => !isOf(row));
+  await store.load(store.identity, inBatches([...others, ...change(history)], 100));
+}
+
+/** Changes the record of the tree. */
+async function tamperTree({ records }: TestStore, change: (tree: AuditTree) => AuditTree) {
+  const tree = (await records.get(auditTrees, TREE))?.value as AuditTree;
+  await records.commit([put(auditTrees, { key: TREE, value: change(tree) })]);
+}
+
+/** Changes one row. */
+const at =
+  (position: number, change: (row: HistoryRow) => Partial<HistoryRow>): Change =>
+  (rows) =>
+    rows.map((row, index) => (index === position - 1 ? { ...row, ...change(row) } : row));
+
+const rowAt = (rows: readonly HistoryRow[], position: number) => rows[position - 1] as HistoryRow;
+
+const NOT_LEAF = "it is not the one in the tree.";
+
+describeStores("the verification of the audit log", (engine) => {
+  it("finds nothing wrong with what the service wrote", async () => {
+    expect(await auditOf(await tenRows(engine))).toMatchObject({
+      ...{ rows: 10, firstPosition: 1, lastPosition: 10, unsealed: 0, problems: [] },
+      checkpoint: expect.stringMatching(/^audit\/[0-9a-f]{12}\n10\n/),
+    });
+  });
+
+  it("finds nothing wrong with an empty store", async () => {
+    expect(await auditOf(await openStore(engine))).toEqual({
+      ...{ rows: 0, firstPosition: undefined, lastPosition: undefined, checkpoint: undefined },
+      ...{ unsealed: 0, problems: [] },
+    });
+  });
+
+  it("counts rows that are not sealed yet", async () => {
+    const store = await tenRows(engine);
+    await sealed(store, 2);
+    await add(store, 3);
+    expect(await auditOf(store)).toMatchObject({ rows: 12, unsealed: 3, problems: [] });
+  });
+
+  it("reports progress", async () => {
+    const seen: (readonly number[])[] = [];
+    await auditOf(await tenRows(engine), { onProgress: (...done) => seen.push(done) });
+    expect(seen).toEqual([[10, 10]]);
+  });
+
+  it("accepts rows removed by retention, and no other gaps", async () => {
+    const store = await tenRows(engine);
+    await applyRetention(store, store.clock.now);
+    expect(await auditOf(store)).toMatchObject({ rows: 10, firstPosition: 1, problems: [] });
+
+    store.clock.now += 395 * DAY_MS;
+    await sealed(store, 5);
+    store.clock.now += 10 * DAY_MS;
+    await applyRetention(store, store.clock.now);
+    const report = await auditOf(store);
+    expect(report).toMatchObject({ rows: 5, firstPosition: 11, lastPosition: 15, problems: [] });
+
+    await tamper(store, "audit", (rows) => rows.slice(1));
+    expect((await auditOf(store)).problems).toEqual(["Row 11 is missing."]);
+  });
+
+  it("accepts an interrupted retention, and one that removed everything", async () => {
+    const store = await tenRows(engine);
+    store.clock.now += 401 * DAY_MS;
+    const { records, archive } = store;
+    const interrupted = { ...archive, prune: () => Promise.reject(new Error("crashed")) };
+    const pruning = applyRetention({ records, archive: interrupted }, store.clock.now);
+    await expect(pruning).rejects.toThrow("crashed");
+    expect(await auditOf(store)).toMatchObject({ rows: 10, problems: [] });
+    await tamper(store, "audit", (rows) => rows.toSpliced(6, 1).slice(4));
+    expect(await auditOf(store)).toMatchObject({ firstPosition: 5, problems: [] });
+
+    await applyRetention(store, store.clock.now);
+    expect(await auditOf(store)).toMatchObject({ rows: 0, problems: [] });
+    await sealed(store, 1);
+    expect(await auditOf(store)).toMatchObject({ firstPosition: 11, problems: [] });
+  });
+
+  it("accepts a process that removes less than another did", async () => {
+    const store = await tenRows(engine);
+    const { records, archive, clock } = store;
+    const fifth = await archive.read("audit", { order: "oldest", limit: 5 });
+    clock.now += 401 * DAY_MS;
+    await applyRetention(store, clock.now);
+    const outdated = { ...archive, read: async () => fifth.slice(-1), prune: async () => 0 };
+    await applyRetention({ records, archive: outdated }, clock.now);
+    await sealed(store, 1);
+    expect(await auditOf(store)).toMatchObject({ firstPosition: 11, problems: [] });
+  });
+
+  it("continues while rows are written, sealed and removed by retention", async () => {
+    const store = await openStore(engine);
+    for (let day = 0; day < 3; day++) {
+      await sealed(store, 400);
+      store.clock.now += 200 * DAY_MS;
+    }
+    const { records, archive } = store;
+    const busy = {
+      ...archive,
+      async read(...given: Parameters<typeof archive.read>) {
+        const rows = await archive.read(...given);
+        if (given[0] !== "audit") return rows;
+        await applyRetention(store, store.clock.now);
+        await sealed(store, 2);
+        return rows;
+      },
+    };
+    const report = await auditOf({ records, archive: busy });
+    expect(report).toMatchObject({ firstPosition: 1, problems: [] });
+    expect(report.rows).toBeGreaterThan(1_000);
+  });
+});
+
+describeStores("the verification of an audit log that was tampered with", (engine) => {
+  const problemsAfter = async (change: Change): Promise<readonly string[]> => {
+    const store = await tenRows(engine);
+    await tamper(store, "audit", change);
+    return (await auditOf(store)).problems;
+  };
+
+  it("names rows whose content, subject or instant was changed", async () => {
+    const actor = at(4, ({ text }) => ({ text: text.replace("system", "nobody") }));
+    expect(await problemsAfter(actor)).toEqual([`Row 4 was changed: ${NOT_LEAF}`]);
+    const subject = at(6, () => ({ subject: "row 9" }));
+    expect(await problemsAfter(subject)).toEqual([`Row 6 was changed: ${NOT_LEAF}`]);
+    const later = at(6, (row) => ({ at: row.at + DAY_MS }));
+    expect(await problemsAfter(later)).toEqual(["Row 6 stands after row 10.", "Row 6 is missing."]);
+    const earlier = at(6, (row) => ({ at: row.at - DAY_MS }));
+    expect(await problemsAfter(earlier)).toEqual([
+      `Row 6 was changed: ${NOT_LEAF}`,
+      "Row 6 is missing.",
+    ]);
+  });
+
+  it("names every changed row", async () => {
+    const store = await openStore(engine);
+    await sealed(store, 300);
+    const wrong = [1, 2, 256, 257, 300];
+    await tamper(store, "audit", (rows) =>
+      rows.map((row, index) => (wrong.includes(index + 1) ? { ...row, subject: "x" } : row)),
+    );
+    const told = wrong.map((position) => `Row ${position} was changed: ${NOT_LEAF}`);
+    expect((await auditOf(store)).problems).toEqual(told);
+  });
+
+  it("names rows removed at the start, in the middle and at the end", async () => {
+    expect(await problemsAfter((rows) => rows.slice(2))).toEqual(["Rows 1 to 2 are missing."]);
+    expect(await problemsAfter((rows) => rows.toSpliced(4, 1))).toEqual(["Row 5 is missing."]);
+    const end = await problemsAfter((rows) => rows.slice(0, 7));
+    expect(end).toEqual(["Rows 8 to 10 are missing."]);
+    expect(await problemsAfter(() => [])).toEqual(["Rows 1 to 10 are missing."]);
+  });
+
+  it("names inserted rows", async () => {
+    const plain: Change = (rows) => [...rows, { ...rowAt(rows, 4), id: "other" }];
+    expect(await problemsAfter(plain)).toEqual(['Row "other" was inserted: it has no position.']);
+    const between: Change = (rows) => [...rows, { ...rowAt(rows, 5), at: rowAt(rows, 5).at + 1 }];
+    expect(await problemsAfter(between)).toEqual(["Row 5 stands after row 6."]);
+    const atTheEnd: Change = (rows) => [...rows, { ...rowAt(rows, 10), id: "0000000000000011" }];
+    expect(await problemsAfter(atTheEnd)).toEqual(["Row 11 was inserted: the log ends at row 10."]);
+  });
+
+  it("names reordered rows", async () => {
+    const swapped: Change = ([...rows]) => {
+      const [third, sixth] = [rowAt(rows, 3), rowAt(rows, 6)];
+      const moved = (row: HistoryRow, to: HistoryRow) => ({ ...row, at: to.at, id: to.id });
+      return rows.with(2, moved(sixth, third)).with(5, moved(third, sixth));
+    };
+    expect(await problemsAfter(swapped)).toEqual([
+      `Row 3 was changed: ${NOT_LEAF}`,
+      `Row 6 was changed: ${NOT_LEAF}`,
+    ]);
+  });
+
+  it("lists at most 100 problems", async () => {
+    const store = await openStore(engine);
+    await sealed(store, 120);
+    await tamper(store, "audit", (rows) => rows.map((row) => ({ ...row, subject: "changed" })));
+    expect((await auditOf(store)).problems).toHaveLength(100);
+  });
+
+  it("names the tile that was changed, removed or broken", async () => {
+    for (const body of [Buffer.alloc(8_192, 1).toString("base64"), "AAAA", 5, undefined]) {
+      const store = await openStore(engine);
+      await sealed(store, 300);
+      await tamper(store, "log-tile", (rows) =>
+        rows.flatMap((row) => (body === undefined ? [] : [{ ...row, text: JSON.stringify(body) }])),
+      );
+      const { problems, known } = await auditOf(store);
+      expect(problems.at(0)).toMatch(/^The tree of the audit log, from row 1 on: .*tile/);
+      expect(known).toBeUndefined();
+    }
+  });
+
+  it("finds a tree that is not the signed one", async () => {
+    const forged = async (change: (tree: AuditTree) => AuditTree) => {
+      const store = await tenRows(engine);
+      await tamperTree(store, change);
+      return (await auditOf(store)).problems.join(" ");
+    };
+    expect(await forged((tree) => ({ ...tree, edge: [] }))).toMatch(/from row 1 on: .*not whole/);
+    expect(await forged((tree) => ({ ...tree, edge: ["AAAA"] }))).toMatch(/not whole/);
+    const longer = ([level = ""]: readonly string[]) => [
+      Buffer.concat([Buffer.from(level, "base64"), Buffer.alloc(32)]).toString("base64"),
+    ];
+    const more = await forged((tree) => ({ ...tree, edge: longer(tree.edge) }));
+    expect(more).toMatch(/edge does not have the root/);
+    const note = await forged((tree) => ({ ...tree, checkpoint: "10 rows" }));
+    expect(note).toMatch(/not a signed note/);
+    expect(await forged((tree) => ({ ...tree, first: 2 }))).toMatch(/Row 2 was changed/);
+    expect(await forged((tree) => ({ ...tree, last: 9 }))).toMatch(/Row 10 was inserted/);
+    const other = await forged(({ checkpoint, ...tree }) => ({
+      ...tree,
+      checkpoint: checkpoint.replace("\n10\n", "\n9\n"),
+    }));
+    expect(other).toMatch(/signature of audit\/\w+ does not fit the text.*root of the checkpoint/);
+    const store = await tenRows(engine);
+    await store.records.commit([remove(auditTrees, TREE)]);
+    expect((await auditOf(store)).problems).not.toEqual([]);
+  });
+});
+
+describeStores("a look at the audit log that was kept", (engine) => {
+  const lookAt = async (store: TestStore, known?: KnownLog) => {
+    const { known: seen, problems } = await auditOf(store, { known, now: () => store.clock.now });
+    return { seen, problems };
+  };
+
+  it("is extended by every later look, also after retention and a new key", async () => {
+    const store = await tenRows(engine);
+    const { seen } = await lookAt(store);
+    expect(seen?.sightings).toMatchObject([{ size: 10 }]);
+    await sealed(store, 290);
+    store.clock.now += 401 * DAY_MS;
+    await applyRetention(store, store.clock.now);
+    await add(store, 1);
+    const [old, next] = [
+      AUDIT_KEYS.keys("log-signing")[0],
+      newSigningKeys().keys("log-signing")[0],
+    ];
+    const both = { keys: () => [next, old] } as unknown as typeof AUDIT_KEYS;
+    await sealAudit({ records: store.records, keyring: both }, () => store.clock.now);
+    const later = await lookAt(store, seen);
+    expect(later.problems).toEqual([]);
+    expect(later.seen?.sightings).toMatchObject([{ size: 10 }, { size: 301 }]);
+    expect(later.seen?.keys).toHaveLength(2);
+  });
+
+  it("reveals a tree that was built anew by whoever has the keys", async () => {
+    const { seen } = await lookAt(await tenRows(engine));
+    const store = await openStore(engine);
+    await sealed(store, 10);
+    await tamperTree(store, (tree) => {
+      const origin = seen?.origin ?? "";
+      const edge = edgeOf(tree);
+      const checkpoint = signCheckpoint(AUDIT_KEYS, { origin, size: edge.size, root: edge.root() });
+      return { ...tree, origin, checkpoint };
+    });
+    expect((await lookAt(store, seen)).problems).toEqual([
+      expect.stringMatching(
+        /^The history of the audit log: the first 10 entries are not those seen/,
+      ),
+    ]);
+  });
+
+  it("reveals a tree of another key or name, one that was set back, and one that is gone", async () => {
+    const store = await tenRows(engine);
+    const before = (await dumped(store.store)).map((row) => ({ ...row }));
+    await sealed(store, 3);
+    const { seen } = await lookAt(store);
+    await store.store.load(store.store.identity, inBatches(before, 100));
+    expect((await lookAt(store, seen)).problems).toEqual([
+      expect.stringMatching(/^The history of the audit log.*rolled back: 13 entries were seen/),
+    ]);
+    expect((await lookAt(await tenRows(engine), seen)).problems).toEqual([
+      expect.stringMatching(/^The signature of the audit log: the log is audit/),
+      expect.stringMatching(/^The history/),
+    ]);
+    expect((await lookAt(await openStore(engine), seen)).problems).toEqual([
+      expect.stringMatching(/^The audit log audit\/.* that was seen is gone/),
+    ]);
+  });
+});
