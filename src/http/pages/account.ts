@@ -4,7 +4,6 @@ import type { OwnedAgent } from "../../auth/accounts/owned-agents.ts";
 import { type AlertsView, alertsSection } from "./alerts-section.ts";
 import {
   destructiveAction,
-  errorSummary,
   facts,
   form,
   lastUse,
@@ -29,11 +28,9 @@ export interface AccountView extends KeysView, AlertsView {
 export function accountPage(view: AccountView): PageAnswer {
   const { formToken, account, agents, applications, errors = [] } = view;
   return {
-    status: errors.length > 0 ? 400 : 200,
     heading: "Your account",
-    hasErrors: errors.length > 0,
-    body: html`${errorSummary(errors)}
-<div class="who">
+    errors,
+    body: html`<div class="who">
 <p>Signed in as <strong>${untrustedText(account.label)}</strong></p>
 ${form({ action: "/sign-out", formToken }, html`<button class="second">Sign out</button>`)}
 </div>

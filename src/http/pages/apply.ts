@@ -1,7 +1,6 @@
 import type { QueueKey } from "../../intake/intake.ts";
 import { APPLICATION_RETENTION_MS, focuses } from "../../intake/intake-records.ts";
 import {
-  errorSummary,
   type FieldErrors,
   facts,
   field,
@@ -42,12 +41,10 @@ export interface ApplyView {
 export function applyPage(view: ApplyView): PageAnswer {
   const { formToken, isSignedIn, errors = [] } = view;
   return {
-    status: errors.length > 0 ? 400 : 200,
     heading: "Apply for early access",
-    hasErrors: errors.length > 0,
+    errors,
     isSignedIn,
-    body: html`${errorSummary(errors)}
-<p class="lead">An application reserves a seat in the queue. The operator of this service decides who gets in.</p>
+    body: html`<p class="lead">An application reserves a seat in the queue. The operator of this service decides who gets in.</p>
 <div class="card">${form({ action: APPLY_PATH, formToken }, applicationFields(view))}</div>
 <p class="quiet">An application that is not accepted is deleted after ${APPLICATION_RETENTION_MS / DAY_MS} days.</p>`,
   };

@@ -2,7 +2,6 @@ import { CLAIM_CODE_MS } from "../../auth/agents/claim-code.ts";
 import type { ClaimableAgent } from "../../auth/agents/claims.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import {
-  errorSummary,
   type FieldErrors,
   facts,
   field,
@@ -53,12 +52,10 @@ ${field({
 })}
 <button>Review the agent</button>`;
   return {
-    status: errors.length > 0 ? 400 : 200,
     heading: "Claim an agent",
-    hasErrors: errors.length > 0,
+    errors,
     isSignedIn: true,
-    body: html`${errorSummary(errors)}
-<p class="lead">When you claim an agent, you become responsible for it. The agent may then do what you allow, until you end it.</p>
+    body: html`<p class="lead">When you claim an agent, you become responsible for it. The agent may then do what you allow, until you end it.</p>
 ${warning(ID_AND_CODE)}
 <div class="card">
 ${form({ action: "/claim", formToken }, fields)}
@@ -125,12 +122,10 @@ function agentPage({ agent, chosen, errors = [] }: AgentView, step: ReviewStep):
     errors,
   };
   return {
-    status: errors.length > 0 ? 400 : 200,
     heading: "Is this your agent?",
-    hasErrors: errors.length > 0,
+    errors,
     isSignedIn: true,
-    body: html`${errorSummary(errors)}
-${warning(step.bait)}
+    body: html`${warning(step.bait)}
 <div class="card">
 ${facts([
   ["Agent", unverifiedName(agent.name)],

@@ -1,5 +1,5 @@
 import type { SignUp } from "../../config/config.ts";
-import { errorSummary, type FieldErrors, field, form, untrustedText } from "./elements.ts";
+import { type FieldErrors, field, form, untrustedText } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 import { withReturn } from "./return-to.ts";
@@ -50,11 +50,9 @@ export function codePage({
   const { sent, hint, label, missing } = isMailShownToOperator ? byOperator : byMail;
   const focus = errors.length === 0 && html` autofocus`;
   return {
-    status: errors.length > 0 ? 400 : 200,
     heading: "Enter the code",
-    hasErrors: errors.length > 0,
-    body: html`${errorSummary(errors)}
-<p class="lead">If <strong>${untrustedText(email)}</strong> can sign in, ${sent}.</p>
+    errors,
+    body: html`<p class="lead">If <strong>${untrustedText(email)}</strong> can sign in, ${sent}.</p>
 ${codeLimits[signUp]}
 ${hint}
 <div class="card">

@@ -2,7 +2,6 @@ import { MAX_GRANTS } from "../../auth/accounts/grants.ts";
 import type { RequestingClient } from "../../auth/oidc/interactions.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import {
-  errorSummary,
   type FieldErrors,
   facts,
   form,
@@ -89,12 +88,10 @@ function impliedPermissions({
 export function consentPage(view: ConsentView): PageAnswer {
   const { formToken, uid, client, scopes, person, errors = [] } = view;
   return {
-    status: errors.length > 0 ? 400 : 200,
     heading: "Let this application act for you?",
-    hasErrors: errors.length > 0,
+    errors,
     isSignedIn: true,
-    body: html`${errorSummary(errors)}
-<p class="lead">You are signed in as <strong>${untrustedText(person)}</strong>.</p>
+    body: html`<p class="lead">You are signed in as <strong>${untrustedText(person)}</strong>.</p>
 <div class="card">
 ${application(client)}
 </div>

@@ -1,14 +1,6 @@
 import { paths } from "../../../wellknown/paths.ts";
 import { INQUIRY_RETENTION_MS } from "../../intake/intake-records.ts";
-import {
-  errorSummary,
-  type FieldErrors,
-  facts,
-  field,
-  form,
-  textArea,
-  timeElement,
-} from "./elements.ts";
+import { type FieldErrors, facts, field, form, textArea, timeElement } from "./elements.ts";
 import { html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 
@@ -44,12 +36,10 @@ ${textArea({
 })}
 <button>Send message</button>`;
   return {
-    status: errors.length > 0 ? 400 : 200,
     heading: "Contact",
-    hasErrors: errors.length > 0,
+    errors,
     isSignedIn,
-    body: html`${errorSummary(errors)}
-<p class="lead">Write to the operator of this service: a question, a request, or a vulnerability that you found.</p>
+    body: html`<p class="lead">Write to the operator of this service: a question, a request, or a vulnerability that you found.</p>
 <div class="card">${form({ action: paths.contactPage, formToken }, fields)}</div>
 <p class="quiet">What you send is kept for ${INQUIRY_RETENTION_MS / DAY_MS} days and then deleted.</p>`,
   };

@@ -1,3 +1,4 @@
+import { errorSummary, type FieldErrors } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 
 /** The content of a page, without the common frame. */
@@ -6,8 +7,9 @@ export interface Page {
   readonly heading: string;
   /** The content after the heading. */
   readonly body: Html;
-  /** Whether a form has errors: the title then starts with "Error", for screen readers. */
-  readonly hasErrors?: boolean;
+  /** Errors of a form: they are listed before the content, and the title starts with "Error", for screen
+   *  readers. */
+  readonly errors?: FieldErrors;
   /** Whether to show the account link. */
   readonly isSignedIn?: boolean;
   /** URL to which the page redirects automatically. */
@@ -42,14 +44,14 @@ const ICON =
 
 /** Renders a page as a complete HTML document. */
 export function layout(page: Page, { name, stylePath }: Frame): Html {
-  const { heading, body, hasErrors = false, redirectTo, description, isWide, scriptPath } = page;
+  const { heading, body, errors = [], redirectTo, description, isWide, scriptPath } = page;
   const refresh = html`<meta http-equiv="refresh" content="0; url=${redirectTo}">`;
   const about = html`<meta name="description" content="${description}">`;
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<title>${hasErrors && "Error: "}${heading} – ${name}</title>
+<title>${errors.length > 0 && "Error: "}${heading} – ${name}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 ${description === undefined ? html`<meta name="robots" content="noindex">` : about}
@@ -65,7 +67,7 @@ ${navigation(page)}
 </header>
 <main>
 <h1>${heading}</h1>
-${body}
+${errorSummary(errors)}${body}
 </main>
 <footer><p>All times are in UTC.</p></footer>
 </body>

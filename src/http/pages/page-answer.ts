@@ -3,7 +3,7 @@ import { type Frame, layout, type Page } from "./layout.ts";
 
 /** A page with its HTTP status. */
 export interface PageAnswer extends Page {
-  /** Default: 200. */
+  /** Default: 200, or 400 with errors. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -37,11 +37,15 @@ export const PAGE_HEADERS = {
   "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 } as const;
 
+/** The HTTP status of a page. */
+export const statusOf = ({ status, errors = [] }: PageAnswer): number =>
+  status ?? (errors.length > 0 ? 400 : 200);
+
 /** Creates the function that sends pages. */
 export function createShowPage(frame: Frame): ShowPage {
-  return (res, { status = 200, headers = {}, ...page }) => {
+  return (res, { headers = {}, ...page }) => {
     const text = layout(page, frame).toString();
-    res.statusCode = status;
+    res.statusCode = statusOf(page);
     for (const [name, value] of Object.entries({ ...PAGE_HEADERS, ...headers })) {
       res.setHeader(name, value);
     }

@@ -1,7 +1,7 @@
 import { paths } from "../../../wellknown/paths.ts";
 import type { SignUp } from "../../config/config.ts";
 import { APPLY_PATH } from "./apply.ts";
-import { errorSummary, type FieldErrors, field, form } from "./elements.ts";
+import { type FieldErrors, field, form } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 
@@ -54,11 +54,9 @@ export function signInPage({
   const byProvider = html`<p class="or">or</p>
 ${form({ action: "/sign-in/provider", formToken, hidden }, html`<button class="second">Sign in with ${upstream}</button>`)}`;
   return {
-    status: errors.length > 0 ? 400 : 200,
     heading: "Sign in",
-    hasErrors: errors.length > 0,
-    body: html`${errorSummary(errors)}
-<p class="lead">You get a code ${giver}. There is no password.</p>
+    errors,
+    body: html`<p class="lead">You get a code ${giver}. There is no password.</p>
 ${codeLimits[signUp]}
 ${reason(place)}
 <div class="card">

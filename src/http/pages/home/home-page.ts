@@ -4,7 +4,7 @@ import { marketNotes, type Site, SUMMARY } from "../../../../wellknown/site.ts";
 import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT, SCORE_USE } from "../../../answers/meaning.ts";
 import type { MarketMode } from "../../../market/market.ts";
 import { APPLY_PATH } from "../apply.ts";
-import { errorSummary, type FieldErrors, facts, field, timeElement } from "../elements.ts";
+import { type FieldErrors, facts, field, timeElement } from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 import { withReturn } from "../return-to.ts";
@@ -40,18 +40,16 @@ export interface HomeView {
 /** The home page: what the service is, how reliable a score is, the market, and how to connect. */
 export function homePage(view: HomeView): PageAnswer {
   const { site, viewer, query, scriptPath } = view;
-  const isWrong = viewer.scopes.has("signals:read") && query.errors.length > 0;
-  const status = isWrong ? 400 : 200;
+  const errors = viewer.scopes.has("signals:read") ? query.errors : [];
+  const status = errors.length > 0 ? 400 : 200;
   return {
-    status,
-    hasErrors: isWrong,
+    errors,
     heading: "What the evidence says about a stock or a coin",
-    ...(addressOf(query.filter) === "/" && !isWrong && { description: SUMMARY }),
+    ...(addressOf(query.filter) === "/" && status === 200 && { description: SUMMARY }),
     isWide: true,
     links: homeLinks(viewer),
     scriptPath,
-    body: html`${isWrong && errorSummary(query.errors)}
-<div class="hero">
+    body: html`<div class="hero">
 <div>
 <p class="lead">${site.name} gives AI agents, and people, a score from 0 to 100 for each instrument, the signal LONG, SHORT or WAIT that follows from it, and the four factors behind both. ${agentAccessText(site)} Every answer says what was known, when, and from which source.</p>
 <p class="buttons"><a class="main" href="#connect">Connect your agent</a> <a class="second" href="${paths.reference}">API reference</a></p>

@@ -11,7 +11,7 @@ import { MARKDOWN_TYPE, prefersMarkdown } from "../../markdown.ts";
 import { queryOf } from "../../request-context.ts";
 import { type ErrorPageOptions, errorPages } from "../error.ts";
 import { layout } from "../layout.ts";
-import { CONTENT_SECURITY_POLICY, createShowPage, PAGE_HEADERS } from "../page-answer.ts";
+import { CONTENT_SECURITY_POLICY, createShowPage, PAGE_HEADERS, statusOf } from "../page-answer.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
 import { styleAddress } from "../style-route.ts";
 import { type Client, clientSetups } from "./connect.ts";
@@ -53,7 +53,7 @@ export function homeRouter(options: HomeOptions): Router {
     signalLog,
     viewerOf: createViewerOf({ ...options, anonymousScopes: site.anonymousScopes }),
     send(req, res, page, markdown) {
-      res.status(page.status ?? 200);
+      res.status(statusOf(page));
       if (markdown !== undefined && prefersMarkdown(req)) {
         res.set(MARKDOWN_HEADERS);
         return sendWithEtag(req, res, { type: MARKDOWN_TYPE, text: markdown });
