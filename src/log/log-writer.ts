@@ -204,7 +204,7 @@ export class LogWriter {
 
   /**
    * Ends a year of the sandbox: the next runs log method and universes again, so that entries can be
-   * judged without those of years that are dropped.
+   * verified without those of years that are dropped.
    *
    * @returns Whether one has ended.
    */

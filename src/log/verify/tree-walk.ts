@@ -19,7 +19,7 @@ export interface TreeReader {
   entries(bundle: Bundle): Promise<ReadBundle>;
 }
 
-/** What is told of the walk. */
+/** Callbacks of a walk. */
 interface WalkListener {
   /** Called with every entry, in order, and the root of those before it; `undefined` for one that is kept
    *  no more. */

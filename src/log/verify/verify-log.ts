@@ -3,8 +3,8 @@ import { type Hash, leafHash, verifyInclusion } from "../merkle.ts";
 import { parseProof } from "../tlog-proof.ts";
 import type { Policy } from "../witness/policy.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";
+import { EntryVerifier } from "./entry-verifier.ts";
 import type { KnownLog, Sighting } from "./known-log.ts";
-import { LeafJudge } from "./leaf-judge.ts";
 import {
   checkSignature,
   type KeyTrust,
@@ -33,7 +33,7 @@ export interface VerifyOptions extends Trust {
   readonly onProgress?: (done: number, total: number) => void;
 }
 
-/** What came of it. */
+/** The result of a verification. */
 export interface Verified {
   readonly origin: string | undefined;
   readonly size: number | undefined;
@@ -75,12 +75,12 @@ export async function verifyLog(options: VerifyOptions): Promise<Verified> {
   });
   const sightings = inOrder([...(known?.sightings ?? []), ...view.sightings]);
   const dated = view.quorum === undefined ? sightings : inOrder([...sightings, view.quorum]);
-  const judge = new LeafJudge({ origin, sightings: dated, policy });
+  const entries = new EntryVerifier({ origin, sightings: dated, policy });
   const walk = new TreeWalk(treeReader(source), checkpoint, sightings);
   const onEntry = (entry: string | undefined, rootBefore: () => Hash) =>
-    judge.add(entry, rootBefore);
+    entries.add(entry, rootBefore);
   const tree = await walk.run({ onEntry, onProgress });
-  const checks = [signature, view.check, ...tree, ...judge.checks(), ...NOT_RECOMPUTED];
+  const checks = [signature, view.check, ...tree, ...entries.checks(), ...NOT_RECOMPUTED];
   if (checks.some(({ outcome }) => outcome === "failed")) return { origin, size, checks };
   const published = (await source.read("keys")) === undefined ? [] : await publishedKeys(source);
   const after = knownAfter(checkpoint, { known, keys, published, seenAt: now() });

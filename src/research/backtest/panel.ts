@@ -1,6 +1,5 @@
 import { normalQuantile } from "../../factors/statistics.ts";
 import { CANDIDATE } from "../../score/candidate.ts";
-import type { SnapshotArchive } from "../../score/scoring-engine.ts";
 import { THRESHOLDS } from "../../score/signal-hysteresis.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
 import type { Subject } from "./question.ts";
@@ -34,7 +33,8 @@ export interface Panel {
 
 /** A panel filled during the replay. */
 export interface Collector {
-  readonly archive: SnapshotArchive;
+  /** Adds the final snapshot of a session. */
+  add(snapshot: Snapshot): void;
   panel(): Panel;
 }
 
@@ -62,7 +62,7 @@ export function createCollector({ subject, grid, graded, places }: Wanted): Coll
   const start = grid.sessions[places[0] ?? Number.POSITIVE_INFINITY]?.close;
   const signals = createSignalCount();
 
-  const addClosed = (snapshot: Snapshot) => {
+  const add = (snapshot: Snapshot) => {
     const row = rows.get(snapshot.instrument.symbol);
     if (row === undefined || start === undefined || snapshot.at < start) return;
     if (snapshot.price?.at !== snapshot.at) return;
@@ -72,10 +72,7 @@ export function createCollector({ subject, grid, graded, places }: Wanted): Coll
     date.trading++;
     date.statements[row] = statementOf(snapshot, subject);
   };
-  return {
-    archive: { clear: () => {}, setNewest: () => {}, addClosed },
-    panel: () => ({ dates, signals: signals.read() }),
-  };
+  return { add, panel: () => ({ dates, signals: signals.read() }) };
 }
 
 const CALLS = { LONG: 1, WAIT: 0, SHORT: -1 } as const;

@@ -161,7 +161,7 @@ function collect(
       clear: () => {},
       setNewest: () => {},
       addClosed(snapshot) {
-        for (const { archive } of collectors) archive.addClosed(snapshot);
+        for (const collector of collectors) collector.add(snapshot);
         report(snapshot.at);
       },
     },

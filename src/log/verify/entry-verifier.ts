@@ -89,7 +89,7 @@ interface Covered {
 }
 
 /** A run whose results follow. */
-interface JudgedRun {
+interface CheckedRun {
   readonly index: number;
   readonly run: z.output<typeof Run>;
   /** `undefined`: their universe is kept no more. */
@@ -99,8 +99,8 @@ interface JudgedRun {
   witnessedAt: number | undefined;
 }
 
-/** What entries are judged against. */
-export interface JudgeOptions {
+/** What entries are compared with. */
+export interface EntryVerifierOptions {
   /** Name of the log. */
   readonly origin: string;
   /** Earlier looks at the log, in order of size. */
@@ -110,19 +110,19 @@ export interface JudgeOptions {
 }
 
 /**
- * Reads the entries of a log in their order, and judges what they say of each other: methods before
- * their use, every run with all its results, times that only advance. Each check ends with its first
+ * Reads the entries of a log in their order and checks them against each other: methods before their
+ * use, every run with all its results, times that only advance. Each check ends with its first
  * failure.
  */
-export class LeafJudge {
-  readonly #options: JudgeOptions;
+export class EntryVerifier {
+  readonly #options: EntryVerifierOptions;
   /** Roots of the tree before each entry that follows a complete run, in base64. */
   readonly #roots = new Map<number, string>();
   readonly #failures = new Map<string, Check>();
   readonly #universes = new Map<AssetClass, Covered>();
-  readonly #lastRuns = new Map<AssetClass, JudgedRun>();
+  readonly #lastRuns = new Map<AssetClass, CheckedRun>();
   #method: z.output<typeof Method> | undefined;
-  #open: JudgedRun | undefined;
+  #open: CheckedRun | undefined;
   #lastAt = Number.NEGATIVE_INFINITY;
   #entries = 0;
   #runs = 0;
@@ -134,12 +134,12 @@ export class LeafJudge {
   /** Runs that an earlier look proves to be older than the close after theirs. */
   #provedRuns = 0;
 
-  constructor(options: JudgeOptions) {
+  constructor(options: EntryVerifierOptions) {
     this.#options = options;
   }
 
   /**
-   * Judges the next entry.
+   * Checks the next entry.
    *
    * @param text `undefined`: it is kept no more.
    * @param rootBefore The root of the tree before it.
@@ -207,10 +207,10 @@ export class LeafJudge {
     return this.#failures.get(name) ?? { name, outcome, detail };
   }
 
-  /** Notes a failure as one of the named check. */
-  #try<T>(name: string, index: number, judge: () => T): T | undefined {
+  /** Records a failure under the name of its check. */
+  #try<T>(name: string, index: number, check: () => T): T | undefined {
     try {
-      return judge();
+      return check();
     } catch (error) {
       const failure =
         error instanceof CheckFailure
@@ -261,13 +261,13 @@ export class LeafJudge {
         throw new CheckFailure("is of a session that is not after the one before");
       }
     });
-    this.#try("times", index, () => this.#judgeTime(index, run));
+    this.#try("times", index, () => this.#checkTime(index, run));
     if (before !== undefined && this.#isSeenBefore(before, run.close)) this.#provedRuns += 1;
     this.#open = { index, run, symbols, results: 0, witnessedAt: undefined };
     this.#lastRuns.set(run.assetClass, this.#open);
   }
 
-  #judgeTime(index: number, { at }: z.output<typeof Run>): void {
+  #checkTime(index: number, { at }: z.output<typeof Run>): void {
     const seen = this.#options.sightings.findLast(({ size }) => size <= index);
     if (seen !== undefined && at < seen.seenAt - CLOCK_TOLERANCE_MS) {
       throw new CheckFailure("is dated back: it was not there when its time had passed");
@@ -279,7 +279,7 @@ export class LeafJudge {
   }
 
   /** A run is older than the close after it if all of it was seen before that close. */
-  #isSeenBefore({ index, run, witnessedAt }: JudgedRun, nextClose: number): boolean {
+  #isSeenBefore({ index, run, witnessedAt }: CheckedRun, nextClose: number): boolean {
     const end = index + 1 + run.results;
     const seen = this.#options.sightings.find(({ size }) => size >= end);
     return [witnessedAt, seen?.seenAt].some((at) => at !== undefined && at < nextClose);
@@ -382,7 +382,7 @@ function parsed(text: string): unknown {
     const content: unknown = JSON.parse(text);
     if (canonicalize(content) === text) return content;
   } catch {
-    // Told below: it is no JSON.
+    // No JSON: reported below.
   }
   throw new CheckFailure("is not canonical JSON");
 }
