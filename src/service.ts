@@ -302,7 +302,6 @@ export function toolContext(
       }),
       ...(market.followed && { followed: market.followed }),
       dayMs: market.dayMs,
-      sessionAt: (at, assetClass) => market.sessionAt(at, assetClass),
       now: marketNow,
       knownUntil,
       isWarm,

@@ -4,6 +4,7 @@ import { getAlertEvents } from "./get-alert-events.ts";
 import { getDarkpool } from "./get-darkpool.ts";
 import { getFactors } from "./get-factors.ts";
 import { getSignal } from "./get-signal.ts";
+import { getTrackRecord } from "./get-track-record.ts";
 import { listAlerts } from "./list-alerts.ts";
 import { manageAlert } from "./manage-alert.ts";
 import { registerAlert } from "./register-alert.ts";
@@ -15,6 +16,7 @@ export const tools: readonly Tool[] = [
   getFactors,
   getDarkpool,
   verifySignal,
+  getTrackRecord,
   findInstruments,
   registerAlert,
   listAlerts,

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { InstantInput, isoInstant, SymbolInput } from "../src/answers/common.ts";
 import { instantAsked, resolve } from "../src/answers/lookup.ts";
+import { logOf } from "../src/answers/signal-log.ts";
 import { parseCheckpoint } from "../src/log/checkpoint.ts";
 import { commitment, type Opening } from "../src/log/leaves.ts";
 import type { LogReader, ProvenEntry } from "../src/log/log-reader.ts";
@@ -90,15 +91,6 @@ export const verifySignal = defineTool({
     };
   },
 });
-
-/** @throws {Problem} `not_found` where time stands still. */
-function logOf({ signalLog }: ToolContext): ToolLog {
-  if (signalLog !== undefined) return signalLog;
-  throw new Problem("not_found", {
-    detail: "This market has no log, because its time stands still.",
-    next: "Ask a service of a live, replayed or simulated market.",
-  });
-}
 
 /**
  * Index of the last decision that was logged of a symbol.

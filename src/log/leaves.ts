@@ -3,8 +3,12 @@ import canonicalize from "canonicalize";
 import { isoInstant } from "../answers/common.ts";
 import { signalPoint } from "../answers/signal-point.ts";
 import { FACTORS, type Factor, type Input } from "../factors/reading.ts";
+import { HEADLINE_HORIZONS, RECORD_HORIZONS } from "../grading/run-grade.ts";
+import { EXCLUSIONS, type Exclusion, RECORD_RULES } from "../grading/track-record.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { MarketMode } from "../market/market.ts";
+import type { RiskTable } from "../risk/table.ts";
+import { CANDIDATE, CANDIDATE_VERSION } from "../score/candidate.ts";
 import { METHOD } from "../score/method.ts";
 import {
   type FactorResult,
@@ -22,21 +26,56 @@ export type Leaf = string;
 
 const leafOf = (content: object): Leaf => canonicalize(content) as string;
 
+/** What is fixed before the first statement is logged: how it is made, and how it will be graded. */
+export interface Registration {
+  readonly market: MarketMode;
+  /** Quantiles of the ranges. */
+  readonly riskTable: RiskTable;
+  /** When verdicts are given, Unix milliseconds on the market's clock. */
+  readonly verdictDates: readonly number[];
+}
+
+const registered = ({ market, riskTable, verdictDates }: Registration) => ({
+  market,
+  version: METHOD_VERSION,
+  methodHash: METHOD_HASH,
+  settings: METHOD,
+  candidate: { version: CANDIDATE_VERSION, ...CANDIDATE.rule },
+  risk: Object.fromEntries(
+    Object.entries(riskTable.classes).map(([assetClass, tables]) => [
+      assetClass,
+      tables.map(({ horizon, fallPercent, quantiles }) => ({ horizon, fallPercent, quantiles })),
+    ]),
+  ),
+  record: {
+    horizons: RECORD_HORIZONS,
+    headline: HEADLINE_HORIZONS,
+    exclusions: EXCLUSIONS,
+    rules: RECORD_RULES,
+    verdictDates: verdictDates.map(isoInstant),
+  },
+});
+
+/** SHA-256 of what a method leaf registers: another one is logged when it changes. */
+export const registrationHash = (registration: Registration): string =>
+  hash("sha256", leafOf(registered(registration)), "hex");
+
 /**
  * The method, before its first use.
  *
  * @param at When it is logged, Unix milliseconds.
  * @param replaces Last checkpoint of the log in whose place this one was started.
  */
-export const methodLeaf = (market: MarketMode, at: number, replaces?: string | null): Leaf =>
+export const methodLeaf = (
+  registration: Registration,
+  at: number,
+  replaces?: string | null,
+): Leaf =>
   leafOf({
     kind: "method",
     v: 1,
     at: isoInstant(at),
-    market,
-    version: METHOD_VERSION,
-    methodHash: METHOD_HASH,
-    settings: METHOD,
+    ...registered(registration),
     ...(replaces && { replaces }),
   });
 
@@ -100,15 +139,20 @@ export interface SignalPlace {
 /**
  * What was decided on an instrument. The members stand in the order of RFC 8785, so that the text is
  * canonical without sorting.
+ *
+ * @param sigma Forecast standard deviation of a session's log return, from which the ranges of the
+ *   registered risk table follow; `null` without a forecast.
  */
 export function signalLeaf(
-  snapshot: PastSnapshot,
+  snapshot: PastSnapshot & Pick<Snapshot, "candidate">,
   { run, close }: SignalPlace,
-  commitments: Commitments,
+  { commitments, sigma }: { readonly commitments: Commitments; readonly sigma: number | null },
 ): Leaf {
+  const { candidate } = snapshot;
   const { confidence, coverage, score, scoreRaw, scoreSmoothed, signal, status } =
     signalPoint(snapshot);
   return JSON.stringify({
+    candidates: { [CANDIDATE.name]: candidate?.at === snapshot.at ? candidate.z : null },
     close,
     confidence,
     coverage,
@@ -119,6 +163,7 @@ export function signalLeaf(
     score,
     scoreRaw,
     scoreSmoothed,
+    sigma,
     signal,
     status,
     symbol: snapshot.instrument.symbol,
@@ -136,6 +181,79 @@ export const failedLeaf = (symbol: string, { run, close }: SignalPlace): Leaf =>
     symbol,
     v: 1,
     why: "no_result",
+  });
+
+/** The settlement of one run over one horizon. Instants are in Unix milliseconds. */
+export interface SettlementManifest {
+  readonly assetClass: AssetClass;
+  /** Index of the leaf of the run. */
+  readonly run: number;
+  /** Close of the session of the run. */
+  readonly close: number;
+  /** In sessions. */
+  readonly horizon: number;
+  /** Closes between which returns are measured; `null` if those sessions are not known. */
+  readonly entry: number | null;
+  readonly exit: number | null;
+  /** When a checkpoint came to cover the run, on the market's clock. */
+  readonly coveredAt: number;
+  /** When the settlement is logged. */
+  readonly at: number;
+  /** Number of outcome leaves that follow: one for each result of the run, in the same order. */
+  readonly results: number;
+}
+
+const instantOrNull = (at: number | null): string | null => (at === null ? null : isoInstant(at));
+
+/** A settlement, before its outcomes. */
+export const settlementLeaf = (manifest: SettlementManifest): Leaf =>
+  leafOf({
+    kind: "settlement",
+    v: 1,
+    ...manifest,
+    close: isoInstant(manifest.close),
+    entry: instantOrNull(manifest.entry),
+    exit: instantOrNull(manifest.exit),
+    coveredAt: isoInstant(manifest.coveredAt),
+    at: isoInstant(manifest.at),
+  });
+
+/** What became of a statement: its returns, or the reason why there are none. */
+export type Outcome =
+  | {
+      readonly status: "settled";
+      /** Log total return from the close of `entry` to that of `exit`. */
+      readonly followed: number;
+      /** The same from the close of the statement, where its ranges begin; `null` if unknown. */
+      readonly fromClose: number | null;
+      /** Label of the session of the last price, if that is before the exit. */
+      readonly lastPrice: string | null;
+    }
+  | { readonly status: Exclusion };
+
+/** Where an outcome belongs. */
+export interface OutcomePlace {
+  /** Index of the leaf of the settlement. */
+  readonly settlement: number;
+  /** Index of the leaf of the signal. */
+  readonly signal: number;
+  readonly symbol: string;
+}
+
+/** The outcome of a signal, with its members in the order of RFC 8785. */
+export const outcomeLeaf = (outcome: Outcome, { settlement, signal, symbol }: OutcomePlace): Leaf =>
+  JSON.stringify({
+    ...(outcome.status === "settled" && {
+      followed: outcome.followed,
+      fromClose: outcome.fromClose,
+    }),
+    kind: "outcome",
+    ...(outcome.status === "settled" && { lastPrice: outcome.lastPrice }),
+    settlement,
+    signal,
+    status: outcome.status,
+    symbol,
+    v: 1,
   });
 
 /** SHA-256 hashes, in hexadecimal, of what a leaf does not say; `null` where it is not kept. */

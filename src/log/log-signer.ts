@@ -65,10 +65,11 @@ export class LogSigner {
    * Signs the tree as it is; the checkpoint is in `log-head` before it is in the store, from where it is
    * served.
    *
+   * @param change Members of the state that change with it.
    * @returns Whether it is served now; not if the log has gone on meanwhile.
    * @throws {Error} If it would contradict an earlier checkpoint.
    */
-  async sign(of: Stored<LogState>): Promise<boolean> {
+  async sign(of: Stored<LogState>, change?: Partial<LogState>): Promise<boolean> {
     const { store, head, keyring, now } = this.#options;
     const refusal = await this.refusal(of.value);
     if (refusal !== undefined) throw new Error(refusal);
@@ -78,6 +79,6 @@ export class LogSigner {
     const note = signCheckpoint(keyring, { origin, size, root });
     head.write(note);
     const signed = { id, origin, size, root: Buffer.from(root).toString("base64"), note };
-    return store.setCheckpoint(of, { ...signed, signedAt: now() });
+    return store.setCheckpoint(of, { ...signed, signedAt: now() }, change);
   }
 }

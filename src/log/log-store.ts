@@ -1,15 +1,8 @@
 import { LRUCache } from "lru-cache";
+import type { GradedRun } from "../grading/track-record.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
-import {
-  announce,
-  append,
-  insert,
-  put,
-  replace,
-  unchanged,
-  update,
-} from "../store/port/operations.ts";
+import { announce, append, insert, put, replace, update } from "../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../store/port/records.ts";
 import type { Leaf } from "./leaves.ts";
 import type { Hash } from "./merkle.ts";
@@ -19,9 +12,11 @@ import { grow, type StoredTree, storedHashes } from "./tree-store.ts";
 /** Topic announced when a checkpoint was signed. */
 const LOG_TOPIC = "log";
 
-/** Kinds of the archive rows. Their instant is an index, except that of a run, which is its close. */
+/** Kinds of the archive rows. Their instant is an index, except that of a run and of its grades, which is its
+ * close. */
 const ENTRIES = "log-entries";
 const RUN = "log-run";
+const GRADE = "log-grade";
 const UNIVERSE = "log-universe";
 
 /** Universes that are kept in memory. */
@@ -36,7 +31,7 @@ export interface LogState extends StoredTree {
   readonly origin: string;
   /** Unix milliseconds. */
   readonly createdAt: number;
-  /** Hash of the method that was logged last. */
+  /** Hash of what the last method leaf registers. */
   readonly methodHash: string | null;
   /** By asset class: SHA-256 of the symbols that were logged last, and the index of their leaf. */
   readonly universes: Readonly<Partial<Record<AssetClass, UniverseMark>>>;
@@ -52,6 +47,33 @@ export interface LogState extends StoredTree {
   readonly repeatedAt: number;
   /** Size of the last checkpoint whose cosignatures were logged; absent: none. */
   readonly anchored?: number;
+  /** When the log began, Unix milliseconds on the market's clock; absent: at `createdAt`. */
+  readonly beganAt?: number;
+  /** Runs that are not settled over every horizon, oldest first. */
+  readonly unsettled?: readonly UnsettledRun[];
+  /** The settlement whose outcomes are being appended. */
+  readonly settling?: OpenSettlement | null;
+}
+
+/** A complete run that is not settled over every horizon. */
+export interface UnsettledRun {
+  /** Index of the leaf of the run. */
+  readonly index: number;
+  readonly assetClass: AssetClass;
+  /** Close of the session, Unix milliseconds. */
+  readonly close: number;
+  /** When a checkpoint came to cover it, Unix milliseconds on the market's clock; `null`: not yet. */
+  readonly coveredAt: number | null;
+  /** Number of horizons over which it is settled. */
+  readonly settled: number;
+}
+
+/** A settlement that is not complete. */
+export interface OpenSettlement {
+  /** Index of the leaf of the settlement. */
+  readonly index: number;
+  /** Index of the leaf of the run. */
+  readonly run: number;
 }
 
 /** The universe that was logged last. */
@@ -106,6 +128,18 @@ export interface Appended {
   readonly change: Partial<LogState>;
   /** The run that begins. */
   readonly run?: LoggedRun;
+  /** The grade of the settlement that ends. */
+  readonly grade?: LoggedGrade;
+}
+
+/** The grade of a run over one horizon. */
+export interface LoggedGrade {
+  readonly assetClass: AssetClass;
+  /** In sessions. */
+  readonly horizon: number;
+  /** Index after the last outcome that it is made from. */
+  readonly end: number;
+  readonly graded: GradedRun;
 }
 
 /** The log in the store: its rows, and the records that say where it stands. */
@@ -184,7 +218,7 @@ export class LogStore {
    */
   async append(
     before: Stored<LogState>,
-    { leaves, change, run }: Appended,
+    { leaves, change, run, grade }: Appended,
   ): Promise<Stored<LogState> | undefined> {
     const { id } = before.value;
     const { tree, edge, steps } = grow(before.value, leaves);
@@ -197,6 +231,7 @@ export class LogStore {
       ...steps,
       ...(isNew ? [append(universeRow(id, run))] : []),
       ...(run === undefined ? [] : [append(runRow(id, run))]),
+      ...(grade === undefined ? [] : [append(gradeRow(id, grade))]),
     ]);
     return isAppended ? this.state() : undefined;
   }
@@ -206,9 +241,13 @@ export class LogStore {
    *
    * @returns Whether it was stored; not if the log has gone on since its state was read.
    */
-  setCheckpoint(of: Stored<LogState>, signed: SignedState): Promise<boolean> {
+  setCheckpoint(
+    of: Stored<LogState>,
+    signed: SignedState,
+    change: Partial<LogState> = {},
+  ): Promise<boolean> {
     return this.#records.commit([
-      unchanged(states, of),
+      replace(states, of, { value: { ...of.value, ...change } }),
       put(checkpoints, { key: KEY, value: signed }),
       announce(LOG_TOPIC),
     ]);
@@ -229,6 +268,17 @@ export class LogStore {
     const rows = await this.#read(ENTRIES, id, { from: first, to, limit: TILE_WIDTH });
     if (rows[0]?.at !== first) return [];
     return rows.flatMap(({ body }) => body as Leaf[]).slice(start - first, start - first + count);
+  }
+
+  /** The grades of runs of a class over one horizon that closed at or after an instant (Unix
+   *  milliseconds), oldest first. */
+  async grades(
+    id: string,
+    of: Pick<LoggedGrade, "assetClass" | "horizon">,
+    range: { readonly from: number; readonly limit: number },
+  ): Promise<readonly LoggedGrade[]> {
+    const rows = await this.#read(GRADE, gradesOf(id, of), { ...range, to: LAST_INSTANT });
+    return rows.map(({ body }) => body as LoggedGrade);
   }
 
   /** The newest run of a class that closed at or before an instant, Unix milliseconds. */
@@ -278,10 +328,12 @@ export class LogStore {
     return indexes.length === 0 ? undefined : Math.min(...indexes);
   }
 
-  /** Drops the entries of bundles before an index, and runs that closed before an instant. */
+  /** Drops the entries of bundles before an index, and runs that closed before an instant with
+   *  their grades. */
   async prune(index: number, close: number): Promise<void> {
     await this.#archive.prune(ENTRIES, index - (index % TILE_WIDTH));
     await this.#archive.prune(RUN, close);
+    await this.#archive.prune(GRADE, close);
   }
 
   #read(kind: string, subject: string, range: { from: number; to: number; limit: number }) {
@@ -306,6 +358,19 @@ const runRow = (id: string, { assetClass, close, index, universe }: LoggedRun): 
   id: `${id}/${assetClass}`,
   subject: `${id}/${assetClass}`,
   body: { index, universe } satisfies RunBody,
+});
+
+const gradesOf = (
+  id: string,
+  { assetClass, horizon }: Pick<LoggedGrade, "assetClass" | "horizon">,
+) => `${id}/${assetClass}/${horizon}`;
+
+const gradeRow = (id: string, grade: LoggedGrade): ArchiveRow => ({
+  kind: GRADE,
+  at: grade.graded.close,
+  id: gradesOf(id, grade),
+  subject: gradesOf(id, grade),
+  body: grade,
 });
 
 /** Rows of consecutive leaves, none across the border of a bundle. */

@@ -1,9 +1,12 @@
 import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { isoInstant } from "../answers/common.ts";
+import { verdictDatesOf } from "../grading/track-record.ts";
 import { AssetClass } from "../market/instrument.ts";
-import type { MarketMode } from "../market/market.ts";
-import { METHOD_HASH } from "../score/snapshot.ts";
+import type { Market } from "../market/market.ts";
+import type { Bar, RecordList } from "../market/records.ts";
+import { sigmaAt } from "../risk/outlook.ts";
+import type { RiskTable } from "../risk/table.ts";
 import type { MemoryArchive } from "../score/snapshot-archive.ts";
 import type { Stored } from "../store/port/records.ts";
 import {
@@ -12,6 +15,8 @@ import {
   failedLeaf,
   type Leaf,
   methodLeaf,
+  type Registration,
+  registrationHash,
   runLeaf,
   signalLeaf,
   universeLeaves,
@@ -19,7 +24,10 @@ import {
 import type { LogHead } from "./log-head.ts";
 import type { LogSigner } from "./log-signer.ts";
 import type { LoggedRun, LogState, LogStore, OpenRun, SignedState } from "./log-store.ts";
+
 import { formerLogs, newLog } from "./new-log.ts";
+import { dueSettlement, Settler } from "./settler.ts";
+
 import { TILE_WIDTH } from "./tiles.ts";
 import { edgeOf } from "./tree-store.ts";
 import type { WitnessClient } from "./witness/witness-client.ts";
@@ -45,14 +53,14 @@ export interface WriterOptions {
   readonly witnesses?: Pick<WitnessClient, "tick" | "refusal"> | undefined;
   readonly committer: Committer;
   readonly snapshots: Pick<MemoryArchive, "allNewest" | "history" | "lastAt">;
+  readonly market: Pick<Market, "mode" | "dayMs" | "recordsUntil" | "scoredFrom">;
+  readonly riskTable: RiskTable;
+  /** The current time of the market, Unix milliseconds. */
+  readonly marketNow: () => number;
   /** Instant up to which sessions have been scored, Unix milliseconds; never decreases. */
   readonly knownUntil: () => number;
-  /** Length of a market day in milliseconds. */
-  readonly dayMs: number;
   /** Public host, with which the origin of a new log begins. */
   readonly host: string;
-  /** Every start of a replay is a history of its own. */
-  readonly market: MarketMode;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Milliseconds of a monotonic clock. */
@@ -82,12 +90,18 @@ export class LogWriter {
   #sessions: readonly Session[] = [];
   #listedUntil = Number.NEGATIVE_INFINITY;
 
+  /** The bars of each instrument when the open run began. */
+  #bars: ReadonlyMap<string, RecordList<Bar>> = new Map();
+  readonly #settler: Settler;
+
   constructor(options: WriterOptions) {
     this.#options = options;
+    this.#settler = new Settler(options);
   }
 
+  /** Every start of a replay is a history of its own. */
   get #startsAnew(): boolean {
-    return this.#options.market === "replay";
+    return this.#options.market.mode === "replay";
   }
 
   /** Why the log is not signed; `undefined` if it is. */
@@ -104,11 +118,24 @@ export class LogWriter {
     const { id } = state.value;
     if (this.#options.witnesses?.refusal(id) !== undefined) this.#isChecked = false;
     if (!this.#isChecked && !(await this.#check(state.value))) return 0;
-    if (state.value.open !== null) return this.#goOn(state, state.value.open);
+    const { open, settling, unsettled = [] } = state.value;
+    if (open !== null) return this.#goOn(state, open);
+    if (settling) return this.#appended(await this.#settler.goOn(state, settling));
+    if (unsettled.some(({ coveredAt }) => coveredAt === null)) return this.#sign(state);
+    const due = dueSettlement(state.value);
+    const started = due && (await this.#settler.start(state, due));
+    if (started !== undefined) return this.#appended(started);
     const checkpoint = await store.checkpoint();
     const { size } = edgeOf(state.value);
     if (checkpoint?.id !== id || checkpoint.size < size) return this.#sign(state);
     return this.#startNextRun(state);
+  }
+
+  async #appended(state: Stored<LogState> | undefined): Promise<number> {
+    this.#state = state;
+    // An embedded store writes synchronously, so other work must run between two chunks.
+    await setImmediate();
+    return 1;
   }
 
   /** The leader of before may have been another process, so what it signed, and what witnesses have seen,
@@ -124,14 +151,15 @@ export class LogWriter {
   }
 
   async #start(before: Stored<LogState> | undefined): Promise<number> {
-    const { store, head, host, now } = this.#options;
+    const { store, head, host, now, marketNow } = this.#options;
     const startsAnew = this.#startsAnew;
     // A store without a log may be one that others made before: its log is another one.
     const kept = head.read();
     const replaces = (!startsAnew && kept?.note.text) || null;
     const recordedUntil = this.#beforeNewest();
     const former = formerLogs(before?.value, kept);
-    const state = newLog(host, { createdAt: now(), recordedUntil, replaces, former });
+    const beganAt = marketNow();
+    const state = newLog(host, { createdAt: now(), beganAt, recordedUntil, replaces, former });
     this.#hasStarted = await store.start(before, state);
     return 1;
   }
@@ -149,8 +177,13 @@ export class LogWriter {
   }
 
   async #sign(state: Stored<LogState>): Promise<number> {
+    const { signer, marketNow } = this.#options;
+    const unsettled = state.value.unsettled?.map((run) => ({
+      ...run,
+      coveredAt: run.coveredAt ?? marketNow(),
+    }));
     try {
-      await this.#options.signer.sign(state);
+      await signer.sign(state, unsettled && { unsettled });
     } catch (error) {
       this.#isChecked = false;
       throw error;
@@ -163,7 +196,7 @@ export class LogWriter {
     if (next === undefined) return 0;
     const { snapshots, market, now } = this.#options;
     const { assetClass, close } = next;
-    if (market === "sandbox" && (await this.#endYear(state, close))) return 1;
+    if (market.mode === "sandbox" && (await this.#endYear(state, close))) return 1;
     const symbols = snapshots
       .allNewest()
       .map(({ instrument }) => instrument)
@@ -173,8 +206,10 @@ export class LogWriter {
     const anchor = await this.#nextAnchor(state.value);
     const leaves: Leaf[] = anchor === undefined ? [] : [anchorLeaf(anchor.note)];
     const first = edgeOf(state.value).size;
-    if (state.value.methodHash !== METHOD_HASH)
-      leaves.push(methodLeaf(market, now(), state.value.replaces));
+    const registration = this.#registration(state.value);
+    const methodHash = registrationHash(registration);
+    if (state.value.methodHash !== methodHash)
+      leaves.push(methodLeaf(registration, now(), state.value.replaces));
     const sha256 = hash("sha256", JSON.stringify(symbols), "hex");
     let mark = state.value.universes[assetClass];
     if (mark?.sha256 !== sha256) {
@@ -186,13 +221,19 @@ export class LogWriter {
     leaves.push(runLeaf({ assetClass, close, at: now(), universe, results: symbols.length }));
     const run = { index, assetClass, close, universe, symbols };
     const change = {
-      methodHash: METHOD_HASH,
+      methodHash,
       universes: { ...state.value.universes, [assetClass]: mark },
       open: { index, assetClass, close },
       ...(anchor && { anchored: anchor.size }),
     };
     this.#state = await this.#options.store.append(state, { leaves, change, run });
     return 1;
+  }
+
+  #registration({ beganAt, createdAt }: LogState): Registration {
+    const { market, riskTable } = this.#options;
+    const verdictDates = verdictDatesOf(beganAt ?? createdAt);
+    return { market: market.mode, riskTable, verdictDates };
   }
 
   /** The checkpoint with cosignatures that are not logged yet. */
@@ -209,7 +250,8 @@ export class LogWriter {
    * @returns Whether one has ended.
    */
   async #endYear(state: Stored<LogState>, close: number): Promise<boolean> {
-    const { store, dayMs } = this.#options;
+    const { store, market } = this.#options;
+    const { dayMs } = market;
     const { id, repeatedAt } = state.value;
     if (close - repeatedAt < YEAR_DAYS * dayMs) return false;
     const kept = close - KEPT_YEARS * YEAR_DAYS * dayMs;
@@ -235,10 +277,10 @@ export class LogWriter {
   }
 
   #closedUntil(until: number): readonly Session[] {
-    const { snapshots, dayMs } = this.#options;
+    const { snapshots, market } = this.#options;
     // Once started, a writer skips nothing, however far it falls behind.
     const isStart = this.#listedUntil === Number.NEGATIVE_INFINITY;
-    const from = isStart ? until - CATCH_UP_DAYS * dayMs : this.#listedUntil + 1;
+    const from = isStart ? until - CATCH_UP_DAYS * market.dayMs : this.#listedUntil + 1;
     const found = new Map<string, Session>();
     for (const { instrument } of snapshots.allNewest()) {
       const { assetClass, symbol } = instrument;
@@ -254,10 +296,12 @@ export class LogWriter {
 
   /** Appends the next results of the open run. */
   async #goOn(state: Stored<LogState>, open: OpenRun): Promise<number> {
-    const { store } = this.#options;
+    const { store, market } = this.#options;
     const { assetClass, close, index } = open;
     if (this.#open?.index !== index) {
       this.#open = await store.runAt(state.value.id, assetClass, close);
+      const records = market.recordsUntil(close);
+      this.#bars = new Map(records.map(({ instrument, bars }) => [instrument.symbol, bars]));
     }
     const { symbols } = this.#open as LoggedRun;
     const { size } = edgeOf(state.value);
@@ -265,21 +309,21 @@ export class LogWriter {
     const leaves = this.#results(symbols.slice(done, done + TILE_WIDTH), state.value, open);
     const isComplete = done + leaves.length === symbols.length;
     const recordedUntil = { ...state.value.recordedUntil, [assetClass]: close };
+    const complete = { index, assetClass, close, coveredAt: null, settled: 0 };
+    const unsettled = [...(state.value.unsettled ?? []), complete];
     const now = await store.append(state, {
       leaves,
-      change: isComplete ? { open: null, recordedUntil } : {},
+      change: isComplete ? { open: null, recordedUntil, unsettled } : {},
     });
-    if (now?.value.open === null) await this.#sign(now);
-    else this.#state = now;
-    // An embedded store writes synchronously, so other work must run between two chunks.
-    await setImmediate();
-    return 1;
+    if (now?.value.open !== null) return this.#appended(now);
+    await this.#sign(now);
+    return this.#appended(undefined);
   }
 
   /** The leaves of as many instruments as fit into a chunk, at least one. */
   #results(symbols: readonly string[], { origin }: LogState, open: OpenRun): readonly Leaf[] {
     const { snapshots, committer, monotonic } = this.#options;
-    const { close } = open;
+    const { assetClass, close } = open;
     const place = { run: open.index, close: isoInstant(close) };
     const until = monotonic() + CHUNK_MS;
     const leaves: Leaf[] = [];
@@ -287,7 +331,10 @@ export class LogWriter {
       const snapshot = snapshots.lastAt(symbol, close);
       leaves.push(
         snapshot?.at === close
-          ? signalLeaf(snapshot, place, committer.commit(snapshot, origin))
+          ? signalLeaf(snapshot, place, {
+              commitments: committer.commit(snapshot, origin),
+              sigma: sigmaAt(this.#bars.get(symbol) ?? [], assetClass, close) ?? null,
+            })
           : failedLeaf(symbol, place),
       );
       if (monotonic() >= until) break;

@@ -21,7 +21,7 @@ export function formerLogs(
 /** The state of a log without entries, of a new origin. @param host With which its origin begins. */
 export function newLog(
   host: string,
-  beginning: Pick<LogState, "createdAt" | "recordedUntil" | "replaces" | "former">,
+  beginning: Pick<LogState, "createdAt" | "beganAt" | "recordedUntil" | "replaces" | "former">,
 ): LogState {
   const id = randomBytes(ID_BYTES).toString("hex");
   return {

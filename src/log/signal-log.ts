@@ -1,10 +1,15 @@
 import { readFile } from "node:fs/promises";
+import { setImmediate } from "node:timers/promises";
 import type { Logger } from "pino";
+import { RECORD_HORIZONS } from "../grading/run-grade.ts";
+import { verdictDatesOf } from "../grading/track-record.ts";
 import type { Scoring } from "../ingest/create.ts";
 import { type Loop, schedule, startLoop } from "../lib/loop.ts";
-import type { Instrument } from "../market/instrument.ts";
+import { AssetClass, type Instrument } from "../market/instrument.ts";
+import { riskTableOf } from "../risk/measured-table.ts";
 import type { State } from "../state.ts";
 import type { LeaderJob } from "../store/maintenance.ts";
+import { type ClassRecord, GradedRuns } from "./graded-runs.ts";
 import { Committer } from "./leaves.ts";
 import { LogHead } from "./log-head.ts";
 import { LogReader } from "./log-reader.ts";
@@ -45,6 +50,22 @@ export interface SignalLogOptions {
   readonly log: Logger;
 }
 
+/** A class over one horizon. */
+interface RecordOfClass extends ClassRecord {
+  /** When the first run can be settled at the earliest, Unix milliseconds on the market's clock. */
+  readonly expectedAt: number;
+}
+
+/** What became of everything that was logged. Instants are Unix milliseconds on the market's clock. */
+export interface TrackRecord {
+  /** Name of the log. */
+  readonly origin: string;
+  readonly beganAt: number;
+  /** When verdicts are given. */
+  readonly verdictDates: readonly number[];
+  readonly records: readonly RecordOfClass[];
+}
+
 /** The log of everything that was decided, in one process of a service. */
 export class SignalLog {
   readonly reader: LogReader;
@@ -53,6 +74,7 @@ export class SignalLog {
   readonly leaderJobs: readonly LeaderJob[];
   readonly #store: LogStore;
   readonly #runs: LoggedRuns;
+  readonly #graded: GradedRuns;
   readonly #signer: LogSigner;
   readonly #writer: LogWriter;
   readonly #witnesses: WitnessClient | undefined;
@@ -70,6 +92,7 @@ export class SignalLog {
     this.#options = options;
     this.#store = store;
     this.#runs = new LoggedRuns(store);
+    this.#graded = new GradedRuns(store);
     this.reader = new LogReader(store);
     this.committer = new Committer(state.deriveKey("signal-log-salts"));
     this.#witnesses =
@@ -89,9 +112,10 @@ export class SignalLog {
       committer: this.committer,
       snapshots,
       knownUntil: recordableUntil,
-      dayMs: market.dayMs,
+      market,
+      riskTable: riskTableOf(market.source),
+      marketNow: scoring.marketNow,
       host: new URL(baseUrl).host,
-      market: market.mode,
       now,
       monotonic: () => performance.now(),
       onRefusal: (reason) => log.error({ reason }, "the signal log is not signed any more"),
@@ -120,7 +144,7 @@ export class SignalLog {
         const until = performance.now() + (isNew ? Number.POSITIVE_INFINITY : START_MS);
         while ((await opened.#writer.tick()) > 0 && performance.now() < until);
       }
-      await opened.#runs.reload();
+      await opened.#reload();
     } catch (error) {
       log.error({ err: error }, "the signal log could not be read or written at the start");
     }
@@ -133,12 +157,41 @@ export class SignalLog {
     const onError = (error: unknown) =>
       log.error({ err: error }, "the signal log could not be read");
     const tick = async () => {
-      const added = await this.#runs.reload();
+      const added = await this.#reload();
       await this.#signer.keep();
       return added;
     };
     this.#loop = startLoop({ tick, everyMs: RELOAD_EVERY_MS, onError, schedule });
     this.#unsubscribe = this.#store.onSigned(this.#loop.wake);
+  }
+
+  async #reload(): Promise<number> {
+    await this.#graded.reload();
+    return this.#runs.reload();
+  }
+
+  /** What became of everything that was logged; `undefined` before the first checkpoint. */
+  async trackRecord(): Promise<TrackRecord | undefined> {
+    const { market, marketNow } = this.#options.scoring;
+    const state = (await this.#store.state())?.value;
+    const checkpoint = await this.reader.checkpoint();
+    if (state === undefined || checkpoint === undefined) return undefined;
+    const beganAt = state.beganAt ?? state.createdAt;
+    const verdictDates = verdictDatesOf(beganAt);
+    // Five sessions a week, unless there is one every day.
+    const daysOf = (assetClass: AssetClass) =>
+      assetClass === "crypto" || market.barsDue === undefined ? 1 : 7 / 5;
+    const records: RecordOfClass[] = [];
+    for (const assetClass of AssetClass.options) {
+      for (const horizon of RECORD_HORIZONS[assetClass]) {
+        const days = Math.ceil((horizon + 2) * daysOf(assetClass));
+        const record = this.#graded.record(assetClass, horizon, verdictDates, marketNow());
+        records.push({ ...record, expectedAt: beganAt + days * market.dayMs });
+        // Each takes some time to compute; other work runs in between.
+        await setImmediate();
+      }
+    }
+    return { origin: state.origin, beganAt, verdictDates, records };
   }
 
   /** Rises whenever `indexOf` may tell more. */

@@ -73,15 +73,16 @@ function barsBehind(bars: RecordList<Bar>, at: number, closes: number): readonly
  *
  * @returns `undefined` with under 252 sessions, and where no price moved.
  */
-export const sigmaAt = (
+export function sigmaAt(
   bars: RecordList<Bar>,
   assetClass: AssetClass,
   at: number,
-): number | undefined =>
-  forecastSigma(
-    MODEL_OF_CLASS[assetClass],
-    sessionVariances(barsBehind(bars, at, LEVEL_RULES.ownCloses)),
-  );
+): number | undefined {
+  const behind = (closes: number) =>
+    forecastSigma(MODEL_OF_CLASS[assetClass], sessionVariances(barsBehind(bars, at, closes)));
+  // A few bars too many are enough, unless many of them had extreme prices, which are skipped.
+  return behind(2) ?? behind(LEVEL_RULES.ownCloses);
+}
 
 /**
  * The outlook at the last close known by an instant (Unix milliseconds).

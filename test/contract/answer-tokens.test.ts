@@ -22,6 +22,7 @@ const calls: readonly (readonly [name: string, typical: object, large: object])[
   ["get_factors", { symbol }, { symbol, include: "candidates" }],
   ["get_darkpool", { symbol }, { symbol, view: "prints", limit: 500 }],
   ["verify_signal", { symbol }, { index: 3 }],
+  ["get_track_record", { assetClass: "stock" }, {}],
   ["find_instruments", { query: "ald" }, { limit: 500 }],
   ["list_alerts", {}, { limit: 100 }],
   ["get_alert_events", {}, { limit: 100 }],

@@ -16,6 +16,7 @@ const announced = {
     get_factors: "factor:read",
     get_darkpool: "darkpool:read",
     verify_signal: "signals:read",
+    get_track_record: "signals:read",
     find_instruments: "signals:read",
     register_alert: "alerts:write signals:read",
     list_alerts: "alerts:write",

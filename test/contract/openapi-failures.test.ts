@@ -268,12 +268,13 @@ describe("a documented answer", () => {
         call("get_log_entries", { to, headers }),
         call("get_log_proof", { to, headers, ids: { index: "0" } }),
         call("verify_signal", { headers: bearer(key), query: "?symbol=ALDER.SIM" }),
+        call("get_track_record", { headers: bearer(key) }),
         call("verify_signal", {
           headers: bearer(key),
           query: "?symbol=ALDER.SIM&asOf=2000-01-01T00:00:00Z",
         }),
       ]),
-    ).toEqual([200, 200, 200, 422]);
+    ).toEqual([200, 200, 200, 200, 422]);
   });
 
   it("of an authorization request", async () => {

@@ -160,6 +160,7 @@ describe("a client generated from the OpenAPI document", () => {
       "get_factors",
       "get_darkpool",
       "verify_signal",
+      "get_track_record",
       "find_instruments",
       "get_method",
       "get_log_entries",

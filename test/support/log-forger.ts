@@ -1,5 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, hash, type KeyObject } from "node:crypto";
 import canonicalize from "canonicalize";
+import { verdictDatesOf } from "../../src/grading/track-record.ts";
 import { checkpointText } from "../../src/log/checkpoint.ts";
 import { methodLeaf, runLeaf, universeLeaves } from "../../src/log/leaves.ts";
 import { inclusionPath, leafHash } from "../../src/log/merkle.ts";
@@ -14,6 +15,7 @@ import {
   TreeEdge,
 } from "../../src/log/tiles.ts";
 import type { LogSource } from "../../src/log/verify/source.ts";
+import { RISK_TABLE } from "../../src/risk/measured-table.ts";
 
 export const ORIGIN = "log.example/log/0123456789ab";
 
@@ -46,7 +48,10 @@ export const VERIFIER = verifierText(noteSigner(ORIGIN, OURS));
 /** Close of the session of a day, and when its run was logged. */
 export const closeOf = (day: number) => START + day * DAY_MS;
 
-const METHOD = methodLeaf("live", START - DAY_MS);
+const METHOD = methodLeaf(
+  { market: "live", riskTable: RISK_TABLE, verdictDates: verdictDatesOf(START) },
+  START - DAY_MS,
+);
 
 /** The entries of an honest log of several sessions. */
 export function honestEntries(random: (n: number) => number, sessions: number): string[] {

@@ -140,6 +140,7 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
       gated("", "signals:read"),
       "/api/signals/verify?symbol=ALDER.SIM",
     ),
+    "GET /api/track-record": row(gated("", "signals:read"), "/api/track-record"),
     "GET /log/checkpoint": row(open(200), "/log/checkpoint"),
     "GET /log/keys": row(open(200), "/log/keys"),
     "GET /log/tile/:tile": row(open(200), "/log/tile/0/000.p/1"),

@@ -12,7 +12,9 @@ import { LoggedRuns } from "../../src/log/logged-runs.ts";
 import { noteSigner, parseVerifier, verifierText } from "../../src/log/signed-note.ts";
 import type { Policy } from "../../src/log/witness/policy.ts";
 import { WitnessClient } from "../../src/log/witness/witness-client.ts";
-import type { AssetClass } from "../../src/market/instrument.ts";
+import type { AssetClass, Instrument } from "../../src/market/instrument.ts";
+import type { Bar, InstrumentRecords } from "../../src/market/records.ts";
+import { RISK_TABLE } from "../../src/risk/measured-table.ts";
 import type { PastSnapshot } from "../../src/score/snapshot.ts";
 import { keyUses } from "../../src/store/keys/key-uses.ts";
 import type { Keyring } from "../../src/store/keys/keyring.ts";
@@ -27,6 +29,7 @@ export const closeOf = (day: number) => Date.UTC(2026, 0, 1, 21) + day * DAY_MS;
 /** Scores in memory: sessions of instruments, closed one after another. */
 export class Sessions {
   readonly #bySymbol = new Map<string, PastSnapshot[]>();
+  readonly #records = new Map<string, InstrumentRecords & { readonly bars: Bar[] }>();
   #until = 0;
 
   /** A session closes for some instruments of a class. */
@@ -35,9 +38,31 @@ export class Sessions {
       const list = this.#bySymbol.get(symbol) ?? [];
       list.push(snapshotOf(symbol, assetClass, closeOf(day), (day * 37 + at * 13) % 101));
       this.#bySymbol.set(symbol, list);
+      this.trade(day, assetClass, symbol);
     }
     this.#until = Math.max(this.#until, closeOf(day));
   }
+
+  /** An instrument trades in a session; its returns repeat every 17 and 5 days. */
+  trade(day: number, assetClass: AssetClass, symbol: string): void {
+    const instrument = instrumentOf(symbol, assetClass);
+    const { bars } = this.#records.get(symbol) ?? { bars: [] as Bar[] };
+    const move =
+      (((day * 7 + symbol.length * 3 + symbol.charCodeAt(symbol.length - 1)) % 17) - 8) / 400;
+    const close = (bars.at(-1)?.close ?? 100) * Math.exp(move);
+    bars.push({
+      ...{ session: new Date(closeOf(day)).toISOString().slice(0, 10), availableAt: closeOf(day) },
+      ...{ open: close, high: close, low: close, close, volume: 1_000, dividend: 0, split: 1 },
+      logReturn: bars.length === 0 ? null : move,
+    });
+    this.#records.set(symbol, { instrument, bars });
+  }
+
+  readonly market: WriterOptions["market"] = {
+    mode: "live",
+    dayMs: DAY_MS,
+    recordsUntil: () => [...this.#records.values()],
+  };
 
   readonly knownUntil = () => this.#until;
 
@@ -58,6 +83,9 @@ export class Sessions {
     return this.#bySymbol.get(symbol) ?? [];
   }
 }
+
+const instrumentOf = (symbol: string, assetClass: AssetClass) =>
+  ({ symbol, name: symbol, assetClass, exchange: null, currency: "USD" }) as unknown as Instrument;
 
 function snapshotOf(
   symbol: string,
@@ -84,7 +112,7 @@ function snapshotOf(
     inputs,
   } as const;
   return {
-    instrument: { symbol, name: symbol, assetClass, exchange: null, currency: "USD" },
+    instrument: instrumentOf(symbol, assetClass),
     at,
     status: "ok",
     score,
@@ -155,9 +183,10 @@ export function signalLog(
     committer: new Committer(new Uint8Array(32)),
     snapshots: sessions.snapshots,
     knownUntil: sessions.knownUntil,
-    dayMs: DAY_MS,
+    market: sessions.market,
+    riskTable: RISK_TABLE,
+    marketNow: now,
     host: "log.example",
-    market: "live",
     now,
     monotonic: () => 0,
     onRefusal: (reason) => refusals.push(reason),

@@ -31,8 +31,9 @@ export const startNewLog = defineStoreCommand({
         ? parseCheckpoint(signed.note).note.text
         : checkpointText({ origin, size: 0, root: EMPTY_ROOT });
     const host = origin.slice(0, origin.lastIndexOf("/log/"));
+    const beganAt = Math.max(before.value.beganAt ?? 0, ...Object.values(recordedUntil));
     const state = newLog(host, {
-      ...{ createdAt: now(), recordedUntil, replaces },
+      ...{ createdAt: now(), beganAt, recordedUntil, replaces },
       former: formerLogs(before.value),
     });
     await (await keyring()).rotate("log-signing", { actor: "operator" });

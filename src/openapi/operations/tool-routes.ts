@@ -29,6 +29,7 @@ const notes: Readonly<Record<string, RouteNotes>> = {
   "GET /api/signals/verify": {
     problems: [...SYMBOL_PROBLEMS, "not_found", "not_available_then"],
   },
+  "GET /api/track-record": { problems: ["not_found", "not_available_then"] },
   "POST /api/alerts": {
     problems: [...SYMBOL_PROBLEMS, "not_available_then", "alert_limit", "idempotency_key_reused"],
   },

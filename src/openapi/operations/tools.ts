@@ -5,7 +5,6 @@ import { LIMIT_HEADERS } from "../headers.ts";
 import type { HttpMethod, Operation, SuccessResponse } from "../operation.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS } from "../problems.ts";
 import { credentialWith, scopeSentence } from "../security.ts";
-import { csvContent, FormatQuery } from "../tables.ts";
 import { notesOf, type RouteNotes } from "./tool-routes.ts";
 
 const JSON_TYPE = { mediaType: "application/json" } as const;
@@ -32,7 +31,7 @@ function operationOf(tool: Tool, route: ToolRoute): Operation {
     description: `${description} ${scopeSentence(tool.scopes)}`,
     security: credentialWith(...tool.scopes),
     allowsAnyOrigin: true,
-    ...requestOf(tool, route, notes),
+    ...requestOf(tool.input, route, notes),
     answers: {
       [route.status ?? 200]: answerOf(tool, route, notes),
       ...(tool.isShared && { 304: NOT_MODIFIED }),
@@ -50,7 +49,7 @@ const hasBody = ({ method }: ToolRoute): boolean => method === "POST" || method 
 type Request = Pick<Operation, "pathMembers" | "query" | "header" | "body">;
 
 /** Splits the input of a route into path parameters and the rest of the request. */
-function requestOf({ input, tables }: Tool, route: ToolRoute, { inputs }: RouteNotes): Request {
+function requestOf(input: z.ZodObject, route: ToolRoute, { inputs }: RouteNotes): Request {
   const names = Object.keys(input.shape);
   const inPath = names.filter((name) => route.path.includes(`{${name}}`));
   const fixed = [...inPath, ...Object.keys(route.with ?? {})];
@@ -60,9 +59,7 @@ function requestOf({ input, tables }: Tool, route: ToolRoute, { inputs }: RouteN
     ...(inPath.length > 0 && { pathMembers: partOf(input, inPath).required() }),
     ...(route.status === 201 && { header: IdempotencyHeader }),
     ...(rest.length > 0 &&
-      (hasBody(route)
-        ? { body: { ...JSON_TYPE, schema: members } }
-        : { query: tables ? members.extend(FormatQuery.shape) : members })),
+      (hasBody(route) ? { body: { ...JSON_TYPE, schema: members } } : { query: members })),
   };
 }
 
@@ -79,7 +76,7 @@ const NOT_MODIFIED: SuccessResponse = {
 };
 
 function answerOf(
-  { output, isShared, tables }: Tool,
+  { output, isShared }: Tool,
   { status }: ToolRoute,
   { outputs }: RouteNotes,
 ): SuccessResponse {
@@ -89,11 +86,10 @@ function answerOf(
   const schema = others.length === 0 && only !== undefined ? only : z.union(chosen);
   return {
     description: status === 201 ? "The created resource." : "The result.",
-    content: [{ ...JSON_TYPE, schema }, ...(tables ? [csvContent(tables.kinds)] : [])],
+    content: [{ ...JSON_TYPE, schema }],
     headers: [
       ...(status === 201 ? (["Location"] as const) : []),
       ...(isShared ? (["ETag"] as const) : []),
-      ...(tables ? (["Link"] as const) : []),
       ...LIMIT_HEADERS,
     ],
   };

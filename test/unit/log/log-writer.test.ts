@@ -325,7 +325,9 @@ it("keeps three to four years of the sandbox, which can still be verified", asyn
   sessions.close(0, "stock", ["A", "B"]);
   const store = await openStore(model);
   // A year of 73 sessions.
-  const log = signalLog(store, sessions, { market: "sandbox", dayMs: DAY_MS / 5 });
+  const log = signalLog(store, sessions, {
+    market: { ...sessions.market, mode: "sandbox", dayMs: DAY_MS / 5 },
+  });
   await log.settle();
   for (let day = 1; day <= 5 * 73; day++) {
     sessions.close(day, "stock", ["A", "B"]);

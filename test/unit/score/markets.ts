@@ -159,7 +159,6 @@ export function toolContextAt(market: Market, at: number) {
       dayMs: market.dayMs,
       now: () => at,
       knownUntil: () => at,
-      sessionAt: market.sessionAt,
       instruments: () => archive.allNewest().map(({ instrument }) => instrument),
       records: (symbol) => found(records.get(symbol)),
     },

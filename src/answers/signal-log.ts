@@ -1,0 +1,11 @@
+import { Problem } from "../problem.ts";
+import type { ToolContext, ToolLog } from "../tool.ts";
+
+/** The log of a market. @throws {Problem} `not_found` where time stands still. */
+export function logOf({ signalLog }: ToolContext): ToolLog {
+  if (signalLog !== undefined) return signalLog;
+  throw new Problem("not_found", {
+    detail: "This market has no log, because its time stands still.",
+    next: "Ask a service of a live, replayed or simulated market.",
+  });
+}

@@ -1,0 +1,89 @@
+import { z } from "zod";
+import { HEADLINE_HORIZONS } from "../grading/run-grade.ts";
+import { EXCLUSIONS, RECORD_VERDICTS } from "../grading/track-record.ts";
+import type { TrackRecord } from "../log/signal-log.ts";
+import { AssetClass } from "../market/instrument.ts";
+import { MarketMode, type Source } from "../market/market.ts";
+import { Instant, isoInstant } from "./common.ts";
+
+const Estimate = z.object({ value: z.number(), low: z.number(), high: z.number() });
+const Count = z.number();
+const Share = z.number();
+const Verdict = z.enum(RECORD_VERDICTS);
+
+const ClassRecord = z.object({
+  assetClass: AssetClass,
+  horizon: Count.describe("Sessions."),
+  isHeadline: z.boolean().describe("Verdicts are on this horizon."),
+  from: Instant.nullable().describe("Close of the first graded session; null: nothing yet."),
+  to: Instant.nullable(),
+  expectedAt: Instant.nullable().describe("While from is null: when there can be something."),
+  runs: Count.describe("Graded sessions."),
+  lateRuns: Count.describe("Not graded: logged after their returns had begun."),
+  periods: z.number().describe("runs / horizon: periods that do not overlap."),
+  calls: z.object({ long: Count, short: Count, wait: Count }),
+  meanExcess: Estimate.nullable().describe(
+    "Mean log return of LONG and SHORT beyond the mean of all instruments, with its 95 % interval.",
+  ),
+  meanReturn: z.number().nullable().describe("The same without subtracting that mean."),
+  hitRate: Share.nullable(),
+  alwaysLong: z.number().nullable().describe("Mean return of LONG on everything."),
+  shuffled: z
+    .object({ low: z.number(), high: z.number() })
+    .nullable()
+    .describe("meanExcess of the same signals shuffled, in 95 % of cases."),
+  ic: Estimate.extend({ t: z.number() })
+    .nullable()
+    .describe("Mean rank correlation of score and return; t by Newey and West."),
+  ranges: z
+    .array(z.object({ probability: z.number(), coverage: Share }))
+    .describe("Share of the returns within the published ranges."),
+  fallSkill: z.number().nullable().describe("Brier skill of the chance of a fall."),
+  excluded: z.record(z.enum(EXCLUSIONS), Count).describe("Statements, by reason."),
+  verdicts: z.array(z.object({ at: Instant, verdict: Verdict })),
+  nextVerdictAt: Instant.nullable(),
+});
+
+/** What became of the logged statements. */
+export const TrackRecordAnswer = z.object({
+  market: MarketMode,
+  simulated: z.boolean(),
+  origin: z.string().describe("The log in which every statement and outcome stands."),
+  beganAt: Instant,
+  records: z.array(ClassRecord),
+});
+
+/** Renders the record, of one class or of all that have something to say. */
+export function trackRecordAnswer(
+  { origin, beganAt, verdictDates, records }: TrackRecord,
+  { mode, source, now }: { mode: MarketMode; source: Source; now: number },
+  assetClass: AssetClass | undefined,
+): z.input<typeof TrackRecordAnswer> {
+  return {
+    market: mode,
+    simulated: source.simulated,
+    origin,
+    beganAt: isoInstant(beganAt),
+    records: records
+      .filter(({ figures }) => assetClass === undefined || figures.assetClass === assetClass)
+      .map(({ figures, verdicts, expectedAt }) => {
+        const { twins, from, to, ...others } = figures;
+        const isHeadline = HEADLINE_HORIZONS[figures.assetClass] === figures.horizon;
+        const next = isHeadline ? verdictDates.find((at) => at > now) : undefined;
+        return {
+          ...others,
+          isHeadline,
+          from: instantOrNull(from),
+          to: instantOrNull(to),
+          expectedAt: from === null ? isoInstant(expectedAt) : null,
+          alwaysLong: twins.alwaysLong,
+          shuffled: twins.shuffled,
+          ranges: [...figures.ranges],
+          verdicts: verdicts.map(({ at, verdict }) => ({ at: isoInstant(at), verdict })),
+          nextVerdictAt: instantOrNull(next ?? null),
+        };
+      }),
+  };
+}
+
+const instantOrNull = (at: number | null): string | null => (at === null ? null : isoInstant(at));

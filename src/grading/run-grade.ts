@@ -1,0 +1,123 @@
+import type { AssetClass } from "../market/instrument.ts";
+import { chanceOfFall, type HorizonTable, RANGES, rangeOf } from "../risk/table.ts";
+import type { Direction } from "../score/signal-hysteresis.ts";
+import { rankCorrelation } from "./rank-correlation.ts";
+
+/** Horizons of the track record in sessions, shortest first; those of coins are days. */
+export const RECORD_HORIZONS: Readonly<Record<AssetClass, readonly number[]>> = {
+  stock: [5, 21],
+  etf: [5, 21],
+  crypto: [7, 30],
+};
+
+/** The horizon of verdicts in sessions. */
+export const HEADLINE_HORIZONS: Readonly<Record<AssetClass, number>> = {
+  stock: 21,
+  etf: 21,
+  crypto: 7,
+};
+
+/** Minimum instruments of a rank correlation. */
+const MIN_NAMES = 10;
+
+/** What was said of an instrument after a session, and what followed. */
+export interface SettledStatement {
+  readonly signal: Direction;
+  /** The published score with two decimals, in [0, 100]. */
+  readonly score: number;
+  /** Forecast standard deviation of a session's log return; `null` without a forecast. */
+  readonly sigma: number | null;
+  /** Log total return from the close after the statement. */
+  readonly followed: number;
+  /** Log total return from the close of the statement, where its ranges begin; `NaN` if unknown. */
+  readonly fromClose: number;
+}
+
+/** Sums over the statements of one run and their returns over one horizon. */
+export interface RunGrade {
+  readonly long: number;
+  readonly short: number;
+  readonly wait: number;
+  /** Mean log return of all statements: the equal-weighted universe. */
+  readonly universe: number;
+  /** Sum over LONG and SHORT of the log return less that of the universe; SHORT counts negatively. */
+  readonly excess: number;
+  /** The same without subtracting the universe. */
+  readonly followed: number;
+  /** LONG and SHORT with an excess above 0 on their side. */
+  readonly hits: number;
+  /**
+   * Variance of `excess` if the same signals were shuffled among the instruments: with signs s and
+   * excess returns e of n instruments, sum((s - mean s)^2) sum(e^2) / (n - 1). Its mean is 0.
+   */
+  readonly shuffledVariance: number;
+  /** Spearman's rank correlation of scores and returns; `null` under ten instruments. */
+  readonly ic: number | null;
+  /** Statements with a forecast, and how many of their returns lay within each range of `RANGES`. */
+  readonly forecasts: number;
+  readonly within: readonly number[];
+  /** Falls beyond the percentage of the risk table, and the sum of squared errors of their chances. */
+  readonly falls: number;
+  readonly fallErrors: number;
+}
+
+const SIGNS: Readonly<Record<Direction, number>> = { LONG: 1, WAIT: 0, SHORT: -1 };
+
+/**
+ * Grades the statements of one run, in the log and in the backtest alike.
+ *
+ * @param table Ranges and falls of the class over the horizon.
+ */
+export function gradeRun(
+  statements: readonly SettledStatement[],
+  table: HorizonTable | undefined,
+): RunGrade {
+  const followed = statements.map((one) => one.followed);
+  const universe = followed.length === 0 ? 0 : sumOf(followed) / followed.length;
+  const signs = statements.map(({ signal }) => SIGNS[signal]);
+  const excess = followed.map((value) => value - universe);
+  const products = signs.map((sign, index) => sign * (excess[index] as number));
+  const count = (signal: Direction) => statements.filter((one) => one.signal === signal).length;
+  const scores = statements.map(({ score }) => score);
+  return {
+    long: count("LONG"),
+    short: count("SHORT"),
+    wait: count("WAIT"),
+    universe,
+    excess: sumOf(products),
+    followed: sumOf(signs.map((sign, index) => sign * (followed[index] as number))),
+    hits: products.filter((product) => product > 0).length,
+    shuffledVariance: shuffledVariance(signs, excess),
+    ic: scores.length < MIN_NAMES ? null : (rankCorrelation(scores, followed) ?? null),
+    ...gradeRisk(statements, table),
+  };
+}
+
+function shuffledVariance(signs: readonly number[], excess: readonly number[]): number {
+  const { length } = signs;
+  if (length < 2) return 0;
+  const center = sumOf(signs) / length;
+  const spread = sumOf(signs.map((sign) => (sign - center) ** 2));
+  return (spread * sumOf(excess.map((value) => value ** 2))) / (length - 1);
+}
+
+function gradeRisk(statements: readonly SettledStatement[], table: HorizonTable | undefined) {
+  const within = RANGES.map(() => 0);
+  let [forecasts, falls, fallErrors] = [0, 0, 0];
+  for (const { sigma, fromClose } of statements) {
+    if (table === undefined || sigma === null || Number.isNaN(fromClose)) continue;
+    const { quantiles, fallPercent, horizon } = table;
+    const spread = sigma * Math.sqrt(horizon);
+    forecasts += 1;
+    for (const [index, probability] of RANGES.entries()) {
+      const { low, high } = rangeOf(quantiles, probability, spread);
+      if (fromClose >= low && fromClose <= high) within[index] = (within[index] as number) + 1;
+    }
+    const fell = fromClose < Math.log1p(-fallPercent / 100) ? 1 : 0;
+    falls += fell;
+    fallErrors += (chanceOfFall(quantiles, fallPercent, spread) - fell) ** 2;
+  }
+  return { forecasts, within, falls, fallErrors };
+}
+
+const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);

@@ -1,0 +1,221 @@
+import { mean, normalQuantile } from "../factors/statistics.ts";
+import type { AssetClass } from "../market/instrument.ts";
+import { RANGES, type RangeProbability } from "../risk/table.ts";
+import { bootstrapInterval, type Interval } from "./bootstrap.ts";
+import { HEADLINE_HORIZONS, type RunGrade } from "./run-grade.ts";
+import { summarizeSeries } from "./series-summary.ts";
+
+/** Rules of the track record, fixed in the log before its first statement. */
+export const RECORD_RULES = {
+  /** Years after the start of a log at whose end verdicts are given. */
+  verdictYears: [1, 2, 3, 5, 10],
+  /** Chance that any of the verdicts on a class finds evidence where there is none; each has an equal
+   *  share of it (Bonferroni). */
+  significance: 0.05,
+  /** Minimum number of periods that do not overlap. */
+  minPeriods: 60,
+  /** Maximum width of the interval of the rank correlation. */
+  maxIntervalWidth: 0.1,
+  /** Seed of the block bootstrap. */
+  seed: 1,
+} as const;
+
+/** When verdicts on a log are given. @param beganAt When it began. Unix milliseconds. */
+export function verdictDatesOf(beganAt: number): readonly number[] {
+  const began = new Date(beganAt);
+  return RECORD_RULES.verdictYears.map((years) =>
+    Date.UTC(began.getUTCFullYear() + years, began.getUTCMonth(), began.getUTCDate()),
+  );
+}
+
+/** Verdicts on the directions of a class. */
+export const RECORD_VERDICTS = [
+  "insufficient_data",
+  "no_evidence",
+  "evidence_for",
+  "evidence_against",
+] as const;
+type RecordVerdict = (typeof RECORD_VERDICTS)[number];
+
+/** A run whose statements are settled. Instants are Unix milliseconds on the market's clock. */
+export interface GradedRun extends RunGrade {
+  /** Close of the session of the statements. */
+  readonly close: number;
+  /** Close at which the returns end. */
+  readonly exit: number;
+  /** Whether the checkpoint that covers the statements was signed only after the returns began. */
+  readonly isLate: boolean;
+  /** Statements that are not graded, by reason. */
+  readonly excluded: Excluded;
+}
+
+/**
+ * Statements that are not graded. `failed`: there was no result. `unscored`: no factor had a value.
+ * `untraded`: there was no price in the session of the statement. `unsettled`: there was no price
+ * afterwards. `copies`: coins that copy another one or have a fixed price.
+ */
+export const EXCLUSIONS = ["failed", "unscored", "untraded", "unsettled", "copies"] as const;
+export type Exclusion = (typeof EXCLUSIONS)[number];
+export type Excluded = Readonly<Record<Exclusion, number>>;
+
+/** A figure with its 95 % interval. */
+interface Estimate extends Interval {
+  readonly value: number;
+}
+
+/** The track record of one class over one horizon. Returns are log returns as fractions. */
+export interface RecordFigures {
+  readonly assetClass: AssetClass;
+  /** In sessions. */
+  readonly horizon: number;
+  /** Closes of the first and the last graded run, Unix milliseconds; `null` without any. */
+  readonly from: number | null;
+  readonly to: number | null;
+  readonly runs: number;
+  /** Runs that are not graded since their statements were covered too late. */
+  readonly lateRuns: number;
+  /** Runs divided by the horizon: periods that do not overlap. */
+  readonly periods: number;
+  readonly calls: { readonly long: number; readonly short: number; readonly wait: number };
+  /** Mean over the runs of the mean excess return of LONG and SHORT; `null` under two runs with calls. */
+  readonly meanExcess: Estimate | null;
+  /** The same of the plain return. */
+  readonly meanReturn: number | null;
+  /** Share of LONG and SHORT with an excess above 0 on their side. */
+  readonly hitRate: number | null;
+  readonly twins: {
+    /** Mean return of LONG on every instrument; its excess is 0 by definition. */
+    readonly alwaysLong: number | null;
+    /** What `meanExcess` lies within in 95 % of cases if the signals are shuffled within each run. */
+    readonly shuffled: Interval | null;
+  };
+  /** Mean rank correlation of scores and returns. */
+  readonly ic: (Estimate & { readonly t: number }) | null;
+  readonly ranges: readonly { readonly probability: RangeProbability; readonly coverage: number }[];
+  /** Brier skill of the chance of a fall against its frequency; `null` if nothing or everything fell. */
+  readonly fallSkill: number | null;
+  readonly excluded: Excluded;
+}
+
+/** Computes the figures of graded runs. @param graded In chronological order. */
+export function recordFigures(
+  assetClass: AssetClass,
+  horizon: number,
+  graded: readonly GradedRun[],
+): RecordFigures {
+  const timely = graded.filter(({ isLate }) => !isLate);
+  const runs = timely.filter(({ long, short, wait }) => long + short + wait > 0);
+  const total = (of: (run: GradedRun) => number) => timely.reduce((sum, run) => sum + of(run), 0);
+  const called = runs.filter((run) => callsOf(run) > 0);
+  const calls = { long: total((one) => one.long), short: total((one) => one.short) };
+  const directed = calls.long + calls.short;
+  const forecasts = total((run) => run.forecasts);
+  return {
+    assetClass,
+    horizon,
+    from: runs[0]?.close ?? null,
+    to: runs.at(-1)?.close ?? null,
+    runs: runs.length,
+    lateRuns: graded.length - timely.length,
+    periods: runs.length / horizon,
+    calls: { ...calls, wait: total((run) => run.wait) },
+    meanExcess: meanOf(
+      called.map((run) => run.excess / callsOf(run)),
+      horizon,
+    ),
+    meanReturn: called.length === 0 ? null : mean(called.map((run) => run.followed / callsOf(run))),
+    hitRate: directed === 0 ? null : total((run) => run.hits) / directed,
+    twins: {
+      alwaysLong: runs.length === 0 ? null : mean(runs.map(({ universe }) => universe)),
+      shuffled: shuffledInterval(called),
+    },
+    ic: coefficientOf(runs, horizon),
+    ranges: RANGES.flatMap((probability, index) =>
+      forecasts === 0
+        ? []
+        : [{ probability, coverage: total(({ within }) => within[index] ?? 0) / forecasts }],
+    ),
+    fallSkill: fallSkill(
+      forecasts,
+      total((run) => run.falls),
+      total((run) => run.fallErrors),
+    ),
+    excluded: Object.fromEntries(
+      EXCLUSIONS.map((reason) => [reason, total(({ excluded }) => excluded[reason])]),
+    ) as Excluded,
+  };
+}
+
+const callsOf = ({ long, short }: RunGrade): number => long + short;
+
+function meanOf(values: readonly number[], horizon: number): Estimate | null {
+  const interval = bootstrapInterval(values, horizon, RECORD_RULES.seed);
+  return interval === undefined ? null : { value: mean(values), ...interval };
+}
+
+/** Sums of independent shuffles are close to normal: 0 +- 1.96 standard deviations of their mean. */
+function shuffledInterval(called: readonly GradedRun[]): Interval | null {
+  if (called.length === 0) return null;
+  const variances = called.map((run) => run.shuffledVariance / callsOf(run) ** 2);
+  const high = (normalQuantile(0.975) * Math.sqrt(mean(variances))) / Math.sqrt(called.length);
+  return { low: -high, high };
+}
+
+function coefficientOf(runs: readonly GradedRun[], horizon: number): RecordFigures["ic"] {
+  const summary = summarizeSeries(coefficients(runs), { horizon, step: 1 }, RECORD_RULES.seed);
+  if (summary === undefined) return null;
+  return { value: summary.mean, ...summary.interval, t: summary.neweyWestT };
+}
+
+const coefficients = (runs: readonly GradedRun[]): readonly number[] =>
+  runs.flatMap(({ ic }) => ic ?? []);
+
+function fallSkill(forecasts: number, falls: number, errors: number): number | null {
+  const frequency = falls / forecasts;
+  const climatology = frequency * (1 - frequency);
+  return climatology > 0 ? 1 - errors / forecasts / climatology : null;
+}
+
+/** A verdict at one of the dates that were fixed beforehand. */
+export interface DatedVerdict {
+  /** Unix milliseconds on the market's clock. */
+  readonly at: number;
+  readonly verdict: RecordVerdict;
+}
+
+/**
+ * The verdicts that have been due, oldest first. Each uses the returns that had ended by its date, and
+ * its share of the significance: the interval of the mean rank correlation lies above 0
+ * (`evidence_for`), below 0 (`evidence_against`) or around it. `insufficient_data`: under 60 periods
+ * that do not overlap, or an interval of more than .1.
+ *
+ * @param dates When verdicts are given, Unix milliseconds.
+ * @param now On the market's clock, Unix milliseconds.
+ */
+export function recordVerdicts(
+  assetClass: AssetClass,
+  graded: readonly GradedRun[],
+  dates: readonly number[],
+  now: number,
+): readonly DatedVerdict[] {
+  const horizon = HEADLINE_HORIZONS[assetClass];
+  return dates
+    .filter((at) => at <= now)
+    .map((at) => {
+      const runs = graded.filter(({ exit, isLate }) => !isLate && exit <= at);
+      return { at, verdict: verdictOn(runs, horizon, RECORD_RULES.significance / dates.length) };
+    });
+}
+
+function verdictOn(
+  runs: readonly GradedRun[],
+  horizon: number,
+  significance: number,
+): RecordVerdict {
+  const { minPeriods, maxIntervalWidth, seed } = RECORD_RULES;
+  const interval = bootstrapInterval(coefficients(runs), horizon, seed, significance);
+  if (interval === undefined || runs.length / horizon < minPeriods) return "insufficient_data";
+  if (interval.high - interval.low > maxIntervalWidth) return "insufficient_data";
+  if (interval.low > 0) return "evidence_for";
+  return interval.high < 0 ? "evidence_against" : "no_evidence";
+}

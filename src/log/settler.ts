@@ -1,0 +1,232 @@
+import { gradeRun, RECORD_HORIZONS, type SettledStatement } from "../grading/run-grade.ts";
+import { EXCLUSIONS, type Excluded, type GradedRun } from "../grading/track-record.ts";
+import type { RiskTable } from "../risk/table.ts";
+import type { Direction } from "../score/signal-hysteresis.ts";
+import type { Stored } from "../store/port/records.ts";
+import { type Leaf, type Outcome, outcomeLeaf, settlementLeaf } from "./leaves.ts";
+import type { LoggedRun, LogState, LogStore, OpenSettlement, UnsettledRun } from "./log-store.ts";
+import {
+  outcomesOf,
+  PATIENCE_SESSIONS,
+  type RunOutcomes,
+  type RunToSettle,
+  type SettledMarket,
+  withoutReturns,
+} from "./outcomes.ts";
+import { TILE_WIDTH } from "./tiles.ts";
+import { edgeOf } from "./tree-store.ts";
+
+/** Dependencies of the settler. */
+export interface SettlerOptions {
+  readonly store: LogStore;
+  readonly market: SettledMarket;
+  readonly riskTable: RiskTable;
+  /** Instant up to which sessions are complete, Unix milliseconds. */
+  readonly knownUntil: () => number;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** A run and the horizon over which it is due. */
+export interface DueSettlement {
+  readonly run: UnsettledRun;
+  readonly horizon: number;
+  /** Whether prices that are missing are waited for no more. */
+  readonly isFinal: boolean;
+}
+
+/** A settlement that is being appended. */
+interface Settlement extends Partial<Pick<RunOutcomes, "entry" | "exit">> {
+  readonly due: DueSettlement;
+  readonly run: LoggedRun;
+  readonly outcomes: readonly Outcome[];
+}
+
+/** Members of a signal leaf that are graded. */
+interface LoggedStatement {
+  readonly status: string;
+  readonly signal?: Direction;
+  readonly scoreRaw?: number;
+  readonly coverage?: number;
+  readonly sigma?: number | null;
+}
+
+/** The oldest settlement whose sessions have closed and were logged; `undefined`: there is none. */
+export function dueSettlement({ unsettled = [] }: LogState): DueSettlement | undefined {
+  for (const run of unsettled) {
+    const horizon = RECORD_HORIZONS[run.assetClass][run.settled];
+    const later = unsettled.filter(
+      ({ assetClass, close }) => assetClass === run.assetClass && close > run.close,
+    ).length;
+    // The entry, the horizon after it, and a session in which doubted prices are confirmed.
+    if (horizon === undefined || run.coveredAt === null || later < horizon + 2) continue;
+    return { run, horizon, isFinal: later >= horizon + 2 + PATIENCE_SESSIONS };
+  }
+  return undefined;
+}
+
+/** Appends what became of statements: a settlement for each run and horizon, with an outcome for each
+ *  result of the run. */
+export class Settler {
+  readonly #options: SettlerOptions;
+  /** The settlement that was computed last. */
+  #settlement: Settlement | undefined;
+
+  constructor(options: SettlerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Starts a settlement.
+   *
+   * @returns The state now; `undefined` if its prices are not known yet, or if another process has
+   *   appended meanwhile.
+   */
+  async start(state: Stored<LogState>, due: DueSettlement): Promise<Stored<LogState> | undefined> {
+    const { store, now } = this.#options;
+    const settlement = await this.#compute(state.value, due);
+    if (settlement === undefined) return undefined;
+    this.#settlement = settlement;
+    const { index } = due.run;
+    const { entry = null, exit = null, run } = settlement;
+    const { assetClass, close, coveredAt } = due.run;
+    const leaf = settlementLeaf({
+      ...{ assetClass, run: index, close, horizon: due.horizon, entry, exit },
+      coveredAt: coveredAt as number,
+      at: now(),
+      results: run.symbols.length,
+    });
+    const settling = { index: edgeOf(state.value).size, run: index };
+    return store.append(state, { leaves: [leaf], change: { settling } });
+  }
+
+  /** Appends the next outcomes of the open settlement. @returns As `start`. */
+  async goOn(state: Stored<LogState>, open: OpenSettlement): Promise<Stored<LogState> | undefined> {
+    const { store } = this.#options;
+    const settlement = await this.#resumed(state.value, open);
+    if (settlement === undefined) return undefined;
+    const { run, outcomes, due } = settlement;
+    const done = edgeOf(state.value).size - open.index - 1;
+    const next = outcomes.slice(done, done + TILE_WIDTH);
+    const leaves = next.map((outcome, at): Leaf => {
+      const place = done + at;
+      const symbol = run.symbols[place] as string;
+      const signal = run.index + 1 + place;
+      return outcomeLeaf(outcome, { settlement: open.index, signal, symbol });
+    });
+    if (done + leaves.length < outcomes.length) return store.append(state, { leaves, change: {} });
+    const { assetClass } = run;
+    const { horizon } = due;
+    const end = open.index + 1 + outcomes.length;
+    const graded = await this.#grade(state.value.id, settlement);
+    const grade = { assetClass, horizon, end, graded };
+    const change = { settling: null, unsettled: withSettled(state.value, due.run) };
+    return store.append(state, { leaves, change, grade });
+  }
+
+  /** The open settlement; after a restart its outcomes are computed again, except those in the log. */
+  async #resumed(state: LogState, open: OpenSettlement): Promise<Settlement | undefined> {
+    const run = state.unsettled?.find(({ index }) => index === open.run) as UnsettledRun;
+    const known = this.#settlement?.due.run;
+    if (known?.index === run.index && known.settled === run.settled) return this.#settlement;
+    const horizon = RECORD_HORIZONS[run.assetClass][run.settled] as number;
+    const settlement = await this.#compute(state, { run, horizon, isFinal: true });
+    const logged: Outcome[] = [];
+    const end = edgeOf(state).size;
+    for (let index = open.index + 1; index < end; ) {
+      const width = Math.min(end - index, TILE_WIDTH - (index % TILE_WIDTH));
+      const leaves = await this.#options.store.entries(state.id, index, width);
+      logged.push(...leaves.map((leaf) => JSON.parse(leaf) as Outcome));
+      index += width;
+    }
+    this.#settlement = settlement && {
+      ...settlement,
+      outcomes: [...logged, ...settlement.outcomes.slice(logged.length)],
+    };
+    return this.#settlement;
+  }
+
+  async #compute(state: LogState, due: DueSettlement): Promise<Settlement | undefined> {
+    const { store } = this.#options;
+    const { assetClass, close, index } = due.run;
+    const run = await store.runAt(state.id, assetClass, close);
+    // The sandbox may have dropped the run.
+    if (run?.index !== index) return undefined;
+    const wanted = { assetClass, close, symbols: run.symbols, horizon: due.horizon };
+    const found = await this.#outcomes(wanted, due);
+    if (found === undefined) return undefined;
+    const statements = await this.#statements(state.id, run);
+    const outcomes = found.outcomes.map((outcome, at) => excludedBy(statements[at]) ?? outcome);
+    return { ...found, due, run, outcomes };
+  }
+
+  async #outcomes(wanted: RunToSettle, { isFinal }: DueSettlement) {
+    const { market, knownUntil } = this.#options;
+    const until = knownUntil();
+    const unsettled = { outcomes: withoutReturns(wanted, "unsettled") };
+    // The sandbox starts its record over: prices before and after have nothing to do with each other.
+    if (market.scoredFrom?.(wanted.close) !== market.scoredFrom?.(until)) return unsettled;
+    const found = await outcomesOf(wanted, market, until);
+    return found ?? (isFinal ? unsettled : undefined);
+  }
+
+  /** What the log says that was decided in a run. */
+  async #statements(id: string, { index, symbols }: LoggedRun): Promise<LoggedStatement[]> {
+    const statements: LoggedStatement[] = [];
+    const end = index + 1 + symbols.length;
+    for (let at = index + 1; at < end; ) {
+      const width = Math.min(end - at, TILE_WIDTH - (at % TILE_WIDTH));
+      const leaves = await this.#options.store.entries(id, at, width);
+      statements.push(...leaves.map((leaf) => JSON.parse(leaf) as LoggedStatement));
+      at += width;
+    }
+    return statements;
+  }
+
+  async #grade(id: string, settlement: Settlement): Promise<GradedRun> {
+    const { run, outcomes, due, entry, exit } = settlement;
+    const { close, coveredAt } = due.run;
+    const statements = await this.#statements(id, run);
+    const table = this.#options.riskTable.classes[run.assetClass].find(
+      ({ horizon }) => horizon === due.horizon,
+    );
+    return {
+      ...gradeRun(
+        outcomes.flatMap((outcome, at) => settled(statements[at], outcome)),
+        table,
+      ),
+      close,
+      exit: exit ?? close,
+      isLate: entry !== undefined && (coveredAt as number) >= entry,
+      excluded: Object.fromEntries(
+        EXCLUSIONS.map((reason) => [
+          reason,
+          outcomes.filter(({ status }) => status === reason).length,
+        ]),
+      ) as Excluded,
+    };
+  }
+}
+
+/** A statement without a result or a score is not graded, whatever followed. */
+function excludedBy(statement: LoggedStatement | undefined): Outcome | undefined {
+  if (statement === undefined || statement.status === "failed") return { status: "failed" };
+  return statement.coverage === 0 ? { status: "unscored" } : undefined;
+}
+
+function settled(
+  statement: LoggedStatement | undefined,
+  outcome: Outcome,
+): readonly SettledStatement[] {
+  if (outcome.status !== "settled" || statement === undefined) return [];
+  const { signal, scoreRaw, sigma = null } = statement;
+  if (signal === undefined || scoreRaw === undefined) return [];
+  const { followed, fromClose } = outcome;
+  return [{ signal, score: scoreRaw, sigma, followed, fromClose: fromClose ?? Number.NaN }];
+}
+
+/** The runs that are left after a settlement of one of them. */
+const withSettled = ({ unsettled = [] }: LogState, { index }: UnsettledRun) =>
+  unsettled
+    .map((run) => (run.index === index ? { ...run, settled: run.settled + 1 } : run))
+    .filter(({ assetClass, settled }) => settled < RECORD_HORIZONS[assetClass].length);

@@ -1,0 +1,123 @@
+import { expect, it } from "vitest";
+import { RECORD_HORIZONS } from "../../../src/grading/run-grade.ts";
+import { GradedRuns } from "../../../src/log/graded-runs.ts";
+import { closeOf, dataFolder, Sessions, signalLog } from "../../support/signal-log.ts";
+import { describeStores, openStore } from "../../support/stores.ts";
+
+const SYMBOLS = Array.from({ length: 12 }, (_, at) => `S${String.fromCharCode(65 + at)}`);
+
+type Log = ReturnType<typeof signalLog>;
+
+async function contentsOf({ store, reader }: Log) {
+  const { id = "", size = 0 } = (await reader.checkpoint()) ?? {};
+  const leaves: string[] = [];
+  while (leaves.length < size) {
+    const width = Math.min(256 - (leaves.length % 256), size - leaves.length);
+    leaves.push(...(await store.entries(id, leaves.length, width)));
+  }
+  return leaves.map((leaf) => JSON.parse(leaf));
+}
+
+/** Closes of `count` sessions of all instruments, logged one by one. */
+async function play(log: Log, sessions: Sessions, from: number, count: number) {
+  for (let day = from; day < from + count; day++) {
+    sessions.close(day, "stock", SYMBOLS);
+    await log.settle();
+  }
+}
+
+const iso = (day: number) => new Date(closeOf(day)).toISOString();
+
+describeStores("settlements", (engine) => {
+  it("follow when the returns have ended and doubted prices were confirmed", async () => {
+    const sessions = new Sessions();
+    const log = signalLog(await openStore(engine), sessions);
+    await play(log, sessions, 0, 7);
+    expect((await contentsOf(log)).filter(({ kind }) => kind === "settlement")).toEqual([]);
+    await play(log, sessions, 7, 1);
+
+    const contents = await contentsOf(log);
+    const index = contents.findIndex(({ kind }) => kind === "settlement");
+    const run = contents.findIndex(({ kind }) => kind === "run");
+    expect(contents[index]).toMatchObject({
+      ...{ assetClass: "stock", horizon: 5, run, results: SYMBOLS.length },
+      ...{ close: iso(0), entry: iso(1), exit: iso(6) },
+    });
+    const outcomes = contents.slice(index + 1);
+    expect(outcomes).toHaveLength(SYMBOLS.length);
+    for (const [at, outcome] of outcomes.entries()) {
+      const symbol = SYMBOLS[at] as string;
+      const bars = sessions.market.recordsUntil(0).find((one) => one.instrument.symbol === symbol);
+      const prices = [...(bars?.bars ?? [])].map(({ close }) => close);
+      expect(outcome).toMatchObject({ kind: "outcome", settlement: index, status: "settled" });
+      expect(contents[outcome.signal]).toMatchObject({ kind: "signal", run, symbol });
+      const [entry, exit, start] = [prices[1] ?? 0, prices[6] ?? 0, prices[0] ?? 0];
+      expect(outcome.followed).toBeCloseTo(Math.log(exit / entry), 12);
+      expect(outcome.fromClose).toBeCloseTo(Math.log((prices[5] ?? 0) / start), 12);
+    }
+  });
+
+  it("say why a statement has no outcome, and where a price ended", async () => {
+    const sessions = new Sessions();
+    const log = signalLog(await openStore(engine), sessions);
+    const trade = (day: number, symbols: readonly string[]) => {
+      sessions.close(day, "stock", SYMBOLS.slice(3));
+      for (const symbol of symbols) sessions.close(day, "stock", [symbol]);
+      return log.settle();
+    };
+    const [early, late, never] = SYMBOLS as [string, string, string];
+    await trade(0, [early, late, never]);
+    await trade(1, [early, late, never]);
+    for (let day = 2; day < 8; day++) await trade(day, day < 4 ? [early] : []);
+
+    const outcomes = (await contentsOf(log)).filter(({ kind }) => kind === "outcome");
+    expect(outcomes.find(({ symbol }) => symbol === early)).toMatchObject({
+      ...{ status: "settled", lastPrice: iso(3).slice(0, 10) },
+    });
+    expect(outcomes.find(({ symbol }) => symbol === late)).toMatchObject({ status: "unsettled" });
+    expect(outcomes.filter(({ lastPrice }) => lastPrice === null)).toHaveLength(9);
+  });
+
+  it("are completed after a process ended in the middle of one", async () => {
+    const store = await openStore(engine);
+    const sessions = new Sessions();
+    const folder = dataFolder();
+    const symbols = Array.from({ length: 600 }, (_, at) => `T${at}`);
+    const first = signalLog(store, sessions, { folder });
+    for (let day = 0; day < 8; day++) {
+      sessions.close(day, "stock", symbols);
+      if (day < 7) await first.settle();
+    }
+    const isSettling = async () => ((await first.store.state())?.value.settling ?? null) !== null;
+    while (!(await isSettling())) await first.writer.tick();
+    await first.writer.tick();
+
+    const second = signalLog(store, sessions, { folder });
+    await second.settle();
+    const contents = await contentsOf(second);
+    expect(contents.filter(({ kind }) => kind === "settlement")).toHaveLength(1);
+    const outcomes = contents.filter(({ kind }) => kind === "outcome");
+    expect(outcomes.map(({ symbol }) => symbol)).toEqual([...symbols].sort());
+    const runs = new GradedRuns(second.store);
+    await runs.reload();
+    const figures = runs.record("stock", 5, [], 0).figures;
+    expect(figures).toMatchObject({ runs: 1, lateRuns: 0 });
+    const { long, short, wait } = figures.calls;
+    expect(long + short + wait).toBe(600);
+  });
+
+  it("do not count statements that a checkpoint covered after their returns began", async () => {
+    const sessions = new Sessions();
+    const log = signalLog(await openStore(engine), sessions);
+    await play(log, sessions, 0, 1);
+    for (let day = 1; day < 10; day++) sessions.close(day, "stock", SYMBOLS);
+    // Nine sessions are logged when the last of them has closed.
+    await log.settle();
+    const runs = new GradedRuns(log.store);
+    await runs.reload();
+    const [horizon = 0] = RECORD_HORIZONS.stock;
+    expect(runs.record("stock", horizon, [], 0).figures).toMatchObject({
+      ...{ runs: 1, lateRuns: 2 },
+    });
+  });
+});

@@ -1,0 +1,30 @@
+import { z } from "zod";
+import { logOf } from "../src/answers/signal-log.ts";
+import { TrackRecordAnswer, trackRecordAnswer } from "../src/answers/track-record.ts";
+import { AssetClass } from "../src/market/instrument.ts";
+import { Problem } from "../src/problem.ts";
+import { defineTool } from "../src/tool.ts";
+
+/** How the logged statements turned out. */
+export const getTrackRecord = defineTool({
+  name: "get_track_record",
+  title: "Track record",
+  description:
+    "How the logged signals turned out since the log began, by a rule fixed beforehand, beside always LONG and shuffled signals. Not for the backtest, which the method page has.",
+  scopes: ["signals:read"],
+  routes: [{ method: "GET", path: "/api/track-record" }],
+  input: z.strictObject({ assetClass: AssetClass.optional().describe("Default: all.") }),
+  output: TrackRecordAnswer,
+
+  async run({ assetClass }, context) {
+    const { mode, source, now } = context.market;
+    const record = await logOf(context).trackRecord();
+    if (record === undefined) {
+      throw new Problem("not_available_then", {
+        detail: "Nothing is logged yet: the first session has not closed.",
+        next: "Ask again after the next close of the market.",
+      });
+    }
+    return trackRecordAnswer(record, { mode, source, now: now() }, assetClass);
+  },
+});
