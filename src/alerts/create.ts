@@ -23,7 +23,7 @@ import { AlertEvaluator, type EvaluatorOptions } from "./rules/evaluator.ts";
 /** Pause between two polls for closed sessions that are not evaluated yet, in milliseconds. */
 const EVALUATE_EVERY_MS = 100;
 
-/** What the parts of alerts are built from. */
+/** Dependencies of the alerts. */
 export interface AlertsOptions extends Pick<AlertDependencies, "now" | "baseUrl" | "standsStill"> {
   readonly config: Pick<Config, "webhooks">;
   readonly state: State;
@@ -49,7 +49,7 @@ export interface Alerts {
   readonly leaderJob: LeaderJob;
   /** Starts the delivery worker. */
   start(): void;
-  /** Nothing is sent after this. */
+  /** Ends the deliveries; nothing is sent afterwards. */
   stop(): Promise<void>;
 }
 

@@ -44,18 +44,6 @@ export const Problem = z.object({
 /** Media type of a problem. */
 export const PROBLEM_TYPE = "application/problem+json";
 
-/** Problems of every operation that requires a credential. */
-export const PROTECTED_PROBLEMS = [
-  "invalid_request",
-  "unauthenticated",
-  "insufficient_scope",
-  "rate_limited",
-  "internal_error",
-  "not_ready",
-  "overloaded",
-  "store_unavailable",
-] as const satisfies readonly ProblemCode[];
-
 /** Problems of every operation that reads a body. */
 export const BODY_PROBLEMS = [
   "content_too_large",
@@ -73,6 +61,16 @@ export const TRANSIENT_PROBLEMS = [
 export const PUBLIC_PROBLEMS = [
   ...TRANSIENT_PROBLEMS,
   "rate_limited",
+] as const satisfies readonly ProblemCode[];
+
+/** Problems of every operation that requires a credential. */
+export const PROTECTED_PROBLEMS = [
+  "invalid_request",
+  "unauthenticated",
+  "insufficient_scope",
+  ...PUBLIC_PROBLEMS,
+  "internal_error",
+  "store_unavailable",
 ] as const satisfies readonly ProblemCode[];
 
 /** Problems of every public operation under /oauth that reads a body. */

@@ -39,14 +39,15 @@ export const REMOVED_TOPIC = "client-removed";
 
 /** The steps that delete a client and everything issued to it. */
 export function agentRemoval(client: Stored<ClientRecord>): readonly Operation[] {
-  const { key } = client;
-  return [
-    removeAt(clients, client),
-    removeGroup(clientGroup(key)),
-    lastUseRemoval(key),
-    announce(REMOVED_TOPIC, key),
-  ];
+  return [removeAt(clients, client), ...dependentsRemoval(client.key)];
 }
+
+/** The steps that delete what a client has. */
+const dependentsRemoval = (clientId: string): readonly Operation[] => [
+  removeGroup(clientGroup(clientId)),
+  lastUseRemoval(clientId),
+  announce(REMOVED_TOPIC, clientId),
+];
 
 /** The steps that delete what the agents of a group have, such as alerts and tokens. The caller
  *  deletes the group itself, together with what the agents depend on: the application that claimed
@@ -56,11 +57,7 @@ export async function dependentAgentsRemoval(
   group: string,
 ): Promise<readonly Operation[]> {
   const agents = await readAll(records, clients, group);
-  return agents.flatMap(({ key }) => [
-    removeGroup(clientGroup(key)),
-    lastUseRemoval(key),
-    announce(REMOVED_TOPIC, key),
-  ]);
+  return agents.flatMap(({ key }) => dependentsRemoval(key));
 }
 
 /** The steps that make room for the next agent that a person registers by an assertion. Above

@@ -5,7 +5,7 @@ import { ApplicationFields, InquiryFields } from "../../intake/fields.ts";
 import { focuses } from "../../intake/intake-records.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
-import { BODY_PROBLEMS } from "../problems.ts";
+import { BODY_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -66,13 +66,9 @@ const common = {
   problems: [
     "invalid_request",
     ...BODY_PROBLEMS,
-    ...([
-      "rate_limited",
-      "internal_error",
-      "not_ready",
-      "overloaded",
-      "store_unavailable",
-    ] as const),
+    ...PUBLIC_PROBLEMS,
+    "internal_error",
+    "store_unavailable",
   ],
 } as const;
 

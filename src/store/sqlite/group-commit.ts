@@ -43,7 +43,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Reports the result of a work to its caller. */
+/** Reports the result of a piece of work to its caller. */
 type Answer = () => void;
 
 /** Runs works in order, many per transaction. */
