@@ -302,6 +302,7 @@ export function toolContext(
       }),
       ...(market.followed && { followed: market.followed }),
       dayMs: market.dayMs,
+      sessionAt: (at, assetClass) => market.sessionAt(at, assetClass),
       now: marketNow,
       knownUntil,
       isWarm,

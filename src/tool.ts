@@ -7,6 +7,7 @@ import type { SignalLog } from "./log/signal-log.ts";
 import type { MarketView } from "./market/market-view.ts";
 import type { RecordList } from "./market/records.ts";
 import type { PastSnapshot, Snapshot } from "./score/snapshot.ts";
+import type { ColumnHead, TablePage } from "./tables/table.ts";
 
 /** What a tool may reach: members that a file in tools/ uses, and what tells how long answers hold. */
 export interface ToolContext {
@@ -65,6 +66,18 @@ interface Effect {
   readonly isDestructive: boolean;
 }
 
+/** The tables that a tool's answer can also be had as. */
+interface ToolTables<I extends z.ZodObject = z.ZodObject> {
+  /** The columns of each table by its name. */
+  readonly kinds: Readonly<Record<string, readonly ColumnHead[]>>;
+  /**
+   * The rows that an input asks for. Its `limit` is infinite unless the caller set one.
+   *
+   * @throws {Problem} As `run`, and where the answer is no table.
+   */
+  read(input: z.output<I>, context: ToolContext): TablePage;
+}
+
 /** A tool's answer is an object, or one of several objects. */
 export type AnswerSchema = z.ZodObject | z.ZodUnion<readonly z.ZodObject[]>;
 
@@ -84,6 +97,8 @@ export interface Tool<I extends z.ZodObject = z.ZodObject, O extends AnswerSchem
   /** The answer rests on the input and the market alone, whoever asks; so many can share it. Absent:
    *  on the caller or on alerts as well. */
   readonly isShared?: true;
+  /** Absent: the answer is no table. */
+  readonly tables?: ToolTables<I>;
   /**
    * @throws {Problem} For what the caller can put right; every other error is a bug.
    */

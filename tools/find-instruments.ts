@@ -5,18 +5,18 @@ import {
   Identity,
   Instant,
   identityOf,
-  isoInstantOrNull,
   Provenance,
   provenance,
 } from "../src/answers/common.ts";
+import { instrumentColumns, knownSpan } from "../src/answers/instrument-table.ts";
 import { awaited } from "../src/answers/lookup.ts";
 import { NextReportFields, nextReportAnswer } from "../src/answers/next-report.ts";
 import { FACTOR_STATUSES } from "../src/factors/reading.ts";
 import { paginate } from "../src/lib/pagination.ts";
 import { AssetClass, type Instrument } from "../src/market/instrument.ts";
-import { countKnown } from "../src/market/point-in-time.ts";
 import { searchInstruments } from "../src/market/symbols.ts";
 import type { Snapshot } from "../src/score/snapshot.ts";
+import { tableOf } from "../src/tables/table.ts";
 import { defineTool, type ToolContext } from "../src/tool.ts";
 
 const FactorStatus = z.enum(FACTOR_STATUSES);
@@ -39,6 +39,17 @@ const Candidate = z.object({
   ...NextReportFields.shape,
 });
 
+const Input = z.strictObject({
+  query: z
+    .string()
+    .max(100)
+    .default("")
+    .describe("Prefix of a ticker, or of words of a name; omit it to list all."),
+  assetClass: AssetClass.optional().describe("Only this class."),
+  limit: z.number().int().min(1).max(500).default(50).describe("Maximum items per page."),
+  cursor: CursorInput.optional(),
+});
+
 /** The instruments that the service covers. */
 export const findInstruments = defineTool({
   name: "find_instruments",
@@ -48,46 +59,57 @@ export const findInstruments = defineTool({
   scopes: ["signals:read"],
   routes: [{ method: "GET", path: "/api/instruments" }],
   isShared: true,
-  input: z.strictObject({
-    query: z
-      .string()
-      .max(100)
-      .default("")
-      .describe("Prefix of a ticker, or of words of a name; omit it to list all."),
-    assetClass: AssetClass.optional().describe("Only this class."),
-    limit: z.number().int().min(1).max(500).default(50).describe("Maximum items per page."),
-    cursor: CursorInput.optional(),
-  }),
+  input: Input,
   output: z.object({
     ...Provenance.shape,
     items: z.array(Candidate),
     nextCursor: z.string().nullable(),
   }),
 
-  run({ query, assetClass, limit, cursor }, context) {
-    const waiting = awaited(context.market);
-    const all = [...context.market.instruments(), ...waiting];
-    const found = searchInstruments(all.sort(bySymbol), query).filter(
-      (instrument) => assetClass === undefined || instrument.assetClass === assetClass,
-    );
-    const { items, nextCursor } = paginate(found, {
-      list: "instruments",
-      limit,
-      cursor,
-      keyOf: ({ symbol }) => symbol,
-    });
-    const symbols = items.map(({ symbol }) => symbol);
+  tables: {
+    kinds: { instruments: instrumentColumns },
+    read(query, context) {
+      const { items, nextCursor } = page(query, context);
+      return { ...tableOf(instrumentColumns, items), nextCursor };
+    },
+  },
+
+  run(query, context) {
+    const { items, nextCursor } = page(query, context);
+    const symbols = items.map(({ instrument }) => instrument.symbol);
     return {
       ...provenance(context, context.market.knownUntil(), symbols),
-      items: items.map((one) =>
-        waiting.includes(one)
-          ? unpricedCandidate(one)
-          : candidate(context.snapshots.newest(one.symbol), context),
+      items: items.map(({ instrument, snapshot }) =>
+        snapshot === undefined ? unpricedCandidate(instrument) : candidate(snapshot, context),
       ),
       nextCursor,
     };
   },
 });
+
+/** The instruments that a query finds, with their newest snapshots. */
+function page(
+  { query, assetClass, limit, cursor }: z.output<typeof Input>,
+  { market, snapshots }: ToolContext,
+) {
+  const waiting = awaited(market);
+  const all = [...market.instruments(), ...waiting];
+  const found = searchInstruments(all.sort(bySymbol), query).filter(
+    (instrument) => assetClass === undefined || instrument.assetClass === assetClass,
+  );
+  const { items, nextCursor } = paginate(found, {
+    list: "instruments",
+    limit,
+    cursor,
+    keyOf: ({ symbol }) => symbol,
+  });
+  const rows = items.map((instrument) => ({
+    instrument,
+    snapshot: waiting.includes(instrument) ? undefined : snapshots.newest(instrument.symbol),
+    market,
+  }));
+  return { items: rows, nextCursor };
+}
 
 const bySymbol = (one: Instrument, other: Instrument) => (one.symbol < other.symbol ? -1 : 1);
 
@@ -108,8 +130,6 @@ function unpricedCandidate(instrument: Instrument): z.input<typeof Candidate> {
 }
 
 function candidate({ instrument, status, factors }: Snapshot, { market }: ToolContext) {
-  const { bars } = market.records(instrument.symbol);
-  const known = countKnown(bars, market.knownUntil());
   return {
     ...identityOf(instrument),
     currency: instrument.currency,
@@ -121,8 +141,7 @@ function candidate({ instrument, status, factors }: Snapshot, { market }: ToolCo
       social: factors.social.status,
       darkpool: factors.darkpool.status,
     },
-    firstDataAt: isoInstantOrNull(bars.at(0)?.availableAt ?? null),
-    lastDataAt: isoInstantOrNull(known === 0 ? null : (bars.at(known - 1)?.availableAt ?? null)),
+    ...knownSpan(market.records(instrument.symbol), market.knownUntil()),
     ...nextReportAnswer(instrument, market.knownUntil(), market),
   };
 }

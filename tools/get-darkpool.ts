@@ -9,6 +9,7 @@ import {
   SymbolInput,
 } from "../src/answers/common.ts";
 import { instantRange, resolve, snapshotAt } from "../src/answers/lookup.ts";
+import { dayColumns, printColumns } from "../src/answers/off-exchange-table.ts";
 import {
   type DaySummary,
   type OffExchangeView,
@@ -21,7 +22,8 @@ import { BLOCK_SIZE_TEXT, isBlock } from "../src/market/block-size.ts";
 import type { Instrument } from "../src/market/instrument.ts";
 import type { Print, WeeklyVolume } from "../src/market/records.ts";
 import { Problem } from "../src/problem.ts";
-import { defineTool } from "../src/tool.ts";
+import { type TablePage, tableOf } from "../src/tables/table.ts";
+import { defineTool, type ToolContext } from "../src/tool.ts";
 
 /** The note that explains what an off-exchange print is. */
 const NOTE =
@@ -238,15 +240,10 @@ export const getDarkpool = defineTool({
   input: Input,
   output: OffExchange,
 
+  tables: { kinds: { prints: printColumns, days: dayColumns }, read: table },
+
   run(query, context) {
-    rejectUnused(query);
-    const instrument = resolve(query.symbol, context);
-    const snapshot = snapshotAt(instrument, query.asOf, context);
-    const view = offExchangeView(context.market.records(instrument.symbol), {
-      at: snapshot.at,
-      ...instantRange(query, snapshot.at),
-      dayMs: context.market.dayMs,
-    });
+    const { instrument, snapshot, view } = viewOf(query, context);
     return {
       ...common(context, snapshot),
       feeds: view.feeds,
@@ -256,6 +253,49 @@ export const getDarkpool = defineTool({
     };
   },
 });
+
+/** The records of a query. @throws {Problem} */
+function viewOf(query: Query, context: ToolContext) {
+  rejectUnused(query);
+  const instrument = resolve(query.symbol, context);
+  const snapshot = snapshotAt(instrument, query.asOf, context);
+  const view = offExchangeView(context.market.records(instrument.symbol), {
+    at: snapshot.at,
+    ...instantRange(query, snapshot.at),
+    dayMs: context.market.dayMs,
+  });
+  return { instrument, snapshot, view };
+}
+
+/** Prints, blocks or days as a table. @throws {Problem} */
+function table(query: Query, context: ToolContext): TablePage {
+  if (query.view === "summary") {
+    throw new Problem("invalid_request", {
+      detail: "view: a summary is no table.",
+      next: "Ask for the view days, prints or blocks, or for JSON.",
+    });
+  }
+  const { instrument, view } = viewOf(query, context);
+  const { symbol } = instrument;
+  if (query.view === "days") {
+    const { days: rows, nextCursor } = days(query, view, context.market.printsAre);
+    return {
+      ...tableOf(
+        dayColumns,
+        rows.map((row) => ({ symbol, ...row })),
+      ),
+      nextCursor,
+    };
+  }
+  const { prints: rows, nextCursor } = prints(query, view);
+  return {
+    ...tableOf(
+      printColumns,
+      rows.map((row) => ({ symbol, ...row })),
+    ),
+    nextCursor,
+  };
+}
 
 /** Rejects input that the view would ignore. @throws {Problem} `invalid_request` */
 function rejectUnused({ view, minShares, minNotionalUsd, cursor }: Query): void {

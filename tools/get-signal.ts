@@ -25,10 +25,12 @@ import {
   signalItem,
 } from "../src/answers/signal.ts";
 import { signalPoint } from "../src/answers/signal-point.ts";
-import { paginate } from "../src/lib/pagination.ts";
+import { signalColumns } from "../src/answers/signal-table.ts";
+import { type Page, paginate } from "../src/lib/pagination.ts";
 import { AssetClass } from "../src/market/instrument.ts";
 import { Problem } from "../src/problem.ts";
 import type { PastSnapshot, Snapshot } from "../src/score/snapshot.ts";
+import { type TablePage, tableOf } from "../src/tables/table.ts";
 import { defineTool, type ToolContext } from "../src/tool.ts";
 
 const Input = z.strictObject({
@@ -64,6 +66,8 @@ export const getSignal = defineTool({
   isShared: true,
   input: Input,
   output: z.union([Signal, SignalPage, SignalHistory]),
+
+  tables: { kinds: { signals: signalColumns }, read: table },
 
   run(query, context) {
     rejectMixedQuery(query);
@@ -151,15 +155,31 @@ function snapshotsOf(symbols: readonly string[], asOf: string | undefined, conte
   return { found: [...found.values()], failed };
 }
 
-function page(list: readonly PastSnapshot[], { limit, cursor }: Query, context: ToolContext) {
-  const bySymbol = [...list].sort((a, b) => (a.instrument.symbol < b.instrument.symbol ? -1 : 1));
-  const { items, nextCursor } = paginate(bySymbol, {
-    list: "signals",
-    limit,
-    cursor,
-    keyOf: ({ instrument }) => instrument.symbol,
-    order: "ascending",
-  });
+/** A list, one instrument or its history as a table. @throws {Problem} */
+function table(query: Query, context: ToolContext): TablePage {
+  rejectMixedQuery(query);
+  const { items, nextCursor } = snapshotPage(query, context);
+  const { market } = context;
+  const records = items.map((snapshot) => ({ snapshot, market }));
+  return { ...tableOf(signalColumns, records), nextCursor };
+}
+
+function snapshotPage(query: Query, context: ToolContext): Page<PastSnapshot> {
+  const { symbol, symbols, from, to } = query;
+  if (symbols !== undefined) {
+    // Any failure fails the whole table: rows have no place for it, and it would go unnoticed.
+    const wanted = new Set(symbols.map((one) => resolve(one, context)));
+    const found = Array.from(wanted, (one) => snapshotAt(one, query.asOf, context));
+    return pageOf(found, query);
+  }
+  if (symbol === undefined) return pageOf(filterSnapshots(query, context), query);
+  if (from !== undefined || to !== undefined) return historyPage(symbol, query, context);
+  const snapshot = snapshotAt(resolve(symbol, context), query.asOf, context);
+  return { items: [snapshot], nextCursor: null };
+}
+
+function page(list: readonly PastSnapshot[], query: Query, context: ToolContext) {
+  const { items, nextCursor } = pageOf(list, query);
   return {
     ...provenance(context, context.market.knownUntil(), symbolsOf(items)),
     items: items.map(signalItem),
@@ -170,21 +190,37 @@ function page(list: readonly PastSnapshot[], { limit, cursor }: Query, context: 
   };
 }
 
+function pageOf(list: readonly PastSnapshot[], { limit, cursor }: Query): Page<PastSnapshot> {
+  const bySymbol = [...list].sort((a, b) => (a.instrument.symbol < b.instrument.symbol ? -1 : 1));
+  return paginate(bySymbol, {
+    list: "signals",
+    limit,
+    cursor,
+    keyOf: ({ instrument }) => instrument.symbol,
+    order: "ascending",
+  });
+}
+
 const symbolsOf = (items: readonly PastSnapshot[]): readonly string[] =>
   items.map(({ instrument }) => instrument.symbol);
 
-function history(symbol: string, query: Query, context: ToolContext) {
+function historyPage(symbol: string, query: Query, context: ToolContext): Page<PastSnapshot> {
   const instrument = resolve(symbol, context);
   refuseWhileWarm(context);
   const { from, to } = instantRange(query, context.market.now());
   const list = context.snapshots.history(instrument.symbol, from, to);
-  const { items, nextCursor } = paginate(list, {
+  return paginate(list, {
     list: "history",
     limit: query.limit,
     cursor: query.cursor,
     keyOf: ({ at }) => isoInstant(at),
     order: "ascending",
   });
+}
+
+function history(symbol: string, query: Query, context: ToolContext) {
+  const { items, nextCursor } = historyPage(symbol, query, context);
+  const instrument = resolve(symbol, context);
   return {
     ...common(context, snapshotAt(instrument, undefined, context)),
     evidence: evidenceAnswer(instrument.assetClass),

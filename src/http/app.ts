@@ -150,7 +150,7 @@ function programRoutes(options: AppOptions): readonly Route[] {
   return [
     mcpRoute({ ...options, answers, mcp: new ProtectedResource(options, "/mcp") }),
     options.tokenRoute,
-    ...restRoutes(answers, api),
+    ...restRoutes({ answers, api, streams }),
     alertStreamRoute({ api, log: options.eventLog, streams, repeat }),
     methodRoute({ context, api, tables: options.tables }),
     ...logRoutes({

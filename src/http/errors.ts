@@ -62,7 +62,7 @@ export function createErrorWriter(
     const problem = toProblem(error);
     // An error that is already a problem was reported where it occurred.
     if (problem.status === 500 && problem !== error) onError(error);
-    if (res.headersSent) return void res.destroy();
+    if (res.headersSent) return breakOff(res);
     const path = pathOf(req.url ?? "");
     res.setHeader("Vary", "Accept");
     if (showPage !== undefined && isOpenedInBrowser(req) && !path.startsWith("/api/")) {
@@ -70,6 +70,13 @@ export function createErrorWriter(
     }
     sendProblem(res, problem, path);
   };
+}
+
+/** Ends a response that cannot be completed, by a reset of its connection: without a length or chunks
+ *  an orderly end looks like that of the body. */
+export function breakOff(res: ServerResponse): void {
+  res.socket?.resetAndDestroy();
+  res.destroy();
 }
 
 /** The error writer as the last handler of an Express application. */

@@ -30,8 +30,11 @@ const RECHECK_MS = 5;
  *  wait. */
 const VITAL: ReadonlySet<string> = new Set(["/api/health", "/livez", "/readyz"]);
 
-/** A page of a hundred items or more, in any encoding. */
-const LARGE_PAGE = /[?&]limit=(?!\d{1,2}(?:&|$))|%/;
+/** A page of a hundred items or more, or a whole table, in any encoding. */
+const LARGE_PAGE = /[?&]limit=(?!\d{1,2}(?:&|$))|[?&]format=(?!json)|%/;
+
+/** What a caller accepts who asks for a table by `Accept`. */
+const TABLE_TYPE = /\btext\/csv\b/i;
 
 /** Matches paths that may be quick: no OAuth paths, and no unusual spellings. */
 const PLAIN_PATH = /^\/(?!oauth\/)/i;
@@ -206,9 +209,10 @@ function pathOf(url: string): string {
 
 /** The cost class of a request. Signing, hashing, writes and large pages are slow; everything else
  *  is read from memory. */
-function costClassOf({ method, url = "" }: IncomingMessage): CostClass {
+function costClassOf({ method, url = "", headers }: IncomingMessage): CostClass {
   if (VITAL.has(pathOf(url))) return "vital";
   const isRead =
     method === "GET" || method === "HEAD" || method === "OPTIONS" || pathOf(url) === "/mcp";
-  return isRead && PLAIN_PATH.test(url) && !LARGE_PAGE.test(url) ? "quick" : "slow";
+  const isLarge = LARGE_PAGE.test(url) || TABLE_TYPE.test(headers.accept ?? "");
+  return isRead && PLAIN_PATH.test(url) && !isLarge ? "quick" : "slow";
 }

@@ -194,7 +194,7 @@ function checkGroupLimit(
 const tooMany = (detail: string): Problem =>
   new Problem("rate_limited", {
     detail,
-    next: "Close one of yours, or poll /api/alerts/events.",
+    next: "Close one of yours, or try again later.",
     headers: { "Retry-After": RETRY_SECONDS.tooMany },
   });
 

@@ -1,4 +1,4 @@
-import type { Instrument } from "./instrument.ts";
+import type { AssetClass, Instrument } from "./instrument.ts";
 import type { MarketMode, Source, SourcesByFeed } from "./market.ts";
 import type { InstrumentRecords } from "./records.ts";
 
@@ -16,6 +16,8 @@ export interface MarketView {
   now(): number;
   /** Instant up to which everything is known, Unix milliseconds; at most now. */
   knownUntil(): number;
+  /** Label of the session to which an instant (Unix milliseconds) belongs, under way or closed. */
+  sessionAt(at: number, assetClass: AssetClass): string;
   /** Whether scores are still those of the previous run while they are computed again; absent: never. */
   isWarm?(): boolean;
   /** Instruments that have data at `knownUntil`, in alphabetical order of their symbols. */

@@ -28,6 +28,11 @@ export const headers = {
     schema: { type: "string", format: "uri-reference" },
     example: "/api/alerts/alert_0123456789abcdef",
   },
+  Link: {
+    description: 'The next page of a table, where there is one: `<url>; rel="next"` (RFC 8288).',
+    schema: { type: "string" },
+    example: '</api/instruments?format=csv&limit=50&cursor=aW5zdHJ1>; rel="next"',
+  },
   ETag: {
     description:
       "Identifies this representation; sent in `If-None-Match`, it avoids a second transfer (304).",

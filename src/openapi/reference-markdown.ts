@@ -8,6 +8,7 @@ import { type Operation, type Tag, tags } from "./operation.ts";
 import { operationsWith } from "./operations/all-operations.ts";
 import type { DocumentRoute } from "./operations/documents.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS, problemStatus } from "./problems.ts";
+import type { OAuthError } from "./refusals.ts";
 import { webhooks } from "./webhooks.ts";
 
 /**
@@ -22,7 +23,7 @@ export function referenceMarkdown(site: Site, documents: readonly DocumentRoute[
     `> ${SUMMARY}`,
     `Base URL: ${site.baseUrl}. Every schema and example: ${site.baseUrl}${paths.openapi}`,
     description(site),
-    `A star marks required members. Operations that need a credential can also fail with ${failureList(byStatus(PROTECTED_PROBLEMS))}; operations with a body with ${failureList(byStatus(BODY_PROBLEMS))}.`,
+    `A star marks required members. Operations that need a credential can also fail with ${failureList(byStatus(PROTECTED_PROBLEMS))}; operations with a body with ${failureList(byStatus(BODY_PROBLEMS))}; those under /oauth with 429, 503 ${quoted(OAUTH_TEMPORARY)}.`,
     ...Object.keys(tags).map((tag) => group(tag as Tag, operations)),
     `## Webhooks\n\n${webhooks.map(({ type, summary }) => `- \`${type}\`: ${summary}`).join("\n")}`,
     `## Members\n\n${memberLines({ ...shared(), ...schemas() }).join("\n")}`,
@@ -70,9 +71,15 @@ function answersOf({ answers }: Operation): readonly string[] {
 /** Errors of an operation, except the common ones. */
 function failuresOf({ problems = [], errorsByStatus = {} }: Operation): readonly string[] {
   const own = problems.filter((code) => !COMMON_PROBLEMS.includes(code));
-  const all = [...Object.entries(errorsByStatus), ...byStatus(own)];
+  const named = Object.entries(errorsByStatus).filter(
+    ([, errors]) => errors.join() !== OAUTH_TEMPORARY,
+  );
+  const all = [...named, ...byStatus(own)];
   return all.length === 0 ? [] : [`- Failures: ${failureList(all)}`];
 }
+
+/** The error of the OAuth operations that a later request may not meet. */
+const OAUTH_TEMPORARY: OAuthError = "temporarily_unavailable";
 
 const COMMON_PROBLEMS: readonly ProblemCode[] = [...PROTECTED_PROBLEMS, ...BODY_PROBLEMS];
 

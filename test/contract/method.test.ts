@@ -70,7 +70,7 @@ describe("GET /api/method/{version}", () => {
     const address = addressOf(await factorsOf(""));
     const named = await ask(address);
     expect(named.headers.get("cache-control")).toBe("private, max-age=31536000, immutable");
-    expect(named.headers.get("vary")).toBe("Authorization, X-Api-Key");
+    expect(named.headers.get("vary")).toBe("Accept, Authorization, X-Api-Key");
     const newest = await ask("/api/method/1.1.0");
     expect(newest.headers.get("cache-control")).toBe("private, no-cache");
     const [body, before] = [await named.text(), newest.headers.get("etag") ?? ""];

@@ -132,14 +132,17 @@ describe("shared answers", () => {
       expect(status).toBe(200);
       expect(headers).toMatchObject({
         ...{ etag: expect.stringMatching(/^"[\w-]{43}"$/), "cache-control": "private, no-cache" },
-        ...{ vary: "Authorization, X-Api-Key", "content-length": String(Buffer.byteLength(body)) },
+        ...{
+          vary: "Accept, Authorization, X-Api-Key",
+          "content-length": String(Buffer.byteLength(body)),
+        },
       });
       const etag = String(headers.etag);
       for (const condition of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
         const known = await ask(address, { ...credential, "if-none-match": condition });
         expect(known).toMatchObject({ status: 304, body: "", headers: { etag } });
         expect(known.headers).toMatchObject({
-          ...{ "cache-control": "private, no-cache", vary: "Authorization, X-Api-Key" },
+          ...{ "cache-control": "private, no-cache", vary: "Accept, Authorization, X-Api-Key" },
           ...{ ratelimit: expect.any(String), "ratelimit-policy": expect.any(String) },
         });
         expect(known.headers["content-type"]).toBeUndefined();

@@ -136,6 +136,7 @@ const contextOf = (alerts: ToolContext["alerts"]): ToolContext => {
       dayMs: 60_000,
       now: () => START,
       knownUntil: () => START,
+      sessionAt: unknown,
       instruments: () => LISTED,
       records: unknown,
     },

@@ -1,7 +1,9 @@
+import { randomUUID } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { z } from "zod";
 import { strongEtag } from "../../lib/etag.ts";
 import { Problem } from "../../problem.ts";
+import type { TablePage } from "../../tables/table.ts";
 import type { Meters } from "../../telemetry/meters.ts";
 import { traced } from "../../telemetry/traces.ts";
 import type { Call, Tool, ToolContext } from "../../tool.ts";
@@ -20,6 +22,15 @@ export interface Answer {
   readonly etag: string | undefined;
 }
 
+/** The result of a tool call as a table. */
+export interface TableAnswer extends TablePage {
+  /** A strong validator of the rows as CSV; absent where they may change before scores do. */
+  readonly etag: string | undefined;
+}
+
+/** A tool whose answer can be a table. */
+export type TableTool = Tool & Required<Pick<Tool, "tables">>;
+
 /** Runs tools for REST and MCP. */
 export interface Answers {
   /**
@@ -29,6 +40,12 @@ export interface Answers {
    * @throws {Problem} `invalid_request`, and what the tool throws.
    */
   of(tool: Tool, input: unknown, call: Call): Promise<Answer>;
+  /**
+   * Runs a tool for rows: all of them, unless the input sets a `limit`.
+   *
+   * @throws {Problem} As `of`, and if the answer is no table.
+   */
+  tableOf(tool: TableTool, input: object): Promise<TableAnswer>;
 }
 
 /** A validated query of a cacheable tool. */
@@ -43,6 +60,8 @@ interface CachedQuery {
 export function createAnswers(context: ToolContext): Answers {
   const cache = createAnswerCache(context);
   const parseQuery = createQueryParser();
+  // Editions are counted by each process, from its start.
+  const origin = randomUUID();
   return {
     async of(tool, input, call) {
       if (tool.isShared === undefined) {
@@ -52,6 +71,18 @@ export function createAnswers(context: ToolContext): Answers {
       const { query, key } = parseQuery(tool, input ?? {});
       const answer = async () => answerOf(await tool.run(query, context, call));
       return cache.find(key) ?? cache.compute(key, answer);
+    },
+    async tableOf(tool, input) {
+      const { query, key } = parseQuery(tool, input);
+      const isLimited = Object.hasOwn(input, "limit");
+      const page = tool.tables.read(
+        isLimited ? query : { ...query, limit: Number.POSITIVE_INFINITY },
+        context,
+      );
+      const { snapshots, market } = context;
+      const isCurrent = snapshots.latestAt() <= market.now();
+      const version = [origin, snapshots.edition(), "csv", isLimited, key].join(" ");
+      return { ...page, etag: isCurrent ? strongEtag(version) : undefined };
     },
   };
 }
@@ -133,23 +164,28 @@ export function createAnswerCache({ market, snapshots }: ToolContext): AnswerCac
 /** Wraps `Answers` with metrics and traces, by tool and outcome. */
 export function measuredAnswers(answers: Answers, meters: Pick<Meters, "toolCall">): Answers {
   return {
-    ...answers,
-    of(tool, input, call) {
-      const { name } = tool;
-      const attributes = { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name };
-      return traced({ name: `execute_tool ${name}`, attributes }, async () => {
-        const startedAt = performance.now();
-        const seconds = () => (performance.now() - startedAt) / 1_000;
-        try {
-          const answer = await answers.of(tool, input, call);
-          meters.toolCall({ tool: name, outcome: "ok" }, seconds());
-          return answer;
-        } catch (error) {
-          const outcome = error instanceof Problem ? error.code : "internal_error";
-          meters.toolCall({ tool: name, outcome }, seconds());
-          throw error;
-        }
-      });
-    },
+    of: (tool, input, call) => measured(tool, meters, () => answers.of(tool, input, call)),
+    tableOf: (tool, input) => measured(tool, meters, () => answers.tableOf(tool, input)),
   };
+}
+
+function measured<T>(
+  { name }: Tool,
+  meters: Pick<Meters, "toolCall">,
+  run: () => Promise<T>,
+): Promise<T> {
+  const attributes = { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name };
+  return traced({ name: `execute_tool ${name}`, attributes }, async () => {
+    const startedAt = performance.now();
+    const seconds = () => (performance.now() - startedAt) / 1_000;
+    try {
+      const answer = await run();
+      meters.toolCall({ tool: name, outcome: "ok" }, seconds());
+      return answer;
+    } catch (error) {
+      const outcome = error instanceof Problem ? error.code : "internal_error";
+      meters.toolCall({ tool: name, outcome }, seconds());
+      throw error;
+    }
+  });
 }

@@ -4,14 +4,19 @@ import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { tools } from "../../../tools/index.ts";
 import { withCallerAddress } from "../../auth/auditor.ts";
+import { FormatQuery } from "../../openapi/tables.ts";
 import { Problem } from "../../problem.ts";
 import type { Tool, ToolRoute } from "../../tool.ts";
 import type { ProtectedResource } from "../authorize.ts";
 import { sendAnswer } from "../conditional-response.ts";
+import type { Streams } from "../open-streams.ts";
 import { hasType, isDeeperThan, parseBody } from "../request-body.ts";
 import { queryValues, type RequestContext } from "../request-context.ts";
 import type { Handler, Route } from "../route-table.ts";
-import type { Answer, Answers } from "./answers.ts";
+import { preferredFormat } from "./answer-format.ts";
+import type { Answer, Answers, TableTool } from "./answers.ts";
+import { parse } from "./parse.ts";
+import { sendCsv } from "./table-response.ts";
 
 /** Maximum size of the cache, in characters of URLs and parsed inputs. */
 const MAX_CHARACTERS = 1_000_000;
@@ -22,14 +27,21 @@ const MAX_CACHED_URL = 1_000;
 /** Estimated size of a parsed input, added to the length of its URL. */
 const INPUT_CHARACTERS = 300;
 
-/** Parsed inputs by URL, since agents repeat the same requests. */
-type InputCache = LRUCache<string, JsonObject>;
+/** Parsed queries by URL, since agents repeat the same requests. */
+type QueryCache = LRUCache<string, ParsedQuery>;
+
+/** Dependencies of the REST routes. */
+interface RestOptions {
+  readonly answers: Answers;
+  readonly api: ProtectedResource;
+  readonly streams: Streams;
+}
 
 /** Creates the REST routes of every tool. */
-export function restRoutes(answers: Answers, api: ProtectedResource): readonly Route[] {
-  const known: InputCache = new LRUCache({
+export function restRoutes(options: RestOptions): readonly Route[] {
+  const known: QueryCache = new LRUCache({
     maxSize: MAX_CHARACTERS,
-    sizeCalculation: (_input, url) => url.length + INPUT_CHARACTERS,
+    sizeCalculation: (_query, url) => url.length + INPUT_CHARACTERS,
   });
   return tools.flatMap((tool) => {
     const inQuery = queryReader(tool);
@@ -37,7 +49,7 @@ export function restRoutes(answers: Answers, api: ProtectedResource): readonly R
     return tool.routes.map((route) => {
       const { method, path } = route;
       const hasBody = method === "POST" || method === "PATCH";
-      const operation = { tool, route, answers, api };
+      const operation = { ...options, tool, route };
       const handle = hasBody ? withBody(operation) : withQuery(operation, read);
       return { method, path, handle };
     });
@@ -45,20 +57,32 @@ export function restRoutes(answers: Answers, api: ProtectedResource): readonly R
 }
 
 /** A tool at one of its routes. */
-interface Operation {
+interface Operation extends RestOptions {
   readonly tool: Tool;
   readonly route: ToolRoute;
-  readonly answers: Answers;
-  readonly api: ProtectedResource;
 }
 
-/** Reads the input of a tool from the query string. */
-type ReadQuery = (context: RequestContext) => JsonObject;
+/** A query string. */
+interface ParsedQuery {
+  /** The input of a tool. */
+  readonly input: JsonObject;
+  /** Absent: the header `Accept` decides. */
+  readonly format?: "json" | "csv" | undefined;
+}
 
-function withQuery({ tool, route, answers, api }: Operation, read: ReadQuery): Handler {
+/** Reads the query string of a tool. */
+type ReadQuery = (context: RequestContext) => ParsedQuery;
+
+function withQuery(operation: Operation, read: ReadQuery): Handler {
+  const { tool, route, answers, api } = operation;
   return async (context) => {
     const caller = await api.authorize(context, tool.scopes);
-    const input = inputOf(context, route, read(context));
+    const query = read(context);
+    const input = inputOf(context, route, query.input);
+    if (isTable(tool) && (query.format ?? preferredFormat(context.req)) === "csv") {
+      const table = await answers.tableOf(tool, input);
+      return sendCsv({ ...operation, context, caller }, table);
+    }
     const call = { caller, idempotencyKey: undefined };
     const answer = await runTool(context, tool, () => answers.of(tool, input, call));
     sendAnswer(context.req, context.res, answer);
@@ -111,22 +135,26 @@ function inputOf({ params }: RequestContext, route: ToolRoute, given: JsonObject
   });
 }
 
-/** Caches the input parsed from a URL. It is frozen, so `Answers` validates it once. */
-function cachedReader(read: ReadQuery, known: InputCache): ReadQuery {
+const isTable = (tool: Tool): tool is TableTool => tool.tables !== undefined;
+
+/** Caches the query parsed from a URL. Its input is frozen, so `Answers` validates it once. */
+function cachedReader(read: ReadQuery, known: QueryCache): ReadQuery {
   return (context) => {
     const { url = "" } = context.req;
     const before = known.get(url);
     if (before !== undefined) return before;
-    const input = Object.freeze(read(context));
-    if (url.length <= MAX_CACHED_URL) known.set(url, input);
-    return input;
+    const query = read(context);
+    Object.freeze(query.input);
+    if (url.length <= MAX_CACHED_URL) known.set(url, query);
+    return query;
   };
 }
 
 /** Creates the parser of a tool's query string: numbers for number members, lists from commas or
- *  repetition for list members, otherwise text. The schema rejects what does not fit. */
-function queryReader({ input }: Tool): ReadQuery {
-  const { properties = {} } = z.toJSONSchema(input, { io: "input" });
+ *  repetition for list members, otherwise text. The schema rejects what does not fit. `format` is no
+ *  member of the input. */
+function queryReader(tool: Tool): ReadQuery {
+  const { properties = {} } = z.toJSONSchema(tool.input, { io: "input" });
   const typeOf = (name: string) => {
     const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
     return typeof property === "object" ? property.type : undefined;
@@ -139,10 +167,14 @@ function queryReader({ input }: Tool): ReadQuery {
     const isNumber = type === "number" || type === "integer";
     return isNumber && value.trim() !== "" ? Number(value) : value;
   };
-  return ({ req }) =>
-    Object.fromEntries(
+  return ({ req }) => {
+    const { format, ...input } = Object.fromEntries(
       Array.from(queryValues(req), ([name, values]) => [name, convert(name, values)]),
     );
+    if (format === undefined) return { input };
+    if (!isTable(tool)) return { input: { ...input, format } };
+    return { input, ...parse(FormatQuery, { format }) };
+  };
 }
 
 /** A string of RFC 9651 section 3.3.3, as draft-ietf-httpapi-idempotency-key-header-07 requires. */

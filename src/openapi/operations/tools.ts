@@ -5,6 +5,7 @@ import { LIMIT_HEADERS } from "../headers.ts";
 import type { HttpMethod, Operation, SuccessResponse } from "../operation.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS } from "../problems.ts";
 import { credentialWith, scopeSentence } from "../security.ts";
+import { csvContent, FormatQuery } from "../tables.ts";
 import { notesOf, type RouteNotes } from "./tool-routes.ts";
 
 const JSON_TYPE = { mediaType: "application/json" } as const;
@@ -31,7 +32,7 @@ function operationOf(tool: Tool, route: ToolRoute): Operation {
     description: `${description} ${scopeSentence(tool.scopes)}`,
     security: credentialWith(...tool.scopes),
     allowsAnyOrigin: true,
-    ...requestOf(tool.input, route, notes),
+    ...requestOf(tool, route, notes),
     answers: {
       [route.status ?? 200]: answerOf(tool, route, notes),
       ...(tool.isShared && { 304: NOT_MODIFIED }),
@@ -49,7 +50,7 @@ const hasBody = ({ method }: ToolRoute): boolean => method === "POST" || method 
 type Request = Pick<Operation, "pathMembers" | "query" | "header" | "body">;
 
 /** Splits the input of a route into path parameters and the rest of the request. */
-function requestOf(input: z.ZodObject, route: ToolRoute, { inputs }: RouteNotes): Request {
+function requestOf({ input, tables }: Tool, route: ToolRoute, { inputs }: RouteNotes): Request {
   const names = Object.keys(input.shape);
   const inPath = names.filter((name) => route.path.includes(`{${name}}`));
   const fixed = [...inPath, ...Object.keys(route.with ?? {})];
@@ -59,7 +60,9 @@ function requestOf(input: z.ZodObject, route: ToolRoute, { inputs }: RouteNotes)
     ...(inPath.length > 0 && { pathMembers: partOf(input, inPath).required() }),
     ...(route.status === 201 && { header: IdempotencyHeader }),
     ...(rest.length > 0 &&
-      (hasBody(route) ? { body: { ...JSON_TYPE, schema: members } } : { query: members })),
+      (hasBody(route)
+        ? { body: { ...JSON_TYPE, schema: members } }
+        : { query: tables ? members.extend(FormatQuery.shape) : members })),
   };
 }
 
@@ -76,7 +79,7 @@ const NOT_MODIFIED: SuccessResponse = {
 };
 
 function answerOf(
-  { output, isShared }: Tool,
+  { output, isShared, tables }: Tool,
   { status }: ToolRoute,
   { outputs }: RouteNotes,
 ): SuccessResponse {
@@ -86,10 +89,11 @@ function answerOf(
   const schema = others.length === 0 && only !== undefined ? only : z.union(chosen);
   return {
     description: status === 201 ? "The created resource." : "The result.",
-    content: [{ ...JSON_TYPE, schema }],
+    content: [{ ...JSON_TYPE, schema }, ...(tables ? [csvContent(tables.kinds)] : [])],
     headers: [
       ...(status === 201 ? (["Location"] as const) : []),
       ...(isShared ? (["ETag"] as const) : []),
+      ...(tables ? (["Link"] as const) : []),
       ...LIMIT_HEADERS,
     ],
   };

@@ -159,6 +159,7 @@ export function toolContextAt(market: Market, at: number) {
       dayMs: market.dayMs,
       now: () => at,
       knownUntil: () => at,
+      sessionAt: market.sessionAt,
       instruments: () => archive.allNewest().map(({ instrument }) => instrument),
       records: (symbol) => found(records.get(symbol)),
     },

@@ -1,0 +1,17 @@
+import type { IncomingMessage } from "node:http";
+
+/** A media range of `Accept` with its weight (RFC 9110 section 12.5.1). */
+const RANGE = /^\s*(text\/csv|application\/json)\s*(?:$|;(?:.*?\bq=([\d.]+))?)/i;
+
+/** The format of a table that a caller prefers by name; JSON if it names neither, or both alike. */
+export function preferredFormat({
+  headers: { accept },
+}: Pick<IncomingMessage, "headers">): "json" | "csv" {
+  if (accept === undefined || !accept.toLowerCase().includes("text/csv")) return "json";
+  const weights = { "text/csv": 0, "application/json": 0 };
+  for (const range of accept.split(",")) {
+    const [, type, weight = "1"] = RANGE.exec(range) ?? [];
+    if (type !== undefined) weights[type.toLowerCase() as keyof typeof weights] = Number(weight);
+  }
+  return weights["text/csv"] > weights["application/json"] ? "csv" : "json";
+}

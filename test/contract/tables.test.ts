@@ -1,0 +1,182 @@
+import Papa from "papaparse";
+import { describe, expect, it } from "vitest";
+import { newToken } from "../support/agent.ts";
+import { startTestService } from "../support/test-service.ts";
+
+const testService = await startTestService();
+const { base } = testService;
+const token = await newToken(base);
+
+type Row = Readonly<Record<string, string>>;
+
+const get = (path: string, headers: Readonly<Record<string, string>> = {}) =>
+  fetch(`${base}${path}`, { headers: { authorization: `Bearer ${token}`, ...headers } });
+
+async function rowsOf(response: Response): Promise<Row[]> {
+  expect([response.status, response.headers.get("content-type")]).toEqual([
+    200,
+    "text/csv; charset=utf-8; header=present",
+  ]);
+  const { data, errors } = Papa.parse<Row>(await response.text(), {
+    header: true,
+    newline: "\r\n",
+    skipEmptyLines: true,
+  });
+  expect(errors).toEqual([]);
+  return data;
+}
+
+const rowsAt = async (path: string) => rowsOf(await get(path));
+
+type Item = Readonly<Record<string, unknown>>;
+
+/** All items of a paged list. */
+async function itemsAt(path: string, member: string): Promise<Item[]> {
+  const items: Item[] = [];
+  let cursor = "";
+  do {
+    const body = (await (await get(`${path}${cursor}`)).json()) as Item;
+    items.push(...(body[member] as Item[]));
+    cursor = body.nextCursor === null ? "" : `&cursor=${body.nextCursor}`;
+  } while (cursor !== "");
+  return items;
+}
+
+/** The columns of rows that JSON has too, as CSV writes them. */
+const asText = (items: readonly Item[], columns: readonly string[]) =>
+  items.map((item) => columns.map((name) => (item[name] === null ? "" : String(item[name]))));
+
+const cellsOf = (rows: readonly Row[], columns: readonly string[]) =>
+  rows.map((row) => columns.map((name) => row[name]));
+
+interface Described {
+  readonly paths: Record<
+    string,
+    {
+      readonly get?: {
+        readonly responses: Record<
+          string,
+          {
+            readonly content?: Record<
+              string,
+              { readonly schema: { readonly description?: string } }
+            >;
+          }
+        >;
+      };
+    }
+  >;
+}
+
+describe("CSV over REST", () => {
+  it.each([
+    ["signals", "/api/signals?limit=500", "items", ["symbol", "asOf", "status", "signal", "score"]],
+    [
+      "a history",
+      "/api/signals?symbol=ALDER.SIM&from=2026-11-21T01:00:00Z&limit=500",
+      "history",
+      ["asOf", "status", "signal", "score"],
+    ],
+    [
+      "instruments",
+      "/api/instruments?limit=500",
+      "items",
+      ["symbol", "name", "assetClass", "status", "firstDataAt", "lastDataAt"],
+    ],
+    [
+      "days of off-exchange trading",
+      "/api/darkpool?symbol=ALDER.SIM&view=days&limit=500",
+      "days",
+      ["session", "prints", "shares", "vwap", "shareOfVolume", "shortVolumeRatio"],
+    ],
+    [
+      "blocks",
+      "/api/darkpool?symbol=ALDER.SIM&view=blocks&limit=500",
+      "prints",
+      ["id", "tradedAt", "price", "sizeShares", "block", "canceled", "side"],
+    ],
+  ])("has all rows of %s, with the cells of JSON", async (_, path, member, columns) => {
+    const items = await itemsAt(path, member);
+    const rows = await rowsAt(path.replace("limit=500", "format=csv"));
+    expect(rows.length).toBeGreaterThan(10);
+    expect(cellsOf(rows, columns)).toEqual(asText(items, columns));
+  });
+
+  it("is chosen by Accept as well, and JSON stays the default", async () => {
+    const path = "/api/signals?symbol=ALDER.SIM";
+    const [row, ...more] = await rowsOf(await get(path, { accept: "text/csv" }));
+    expect([row?.symbol, row?.market, more]).toEqual(["ALDER.SIM", "sandbox", []]);
+    for (const accept of ["*/*", "application/json", "text/csv;q=0.1, application/json"]) {
+      const response = await get(path, { accept });
+      expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
+    }
+    const json = await get(`${path}&format=json`, { accept: "text/csv" });
+    expect(json.headers.get("content-type")).toBe("application/json; charset=utf-8");
+  });
+
+  it("pages by limit, and Link leads through all pages", async () => {
+    const all = await rowsAt("/api/instruments?format=csv");
+    const paged: Row[] = [];
+    let path: string | undefined = "/api/instruments?format=csv&limit=20";
+    while (path !== undefined) {
+      const response = await get(path);
+      paged.push(...(await rowsOf(response)));
+      path = /^<(.+)>; rel="next"$/.exec(response.headers.get("link") ?? "")?.[1];
+    }
+    expect(paged).toEqual(all);
+  });
+
+  it("has a validator of its own for every query and form", async () => {
+    const etagOf = async (path: string, accept = "*/*") => {
+      const { headers } = await get(path, { accept });
+      expect(headers.get("vary")).toBe("Accept, Authorization, X-Api-Key");
+      return headers.get("etag");
+    };
+    const path = "/api/signals?symbol=ALDER.SIM";
+    const csv = await etagOf(path, "text/csv");
+    expect(csv).toMatch(/^".+"$/);
+    expect(await etagOf(`${path}&format=csv`)).toBe(csv);
+    const others = [
+      await etagOf(path),
+      await etagOf("/api/signals?format=csv"),
+      await etagOf("/api/signals?format=csv&limit=50"),
+      await etagOf("/api/signals?symbol=BYTEN.SIM&format=csv"),
+    ];
+    expect(new Set([csv, ...others]).size).toBe(5);
+    const again = await get(path, { accept: "text/csv", "if-none-match": csv ?? "" });
+    expect([again.status, await again.text()]).toEqual([304, ""]);
+    expect((await get(path, { "if-none-match": csv ?? "" })).status).toBe(200);
+  });
+
+  it("is refused where the answer has no rows, and where an instrument is missing", async () => {
+    const detailOf = async (path: string) => {
+      const response = await get(path);
+      const { detail, next } = (await response.json()) as Record<string, string>;
+      expect([response.status >= 400, next]).toEqual([true, expect.any(String)]);
+      return detail;
+    };
+    expect(await detailOf("/api/darkpool?symbol=ALDER.SIM&format=csv")).toContain("summary");
+    expect(await detailOf("/api/signals?symbols=ALDER.SIM,NOBODY&format=csv")).toContain("NOBODY");
+    expect(await detailOf("/api/signals?format=xml")).toContain("must be one of json, csv");
+    expect(await detailOf("/api/factors?symbol=ALDER.SIM&format=csv")).toContain(
+      "format is unknown",
+    );
+  });
+
+  it("has the columns that the API description lists", async () => {
+    const document = (await (await get("/docs/api/openapi.json")).json()) as Described;
+    const described = (path: string) =>
+      document.paths[path]?.get?.responses["200"]?.content?.["text/csv"]?.schema.description ?? "";
+    for (const [path, query, table] of [
+      ["/api/signals", "", "signals"],
+      ["/api/instruments", "", "instruments"],
+      ["/api/darkpool", "&symbol=ALDER.SIM&view=days", "days"],
+      ["/api/darkpool", "&symbol=ALDER.SIM&view=prints", "prints"],
+    ] as const) {
+      const text = await (await get(`${path}?format=csv&limit=1${query}`)).text();
+      const [header = ""] = text.split("\r\n");
+      const list = new RegExp(`^Columns of ${table}: (.+)$`, "m").exec(described(path))?.[1] ?? "";
+      expect(Array.from(list.matchAll(/`(\w+)`/g), ([, name]) => name)).toEqual(header.split(","));
+    }
+  });
+});

@@ -1,0 +1,134 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { TableAnswer } from "../../../src/http/api/answers.ts";
+import { sendCsv } from "../../../src/http/api/table-response.ts";
+import { createErrorWriter } from "../../../src/http/errors.ts";
+import { createStreams } from "../../../src/http/open-streams.ts";
+import { RequestContext } from "../../../src/http/request-context.ts";
+import { startLoop } from "../../../src/lib/loop.ts";
+import { tableOf } from "../../../src/tables/table.ts";
+import { manualTimers } from "../../support/timers.ts";
+import { reader } from "./stream-app.ts";
+
+const numbers = (records: Iterable<number>, rest: Partial<TableAnswer> = {}): TableAnswer => ({
+  ...tableOf([{ name: "number", type: "integer", cell: (record: number) => record }], records),
+  nextCursor: null,
+  etag: undefined,
+  ...rest,
+});
+
+/** A server that answers every request with a table. */
+async function serve(answer: () => TableAnswer) {
+  const failures: unknown[] = [];
+  const writeError = createErrorWriter((error) => failures.push(error));
+  const { schedule } = manualTimers();
+  const onError = (error: unknown) => void failures.push(error);
+  const streams = createStreams((tick, everyMs) => startLoop({ tick, everyMs, schedule, onError }));
+  const handle = async (req: IncomingMessage, res: ServerResponse) => {
+    const context = new RequestContext(req, res, 0);
+    context.isStillValid = async () => true;
+    const exchange = { context, caller: reader("reader"), streams };
+    await sendCsv(exchange, answer()).catch((error) => writeError(req, res, error));
+  };
+  const server = createServer((req, res) => void handle(req, res));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { port, url: `http://127.0.0.1:${port}/`, failures, streams };
+}
+
+function* upTo(count: number, read: { last: number } = { last: -1 }): Generator<number, void> {
+  for (let number = 0; number < count; number++) {
+    read.last = number;
+    yield number;
+  }
+}
+
+/** A table that is being written goes on in every turn of the event loop. */
+const QUIET_TURNS = 100;
+
+function* failingAfter(count: number): Generator<number, void> {
+  yield* upTo(count);
+  throw new Error("the disk is gone");
+}
+
+/** Reads whatever a request of HTTP/1.0 gets. @returns How the connection ended. */
+async function endOf(port: number): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  socket.on("data", () => {});
+  const ended = new Promise<string>((resolve) => {
+    socket.once("error", ({ message }) => resolve(message));
+    socket.once("end", () => resolve("in order"));
+  });
+  socket.write("GET / HTTP/1.0\r\n\r\n");
+  return ended;
+}
+
+describe("a table as CSV", () => {
+  it("is sent with its length when it is short", async () => {
+    const { url } = await serve(() => numbers(upTo(3)));
+    const response = await fetch(url);
+    expect(response.headers.get("content-type")).toBe("text/csv; charset=utf-8; header=present");
+    expect(response.headers.get("content-length")).toBe("17");
+    expect(await response.text()).toBe("number\r\n0\r\n1\r\n2\r\n");
+  });
+
+  it("has a header line and every row once when it is sent in parts", async () => {
+    for (const count of [0, 499, 500, 501, 1_000, 5_001]) {
+      const { url } = await serve(() => numbers(upTo(count)));
+      const text = await (await fetch(url)).text();
+      expect(text).toBe(`${["number", ...upTo(count)].join("\r\n")}\r\n`);
+    }
+  });
+
+  it("names the next page with the rest of the query", async () => {
+    const { url } = await serve(() => numbers(upTo(1), { nextCursor: "b2s" }));
+    const { headers } = await fetch(`${url}api/list?limit=1&cursor=old&query=a%20b`);
+    expect(headers.get("link")).toBe('</api/list?limit=1&cursor=b2s&query=a+b>; rel="next"');
+  });
+
+  it("is not sent to who has it, nor for HEAD", async () => {
+    const { url } = await serve(() => numbers(upTo(1_000), { etag: '"a"' }));
+    const known = await fetch(url, { headers: { "if-none-match": '"a"' } });
+    expect([known.status, known.headers.get("etag"), await known.text()]).toEqual([304, '"a"', ""]);
+    const head = await fetch(url, { method: "HEAD" });
+    expect([head.status, head.headers.get("etag"), await head.text()]).toEqual([200, '"a"', ""]);
+  });
+
+  it("that fails before it begins is a problem", async () => {
+    const { url, failures } = await serve(() => numbers(failingAfter(0)));
+    expect((await fetch(url)).status).toBe(500);
+    expect(failures).toHaveLength(1);
+  });
+
+  it("that fails on its way resets the connection, so that no part of it looks whole", async () => {
+    const { port, url, failures } = await serve(() => numbers(failingAfter(2_000)));
+    await expect(fetch(url).then((response) => response.text())).rejects.toThrow("terminated");
+    expect(await endOf(port)).toBe("read ECONNRESET");
+    expect(failures).toHaveLength(2);
+  });
+
+  it("is made no faster than its caller reads, and no further once the caller has gone", async () => {
+    const read = { last: -1 };
+    const { port, streams } = await serve(() => numbers(upTo(50_000_000, read)));
+    const socket = connect(port, "127.0.0.1");
+    socket.write("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    let before = -1;
+    for (let quiet = 0; before < 0 || quiet < QUIET_TURNS; quiet++) {
+      if (read.last !== before) quiet = 0;
+      before = read.last;
+      await new Promise(setImmediate);
+    }
+    expect(before).toBeLessThan(40_000_000);
+    expect(streams.size).toBe(1);
+    socket.destroy();
+    while (streams.size > 0) await new Promise(setImmediate);
+    expect(read.last).toBe(before);
+  });
+});
