@@ -32,7 +32,12 @@ const SUM = { n: 0, r: 1, m: 2, rr: 3, mm: 4, rm: 5 } as const;
 /** ln of the highest high over the newest close, and the bars since that high. */
 const PEAK = 6;
 const PEAK_AGE = 7;
-const FIGURES = 8;
+/** ln of the highest high over the highest one of the bars before it in the year. */
+const LEAD = 8;
+const FIGURES = 9;
+
+/** Above this, rounding does not decide which high is the highest. */
+const CLEAR_LEAD = 1e-9;
 
 /** Instruments per chunk: a few large arrays cost less than many small objects. */
 const CHUNK = 1_024;
@@ -145,9 +150,11 @@ export function addBar(
   const peak = (figures[base + PEAK] as number) - change(returns[at] as number);
   const age = (figures[base + PEAK_AGE] as number) + 1;
   const own = highs[at] as number;
-  if (own >= peak) keepPeak(history, own, 0);
-  else keepPeak(history, peak, age);
-  if (own < peak && age >= PRICE_WINDOWS.yearBars) findPeak(history);
+  const isPeak = own >= peak;
+  figures[base + PEAK] = isPeak ? own : peak;
+  figures[base + PEAK_AGE] = isPeak ? 0 : age;
+  if (isPeak) figures[base + LEAD] = own - peak;
+  if (own < peak && age >= PRICE_WINDOWS.yearBars) findPeak(history, PRICE_WINDOWS.yearBars);
 }
 
 /** Change of the price level: unknown returns count as 0. */
@@ -178,30 +185,35 @@ function shiftReturn(
   (figures[base + SUM.rm] as number) += sign * r * m;
 }
 
-/** Finds the highest adjusted high of the last 252 bars. */
-function findPeak(history: PriceHistory): void {
+/**
+ * Finds the highest adjusted high of the year.
+ *
+ * @param length Bars that are looked at, the newest ones: no bar before them has a higher one.
+ */
+function findPeak(history: PriceHistory, length: number): void {
   const { bars } = history;
-  const { returns, highs } = history.chunk;
+  const { returns, highs, figures } = history.chunk;
   const first = slot(history, 0);
-  const length = Math.min(PRICE_WINDOWS.yearBars, bars);
+  const end = Math.min(length, PRICE_WINDOWS.yearBars, bars);
   let since = 0;
   let peak = Number.NEGATIVE_INFINITY;
   let peakAge = 0;
-  for (let age = 0; age < length; age++) {
+  let before = Number.NEGATIVE_INFINITY;
+  for (let age = 0; age < end; age++) {
     const at = first + ((bars - 1 - age) & (RING - 1));
     const level = (highs[at] as number) - since;
     if (level > peak) {
       peak = level;
       peakAge = age;
-    }
+      before = Number.NEGATIVE_INFINITY;
+    } else if (level > before) before = level;
     since += change(returns[at] as number);
   }
-  keepPeak(history, peak, peakAge);
-}
-
-function keepPeak({ chunk: { figures }, index }: PriceHistory, peak: number, age: number): void {
-  figures[index * FIGURES + PEAK] = peak;
-  figures[index * FIGURES + PEAK_AGE] = age;
+  const base = history.index * FIGURES;
+  figures[base + PEAK] = peak;
+  figures[base + PEAK_AGE] = peakAge;
+  // The oldest bar that was looked at keeps its lead over those before it.
+  if (peakAge < end - 1 || length >= PRICE_WINDOWS.yearBars) figures[base + LEAD] = peak - before;
 }
 
 /**
@@ -214,7 +226,8 @@ export function recompute(history: PriceHistory, market: MarketReturns): number 
   const { figures } = history.chunk;
   const base = history.index * FIGURES;
   const peak = peakOf(history);
-  findPeak(history);
+  const isClear = (figures[base + LEAD] as number) > CLEAR_LEAD;
+  findPeak(history, isClear ? (figures[base + PEAK_AGE] as number) + 1 : PRICE_WINDOWS.yearBars);
   let drift = Math.abs(peakOf(history) - peak);
   const sums = sumWindow(history, market);
   for (const name of SUM_NAMES) {

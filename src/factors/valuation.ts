@@ -56,8 +56,9 @@ export function freezeValuation(group: readonly ValuedStock[]): ValuationTables 
     if (tables.size > 0) yields[name] = tables;
   }
   const mixtures: number[] = [];
+  const tables = { yields };
   for (const stock of group) {
-    const mixed = mixture(stock, { yields });
+    const mixed = mixture(stock, tables);
     if (mixed !== undefined) mixtures.push(mixed);
   }
   const combined = freezeEcdf(mixtures);
@@ -110,27 +111,30 @@ type Visit = (...evidence: [Evidence["name"], Evidence["with"], z: number, weigh
  */
 function compare({ measurement, norms }: ValuedStock, tables: ValuationTables, visit: Visit): void {
   const { sector, yields } = measurement;
+  const peers = YIELDS.map((name) =>
+    yields[name] === undefined ? undefined : tableOf(name, sector, tables),
+  );
+  const own = YIELDS.map((name) => ownScore(name, yields, norms));
   let peerYields = 0;
   let peerWeights = 0;
   let ownYields = 0;
-  for (const name of YIELDS) {
-    if (ownScore(name, yields, norms) !== undefined) ownYields++;
-    if (yields[name] === undefined || tableOf(name, sector, tables) === undefined) continue;
+  for (let index = 0; index < YIELDS.length; index++) {
+    if (own[index] !== undefined) ownYields++;
+    if (peers[index] === undefined) continue;
     peerYields++;
-    peerWeights += weightOf(name, sector);
+    peerWeights += weightOf(YIELDS[index] as YieldName, sector);
   }
   if (peerYields < VALUATION_RULES.minYields) return;
   const peerShare = ownYields === 0 ? 1 : VALUATION_RULES.relativeWeight;
-  for (const name of YIELDS) {
-    const value = yields[name];
-    const table = tableOf(name, sector, tables);
-    if (value === undefined || table === undefined) continue;
+  for (const [index, name] of YIELDS.entries()) {
+    const table = peers[index];
+    if (table === undefined) continue;
     const weight = (weightOf(name, sector) / peerWeights) * peerShare;
-    visit(name, "peers", ecdfZ(table, value), weight);
+    visit(name, "peers", ecdfZ(table, yields[name] as number), weight);
   }
   const ownWeight = (1 / ownYields) * VALUATION_RULES.ownWeight;
-  for (const name of YIELDS) {
-    const z = ownScore(name, yields, norms);
+  for (const [index, name] of YIELDS.entries()) {
+    const z = own[index];
     if (z !== undefined) visit(name, "own past", z, ownWeight);
   }
 }

@@ -149,6 +149,11 @@ export class ClassScorer {
     this.#scoreInterim(some, moment);
   }
 
+  /** Number of sessions that have closed. */
+  get sessions(): number {
+    return this.#closes.length;
+  }
+
   /** The newest close that was scored, Unix milliseconds; `undefined` while none was. */
   get scoredAt(): number | undefined {
     const newest = this.#closes.at(-1);

@@ -54,8 +54,9 @@ export interface InstrumentState {
   /** Number of known bars, and the newest of them. */
   bars: number;
   newestBar: Bar | undefined;
-  /** The next bar, already read but not yet known: lists may compute their records on read. */
-  nextBar: Bar | undefined;
+  /** The bars from position `aheadFrom` on, already read but not yet known. */
+  ahead: readonly Bar[];
+  aheadFrom: number;
   /** Exponentially weighted turnover of a session in quote currency. */
   turnover: number | undefined;
   /** Whether the instrument is part of its class's benchmark. */
@@ -83,6 +84,11 @@ export interface InstrumentState {
 
 /** Half-life of the turnover in sessions. */
 const TURNOVER_HALF_LIFE = 21;
+
+const TURNOVER_DECAY = decay(1, TURNOVER_HALF_LIFE);
+
+/** Bars that are read at once: a list may unpack them, far apart from those of other instruments. */
+const BARS_AHEAD = 8;
 
 /** When the newest record of a kind became known in a class, Unix milliseconds, `null` for never. */
 interface FeedTimes {
@@ -114,7 +120,8 @@ export function createInstrumentState(
     signal: undefined,
     bars: 0,
     newestBar: undefined,
-    nextBar: undefined,
+    ahead: [],
+    aheadFrom: 0,
     turnover: undefined,
     isBenchmarked: true,
     listed: isCoin ? undefined : newPriceHistory(),
@@ -144,11 +151,10 @@ interface View {
 /** Processes all records that became known up to an instant. */
 export function advanceInstrument(state: InstrumentState, view: View, shared: ClassContext): void {
   const { records, at } = view;
-  let next = state.nextBar ?? records.bars.at(state.bars);
-  for (; next && next.availableAt <= at; next = records.bars.at(state.bars)) {
+  let next = nextBar(state, records.bars);
+  for (; next && next.availableAt <= at; next = nextBar(state, records.bars)) {
     takeBar(state, next, shared.benchmark);
   }
-  state.nextBar = next;
   const { messages, block, short, network, yields } = state;
   if (yields !== undefined) takeFilings(state, view, shared.dayMs);
   if (network !== undefined) accumulate(network, records.onChain, at);
@@ -166,6 +172,15 @@ export function advanceInstrument(state: InstrumentState, view: View, shared: Cl
     messages.advance(records.mentions ?? [], at);
     feedTimes.mentions = latest(feedTimes.mentions, messages.newestAt);
   }
+}
+
+/** The first bar that was not taken yet, which may not be known yet. */
+function nextBar(state: InstrumentState, bars: RecordList<Bar>): Bar | undefined {
+  const read = state.ahead[state.bars - state.aheadFrom];
+  if (read !== undefined || state.bars >= bars.length) return read;
+  state.aheadFrom = state.bars;
+  state.ahead = bars.slice(state.bars, state.bars + BARS_AHEAD);
+  return state.ahead[0];
 }
 
 function takeFilings(
@@ -197,7 +212,7 @@ function takeBar(state: InstrumentState, known: Bar, benchmark: Benchmark): void
   }
   if (coin !== undefined) addCoinBar(coin, bar);
   const value = coin === undefined ? bar.volume * bar.close : bar.volume;
-  state.turnover = ewStep(state.turnover, value, decay(1, TURNOVER_HALF_LIFE));
+  state.turnover = ewStep(state.turnover, value, TURNOVER_DECAY);
   if (bar.split !== 1) {
     state.splits.push({ availableAt: bar.availableAt, split: bar.split });
     state.shares = sharesOutstanding(state.filings.shareCounts, state.splits);

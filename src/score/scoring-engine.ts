@@ -189,7 +189,7 @@ export class ScoringEngine {
   #keepSignals({ assetClass, scorer, sessions: { closes } }: ClassGroup): void {
     const at = scorer.scoredAt;
     if (this.#keeper === undefined || at === undefined) return;
-    const next = closes[closes.lastIndexOf(at) + 1];
+    const next = closes[scorer.sessions];
     if (next === undefined || this.#market.servedFrom(next) === this.#market.servedFrom(at)) return;
     this.#keeper.keep({ assetClass, at, signals: scorer.signals() });
   }

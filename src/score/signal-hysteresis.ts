@@ -31,6 +31,13 @@ export const SMOOTHING_HALF_LIFE: Readonly<Record<AssetClass, number>> = {
   etf: 2,
   crypto: 0.5,
 };
+/** Weight of the smoothed score of the session before. */
+const SMOOTHING: Readonly<Record<AssetClass, number>> = {
+  stock: decay(1, SMOOTHING_HALF_LIFE.stock),
+  etf: decay(1, SMOOTHING_HALF_LIFE.etf),
+  crypto: decay(1, SMOOTHING_HALF_LIFE.crypto),
+};
+
 /** Bars required before a signal may be LONG or SHORT. */
 export const MIN_BARS = 60;
 
@@ -70,8 +77,7 @@ export interface SessionScore {
 export function nextSignal(state: SignalState | undefined, session: SessionScore): SignalState {
   if (session.missedSessions > 0 && state !== undefined) return frozenSignal(state, session);
 
-  const lambda = decay(1, SMOOTHING_HALF_LIFE[session.assetClass]);
-  const smoothed = ewStep(state?.smoothed, session.score, lambda);
+  const smoothed = ewStep(state?.smoothed, session.score, SMOOTHING[session.assetClass]);
   const forcedWait = whyForced(session);
   const direction =
     forcedWait === null ? decide(state?.direction ?? "WAIT", smoothed, session.confidence) : "WAIT";
