@@ -71,7 +71,10 @@ export function readCommandLine(
   const { help, json, ...options } = values;
   if (help === true) return { kind: "help", about: name };
   const known = withPaths(command, withVariables(command, options, env), folder);
-  const args = checked(command, withOperands(command, { options: known, positionals, folder }));
+  const args = validateArgs(
+    command,
+    withOperands(command, { options: known, positionals, folder }),
+  );
   return { kind: "run", name, command, args, isJson: json === true };
 }
 
@@ -160,7 +163,8 @@ function withOperands(command: Command, { options, positionals, folder }: Parsed
   return { ...options, ...Object.fromEntries(operands) };
 }
 
-function checked(command: Command, args: object): unknown {
+/** @throws {UsageError} Names the invalid argument. */
+function validateArgs(command: Command, args: object): unknown {
   const { success, data, error } = command.args.safeParse(args);
   if (success) return data;
   const [issue] = error.issues;

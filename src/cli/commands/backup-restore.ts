@@ -90,7 +90,7 @@ async function load(
   const { batches } = await openBackup(file);
   const entry = { action: "store.restored", actor: "operator", target: identity.id };
   const audit = audited({ ...entry, detail: { createdAt } }, now());
-  const loaded = reported(batches, rows.record + rows.archive, onProgress);
+  const loaded = withProgress(batches, rows.record + rows.archive, onProgress);
   await store.load(identity, withRecords(loaded, audit));
 }
 
@@ -119,7 +119,8 @@ async function* withRecords(
   }));
 }
 
-async function* reported(
+/** The same batches; reports the progress after each. */
+async function* withProgress(
   batches: AsyncIterable<readonly DumpRow[]>,
   total: number,
   onProgress: OnProgress,

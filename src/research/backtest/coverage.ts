@@ -33,11 +33,12 @@ export function coverageOf(
   grid: ReturnGrid,
   graded: ReadonlySet<number>,
 ): Coverage {
-  const names = dates.map(({ statements }) => statements.filter(isThere).length);
+  const names = dates.map(({ statements }) => statements.filter(isPresent).length);
   const lastPlace = grid.sessions.length - 1;
   const ends = [...graded].map((row) => grid.rows[row]?.last ?? -1).filter((last) => last >= 0);
   const spoken = dates.filter(({ trading }) => trading > 0);
-  const share = ({ statements, trading }: PanelDate) => statements.filter(isThere).length / trading;
+  const share = ({ statements, trading }: PanelDate) =>
+    statements.filter(isPresent).length / trading;
   return {
     instruments: ends.length,
     ended: ends.filter((last) => last < lastPlace).length,
@@ -56,7 +57,7 @@ export function coverageOf(
   };
 }
 
-const isThere = (statement: Statement | undefined) => statement !== undefined;
+const isPresent = (statement: Statement | undefined) => statement !== undefined;
 
 function autocorrelation(dates: readonly PanelDate[]): number | null {
   const coefficients = dates.slice(1).flatMap(({ statements }, index) => {

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { z } from "zod";
+import { parseJson } from "../../lib/json.ts";
 import type { DumpRow, StoreIdentity } from "../port/store.ts";
-import { isJson } from "./json-text.ts";
 import { MAX_LINE_BYTES } from "./lines.ts";
 import { isOutboxRecord, outboxRow } from "./outbox-records.ts";
 
@@ -30,7 +30,7 @@ type BackupHeader = z.infer<typeof BackupHeader>;
 const Instant = z.number().nullable();
 
 /** JSON text, stored verbatim. */
-const JsonText = z.string().refine(isJson, "is not JSON");
+const JsonText = z.string().refine((text) => parseJson(text) !== undefined, "is not JSON");
 
 /** Every line between the header and the footer. */
 const Row = z.discriminatedUnion("table", [

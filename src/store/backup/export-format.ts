@@ -4,7 +4,7 @@ import { unsealedAudit } from "../audit/entry.ts";
 import { sealedPoints } from "../audit/hash-chain.ts";
 import { leases } from "../lease.ts";
 import { probes } from "../probe.ts";
-import { parseJson } from "./json-text.ts";
+import { requireJson } from "./json-text.ts";
 
 /** Name of the format, at the beginning of every export. */
 export const EXPORT_FORMAT = "market-signal-export";
@@ -72,7 +72,7 @@ export function parseExport(text: string, name: string): ExportDocument {
     const at = [...path, ...(issue?.path ?? [])].join(".") || "the document";
     throw new Error(`${name}: ${at}: ${issue?.message}. Nothing was changed.`);
   };
-  const { collections, ...head } = checked(Head, parseJson(text, name));
+  const { collections, ...head } = checked(Head, requireJson(text, name));
   path.push("collections");
   // Uses entries, since zod's records drop a key named `__proto__`.
   const mapped = <V>(object: unknown, read: (value: unknown) => V): ReadonlyMap<string, V> => {

@@ -82,7 +82,7 @@ export async function importDocument({
     const kept = new Set(alive.map(([key]) => key));
     const gone = (await keysOf(store.records, name)).filter((key) => !kept.has(key));
     operations.push(...gone.map((key) => remove(collection(name), key)));
-    for (const [key, record] of alive) operations.push(...written(name, { key, record, at }));
+    for (const [key, record] of alive) operations.push(...writeRecord(name, { key, record, at }));
     const expired = records.size - alive.length;
     done.set(name, { written: alive.length, removed: gone.length, expired });
   }
@@ -119,7 +119,7 @@ interface Writing {
  * A consumed record is consumed again, at the instant of the import, since the store records only that
  * instant.
  */
-function written(name: string, { key, record, at }: Writing): readonly Operation[] {
+function writeRecord(name: string, { key, record, at }: Writing): readonly Operation[] {
   const { value, groups, expiresAt, dueAt, consumedAt } = record;
   const placed = put(collection(name), {
     key,

@@ -1,10 +1,10 @@
 /**
- * Parses JSON.
+ * Parses a JSON file.
  *
  * @param name Of the file, for messages.
  * @throws {Error} Names file, line and column, and the fault there.
  */
-export function parseJson(text: string, name: string): unknown {
+export function requireJson(text: string, name: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -16,16 +16,6 @@ export function parseJson(text: string, name: string): unknown {
       `${name}, line ${before.length}, column ${column}: not JSON, ${what}. Nothing was changed.`,
       { cause: error },
     );
-  }
-}
-
-/** Whether a text is JSON. */
-export function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
   }
 }
 

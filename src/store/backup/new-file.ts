@@ -50,7 +50,7 @@ async function putInPlace(partial: string, path: string): Promise<void> {
     await rm(partial);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST") throw isThere(path);
+    if (code === "EEXIST") throw existsError(path);
     if (!NO_LINKS.includes(code)) throw error;
     refuseExisting(path);
     await rename(partial, path);
@@ -63,9 +63,9 @@ function isOfFiles(error: unknown): error is Error {
 }
 
 function refuseExisting(path: string): void {
-  if (existsSync(path)) throw isThere(path);
+  if (existsSync(path)) throw existsError(path);
 }
 
-function isThere(path: string): Error {
+function existsError(path: string): Error {
   return new Error(`${path} already exists; name a new file.`);
 }

@@ -1,7 +1,7 @@
+import { parseJson } from "../../lib/json.ts";
 import { type AuditLook, type AuditReport, verifyAudit } from "../audit/verify-audit.ts";
 import type { DumpRow, Store } from "../port/store.ts";
 import { faultText, isStoreFault } from "../port/unavailable.ts";
-import { isJson } from "./json-text.ts";
 import { fractionOf, type OnProgress } from "./progress.ts";
 
 /** Maximum number of row problems reported. */
@@ -113,7 +113,7 @@ function rowProblem(row: DumpRow, after: number): string | undefined {
     row.table === "record"
       ? `Record ${JSON.stringify(row.key)} of ${row.collection}`
       : `Archive row ${row.kind} ${row.id}`;
-  if (!isJson(row.text)) return `${name} is not JSON.`;
+  if (parseJson(row.text) === undefined) return `${name} is not JSON.`;
   const isLate = row.table === "record" && row.revision <= after;
   return isLate ? `${name} has the revision ${row.revision}, after ${after}.` : undefined;
 }

@@ -62,7 +62,7 @@ export function openedKey(
 
 /** The steps that create the first key of a use; the commit fails if there is one. */
 export function firstKey(use: KeyUse, change: KeyChange): readonly Operation[] {
-  return made(newRecord(use, 1, change), "key.created", change);
+  return insertKey(newRecord(use, 1, change), "key.created", change);
 }
 
 /**
@@ -73,7 +73,7 @@ export function nextKey(newest: Stored<KeyRecord>, change: KeyChange) {
   const record = newRecord(use, generation + 1, change);
   const value = { ...newest.value, retiredAt: change.now };
   const retire = replace(keyRecords, newest, { value });
-  return { kid: record.kid, steps: [retire, ...made(record, "key.rotated", change)] };
+  return { kid: record.kid, steps: [retire, ...insertKey(record, "key.rotated", change)] };
 }
 
 /** The steps that remove a key. */
@@ -98,7 +98,7 @@ function newRecord(use: KeyUse, generation: number, { vault, now }: KeyChange): 
  * The record key is derived from the generation, so that only one of several processes creates the next
  * key.
  */
-function made(value: KeyRecord, action: string, { now, by }: KeyChange): readonly Operation[] {
+function insertKey(value: KeyRecord, action: string, { now, by }: KeyChange): readonly Operation[] {
   const { use, generation, kid } = value;
   const entry = { ...by, action, target: kid, detail: { use } };
   const key = `${use}:${generation}`;

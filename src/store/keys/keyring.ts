@@ -151,7 +151,10 @@ class KeyIndex {
     // A later version of the service may have added uses, which are ignored.
     const stored = found.filter(({ value }) => value.use in keyUses);
     if (isSame(stored, this.#entries)) return;
-    this.#entries = stored.map((each) => ({ stored: each, key: opened(each.value, this.#vault) }));
+    this.#entries = stored.map((each) => ({
+      stored: each,
+      key: openStoredKey(each.value, this.#vault),
+    }));
     for (const listener of this.#listeners) listener();
   }
 }
@@ -161,7 +164,8 @@ function isSame(stored: readonly Stored<KeyRecord>[], entries: readonly Entry[])
   return stored.map(({ revision }) => revision).join() === before.join();
 }
 
-function opened(record: KeyRecord, vault: Vault): Key {
+/** @throws {Error} When the key was made under another master key; says what to do. */
+function openStoredKey(record: KeyRecord, vault: Vault): Key {
   try {
     return openedKey(record, vault);
   } catch (cause) {

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
 import { writeExport } from "../../../../src/store/backup/export.ts";
 import { importDocument, readExport } from "../../../../src/store/backup/import.ts";
-import { parseJson } from "../../../../src/store/backup/json-text.ts";
+import { requireJson } from "../../../../src/store/backup/json-text.ts";
 import { append, consume, put } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
 import type { Store } from "../../../../src/store/port/store.ts";
@@ -272,6 +272,6 @@ describe("the position of a JSON error", () => {
     ['{"a":1,}', 1, 8],
     ["<html>", 1, 1],
   ])("in %j is line %i, column %i", (text, line, column) => {
-    expect(() => parseJson(text, "x.json")).toThrow(`x.json, line ${line}, column ${column}: `);
+    expect(() => requireJson(text, "x.json")).toThrow(`x.json, line ${line}, column ${column}: `);
   });
 });
