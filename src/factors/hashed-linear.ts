@@ -24,7 +24,7 @@ export function modeledPolarity(model: HashedLinear, tokens: readonly string[]):
   const buckets = bucketsOf(tokens);
   const norm = 1 / Math.sqrt(buckets.length);
   const [bearish = 0, , bullish = 0] = softmax(
-    model.scales.map((scale, label) => scale * norm * summed(model.weights, buckets, label)),
+    model.scales.map((scale, label) => scale * norm * sumOfWeights(model.weights, buckets, label)),
   );
   return bullish - bearish;
 }
@@ -37,7 +37,12 @@ export function softmax(logOdds: readonly number[]): readonly number[] {
   return shares.map((share) => share / total);
 }
 
-function summed(weights: Int8Array, buckets: Uint16Array, label: number): number {
+/** Sum of the weights of a label over the buckets of a message. */
+export function sumOfWeights(
+  weights: Int8Array | Float64Array,
+  buckets: Uint16Array,
+  label: number,
+): number {
   let sum = 0;
   for (const bucket of buckets) sum += weights[bucket * LABELS.length + label] ?? 0;
   return sum;

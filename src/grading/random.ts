@@ -1,5 +1,4 @@
-/** Odd constant near 2^32 divided by the golden ratio, which spreads consecutive counters. */
-const STRIDE = 0x9e3779b9;
+import { GOLDEN, mixBits } from "../lib/mix-bits.ts";
 
 /**
  * Counter-based random number: a pure function of seed and index.
@@ -9,15 +8,7 @@ const STRIDE = 0x9e3779b9;
  * @returns Uniform in [0, 1), with 32 random bits.
  */
 export function randomAt(seed: number, index: number): number {
-  return scrambled(scrambled(seed) + Math.imul(index + 1, STRIDE)) / 2 ** 32;
-}
-
-/** Mixes the bits of a 32-bit number (MurmurHash3 finalizer). */
-function scrambled(value: number): number {
-  let bits = value | 0;
-  bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
-  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
-  return (bits ^ (bits >>> 16)) >>> 0;
+  return (mixBits(mixBits(seed) + Math.imul(index + 1, GOLDEN)) >>> 0) / 2 ** 32;
 }
 
 /** A seeded random permutation (Fisher and Yates); does not modify the input. */

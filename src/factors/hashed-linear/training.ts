@@ -1,4 +1,4 @@
-import { type HashedLinear, LABELS, type Label, softmax } from "../hashed-linear.ts";
+import { type HashedLinear, LABELS, type Label, softmax, sumOfWeights } from "../hashed-linear.ts";
 import { tokensOf } from "../message/tokens.ts";
 import { BUCKETS, bucketsOf } from "./features.ts";
 
@@ -66,7 +66,7 @@ export function train(
 /** One gradient step on the log loss of one message. */
 function learn({ weights, squares }: Learned, { buckets, label }: Example): void {
   const norm = 1 / Math.sqrt(buckets.length);
-  const odds = LABELS.map((_, each) => norm * summed(weights, buckets, each));
+  const odds = LABELS.map((_, each) => norm * sumOfWeights(weights, buckets, each));
   for (const [each, probability] of softmax(odds).entries()) {
     const gradient = (probability - (each === label ? 1 : 0)) * norm;
     for (const bucket of buckets) {
@@ -76,12 +76,6 @@ function learn({ weights, squares }: Learned, { buckets, label }: Example): void
       weights[at] = (weights[at] ?? 0) - (LEARNING_RATE * gradient) / Math.sqrt(square + EPSILON);
     }
   }
-}
-
-function summed(weights: Float64Array, buckets: Uint16Array, label: number): number {
-  let sum = 0;
-  for (const bucket of buckets) sum += weights[bucket * LABELS.length + label] ?? 0;
-  return sum;
 }
 
 /** Quantizes the weights to one byte, with a scale per label. */

@@ -1,4 +1,5 @@
 import quantile from "@stdlib/stats-base-dists-normal-quantile";
+import { GOLDEN, mixBits } from "../../lib/mix-bits.ts";
 
 /** A source of uniform numbers strictly between 0 and 1. */
 export type Rng = () => number;
@@ -33,38 +34,28 @@ type Stream = (typeof STREAMS)[number];
  */
 export type RngFor = (stream: Stream, index: number, day: number) => Rng;
 
-const GOLDEN = 0x9e3779b9;
 const TWO_POW_32 = 2 ** 32;
-
-/** Every input bit reaches every output bit (MurmurHash3 finalizer, 32 bits). */
-function scramble(value: number): number {
-  let mixed = value ^ (value >>> 16);
-  mixed = Math.imul(mixed, 0x85ebca6b);
-  mixed ^= mixed >>> 13;
-  mixed = Math.imul(mixed, 0xc2b2ae35);
-  return mixed ^ (mixed >>> 16);
-}
 
 /** A scrambled counter, as in SplitMix (Steele, Lea & Flood, 2014); its step is its own too. */
 function counter(key: number): Rng {
-  const step = scramble(key ^ GOLDEN) | 1;
+  const step = mixBits(key ^ GOLDEN) | 1;
   let state = key;
   return () => {
     state = (state + step) | 0;
-    return ((scramble(state) >>> 0) + 0.5) / TWO_POW_32;
+    return ((mixBits(state) >>> 0) + 0.5) / TWO_POW_32;
   };
 }
 
 /** Opens the random numbers of one seed. */
 export function createRngFor(seed: number): RngFor {
-  const root = scramble(scramble(seed | 0) ^ Math.floor(seed / TWO_POW_32));
+  const root = mixBits(mixBits(seed | 0) ^ Math.floor(seed / TWO_POW_32));
   const purposes = new Map(
-    STREAMS.map((stream, position) => [stream, scramble(root + Math.imul(position + 1, GOLDEN))]),
+    STREAMS.map((stream, position) => [stream, mixBits(root + Math.imul(position + 1, GOLDEN))]),
   );
   return (stream, index, day) => {
     const purpose = purposes.get(stream) as number;
-    const series = scramble(purpose + Math.imul(index + 1, GOLDEN));
-    return counter(scramble(series ^ Math.imul(day, 0x27d4eb2f)));
+    const series = mixBits(purpose + Math.imul(index + 1, GOLDEN));
+    return counter(mixBits(series ^ Math.imul(day, 0x27d4eb2f)));
   };
 }
 
