@@ -39,7 +39,6 @@ export class AuditRows implements TreeReader {
   #page: readonly ArchiveRow[] = [];
   #at = 0;
   #isEnd = false;
-  /** Position of the newest row that retention has removed so far. */
   #pruned = 0;
   /** The position that the walk has read up to. */
   #passed: number;
@@ -57,6 +56,11 @@ export class AuditRows implements TreeReader {
     this.#first = tree?.first ?? head.position + 1;
     this.#last = tree?.last ?? head.position;
     this.#passed = this.#first - 1;
+  }
+
+  /** Position of the newest row that retention has removed so far. */
+  get pruned(): number {
+    return this.#pruned;
   }
 
   /** Rows that were read, and the positions of the oldest and the newest of them. */

@@ -1,11 +1,12 @@
 import { isSameHash } from "../../log/merkle.ts";
 import { edgeOf } from "../../log/tree-store.ts";
-import { type Check, CheckFailure } from "../../log/verify/check.ts";
+import { type Check, CheckFailure, failedCheck } from "../../log/verify/check.ts";
 import type { KnownLog } from "../../log/verify/known-log.ts";
 import { checkSignature, knownAfter, readCheckpoint } from "../../log/verify/signature-check.ts";
 import { TreeWalk } from "../../log/verify/tree-walk.ts";
 import type { Archive } from "../port/archive.ts";
 import type { Records } from "../port/records.ts";
+import { AUDIT_RETENTION_MS } from "../retention.ts";
 import { AuditRows, changed } from "./audit-rows.ts";
 import { type AuditTree, auditTrees, TREE } from "./audit-tree.ts";
 import { unsealedAudit } from "./entry.ts";
@@ -94,7 +95,7 @@ async function verifyTree(
   tree: AuditTree,
   { rows, known, now, tell }: TreeLook,
 ): Promise<VerifiedTree> {
-  const faultOf = ({ name, entry, detail }: Pick<Check, "name" | "entry" | "detail">) => {
+  const faultOf = ({ name, entry, detail }: Check) => {
     const from = entry === undefined ? "" : `, from row ${tree.first + entry} on`;
     return `The ${name} of the audit log${from}: ${detail}.`;
   };
@@ -110,16 +111,30 @@ async function verifyTree(
     const faults = checks.filter(({ outcome }) => outcome === "failed").map(faultOf);
     if (faults.length > 0) return { faults };
     const edge = edgeOf(tree);
-    if (edge.size !== checkpoint.size || !isSameHash(edge.root(), checkpoint.root)) {
-      throw new CheckFailure("its edge does not have the root of the checkpoint");
+    const isSigned = edge.size === checkpoint.size && isSameHash(edge.root(), checkpoint.root);
+    if (!isSigned || tree.last !== tree.first + edge.size - 1) {
+      throw new CheckFailure("its record is not of the tree that was signed");
     }
+    checkRetention(tree, rows.pruned, { known, now });
     const seen = { known, keys, published: tree.keys, seenAt: now() };
     return { faults, after: knownAfter(checkpoint, seen) };
   } catch (error) {
-    // A record or row that holds no whole hashes is a `RangeError`.
-    if (!(error instanceof CheckFailure || error instanceof RangeError)) throw error;
-    return { faults: [faultOf({ name: "tree", detail: error.message })] };
+    // An edge of broken hashes is a `RangeError`.
+    const failure = error instanceof RangeError ? new CheckFailure(error.message) : error;
+    return { faults: [faultOf(failedCheck("tree", failure))] };
   }
+}
+
+/** @throws {CheckFailure} If a row is gone that is too young for it: it was not there at a look since. */
+function checkRetention(
+  { first }: AuditTree,
+  pruned: number,
+  { known, now }: Pick<AuditLook, "known" | "now">,
+): void {
+  const since = now() - AUDIT_RETENTION_MS;
+  const seen = known?.sightings.find(({ seenAt }) => seenAt > since);
+  if (seen === undefined || pruned < first + seen.size) return;
+  throw new CheckFailure("rows were removed before their time", seen.size);
 }
 
 /** Number of rows that are not sealed yet. */

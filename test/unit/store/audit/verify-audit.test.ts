@@ -9,6 +9,7 @@ import {
   TREE,
 } from "../../../../src/store/audit/audit-tree.ts";
 import { audited } from "../../../../src/store/audit/entry.ts";
+import { PRUNED, sealedPoints } from "../../../../src/store/audit/hash-chain.ts";
 import { put, remove } from "../../../../src/store/port/operations.ts";
 import type { DumpRow } from "../../../../src/store/port/store.ts";
 import { applyRetention } from "../../../../src/store/retention.ts";
@@ -262,11 +263,13 @@ describeStores("the verification of an audit log that was tampered with", (engin
       Buffer.concat([Buffer.from(level, "base64"), Buffer.alloc(32)]).toString("base64"),
     ];
     const more = await forged((tree) => ({ ...tree, edge: longer(tree.edge) }));
-    expect(more).toMatch(/edge does not have the root/);
+    expect(more).toMatch(/record is not of the tree/);
     const note = await forged((tree) => ({ ...tree, checkpoint: "10 rows" }));
     expect(note).toMatch(/not a signed note/);
     expect(await forged((tree) => ({ ...tree, first: 2 }))).toMatch(/Row 2 was changed/);
     expect(await forged((tree) => ({ ...tree, last: 9 }))).toMatch(/Row 10 was inserted/);
+    const unsealed = await forged((tree) => ({ ...tree, last: 11 }));
+    expect(unsealed).toMatch(/record is not of the tree/);
     const other = await forged(({ checkpoint, ...tree }) => ({
       ...tree,
       checkpoint: checkpoint.replace("\n10\n", "\n9\n"),
@@ -319,6 +322,20 @@ describeStores("a look at the audit log that was kept", (engine) => {
         /^The history of the audit log: the first 10 entries are not those seen/,
       ),
     ]);
+  });
+
+  it("reveals rows that were removed before retention could", async () => {
+    const store = await tenRows(engine);
+    const { seen } = await lookAt(store);
+    await sealed(store, 5);
+    const removed = { position: 12, sealedAt: 0 };
+    await store.records.commit([put(sealedPoints, { key: PRUNED, value: removed })]);
+    await tamper(store, "audit", (rows) => rows.slice(12));
+    expect((await lookAt(store, seen)).problems).toEqual([
+      "The tree of the audit log, from row 11 on: rows were removed before their time.",
+    ]);
+    store.clock.now += 401 * DAY_MS;
+    expect((await lookAt(store, seen)).problems).toEqual([]);
   });
 
   it("reveals a tree of another key or name, one that was set back, and one that is gone", async () => {
