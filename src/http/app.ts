@@ -14,6 +14,7 @@ import type { Meters } from "../telemetry/meters.ts";
 import type { ToolContext } from "../tool.ts";
 import { alertStreamRoute } from "./api/alert-stream.ts";
 import { createAnswers, measuredAnswers } from "./api/answers.ts";
+import { exportRoute } from "./api/export.ts";
 import { healthRoute, probeRoutes } from "./api/health.ts";
 import { restRoutes } from "./api/rest.ts";
 import { methodRoute } from "./api/scoring-method.ts";
@@ -151,6 +152,7 @@ function programRoutes(options: AppOptions): readonly Route[] {
     mcpRoute({ ...options, answers, mcp: new ProtectedResource(options, "/mcp") }),
     options.tokenRoute,
     ...restRoutes({ answers, api, streams }),
+    exportRoute({ context, api, limits: options.limits, streams }),
     alertStreamRoute({ api, log: options.eventLog, streams, repeat }),
     methodRoute({ context, api, tables: options.tables }),
     ...logRoutes({

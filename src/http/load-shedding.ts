@@ -36,8 +36,8 @@ const LARGE_PAGE = /[?&]limit=(?!\d{1,2}(?:&|$))|[?&]format=(?!json)|%/;
 /** What a caller accepts who asks for a table by `Accept`. */
 const TABLE_TYPE = /\btext\/csv\b/i;
 
-/** Matches paths that may be quick: no OAuth paths, and no unusual spellings. */
-const PLAIN_PATH = /^\/(?!oauth\/)/i;
+/** Matches paths that may be quick: no OAuth paths, no exports, and no unusual spellings. */
+const PLAIN_PATH = /^\/(?!oauth\/|api\/export\b)/i;
 
 /** `Retry-After` of rejected requests, in seconds. Until then the connection is not read: a
  *  rejection costs a third of a response (measured), so immediate retries would use up all

@@ -102,3 +102,12 @@ export function queryValues(request: RequestUrl): ReadonlyMap<string, readonly s
   }
   return values;
 }
+
+/** The parameters of a query; a repeated one becomes a list, which a schema of single ones rejects. */
+export const queryParameters = (request: RequestUrl): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    Array.from(queryValues(request), ([name, values]) => [
+      name,
+      values.length === 1 ? values[0] : values,
+    ]),
+  );

@@ -153,6 +153,8 @@ export const quotas = {
   "calls-account": { points: 3000, windowSeconds: 60 },
   /** The same, per agent without an owner. */
   "calls-anonymous": { points: 120, windowSeconds: 60 },
+  /** Exports, per caller as `calls`: up to some seconds of work each. */
+  exports: { points: 60, windowSeconds: 60 },
   /** Requests to public resources, per address. */
   visits: { points: 3000, windowSeconds: 60 },
   /** Alert changes and event replays, per caller. */

@@ -16,6 +16,8 @@ export interface Packing<Value, R> {
 /** A list of records that grows at its end. */
 export interface PackedList<Value, R> extends RecordList<R> {
   push(...values: readonly Value[]): void;
+  /** Reads a part of the record at an index of 0..length - 1. */
+  readPart<T>(index: number, read: (view: DataView, at: number) => T): T;
 }
 
 /** Records per buffer; small, so that little of the last buffer is unused. */
@@ -29,15 +31,14 @@ export function createPackedList<Value, R>({
 }: Packing<Value, R>): PackedList<Value, R> {
   const buffers: DataView[] = [];
   let length = 0;
+  const readPart = <T>(index: number, of: (view: DataView, at: number) => T): T =>
+    of(buffers[Math.floor(index / BUFFER_RECORDS)] as DataView, (index % BUFFER_RECORDS) * bytes);
   const list = createLazyList(
     () => length,
-    (index) =>
-      read(
-        buffers[Math.floor(index / BUFFER_RECORDS)] as DataView,
-        (index % BUFFER_RECORDS) * bytes,
-      ),
+    (index) => readPart(index, read),
   );
   return Object.assign(list, {
+    readPart,
     push(...values: readonly Value[]) {
       for (const value of values) {
         if (length % BUFFER_RECORDS === 0)

@@ -4,7 +4,7 @@ import { Common } from "../answers/common.ts";
 import type { ProblemCode } from "../problem.ts";
 import { type Json, schemaOf, schemas } from "./components.ts";
 import { description } from "./description.ts";
-import { type Operation, type Tag, tags } from "./operation.ts";
+import { type Operation, type SuccessResponse, type Tag, tags } from "./operation.ts";
 import { operationsWith } from "./operations/all-operations.ts";
 import type { DocumentRoute } from "./operations/documents.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS, problemStatus } from "./problems.ts";
@@ -60,12 +60,20 @@ function section(operation: Operation): string {
   ].join("\n");
 }
 
+/** The answers of an operation, a line for all statuses of an equal one; 304 goes without saying. */
 function answersOf({ answers }: Operation): readonly string[] {
-  return Object.entries(answers).map(([status, { description: words, content = [] }]) => {
-    const [first] = content;
-    const schema = first?.schema && typeText(schemaOf(first.schema, "output"));
-    return `- ${status}: ${words.replace(/\.$/, "")}${schema === undefined ? "" : `: ${schema}`}`;
-  });
+  const told = Object.entries(answers).filter(([status]) => status !== "304");
+  const byText = Map.groupBy(told, ([, answer]) => answerText(answer));
+  return Array.from(
+    byText,
+    ([text, some]) => `- ${some.map(([status]) => status).join(", ")}: ${text}`,
+  );
+}
+
+function answerText({ description: words, content = [] }: SuccessResponse): string {
+  const [first] = content;
+  const schema = first?.schema && typeText(schemaOf(first.schema, "output"));
+  return `${words.replace(/\.$/, "")}${schema === undefined ? "" : `: ${schema}`}`;
 }
 
 /** Errors of an operation, except the common ones. */

@@ -25,3 +25,9 @@ export function csvContent(kinds: Readonly<Record<string, readonly ColumnHead[]>
 
 const columnText = ({ name, type, about }: ColumnHead): string =>
   `\`${name}\` (${type}${about === undefined ? "" : `; ${about.replace(/\.$/, "")}`})`;
+
+/** A representation as a binary file. */
+export const fileContent = (mediaType: string): Content => ({
+  mediaType,
+  schema: z.string().meta({ format: "binary" }),
+});

@@ -1,7 +1,7 @@
 import type { Instrument } from "../market/instrument.ts";
 import { createLazyList } from "../market/lazy-list.ts";
 import type { RecordList } from "../market/records.ts";
-import { createSignalRecords, type SignalRecord } from "./signal-records.ts";
+import { createSignalRecords, readAt, type SignalRecord } from "./signal-records.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** Sessions whose full snapshot is kept; of older ones only the fields of a signal answer are. */
@@ -31,13 +31,15 @@ export function createClosedSnapshots(instrument: Instrument): ClosedSnapshots {
   const whole: Snapshot[] = [];
   const read = (place: number): Closed =>
     (place < old.length ? old.at(place) : whole[place - old.length]) as Closed;
-  /** Number of leading snapshots that satisfy the predicate (binary search). */
-  const countEarly = (isEarly: (closed: Closed) => boolean): number => {
+  const instantOf = (place: number): number =>
+    place < old.length ? old.readPart(place, readAt) : (whole[place - old.length] as Snapshot).at;
+  /** Number of leading snapshots whose instant satisfies the predicate (binary search). */
+  const countEarly = (isEarly: (at: number) => boolean): number => {
     let low = 0;
     let high = old.length + whole.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (isEarly(read(middle))) low = middle + 1;
+      if (isEarly(instantOf(middle))) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -56,21 +58,21 @@ export function createClosedSnapshots(instrument: Instrument): ClosedSnapshots {
       old.push(...whole.splice(0, whole.length - Math.min(FULL_SESSIONS, most)));
     },
     lastAt(instant) {
-      const known = countEarly(({ at }) => at <= instant);
+      const known = countEarly((at) => at <= instant);
       return known === 0 ? undefined : read(known - 1);
     },
     between: (from, to) =>
       part(
-        countEarly(({ at }) => at < from),
-        countEarly(({ at }) => at <= to),
+        countEarly((at) => at < from),
+        countEarly((at) => at <= to),
       ),
     after: (instant) =>
       part(
-        countEarly(({ at }) => at <= instant),
+        countEarly((at) => at <= instant),
         old.length + whole.length,
       ).slice(),
     forgetBefore(instant) {
-      const left = old.slice(countEarly(({ at }) => at < instant));
+      const left = old.slice(countEarly((at) => at < instant));
       old = createSignalRecords(instrument);
       old.push(...left);
     },

@@ -2,17 +2,19 @@ import { FACTORS } from "../factors/reading.ts";
 import type { Instrument } from "../market/instrument.ts";
 import { createPackedList, type PackedList, type Packing } from "../market/packed-list.ts";
 import { DIRECTIONS, FORCED_WAITS, type SignalState } from "./signal-hysteresis.ts";
-import { type Snapshot, STATUSES } from "./snapshot.ts";
+import { type Evidence, evidenceOf, type Snapshot, STATUSES } from "./snapshot.ts";
 
-/** A snapshot without its factors, their peer tables and the candidate. */
-export type SignalRecord = Omit<Snapshot, "factors" | "tables" | "candidate">;
+/** A snapshot with the evidence alone of its factors, and without their peer tables and the candidate. */
+export interface SignalRecord extends Omit<Snapshot, "factors" | "tables" | "candidate"> {
+  readonly evidence: Evidence;
+}
 
 /** All lists of missing factors, by bit mask. */
 const MISSING = Array.from({ length: 2 ** FACTORS.length }, (_, bits) =>
   FACTORS.filter((_, place) => bits & (1 << place)),
 );
 
-const bitsOf = ({ missingFactors }: SignalRecord): number =>
+const bitsOf = ({ missingFactors }: Pick<Snapshot, "missingFactors">): number =>
   missingFactors.reduce((bits, factor) => bits | (1 << FACTORS.indexOf(factor)), 0);
 
 /** Bytes of a signal. */
@@ -38,9 +40,33 @@ const readSignal = (view: DataView, at: number): SignalState => ({
   forcedWait: FORCED_WAITS[view.getInt8(at + 18)] ?? null,
 });
 
+/** Bytes of the evidence of a factor. */
+const FACTOR_BYTES = 16;
+
+function writeEvidence(view: DataView, at: number, evidence: Evidence | undefined): void {
+  for (const [place, factor] of FACTORS.entries()) {
+    const { z = null, confidence = 0 } = evidence?.[factor] ?? {};
+    // NaN encodes null.
+    view.setFloat64(at + place * FACTOR_BYTES, z ?? Number.NaN);
+    view.setFloat64(at + place * FACTOR_BYTES + 8, confidence);
+  }
+}
+
+function readEvidence(view: DataView, at: number): Evidence {
+  const read = (place: number) => {
+    const z = view.getFloat64(at + place * FACTOR_BYTES);
+    const confidence = view.getFloat64(at + place * FACTOR_BYTES + 8);
+    return { z: Number.isNaN(z) ? null : z, confidence };
+  };
+  return { momentum: read(0), valuation: read(1), social: read(2), darkpool: read(3) };
+}
+
+/** Where the evidence begins in a record. */
+const EVIDENCE_AT = 50 + SIGNAL_BYTES;
+
 /** Binary layout of the records of one instrument: a quarter of the size of objects. */
-const packedSignals = (instrument: Instrument): Packing<SignalRecord, SignalRecord> => ({
-  bytes: 50 + SIGNAL_BYTES,
+const packedSignals = (instrument: Instrument): Packing<Snapshot | SignalRecord, SignalRecord> => ({
+  bytes: EVIDENCE_AT + FACTORS.length * FACTOR_BYTES,
   write(view, at, record) {
     const { score, confidence, coverage, price, status, signal } = record;
     view.setFloat64(at, record.at);
@@ -52,6 +78,7 @@ const packedSignals = (instrument: Instrument): Packing<SignalRecord, SignalReco
     view.setUint8(at + 48, STATUSES.indexOf(status));
     view.setUint8(at + 49, bitsOf(record));
     writeSignal(view, at + 50, signal);
+    writeEvidence(view, EVIDENCE_AT + at, evidenceOf(record));
   },
   read(view, at) {
     const price = { value: view.getFloat64(at + 32), at: view.getFloat64(at + 40) };
@@ -65,11 +92,18 @@ const packedSignals = (instrument: Instrument): Packing<SignalRecord, SignalReco
       signal: readSignal(view, at + 50),
       missingFactors: MISSING[view.getUint8(at + 49)] as SignalRecord["missingFactors"],
       price: Number.isNaN(price.at) ? null : price,
+      // Few readers need it.
+      get evidence() {
+        return readEvidence(view, EVIDENCE_AT + at);
+      },
     };
   },
 });
 
+/** The instant of a record, for readers that need no more of it. */
+export const readAt = (view: DataView, at: number): number => view.getFloat64(at);
+
 /** A packed list of the signals of an instrument, oldest first. */
 export const createSignalRecords = (
   instrument: Instrument,
-): PackedList<SignalRecord, SignalRecord> => createPackedList(packedSignals(instrument));
+): PackedList<Snapshot | SignalRecord, SignalRecord> => createPackedList(packedSignals(instrument));

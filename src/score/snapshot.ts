@@ -68,12 +68,21 @@ export interface Snapshot {
   readonly candidate?: CandidateReading | undefined;
 }
 
+/** What a composite is made of: each factor's z and how much weight it carries. */
+export type Evidence = Readonly<Record<Factor, Pick<Reading, "z" | "confidence">>>;
+
 /** A snapshot whose factors may no longer be stored. */
 export interface PastSnapshot extends Omit<Snapshot, "factors"> {
   readonly factors?: Snapshot["factors"];
+  /** What is stored of the factors where they are not. */
+  readonly evidence?: Evidence;
   /** The method of a recorded snapshot, if it is not the one in use. */
   readonly methodVersion?: string;
 }
+
+/** The evidence of a snapshot; `undefined` where it was recorded by another method. */
+export const evidenceOf = ({ factors, evidence }: PastSnapshot): Evidence | undefined =>
+  factors ?? evidence;
 
 /** Inputs of a snapshot. */
 export interface SnapshotInputs {

@@ -1,4 +1,5 @@
 import type { Cell, ColumnHead } from "./table.ts";
+import type { TableEncoder } from "./table-encoder.ts";
 
 /** Media type of a table with a header line (RFC 4180, section 3). */
 export const CSV_TYPE = "text/csv; charset=utf-8; header=present";
@@ -9,9 +10,22 @@ const FORMULA = /^[=+\-@\t\r]/;
 /** What must stand in quotes (RFC 4180, section 2). */
 const SPECIAL = /[",\r\n]/;
 
-/** The header line. */
-export const csvHeader = (columns: readonly ColumnHead[]): string =>
-  csvLine(columns.map(({ name }) => name));
+/** Writes a table as CSV with a header line. */
+export function csvEncoder(columns: readonly ColumnHead[]): TableEncoder {
+  let text = csvLine(columns.map(({ name }) => name));
+  const take = (): string => {
+    const taken = text;
+    text = "";
+    return taken;
+  };
+  return {
+    add(rows) {
+      for (const row of rows) text += csvLine(row);
+      return take();
+    },
+    end: take,
+  };
+}
 
 /**
  * A line of a table (RFC 4180), with its line break. Papa Parse writes the same in twice the time.

@@ -23,7 +23,7 @@ export interface Answer {
 }
 
 /** The result of a tool call as a table. */
-export interface TableAnswer extends TablePage {
+interface TableAnswer extends TablePage {
   /** A strong validator of the rows as CSV; absent where they may change before scores do. */
   readonly etag: string | undefined;
 }
@@ -60,8 +60,7 @@ interface CachedQuery {
 export function createAnswers(context: ToolContext): Answers {
   const cache = createAnswerCache(context);
   const parseQuery = createQueryParser();
-  // Editions are counted by each process, from its start.
-  const origin = randomUUID();
+  const versionOf = createTableVersions(context);
   return {
     async of(tool, input, call) {
       if (tool.isShared === undefined) {
@@ -79,11 +78,26 @@ export function createAnswers(context: ToolContext): Answers {
         isLimited ? query : { ...query, limit: Number.POSITIVE_INFINITY },
         context,
       );
-      const { snapshots, market } = context;
-      const isCurrent = snapshots.latestAt() <= market.now();
-      const version = [origin, snapshots.edition(), "csv", isLimited, key].join(" ");
-      return { ...page, etag: isCurrent ? strongEtag(version) : undefined };
+      return { ...page, etag: versionOf(`csv ${isLimited} ${key}`) };
     },
+  };
+}
+
+/**
+ * Creates the validators of tables, which are sent before all of their rows are made.
+ *
+ * @returns The validator of the answer to a question, in which its format is named; `undefined` where
+ *   time alone may change the rows.
+ */
+export function createTableVersions({
+  snapshots,
+  market,
+}: ToolContext): (question: string) => string | undefined {
+  // Editions are counted by each process, from its start.
+  const origin = randomUUID();
+  return (question) => {
+    const isCurrent = snapshots.latestAt() <= market.now();
+    return isCurrent ? strongEtag(`${origin} ${snapshots.edition()} ${question}`) : undefined;
   };
 }
 

@@ -16,7 +16,7 @@ import type { Handler, Route } from "../route-table.ts";
 import { preferredFormat } from "./answer-format.ts";
 import type { Answer, Answers, TableTool } from "./answers.ts";
 import { parse } from "./parse.ts";
-import { sendCsv } from "./table-response.ts";
+import { sendTable } from "./table-response.ts";
 
 /** Maximum size of the cache, in characters of URLs and parsed inputs. */
 const MAX_CHARACTERS = 1_000_000;
@@ -81,7 +81,7 @@ function withQuery(operation: Operation, read: ReadQuery): Handler {
     const input = inputOf(context, route, query.input);
     if (isTable(tool) && (query.format ?? preferredFormat(context.req)) === "csv") {
       const table = await answers.tableOf(tool, input);
-      return sendCsv({ ...operation, context, caller }, table);
+      return sendTable({ ...operation, context, caller }, { ...table, format: "csv" });
     }
     const call = { caller, idempotencyKey: undefined };
     const answer = await runTool(context, tool, () => answers.of(tool, input, call));

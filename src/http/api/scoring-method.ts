@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import { MethodQuery, MethodVersion, methodAnswer } from "../../answers/method.ts";
 import { serviceOperations } from "../../openapi/operations/service-status.ts";
 import type { PeerTables } from "../../score/peers.ts";
@@ -6,7 +5,7 @@ import type { ToolContext } from "../../tool.ts";
 import type { ProtectedResource } from "../authorize.ts";
 import { sendValidated } from "../conditional-response.ts";
 import { routeOf } from "../mount.ts";
-import { queryValues } from "../request-context.ts";
+import { queryParameters } from "../request-context.ts";
 import type { Route } from "../route-table.ts";
 import { answerOf, createAnswerCache } from "./answers.ts";
 import { parse } from "./parse.ts";
@@ -35,7 +34,7 @@ export function methodRoute({ context, api, tables }: MethodOptions): Route {
     const { req, res, params } = request;
     await api.authorize(request, ["factor:read"]);
     const version = parse(MethodVersion, params.version);
-    const query = parse(MethodQuery, parametersOf(req));
+    const query = parse(MethodQuery, queryParameters(req));
     const question = `${version} ${query.tables ?? ""}`;
     const answer = () => answerOf(methodAnswer(version, query, { context, tables: tables() }));
     const { json, etag } = cache.find(question) ?? (await cache.compute(question, answer));
@@ -43,12 +42,3 @@ export function methodRoute({ context, api, tables }: MethodOptions): Route {
     sendValidated(req, res, { json, etag, cacheControl });
   });
 }
-
-/** Query parameters; a repeated one becomes a list, which every schema here rejects. */
-const parametersOf = (req: IncomingMessage) =>
-  Object.fromEntries(
-    Array.from(queryValues(req), ([name, values]) => [
-      name,
-      values.length === 1 ? values[0] : values,
-    ]),
-  );

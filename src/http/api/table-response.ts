@@ -1,37 +1,59 @@
 import type { ServerResponse } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Caller } from "../../auth/caller.ts";
-import { CSV_TYPE, csvHeader, csvLine } from "../../tables/csv.ts";
-import type { Table } from "../../tables/table.ts";
+import { CSV_TYPE, csvEncoder } from "../../tables/csv.ts";
+import { PARQUET_TYPE, parquetEncoder } from "../../tables/parquet.ts";
+import type { Cell, ColumnHead, TablePage } from "../../tables/table.ts";
+import type { TableEncoder } from "../../tables/table-encoder.ts";
 import { isUnmodified } from "../conditional-response.ts";
 import { breakOff } from "../errors.ts";
 import type { Streams } from "../open-streams.ts";
 import type { RequestContext } from "../request-context.ts";
-import type { TableAnswer } from "./answers.ts";
 
-/** Rows that are written at once: a few milliseconds of work, so that no request waits longer. */
+/** Rows that are made and written at once: a few milliseconds of work, so that no request waits
+ *  longer. */
 const ROWS_PER_PART = 500;
 
+/** Rows of a row group, which are encoded at once: some ten milliseconds of work. */
+const ROWS_PER_GROUP = 2_500;
+
 /** Who gets a table. */
-interface TableExchange {
+export interface TableExchange {
   readonly context: RequestContext;
   readonly caller: Caller;
   readonly streams: Streams;
 }
 
+/** A table to be sent. */
+export interface SentTable extends TablePage {
+  readonly format: keyof typeof FORMATS;
+  /** A strong validator; absent for a table that must not be cached. */
+  readonly etag: string | undefined;
+}
+
+const FORMATS = {
+  csv: { type: CSV_TYPE, encoder: csvEncoder },
+  parquet: {
+    type: PARQUET_TYPE,
+    encoder: (columns: readonly ColumnHead[]) =>
+      parquetEncoder(columns, { rowsPerGroup: ROWS_PER_GROUP }),
+  },
+} as const;
+
 /**
- * Sends a table as CSV, no faster than the caller reads. `Link` (RFC 8288) names the next page.
+ * Sends a table, no faster than the caller reads. `Link` (RFC 8288) names the next page.
  *
  * @throws {Problem} As `Streams.track`, before anything is sent.
  */
-export async function sendCsv(exchange: TableExchange, answer: TableAnswer): Promise<void> {
+export async function sendTable(exchange: TableExchange, table: SentTable): Promise<void> {
   const { req, res } = exchange.context;
-  const { nextCursor, etag } = answer;
+  const { nextCursor, etag, columns, rows } = table;
+  const { type, encoder } = FORMATS[table.format];
   if (nextCursor !== null) res.setHeader("Link", `<${nextUrl(req.url, nextCursor)}>; rel="next"`);
   if (isUnmodified(req, res, { etag })) return;
-  res.setHeader("Content-Type", CSV_TYPE);
+  res.setHeader("Content-Type", type);
   if (req.method === "HEAD") res.end();
-  else await sendParts(exchange, csvParts(answer));
+  else await sendParts(exchange, partsOf(rows, encoder(columns)));
 }
 
 /** The URL of the next page. */
@@ -41,37 +63,43 @@ function nextUrl(url = "", cursor: string): string {
   return `${pathname}?${searchParams}`;
 }
 
-function* csvParts({ columns, rows }: Table): Generator<string, void> {
-  let part = csvHeader(columns);
-  let count = 0;
+type Part = string | Uint8Array;
+
+function* partsOf(
+  rows: Iterable<readonly Cell[]>,
+  encoder: TableEncoder,
+): Generator<Part, undefined> {
+  let some: (readonly Cell[])[] = [];
   for (const row of rows) {
-    part += csvLine(row);
-    count += 1;
-    if (count % ROWS_PER_PART !== 0) continue;
-    yield part;
-    part = "";
+    some.push(row);
+    if (some.length < ROWS_PER_PART) continue;
+    yield encoder.add(some);
+    some = [];
   }
-  yield part;
+  yield encoder.add(some);
+  yield encoder.end();
 }
 
-/** Sends parts of a body, in one piece if there is only one. A response that fails is broken off, so
- *  that nobody takes its beginning for the whole. */
+/** Sends parts of a body, in one piece if there are few. A response that fails is broken off, so that
+ *  nobody takes its beginning for the whole. */
 async function sendParts(
   { context, caller, streams }: TableExchange,
-  parts: Iterator<string, void>,
+  parts: Iterator<Part, undefined>,
 ): Promise<void> {
   const { res } = context;
-  const first = parts.next().value ?? "";
+  const first = [parts.next(), parts.next(), parts.next()].flatMap(({ value }) => value ?? []);
   let next = parts.next();
   if (next.done) {
-    res.setHeader("Content-Length", Buffer.byteLength(first));
-    res.end(first);
+    const body = Buffer.concat(first.map((part) => Buffer.from(part)));
+    res.setHeader("Content-Length", body.length);
+    res.end(body);
     return;
   }
   streams.track(context, caller, () => breakOff(res));
-  res.write(first);
+  for (const part of first) res.write(part);
   for (; !next.done && !res.destroyed; next = parts.next()) {
-    if (!res.write(next.value)) await untilDrained(res);
+    // An empty part is not written, since it would end the body.
+    if (next.value.length > 0 && !res.write(next.value)) await untilDrained(res);
     await turn();
   }
   res.end();

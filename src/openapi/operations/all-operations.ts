@@ -3,6 +3,7 @@ import { alertOperations } from "./alerts.ts";
 import { applicationOperations } from "./applications.ts";
 import { claimOperations } from "./claims.ts";
 import { type DocumentRoute, documentOperations } from "./documents.ts";
+import { exportOperations } from "./export.ts";
 import { mcpOperations } from "./mcp.ts";
 import { registrationOperations } from "./registration.ts";
 import { serviceOperations } from "./service-status.ts";
@@ -13,6 +14,7 @@ import { toolOperations } from "./tools.ts";
 /** Every operation except pages for people, in display order. */
 export const operationsWith = (documents: readonly DocumentRoute[]): readonly Operation[] => [
   ...toolOperations,
+  ...exportOperations,
   ...serviceOperations,
   ...signalLogOperations,
   ...alertOperations,

@@ -2,8 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { TableAnswer } from "../../../src/http/api/answers.ts";
-import { sendCsv } from "../../../src/http/api/table-response.ts";
+import { type SentTable, sendTable } from "../../../src/http/api/table-response.ts";
 import { createErrorWriter } from "../../../src/http/errors.ts";
 import { createStreams } from "../../../src/http/open-streams.ts";
 import { RequestContext } from "../../../src/http/request-context.ts";
@@ -12,15 +11,16 @@ import { tableOf } from "../../../src/tables/table.ts";
 import { manualTimers } from "../../support/timers.ts";
 import { reader } from "./stream-app.ts";
 
-const numbers = (records: Iterable<number>, rest: Partial<TableAnswer> = {}): TableAnswer => ({
+const numbers = (records: Iterable<number>, rest: Partial<SentTable> = {}): SentTable => ({
   ...tableOf([{ name: "number", type: "integer", cell: (record: number) => record }], records),
   nextCursor: null,
   etag: undefined,
+  format: "csv",
   ...rest,
 });
 
 /** A server that answers every request with a table. */
-async function serve(answer: () => TableAnswer) {
+async function serve(answer: () => SentTable) {
   const failures: unknown[] = [];
   const writeError = createErrorWriter((error) => failures.push(error));
   const { schedule } = manualTimers();
@@ -30,7 +30,7 @@ async function serve(answer: () => TableAnswer) {
     const context = new RequestContext(req, res, 0);
     context.isStillValid = async () => true;
     const exchange = { context, caller: reader("reader"), streams };
-    await sendCsv(exchange, answer()).catch((error) => writeError(req, res, error));
+    await sendTable(exchange, answer()).catch((error) => writeError(req, res, error));
   };
   const server = createServer((req, res) => void handle(req, res));
   server.listen(0, "127.0.0.1");

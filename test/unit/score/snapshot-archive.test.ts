@@ -86,6 +86,9 @@ describe("the archive of snapshots", () => {
   it("keeps every figure of an old signal as it was", () => {
     const orNull = <T>(some: fc.Arbitrary<T>) => fc.option(some, { nil: null });
     const figure = fc.double();
+    const result = fc
+      .record({ z: orNull(fc.double({ noNaN: true })), confidence: figure })
+      .map((drawn) => ({ ...missing, ...drawn }));
     const record = fc.record({
       status: fc.constantFrom(...STATUSES),
       score: figure,
@@ -101,6 +104,12 @@ describe("the archive of snapshots", () => {
       }),
       missingFactors: fc.subarray([...FACTORS]),
       price: orNull(fc.record({ value: figure, at: fc.integer({ min: 0 }) })),
+      factors: fc.record({
+        momentum: result,
+        valuation: result,
+        social: result,
+        darkpool: result,
+      }),
     });
     fc.assert(
       fc.property(record, (drawn) => {
@@ -108,8 +117,14 @@ describe("the archive of snapshots", () => {
         const first = { ...snapshot("A", 1), ...drawn };
         archive.addClosed(first);
         for (let at = 2; at <= 31; at++) archive.addClosed(snapshot("A", at));
-        const { factors: _, ...kept } = first;
-        expect(archive.lastAt("A", 1)).toEqual(kept);
+        const { factors, ...kept } = first;
+        const evidence = Object.fromEntries(
+          FACTORS.map((factor) => {
+            const { z, confidence } = factors[factor];
+            return [factor, { z, confidence }];
+          }),
+        );
+        expect(archive.lastAt("A", 1)).toEqual({ ...kept, evidence });
       }),
       { seed: 5, numRuns: 100 },
     );

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import Papa from "papaparse";
 import { describe, expect, it } from "vitest";
-import { csvHeader, csvLine } from "../../../src/tables/csv.ts";
+import { csvEncoder, csvLine } from "../../../src/tables/csv.ts";
 import { tableOf } from "../../../src/tables/table.ts";
 
 const texts = fc.oneof(
@@ -58,7 +58,7 @@ describe("a table", () => {
       [{ name: "double", type: "number", cell: double }],
       [1, 2, 3],
     );
-    expect(csvHeader(columns)).toBe("double\r\n");
+    expect(csvEncoder(columns).end()).toBe("double\r\n");
     const [first] = rows;
     expect([first, made]).toEqual([[2], 1]);
   });

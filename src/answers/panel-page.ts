@@ -1,0 +1,73 @@
+import { z } from "zod";
+import { AssetClass } from "../market/instrument.ts";
+import type { RecordList } from "../market/records.ts";
+import type { PastSnapshot } from "../score/snapshot.ts";
+import { type TablePage, tableOf } from "../tables/table.ts";
+import type { ToolContext } from "../tool.ts";
+import { InstantInput, isoInstant } from "./common.ts";
+import { instantRange, refuseWhileWarm } from "./lookup.ts";
+import { dayRange, mergeSessions, panelColumns, panelRows } from "./panel.ts";
+
+/** Rows of a page, unless fewer are wanted: some seconds of work. */
+const MAX_ROWS = 50_000;
+
+/** Smallest page, in rows. */
+const MIN_ROWS = 100;
+
+/** A day, or an instant for markets with shorter days. */
+const Time = z.union([z.iso.date(), InstantInput]);
+
+/** Which part of the panel is wanted. */
+export const PanelQuery = z.strictObject({
+  assetClass: AssetClass,
+  from: Time.optional().describe("First date or instant; default: the first session kept."),
+  to: Time.optional().describe("Last date or instant; default: the last session."),
+  format: z.enum(["csv", "parquet"]).default("csv"),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(MIN_ROWS)
+    .max(MAX_ROWS)
+    .default(MAX_ROWS)
+    .describe("Most rows of a page, which has whole sessions, at least one."),
+  cursor: InstantInput.optional().describe("From the header Link of the page before."),
+});
+
+/** A query with its defaults. */
+export type PanelQuery = z.output<typeof PanelQuery>;
+
+/**
+ * A page of the panel of a class: the final snapshots of whole sessions, by date and symbol.
+ *
+ * @param hasFactors Whether the factors are shown.
+ * @throws {Problem} `invalid_request` for a range that ends before it begins, `not_ready` while history
+ *   is computed again after a start.
+ */
+export function panelPage(
+  { assetClass, from, to, limit, cursor }: PanelQuery,
+  context: ToolContext,
+  hasFactors: boolean,
+): TablePage {
+  const { market, snapshots } = context;
+  refuseWhileWarm(context);
+  const range = instantRange(dayRange({ from, to }), market.now());
+  const start = cursor === undefined ? range.from : Date.parse(cursor) + 1;
+  const instruments = market.instruments().filter((one) => one.assetClass === assetClass);
+  const histories = instruments.map(({ symbol }) => snapshots.history(symbol, start, range.to));
+  const begin = Math.min(...closesAt(histories, 0));
+  const end = Math.max(...closesAt(histories, -1));
+  // An instrument has at most one session a day.
+  const days = Math.max(1, Math.floor(limit / instruments.length));
+  const until = begin + days * market.dayMs - 1;
+  const rows = panelRows(mergeSessions(histories, until), market.sessionAt);
+  return {
+    ...tableOf(panelColumns({ dayMs: market.dayMs, hasFactors }), rows),
+    nextCursor: until < end ? isoInstant(until) : null,
+  };
+}
+
+/** The closes at a position of histories that are not empty, Unix milliseconds; -1 is the last. */
+const closesAt = (
+  histories: readonly RecordList<PastSnapshot>[],
+  position: 0 | -1,
+): readonly number[] => histories.flatMap((history) => history.at(position)?.at ?? []);

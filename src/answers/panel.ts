@@ -1,0 +1,142 @@
+import { FACTORS, type Factor } from "../factors/reading.ts";
+import type { AssetClass } from "../market/instrument.ts";
+import type { RecordList } from "../market/records.ts";
+import { evidenceOf, METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
+import type { Cell, Column, ColumnType } from "../tables/table.ts";
+import { isoInstant } from "./common.ts";
+
+/** The final snapshots of one session of a class. */
+export interface PanelSession {
+  /** When it closed, Unix milliseconds. */
+  readonly at: number;
+  /** In alphabetical order of their symbols. */
+  readonly snapshots: readonly PastSnapshot[];
+}
+
+/** A row of the panel: an instrument at the close of a session. */
+interface PanelRow {
+  readonly session: string;
+  readonly asOf: string;
+  readonly snapshot: PastSnapshot;
+}
+
+const of = (
+  name: string,
+  type: ColumnType,
+  cell: (snapshot: PastSnapshot) => Cell,
+  about?: string,
+): Column<PanelRow> => ({
+  name,
+  type,
+  ...(about !== undefined && { about }),
+  cell: ({ snapshot }) => cell(snapshot),
+});
+
+const evidence = (factor: Factor): readonly Column<PanelRow>[] => [
+  of(`${factor}Z`, "number", (snapshot) => evidenceOf(snapshot)?.[factor].z ?? null),
+  of(
+    `${factor}Confidence`,
+    "number",
+    (snapshot) => evidenceOf(snapshot)?.[factor].confidence ?? null,
+  ),
+];
+
+/** Columns of the factors, for callers who may read them. */
+const factorColumns: readonly Column<PanelRow>[] = FACTORS.flatMap(evidence);
+
+/** Length of a day outside the sandbox, in milliseconds. */
+const DAY_MS = 86_400_000;
+
+/**
+ * The columns of the panel: identity, score and price, then the factors. Figures are not rounded, so
+ * that the score can be recomputed from the factors.
+ *
+ * @param dayMs Length of a market day; sessions of shorter days are named by instants.
+ */
+export const panelColumns = ({
+  dayMs,
+  hasFactors,
+}: {
+  readonly dayMs: number;
+  readonly hasFactors: boolean;
+}): readonly Column<PanelRow>[] => [
+  {
+    name: "date",
+    type: dayMs < DAY_MS ? "instant" : "date",
+    about: "Trading date; of a coin the UTC day.",
+    cell: ({ session }) => session,
+  },
+  of("symbol", "text", ({ instrument }) => instrument.symbol),
+  of("assetClass", "text", ({ instrument }) => instrument.assetClass),
+  {
+    name: "asOf",
+    type: "instant",
+    about: "The close; nothing later was used.",
+    cell: ({ asOf }) => asOf,
+  },
+  of("status", "text", ({ status }) => status),
+  of("signal", "text", ({ signal }) => signal.direction),
+  of("score", "number", ({ score }) => score, "Points, 0 to 100, not rounded."),
+  of("scoreSmoothed", "number", ({ signal }) => signal.smoothed),
+  of("confidence", "number", ({ confidence }) => confidence, "Fraction."),
+  of("coverage", "number", ({ coverage }) => coverage, "Fraction."),
+  of("price", "number", ({ price }) => price?.value ?? null, "Newest close as traded."),
+  of("methodVersion", "text", ({ methodVersion = METHOD_VERSION }) => methodVersion),
+  ...(hasFactors ? factorColumns : []),
+];
+
+/**
+ * The instants in which the sessions of a range of dates close, as ISO 8601; instants stay what they are.
+ * The session of a coin closes at the first instant of the next day.
+ */
+export const dayRange = ({
+  from,
+  to,
+}: {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}) => ({ from: afterStart(from, 1), to: afterStart(to, DAY_MS) });
+
+/** An instant of a date, by its distance from the start of the date in milliseconds. */
+const afterStart = (time: string | undefined, ms: number): string | undefined =>
+  time?.length === "2020-01-31".length ? isoInstant(Date.parse(time) + ms) : time;
+
+/** The rows of sessions, by date and symbol. */
+export function* panelRows(
+  sessions: Iterable<PanelSession>,
+  sessionAt: (at: number, assetClass: AssetClass) => string,
+): Generator<PanelRow, void> {
+  for (const { at, snapshots } of sessions) {
+    const [first] = snapshots;
+    if (first === undefined) continue;
+    // A session of a 24-hour market closes at the first instant of the next day.
+    const session = sessionAt(at - 1, first.instrument.assetClass);
+    const asOf = isoInstant(at);
+    for (const snapshot of snapshots) yield { session, asOf, snapshot };
+  }
+}
+
+/**
+ * Merges histories into the sessions that closed by an instant, oldest first.
+ *
+ * @param histories In alphabetical order of their symbols.
+ * @param until Unix milliseconds.
+ */
+export function* mergeSessions(
+  histories: readonly RecordList<PastSnapshot>[],
+  until: number,
+): Generator<PanelSession, void> {
+  const heads = histories.map((history) => ({ history, next: 1, snapshot: history.at(0) }));
+  for (;;) {
+    const at = Math.min(...heads.map(({ snapshot }) => snapshot?.at ?? Number.POSITIVE_INFINITY));
+    if (at > until || at === Number.POSITIVE_INFINITY) return;
+    const snapshots: PastSnapshot[] = [];
+    for (const head of heads) {
+      if (head.snapshot?.at !== at) continue;
+      snapshots.push(head.snapshot);
+      head.snapshot = head.history.at(head.next);
+      head.next += 1;
+    }
+    yield { at, snapshots };
+  }
+}

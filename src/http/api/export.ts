@@ -1,0 +1,39 @@
+import { PanelQuery, panelPage } from "../../answers/panel-page.ts";
+import { callerKey } from "../../auth/caller.ts";
+import type { Limits } from "../../limits/limits.ts";
+import { exportOperations } from "../../openapi/operations/export.ts";
+import type { ToolContext } from "../../tool.ts";
+import type { ProtectedResource } from "../authorize.ts";
+import { routeOf } from "../mount.ts";
+import type { Streams } from "../open-streams.ts";
+import { requireWithinLimits } from "../rate-limits.ts";
+import { queryParameters } from "../request-context.ts";
+import type { Route } from "../route-table.ts";
+import { createTableVersions } from "./answers.ts";
+import { parse } from "./parse.ts";
+import { sendTable } from "./table-response.ts";
+
+const [exportPanel] = exportOperations;
+
+/** Dependencies of the export. */
+export interface ExportOptions {
+  readonly context: ToolContext;
+  readonly api: ProtectedResource;
+  readonly limits: Limits;
+  readonly streams: Streams;
+}
+
+/** GET /api/export: scores, factors and prices of all instruments of a class over time. */
+export function exportRoute({ context, api, limits, streams }: ExportOptions): Route {
+  const versionOf = createTableVersions(context);
+  return routeOf(exportPanel, async (request) => {
+    const caller = await api.authorize(request, ["signals:read"]);
+    requireWithinLimits(request.res, [await limits.count("exports", callerKey(caller))]);
+    const query = parse(PanelQuery, queryParameters(request.req));
+    const hasFactors = caller.scopes.has("factor:read");
+    const page = panelPage(query, context, hasFactors);
+    const etag = versionOf(`panel ${hasFactors} ${JSON.stringify(query)}`);
+    const { format } = query;
+    await sendTable({ context: request, caller, streams }, { ...page, format, etag });
+  });
+}

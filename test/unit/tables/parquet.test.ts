@@ -1,0 +1,61 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { parquetEncoder } from "../../../src/tables/parquet.ts";
+import type { Cell, ColumnType } from "../../../src/tables/table.ts";
+import { duckdb } from "../../support/duckdb.ts";
+
+const columns = (["text", "integer", "number", "boolean", "date", "instant"] as const).map(
+  (type: ColumnType) => ({ name: type, type }),
+);
+
+const rows: readonly (readonly Cell[])[] = [
+  ['=a,"b"\né', 9_007_199_254_740_991, 0.1 + 0.2, true, "2014-06-09", "2014-06-09T20:15:00.123Z"],
+  [null, null, null, null, null, null],
+  ["", -1, -1e-300, false, "1969-12-31", "1969-12-31T23:59:59.999Z"],
+];
+
+/** Writes rows as Parquet, some of them at a time. @returns The file. */
+async function written(all: typeof rows, rowsPerGroup: number): Promise<string> {
+  const encoder = parquetEncoder(columns, { rowsPerGroup });
+  const parts = [...all.map((row) => encoder.add([row])), encoder.end()];
+  const folder = await mkdtemp(join(tmpdir(), "parquet-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, "table.parquet");
+  await writeFile(file, Buffer.concat(parts.map((part) => Buffer.from(part))));
+  return file;
+}
+
+describe("a table as Parquet", () => {
+  it.each([1, 2, 100])(
+    "is read by DuckDB as it was, by groups of %d rows",
+    async (rowsPerGroup) => {
+      const file = await written(rows, rowsPerGroup);
+      const read = await duckdb(
+        "SET TimeZone = 'UTC'",
+        `SELECT "text", "integer"::DOUBLE AS "integer", "number", "boolean", "date"::VARCHAR AS "date",
+       epoch_ms("instant")::DOUBLE AS "instant" FROM '${file}'`,
+      );
+      expect(read.map((row) => Object.values(row))).toEqual(
+        rows.map(([text, integer, number, boolean, date, instant]) => [
+          ...[text, integer, number, boolean, date],
+          instant === null ? null : Date.parse(String(instant)),
+        ]),
+      );
+    },
+  );
+
+  it("has its columns and types without a row too", async () => {
+    const file = await written([], 10);
+    const described = await duckdb(`DESCRIBE SELECT * FROM '${file}'`);
+    expect(described.map(({ column_name, column_type }) => [column_name, column_type])).toEqual([
+      ["text", "VARCHAR"],
+      ["integer", "BIGINT"],
+      ["number", "DOUBLE"],
+      ["boolean", "BOOLEAN"],
+      ["date", "DATE"],
+      ["instant", "TIMESTAMP WITH TIME ZONE"],
+    ]);
+  });
+});
