@@ -37,7 +37,7 @@ export interface ToolContext {
 /** What a tool may reach of the signal log. */
 export type ToolLog = Pick<
   SignalLog,
-  "reader" | "committer" | "indexOf" | "verifiersOf" | "trackRecord"
+  "reader" | "committer" | "indexOf" | "shortVerifiersOf" | "trackRecord"
 >;
 
 /** Who calls a tool, and how. */

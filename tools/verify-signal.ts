@@ -6,6 +6,7 @@ import { parseCheckpoint } from "../src/log/checkpoint.ts";
 import { commitment, type Opening } from "../src/log/leaves.ts";
 import type { LogReader, ProvenEntry } from "../src/log/log-reader.ts";
 import type { Hash } from "../src/log/merkle.ts";
+import { shortNote } from "../src/log/signed-note.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool, type ToolContext, type ToolLog } from "../src/tool.ts";
 
@@ -40,7 +41,7 @@ const Output = z.object({
   entry: z.string().describe("What was logged, canonical JSON (RFC 8785)."),
   proof: z.array(HashText).describe("Inclusion of SHA-256(0x00 entry) (RFC 6962 2.1.1), base64."),
   checkpoint: z.string().describe("Signed note: origin, size, root. Keep size and root."),
-  keys: z.array(z.string()).describe("Keys that sign it (C2SP signed-note)."),
+  keys: z.array(z.string()).describe("Ed25519 keys that sign it (C2SP signed-note)."),
   consistency: z
     .object({
       isExtended: z.boolean().describe("False: the log was rewritten since."),
@@ -84,8 +85,8 @@ export const verifySignal = defineTool({
       index,
       entry,
       proof: proof.map(base64),
-      checkpoint: checkpoint.note,
-      keys: [...log.verifiersOf(checkpoint.origin)],
+      checkpoint: shortNote(checkpoint.note),
+      keys: [...log.shortVerifiersOf(checkpoint.origin)],
       consistency: known === undefined ? null : await consistencyWith(known, proven, log.reader),
       factors: caller.scopes.has("factor:read") ? factorsOf(proven, context, log) : null,
     };

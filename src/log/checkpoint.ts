@@ -22,15 +22,18 @@ export const checkpointText = ({ origin, size, root }: Checkpoint): string =>
 /** @throws {Error} If the note is not a checkpoint; its signatures are not verified. */
 export function parseCheckpoint(text: string): SignedCheckpoint {
   const note = parseNote(text);
-  const [origin = "", sizeText = "", rootText = "", ...extensions] = note.text
-    .slice(0, -1)
-    .split("\n");
+  return { ...parseCheckpointText(note.text), note };
+}
+
+/** @throws {Error} If this is not the text of a checkpoint. */
+export function parseCheckpointText(text: string): Checkpoint {
+  const [origin = "", sizeText = "", rootText = "", ...extensions] = text.slice(0, -1).split("\n");
   const size = parseDecimal(sizeText);
   const root = decodeBase64(rootText);
   if (origin === "" || extensions.includes("")) throw new Error("this is not a checkpoint");
   if (size === undefined) throw new Error("the checkpoint has no size");
   if (root?.length !== HASH_BYTES) throw new Error("the checkpoint has no root hash");
-  return { origin, size, root, note };
+  return { origin, size, root };
 }
 
 /** A number in decimal without leading zeros, as sizes and indexes are written; else `undefined`. */

@@ -17,7 +17,7 @@ import { LogSigner } from "./log-signer.ts";
 import { LogStore } from "./log-store.ts";
 import { LogWriter } from "./log-writer.ts";
 import { LoggedRuns } from "./logged-runs.ts";
-import { verifierOf, verifierText } from "./signed-note.ts";
+import { SIGNATURE_TYPES, verifierOf, verifierText } from "./note-keys.ts";
 import { signersOf } from "./signers.ts";
 import { type Policy, readPolicy } from "./witness/policy.ts";
 import { WitnessClient } from "./witness/witness-client.ts";
@@ -207,6 +207,12 @@ export class SignalLog {
   /** The public keys that verify checkpoints, newest first (C2SP signed-note, "Verifier keys"). */
   verifiersOf(origin: string): readonly string[] {
     return signersOf(this.#options.state.keyring, origin).map(verifierText);
+  }
+
+  /** Those of them that verify the short signatures. */
+  shortVerifiersOf(origin: string): readonly string[] {
+    const signers = signersOf(this.#options.state.keyring, origin);
+    return signers.filter(({ type }) => type === SIGNATURE_TYPES.ed25519).map(verifierText);
   }
 
   /** Why this process does not sign the log, or why nobody cosigns it; `undefined` if all is well, or if

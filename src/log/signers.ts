@@ -2,23 +2,29 @@ import { createPrivateKey, type JsonWebKey } from "node:crypto";
 import type { Key } from "../store/keys/key-records.ts";
 import type { Keyring } from "../store/keys/keyring.ts";
 import { type Checkpoint, checkpointText } from "./checkpoint.ts";
-import { type NoteSigner, noteSigner, signNote } from "./signed-note.ts";
+import { type NoteSigner, noteSigner } from "./note-keys.ts";
+import { signNote } from "./note-signatures.ts";
 
 /** The part of a keyring that signs. */
 export type SigningKeys = Pick<Keyring, "keys">;
 
-/** The signers of a log, newest first: after a rotation the old key goes on signing until it ends. */
+/** Uses of the keys that sign logs: Ed25519, and ML-DSA-44, which no quantum computer forges. */
+export const LOG_KEY_USES = ["log-signing", "log-signing-ml-dsa"] as const;
+type LogKey = Key<(typeof LOG_KEY_USES)[number]>;
+
+/** The signers of a log, of each kind newest first: after a rotation the old key goes on signing until it
+ *  ends. */
 export const signersOf = (keyring: SigningKeys, origin: string): readonly NoteSigner[] =>
-  keyring.keys("log-signing").map((key) => signerOf(key, origin));
+  LOG_KEY_USES.flatMap((use) => keyring.keys(use)).map((key) => signerOf(key, origin));
 
 /** Signs what a log says of its tree. @returns The note. */
 export const signCheckpoint = (keyring: SigningKeys, checkpoint: Checkpoint): string =>
   signNote(checkpointText(checkpoint), signersOf(keyring, checkpoint.origin));
 
 /** Signers by the names of their logs. */
-const signers = new WeakMap<Key<"log-signing">, Map<string, NoteSigner>>();
+const signers = new WeakMap<LogKey, Map<string, NoteSigner>>();
 
-function signerOf(key: Key<"log-signing">, origin: string): NoteSigner {
+function signerOf(key: LogKey, origin: string): NoteSigner {
   const byOrigin = signers.get(key) ?? new Map<string, NoteSigner>();
   signers.set(key, byOrigin);
   const known = byOrigin.get(origin);

@@ -7,7 +7,8 @@ import { runProgram } from "../../src/cli/program.ts";
 import { parseCheckpoint } from "../../src/log/checkpoint.ts";
 import { commitment, type Opening } from "../../src/log/leaves.ts";
 import { leafHash, verifyConsistency, verifyInclusion } from "../../src/log/merkle.ts";
-import { parseVerifier, verifyNote } from "../../src/log/signed-note.ts";
+import { parseVerifier } from "../../src/log/note-keys.ts";
+import { verifyNote } from "../../src/log/note-signatures.ts";
 import type { Instrument } from "../../src/market/instrument.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { smallMarket } from "../support/small-market.ts";
@@ -65,7 +66,9 @@ describe("the log over HTTP", () => {
   it("has a checkpoint that its keys have signed", async () => {
     const { note, origin, size } = await checkpoint();
     const keys = (await textAt("/log/keys")).trim().split("\n").map(parseVerifier);
-    expect(verifyNote(note, keys)).toHaveLength(1);
+    expect(verifyNote(note, keys).map(({ publicKey }) => publicKey.asymmetricKeyType)).toEqual([
+      ...["ed25519", "ml-dsa-44"],
+    ]);
     expect(origin).toMatch(/^127\.0\.0\.1:\d+\/log\/[0-9a-f]{12}$/);
     expect(size).toBeGreaterThan(40);
   });
@@ -208,14 +211,17 @@ describe("market-signal verify", () => {
 
     const download = await run("log", "download", base, "copy");
     expect(download.exitCode, download.text).toBe(0);
-    const key = (await textAt("/log/keys")).trim();
-    const copy = await run("verify", "copy", "--key", key);
-    expect(copy.text).toMatch(/^proved {6}signature/m);
+    const keys = (await textAt("/log/keys")).trim().split("\n");
+    expect(keys).toHaveLength(2);
+    for (const key of keys) {
+      const copy = await run("verify", "copy", "--key", key);
+      expect(copy.text).toMatch(/^proved {6}signature/m);
+    }
     const again = await run("log", "download", base, "copy", "--json");
     expect(JSON.parse(again.text)).toMatchObject({ files: 0 });
 
     writeFileSync(join(folder(), "e.tlog-proof"), await textAt("/log/proof/4"));
-    const proof = await run("verify", "e.tlog-proof", "--key", key);
+    const proof = await run("verify", "e.tlog-proof", "--key", keys[1] ?? "");
     expect(proof.text).toMatch(/^proved {6}inclusion/m);
     expect(proof.exitCode).toBe(2);
   });

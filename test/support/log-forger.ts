@@ -4,7 +4,8 @@ import { verdictDatesOf } from "../../src/grading/track-record.ts";
 import { checkpointText } from "../../src/log/checkpoint.ts";
 import { methodLeaf, runLeaf, universeLeaves } from "../../src/log/leaves.ts";
 import { inclusionPath, leafHash } from "../../src/log/merkle.ts";
-import { noteSigner, signNote, verifierText } from "../../src/log/signed-note.ts";
+import { noteSigner, verifierText } from "../../src/log/note-keys.ts";
+import { signNote } from "../../src/log/note-signatures.ts";
 import { bundlePath, tilePath } from "../../src/log/tile-path.ts";
 import {
   allTiles,

@@ -2,8 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { parseVerifier, verifierText } from "../../src/log/signed-note.ts";
-import { cosigner } from "../../src/log/witness/cosignature.ts";
+import { cosigner, parseVerifier, verifierText } from "../../src/log/note-keys.ts";
 import { Witness, type WitnessAnswer } from "../../src/log/witness/witness.ts";
 import { witnessServer } from "../../src/log/witness/witness-server.ts";
 import { atFileEnd } from "./file-end.ts";
@@ -23,15 +22,15 @@ export const answered = (status: number, body: string): WitnessAnswer => ({
 
 /** A witness on a port of this machine. @param keys The logs that it watches. */
 export async function openWitness(name: string, keys: readonly string[], now: () => number) {
-  const { privateKey } = generateKeyPairSync("ed25519");
-  const signer = cosigner(name, privateKey);
+  const signer = cosigner(name, generateKeyPairSync("ed25519").privateKey);
+  const mlDsa = cosigner(name, generateKeyPairSync("ml-dsa-44").privateKey);
   const contradictions: string[] = [];
   const path = join(dataFolder(), "cosigned.sqlite");
   const start = () =>
     new Witness({
       path,
       logs: keys.map(parseVerifier),
-      signer,
+      signers: [signer, mlDsa],
       now,
       onContradiction: (note) => contradictions.push(note),
     });
@@ -52,5 +51,9 @@ export async function openWitness(name: string, keys: readonly string[], now: ()
     witness.close();
   };
   atFileEnd(async () => close());
-  return { witness, url, key: verifierText(signer), lies, contradictions, start, close };
+  return {
+    ...{ witness, url, lies, contradictions, start, close },
+    key: verifierText(signer),
+    mlDsaKey: verifierText(mlDsa),
+  };
 }

@@ -9,7 +9,7 @@ import { LogSigner } from "../../src/log/log-signer.ts";
 import { LogStore } from "../../src/log/log-store.ts";
 import { LogWriter, type WriterOptions } from "../../src/log/log-writer.ts";
 import { LoggedRuns } from "../../src/log/logged-runs.ts";
-import { noteSigner, parseVerifier, verifierText } from "../../src/log/signed-note.ts";
+import { noteSigner, parseVerifier, verifierText } from "../../src/log/note-keys.ts";
 import type { Policy } from "../../src/log/witness/policy.ts";
 import { WitnessClient } from "../../src/log/witness/witness-client.ts";
 import type { AssetClass, Instrument } from "../../src/market/instrument.ts";
@@ -132,15 +132,20 @@ function snapshotOf(
   } as unknown as PastSnapshot;
 }
 
-/** A key of the log, as the keyring has it. */
-const KEY = { ...keyUses["log-signing"].generate(), kid: "key" };
+/** Keys of the log, as the keyring has them. */
+const KEYS = {
+  "log-signing": { jwk: { ...keyUses["log-signing"].generate(), kid: "ed25519" } },
+  "log-signing-ml-dsa": { jwk: { ...keyUses["log-signing-ml-dsa"].generate(), kid: "ml-dsa" } },
+};
 
-/** A keyring that has this key alone. */
-const KEYRING = { keys: () => [{ jwk: KEY }] } as unknown as Keyring;
+type LogKeyUse = keyof typeof KEYS;
+
+/** A keyring that has these keys alone. */
+const KEYRING = { keys: (use: LogKeyUse) => [KEYS[use]] } as unknown as Keyring;
 
 /** What verifies the checkpoints of a log that was made here. */
-export const verifierTextOf = (origin: string): string =>
-  verifierText(noteSigner(origin, createPrivateKey({ key: { ...KEY }, format: "jwk" })));
+export const verifierTextOf = (origin: string, use: LogKeyUse = "log-signing"): string =>
+  verifierText(noteSigner(origin, createPrivateKey({ key: { ...KEYS[use].jwk }, format: "jwk" })));
 
 export const verifierOf = (origin: string) => parseVerifier(verifierTextOf(origin));
 

@@ -3,6 +3,7 @@ import { checkpointText, parseCheckpoint } from "../../log/checkpoint.ts";
 import { LogStore } from "../../log/log-store.ts";
 import { EMPTY_ROOT } from "../../log/merkle.ts";
 import { formerLogs, newLog } from "../../log/new-log.ts";
+import { LOG_KEY_USES } from "../../log/signers.ts";
 import { ConfirmationNeeded, defineStoreCommand } from "../command.ts";
 import { YesArgument, yesOption } from "./shared.ts";
 
@@ -36,7 +37,8 @@ export const startNewLog = defineStoreCommand({
       ...{ createdAt: now(), beganAt, recordedUntil, replaces },
       former: formerLogs(before.value),
     });
-    await (await keyring()).rotate("log-signing", { actor: "operator" });
+    const ring = await keyring();
+    for (const use of LOG_KEY_USES) await ring.rotate(use, { actor: "operator" });
     if (!(await logs.start(before, state))) throw new Error("The log has gone on; try again.");
     return {
       isGood: true,

@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { z } from "zod";
-import { parseVerifier } from "../../log/signed-note.ts";
+import { parseVerifier } from "../../log/note-keys.ts";
 import { type Check, type Outcome, outcomeOf } from "../../log/verify/check.ts";
 import { type Verified, verifyLog, verifyProofFile } from "../../log/verify/verify-log.ts";
 import { readPolicy } from "../../log/witness/policy.ts";
@@ -61,7 +61,7 @@ export const verifyTheLog = defineLocalCommand({
   },
   args: z.strictObject({
     log: z.string("is missing: name an address, a folder or a file").min(1, "is empty"),
-    key: z.string().refine(isVerifier, "is not <name>+<id>+<key> of an Ed25519 key").optional(),
+    key: z.string().refine(isVerifier, "is not <name>+<id>+<key> of a log").optional(),
     policy: z.string().min(1, "is empty").optional(),
     state: z.string().min(1, "is empty").optional(),
     token: z.string().min(1, "is empty").optional(),

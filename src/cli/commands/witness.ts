@@ -6,20 +6,32 @@ import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { z } from "zod";
 import { writeDurably } from "../../lib/durable-file.ts";
-import { isKeyName, verifierText } from "../../log/signed-note.ts";
-import { cosigner } from "../../log/witness/cosignature.ts";
+import { cosigner, verifierText } from "../../log/note-keys.ts";
+import { isKeyName } from "../../log/signed-note.ts";
 import { readPolicy } from "../../log/witness/policy.ts";
 import { Witness } from "../../log/witness/witness.ts";
 import { witnessServer } from "../../log/witness/witness-server.ts";
 import { defineLocalCommand } from "../command.ts";
 import { interrupted, wholeNumber } from "./shared.ts";
 
+/** A file with a private key, and what makes one. */
+interface KeyFile {
+  readonly file: string;
+  readonly generate: () => KeyObject;
+}
+
+/** The keys of a witness: who does not know ML-DSA-44 passes its cosignatures over. */
+const KEY_FILES: readonly KeyFile[] = [
+  { file: "key.pem", generate: () => generateKeyPairSync("ed25519").privateKey },
+  { file: "key-ml-dsa-44.pem", generate: () => generateKeyPairSync("ml-dsa-44").privateKey },
+];
+
 /** Watches logs of others until it is interrupted. */
 export const witnessLogs = defineLocalCommand({
   summary: "Witnesses logs: cosigns their checkpoints as long as nothing that it saw was changed.",
   notes: [
-    "The folder has its key, made at the first start, and the last checkpoint of each log. Back up the",
-    "key only: a witness with an old checkpoint would cosign a fork. --logs is a file with a line",
+    "The folder has its keys, made at the first start, and the last checkpoint of each log. Back up the",
+    "keys only: a witness with an old checkpoint would cosign a fork. --logs is a file with a line",
     '"log <key>" for each log, as C2SP tlog-policy has it; GET /log/keys of a service has its keys.',
   ],
   operand: "<folder>",
@@ -42,11 +54,11 @@ export const witnessLogs = defineLocalCommand({
     const say = (text: string) => stdout.write(`${text}\n`);
     const policy = readPolicy(await readFile(resolve(from, logs), "utf8"), logs);
     mkdirSync(folder, { recursive: true });
-    const signer = cosigner(name, keyIn(folder));
+    const signers = KEY_FILES.map((one) => cosigner(name, keyIn(folder, one)));
     const witness = new Witness({
       path: join(folder, "cosigned.sqlite"),
       logs: policy.logs.map(({ verifier }) => verifier),
-      signer,
+      signers,
       now: Date.now,
       onContradiction: (note) => say(`CONTRADICTION: not cosigned, keep it as evidence:\n${note}`),
     });
@@ -55,7 +67,7 @@ export const witnessLogs = defineLocalCommand({
     await once(server, "listening");
     const { port: bound } = server.address() as AddressInfo;
     say(`Witness ${name} on http://${host.includes(":") ? `[${host}]` : host}:${bound}`);
-    say(`Key: ${verifierText(signer)}`);
+    for (const signer of signers) say(`Key: ${verifierText(signer)}`);
     await interrupted();
     server.close().closeAllConnections();
     witness.close();
@@ -63,15 +75,15 @@ export const witnessLogs = defineLocalCommand({
   },
 });
 
-/** The private key of the folder; made at the first start. */
-function keyIn(folder: string): KeyObject {
-  const path = join(folder, "key.pem");
+/** A private key of the folder; made at the first start. */
+function keyIn(folder: string, { file, generate }: KeyFile): KeyObject {
+  const path = join(folder, file);
   try {
     return createPrivateKey(readFileSync(path));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
-  const { privateKey } = generateKeyPairSync("ed25519");
+  const privateKey = generate();
   writeDurably(path, String(privateKey.export({ type: "pkcs8", format: "pem" })));
   return privateKey;
 }

@@ -1,5 +1,6 @@
 import { parseCheckpoint, type SignedCheckpoint } from "../checkpoint.ts";
-import { type NoteVerifier, parseVerifier, verifyNote } from "../signed-note.ts";
+import { type NoteVerifier, parseVerifier } from "../note-keys.ts";
+import { verifyNote } from "../note-signatures.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";
 import { type KnownLog, withSighting } from "./known-log.ts";
 

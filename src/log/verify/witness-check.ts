@@ -1,5 +1,6 @@
 import { parseCheckpoint, type SignedCheckpoint } from "../checkpoint.ts";
-import { type NoteVerifier, verifyNote } from "../signed-note.ts";
+import type { NoteVerifier } from "../note-keys.ts";
+import { verifyNote } from "../note-signatures.ts";
 import { hashOf } from "../witness/add-checkpoint.ts";
 import { cosignaturesOf } from "../witness/cosignature.ts";
 import type { Policy, PolicyWitness } from "../witness/policy.ts";

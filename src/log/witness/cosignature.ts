@@ -1,15 +1,6 @@
-import { type KeyObject, sign, verify } from "node:crypto";
-import {
-  COSIGNATURE,
-  type Note,
-  type NoteSigner,
-  type NoteVerifier,
-  noteSigner,
-  signatureLine,
-} from "../signed-note.ts";
-
-/** Length of the time before the signature, in bytes. */
-const TIME_BYTES = 8;
+import type { NoteSigner, NoteVerifier } from "../note-keys.ts";
+import { type Note, signatureLine } from "../signed-note.ts";
+import { signAt, timeSigned } from "../timed-signature.ts";
 
 /** What a witness states: it had seen no larger tree of the log by then, and all of them were consistent. */
 export interface Cosignature {
@@ -20,21 +11,10 @@ export interface Cosignature {
   readonly line: string;
 }
 
-/** The signer of a witness. */
-export const cosigner = (name: string, privateKey: KeyObject): NoteSigner =>
-  noteSigner(name, privateKey, COSIGNATURE);
-
-/** The text that an Ed25519 cosignature signs (C2SP tlog-cosignature, "Ed25519 signed message"). */
-const messageOf = (text: string, seconds: number | bigint): Buffer =>
-  Buffer.from(`cosignature/v1\ntime ${seconds}\n${text}`);
-
 /** Cosigns the text of a checkpoint. @param now Unix milliseconds. @returns The signature line. */
 export function cosign(text: string, signer: NoteSigner, now: number): string {
-  const seconds = Math.floor(now / 1_000);
-  const time = Buffer.alloc(TIME_BYTES);
-  time.writeBigUInt64BE(BigInt(seconds));
-  const signature = sign(null, messageOf(text, seconds), signer.privateKey);
-  return signatureLine(signer, Buffer.concat([time, signature]));
+  const seconds = BigInt(Math.floor(now / 1_000));
+  return signatureLine(signer, signAt(text, signer, seconds));
 }
 
 /**
@@ -50,14 +30,9 @@ export function cosignaturesOf(
   for (const { name, keyId, signature } of signatures) {
     const verifier = verifiers.find((one) => one.name === name && one.keyId === keyId);
     if (verifier === undefined) continue;
-    const bytes = Buffer.from(signature);
-    const seconds = bytes.length > TIME_BYTES ? bytes.readBigUInt64BE() : 0n;
-    const message = messageOf(text, seconds);
-    const isValid = verify(null, message, verifier.publicKey, bytes.subarray(TIME_BYTES));
-    if (seconds === 0n || !isValid) {
-      throw new Error(`the cosignature of ${name} does not fit the checkpoint`);
-    }
-    const line = signatureLine(verifier, bytes);
+    const seconds = timeSigned(text, verifier, signature) ?? 0n;
+    if (seconds === 0n) throw new Error(`the cosignature of ${name} does not fit the checkpoint`);
+    const line = signatureLine(verifier, signature);
     found.set(verifier, { verifier, at: 1_000 * Number(seconds), line });
   }
   return [...found.values()];

@@ -1,4 +1,4 @@
-import { type NoteVerifier, parseCosigner, parseVerifier } from "../signed-note.ts";
+import { type NoteVerifier, parseCosigner, parseVerifier } from "../note-keys.ts";
 import type { Cosignature } from "./cosignature.ts";
 
 /** Control characters other than tab and newline, which a policy must not contain. */

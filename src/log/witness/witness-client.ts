@@ -3,7 +3,9 @@ import { parseCheckpoint, parseDecimal, type SignedCheckpoint } from "../checkpo
 import { contradictionOf } from "../contradiction.ts";
 import type { LogStore, SignedState } from "../log-store.ts";
 import { consistencyPath } from "../merkle.ts";
-import { type NoteVerifier, parseNote, verifyNote } from "../signed-note.ts";
+import type { NoteVerifier } from "../note-keys.ts";
+import { verifyNote } from "../note-signatures.ts";
+import { parseNote } from "../signed-note.ts";
 import { rangeHashes } from "../tiles.ts";
 import { addCheckpointText, hashOf } from "./add-checkpoint.ts";
 import { type Cosignature, cosignaturesOf } from "./cosignature.ts";

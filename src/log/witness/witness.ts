@@ -2,7 +2,9 @@ import { DatabaseSync } from "node:sqlite";
 import type { SignedCheckpoint } from "../checkpoint.ts";
 import { parseCheckpoint } from "../checkpoint.ts";
 import { EMPTY_ROOT, isSameHash, verifyConsistency } from "../merkle.ts";
-import { type NoteSigner, type NoteVerifier, signatureLine, verifyNote } from "../signed-note.ts";
+import type { NoteSigner, NoteVerifier } from "../note-keys.ts";
+import { verifyNote } from "../note-signatures.ts";
+import { signatureLine } from "../signed-note.ts";
 import { type AddCheckpoint, hashOf, parseAddCheckpoint, SIZE_TYPE } from "./add-checkpoint.ts";
 import { cosign } from "./cosignature.ts";
 
@@ -21,7 +23,8 @@ export interface WitnessOptions {
   readonly path: string;
   /** Keys of the logs that it watches. */
   readonly logs: readonly NoteVerifier[];
-  readonly signer: NoteSigner;
+  /** Each cosigns. */
+  readonly signers: readonly NoteSigner[];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Called when a log shows a tree that contradicts one that was cosigned, with its signed note. */
@@ -108,15 +111,16 @@ export class Witness {
     if (!verifyConsistency({ from: old, fromRoot, to: size, toRoot: root, proof })) {
       throw new Refusal(422, `the tree does not extend the ${old} entries that were cosigned`);
     }
-    const { signer, now } = this.#options;
-    const cosignature = cosign(note.text, signer, now());
+    const { signers, now } = this.#options;
+    const at = now();
+    const cosignatures = signers.map((signer) => cosign(note.text, signer, at)).join("");
     const lines = note.signatures
       .filter(({ name, keyId }) => keys.some((key) => key.name === name && key.keyId === keyId))
       .map((one) => signatureLine(one, one.signature));
     this.#database
       .prepare("INSERT OR REPLACE INTO cosigned (origin_hash, note) VALUES (?, ?)")
-      .run(originHash, `${note.text}\n${lines.join("")}${cosignature}`);
-    return { status: 200, type: TEXT, body: cosignature };
+      .run(originHash, `${note.text}\n${lines.join("")}${cosignatures}`);
+    return { status: 200, type: TEXT, body: cosignatures };
   }
 
   /** The keys of the log that have signed. */

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import canonicalize from "canonicalize";
-import { verifierText } from "../../log/signed-note.ts";
+import { verifierText } from "../../log/note-keys.ts";
 import { type SigningKeys, signCheckpoint, signersOf } from "../../log/signers.ts";
 import { grow, type StoredTree } from "../../log/tree-store.ts";
 import type { ArchiveRow } from "../port/archive.ts";

@@ -39,6 +39,15 @@ interface RsaPrivateJwk {
   readonly use: "sig";
 }
 
+/** A private key of ML-DSA as JWK (kty "AKP"), from whose seed the key follows. */
+interface MlDsaPrivateJwk {
+  readonly kty: "AKP";
+  readonly pub: string;
+  readonly priv: string;
+  readonly alg: "ML-DSA-44";
+  readonly use: "sig";
+}
+
 /** The key type of each use. */
 export interface JwkOf {
   /** ES256, for ID tokens of clients that registered for it. */
@@ -50,6 +59,8 @@ export interface JwkOf {
   readonly "webhook-signing": PrivateJwk;
   /** Ed25519, for the checkpoints of the signal log and of the audit log (C2SP signed-note). */
   readonly "log-signing": PrivateJwk;
+  /** ML-DSA-44, for the same checkpoints (C2SP tlog-cosignature). */
+  readonly "log-signing-ml-dsa": MlDsaPrivateJwk;
   /** Key of a vault for the secrets of single records. */
   readonly "secret-encryption": SecretJwk;
   /** HMAC key for callers' network addresses in audit rows. */
@@ -76,6 +87,10 @@ const signing = <T>(privateKey: KeyObject, alg: string): T =>
 /** Length of an RSA modulus, in bits (RFC 7518 section 3.3). */
 const RSA_BITS = 2048;
 
+/** How long a superseded key of the log goes on signing beside the new one, so that a client that rarely
+ *  looks still knows one of them, in milliseconds. */
+const LOG_KEYS_OVERLAP_MS = 90 * DAY_MS;
+
 /** Every use of a key. What was made with a key must not outlive it. */
 export const keyUses: { readonly [U in KeyUse]: Use<U> } = {
   "token-signing": {
@@ -99,9 +114,12 @@ export const keyUses: { readonly [U in KeyUse]: Use<U> } = {
     generate: () => signing(generateKeyPairSync("ed25519").privateKey, "Ed25519"),
   },
   "log-signing": {
-    // Both keys sign meanwhile, so that a client that rarely checks still knows one of them.
-    retentionMs: 90 * DAY_MS,
+    retentionMs: LOG_KEYS_OVERLAP_MS,
     generate: () => signing(generateKeyPairSync("ed25519").privateKey, "Ed25519"),
+  },
+  "log-signing-ml-dsa": {
+    retentionMs: LOG_KEYS_OVERLAP_MS,
+    generate: () => signing(generateKeyPairSync("ml-dsa-44").privateKey, "ML-DSA-44"),
   },
   "secret-encryption": {
     // Something may still be sealed with it.

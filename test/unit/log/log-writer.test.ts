@@ -5,7 +5,7 @@ import { parseCheckpoint } from "../../../src/log/checkpoint.ts";
 import { Committer, commitment } from "../../../src/log/leaves.ts";
 import { proofFile } from "../../../src/log/log-reader.ts";
 import { leafHash, treeHash, verifyConsistency, verifyInclusion } from "../../../src/log/merkle.ts";
-import { verifyNote } from "../../../src/log/signed-note.ts";
+import { verifyNote } from "../../../src/log/note-signatures.ts";
 import { parseTilePath } from "../../../src/log/tile-path.ts";
 import { TreeEdge } from "../../../src/log/tiles.ts";
 import { parseProof } from "../../../src/log/tlog-proof.ts";

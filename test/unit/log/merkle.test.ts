@@ -12,13 +12,8 @@ import {
   verifyConsistency,
   verifyInclusion,
 } from "../../../src/log/merkle.ts";
-import {
-  noteSigner,
-  parseVerifier,
-  signNote,
-  verifierText,
-  verifyNote,
-} from "../../../src/log/signed-note.ts";
+import { noteSigner, parseVerifier, verifierText } from "../../../src/log/note-keys.ts";
+import { signNote, verifyNote } from "../../../src/log/note-signatures.ts";
 import { parseTilePath, tilePath } from "../../../src/log/tile-path.ts";
 import {
   allTiles,

@@ -1,7 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { noteSigner, verifierText } from "../../../src/log/signed-note.ts";
-import { cosigner } from "../../../src/log/witness/cosignature.ts";
+import { cosigner, noteSigner, verifierText } from "../../../src/log/note-keys.ts";
 import { Policy, readPolicy } from "../../../src/log/witness/policy.ts";
 
 const keyOf = (name: string) =>

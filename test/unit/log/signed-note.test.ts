@@ -2,14 +2,9 @@ import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { checkpointText, parseCheckpoint } from "../../../src/log/checkpoint.ts";
 import { leafHash } from "../../../src/log/merkle.ts";
-import {
-  noteSigner,
-  parseNote,
-  parseVerifier,
-  signNote,
-  verifierText,
-  verifyNote,
-} from "../../../src/log/signed-note.ts";
+import { noteSigner, parseVerifier, verifierText } from "../../../src/log/note-keys.ts";
+import { signNote, verifyNote } from "../../../src/log/note-signatures.ts";
+import { parseNote } from "../../../src/log/signed-note.ts";
 import { parseProof, proofText } from "../../../src/log/tlog-proof.ts";
 
 /** The example of C2SP signed-note. */

@@ -5,7 +5,8 @@ import { parseCheckpoint } from "../../../src/log/checkpoint.ts";
 import { proofFile } from "../../../src/log/log-reader.ts";
 import { LogStore } from "../../../src/log/log-store.ts";
 import { consistencyPath } from "../../../src/log/merkle.ts";
-import { parseCosigner } from "../../../src/log/signed-note.ts";
+import { parseCosigner } from "../../../src/log/note-keys.ts";
+import { shortNote } from "../../../src/log/signed-note.ts";
 import { rangeHashes } from "../../../src/log/tiles.ts";
 import { outcomeOf } from "../../../src/log/verify/check.ts";
 import { verifyLog, verifyProofFile } from "../../../src/log/verify/verify-log.ts";
@@ -35,18 +36,22 @@ const named = (checks: Awaited<ReturnType<typeof verifyLog>>["checks"]) =>
   Object.fromEntries(checks.map(({ name, outcome }) => [name, outcome]));
 
 /** A log that witnesses watch: it has its first run. */
-async function witnessedLog(count: number, quorum = "all") {
+async function witnessedLog(count: number, quorum = "all", isMlDsa = false) {
   const sessions = new Sessions();
   const { store } = await openStore(model);
   const folder = dataFolder();
   sessions.close(0, "stock", SYMBOLS);
   const before = signalLog(store, sessions, { folder });
   await before.settle();
-  const key = verifierTextOf(await originOf(before));
+  const key = verifierTextOf(
+    await originOf(before),
+    isMlDsa ? "log-signing-ml-dsa" : "log-signing",
+  );
   const now = () => sessions.knownUntil() + 60_000;
   const names = Array.from({ length: count }, (_, at) => `w${at}`);
   const witnesses = await Promise.all(names.map((name) => openWitness(name, [key], now)));
-  const lines = witnesses.map((one, at) => `witness ${names[at]} ${one.key} ${one.url}`);
+  const keys = witnesses.map((one) => (isMlDsa ? one.mlDsaKey : one.key));
+  const lines = witnesses.map(({ url }, at) => `witness ${names[at]} ${keys[at]} ${url}`);
   const group = `group all ${quorum} ${names.join(" ")}`;
   const text = `log ${key}\n${lines.join("\n")}\n${group}\nquorum all\n`;
   const policy = new Policy(text);
@@ -113,6 +118,30 @@ it("is published with its quorum, and proved by a stranger's first look", async 
   const trust = { keys: policy.logs.map(({ key }) => key), known: undefined, policy };
   const file = verifyProofFile(proven ? proofFile(proven) : "", trust);
   expect(named(file.checks)).toMatchObject({ witnesses: "proved", inclusion: "proved" });
+});
+
+it("needs no key but of ML-DSA-44, where its policy names such keys", async () => {
+  const { sessions, log, policy, key } = await witnessedLog(1, "all", true);
+  sessions.close(1, "stock", SYMBOLS);
+  await log.settle();
+  const { note = "", size } = (await log.store.published()) ?? {};
+  expect(size).toBe((await log.store.checkpoint())?.size);
+  const [cosignature] = cosignaturesOf(parseCheckpoint(note).note, policy.verifiers);
+  expect(cosignature?.verifier.publicKey.asymmetricKeyType).toBe("ml-dsa-44");
+  const { checks } = await verified(log, policy, sessions);
+  expect(named(checks)).toMatchObject({
+    ...{ signature: "proved", witnesses: "proved", history: "proved", anchors: "proved" },
+  });
+  expect(policy.logs.map((one) => one.key)).toEqual([key]);
+
+  const forged = note.replace(/(\n— \S+ \S{800})\S{4}/, "$1AAAA");
+  const source = servedBy(log);
+  const read = async (path: string) =>
+    path === "checkpoint" ? Buffer.from(forged) : source.read(path);
+  const look = await verifyLog({
+    ...{ source: { read }, keys: [key], known: undefined, now: Date.now },
+  });
+  expect(look.checks[0]).toMatchObject({ name: "signature", outcome: "failed" });
 });
 
 it("publishes nothing new without a quorum, and says since when and why", async () => {
@@ -323,7 +352,7 @@ it("answers as C2SP tlog-witness says", async () => {
   expect(await post(good.replaceAll("log.example", "other.example"))).toMatchObject({
     status: 404,
   });
-  const [, signature = ""] = /— \S+ (\S+)\n$/.exec(good) ?? [];
+  const [, signature = ""] = /— \S+ (\S+)\n/.exec(good) ?? [];
   const bad = `${signature.slice(0, 20)}AAAA${signature.slice(24)}`;
   expect(await post(good.replace(signature, bad))).toMatchObject({ status: 403 });
   expect(await post(await requestOf(log, 0))).toEqual({
@@ -337,7 +366,7 @@ it("answers as C2SP tlog-witness says", async () => {
   expect(cosigned.status).toBe(200);
   const note = (await log.store.checkpoint())?.note ?? "";
   const held = await readAddress(`${one.url}/${hashOf(await originOf(log))}/checkpoint`);
-  expect(held).toBe(note + cosigned.body);
+  expect(held).toBe(shortNote(note) + cosigned.body);
   const verifiers = [parseCosigner(one.key)];
   const at = 1_000 * Math.floor((sessions.knownUntil() + 60_000) / 1_000);
   expect(cosignaturesOf(parseCheckpoint(held ?? "").note, verifiers)).toMatchObject([{ at }]);

@@ -1,0 +1,49 @@
+import { sign, verify } from "node:crypto";
+import { type NoteSigner, type NoteVerifier, SIGNATURE_TYPES } from "./note-keys.ts";
+import { type Note, signatureLine } from "./signed-note.ts";
+import { signAt, timeSigned } from "./timed-signature.ts";
+
+/** A log says of its tree when it was the largest only to witnesses. */
+const NO_TIME = 0n;
+
+/** Signs a text, which must end with a newline. ML-DSA-44 signs the texts of checkpoints only. */
+export function signNote(text: string, signers: readonly NoteSigner[]): string {
+  const lines = signers.map((signer) =>
+    signatureLine(
+      signer,
+      signer.type === SIGNATURE_TYPES.ed25519
+        ? sign(null, Buffer.from(text), signer.privateKey)
+        : signAt(text, signer, NO_TIME),
+    ),
+  );
+  return `${text}\n${lines.join("")}`;
+}
+
+/**
+ * The keys that have signed a note. Signatures of other keys are passed over, as C2SP signed-note
+ * requires.
+ *
+ * @throws {Error} If a known key has not signed what its line says, or no known key has signed.
+ */
+export function verifyNote(
+  { text, signatures }: Note,
+  verifiers: readonly NoteVerifier[],
+): readonly [NoteVerifier, ...NoteVerifier[]] {
+  const found = new Set<NoteVerifier>();
+  for (const { name, keyId, signature } of signatures) {
+    const verifier = verifiers.find((one) => one.name === name && one.keyId === keyId);
+    if (verifier === undefined) continue;
+    if (!hasSigned(verifier, text, signature)) {
+      throw new Error(`the signature of ${name} does not fit the text`);
+    }
+    found.add(verifier);
+  }
+  const [first, ...others] = found;
+  if (first === undefined) throw new Error("no known key has signed the note");
+  return [first, ...others];
+}
+
+const hasSigned = (verifier: NoteVerifier, text: string, signature: Uint8Array): boolean =>
+  verifier.type === SIGNATURE_TYPES.ed25519
+    ? verify(null, Buffer.from(text), verifier.publicKey, signature)
+    : timeSigned(text, verifier, signature) !== undefined;

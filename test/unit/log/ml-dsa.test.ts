@@ -1,0 +1,100 @@
+import { generateKeyPairSync } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { checkpointText, parseCheckpoint } from "../../../src/log/checkpoint.ts";
+import { leafHash } from "../../../src/log/merkle.ts";
+import {
+  cosigner,
+  noteSigner,
+  parseCosigner,
+  parseVerifier,
+  verifierText,
+} from "../../../src/log/note-keys.ts";
+import { signNote, verifyNote } from "../../../src/log/note-signatures.ts";
+import { parseNote, shortNote } from "../../../src/log/signed-note.ts";
+import { cosign, cosignaturesOf } from "../../../src/log/witness/cosignature.ts";
+
+/** A key and a checkpoint of the tests of filippo.io/torchwood (cmd/litewitness/testdata/mldsa.txt). */
+const [KEY = "", ...REST] = readFileSync(
+  new URL("../../fixtures/log/ml-dsa-44.txt", import.meta.url),
+  "utf8",
+).split("\n\n");
+const CHECKPOINT = REST.join("\n\n");
+
+const mlDsaKey = () => generateKeyPairSync("ml-dsa-44").privateKey;
+
+const tree = (size: number) =>
+  checkpointText({ origin: "log.example/1", size, root: leafHash(`${size}`) });
+
+it("verifies the checkpoint that another implementation has signed with ML-DSA-44", () => {
+  const { note, size } = parseCheckpoint(CHECKPOINT);
+  const verifier = parseVerifier(KEY);
+  expect(size).toBe(1);
+  expect(verifyNote(note, [verifier])).toEqual([verifier]);
+  const other = { ...note, text: note.text.replace("\n1\n", "\n2\n") };
+  expect(() => verifyNote(other, [verifier])).toThrow("does not fit");
+  const renamed = { ...verifier, name: "example.com/other" };
+  const signatures = note.signatures.map((one) => ({ ...one, name: renamed.name }));
+  expect(() => verifyNote({ ...note, signatures }, [renamed])).toThrow("does not fit");
+});
+
+it("signs a checkpoint with both kinds of keys, each of which proves it", () => {
+  const signers = [
+    noteSigner("log.example/1", generateKeyPairSync("ed25519").privateKey),
+    noteSigner("log.example/1", mlDsaKey()),
+  ];
+  const signed = signNote(tree(7), signers);
+  for (const signer of signers) {
+    const verifier = parseVerifier(verifierText(signer));
+    expect(verifier).toMatchObject({ keyId: signer.keyId, type: signer.type });
+    expect(verifyNote(parseNote(signed), [verifier])).toEqual([verifier]);
+    expect(() => verifyNote(parseNote(signed.replace("\n7\n", "\n8\n")), [verifier])).toThrow(
+      "does not fit",
+    );
+  }
+  const [{ signature } = { signature: [] }] = parseNote(signed).signatures.slice(1);
+  expect(signature).toHaveLength(8 + 2_420);
+});
+
+it("leaves long signatures out of a short note, which the short ones still prove", () => {
+  const [short, long] = [
+    noteSigner("log.example/1", generateKeyPairSync("ed25519").privateKey),
+    noteSigner("log.example/1", mlDsaKey()),
+  ];
+  expect(shortNote(signNote(tree(7), [long, short]))).toBe(signNote(tree(7), [short]));
+});
+
+it("cosigns a checkpoint with ML-DSA-44, with the time and the name of the witness in it", () => {
+  const signer = cosigner("witness.example/1", mlDsaKey());
+  const now = Date.UTC(2026, 0, 2, 3, 4, 5);
+  const body = tree(7);
+  const cosigned = (text: string, name: string) =>
+    parseNote(`${text}\n${cosign(body, signer, now).replace("witness.example/1", name)}`);
+  const verifier = parseCosigner(verifierText(signer));
+  const found = cosignaturesOf(cosigned(body, signer.name), [verifier]);
+  expect(found).toMatchObject([{ verifier, at: now }]);
+  expect(() => cosignaturesOf(cosigned(tree(8), signer.name), [verifier])).toThrow("does not fit");
+  const other = { ...verifier, name: "witness.example/2" };
+  expect(() => cosignaturesOf(cosigned(body, other.name), [other])).toThrow("does not fit");
+});
+
+it("takes no signature of ML-DSA-44 without a time as a cosignature of a witness", () => {
+  const key = mlDsaKey();
+  const note = parseNote(signNote(tree(7), [noteSigner("witness.example/1", key)]));
+  const verifier = parseCosigner(verifierText(cosigner("witness.example/1", key)));
+  expect(() => cosignaturesOf(note, [verifier])).toThrow("does not fit");
+});
+
+it("signs no text with ML-DSA-44 that is not a checkpoint", () => {
+  expect(() => signNote("text\n", [noteSigner("log.example/1", mlDsaKey())])).toThrow(
+    "the checkpoint has no size",
+  );
+});
+
+it.each([
+  ["of another length", KEY.replace(/A.{7}=$/, "")],
+  ["with another id", KEY.replace("b5df45c5", "b5df45c6")],
+  ["of another type", KEY.replace("+Bu", "+Au")],
+])("refuses a key %s", (_, text) => {
+  expect(() => parseVerifier(text)).toThrow(Error);
+});
