@@ -21,7 +21,7 @@ const PUBLIC_KEY_BYTES: Readonly<Record<SignatureType, number>> = {
 };
 
 /** What a key of a signer or a verifier is called. */
-export interface KeyName {
+interface KeyName {
   readonly name: string;
   /** The first four bytes of SHA-256(name || LF || type || public key), in hexadecimal. */
   readonly keyId: string;
