@@ -10,7 +10,7 @@ export const getTrackRecord = defineTool({
   name: "get_track_record",
   title: "Track record",
   description:
-    "How the logged signals turned out since the log began, by a rule fixed beforehand, beside always LONG and shuffled signals. Not for the backtest, which the method page has.",
+    "How the logged signals turned out since the log began, by a rule fixed beforehand, beside LONG on everything and shuffled signals. For the backtest see the method page.",
   scopes: ["signals:read"],
   routes: [{ method: "GET", path: "/api/track-record" }],
   input: z.strictObject({ assetClass: AssetClass.optional().describe("Default: all.") }),
