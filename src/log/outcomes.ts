@@ -136,7 +136,7 @@ function outcomeOf(
  * Coins that copied another one, or had a fixed price, over the year before a close. Stocks have no
  * copies to speak of, and there are too many of them to compare.
  */
-function copiesAt(
+export function copiesAt(
   group: readonly InstrumentRecords[],
   { assetClass, close }: Pick<RunToSettle, "assetClass" | "close">,
   dayMs: number,

@@ -2,6 +2,7 @@ import { normalCdf } from "../../factors/statistics.ts";
 import { bootstrapInterval, type Interval } from "../../grading/bootstrap.ts";
 import type { Indistinct } from "../../grading/distinct.ts";
 import { overlapDates, type SeriesSummary, summarizeSeries } from "../../grading/series-summary.ts";
+import type { RecordFigures } from "../../grading/track-record.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
 import { type Calibration, calibrate, skillOf } from "./calibration.ts";
@@ -65,6 +66,8 @@ export interface ClassMeasures {
   readonly risk: readonly RiskMeasures[];
   /** Of the filings that were expected; of stocks and the composite alone. */
   readonly reports: ReportAccuracy | null;
+  /** As the track record of the log grades the same sessions; of the composite alone. */
+  readonly record: readonly RecordFigures[];
   /** Of the published signal of the graded instruments, whatever the subject. */
   readonly signals: SignalCount;
   /** Only for social: sentiment against the return of the same session. */
@@ -83,13 +86,15 @@ export interface ReplayedClass {
   readonly graded: ReadonlySet<number>;
   readonly leftOut: Indistinct;
   readonly reports: ReportAccuracy | null;
+  readonly record: readonly RecordFigures[];
   readonly sameDay: SeriesSummary | null;
   readonly nextOpen: SeriesSummary | null;
 }
 
 /** Measures one asset class. */
 export function measureClass(replayed: ReplayedClass): ClassMeasures {
-  const { question, grid, records, panel, graded, leftOut, reports, sameDay, nextOpen } = replayed;
+  const { question, grid, records, panel, graded, leftOut, reports, record, sameDay, nextOpen } =
+    replayed;
   const { assetClass } = grid;
   const headline = headlineHorizon(question.subject, assetClass);
   return {
@@ -110,6 +115,7 @@ export function measureClass(replayed: ReplayedClass): ClassMeasures {
           )
         : [],
     reports,
+    record,
     signals: panel.signals,
     sameDay,
     nextOpen,

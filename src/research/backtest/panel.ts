@@ -1,3 +1,4 @@
+import { signalFields } from "../../answers/signal-point.ts";
 import { normalQuantile } from "../../factors/statistics.ts";
 import { CANDIDATE } from "../../score/candidate.ts";
 import { THRESHOLDS } from "../../score/signal-hysteresis.ts";
@@ -12,6 +13,8 @@ export interface Statement {
   readonly z: number;
   /** 1 for LONG, -1 for SHORT, 0 for WAIT. */
   readonly call: -1 | 0 | 1;
+  /** The published score with two decimals; of the composite alone. */
+  readonly score?: number;
 }
 
 /** Statements at one graded date. */
@@ -81,7 +84,11 @@ const CALLS = { LONG: 1, WAIT: 0, SHORT: -1 } as const;
 function statementOf(snapshot: Snapshot, subject: Subject): Statement | undefined {
   if (subject === "composite") {
     if (snapshot.coverage === 0) return undefined;
-    return { z: normalQuantile(snapshot.score / 100), call: CALLS[snapshot.signal.direction] };
+    return {
+      z: normalQuantile(snapshot.score / 100),
+      call: CALLS[snapshot.signal.direction],
+      score: signalFields(snapshot).scoreRaw,
+    };
   }
   const z =
     subject === CANDIDATE.name ? (snapshot.candidate?.z ?? null) : snapshot.factors[subject].z;

@@ -16,6 +16,7 @@ import type { DateFigure } from "./outcomes.ts";
 import { type Collector, createCollector } from "./panel.ts";
 import type { Question } from "./question.ts";
 import { gradedDates } from "./question.ts";
+import { recordOf } from "./record.ts";
 import { gradeReports, type ReportAccuracy, reportOutcomes } from "./report-dates.ts";
 import { createReturnGrid, type ReturnGrid } from "./return-grid.ts";
 import { sameDayCoefficients } from "./same-day.ts";
@@ -79,7 +80,7 @@ export function runBacktest({
   const prepared = AssetClass.options.flatMap((assetClass) =>
     prepare(records, assetClass, question),
   );
-  const collectors = collect(market, prepared, { question, onProgress });
+  const { collectors, everything } = collect(market, prepared, { question, onProgress });
   const measures = prepared.map((one, index) => {
     onMeasuring?.(one.grid.assetClass);
     return measureClass({
@@ -88,6 +89,7 @@ export function runBacktest({
       records,
       panel: (collectors[index] as Collector).panel(),
       reports: gradedReports({ ...one, records }, question, market),
+      record: recordOf({ ...one, records, panel: everything[index]?.panel(), dayMs: market.dayMs }),
       ...extras({ ...one, records }, { question, dayMs: market.dayMs }),
     });
   });
@@ -150,7 +152,13 @@ function collect(
   const closes = prepared.flatMap(({ grid, places }) =>
     places.map((place) => grid.sessions[place]?.close ?? 0),
   );
-  if (closes.length === 0) return [];
+  const everything = isWholeRecord(question)
+    ? prepared.map(({ grid, places }) => {
+        const graded = new Set(grid.rows.keys());
+        return createCollector({ subject: question.subject, grid, graded, places });
+      })
+    : [];
+  if (closes.length === 0) return { collectors, everything };
   const first = closes.reduce((least, close) => Math.min(least, close));
   const last = closes.reduce((most, close) => Math.max(most, close));
   const origin = market.servedFrom(first);
@@ -161,14 +169,18 @@ function collect(
       clear: () => {},
       setNewest: () => {},
       addClosed(snapshot) {
-        for (const collector of collectors) collector.add(snapshot);
+        for (const collector of [...collectors, ...everything]) collector.add(snapshot);
         report(snapshot.at);
       },
     },
   );
   engine.refresh(last);
-  return collectors;
+  return { collectors, everything };
 }
+
+/** The track record grades every session, and every instrument, copies of stocks included. */
+const isWholeRecord = ({ subject, pace, symbols }: Question): boolean =>
+  subject === "composite" && pace === "session" && symbols.length === 0;
 
 /** Reports once per session. Classes are replayed one after another, with about one score per bar. */
 function createReport(

@@ -1,0 +1,85 @@
+// @module-tag nightly
+
+import { expect, it } from "vitest";
+import type { RecordFigures } from "../../../src/grading/track-record.ts";
+import { LEXICON_READER } from "../../../src/ingest/sentiment-model.ts";
+import { GradedRuns } from "../../../src/log/graded-runs.ts";
+import { newYorkInstant } from "../../../src/market/new-york.ts";
+import { runBacktest } from "../../../src/research/backtest/run-backtest.ts";
+import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
+import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
+import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
+import { sharedFolder } from "../../support/shared.ts";
+import { Sessions, signalLog } from "../../support/signal-log.ts";
+import { model, openStore } from "../../support/stores.ts";
+
+const { path, isMissing } = sharedFolder("market", "the track record of real history");
+
+/** First and last session that are logged. */
+const [FROM, TO] = ["2014-01-02", "2016-12-30"];
+
+/** Largest difference of a figure, as a fraction or in points. */
+const TOLERANCE = 1e-9;
+
+/** All numbers in an answer, by path. */
+function numbersIn(value: unknown, at = ""): readonly (readonly [string, number])[] {
+  if (typeof value === "number") return [[at, value]];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) => numbersIn(member, `${at}.${name}`));
+}
+
+it.skipIf(isMissing)(
+  "is what the backtest of the same sessions measures",
+  { timeout: 3_600_000 },
+  async () => {
+    const market = await readMarketFolder(path, { until: newYorkInstant(TO, "23:59") });
+    const snapshots = createSnapshotArchive();
+    const engine = new ScoringEngine(market, snapshots, LEXICON_READER.polarityOf);
+    const first = newYorkInstant(FROM, "00:00");
+    const bars = market.recordsUntil(Number.MAX_SAFE_INTEGER).flatMap((one) => [...one.bars]);
+    const closes = new Set(bars.map(({ availableAt }) => availableAt));
+    const instants = [...closes].filter((at) => at >= first).sort((a, b) => a - b);
+
+    let now = instants[0] as number;
+    const log = signalLog(await openStore(model), new Sessions(), {
+      snapshots,
+      market: { ...market, mode: "replay" },
+      knownUntil: () => now,
+      now: () => now,
+    });
+    for (const at of instants) {
+      now = at;
+      engine.refresh(at);
+      await log.settle();
+    }
+
+    const runs = new GradedRuns(log.store);
+    await runs.reload();
+    const { classes } = runBacktest({
+      market,
+      question: {
+        ...{ subject: "composite", from: FROM, to: TO, symbols: [], pace: "session", seed: 1 },
+      },
+      earlier: [],
+      onProgress: () => undefined,
+    });
+    const compared: string[] = [];
+    for (const { assetClass, record } of classes) {
+      for (const expected of record) {
+        const { horizon } = expected;
+        const found: RecordFigures = runs.record(assetClass, horizon, [], 0).figures;
+        // Without a price in the session there is no statement in the backtest, and a row here.
+        const excluded = { ...found.excluded, untraded: 0, unscored: 0, failed: 0 };
+        const [mine, theirs] = [numbersIn({ ...found, excluded }), numbersIn(expected)];
+        expect(mine.map(([name]) => name)).toEqual(theirs.map(([name]) => name));
+        for (const [index, [name, value]] of mine.entries()) {
+          const difference = Math.abs(value - (theirs[index]?.[1] ?? Number.NaN));
+          expect(difference, `${assetClass} ${horizon} ${name}`).toBeLessThan(TOLERANCE);
+        }
+        compared.push(`${assetClass} ${horizon}: ${found.runs} runs, ${mine.length} figures`);
+      }
+    }
+    process.stdout.write(`${compared.join("\n")}\n`);
+    expect(compared.length).toBeGreaterThanOrEqual(4);
+  },
+);
