@@ -167,7 +167,7 @@ function observationOf(
   } as ReceivedObservation;
 }
 
-/** What a reader of notices needs. */
+/** Dependencies of a reader of notices. */
 export interface ChangeReaderOptions {
   readonly store: Pick<Store, "records" | "archive">;
   /** Milliseconds since the epoch. */

@@ -122,7 +122,7 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
       warm?.write(at, wall());
     },
   });
-  /** What follows the first scores. */
+  /** Runs after the first scores. */
   const settled = async () => {
     void kept?.write();
     if (market.mode === "sandbox") return;

@@ -27,7 +27,7 @@ const LED_MS = 15_000;
 /** Name of the one series of a stream. */
 const SERIES = "stream";
 
-/** What a listener needs. */
+/** Dependencies of a listener. */
 export interface ListenerOptions extends PersistOptions {
   readonly provider: StreamedProvider;
   readonly options: ProviderOptions;

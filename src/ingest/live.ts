@@ -44,7 +44,7 @@ const POLL_EVERY_MS = 500;
  *  it. */
 const EARLIER_MS = 800 * DAY_MS;
 
-/** What live markets need. */
+/** Dependencies of live markets. */
 export interface LiveOptions {
   readonly store: Pick<Store, "records" | "archive"> & Partial<Pick<Store, "engine">>;
   /** Directory of the data of this machine. */
@@ -153,7 +153,7 @@ async function takeAll(
   }
 }
 
-/** What a poller or listener of one provider needs. */
+/** Dependencies of the poller or listener of one provider. */
 type FollowOptions = LiveChoice &
   Pick<ProviderOptions, "historyFrom"> & { readonly cache: ResponseCache };
 

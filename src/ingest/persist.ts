@@ -5,11 +5,11 @@ import type { Operation } from "../store/port/records.ts";
 import { announceChanges, NOTICE_TTL_MS } from "./change-notices.ts";
 import { idFault, rejectedRow, rowOf } from "./market-rows.ts";
 
-/** What was persisted. */
+/** The result of persisting observations. */
 interface Persisted {
   /** Instant of the newest observation, Unix milliseconds; `null` without any. */
   readonly newestAt: number | null;
-  /** To be committed, so that every process reads what is new. */
+  /** Operations to commit, so that every process reads the new observations. */
   readonly announcements: readonly Operation[];
 }
 

@@ -63,7 +63,7 @@ export type Due = { readonly followed: SeriesState } & (
   | { readonly fault: ProviderFault }
 );
 
-/** What is needed to load the progress of a provider. */
+/** Dependencies of `loadState`. */
 export interface LoadOptions {
   readonly provider: PolledProvider;
   readonly series: readonly Series[];

@@ -30,7 +30,7 @@ import type { ResponseCache } from "./response-cache.ts";
 /** When our clock is set back by more than this, in milliseconds, it was wrong before. */
 const SET_BACK_MS = 60_000;
 
-/** What a poller needs. */
+/** Dependencies of a poller. */
 export interface PollerOptions extends LoadOptions, PersistOptions {
   readonly ask: Ask;
   /** Answers that never change. */

@@ -21,7 +21,7 @@ const USER_AGENT = `market-signal/${pkg.version}`;
 /** Sends a request to a provider. */
 export type Ask = (request: ProviderRequest) => Promise<ProviderResponse>;
 
-/** What a client needs. */
+/** Dependencies of a client. */
 export interface ProviderClientOptions {
   /** Origin of the provider, without a trailing slash. */
   readonly origin: string;

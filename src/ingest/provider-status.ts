@@ -60,14 +60,14 @@ export interface IngestReport extends Omit<Setup, "providers"> {
   readonly providers: readonly ProviderReport[];
 }
 
-/** What is needed to read the status of providers. */
+/** Dependencies of the status of providers. */
 export interface StatusOptions {
   readonly records: Pick<Records, "get">;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** What is needed for a report. */
+/** Dependencies of a report. */
 export interface IngestReportOptions extends StatusOptions {
   readonly records: Records;
   readonly archive: Pick<Archive, "read">;

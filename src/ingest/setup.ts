@@ -72,14 +72,14 @@ export const missingOf = (
   settings: Readonly<Record<string, string>>,
 ): readonly string[] => needs.filter((name) => settings[name] === undefined);
 
-/** What a setup is derived from. */
+/** Inputs of a setup. */
 export interface SetupOptions {
   readonly instruments: readonly Instrument[];
   /** All providers. */
   readonly providers: readonly Provider[];
-  /** Those that the operator selected. */
+  /** Providers that the operator selected. */
   readonly wanted: readonly Provider[];
-  /** Those that are used. */
+  /** Providers that are used, with their feeds. */
   readonly assigned: readonly Assignment[];
   readonly settings: Readonly<Record<string, string>>;
 }

@@ -30,7 +30,7 @@ export interface StreamConnection {
   end(why: string | ProviderFault): void;
 }
 
-/** What a connection needs. */
+/** Dependencies of a connection. */
 export interface StreamConnectionOptions {
   readonly provider: Pick<StreamedProvider, "path">;
   /** Origin, `ws:` or `wss:`, without a trailing slash. */

@@ -23,7 +23,7 @@ interface LastScores {
   readonly snapshots: readonly Snapshot[];
 }
 
-/** What a warm start needs. */
+/** Dependencies of a warm start. */
 export interface WarmStartOptions {
   readonly market: Market;
   readonly snapshots: MemoryArchive;

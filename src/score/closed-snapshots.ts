@@ -15,13 +15,13 @@ export interface ClosedSnapshots {
   readonly whole: readonly Snapshot[];
   /** @param ahead Number of snapshots that will follow before the next read. */
   push(snapshot: Snapshot, ahead: number): void;
-  /** The last one at or before an instant. */
+  /** The last snapshot at or before an instant. */
   lastAt(at: number): Closed | undefined;
-  /** Those of [from, to]. */
+  /** The snapshots of [from, to]. */
   between(from: number, to: number): RecordList<Closed>;
-  /** Those after an instant. */
+  /** The snapshots after an instant. */
   after(at: number): readonly Closed[];
-  /** Drops those before an instant, except those kept in full. */
+  /** Drops the snapshots before an instant, except those kept in full. */
   forgetBefore(at: number): void;
 }
 

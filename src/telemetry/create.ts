@@ -17,7 +17,7 @@ export interface ProcessParts {
   readonly lastErrors: readonly LoggedError[];
 }
 
-/** What a report is made from. */
+/** Dependencies of a report. */
 export interface ReportOptions {
   readonly now: () => Date;
   readonly state: State;

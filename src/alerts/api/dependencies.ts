@@ -5,7 +5,7 @@ import type { Vault } from "../../store/keys/vault.ts";
 import type { Archive } from "../../store/port/archive.ts";
 import type { Records } from "../../store/port/records.ts";
 
-/** What the alert service works with. */
+/** Dependencies of the alert service. */
 export interface AlertDependencies {
   readonly records: Records;
   readonly archive: Pick<Archive, "read">;

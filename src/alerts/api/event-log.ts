@@ -30,7 +30,7 @@ export interface EventReader extends OwnerIdentity {
   readonly scopes: ReadonlySet<Scope>;
 }
 
-/** What events are read from. */
+/** Where events are read from. */
 export interface EventSource {
   readonly archive: Pick<Archive, "read">;
   readonly records: Records;

@@ -1,7 +1,7 @@
 import type { AlertDependencies } from "./dependencies.ts";
 import type { AlertView } from "./queries.ts";
 
-/** What the steps depend on besides the alert. */
+/** Facts that the steps depend on, besides the alert. */
 type ServiceFacts = Pick<AlertDependencies, "baseUrl" | "standsStill">;
 
 const POLL =

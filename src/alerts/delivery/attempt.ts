@@ -24,7 +24,7 @@ import { attemptError, type RecordAttemptOptions, recordAttempt } from "./record
 import type { Sender, WebhookResponse } from "./sender.ts";
 import { type PrivateKeyJwk, signatureHeaders, signingSecrets } from "./signing.ts";
 
-/** What an attempt works with. */
+/** Dependencies of an attempt. */
 export interface AttemptOptions extends RecordAttemptOptions {
   readonly sender: Pick<Sender, "send">;
   /** Opens the signing secrets. */

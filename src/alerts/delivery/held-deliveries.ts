@@ -33,7 +33,7 @@ export function releaseHeld({
   return [put(releases, { key, value: true, groups, dueInMs: 0 }), announce(RELEASES_TOPIC)];
 }
 
-/** What the release loop works with. */
+/** Dependencies of the release loop. */
 export interface ReleaseOptions {
   readonly records: Records;
   readonly schedule: Schedule;

@@ -29,7 +29,7 @@ const RETRY_AFTER_STATUSES: readonly number[] = [429, 503];
 /** The webhook is gone for good (RFC 9110 section 15.5.11, Standard Webhooks 1.0.0). */
 const GONE = 410;
 
-/** What recording an attempt works with. */
+/** Dependencies of `recordAttempt`. */
 export interface RecordAttemptOptions {
   readonly records: Records;
   readonly audit: Auditor;

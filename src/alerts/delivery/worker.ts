@@ -23,7 +23,7 @@ const LEASE_MS = 60_000;
 /** How long a stop waits for running attempts, in milliseconds. */
 const STOP_MS = 2_000;
 
-/** What the worker works with. */
+/** Dependencies of the delivery worker. */
 export interface DeliveryWorkerOptions extends AttemptOptions {
   /** Milliseconds of a monotonic clock, such as `performance.now`. */
   readonly monotonic: () => number;

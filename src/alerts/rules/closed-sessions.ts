@@ -95,14 +95,14 @@ export class ClosedSessions {
     return this.#records.get(symbol);
   }
 
-  /** None for classes whose ranges are not published. */
+  /** What a range condition is evaluated on; `undefined` for classes whose ranges are not published. */
   #rangeOf({ at, instrument: { symbol, assetClass } }: Snapshot): RangeSession | undefined {
     const table = watchedHorizon(riskTableOf(this.#source.market.source), assetClass);
     const bars = table && this.#recordsOf(symbol)?.bars;
     return bars && { bars, assetClass, at, table };
   }
 
-  /** Companies without a feed of filings have none that could be near or late. */
+  /** What a report condition is evaluated on; `undefined` for companies without a feed of filings. */
   #reportsOf({ at, instrument }: Snapshot): ReportSession | undefined {
     const { dayMs, source } = this.#source.market;
     const { fundamentals } = this.#recordsOf(instrument.symbol) ?? {};

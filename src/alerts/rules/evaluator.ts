@@ -23,7 +23,7 @@ const ALERTS_PER_COMMIT = 100;
 /** Operations from which on a commit is written: an event of one alert takes six. */
 const OPERATIONS_PER_COMMIT = 6 * ALERTS_PER_COMMIT;
 
-/** What the evaluator works with. */
+/** Dependencies of the evaluator. */
 export interface EvaluatorOptions extends FanOutOptions, SessionSource {}
 
 /** A condition to evaluate on one instrument, at the close of a session. */
@@ -32,9 +32,9 @@ interface Evaluation {
   readonly snapshot: Snapshot;
 }
 
-/** What an evaluation changes. */
+/** The change that an evaluation makes. */
 interface Change {
-  /** Of the state. */
+  /** Key of the state. */
   readonly key: string;
   readonly state: ConditionState;
   readonly event: FiredEvent | undefined;
@@ -54,7 +54,7 @@ interface Round {
   /** Keys of states that no alert needs any more. */
   readonly unused: string[];
   readonly evaluations: Iterator<Evaluation>;
-  /** What is evaluated and not written yet. */
+  /** Changes that are not written yet. */
   pending: PendingCommit;
 }
 
@@ -176,7 +176,7 @@ export class AlertEvaluator {
     }
   }
 
-  /** None when nothing changes. */
+  /** The batches of an evaluation; none when nothing changes. */
   #batchesOf(evaluation: Evaluation, state: EvaluationState): readonly Batch[] {
     const change = this.#changeOf(evaluation, state);
     if (change === undefined) return [];

@@ -33,7 +33,7 @@ export interface FiredEvent extends MarketEvent {
   readonly condition: Condition;
 }
 
-/** What writing events needs. */
+/** Dependencies of `fanOut`. */
 export interface FanOutOptions {
   readonly records: Records;
   readonly market: Market;

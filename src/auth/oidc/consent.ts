@@ -14,9 +14,9 @@ export interface ConsentDecision {
   readonly resources: readonly string[];
   /** Names of all scopes that the client requests. */
   readonly requested: readonly string[];
-  /** Those of the requested scopes that the page showed. */
+  /** The requested scopes that the page showed. */
   readonly shown: readonly string[];
-  /** Those of the requested scopes that the person allows; other names are ignored. */
+  /** The requested scopes that the person allows; other names are ignored. */
   readonly allowed: readonly string[];
   /** Origin of the redirect URI (`redirectOrigin`), approved with the scopes. */
   readonly redirectOrigin: string;

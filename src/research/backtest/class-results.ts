@@ -17,7 +17,7 @@ export interface HorizonResult extends HorizonMeasures {
 /** One asset class with its verdict. */
 export interface ClassResult extends ClassMeasures {
   readonly horizons: readonly HorizonResult[];
-  /** That of the headline horizon. */
+  /** Verdict of the headline horizon. */
   readonly verdict: Verdict;
   /** Its entry in the log of variants. */
   readonly trial: Trial;

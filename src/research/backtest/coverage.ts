@@ -15,7 +15,7 @@ export interface DatedValue {
 export interface Coverage {
   /** Graded instruments that have traded. */
   readonly instruments: number;
-  /** Those of them that stopped trading before the last session of the class. */
+  /** Instruments among them that stopped trading before the last session of the class. */
   readonly ended: number;
   readonly dates: number;
   /** Number of instruments with a value, by date and summarized. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Bar } from "../../market/records.ts";
-import { cursorAt } from "./cursor.ts";
+import { cursorAt, type DayQuery } from "./cursor.ts";
 import type { Observation, ParsedResponse, Rejected } from "./provider.ts";
 import {
   addDays,
@@ -24,13 +24,9 @@ export const Seconds = z.int().min(0).max(253_402_300_799);
 export type CoinDay = Pick<Bar, "session" | "open" | "high" | "low" | "close" | "volume">;
 
 /** Answer of a venue for a coin. */
-interface CoinPage {
-  readonly symbol: string;
+interface CoinPage extends DayQuery {
   /** In any order; the day under way may be among them, and is not over. */
   readonly days: readonly CoinDay[];
-  /** First and last day that were asked for. */
-  readonly from: string;
-  readonly through: string;
   /** Last day that is over even if no later one is there. */
   readonly surelyOver?: string;
   /** When the answer arrived, Unix milliseconds. */
@@ -61,7 +57,7 @@ export function readCoinDays(page: CoinPage): ParsedResponse {
 
 /** Reading of an answer that says that the venue does not trade the coin; it may in the future. */
 export const readNotTraded = (
-  { symbol, from }: Pick<CoinPage, "symbol" | "from">,
+  { symbol, from }: Pick<DayQuery, "symbol" | "from">,
   receivedAt: number,
 ): ParsedResponse => ({
   data: [],

@@ -9,6 +9,13 @@ export function readCursor<S extends z.ZodType>(
   return cursor === undefined ? undefined : schema.safeParse(parseJson(cursor)).data;
 }
 
+/** A request for the days of a symbol, first and last day included. */
+export interface DayQuery {
+  readonly symbol: string;
+  readonly from: string;
+  readonly through: string;
+}
+
 /** Cursor of a daily series: the first UTC day of the next request. */
 export const DayCursor = z.object({ day: z.iso.date() });
 

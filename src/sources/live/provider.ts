@@ -113,7 +113,7 @@ export interface Budget {
   readonly perMs: number;
 }
 
-/** What a provider is used for. */
+/** How a provider is used. */
 export interface ProviderOptions {
   /** Instruments of its classes. */
   readonly instruments: readonly Instrument[];
@@ -125,7 +125,7 @@ export interface ProviderOptions {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** What polled and streamed providers share. */
+/** Members of polled and streamed providers. */
 interface ProviderBase extends Omit<Source, "simulated"> {
   /** Whether its terms allow the operator's own use only: then the operator has to opt in. */
   readonly isForOwnUse: boolean;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { cursorAt, DayCursor, readCursor } from "../cursor.ts";
+import { cursorAt, DayCursor, type DayQuery, readCursor } from "../cursor.ts";
 import { ProviderFault } from "../fault.ts";
 import type { Observation, ParsedResponse, PolledProvider, Rejected, Series } from "../provider.ts";
 import { type ProviderResponse, parseJsonBody, quoted } from "../provider-response.ts";
@@ -58,13 +58,6 @@ export const coinMetrics: PolledProvider = {
   series: ({ instruments, historyFrom }) =>
     instruments.map(({ symbol }) => figures(symbol, utcDay(historyFrom))),
 };
-
-/** What was asked for: a coin, the first and the last day. */
-interface DayQuery {
-  readonly symbol: string;
-  readonly from: string;
-  readonly through: string;
-}
 
 function figures(symbol: string, first: string): Series {
   const asset = coinOf(symbol).toLowerCase();

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type CoinDay, lastCoinDay, readCoinDays, readNotTraded, Seconds } from "../coin-bars.ts";
-import { DayCursor, readCursor } from "../cursor.ts";
+import { DayCursor, type DayQuery, readCursor } from "../cursor.ts";
 import type { ParsedResponse, PolledProvider, Series } from "../provider.ts";
 import { type ProviderResponse, parseJsonBody } from "../provider-response.ts";
 import { addDays, coinBarAsked, FINAL_MS, utcDay } from "../publication-times.ts";
@@ -68,10 +68,7 @@ function candles(symbol: string, first: string): Series {
   };
 }
 
-function read(
-  answer: ProviderResponse,
-  query: { readonly symbol: string; readonly from: string; readonly through: string },
-): ParsedResponse {
+function read(answer: ProviderResponse, query: DayQuery): ParsedResponse {
   const { status, receivedAt } = answer;
   if (status === 404) return readNotTraded(query, receivedAt);
   const days = parseJsonBody(answer, Candles).map(dayOf);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type CoinDay, lastCoinDay, readCoinDays, readNotTraded, Seconds } from "../coin-bars.ts";
-import { DayCursor, readCursor } from "../cursor.ts";
+import { DayCursor, type DayQuery, readCursor } from "../cursor.ts";
 import { type FaultKind, ProviderFault } from "../fault.ts";
 import type { ParsedResponse, PolledProvider, Series } from "../provider.ts";
 import { type ProviderResponse, parseJsonBody, quoted } from "../provider-response.ts";
@@ -88,10 +88,7 @@ function pairOf(symbol: string): string {
   return `${COINS[coin] ?? coin}USD`;
 }
 
-function read(
-  answer: ProviderResponse,
-  query: { readonly symbol: string; readonly from: string; readonly through: string },
-): ParsedResponse {
+function read(answer: ProviderResponse, query: DayQuery): ParsedResponse {
   const { error, result = {} } = parseJsonBody(answer, Ohlc);
   const wrong = error.find((text) => text.startsWith("E"));
   if (wrong === UNKNOWN_PAIR) return readNotTraded(query, answer.receivedAt);
