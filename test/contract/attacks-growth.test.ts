@@ -440,7 +440,7 @@ describe("audit rows of one person", () => {
     expect(await rowsOf(testService, "token.revoked")).toBe(7);
   });
 
-  it("are limited for consents, of which further ones are refused", async () => {
+  it("are limited for consents: further ones are refused", async () => {
     const testService = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} consent=3/3600` });
     const { base } = testService;
     const { client_id } = await registerPublic(base);

@@ -165,7 +165,7 @@ describeStores("a provider answer that no store can hold", (engine) => {
 });
 
 describe("a wrong local clock", () => {
-  it("that was a year ahead loses no day, neither during nor after", async () => {
+  it("that was a year ahead causes no missing day, neither meanwhile nor afterwards", async () => {
     const store = await openStore(model);
     let aheadMs = YEAR_MS;
     const server = await startCoinbase(() => store.clock.now - aheadMs);

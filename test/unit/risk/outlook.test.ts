@@ -46,7 +46,7 @@ describe("the expected range", () => {
 });
 
 describe("an outlook of the past", () => {
-  it.each([300, 512, 698.5])("on day %d is the same whatever came after", (day) => {
+  it.each([300, 512, 698.5])("on day %d is the same whatever follows", (day) => {
     const instant = day * DAY_MS;
     const known = bars.filter(({ availableAt }) => availableAt <= instant);
     const other = [...known, ...madeBars(700, 9, 30).slice(known.length)];

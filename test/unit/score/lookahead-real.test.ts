@@ -51,7 +51,7 @@ describe.skipIf(isMissing)("real history", { timeout: TIMEOUT_MS }, async () => 
   const originOf = (at: number) => at - 8 * DAY_MS;
   let pairs = 0;
 
-  it.each(instants)("gives the scores of %i whatever came after", (at) => {
+  it.each(instants)("gives the scores of %i whatever follows", (at) => {
     const scored = (records: typeof all, later?: number) =>
       scoredAt(marketOf(folder, records, originOf(at)), at, later);
     const past = all.map((one) => withoutFuture(one, at));

@@ -280,7 +280,7 @@ describeStores("a claim by a person", (engine) => {
     expect(await claims.completeByPerson({ agentId, code }, ann)).toEqual(WRONG);
   });
 
-  it("survives four failed attempts and not five, of any caller by either way", async () => {
+  it("survives four failed attempts but not five, of any callers and by either way", async () => {
     const { claims, register, person } = await build(engine);
     const [four, five] = [await register(), await register({}, {}, "agt_2")];
     const [ann, bob] = [await person("acc_ann"), await person("acc_bob")];
