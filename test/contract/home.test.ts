@@ -314,10 +314,14 @@ describe("the page of an instrument", () => {
     for (const day of [expected, earliest, latest]) {
       expect(html).toContain(`<time datetime="${day}">`);
     }
+    expect(html).toContain(
+      `; the next report is expected about ${expected}, between ${earliest} and ${latest}">`,
+    );
+    expect(textOf(html)).toContain("next report expected, in its window");
     const answer = await fetch(`${base}${path}`, { headers: { accept: "text/markdown" } });
     expect(await answer.text()).toContain(`| ${expected} (${earliest} to ${latest}) |`);
     const { html: coin } = await createWeb(base).get("/market/DRIMO-USD.SIM");
-    expect(textOf(coin)).not.toContain("Next report");
+    expect(textOf(coin)).not.toMatch(/next report/i);
   });
 
   it("has the history of the API, as a chart and as a table", async () => {

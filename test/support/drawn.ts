@@ -17,3 +17,11 @@ export function heightsOf(svg: string, color: string): readonly number[] {
   const lines = paths.filter(({ isIn }) => isIn(color)).flatMap(({ heights }) => heights);
   return lines.map((y) => (100 * (bottom - y)) / (bottom - top));
 }
+
+/** From where to where the shapes with an attribute reach, in the drawing's own units from its left. */
+export function spanOf(svg: string, attribute: string) {
+  const shapes = svg.matchAll(/<(?:path d|polygon points)="([^"]*)"([^>]*)>/g);
+  const chosen = Array.from(shapes).filter(([, , rest = ""]) => rest.includes(attribute));
+  const places = chosen.flatMap(([, d = ""]) => numbersOf(d).filter((_, at) => at % 2 === 0));
+  return { from: Math.min(...places), to: Math.max(...places) };
+}

@@ -3,6 +3,7 @@ import type { Signal, SignalHistory } from "../../../answers/signal.ts";
 // Imports each part from its own file: the index files load everything, which takes four times as long.
 import "echarts/lib/chart/line";
 import "echarts/lib/component/gridSimple";
+import "echarts/lib/component/markArea";
 import "echarts/lib/component/markLine";
 import { type EChartsCoreOption, init, use } from "echarts/core";
 import { SVGRenderer } from "echarts/renderers";
@@ -24,6 +25,8 @@ const COLORS = {
   smoothed: "var(--accent)",
   long: "var(--up)",
   short: "var(--down)",
+  report: "var(--text)",
+  window: "var(--chip)",
 } as const;
 
 /** Sizes in CSS pixels, so that text has the same size on a phone and on a desktop. */
@@ -33,11 +36,12 @@ const sizes = { narrow: [340, 220], wide: [1040, 280] } as const;
 export interface ChartData {
   readonly history: History;
   readonly thresholds: SignalAnswer["thresholds"];
+  readonly nextReport: SignalAnswer["nextReport"];
   /** Length of a market day in milliseconds. */
   readonly dayMs: number;
 }
 
-/** Scores, smoothed scores and signal changes over time, as one drawing per width. */
+/** Scores, smoothed scores, thresholds and the next report over time, as one drawing per width. */
 export function historyDrawings(data: ChartData): Html {
   const drawings = Object.entries(sizes).map(
     ([name, size]) =>
@@ -65,7 +69,10 @@ const plain = (svg: string): string =>
 /** Marks the chart library's markup as safe: the library escapes all text. */
 const markup = (svg: string): Html => html(Object.assign([svg], { raw: [svg] }));
 
-function optionOf({ history, thresholds, dayMs }: ChartData): EChartsCoreOption {
+function optionOf({ history, thresholds, nextReport, dayMs }: ChartData): EChartsCoreOption {
+  const placed = nextReport && placeReport(nextReport, history);
+  const instants = [...history.map(({ asOf }) => Date.parse(asOf)), ...(placed?.later ?? [])];
+  const labels = instants.map((at) => labelOf(at, dayMs));
   return {
     animation: false,
     textStyle: { color: COLORS.quiet },
@@ -73,8 +80,8 @@ function optionOf({ history, thresholds, dayMs }: ChartData): EChartsCoreOption 
     xAxis: {
       type: "category",
       boundaryGap: false,
-      data: history.map(({ asOf }) => labelOf(asOf, dayMs)),
-      axisLabel: { color: COLORS.quiet, hideOverlap: true, ...labelInterval(history, dayMs) },
+      data: labels,
+      axisLabel: { color: COLORS.quiet, hideOverlap: true, ...labelInterval(labels, dayMs) },
       axisLine: { onZero: false, lineStyle: { color: COLORS.line } },
       axisTick: { show: false },
     },
@@ -103,12 +110,49 @@ function optionOf({ history, thresholds, dayMs }: ChartData): EChartsCoreOption 
           data: [
             { yAxis: thresholds.enterLong, lineStyle: { color: COLORS.long, type: "dashed" } },
             { yAxis: thresholds.enterShort, lineStyle: { color: COLORS.short, type: "dashed" } },
+            ...(placed
+              ? [{ xAxis: placed.expected, lineStyle: { color: COLORS.report, type: "solid" } }]
+              : []),
           ],
         },
+        ...(placed && { markArea: reportWindow(placed) }),
       },
     ],
   };
 }
+
+/** Where a report lies on the axis of sessions, and the instants by which that axis is longer. */
+interface PlacedReport {
+  readonly expected: number;
+  readonly earliest: number;
+  readonly latest: number;
+  readonly later: readonly number[];
+}
+
+/** Places an expected report; later sessions are as far apart as those of the history. */
+function placeReport(
+  { expected, earliest, latest }: NonNullable<ChartData["nextReport"]>,
+  history: History,
+): PlacedReport {
+  const at = (index: number) => Date.parse(history.at(index)?.asOf as string);
+  const newest = history.length - 1;
+  const stepMs = (at(-1) - at(0)) / newest;
+  const place = (day: string) =>
+    Math.max(0, newest + Math.round((Date.parse(day) - at(-1)) / stepMs));
+  const count = Math.max(0, place(latest) - newest);
+  return {
+    expected: place(expected),
+    earliest: place(earliest),
+    latest: place(latest),
+    later: Array.from({ length: count }, (_, index) => at(-1) + (index + 1) * stepMs),
+  };
+}
+
+const reportWindow = ({ earliest, latest }: PlacedReport) => ({
+  silent: true,
+  itemStyle: { color: COLORS.window },
+  data: [[{ xAxis: earliest }, { xAxis: latest }]],
+});
 
 const line = (
   data: readonly number[],
@@ -137,12 +181,10 @@ const times = new Intl.DateTimeFormat("en-GB", {
 });
 
 /** Labels a month only at its beginning, so that no month appears twice. */
-function labelInterval(history: History, dayMs: number) {
+function labelInterval(labels: readonly string[], dayMs: number) {
   if (dayMs < DAY_MS) return {};
-  const labels = history.map(({ asOf }) => labelOf(asOf, dayMs));
   return { interval: (index: number) => labels[index] !== labels[index - 1] };
 }
 
 /** The label of an instant: a month, or the time if market days are short. */
-const labelOf = (iso: string, dayMs: number): string =>
-  (dayMs < DAY_MS ? times : dates).format(Date.parse(iso));
+const labelOf = (at: number, dayMs: number): string => (dayMs < DAY_MS ? times : dates).format(at);

@@ -109,7 +109,7 @@ function reasonText({ thresholds, scoreSmoothed, forcedWait, frozen }: SignalAns
 
 /** Scores over the past year of the market, as a chart and as a table. */
 function historySection({ history, drawings, signal }: InstrumentView): Html {
-  const { symbol, thresholds } = signal;
+  const { symbol, thresholds, nextReport } = signal;
   const [first, last] = [history[0], history.at(-1)];
   if (drawings === undefined || first === undefined || last === undefined) {
     return html`<section aria-labelledby="history"><h2 id="history">Score history</h2>
@@ -117,10 +117,10 @@ function historySection({ history, drawings, signal }: InstrumentView): Html {
   }
   return html`<section aria-labelledby="history">
 <h2 id="history">Score history</h2>
-<figure class="card" role="img" aria-label="Score of ${symbol} over ${history.length} sessions: ${first.score} at first, ${last.score} at last; the smoothed score from ${first.scoreSmoothed} to ${last.scoreSmoothed}">
+<figure class="card" role="img" aria-label="Score of ${symbol} over ${history.length} sessions: ${first.score} at first, ${last.score} at last; the smoothed score from ${first.scoreSmoothed} to ${last.scoreSmoothed}${nextReport && `; the next report is expected about ${nextReport.expected}, between ${nextReport.earliest} and ${nextReport.latest}`}">
 ${drawings}
 </figure>
-<ul class="legend"><li class="smoothed">smoothed score</li><li class="daily">score of each session</li><li class="long">LONG begins at ${thresholds.enterLong}</li><li class="short">SHORT begins at ${thresholds.enterShort}</li></ul>
+<ul class="legend"><li class="smoothed">smoothed score</li><li class="daily">score of each session</li><li class="long">LONG begins at ${thresholds.enterLong}</li><li class="short">SHORT begins at ${thresholds.enterShort}</li>${nextReport && html`<li class="report">next report expected, in its window</li>`}</ul>
 <details class="more"><summary>The same in figures</summary>
 <table class="figures">
 <caption>${history.length} sessions, newest first</caption>

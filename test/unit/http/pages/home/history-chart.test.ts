@@ -4,7 +4,7 @@ import {
   historyDrawings,
 } from "../../../../../src/http/pages/home/history-chart.ts";
 import { THRESHOLDS } from "../../../../../src/score/signal-hysteresis.ts";
-import { heightsOf } from "../../../../support/drawn.ts";
+import { heightsOf, spanOf } from "../../../../support/drawn.ts";
 
 const point = (day: number, scoreRaw: number, scoreSmoothed: number) => ({
   asOf: new Date(Date.UTC(2014, 0, 1 + day, 21)).toISOString(),
@@ -13,14 +13,19 @@ const point = (day: number, scoreRaw: number, scoreSmoothed: number) => ({
 });
 
 /** What a drawing is made from, where a test does not say it. */
-const usual = { smoothed: [50, 50], thresholds: THRESHOLDS, dayMs: 86_400_000 };
+const usual = {
+  smoothed: [50, 50],
+  thresholds: THRESHOLDS,
+  nextReport: null,
+  dayMs: 86_400_000,
+};
 
 type Chosen = Partial<Omit<ChartData, "history">> & { readonly smoothed?: readonly number[] };
 
 const drawn = (scores: readonly number[], chosen: Chosen = {}) => {
-  const { smoothed, thresholds, dayMs } = { ...usual, ...chosen };
+  const { smoothed, ...rest } = { ...usual, ...chosen };
   const history = scores.map((score, day) => point(day, score, smoothed[day] ?? 50));
-  return String(historyDrawings({ history, thresholds, dayMs }));
+  return String(historyDrawings({ history, ...rest }));
 };
 
 /** The drawing for each width. */
@@ -44,6 +49,25 @@ describe("the chart of a score history", () => {
       expect(rounded(heightsOf(svg, "var(--up)"))).toEqual([71, 71]);
       expect(rounded(heightsOf(svg, "var(--down)"))).toEqual([22, 22]);
     }
+  });
+
+  it("marks the next report and its window on an axis that reaches as far", () => {
+    const nextReport = {
+      ...{ expected: "2014-01-16", earliest: "2014-01-11", latest: "2014-01-21" },
+      basis: "year_before" as const,
+    };
+    for (const svg of drawings(drawn(Array(11).fill(50), { nextReport }))) {
+      // Ten sessions of scores, and ten until the end of the window.
+      const scores = spanOf(svg, 'stroke="var(--faint)"');
+      const report = spanOf(svg, 'stroke="var(--text)"');
+      const window = spanOf(svg, 'fill="var(--chip)"');
+      const sessions = (x: number) => (10 * (x - scores.from)) / (scores.to - scores.from);
+      expect(Math.round(sessions(report.from))).toBe(14);
+      expect(report.to).toBeCloseTo(report.from, 5);
+      expect(Math.round(sessions(window.from))).toBe(9);
+      expect(Math.round(sessions(window.to))).toBe(19);
+    }
+    expect(drawn([40, 60])).not.toMatch(/var\(--(?:text|chip)\)/);
   });
 
   it("has no inline style, which the content security policy forbids, and no fixed size", () => {
