@@ -8,6 +8,7 @@ import type { Command, StoreCommand, Terminal } from "./command.ts";
 import { ConfirmationNeeded, type Outcome } from "./command.ts";
 import { helpText, type Invocation, PROGRAM, readCommandLine, UsageError } from "./command-line.ts";
 import { backtest, explain } from "./commands/backtest.ts";
+import { exportPanel } from "./commands/export.ts";
 import { listen } from "./commands/listen.ts";
 import { downloadLog } from "./commands/log-download.ts";
 import { serve } from "./commands/serve.ts";
@@ -26,6 +27,7 @@ export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   ["log download", downloadLog],
   ["witness", witnessLogs],
   ["listen", listen],
+  ["export", exportPanel],
   ["backtest", backtest],
   ["explain", explain],
   ["train", train],

@@ -1,4 +1,4 @@
-import type { Cell, ColumnHead } from "./table.ts";
+import type { Cell, ColumnHead, ColumnType } from "./table.ts";
 import type { TableEncoder } from "./table-encoder.ts";
 
 /** Media type of a table with a header line (RFC 4180, section 3). */
@@ -45,4 +45,15 @@ export function csvLine(cells: readonly Cell[]): string {
 function csvText(text: string): string {
   const harmless = FORMULA.test(text) ? `'${text}` : text;
   return SPECIAL.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}
+
+/** A text that was written behind an apostrophe. */
+const DISARMED = /^'(?=[=+\-@\t\r])/;
+
+/** The cell that `csvLine` wrote as a text; an empty text is read as no value. */
+export function readCell(text: string, type: ColumnType): Cell {
+  if (text === "") return null;
+  if (type === "integer" || type === "number") return Number(text);
+  if (type === "boolean") return text === "true";
+  return text.replace(DISARMED, "");
 }

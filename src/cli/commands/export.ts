@@ -1,0 +1,154 @@
+import { rename, rm } from "node:fs/promises";
+import { resolve } from "node:path";
+import { z } from "zod";
+import { dayRange, type PanelSession, panelColumns, panelRows } from "../../answers/panel.ts";
+import { AssetClass } from "../../market/instrument.ts";
+import type { Market } from "../../market/market.ts";
+import { walkPanel } from "../../research/panel-walk.ts";
+import { openMarket } from "../../sources/open-market.ts";
+import { type Cell, tableOf } from "../../tables/table.ts";
+import { defineLocalCommand } from "../command.ts";
+import { UsageError } from "../command-line.ts";
+import { counted } from "../format.ts";
+import { isAddress } from "../log-source.ts";
+import { downloadPanel } from "../panel-download.ts";
+import type { ProgressLine } from "../progress-line.ts";
+import { FILE_FORMATS, type FileFormat, readTable, writeTable } from "../table-file.ts";
+import { tokenOption } from "./verify-log.ts";
+
+const IsoDate = z.iso.date("is not a date such as 2014-12-31");
+
+const Arguments = z
+  .strictObject({
+    file: z.string("is missing: name a file"),
+    market: z.string().min(1, "is empty").optional(),
+    url: z.string().refine(isAddress, "is not an address such as https://a.example").optional(),
+    token: z.string().min(1, "is empty").optional(),
+    class: z
+      .enum(AssetClass.options, `is none of ${AssetClass.options.join(", ")}`)
+      .default("stock"),
+    from: IsoDate.optional(),
+    to: IsoDate.optional(),
+    format: z.enum(FILE_FORMATS, `is none of ${FILE_FORMATS.join(", ")}`).optional(),
+  })
+  .refine(({ from = "", to = "9999" }) => from <= to, { error: "is after --to", path: ["from"] });
+
+/** What is exported, and to which file. */
+interface Export {
+  readonly file: string;
+  readonly format: FileFormat;
+  readonly assetClass: AssetClass;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly progress: ProgressLine;
+}
+
+/** Writes the panel of scores, factors and prices of a class into a file. */
+export const exportPanel = defineLocalCommand({
+  summary: "Writes scores, factors and prices of every session of a class into a file.",
+  notes: [
+    "From a service, or from a market folder, which is scored by the service's own engine. An export",
+    "from a service that was interrupted goes on where it ended. docs/tables.md has the columns.",
+  ],
+  operand: "<file>",
+  options: {
+    market: { value: "<folder>", about: "a market folder, as MARKET=files:<folder> has it" },
+    url: { value: "<address>", about: "instead: a service, such as https://a.example" },
+    token: { ...tokenOption, about: "for a service: token or API key, or env:NAME" },
+    class: { value: "<name>", about: `${AssetClass.options.join(", ")} (stock)` },
+    from: { value: "<date>", about: "first date (the first there is)" },
+    to: { value: "<date>", about: "last date (the last there is)" },
+    format: { value: "<name>", about: "csv or parquet (by the ending of the file, else csv)" },
+  },
+  args: Arguments,
+
+  async run({ market, url, token, class: assetClass, ...rest }, { folder, progress }) {
+    const format = rest.format ?? (rest.file.endsWith(".parquet") ? "parquet" : "csv");
+    const wanted: Export = { ...rest, format, assetClass, progress };
+    if ((market === undefined) === (url === undefined)) {
+      throw new UsageError("Name either --market or --url.");
+    }
+    const rows =
+      url === undefined
+        ? await exportFolder(resolve(folder, market ?? ""), wanted)
+        : await exportAddress(url, token, wanted);
+    return {
+      isGood: true,
+      text: `${rest.file}: ${counted(rows)} rows.`,
+      result: { file: rest.file, format, assetClass, rows },
+      notes: [],
+    };
+  },
+});
+
+/** Scores a market folder and writes the rows on the way. To continue an interrupted run would take as
+ *  long as a new one. */
+async function exportFolder(folder: string, wanted: Export): Promise<number> {
+  const { assetClass, progress } = wanted;
+  progress.say("reading the market folder");
+  const { from = EARLIEST, to } = dayRange(wanted);
+  const asOf = to === undefined ? undefined : new Date(to);
+  const { market, clock } = await openMarket({ kind: "files", folder, asOf }, {});
+  const range = { from: Date.parse(from), to: clock.now(Date.now()) };
+  const columns = panelColumns({ dayMs: market.dayMs, hasFactors: true });
+  const sessions = shownOn(progress, walkPanel({ market, assetClass, ...range }), range.to);
+  const parts = sessionRows(columns, sessions, market.sessionAt);
+  return writeTable({ ...wanted, columns, parts });
+}
+
+/** An instant before all records. */
+const EARLIEST = "1970-01-01T00:00:00.000Z";
+
+/** Shows on the way which sessions were read. @param to The last instant, Unix milliseconds. */
+function* shownOn(
+  progress: ProgressLine,
+  sessions: Iterable<PanelSession>,
+  to: number,
+): Generator<PanelSession, void> {
+  let rows = 0;
+  let from: number | undefined;
+  for (const session of sessions) {
+    yield session;
+    from ??= session.at;
+    rows += session.snapshots.length;
+    const doing = new Date(session.at).toISOString().slice(0, "2020-01-31".length);
+    progress.show({ doing, rows, fraction: (session.at - from) / (to - from) });
+  }
+}
+
+/** The rows of each session. */
+function* sessionRows(
+  columns: ReturnType<typeof panelColumns>,
+  sessions: Iterable<PanelSession>,
+  sessionAt: Market["sessionAt"],
+): Generator<readonly (readonly Cell[])[], void> {
+  for (const session of sessions) yield [...tableOf(columns, panelRows([session], sessionAt)).rows];
+}
+
+/** Downloads all pages, in CSV since its file can be continued. */
+async function exportAddress(
+  address: string,
+  token: string | undefined,
+  { file, format, assetClass, from, to, progress }: Export,
+): Promise<number> {
+  progress.say("asking the service");
+  const url = new URL("/api/export", address);
+  const query = { assetClass, from, to };
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) url.searchParams.set(name, value);
+  }
+  const pages = `${file}.pages`;
+  const rows = await downloadPanel({
+    ...{ url, token, file: pages },
+    onPage: (count, newest) => progress.say(`${counted(count)} rows, to ${newest.slice(0, 10)}`),
+  });
+  if (format === "csv") {
+    await rename(pages, file);
+    return rows;
+  }
+  progress.say("writing Parquet");
+  const known = panelColumns({ dayMs: 86_400_000, hasFactors: true });
+  await writeTable({ ...(await readTable(pages, known)), format, file });
+  await rm(pages);
+  return rows;
+}

@@ -1,0 +1,100 @@
+import { createReadStream } from "node:fs";
+import { type FileHandle, open, rename } from "node:fs/promises";
+import Papa from "papaparse";
+import { csvEncoder, readCell } from "../tables/csv.ts";
+import { parquetEncoder } from "../tables/parquet.ts";
+import type { Cell, ColumnHead } from "../tables/table.ts";
+import type { TableEncoder } from "../tables/table-encoder.ts";
+
+/** Forms of a table in a file. */
+export const FILE_FORMATS = ["csv", "parquet"] as const;
+export type FileFormat = (typeof FILE_FORMATS)[number];
+
+/** Rows of a row group of a file: large groups are read fast. */
+const ROWS_PER_GROUP = 50_000;
+
+/** Rows that are read at once. */
+const ROWS_PER_PART = 1_000;
+
+type Rows = readonly (readonly Cell[])[];
+
+/** A table and the file that it is to be in. */
+interface TableFile {
+  readonly columns: readonly ColumnHead[];
+  /** Some rows at a time. */
+  readonly parts: Iterable<Rows> | AsyncIterable<Rows>;
+  readonly format: FileFormat;
+  readonly file: string;
+}
+
+/** Writes a table; a file of that name has it whole or not at all. @returns The number of rows. */
+export async function writeTable({ columns, parts, format, file }: TableFile): Promise<number> {
+  const unfinished = `${file}.part`;
+  const handle = await open(unfinished, "w");
+  try {
+    const rows = await writeParts(handle, parts, ENCODERS[format](columns));
+    await handle.sync();
+    await rename(unfinished, file);
+    return rows;
+  } finally {
+    await handle.close();
+  }
+}
+
+const ENCODERS: Readonly<Record<FileFormat, (columns: readonly ColumnHead[]) => TableEncoder>> = {
+  csv: csvEncoder,
+  parquet: (columns) => parquetEncoder(columns, { rowsPerGroup: ROWS_PER_GROUP }),
+};
+
+async function writeParts(
+  handle: FileHandle,
+  parts: TableFile["parts"],
+  encoder: TableEncoder,
+): Promise<number> {
+  let count = 0;
+  const write = async (piece: string | Uint8Array): Promise<void> => {
+    if (piece.length > 0) await handle.writeFile(piece);
+  };
+  for await (const rows of parts) {
+    count += rows.length;
+    await write(encoder.add(rows));
+  }
+  await write(encoder.end());
+  return count;
+}
+
+/**
+ * Reads a CSV file that a service wrote.
+ *
+ * @param known Columns by which cells are typed; others are text.
+ */
+export async function readTable(
+  file: string,
+  known: readonly ColumnHead[],
+): Promise<Pick<TableFile, "columns" | "parts">> {
+  const options = { delimiter: ",", newline: "\r\n", skipEmptyLines: true } as const;
+  const parser = Papa.parse(Papa.NODE_STREAM_INPUT, options);
+  const lines: AsyncIterator<string[]> = createReadStream(file, "utf8")
+    .pipe(parser)
+    [Symbol.asyncIterator]();
+  const { value } = await lines.next();
+  const columns = ((value ?? []) as readonly string[]).map(
+    (name): ColumnHead => known.find((column) => column.name === name) ?? { name, type: "text" },
+  );
+  return { columns, parts: partsOf(lines, columns) };
+}
+
+async function* partsOf(
+  lines: AsyncIterator<string[]>,
+  columns: readonly ColumnHead[],
+): AsyncGenerator<Rows, void> {
+  let rows: Cell[][] = [];
+  for (let line = await lines.next(); !line.done; line = await lines.next()) {
+    const texts: readonly string[] = line.value;
+    rows.push(columns.map(({ type }, at) => readCell(texts[at] ?? "", type)));
+    if (rows.length < ROWS_PER_PART) continue;
+    yield rows;
+    rows = [];
+  }
+  yield rows;
+}

@@ -1,0 +1,53 @@
+import type { PanelSession } from "../answers/panel.ts";
+import type { AssetClass } from "../market/instrument.ts";
+import type { Market } from "../market/market.ts";
+import { ScoringEngine } from "../score/scoring-engine.ts";
+import type { Snapshot } from "../score/snapshot.ts";
+
+/** What of a market is wanted. */
+interface Wanted {
+  readonly market: Market;
+  readonly assetClass: AssetClass;
+  /** The first and the last close, Unix milliseconds. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Scores a market with the service's own engine and returns the sessions of a class one by one, so that
+ * no more than one of them is held.
+ */
+export function* walkPanel({
+  market,
+  assetClass,
+  from,
+  to,
+}: Wanted): Generator<PanelSession, void> {
+  let session: Snapshot[] = [];
+  /** The class of the newest snapshot: classes are scored one after another. */
+  let scored: AssetClass | undefined;
+  const origin = market.servedFrom(from);
+  const engine = new ScoringEngine(
+    { ...market, servedFrom: () => origin },
+    {
+      clear: () => {},
+      setNewest: () => {},
+      addClosed(snapshot) {
+        scored = snapshot.instrument.assetClass;
+        if (scored === assetClass && snapshot.at >= from) session.push(snapshot);
+      },
+    },
+  );
+  let hasBegun = false;
+  for (const _ of engine.refreshInSteps(to)) {
+    if (hasBegun && scored !== assetClass) return;
+    hasBegun = scored === assetClass;
+    const [first] = session;
+    if (first === undefined) continue;
+    yield { at: first.at, snapshots: session.sort(bySymbol) };
+    session = [];
+  }
+}
+
+const bySymbol = ({ instrument: a }: Snapshot, { instrument: b }: Snapshot): number =>
+  a.symbol < b.symbol ? -1 : 1;

@@ -1,0 +1,132 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { downloadPanel } from "../../src/cli/panel-download.ts";
+import { runProgram } from "../../src/cli/program.ts";
+import { newToken } from "../support/agent.ts";
+import { duckdb } from "../support/duckdb.ts";
+import { atFileEnd } from "../support/file-end.ts";
+import { smallMarket } from "../support/small-market.ts";
+import { startTestService } from "../support/test-service.ts";
+
+const market = await smallMarket();
+const { base } = await startTestService({ MARKET: `files:${market}` });
+const token = await newToken(base, { scope: "signals:read factor:read" });
+const folder = await mkdtemp(join(tmpdir(), "panel-"));
+atFileEnd(() => rm(folder, { recursive: true }));
+
+/** Runs `market-signal export`. @returns Its exit code and what it printed. */
+async function exported(...args: readonly string[]) {
+  const streams = {
+    stdin: new PassThrough(),
+    stdout: new PassThrough(),
+    stderr: new PassThrough(),
+  };
+  const argv = ["export", ...args];
+  const code = await runProgram({ argv, env: { TOKEN: token }, folder, terminal: streams });
+  const text = (stream: PassThrough) => String(stream.read() ?? "");
+  return { code, stdout: text(streams.stdout), stderr: text(streams.stderr) };
+}
+
+const textOf = (name: string) => readFile(join(folder, name), "utf8");
+
+/** A server before the service that breaks off the response to one request. */
+async function breakingAt(broken: number): Promise<string> {
+  let count = 0;
+  const server = createServer(async ({ url = "", headers }, res) => {
+    count += 1;
+    const { authorization = "" } = headers;
+    const response = await fetch(`${base}${url}`, { headers: { authorization } });
+    const link = response.headers.get("link");
+    if (link !== null) res.setHeader("link", link);
+    const body = await response.text();
+    if (count !== broken) return void res.end(body);
+    res.write(body.slice(0, body.length / 2), () => res.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe("market-signal export", () => {
+  it.each(["stock", "crypto"])(
+    "writes the same rows of a %s from a folder and a service",
+    async (name) => {
+      const options = ["--class", name, "--from", "2013-01-02", "--to", "2014-03-28"];
+      const remote = ["--url", base, "--token", "env:TOKEN"];
+      const results = [
+        await exported("folder.csv", "--market", market, ...options),
+        await exported("folder.parquet", "--market", market, ...options),
+        await exported("service.csv", ...remote, ...options),
+        await exported("service.parquet", ...remote, ...options),
+      ];
+      expect(results.map(({ code, stderr }) => [code, stderr])).toEqual(Array(4).fill([0, ""]));
+      expect(await textOf("service.csv")).toBe(await textOf("folder.csv"));
+      const hash = async (file: string) => {
+        const path = join(folder, file);
+        const [row] = await duckdb(
+          `SELECT count(*)::INTEGER AS rows, sum(hash(panel)::HUGEINT)::VARCHAR AS hash FROM '${path}' panel`,
+        );
+        return row;
+      };
+      const files = ["folder.csv", "folder.parquet", "service.csv", "service.parquet"];
+      const [one, ...others] = await Promise.all(files.map(hash));
+      expect(one?.rows).toBe((await textOf("folder.csv")).split("\r\n").length - 2);
+      expect(others).toEqual([one, one, one]);
+    },
+  );
+
+  it("goes on where it was interrupted, and each row is there once", async () => {
+    const proxy = await breakingAt(3);
+    const query = "assetClass=crypto&from=2013-01-01&limit=100";
+    const wanted = {
+      url: new URL(`/api/export?${query}`, proxy),
+      token,
+      file: join(folder, "pages.csv"),
+      onPage: () => {},
+    };
+    await expect(downloadPanel(wanted)).rejects.toThrow("run the command again");
+    const before = (await textOf("pages.csv")).split("\r\n").length - 2;
+    expect(before).toBe(200);
+    const other = { ...wanted, url: new URL("/api/export?assetClass=etf", proxy) };
+    await expect(downloadPanel(other)).rejects.toThrow("is of another export");
+    expect(await downloadPanel(wanted)).toBe(455);
+    const whole = await fetch(`${base}/api/export?${query.replace("limit=100", "limit=50000")}`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect(await textOf("pages.csv")).toBe(await whole.text());
+  });
+
+  it("says what it needs, and repeats what a service refuses", async () => {
+    const neither = await exported("a.csv");
+    expect([neither.code, neither.stderr]).toEqual([
+      2,
+      expect.stringContaining("--market or --url"),
+    ]);
+    const refused = await exported("a.csv", "--url", base);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("/oauth/token")]);
+  });
+});
+
+describe("docs/tables.md", () => {
+  it("has lines of DuckDB that read an export", async () => {
+    expect((await exported("panel.parquet", "--market", market)).code).toBe(0);
+    const text = await readFile(new URL("../../docs/tables.md", import.meta.url), "utf8");
+    const [, lines = ""] = /```sql\n([\s\S]+?)```/.exec(text) ?? [];
+    const statements = lines.trim().split("\n");
+    expect(statements).toHaveLength(3);
+    const rows = await duckdb(`SET file_search_path = '${folder}'`, ...statements);
+    expect(rows.map(({ year }) => Number(year))).toEqual([2013, 2014]);
+  });
+
+  it("describes every column of the panel", async () => {
+    const text = await readFile(new URL("../../docs/tables.md", import.meta.url), "utf8");
+    const [header = ""] = (await textOf("folder.csv")).split("\r\n");
+    const plain = header.split(",").filter((name) => !/(Z|Confidence)$/.test(name));
+    for (const name of plain) expect(text).toContain(`\`${name}\``);
+  });
+});
