@@ -26,10 +26,10 @@ const NO_SERVER: readonly (string | undefined)[] = ["ENOENT", "ECONNREFUSED", "E
  * @throws {Error} When the command fails, or the server exits before it is done.
  */
 export async function askServer(
-  asked: CommandRequest,
+  command: CommandRequest,
   onProgress: OnProgress,
 ): Promise<Outcome | undefined> {
-  const response = await send(asked);
+  const response = await send(command);
   if (response === undefined) return undefined;
   for await (const line of splitLines(response)) {
     const answer = AnswerLine.parse(JSON.parse(line.toString("utf8")));
@@ -40,11 +40,11 @@ export async function askServer(
   throw new Error("the server ended before the command was done");
 }
 
-async function send(asked: CommandRequest): Promise<IncomingMessage | undefined> {
+async function send(command: CommandRequest): Promise<IncomingMessage | undefined> {
   try {
-    const { settings } = asked;
+    const { settings } = command;
     const address = await openSocketAddress(settings.folder);
-    const response = await post(address.path, asked).finally(address.close);
+    const response = await post(address.path, command).finally(address.close);
     if (response.statusCode !== OTHER_DATABASE) return response;
     response.resume();
     return undefined;
@@ -60,7 +60,7 @@ async function post(
 ): Promise<IncomingMessage> {
   const body = Buffer.from(JSON.stringify(args));
   const { databaseUrl } = settings;
-  const asked = request({
+  const outgoing = request({
     socketPath,
     path: `/${name.replaceAll(" ", "-")}`,
     method: "POST",
@@ -72,8 +72,8 @@ async function post(
       ...(databaseUrl !== undefined && { [DATABASE_HEADER]: databaseAddress(databaseUrl) }),
     },
   });
-  asked.end(body);
-  const [response] = await once(asked, "response");
+  outgoing.end(body);
+  const [response] = await once(outgoing, "response");
   return response as IncomingMessage;
 }
 

@@ -139,7 +139,7 @@ export function readConfig(env: Environment): Config {
     },
     proxyHops: values.TRUST_PROXY,
     mcpFastPath: values.MCP_FAST_PATH,
-    rateLimits: values.RATE_LIMITS ?? {},
+    rateLimits: values.RATE_LIMITS,
     drainMs: 1_000 * (values.DRAIN_SECONDS ?? (values.DATABASE_URL ? SHARED_DRAIN_SECONDS : 0)),
     metricsPort: values.METRICS_PORT,
     logLevel: values.LOG_LEVEL,

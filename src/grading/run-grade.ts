@@ -20,7 +20,7 @@ export const HEADLINE_HORIZONS: Readonly<Record<AssetClass, number>> = {
 /** Minimum instruments of a rank correlation. */
 const MIN_NAMES = 10;
 
-/** What was said of an instrument after a session, and what followed. */
+/** The published signal of an instrument after a session, and the return that followed. */
 export interface SettledStatement {
   readonly signal: Direction;
   /** The published score with two decimals, in [0, 100]. */

@@ -37,8 +37,8 @@ export const LONGEST_BACKOFF_MS = 24 * 60 * MINUTE_MS;
 export function backoffMs(fault: ProviderFault, failures: number, random: number): number {
   const { firstMs, longestMs } = PAUSES[fault.kind];
   const full = Math.min(longestMs, firstMs * 2 ** (failures - 1));
-  const asked = Math.min(LONGEST_BACKOFF_MS, fault.retryAfterMs ?? 0);
-  return Math.max(asked, full * (0.5 + random / 2));
+  const requested = Math.min(LONGEST_BACKOFF_MS, fault.retryAfterMs ?? 0);
+  return Math.max(requested, full * (0.5 + random / 2));
 }
 
 /** Backoff of work that fails because of our own store. */

@@ -91,7 +91,12 @@ export class Settler {
     const { entry = null, exit = null, run } = settlement;
     const { assetClass, close, coveredAt } = due.run;
     const leaf = settlementLeaf({
-      ...{ assetClass, run: index, close, horizon: due.horizon, entry, exit },
+      assetClass,
+      run: index,
+      close,
+      horizon: due.horizon,
+      entry,
+      exit,
       coveredAt: coveredAt as number,
       at: now(),
       results: run.symbols.length,

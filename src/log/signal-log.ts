@@ -98,7 +98,10 @@ export class SignalLog {
     this.#witnesses =
       policy &&
       new WitnessClient({
-        ...{ store, policy, now, fetch },
+        store,
+        policy,
+        now,
+        fetch,
         verifiersOf: (origin) => signersOf(state.keyring, origin).map(verifierOf),
         onProblem: (witness, problem) =>
           log.warn({ witness, problem }, "a witness does not cosign the signal log"),

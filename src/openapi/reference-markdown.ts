@@ -60,10 +60,10 @@ function section(operation: Operation): string {
   ].join("\n");
 }
 
-/** The answers of an operation, a line for all statuses of an equal one; 304 goes without saying. */
+/** The answers of an operation, one line for all statuses with an equal one; 304 is left out. */
 function answersOf({ answers }: Operation): readonly string[] {
-  const told = Object.entries(answers).filter(([status]) => status !== "304");
-  const byText = Map.groupBy(told, ([, answer]) => answerText(answer));
+  const described = Object.entries(answers).filter(([status]) => status !== "304");
+  const byText = Map.groupBy(described, ([, answer]) => answerText(answer));
   return Array.from(
     byText,
     ([text, some]) => `- ${some.map(([status]) => status).join(", ")}: ${text}`,

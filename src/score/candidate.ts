@@ -31,7 +31,7 @@ export const CANDIDATE = {
   /** ISO date. Sessions up to it were known when the candidate was designed. */
   registered: "2026-11-23",
   /** SHA-256 of its constants and of its outputs on a fixture (`npm run method`). */
-  methodHash: lock.methodHash as string,
+  methodHash: lock.methodHash,
   rule: {
     minSessions: 252,
     horizon: 5,

@@ -90,8 +90,8 @@ export function signalShift(
   const move = Math.abs(after.score - last.score);
   const isArmed = state.isArmed || move <= rules.rearmWithin;
   const reason = reasonOf(last, after, isArmed ? rules.scoreMove : Number.POSITIVE_INFINITY);
-  const told = session === null ? null : { at: last.at, session };
-  if (reason === undefined || isQuiet(told, sighting, rules)) {
+  const lastEvent = session === null ? null : { at: last.at, session };
+  if (reason === undefined || isQuiet(lastEvent, sighting, rules)) {
     return { state: isArmed === state.isArmed ? state : { ...state, isArmed } };
   }
   return {
@@ -123,12 +123,12 @@ interface EventTime {
   readonly session: string;
 }
 
-function isQuiet(told: EventTime | null, now: SessionSnapshot, { quietDays }: EventRules): boolean {
-  if (told === null) return false;
+function isQuiet(last: EventTime | null, now: SessionSnapshot, { quietDays }: EventRules): boolean {
+  if (last === null) return false;
   const { at, instrument } = now.snapshot;
   const isCoin = instrument.assetClass === "crypto";
   const days = quietDays ?? (isCoin ? EVENT_RULES.coinQuietDays : null);
-  return days === null ? told.session === now.session : at - told.at < days * now.dayMs;
+  return days === null ? last.session === now.session : at - last.at < days * now.dayMs;
 }
 
 /** How unusual the volatility of an instrument is, in rising order. */

@@ -34,7 +34,10 @@ export const startNewLog = defineStoreCommand({
     const host = origin.slice(0, origin.lastIndexOf("/log/"));
     const beganAt = Math.max(before.value.beganAt ?? 0, ...Object.values(recordedUntil));
     const state = newLog(host, {
-      ...{ createdAt: now(), beganAt, recordedUntil, replaces },
+      createdAt: now(),
+      beganAt,
+      recordedUntil,
+      replaces,
       former: formerLogs(before.value),
     });
     const ring = await keyring();

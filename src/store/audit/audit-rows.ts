@@ -13,7 +13,7 @@ import { HashChain, missing, PRUNED, type SealedPoint, sealedPoints } from "./ha
 /** Rows per page. */
 const PAGE = 1_000;
 
-/** What the rows are read from, and who is told. */
+/** Dependencies of the audit rows. */
 export interface AuditRowsOptions {
   readonly records: Records;
   readonly archive: Archive;
@@ -97,7 +97,7 @@ export class AuditRows implements TreeReader {
       const position = this.#take(row);
       // The walk has ended early where the tree is damaged.
       const isUnread = position !== undefined && position > this.#passed && position <= this.#last;
-      if (!isUnread) this.#judge(row, position);
+      if (!isUnread) this.#reportMisplaced(row, position);
     }
     for (const { from, to } of ranges(this.#missing)) tell(`${missing(from, to)}.`);
     this.#chain.end();
@@ -121,7 +121,7 @@ export class AuditRows implements TreeReader {
         if (position === this.#first) this.#checkStart(row);
         return row;
       }
-      this.#judge(row, found);
+      this.#reportMisplaced(row, found);
     }
   }
 
@@ -139,8 +139,8 @@ export class AuditRows implements TreeReader {
     return true;
   }
 
-  /** Tells why a row stands out of place. */
-  #judge(row: ArchiveRow, position: number | undefined): void {
+  /** Reports why a row is out of place. */
+  #reportMisplaced(row: ArchiveRow, position: number | undefined): void {
     const { tell } = this.#options;
     if (position === undefined) tell(`Row "${row.id}" was inserted: it has no position.`);
     else if (position < this.#first) this.#chain.follow(row);

@@ -27,7 +27,7 @@ export function storeUnavailable(detail: string, cause?: unknown): Problem {
 export function faultText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!isStoreFault(error)) return error.message;
-  const { detail = error.message, cause } = error;
+  const { detail, cause } = error;
   return cause instanceof Error ? `${detail} ${sentence(cause.message)}` : detail;
 }
 
