@@ -60,7 +60,9 @@ async function append(runs: number): Promise<LogCosts> {
   const turns: number[] = [];
   const steps: number[] = [];
   let sessions = new Sessions();
+  const { market } = sessions;
   const current = {
+    market,
     knownUntil: () => sessions.knownUntil(),
     snapshots: {
       allNewest: () => sessions.snapshots.allNewest(),

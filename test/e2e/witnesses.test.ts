@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, it, vi } from "vitest";
@@ -112,7 +112,11 @@ class Operator {
         if (line.startsWith("Key: ")) found(line.slice("Key: ".length));
       });
     });
-    const ended = once(witness, "exit").then(() => Promise.reject(new Error("the witness ended")));
+    let complaint = "";
+    witness.stderr.on("data", (chunk) => {
+      complaint += chunk;
+    });
+    const ended = once(witness, "close").then(() => Promise.reject(new Error(complaint)));
     return Promise.race([key, ended]);
   }
 
@@ -221,7 +225,6 @@ describe("two instances that witness each other", async () => {
       expect(note && cosignaturesOf(note, one.policy.verifiers)).toHaveLength(1);
       const { exitCode, text } = await one.verify();
       expect(text).toMatch(/^proved {6}witnesses {3}1 of 1 witnesses cosigned the checkpoint/m);
-      expect(text).toMatch(/^proved {6}history/m);
       expect({ exitCode, text }).toMatchObject({ exitCode: 2 });
     }
   });
@@ -259,7 +262,7 @@ describe("two instances that witness each other", async () => {
     const snapshot = join(south.folder, "snapshot");
     cpSync(south.data, snapshot, { recursive: true });
     await south.start(true);
-    const size = (await south.checkpoint())?.size ?? 0;
+    const { size } = parseCheckpoint(readFileSync(join(snapshot, "log-head"), "utf8"));
     await south.untilBeyond(size);
     await south.stop();
     const cosigned = await north.cosignedOf(south.policy);

@@ -171,8 +171,9 @@ function thresholdOf(count: string, members: number): number {
   return threshold;
 }
 
+/** OpenSSL compares keys of one kind only; comparing others makes a later call fail. */
 const isSameKey = (one: NoteVerifier, other: NoteVerifier): boolean =>
-  one.publicKey.equals(other.publicKey);
+  one.type === other.type && one.publicKey.equals(other.publicKey);
 
 function checkUrl(url: string): void {
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) throw new Error(`"${url}" is no address`);

@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from "node:crypto";
+import { createPrivateKey, generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { cosigner, noteSigner, verifierText } from "../../../src/log/note-keys.ts";
 import { Policy, readPolicy } from "../../../src/log/witness/policy.ts";
@@ -51,6 +51,19 @@ describe("a policy", () => {
     expect(policy.hasQuorum(by(policy, "X1", "X3", "Y2"))).toBe(true);
     expect(policy.quorumAt(by(policy, "X1", "X3", "Y2", "X2"))).toBe(2_000);
     expect(policy.quorumAt(by(policy, "X1", "X3"))).toBeUndefined();
+  });
+
+  it("takes keys of both kinds, several of each", () => {
+    const ed25519 = () => generateKeyPairSync("ed25519").privateKey;
+    const mlDsa = () => generateKeyPairSync("ml-dsa-44").privateKey;
+    const made = [ed25519(), mlDsa(), ed25519(), mlDsa()];
+    const keys = made.map((key) => verifierText(noteSigner("log.example", key)));
+    const lines = keys.map((key) => `log ${key}\n`).join("");
+    expect(new Policy(`${lines}quorum none\n`).logs.map(({ key }) => key)).toEqual(keys);
+    // What OpenSSL notes of a failed comparison makes the next call fail that decodes a key.
+    const pem = ed25519().export({ type: "pkcs8", format: "pem" });
+    expect(createPrivateKey(pem).asymmetricKeyType).toBe("ed25519");
+    expect(() => new Policy(`${lines}log ${keys[3]}\nquorum none\n`)).toThrow("earlier line");
   });
 
   it("can need no witness, which then dates nothing", () => {
