@@ -10,7 +10,6 @@ import { type Coverage, coverageOf, type DatedValue } from "./coverage.ts";
 import { type DecileBook, decileBook } from "./decile-book.ts";
 import { type HitRates, hitRates } from "./hit-rates.ts";
 import { crossSections, outcomesOver, throughTime, withCrossSection } from "./outcomes.ts";
-import type { Panel } from "./panel.ts";
 import { type Calibrated, type WalkForward, walkForward } from "./probabilities.ts";
 import { headlineHorizon, horizonsOf, type Question, stepOf } from "./question.ts";
 import type { ReportAccuracy } from "./report-dates.ts";
@@ -19,6 +18,7 @@ import { gradeRisk } from "./risk/grade.ts";
 import type { RiskMeasures } from "./risk/measures.ts";
 import type { SignalCount } from "./signal-count.ts";
 import { byRegime, byYear, type Slice } from "./slices.ts";
+import type { Panel } from "./statement-panel.ts";
 
 /** Measures of the returns over one horizon. */
 export interface HorizonMeasures {

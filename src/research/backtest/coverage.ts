@@ -1,8 +1,8 @@
 import { mean } from "../../factors/statistics.ts";
 import { medianOf } from "../../grading/median.ts";
 import { rankCorrelation } from "../../grading/rank-correlation.ts";
-import type { PanelDate, Statement } from "./panel.ts";
 import type { ReturnGrid } from "./return-grid.ts";
+import type { PanelDate, Statement } from "./statement-panel.ts";
 
 /** A figure of one date. */
 export interface DatedValue {

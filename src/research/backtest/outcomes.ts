@@ -2,9 +2,9 @@ import { shuffled } from "../../grading/random.ts";
 import { rankCorrelation, rankProducts } from "../../grading/rank-correlation.ts";
 import { returnAfter } from "../../grading/session-grid.ts";
 import { type Exposures, exposuresAt } from "./exposures.ts";
-import type { PanelDate, Statement } from "./panel.ts";
 import { residualize } from "./residuals.ts";
 import type { ReturnGrid } from "./return-grid.ts";
+import type { PanelDate, Statement } from "./statement-panel.ts";
 
 /** One statement and the return after it. */
 export interface Outcome extends Statement {

@@ -12,8 +12,8 @@ import {
 } from "../../risk/forecast.ts";
 import { RISK_TABLE } from "../../risk/measured-table.ts";
 import type { Direction } from "../../score/signal-hysteresis.ts";
-import type { Panel, PanelDate, Statement } from "./panel.ts";
 import type { ReturnGrid } from "./return-grid.ts";
+import type { Panel, PanelDate, Statement } from "./statement-panel.ts";
 
 /** Statements of all instruments of a class, and the data that follow them. */
 export interface RecordInput {

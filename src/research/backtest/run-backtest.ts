@@ -13,13 +13,13 @@ import { measureClass } from "./class-measures.ts";
 import { type ClassResult, classResults } from "./class-results.ts";
 import { nextOpenCoefficients } from "./next-open.ts";
 import type { DateFigure } from "./outcomes.ts";
-import { type Collector, createCollector } from "./panel.ts";
 import type { Question } from "./question.ts";
 import { gradedDates } from "./question.ts";
 import { recordOf } from "./record.ts";
 import { gradeReports, type ReportAccuracy, reportOutcomes } from "./report-dates.ts";
 import { createReturnGrid, type ReturnGrid } from "./return-grid.ts";
 import { sameDayCoefficients } from "./same-day.ts";
+import { type Collector, createCollector } from "./statement-panel.ts";
 import type { Trial } from "./trials.ts";
 
 /** Progress of a backtest. */

@@ -12,7 +12,6 @@ import { dirname } from "node:path";
 import { syncFolder } from "../../lib/sync-folder.ts";
 import { isOutboxRecord, outboxRow } from "../backup/outbox-records.ts";
 import { ArchiveTable } from "./archive.ts";
-import { checkBeforeOpening, placeOf } from "./check.ts";
 import {
   createFile,
   markNextFinished,
@@ -23,6 +22,7 @@ import {
   syncFile,
   withCompanions,
 } from "./folder.ts";
+import { checkBeforeOpening, placeOf } from "./integrity-check.ts";
 import { insertCopied } from "./next-store.ts";
 import { type RecordDumpRow, RecordTable } from "./record-table.ts";
 import { damaged, explainFileErrors } from "./sqlite-errors.ts";

@@ -16,7 +16,6 @@ import type {
 } from "../port/store.ts";
 import { storeUnavailable } from "../port/unavailable.ts";
 import { ArchiveTable, createArchive } from "./archive.ts";
-import { checkAtStart, checkBeforeOpening, checkInBackground, placeOf } from "./check.ts";
 import {
   checkNeverHeldStore,
   createFolder,
@@ -31,6 +30,7 @@ import {
 } from "./folder.ts";
 import { Gate, type OnWarning } from "./gate.ts";
 import { GroupCommit } from "./group-commit.ts";
+import { checkAtStart, checkBeforeOpening, checkInBackground, placeOf } from "./integrity-check.ts";
 import { migrateFormat1, type OnProgress } from "./migrate-format1.ts";
 import { NextStore, REVISION_GAP, StoreSnapshot } from "./next-store.ts";
 import { RecordTable } from "./record-table.ts";
