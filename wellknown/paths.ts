@@ -26,6 +26,7 @@ export const paths = {
   serverCard: "/.well-known/mcp/server-card.json",
   mcpServerCard: "/mcp/server-card",
   jwks: "/.well-known/jwks.json",
+  trackRecord: "/track-record",
   logCheckpoint: "/log/checkpoint",
   logKeys: "/log/keys",
   logTiles: "/log/tile",

@@ -2,7 +2,7 @@ import { paths } from "./paths.ts";
 import type { Site } from "./site.ts";
 
 /** Paths of the public pages. */
-const pages = [paths.home, paths.reference, paths.authMd, paths.llms];
+const pages = [paths.home, paths.trackRecord, paths.reference, paths.authMd, paths.llms];
 
 /** sitemap.xml (sitemaps.org protocol 0.9). No character of an origin needs escaping. */
 export function sitemap({ baseUrl }: Site): string {

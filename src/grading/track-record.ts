@@ -35,7 +35,7 @@ export const RECORD_VERDICTS = [
   "evidence_for",
   "evidence_against",
 ] as const;
-type RecordVerdict = (typeof RECORD_VERDICTS)[number];
+export type RecordVerdict = (typeof RECORD_VERDICTS)[number];
 
 /** A run whose statements are settled. Instants are Unix milliseconds on the market's clock. */
 export interface GradedRun extends RunGrade {
@@ -174,6 +174,34 @@ function fallSkill(forecasts: number, falls: number, errors: number): number | n
   const frequency = falls / forecasts;
   const climatology = frequency * (1 - frequency);
   return climatology > 0 ? 1 - errors / forecasts / climatology : null;
+}
+
+/** A point of the curve of a record. */
+interface CurvePoint {
+  /** Close of the session, Unix milliseconds. */
+  readonly close: number;
+  /** Mean excess returns so far, each spread over its horizon. */
+  readonly sum: number;
+  /** Half width of the band that shuffled signals lie within in 95 % of cases. */
+  readonly chance: number;
+}
+
+/**
+ * The excess return of LONG and SHORT, summed over the runs that count, beside what shuffled signals
+ * have. Each run's is spread over its horizon, since as many runs are open at a time.
+ *
+ * @param horizon In sessions.
+ */
+export function excessCurve(runs: readonly GradedRun[], horizon: number): readonly CurvePoint[] {
+  const width = normalQuantile(0.975);
+  let [sum, variance] = [0, 0];
+  return runs.flatMap((run): readonly CurvePoint[] => {
+    const calls = run.long + run.short;
+    if (run.isLate || calls === 0) return [];
+    sum += run.excess / calls / horizon;
+    variance += run.shuffledVariance / (calls * horizon) ** 2;
+    return [{ close: run.close, sum, chance: width * Math.sqrt(variance) }];
+  });
 }
 
 /** A verdict at one of the dates that were fixed beforehand. */

@@ -545,3 +545,18 @@ describe("a visitor over the rate limit", () => {
     expect(headingOf(await response.text())).toBe("Too many requests");
   });
 });
+
+describe("the page of the track record", () => {
+  it("says what is simulated, what there is nothing of yet, and how to check it", async () => {
+    const web = createWeb(base);
+    const { html, status } = await web.get("/track-record");
+    expect(status).toBe(200);
+    expect(html).toContain("<h1>Track record</h1>");
+    expect(html).toContain("The prices of this market are made up");
+    expect(html).toContain("Nothing yet");
+    expect(html).toContain(`npx market-signal verify ${base} --state seen.json`);
+    const { html: home } = await web.get("/");
+    expect(home).toContain('href="/track-record"');
+    expect(home).toContain("Verify what was said");
+  });
+});

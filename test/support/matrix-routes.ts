@@ -124,6 +124,7 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     "GET /apply": row(open(200), "/apply"),
     "POST /apply": forged("/apply", { name: "Matrix", email: "matrix@example.com" }),
     "GET /market/:symbol": row(open(200), "/market/ALDER.SIM"),
+    "GET /track-record": row(open(200), "/track-record"),
     "POST /api/apply": row(
       open(200),
       "/api/apply",

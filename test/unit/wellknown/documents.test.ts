@@ -275,6 +275,7 @@ describe("sitemap.xml", () => {
     );
     expect(pages).toEqual([
       "https://signals.example/",
+      "https://signals.example/track-record",
       "https://signals.example/docs/api",
       "https://signals.example/auth.md",
       "https://signals.example/llms.txt",

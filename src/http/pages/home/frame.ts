@@ -15,7 +15,7 @@ export interface HomeContext {
   readonly site: Site;
   readonly context: ToolContext;
   /** Absent: the market has none. */
-  readonly signalLog: Pick<SignalLog, "fault"> | undefined;
+  readonly signalLog: Pick<SignalLog, "fault" | "trackRecord"> | undefined;
   readonly viewerOf: ViewerOf;
   /** Sends a page, or its Markdown version to clients that prefer Markdown. */
   readonly send: (req: Request, res: Response, page: PageAnswer, markdown?: string) => void;
@@ -24,6 +24,7 @@ export interface HomeContext {
 /** Links at the top of the market pages. */
 export const homeLinks = ({ isSignedIn }: Viewer): readonly PageLink[] => [
   { href: "/#market", text: "Market" },
+  { href: paths.trackRecord, text: "Track record" },
   { href: "/#connect", text: "Connect" },
   { href: paths.reference, text: "API" },
   { href: paths.contactPage, text: "Contact" },

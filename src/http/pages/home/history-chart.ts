@@ -18,7 +18,7 @@ export type History = z.infer<typeof SignalHistory>["history"];
 use(SVGRenderer);
 
 /** Colors by meaning; the style sheet assigns them for light and dark mode. */
-const COLORS = {
+export const COLORS = {
   quiet: "var(--quiet)",
   line: "var(--line)",
   score: "var(--faint)",
@@ -42,12 +42,14 @@ export interface ChartData {
 }
 
 /** Scores, smoothed scores, thresholds and the next report over time, as one drawing per width. */
-export function historyDrawings(data: ChartData): Html {
-  const drawings = Object.entries(sizes).map(
-    ([name, size]) =>
-      html`<div class="drawing ${name}">${markup(draw(optionOf(data), size))}</div>`,
+export const historyDrawings = (data: ChartData): Html => drawings(optionOf(data));
+
+/** A chart as one drawing per width, hidden from screen readers: the page says the same in figures. */
+export function drawings(option: EChartsCoreOption): Html {
+  const drawn = Object.entries(sizes).map(
+    ([name, size]) => html`<div class="drawing ${name}">${markup(draw(option, size))}</div>`,
   );
-  return html`<div aria-hidden="true">${drawings}</div>`;
+  return html`<div aria-hidden="true">${drawn}</div>`;
 }
 
 function draw(option: EChartsCoreOption, [width, height]: readonly [number, number]): string {
@@ -154,9 +156,10 @@ const reportWindow = ({ earliest, latest }: PlacedReport) => ({
   data: [[{ xAxis: earliest }, { xAxis: latest }]],
 });
 
-const line = (
+/** A line of a chart, without marks at its points. */
+export const line = (
   data: readonly number[],
-  lineStyle: { readonly color: string; readonly width: number },
+  lineStyle: { readonly color: string; readonly width: number; readonly type?: "dashed" },
 ) => ({
   type: "line" as const,
   data: [...data],

@@ -58,6 +58,7 @@ ${scoreNotice}
 </div>
 ${serviceSection(view)}
 ${marketSection(view)}
+${verifySection(site)}
 ${connectSection(site)}
 ${documentsSection}
 ${updateStatus({ status }, site.market)}`,
@@ -119,6 +120,18 @@ export const signInNotice = (place: string): Html => html`<div class="empty">
 <p>Scores and signals of this service are for people who have an account, and for their agents.</p>
 <p><a href="${withReturn("/sign-in", place)}">Sign in to see them</a></p>
 </div>`;
+
+/** How to check what the service says of its past. */
+function verifySection({ baseUrl, market }: Site): Html {
+  // Where time stands still nothing is logged.
+  if (market === "files") return html``;
+  return html`<section aria-labelledby="verify">
+<h2 id="verify">Verify what was said</h2>
+<p>Every signal is logged when its session closes, in a log that nobody can rewrite unnoticed, and settled when its returns are known: the <a href="${paths.trackRecord}">track record</a>. Keep a line of it, and you can prove later that nothing was changed, dropped or added:</p>
+<div class="address"><code id="verify-command">npx market-signal verify ${baseUrl} --state seen.json</code>${copyButton("verify-command", "the command")}</div>
+<p class="quiet">The line is the <a href="${paths.logCheckpoint}">signed checkpoint</a>. It proves what was said, not that it was right.</p>
+</section>`;
+}
 
 const agentAccessText = ({ anonymousScopes }: Site): string =>
   anonymousScopes.length > 0

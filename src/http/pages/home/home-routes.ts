@@ -21,6 +21,7 @@ import { homePage } from "./home-page.ts";
 import { showInstrument } from "./instrument-route.ts";
 import { createListMarket } from "./market-list.ts";
 import { scriptAddress, scriptRoute } from "./script-route.ts";
+import { showTrackRecord } from "./track-record-page.ts";
 import { createViewerOf, type ViewerOptions } from "./viewer.ts";
 /** Dependencies of the market pages. */
 export interface HomeOptions
@@ -29,7 +30,7 @@ export interface HomeOptions
   readonly site: Site;
   readonly context: ToolContext;
   /** Absent: the market has none. */
-  readonly signalLog: Pick<SignalLog, "fault"> | undefined;
+  readonly signalLog: Pick<SignalLog, "fault" | "trackRecord"> | undefined;
 }
 
 /** Headers of all market pages: they depend on the viewer, so shared caches must not store them and
@@ -65,6 +66,7 @@ export function homeRouter(options: HomeOptions): Router {
   const router = Router();
   serveReading(router, "/", showHome(surroundings));
   serveReading(router, "/market/:symbol", showInstrument(surroundings));
+  serveReading(router, paths.trackRecord, showTrackRecord(surroundings));
   router.use(scriptRoute());
   router.use(errorPages({ show: createShowPage(frame), now, onError }));
   return router;

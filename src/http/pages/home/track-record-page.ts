@@ -1,0 +1,278 @@
+import type { RequestHandler } from "express";
+import { paths } from "../../../../wellknown/paths.ts";
+import type { Site } from "../../../../wellknown/site.ts";
+import { isoInstant } from "../../../answers/common.ts";
+import { DIRECTION_WORTH } from "../../../answers/meaning.ts";
+import { HEADLINE_HORIZONS } from "../../../grading/run-grade.ts";
+import {
+  type Exclusion,
+  excessCurve,
+  RECORD_RULES,
+  type RecordVerdict,
+} from "../../../grading/track-record.ts";
+import type { TrackRecord } from "../../../log/signal-log.ts";
+import type { AssetClass } from "../../../market/instrument.ts";
+import { linkToMarkdown } from "../../discovery/link-headers.ts";
+import { type Fact, facts } from "../elements.ts";
+import { type Html, html } from "../html.ts";
+import type { PageAnswer } from "../page-answer.ts";
+import { type HomeContext, homeLinks } from "./frame.ts";
+import { COLORS, drawings, line } from "./history-chart.ts";
+import { signInNotice } from "./home-page.ts";
+import { classNames } from "./marks.ts";
+import { dateTime, fixed, percent, whole } from "./number-format.ts";
+
+type ClassRecord = TrackRecord["records"][number];
+
+/** Shows how the logged signals turned out. */
+export function showTrackRecord(home: HomeContext): RequestHandler {
+  const { site, context, signalLog, viewerOf, send } = home;
+  return async (req, res) => {
+    const viewer = await viewerOf(req);
+    const isAllowed = viewer.scopes.has("signals:read");
+    const record = isAllowed ? await signalLog?.trackRecord() : undefined;
+    const body = isAllowed
+      ? recordBody(record, { site, isSimulated: context.market.source.simulated })
+      : signInNotice(paths.trackRecord);
+    const page: PageAnswer = {
+      status: isAllowed ? 200 : 403,
+      heading: "Track record",
+      isWide: true,
+      links: homeLinks(viewer),
+      body,
+    };
+    res.set("link", linkToMarkdown(site.baseUrl + paths.trackRecord));
+    send(req, res, page, recordMarkdown(record, site));
+  };
+}
+
+/** What the page says of where its figures come from. */
+interface Surroundings {
+  readonly site: Site;
+  readonly isSimulated: boolean;
+}
+
+const INTRO =
+  "Every signal is logged when its session closes, and settled when its returns are known, by a rule that was logged before the first of them. WAIT is counted and not graded. Nothing here is joined with the backtest.";
+
+function recordBody(record: TrackRecord | undefined, { site, isSimulated }: Surroundings): Html {
+  const lead = html`<p class="lead under">${INTRO}</p>
+${isSimulated && html`<p class="note warning"><strong>Simulated.</strong> The prices of this market are made up. The record shows how the figures work, and says nothing about any method.</p>`}`;
+  if (record === undefined) {
+    return html`${lead}
+<div class="empty"><p>${
+      site.market === "files"
+        ? "There is no record: the time of this market stands still, so nothing is logged."
+        : "Nothing yet: no session has closed since the log began."
+    }</p></div>`;
+  }
+  const started = record.records.filter(({ figures }) => figures.from !== null);
+  const waiting = record.records.filter(({ figures }) => figures.from === null);
+  return html`${lead}
+${started.map((one) => classSection(one, record))}
+${waiting.length > 0 && waitingSection(waiting)}
+${rulesSection(record)}
+${verifySection(record, site)}
+<p class="quiet">${DIRECTION_WORTH}</p>`;
+}
+
+const titleOf = ({ figures: { assetClass, horizon } }: ClassRecord): string =>
+  `${classNames[assetClass]}, ${horizonOf(assetClass, horizon)}`;
+
+const horizonOf = (assetClass: AssetClass, horizon: number): string =>
+  `${horizon} ${assetClass === "crypto" ? "days" : "sessions"}`;
+
+const isHeadline = ({ figures }: ClassRecord): boolean =>
+  HEADLINE_HORIZONS[figures.assetClass] === figures.horizon;
+
+const VERDICTS: Readonly<Record<RecordVerdict, string>> = {
+  insufficient_data: "not enough data",
+  no_evidence: "no evidence of skill",
+  evidence_for: "evidence of skill",
+  evidence_against: "evidence against it",
+};
+
+function classSection(record: ClassRecord, { verdictDates }: TrackRecord): Html {
+  const { figures } = record;
+  const id = `${figures.assetClass}-${figures.horizon}`;
+  return html`<section aria-labelledby="${id}">
+<h2 id="${id}">${titleOf(record)}</h2>
+${isHeadline(record) && html`<p>${verdictText(record, verdictDates)}</p>`}
+${curve(record)}
+<div class="card columns">${facts(factsOf(record))}</div>
+</section>`;
+}
+
+function verdictText({ verdicts }: ClassRecord, dates: readonly number[]): Html {
+  const last = verdicts.at(-1);
+  const next = dates[verdicts.length];
+  return html`${
+    last === undefined
+      ? "There is no verdict yet"
+      : html`Verdict of ${dateTime(isoInstant(last.at))}: <strong>${VERDICTS[last.verdict]}</strong>`
+  }${next !== undefined && html`; the next is given on ${dateTime(isoInstant(next))}`}.`;
+}
+
+const estimate = (
+  { value, low, high }: { readonly value: number; readonly low: number; readonly high: number },
+  format: (value: number) => Html,
+): Html => html`${format(value)} <span class="quiet">${format(low)} to ${format(high)}</span>`;
+
+const NOT_YET = html`<span class="quiet">too few sessions</span>`;
+
+function factsOf({ figures }: ClassRecord): readonly (Fact | false)[] {
+  const { calls, meanExcess, twins, hitRate, ic, ranges, fallSkill, excluded } = figures;
+  const left = Object.entries(excluded).filter(([, count]) => count > 0);
+  return [
+    [
+      "Graded",
+      html`${whole(figures.runs)} sessions <span class="quiet">${dateTime(instantOf(figures.from))} to ${dateTime(instantOf(figures.to))}; as much as ${fixed(1)(figures.periods)} that do not overlap</span>`,
+    ],
+    [
+      "Signals",
+      html`${whole(calls.long)} LONG, ${whole(calls.short)} SHORT, ${whole(calls.wait)} WAIT`,
+    ],
+    [
+      "Mean excess return of LONG and SHORT",
+      meanExcess === null ? NOT_YET : estimate(meanExcess, percent(2)),
+    ],
+    [
+      "The same signals shuffled",
+      twins.shuffled === null
+        ? NOT_YET
+        : html`${percent(2)(twins.shuffled.low)} to ${percent(2)(twins.shuffled.high)} <span class="quiet">in 95 % of cases</span>`,
+    ],
+    [
+      "Mean return",
+      html`${percent(2)(figures.meanReturn)} <span class="quiet">LONG on everything: </span>${percent(2)(twins.alwaysLong)}`,
+    ],
+    ["Right on their side", percent(1)(hitRate)],
+    [
+      "Rank correlation of score and return",
+      ic === null
+        ? NOT_YET
+        : html`${estimate(ic, fixed(3))} <span class="quiet">t ${fixed(1)(ic.t)}</span>`,
+    ],
+    ranges.length > 0 && [
+      "Returns within the ranges",
+      html`${ranges.map(({ probability, coverage }, at) => html`${at > 0 && ", "}${percent(1)(coverage)} of ${percent(0)(probability)}`)}`,
+    ],
+    fallSkill !== null && ["Skill of the chance of a fall", fixed(3)(fallSkill)],
+    (left.length > 0 || figures.lateRuns > 0) && [
+      "Left out",
+      html`${left.map(([reason, count]) => html`${whole(count)} ${EXCLUDED[reason as Exclusion]}; `)}${figures.lateRuns > 0 && html`${whole(figures.lateRuns)} sessions that were logged after their returns had begun`}`,
+    ],
+  ];
+}
+
+const EXCLUDED: Readonly<Record<Exclusion, string>> = {
+  failed: "without a result",
+  unscored: "without a factor",
+  untraded: "without a price in the session",
+  unsettled: "without a price afterwards",
+  copies: "of coins that copy another or are pegged",
+};
+
+const instantOf = (at: number | null): string | null => (at === null ? null : isoInstant(at));
+
+/** The mean excess return, summed over the sessions, beside what shuffled signals have. */
+function curve(record: ClassRecord): Html {
+  const { figures, runs } = record;
+  const points = excessCurve(runs, figures.horizon);
+  const last = points.at(-1);
+  if (last === undefined || points.length < 2) {
+    return html`<div class="empty"><p>Too few sessions are settled to draw a line.</p></div>`;
+  }
+  const shown = (value: number) => `${(100 * value).toFixed(2)} %`;
+  const option = {
+    animation: false,
+    textStyle: { color: COLORS.quiet },
+    grid: { left: 4, right: 12, top: 8, bottom: 4, outerBoundsMode: "same" },
+    xAxis: {
+      type: "category",
+      boundaryGap: false,
+      data: points.map(({ close }) => isoInstant(close).slice(0, "2026-11".length)),
+      axisLabel: { color: COLORS.quiet, hideOverlap: true },
+      axisLine: { onZero: false, lineStyle: { color: COLORS.line } },
+      axisTick: { show: false },
+    },
+    yAxis: {
+      type: "value",
+      axisLabel: {
+        color: COLORS.quiet,
+        formatter: (value: number) => `${(100 * value).toFixed(1)} %`,
+      },
+      splitLine: { lineStyle: { color: COLORS.line } },
+    },
+    series: [
+      line(
+        points.map(({ chance }) => chance),
+        { color: COLORS.score, width: 1, type: "dashed" },
+      ),
+      line(
+        points.map(({ chance }) => -chance),
+        { color: COLORS.score, width: 1, type: "dashed" },
+      ),
+      line(
+        points.map(() => 0),
+        { color: COLORS.quiet, width: 1 },
+      ),
+      line(
+        points.map(({ sum }) => sum),
+        { color: COLORS.smoothed, width: 2 },
+      ),
+    ],
+  };
+  return html`<figure class="card" role="img" aria-label="Excess return of LONG and SHORT summed over ${points.length} sessions: ${shown(last.sum)}; shuffled signals lie within ${shown(last.chance)} on either side in 95 % of cases">
+${drawings(option)}
+</figure>
+<ul class="legend"><li class="smoothed">LONG and SHORT, beyond the mean of all</li><li class="daily">shuffled signals, 95 %; LONG on everything is 0</li></ul>`;
+}
+
+const waitingSection = (
+  waiting: readonly ClassRecord[],
+): Html => html`<section aria-labelledby="waiting">
+<h2 id="waiting">Nothing yet</h2>
+<ul>${waiting.map((one) => html`<li>${titleOf(one)}: not before ${dateTime(isoInstant(one.expectedAt))}</li>`)}</ul>
+</section>`;
+
+const rulesSection = ({
+  beganAt,
+  verdictDates,
+}: TrackRecord): Html => html`<section aria-labelledby="rules">
+<h2 id="rules">The rule</h2>
+<ul>
+<li>A return is the log return, with dividends and splits, from the close after the statement over the horizon, less the mean of all instruments of the session. SHORT counts negatively.</li>
+<li>A statement counts only if a signed checkpoint covered it before that close.</li>
+<li>Intervals are of 95 % (block bootstrap, blocks as long as the horizon). Returns of neighbouring sessions overlap, so there are fewer independent periods than sessions.</li>
+<li>Verdicts are given for ${Object.entries(HEADLINE_HORIZONS).map(([assetClass, horizon], at) => `${at > 0 ? ", " : ""}${classNames[assetClass as AssetClass].toLowerCase()} over ${horizonOf(assetClass as AssetClass, horizon)}`)}, on days that were fixed when the log began (${dateTime(isoInstant(beganAt))}): ${verdictDates.map((at, place) => html`${place > 0 && ", "}${dateTime(isoInstant(at).slice(0, "2026-11-21".length))}`)}. They share a chance of error of ${percent(0)(RECORD_RULES.significance)}, and need ${RECORD_RULES.minPeriods} periods that do not overlap.</li>
+</ul>
+</section>`;
+
+const verifySection = (
+  { origin }: TrackRecord,
+  { baseUrl }: Site,
+): Html => html`<section aria-labelledby="verify">
+<h2 id="verify">Check it without us</h2>
+<p>Every statement and every outcome is an entry of the log <code>${origin}</code>. <a href="${paths.logCheckpoint}">Its checkpoint</a> is signed after every session.</p>
+<pre><code>npx market-signal verify ${baseUrl} --state seen.json
+npx market-signal log download ${baseUrl} ./log</code></pre>
+<p class="quiet">As data: <a href="/api/track-record">/api/track-record</a>, with a token. The log proves what was said and when it stood there, not that it was right.</p>
+</section>`;
+
+function recordMarkdown(record: TrackRecord | undefined, { baseUrl }: Site): string {
+  const lines = (record?.records ?? []).map((one) => {
+    const { runs, meanExcess, ic } = one.figures;
+    return runs === 0
+      ? `- ${titleOf(one)}: nothing before ${isoInstant(one.expectedAt)}`
+      : `- ${titleOf(one)}: ${runs} sessions, mean excess return ${meanExcess?.value ?? "not known"}, rank correlation ${ic?.value ?? "not known"}`;
+  });
+  return `# Track record
+
+${INTRO}
+
+${lines.join("\n")}
+
+All figures with their intervals: \`get_track_record\`, or GET ${baseUrl}/api/track-record with a token (${baseUrl}${paths.authMd}).
+`;
+}
