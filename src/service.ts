@@ -278,7 +278,7 @@ function recording(
  * two editions of the snapshots is made at the first of them, and stays as it was then.
  */
 export function toolContext(
-  { market, analyser, snapshots, marketNow, knownUntil, isWarm }: Scoring,
+  { market, analyser, snapshots, recordedUntil, marketNow, knownUntil, isWarm }: Scoring,
   alerts: AlertService,
   signalLog?: SignalLog,
 ): ToolContext {
@@ -302,6 +302,7 @@ export function toolContext(
       }),
       ...(market.followed && { followed: market.followed }),
       dayMs: market.dayMs,
+      ...(recordedUntil !== undefined && { recordedUntil }),
       sessionAt: (at, assetClass) => market.sessionAt(at, assetClass),
       now: marketNow,
       knownUntil,

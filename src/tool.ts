@@ -42,7 +42,10 @@ export type ToolLog = Pick<
 
 /** Who calls a tool, and how. */
 export interface Call {
+  /** Not readable by tools whose answers are shared. */
   readonly caller: Caller;
+  /** Scopes of the caller; of tools whose answers are shared only those of `extraScopes`. */
+  readonly scopes: ReadonlySet<Scope>;
   /** Of the request, where it can have one. */
   readonly idempotencyKey: string | undefined;
 }
@@ -94,8 +97,10 @@ export interface Tool<I extends z.ZodObject = z.ZodObject, O extends AnswerSchem
   readonly output: O;
   /** Absent: it only reads, and only what is here. */
   readonly effect?: Effect;
-  /** The answer rests on the input and the market alone, whoever asks; so many can share it. Absent:
-   *  on the caller or on alerts as well. */
+  /** Scopes that a credential need not have, and that add to the answer. */
+  readonly extraScopes?: readonly Scope[];
+  /** The answer depends on the input, the market and the extra scopes alone, whoever asks; so many can
+   *  share it. Absent: on the caller or on alerts as well. */
   readonly isShared?: true;
   /** Absent: the answer is no table. */
   readonly tables?: ToolTables<I>;
@@ -114,3 +119,7 @@ export function defineTool<
 >(tool: Tool<I, O> & { readonly run: R }): Tool<I, O> & { readonly run: R } {
   return tool;
 }
+
+/** Whether a tool is about alerts, not about the market. */
+export const isAboutAlerts = ({ routes }: Pick<Tool, "routes">): boolean =>
+  routes.some(({ path }) => path.startsWith("/api/alerts"));

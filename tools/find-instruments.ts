@@ -1,42 +1,52 @@
 import { z } from "zod";
 import {
+  AnswerOrigin,
   AnswerStatus,
+  answerOrigin,
   CursorInput,
+  type Detail,
+  DetailInput,
   Identity,
   Instant,
   identityOf,
-  Provenance,
-  provenance,
 } from "../src/answers/common.ts";
-import { instrumentColumns, knownSpan } from "../src/answers/instrument-table.ts";
-import { awaited } from "../src/answers/lookup.ts";
+import {
+  type InstrumentRow,
+  instrumentColumns,
+  knownSpan,
+} from "../src/answers/instrument-table.ts";
+import { awaited, whyNotCovered } from "../src/answers/lookup.ts";
 import { NextReportFields, nextReportAnswer } from "../src/answers/next-report.ts";
-import { FACTOR_STATUSES } from "../src/factors/reading.ts";
-import { paginate } from "../src/lib/pagination.ts";
+import { FactorState, stateAnswer } from "../src/answers/why.ts";
+import { FACTORS } from "../src/factors/reading.ts";
+import { paginate, readablePage } from "../src/lib/pagination.ts";
 import { AssetClass, type Instrument } from "../src/market/instrument.ts";
 import { searchInstruments } from "../src/market/symbols.ts";
 import type { Snapshot } from "../src/score/snapshot.ts";
 import { tableOf } from "../src/tables/table.ts";
 import { defineTool, type ToolContext } from "../src/tool.ts";
 
-const FactorStatus = z.enum(FACTOR_STATUSES);
-
-const Candidate = z.object({
+const FullCandidate = z.object({
   ...Identity.shape,
   currency: z.string(),
   sector: z.string().nullable(),
   status: AnswerStatus,
-  coverage: z
-    .object({
-      momentum: FactorStatus,
-      valuation: FactorStatus,
-      social: FactorStatus,
-      darkpool: FactorStatus,
-    })
+  factors: z
+    .record(z.enum(FACTORS), FactorState)
     .describe("Which factors can be measured, and why the others cannot."),
   firstDataAt: Instant.nullable(),
   lastDataAt: Instant.nullable(),
   ...NextReportFields.shape,
+});
+
+const Candidate = FullCandidate.partial({
+  exchange: true,
+  currency: true,
+  factors: true,
+  firstDataAt: true,
+  lastDataAt: true,
+  nextReport: true,
+  nextReportReason: true,
 });
 
 const Input = z.strictObject({
@@ -44,84 +54,105 @@ const Input = z.strictObject({
     .string()
     .max(100)
     .default("")
-    .describe("Prefix of a ticker, or of words of a name; omit it to list all."),
+    .describe("Beginning of a ticker, or of words of a name; omit it to list all."),
   assetClass: AssetClass.optional().describe("Only this class."),
-  limit: z.number().int().min(1).max(500).default(50).describe("Maximum items per page."),
+  detail: DetailInput,
+  limit: z.number().int().min(1).max(500).default(50).describe("Most rows of a page."),
   cursor: CursorInput.optional(),
 });
+
+type Query = z.output<typeof Input>;
 
 /** The instruments that the service covers. */
 export const findInstruments = defineTool({
   name: "find_instruments",
   title: "Find instruments",
   description:
-    "Stocks, funds and coins that are covered, by ticker or name, with what is known about each. Use it when a symbol is unknown or to list everything.",
+    'Which stocks, funds and coins are covered, by ticker or name, for a symbol that you do not know: {"query": "apple"}. For scores, also of a whole class or sector, use get_signal.',
   scopes: ["signals:read"],
   routes: [{ method: "GET", path: "/api/instruments" }],
   isShared: true,
   input: Input,
   output: z.object({
-    ...Provenance.shape,
+    ...AnswerOrigin.shape,
     items: z.array(Candidate),
+    note: z.string().optional().describe("Why there are no items."),
     nextCursor: z.string().nullable(),
   }),
 
   tables: {
     kinds: { instruments: instrumentColumns },
     read(query, context) {
-      const { items, nextCursor } = page(query, context);
+      const { items, nextCursor } = paginate(found(query, context), requestOf(query));
       return { ...tableOf(instrumentColumns, items), nextCursor };
     },
   },
 
   run(query, context) {
-    const { items, nextCursor } = page(query, context);
-    const symbols = items.map(({ instrument }) => instrument.symbol);
+    const { detail } = query;
+    const list = found(query, context);
+    const { items, nextCursor } = readablePage(list, {
+      ...requestOf(query),
+      render: ({ instrument, snapshot }) =>
+        snapshot === undefined
+          ? unpricedCandidate(instrument, detail)
+          : candidate(snapshot, context, detail),
+    });
+    const symbols = items.map(({ symbol }) => symbol);
     return {
-      ...provenance(context, context.market.knownUntil(), symbols),
-      items: items.map(({ instrument, snapshot }) =>
-        snapshot === undefined ? unpricedCandidate(instrument) : candidate(snapshot, context),
-      ),
+      ...answerOrigin(context, context.market.knownUntil(), { detail, symbols }),
+      items,
+      ...(list.length === 0 && {
+        note: `${JSON.stringify(query.query)} is not covered${whyNotCovered(context.market)}.`,
+      }),
       nextCursor,
     };
   },
 });
 
+/** The page of a query. */
+const requestOf = ({ limit, cursor }: Query) => ({
+  list: "instruments",
+  limit,
+  cursor,
+  keyOf: ({ instrument }: InstrumentRow) => instrument.symbol,
+});
+
 /** The instruments that a query finds, with their newest snapshots. */
-function page(
-  { query, assetClass, limit, cursor }: z.output<typeof Input>,
+function found(
+  { query, assetClass }: Query,
   { market, snapshots }: ToolContext,
-) {
+): readonly InstrumentRow[] {
   const waiting = awaited(market);
   const all = [...market.instruments(), ...waiting];
-  const found = searchInstruments(all.sort(bySymbol), query).filter(
-    (instrument) => assetClass === undefined || instrument.assetClass === assetClass,
-  );
-  const { items, nextCursor } = paginate(found, {
-    list: "instruments",
-    limit,
-    cursor,
-    keyOf: ({ symbol }) => symbol,
-  });
-  const rows = items.map((instrument) => ({
-    instrument,
-    snapshot: waiting.includes(instrument) ? undefined : snapshots.newest(instrument.symbol),
-    market,
-  }));
-  return { items: rows, nextCursor };
+  return searchInstruments(all.sort(bySymbol), query)
+    .filter((instrument) => assetClass === undefined || instrument.assetClass === assetClass)
+    .map((instrument) => ({
+      instrument,
+      snapshot: waiting.includes(instrument) ? undefined : snapshots.newest(instrument.symbol),
+      market,
+    }));
 }
 
 const bySymbol = (one: Instrument, other: Instrument) => (one.symbol < other.symbol ? -1 : 1);
 
+/** The members of a brief candidate. */
+const briefCandidate = (
+  { symbol, name, assetClass, sector }: Instrument,
+  status: z.input<typeof AnswerStatus>,
+) => ({ symbol, name, assetClass, sector, status });
+
 /** The answer for an instrument without a price, for which nothing can be measured. */
-function unpricedCandidate(instrument: Instrument): z.input<typeof Candidate> {
-  const none = "not_observed";
+function unpricedCandidate(instrument: Instrument, detail: Detail): z.input<typeof Candidate> {
+  const none = "no_feed";
+  const status = "insufficient_data";
+  if (detail === "brief") return briefCandidate(instrument, status);
   return {
     ...identityOf(instrument),
     currency: instrument.currency,
     sector: instrument.sector,
-    status: "insufficient_data",
-    coverage: { momentum: none, valuation: none, social: none, darkpool: none },
+    status,
+    factors: { momentum: none, valuation: none, social: none, darkpool: none },
     firstDataAt: null,
     lastDataAt: null,
     nextReport: null,
@@ -129,17 +160,22 @@ function unpricedCandidate(instrument: Instrument): z.input<typeof Candidate> {
   };
 }
 
-function candidate({ instrument, status, factors }: Snapshot, { market }: ToolContext) {
+function candidate(
+  { instrument, status, factors }: Snapshot,
+  { market }: ToolContext,
+  detail: Detail,
+): z.input<typeof Candidate> {
+  if (detail === "brief") return briefCandidate(instrument, status);
   return {
     ...identityOf(instrument),
     currency: instrument.currency,
     sector: instrument.sector,
     status,
-    coverage: {
-      momentum: factors.momentum.status,
-      valuation: factors.valuation.status,
-      social: factors.social.status,
-      darkpool: factors.darkpool.status,
+    factors: {
+      momentum: stateAnswer(factors.momentum.status),
+      valuation: stateAnswer(factors.valuation.status),
+      social: stateAnswer(factors.social.status),
+      darkpool: stateAnswer(factors.darkpool.status),
     },
     ...knownSpan(market.records(instrument.symbol), market.knownUntil()),
     ...nextReportAnswer(instrument, market.knownUntil(), market),

@@ -1,15 +1,20 @@
 import { z } from "zod";
 import {
-  Common,
   CursorInput,
-  common,
+  type Detail,
+  DetailInput,
   Instant,
   InstantInput,
+  InstrumentAnswer,
+  instrumentAnswer,
   isoInstant,
   SymbolInput,
 } from "../src/answers/common.ts";
 import { instantRange, resolve, snapshotAt } from "../src/answers/lookup.ts";
 import { dayColumns, printColumns } from "../src/answers/off-exchange-table.ts";
+import { onTicks, ratioOrNull } from "../src/answers/rounding.ts";
+import { WhenInput } from "../src/answers/when.ts";
+import { stateAnswer } from "../src/answers/why.ts";
 import {
   type DaySummary,
   type OffExchangeView,
@@ -17,7 +22,7 @@ import {
   sideProxy,
   summarizeDays,
 } from "../src/factors/off-exchange.ts";
-import { paginate } from "../src/lib/pagination.ts";
+import { type PageRequest, paginate, readablePage } from "../src/lib/pagination.ts";
 import { BLOCK_SIZE_TEXT, isBlock } from "../src/market/block-size.ts";
 import type { Instrument } from "../src/market/instrument.ts";
 import type { Print, WeeklyVolume } from "../src/market/records.ts";
@@ -50,7 +55,7 @@ function noteFor({ assetClass }: Instrument, printsAre: "blocks" | undefined): s
 /** Views of off-exchange trading. */
 const View = z.enum(["summary", "prints", "blocks", "days"]);
 
-const FeedStatus = z.enum(["ok", "stale", "no_activity", "not_observed"]);
+const FeedStatus = z.enum(["ok", "stale", "no_activity", "no_feed"]);
 
 const PrintAnswer = z.object({
   id: z.string(),
@@ -67,6 +72,18 @@ const PrintAnswer = z.object({
   conditions: z.string(),
   canceled: z.boolean(),
   reportingDelayMs: z.number().nullable().describe("null when the source does not say."),
+});
+
+/** A print: members that a brief answer lacks are optional. */
+const PrintItem = PrintAnswer.partial({
+  id: true,
+  session: true,
+  notionalUsd: true,
+  venueClass: true,
+  venue: true,
+  sideMethod: true,
+  conditions: true,
+  reportingDelayMs: true,
 });
 
 const Aggregates = {
@@ -97,10 +114,10 @@ const AtsShare = z
 
 /** Off-exchange trading, with the part that the view selects. */
 export const OffExchange = z.object({
-  ...Common.shape,
+  ...InstrumentAnswer.shape,
   feeds: z
     .object({ prints: FeedStatus, shortVolume: FeedStatus })
-    .describe("not_observed: no feed; no_activity: nothing in the range; stale: no recent data."),
+    .describe("no_activity: nothing in the range; stale: no recent data."),
   note: z.string(),
   view: View,
   summary: z
@@ -112,11 +129,11 @@ export const OffExchange = z.object({
       atsShare: AtsShare.describe(
         "Share of alternative trading systems in the newest published week, weeks late; null: not observed.",
       ),
-      largestPrints: z.array(PrintAnswer),
+      largestPrints: z.array(PrintItem),
     })
     .optional()
     .describe("With view summary."),
-  prints: z.array(PrintAnswer).optional().describe("With view prints or blocks, newest first."),
+  prints: z.array(PrintItem).optional().describe("With view prints or blocks, newest first."),
   days: z
     .array(z.object({ session: z.string(), ...Aggregates }))
     .optional()
@@ -175,15 +192,35 @@ const NOT_OBSERVED = {
 const printAggregates = (day: NonNullable<DaySummary["prints"]>) => ({
   prints: day.prints,
   shares: day.shares,
-  notionalUsd: day.notionalUsd,
+  notionalUsd: onTicks(day.notionalUsd),
   vwap: day.shares > 0 ? day.notionalUsd / day.shares : null,
   blocks: day.blocks,
   blockShares: day.blockShares,
-  blockNotionalUsd: day.blockNotionalUsd,
+  blockNotionalUsd: onTicks(day.blockNotionalUsd),
   canceledPrints: day.canceled,
 });
 
-/** The answer for one print. */
+/** Aggregates with rounded ratios in a brief answer; counts, shares and amounts are exact. */
+function figuresOf(figures: ReturnType<typeof aggregates>, detail: Detail) {
+  if (detail === "full") return figures;
+  const { vwap, shareOfVolume, shortVolumeRatio } = figures;
+  return {
+    ...figures,
+    vwap: ratioOrNull(vwap),
+    shareOfVolume: ratioOrNull(shareOfVolume),
+    shortVolumeRatio: ratioOrNull(shortVolumeRatio),
+  };
+}
+
+/** The answer for one print, in full or in brief. */
+function printItem(print: Print, detail: Detail): z.input<typeof PrintItem> {
+  const full = printAnswer(print);
+  if (detail === "full") return full;
+  const { tradedAt, price, sizeShares, block, side, canceled } = full;
+  return { tradedAt, price, sizeShares, block, side: ratioOrNull(side), canceled };
+}
+
+/** The full answer for one print. */
 function printAnswer(print: Print): z.input<typeof PrintAnswer> {
   const side = sideProxy(print);
   return {
@@ -192,7 +229,7 @@ function printAnswer(print: Print): z.input<typeof PrintAnswer> {
     tradedAt: isoInstant(print.tradedAt),
     price: print.price,
     sizeShares: print.sizeShares,
-    notionalUsd: print.price * print.sizeShares,
+    notionalUsd: onTicks(print.price * print.sizeShares),
     block: isBlock(print),
     venueClass: "off_exchange",
     venue: print.venue,
@@ -215,15 +252,14 @@ const Input = z.strictObject({
   view: View.default("summary").describe(
     `summary: totals of the range or of the last ${SUMMARY_SESSIONS} sessions; prints: single trades; blocks: large ones; days: a row per session.`,
   ),
+  detail: DetailInput,
   from: InstantInput.optional().describe("Earliest trade or session close."),
   to: InstantInput.optional().describe("Latest trade or session close."),
   minShares: z.number().int().min(1).optional().describe("With prints or blocks: minimum size."),
   minNotionalUsd: z.number().positive().optional().describe("The same, by value."),
-  limit: z.number().int().min(1).max(500).default(20).describe("Maximum items per page."),
+  limit: z.number().int().min(1).max(500).default(20).describe("Most rows of a page."),
   cursor: CursorInput.optional(),
-  asOf: InstantInput.optional().describe(
-    "As known at the last snapshot at or before this instant.",
-  ),
+  asOf: WhenInput.optional().describe("As known then: an instant, or a date for its close."),
 });
 
 type Query = z.output<typeof Input>;
@@ -242,11 +278,12 @@ export const getDarkpool = defineTool({
 
   tables: { kinds: { prints: printColumns, days: dayColumns }, read: table },
 
-  run(query, context) {
+  run(query, context): z.input<typeof OffExchange> {
     const { instrument, snapshot, view } = viewOf(query, context);
+    const { prints, shortVolume } = view.feeds;
     return {
-      ...common(context, snapshot),
-      feeds: view.feeds,
+      ...instrumentAnswer(context, snapshot, query.detail),
+      feeds: { prints: stateAnswer(prints), shortVolume: stateAnswer(shortVolume) },
       note: noteFor(instrument, context.market.printsAre),
       view: query.view,
       ...selectedPart(query, view, context.market.printsAre),
@@ -257,12 +294,13 @@ export const getDarkpool = defineTool({
 /** The records of a query. @throws {Problem} */
 function viewOf(query: Query, context: ToolContext) {
   rejectUnused(query);
+  const { market } = context;
   const instrument = resolve(query.symbol, context);
   const snapshot = snapshotAt(instrument, query.asOf, context);
-  const view = offExchangeView(context.market.records(instrument.symbol), {
+  const view = offExchangeView(market.records(instrument.symbol), {
     at: snapshot.at,
-    ...instantRange(query, snapshot.at),
-    dayMs: context.market.dayMs,
+    ...instantRange(query, snapshot.at, market),
+    dayMs: market.dayMs,
   });
   return { instrument, snapshot, view };
 }
@@ -278,23 +316,18 @@ function table(query: Query, context: ToolContext): TablePage {
   const { instrument, view } = viewOf(query, context);
   const { symbol } = instrument;
   if (query.view === "days") {
-    const { days: rows, nextCursor } = days(query, view, context.market.printsAre);
-    return {
-      ...tableOf(
-        dayColumns,
-        rows.map((row) => ({ symbol, ...row })),
-      ),
-      nextCursor,
-    };
+    const { items, nextCursor } = paginate(view.days(), daysRequest(query));
+    const { printsAre } = context.market;
+    const rows = items.map((day) => ({
+      symbol,
+      session: day.session,
+      ...aggregates(day, printsAre),
+    }));
+    return { ...tableOf(dayColumns, rows), nextCursor };
   }
-  const { prints: rows, nextCursor } = prints(query, view);
-  return {
-    ...tableOf(
-      printColumns,
-      rows.map((row) => ({ symbol, ...row })),
-    ),
-    nextCursor,
-  };
+  const { items, nextCursor } = paginate(matchingPrints(query, view), printsRequest(query));
+  const rows = items.map((print) => ({ symbol, ...printAnswer(print) }));
+  return { ...tableOf(printColumns, rows), nextCursor };
 }
 
 /** Rejects input that the view would ignore. @throws {Problem} `invalid_request` */
@@ -324,7 +357,7 @@ function selectedPart(query: Query, view: OffExchangeView, printsAre: PrintsAre)
   return query.view === "days" ? days(query, view, printsAre) : prints(query, view);
 }
 
-function summary({ from, to }: Query, view: OffExchangeView, printsAre: PrintsAre) {
+function summary({ from, to, detail }: Query, view: OffExchangeView, printsAre: PrintsAre) {
   const isDefaultRange = from === undefined && to === undefined;
   const chosen = isDefaultRange ? view.days().slice(0, SUMMARY_SESSIONS) : view.days();
   const sessions = new Set(chosen.map(({ session }) => session));
@@ -336,41 +369,56 @@ function summary({ from, to }: Query, view: OffExchangeView, printsAre: PrintsAr
     sessions: chosen.length,
     firstSession: chosen.at(-1)?.session ?? null,
     lastSession: chosen[0]?.session ?? null,
-    ...aggregates(summarizeDays(chosen), printsAre),
+    ...figuresOf(aggregates(summarizeDays(chosen), printsAre), detail),
     atsShare: atsShare(view.week),
-    largestPrints: largest.map(printAnswer),
+    largestPrints: largest.map((print) => printItem(print, detail)),
   };
 }
 
-function days({ limit, cursor }: Query, view: OffExchangeView, printsAre: PrintsAre) {
-  const { items, nextCursor } = paginate(view.days(), {
-    list: "days",
-    limit,
-    cursor,
-    keyOf: ({ session }) => session,
-    order: "descending",
+const daysRequest = ({ limit, cursor }: Query): PageRequest<DaySummary> => ({
+  list: "days",
+  limit,
+  cursor,
+  keyOf: ({ session }) => session,
+  order: "descending",
+});
+
+function days(query: Query, view: OffExchangeView, printsAre: PrintsAre) {
+  const { items, nextCursor } = readablePage(view.days(), {
+    ...daysRequest(query),
+    render: (day) => ({
+      session: day.session,
+      ...figuresOf(aggregates(day, printsAre), query.detail),
+    }),
   });
-  return {
-    days: items.map((day) => ({ session: day.session, ...aggregates(day, printsAre) })),
-    nextCursor,
-  };
+  return { days: items, nextCursor };
 }
 
-function prints(
-  { view, minShares = 0, minNotionalUsd = 0, limit, cursor }: Query,
-  seen: OffExchangeView,
-) {
-  const matching = seen.prints.filter(
-    (print) =>
-      (view === "prints" || isBlock(print)) &&
-      print.sizeShares >= minShares &&
-      print.price * print.sizeShares >= minNotionalUsd,
-  );
-  const { items, nextCursor } = paginate(matching.reverse(), {
-    list: view,
-    limit,
-    cursor,
-    keyOf: ({ id }) => id,
+const printsRequest = ({ view, limit, cursor }: Query): PageRequest<Print> => ({
+  list: view,
+  limit,
+  cursor,
+  keyOf: ({ id }) => id,
+});
+
+/** The prints or blocks that a query asks for, newest first. */
+const matchingPrints = (
+  { view, minShares = 0, minNotionalUsd = 0 }: Query,
+  { prints: all }: OffExchangeView,
+): readonly Print[] =>
+  all
+    .filter(
+      (print) =>
+        (view === "prints" || isBlock(print)) &&
+        print.sizeShares >= minShares &&
+        print.price * print.sizeShares >= minNotionalUsd,
+    )
+    .reverse();
+
+function prints(query: Query, view: OffExchangeView) {
+  const { items, nextCursor } = readablePage(matchingPrints(query, view), {
+    ...printsRequest(query),
+    render: (print) => printItem(print, query.detail),
   });
-  return { prints: items.map(printAnswer), nextCursor };
+  return { prints: items, nextCursor };
 }

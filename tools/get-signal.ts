@@ -1,37 +1,54 @@
 import { z } from "zod";
 import {
+  answerOrigin,
   CursorInput,
-  common,
+  DetailInput,
   Direction,
-  InstantInput,
+  instrumentAnswer,
   isoInstant,
-  provenance,
   SymbolInput,
 } from "../src/answers/common.ts";
 import {
   instantAsked,
   instantRange,
+  lastSnapshot,
   refuseWhileWarm,
   resolve,
   snapshotAt,
 } from "../src/answers/lookup.ts";
+import { wholePoints } from "../src/answers/rounding.ts";
 import {
+  briefItem,
+  briefSignal,
+  cellsOf,
   evidenceAnswer,
   type FailedSymbol,
+  fullItem,
+  fullSignal,
+  historyColumns,
+  historyRow,
   Signal,
   SignalHistory,
   SignalPage,
-  signalAnswer,
-  signalItem,
+  scoreChange,
+  signalCounts,
 } from "../src/answers/signal.ts";
-import { signalPoint } from "../src/answers/signal-point.ts";
 import { signalColumns } from "../src/answers/signal-table.ts";
-import { type Page, paginate } from "../src/lib/pagination.ts";
+import { WhenInput } from "../src/answers/when.ts";
+import { attributionAnswer } from "../src/answers/why.ts";
+import { type PageRequest, paginate, readablePage } from "../src/lib/pagination.ts";
 import { AssetClass } from "../src/market/instrument.ts";
+import type { RecordList } from "../src/market/records.ts";
 import { Problem } from "../src/problem.ts";
-import type { PastSnapshot, Snapshot } from "../src/score/snapshot.ts";
+import type { PastSnapshot } from "../src/score/snapshot.ts";
 import { type TablePage, tableOf } from "../src/tables/table.ts";
-import { defineTool, type ToolContext } from "../src/tool.ts";
+import { type Call, defineTool, type ToolContext } from "../src/tool.ts";
+
+const Points = z.number().min(0).max(100);
+const Fraction = z.number().min(0).max(1);
+
+/** Orders of a list, by what comes first. */
+const SORTS = ["symbol", "score", "lowest_score", "confidence", "rise", "fall"] as const;
 
 const Input = z.strictObject({
   symbol: SymbolInput.optional(),
@@ -41,14 +58,39 @@ const Input = z.strictObject({
     .max(50)
     .optional()
     .describe("Several at once."),
-  asOf: InstantInput.optional().describe("The last signal recorded at or before this instant."),
-  from: InstantInput.optional().describe("With symbol: start of its history."),
-  to: InstantInput.optional().describe("With symbol: end of its history."),
-  risk: z.literal("full").optional().describe("With symbol: the full risk answer."),
-  signal: Direction.optional().describe("Without a symbol: only this signal."),
-  assetClass: AssetClass.optional().describe("Without a symbol: only this class."),
-  minScore: z.number().min(0).max(100).optional().describe("Without a symbol: minimum score."),
-  limit: z.number().int().min(1).max(500).default(50).describe("Maximum items per page."),
+  detail: DetailInput,
+  asOf: WhenInput.optional().describe(
+    "The past: an instant, or a date for the close of its session (coins: of its UTC day).",
+  ),
+  since: WhenInput.optional().describe("With symbol: adds what moved the score from then to asOf."),
+  from: WhenInput.optional().describe("With symbol: history from then."),
+  to: WhenInput.optional().describe("With symbol: history until then."),
+  last: z
+    .number()
+    .int()
+    .min(1)
+    .max(500)
+    .optional()
+    .describe("With symbol: history of so many sessions, until to."),
+  risk: z.literal("full").optional().describe("With symbol and detail=full: the risk forecast."),
+  signal: Direction.optional().describe("List: only this signal."),
+  assetClass: AssetClass.optional().describe("List: only this class."),
+  sector: z.string().max(100).optional().describe("List: only this sector."),
+  minScore: Points.optional().describe("List: least score."),
+  maxScore: Points.optional().describe("List: highest score."),
+  minConfidence: Fraction.optional().describe("List: least confidence."),
+  minCoverage: Fraction.optional().describe("List: least coverage."),
+  sort: z
+    .enum(SORTS)
+    .default("symbol")
+    .describe("List: what comes first; rise and fall since the close before."),
+  limit: z
+    .number()
+    .int()
+    .min(0)
+    .max(500)
+    .default(50)
+    .describe("Most rows of a page; 0 for counts alone."),
   cursor: CursorInput.optional(),
 });
 
@@ -60,8 +102,9 @@ export const getSignal = defineTool({
   name: "get_signal",
   title: "Get signal",
   description:
-    "Score (0 to 100 points) and LONG, SHORT or WAIT for a stock, fund or coin, with confidence, gaps, expected range and next report. symbol: the full answer, with from or to its history; symbols: a short answer each, and which failed; neither: all, by page and filter. get_factors gives the reasons.",
+    'Score (0 to 100 points) and LONG, SHORT or WAIT of stocks, funds and coins, now or in the past: one symbol, its history (last, from, to), what moved it (since), or a list with counts, filtered and sorted: {"signal": "LONG", "sort": "score", "limit": 5}. Inputs of factors are in get_factors.',
   scopes: ["signals:read"],
+  extraScopes: ["factor:read"],
   routes: [{ method: "GET", path: "/api/signals" }],
   isShared: true,
   input: Input,
@@ -69,21 +112,32 @@ export const getSignal = defineTool({
 
   tables: { kinds: { signals: signalColumns }, read: table },
 
-  run(query, context) {
+  run(query, context, call) {
     rejectMixedQuery(query);
-    const { symbol, symbols, from, to } = query;
-    if (symbol !== undefined && (from !== undefined || to !== undefined)) {
-      return history(symbol, query, context);
-    }
+    const { symbol, symbols } = query;
     if (symbol !== undefined) {
-      const snapshot = snapshotAt(resolve(symbol, context), query.asOf, context);
-      return signalAnswer(snapshot, context, query.risk === "full");
+      return isHistory(query) ? history(symbol, query, context) : one(symbol, query, context, call);
     }
-    if (symbols === undefined) return page(filterSnapshots(query, context), query, context);
-    const { found, failed } = snapshotsOf(symbols, query.asOf, context);
+    const at = instantAsked(query.asOf, context);
+    if (symbols === undefined) return page(filtered(query, at, context), query, context);
+    const { found, failed } = snapshotsOf(symbols, query, context);
     return { ...page(found, query, context), failed };
   },
 });
+
+const isHistory = ({ from, to, last }: Query): boolean =>
+  from !== undefined || to !== undefined || last !== undefined;
+
+/** Parameters that select from all instruments. */
+const FILTERS = [
+  "signal",
+  "assetClass",
+  "sector",
+  "minScore",
+  "maxScore",
+  "minConfidence",
+  "minCoverage",
+] as const satisfies readonly (keyof Query)[];
 
 /** Rejects a query that mixes parameters of different questions. @throws {Problem}
  *  `invalid_request` */
@@ -93,7 +147,7 @@ function rejectMixedQuery(query: Query): void {
   const rejectIf = (isMixed: boolean, detail: string, next: string) => {
     if (isMixed) throw new Problem("invalid_request", { detail, next });
   };
-  const filters = given(["signal", "assetClass", "minScore"]).join(", ");
+  const filters = given(FILTERS).join(", ");
   const hasBoth = has("symbol") && has("symbols");
   rejectIf(hasBoth, "symbol, symbols: only one of the two may be given.", "Leave one out.");
   rejectIf(
@@ -102,44 +156,103 @@ function rejectMixedQuery(query: Query): void {
     "Leave the symbol out.",
   );
   rejectIf(
-    has("from", "to") && !has("symbol"),
-    "from, to: the history is that of one symbol.",
-    "Give symbol.",
+    isHistory(query) && !has("symbol"),
+    "from, to, last: the history is that of one symbol.",
+    "Give symbol; for all instruments of a day use asOf.",
   );
   rejectIf(
-    has("asOf") && !has("symbol", "symbols"),
-    "asOf: past signals are read by symbol.",
-    "Give a symbol.",
+    has("since") && (!has("symbol") || isHistory(query)),
+    "since: an attribution is that of one symbol at one instant.",
+    "Give symbol, without from, to and last.",
   );
   rejectIf(
-    has("asOf") && has("from", "to"),
+    has("asOf") && isHistory(query),
     "asOf: a history ends with to.",
     "Use to in place of asOf.",
   );
   rejectIf(
-    has("risk") && (!has("symbol") || has("from", "to")),
-    "risk: the risk answer is that of one symbol at one instant.",
-    "Give symbol, without from and to.",
+    has("last") && has("from"),
+    "last, from: both say where the history begins.",
+    "Leave one out.",
   );
   rejectIf(
-    has("cursor") && has("symbol") && !has("from", "to"),
+    has("risk") && (!has("symbol") || isHistory(query)),
+    "risk: the risk answer is that of one symbol at one instant.",
+    "Give symbol, without from, to and last.",
+  );
+  rejectIf(
+    has("cursor") && has("symbol") && !isHistory(query),
     "cursor: the answer for one symbol has one page.",
     "Leave it out.",
   );
 }
 
-function filterSnapshots(query: Query, { snapshots }: ToolContext): readonly Snapshot[] {
-  return snapshots.allNewest().filter(({ instrument, score, signal }) => {
+function one(symbol: string, query: Query, context: ToolContext, { scopes }: Call) {
+  const { detail, since } = query;
+  const instrument = resolve(symbol, context);
+  const snapshot = snapshotAt(instrument, query.asOf, context);
+  const isRiskFull = query.risk === "full";
+  const options = { showsFactors: scopes.has("factor:read"), isRiskFull };
+  const answer =
+    detail === "full" || isRiskFull
+      ? fullSignal(snapshot, context, options)
+      : briefSignal(snapshot, context, options);
+  if (since === undefined) return answer;
+  const before = snapshotAt(instrument, since, context);
+  if (before.at > snapshot.at) {
+    throw new Problem("invalid_request", {
+      detail: `since: it is after asOf, ${isoInstant(snapshot.at)}.`,
+      next: "Use an earlier since.",
+    });
+  }
+  return { ...answer, attribution: attributionAnswer(before, snapshot, { detail, ...options }) };
+}
+
+/** The snapshots of all instruments at an instant that match the filters. */
+function filtered(query: Query, at: number, context: ToolContext): readonly PastSnapshot[] {
+  const { sector } = query;
+  if (sector !== undefined) rejectUnknownSector(sector, context);
+  return snapshotsAt(query, at, context).filter(({ instrument, score, ...snapshot }) => {
     if (query.assetClass !== undefined && instrument.assetClass !== query.assetClass) return false;
-    if (query.signal !== undefined && signal.direction !== query.signal) return false;
-    return query.minScore === undefined || Math.round(score) >= query.minScore;
+    if (sector !== undefined && !isSame(instrument.sector, sector)) return false;
+    if (query.signal !== undefined && snapshot.signal.direction !== query.signal) return false;
+    const { minScore = 0, maxScore = 100, minConfidence = 0, minCoverage = 0 } = query;
+    const whole = wholePoints(score);
+    if (whole < minScore || whole > maxScore) return false;
+    return snapshot.confidence >= minConfidence && snapshot.coverage >= minCoverage;
+  });
+}
+
+/** Snapshots of all instruments; of the past those that had one. */
+function snapshotsAt({ asOf }: Query, at: number, context: ToolContext): readonly PastSnapshot[] {
+  if (asOf === undefined) return context.snapshots.allNewest();
+  refuseWhileWarm(context);
+  const found = context.market
+    .instruments()
+    .flatMap(({ symbol }) => lastSnapshot(symbol, { asOf, at }, context) ?? []);
+  if (found.length > 0) return found;
+  throw new Problem("not_available_then", {
+    detail: `Nothing was recorded at or before ${isoInstant(at)}.`,
+    next: `Ask for a later time, up to ${isoInstant(context.market.now())}, or without asOf.`,
+  });
+}
+
+const isSame = (sector: string | null, wanted: string): boolean =>
+  sector?.toLowerCase() === wanted.toLowerCase();
+
+/** @throws {Problem} `invalid_request` for a sector that no instrument has, with those there are. */
+function rejectUnknownSector(wanted: string, { market }: ToolContext): void {
+  const sectors = new Set(market.instruments().flatMap(({ sector }) => sector ?? []));
+  if ([...sectors].some((sector) => isSame(sector, wanted))) return;
+  throw new Problem("invalid_request", {
+    detail: `sector: no instrument has the sector ${JSON.stringify(wanted)}.`,
+    next: `Use one of: ${[...sectors].sort().join(", ")}.`,
   });
 }
 
 /** The snapshots of several symbols. Symbols without a snapshot are reported separately; an instant
  *  that is invalid for all of them is rejected. */
-function snapshotsOf(symbols: readonly string[], asOf: string | undefined, context: ToolContext) {
-  instantAsked(asOf, context);
+function snapshotsOf(symbols: readonly string[], { asOf }: Query, context: ToolContext) {
   const found = new Map<string, PastSnapshot>();
   const failed: FailedSymbol[] = [];
   for (const symbol of new Set(symbols)) {
@@ -158,73 +271,128 @@ function snapshotsOf(symbols: readonly string[], asOf: string | undefined, conte
 /** A list, one instrument or its history as a table. @throws {Problem} */
 function table(query: Query, context: ToolContext): TablePage {
   rejectMixedQuery(query);
-  const { items, nextCursor } = snapshotPage(query, context);
+  const [list, request] = tableSelection(query, context);
+  const { items, nextCursor } = paginate(list, request);
   const { market } = context;
   const records = items.map((snapshot) => ({ snapshot, market }));
   return { ...tableOf(signalColumns, records), nextCursor };
 }
 
-function snapshotPage(query: Query, context: ToolContext): Page<PastSnapshot> {
-  const { symbol, symbols, from, to } = query;
-  if (symbols !== undefined) {
-    // Any failure fails the whole table: rows have no place for it, and it would go unnoticed.
-    const wanted = new Set(symbols.map((one) => resolve(one, context)));
-    const found = Array.from(wanted, (one) => snapshotAt(one, query.asOf, context));
-    return pageOf(found, query);
+/** The rows of a table, and the page of them. */
+function tableSelection(query: Query, context: ToolContext) {
+  const { symbol, symbols, asOf } = query;
+  if (symbol !== undefined) {
+    if (isHistory(query)) return historySelection(symbol, query, context);
+    return pageSelection([snapshotAt(resolve(symbol, context), asOf, context)], query, context);
   }
-  if (symbol === undefined) return pageOf(filterSnapshots(query, context), query);
-  if (from !== undefined || to !== undefined) return historyPage(symbol, query, context);
-  const snapshot = snapshotAt(resolve(symbol, context), query.asOf, context);
-  return { items: [snapshot], nextCursor: null };
+  if (symbols === undefined) {
+    return pageSelection(filtered(query, instantAsked(asOf, context), context), query, context);
+  }
+  // Any failure fails the whole table: rows have no place for it, and it would go unnoticed.
+  const wanted = new Set(symbols.map((one) => resolve(one, context)));
+  const found = Array.from(wanted, (one) => snapshotAt(one, asOf, context));
+  return pageSelection(found, query, context);
+}
+
+/** A list in the wanted order, and the page of it. */
+function pageSelection(
+  list: readonly PastSnapshot[],
+  { sort, limit, cursor }: Query,
+  context: ToolContext,
+): readonly [readonly PastSnapshot[], PageRequest<PastSnapshot>] {
+  const request: PageRequest<PastSnapshot> = {
+    list: sort === "symbol" ? "signals" : `signals ${sort}`,
+    limit,
+    cursor,
+    keyOf: ({ instrument }) => instrument.symbol,
+    ...(sort === "symbol" && { order: "ascending" }),
+  };
+  return [inOrder(list, sort, context), request];
 }
 
 function page(list: readonly PastSnapshot[], query: Query, context: ToolContext) {
-  const { items, nextCursor } = pageOf(list, query);
+  const { detail, asOf } = query;
+  const [ordered, request] = pageSelection(list, query, context);
+  const { items, nextCursor } = readablePage(ordered, {
+    ...request,
+    render: (snapshot): z.input<typeof SignalPage>["items"][number] =>
+      detail === "full" ? fullItem(snapshot, context) : briefItem(snapshot, context),
+  });
+  const symbols = items.map(({ symbol }) => symbol);
+  const classes = new Set(
+    list.flatMap(({ instrument: { symbol, assetClass } }) =>
+      symbols.includes(symbol) ? assetClass : [],
+    ),
+  );
+  const at = asOf === undefined ? context.market.knownUntil() : instantAsked(asOf, context);
   return {
-    ...provenance(context, context.market.knownUntil(), symbolsOf(items)),
-    items: items.map(signalItem),
+    ...answerOrigin(context, at, { detail, symbols }),
+    counts: signalCounts(list),
+    items,
     evidence: AssetClass.options
-      .filter((option) => items.some(({ instrument }) => instrument.assetClass === option))
-      .map(evidenceAnswer),
+      .filter((option) => classes.has(option))
+      .map((option) => evidenceAnswer(option, detail)),
     nextCursor,
   };
 }
 
-function pageOf(list: readonly PastSnapshot[], { limit, cursor }: Query): Page<PastSnapshot> {
-  const bySymbol = [...list].sort((a, b) => (a.instrument.symbol < b.instrument.symbol ? -1 : 1));
-  return paginate(bySymbol, {
-    list: "signals",
-    limit,
-    cursor,
-    keyOf: ({ instrument }) => instrument.symbol,
-    order: "ascending",
-  });
+/** A list in an order; of equals the first by symbol comes first. */
+function inOrder(
+  list: readonly PastSnapshot[],
+  sort: Query["sort"],
+  context: ToolContext,
+): readonly PastSnapshot[] {
+  const bySymbol = list.toSorted((a, b) => (a.instrument.symbol < b.instrument.symbol ? -1 : 1));
+  const byFigure = (figure: (snapshot: PastSnapshot) => number) => {
+    const figures = new Map(bySymbol.map((snapshot) => [snapshot, figure(snapshot)]));
+    return bySymbol.toSorted((a, b) => (figures.get(b) ?? 0) - (figures.get(a) ?? 0));
+  };
+  switch (sort) {
+    case "symbol":
+      return bySymbol;
+    case "score":
+      return byFigure(({ score }) => score);
+    case "lowest_score":
+      return byFigure(({ score }) => -score);
+    case "confidence":
+      return byFigure(({ confidence }) => confidence);
+    case "rise":
+      return byFigure((snapshot) => scoreChange(snapshot, context) ?? 0);
+    case "fall":
+      return byFigure((snapshot) => -(scoreChange(snapshot, context) ?? 0));
+  }
 }
 
-const symbolsOf = (items: readonly PastSnapshot[]): readonly string[] =>
-  items.map(({ instrument }) => instrument.symbol);
-
-function historyPage(symbol: string, query: Query, context: ToolContext): Page<PastSnapshot> {
+/** The sessions of a history, and the page of them. */
+function historySelection(
+  symbol: string,
+  query: Query,
+  context: ToolContext,
+): readonly [RecordList<PastSnapshot>, PageRequest<PastSnapshot>] {
+  const { last, limit, cursor } = query;
+  const { market, snapshots } = context;
   const instrument = resolve(symbol, context);
   refuseWhileWarm(context);
-  const { from, to } = instantRange(query, context.market.now());
-  const list = context.snapshots.history(instrument.symbol, from, to);
-  return paginate(list, {
-    list: "history",
-    limit: query.limit,
-    cursor: query.cursor,
-    keyOf: ({ at }) => isoInstant(at),
-    order: "ascending",
-  });
+  const { from, to } = instantRange(query, market.now(), market);
+  const recorded = snapshots.history(instrument.symbol, from, to);
+  const list = last === undefined ? recorded : recorded.slice(-last);
+  const keyOf = ({ at }: PastSnapshot) => isoInstant(at);
+  return [list, { list: "history", limit: last ?? limit, cursor, keyOf, order: "ascending" }];
 }
 
 function history(symbol: string, query: Query, context: ToolContext) {
-  const { items, nextCursor } = historyPage(symbol, query, context);
+  const { detail } = query;
+  const [list, request] = historySelection(symbol, query, context);
+  const { items, nextCursor } = readablePage(list, {
+    ...request,
+    render: (snapshot) => historyRow(snapshot, context.market),
+    shown: (row) => cellsOf(row, detail),
+  });
   const instrument = resolve(symbol, context);
   return {
-    ...common(context, snapshotAt(instrument, undefined, context)),
-    evidence: evidenceAnswer(instrument.assetClass),
-    history: items.map(signalPoint),
+    ...instrumentAnswer(context, snapshotAt(instrument, undefined, context), detail),
+    evidence: evidenceAnswer(instrument.assetClass, detail),
+    ...historyColumns(items, detail),
     nextCursor,
   };
 }

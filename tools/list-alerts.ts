@@ -5,7 +5,7 @@ import { AlertAnswer, AlertDetail, alertAnswer, alertDetail } from "../src/answe
 import { AlertIdInput } from "../src/answers/alert-input.ts";
 import { CursorInput, isoInstant, Provenance } from "../src/answers/common.ts";
 import type { Caller } from "../src/auth/caller.ts";
-import { paginate } from "../src/lib/pagination.ts";
+import { readablePage } from "../src/lib/pagination.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool } from "../src/tool.ts";
 
@@ -64,15 +64,15 @@ export const listAlerts = defineTool({
     }
     const { alerts: all, others } = await alerts.list(caller);
     const chosen = all.filter((alert) => status === undefined || alert.status === status);
-    const page = paginate(chosen, {
+    const page = readablePage(chosen, {
       list: "alerts",
       limit,
       cursor,
       keyOf: pageKeyOf,
       order: "ascending",
+      render: (alert) => ({ ...alertAnswer(alert), ...madeBy(alert, caller) }),
     });
-    const items = page.items.map((alert) => ({ ...alertAnswer(alert), ...madeBy(alert, caller) }));
-    return { market, items, others, nextCursor: page.nextCursor };
+    return { market, items: page.items, others, nextCursor: page.nextCursor };
   },
 });
 

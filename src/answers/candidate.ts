@@ -6,7 +6,8 @@ import {
   CANDIDATE_VERSION,
 } from "../score/candidate.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
-import { Instant, isoInstant, rounded } from "./common.ts";
+import { Instant, isoInstant } from "./common.ts";
+import { rounded } from "./rounding.ts";
 
 /** Decimals of normal scores. */
 const DECIMALS = 4;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { AssetClass, type Instrument } from "../market/instrument.ts";
 import { MarketMode, type Source, type SourcesByFeed } from "../market/market.ts";
+import type { MarketView } from "../market/market-view.ts";
 import { countKnown } from "../market/point-in-time.ts";
 import { BAR_FAULTS, BAR_VERDICTS, type InstrumentRecords } from "../market/records.ts";
 import { DIRECTIONS } from "../score/signal-hysteresis.ts";
@@ -35,6 +36,14 @@ export const Identity = z.object({
   exchange: z.string().nullable().describe("null when the source does not say."),
 });
 
+/** How much an answer says. */
+export const DetailInput = z
+  .enum(["brief", "full"])
+  .default("brief")
+  .describe("full: every member, unrounded.");
+/** One of them. */
+export type Detail = z.infer<typeof DetailInput>;
+
 /** Direction of a signal. */
 export const Direction = z.enum(DIRECTIONS);
 
@@ -68,6 +77,16 @@ export const Provenance = z.object({
     .describe("Present for some seconds after a start: scores of the run before, not checked yet."),
 });
 
+/** Source and method of an answer, of which a brief one says the first two. */
+export const AnswerOrigin = z.object({
+  ...Provenance.shape,
+  recordedUntil: Instant.optional().describe(
+    "Present for a recording, not for the market of today: where it ends.",
+  ),
+  sources: Provenance.shape.sources.optional().describe("With detail=full."),
+  methodVersion: Provenance.shape.methodVersion.optional(),
+});
+
 /** A bar that was doubted. */
 const DoubtedBar = z.object({
   session: z.string(),
@@ -95,15 +114,24 @@ export const Common = z.object({
     .describe("Suspicious bars among the last 252, newest first, at most 20; absent if none."),
 });
 
+/** Members of every answer of a tool about one instrument. */
+export const InstrumentAnswer = z.object({
+  ...Identity.shape,
+  exchange: Identity.shape.exchange.optional(),
+  ...AnswerOrigin.shape,
+  status: AnswerStatus,
+  quality: z
+    .array(DoubtedBar.extend({ detail: DoubtedBar.shape.detail.optional() }))
+    .optional()
+    .describe("Suspicious bars among the last 252, newest first, at most 20; absent if none."),
+});
+
 /** ISO 8601 in UTC with milliseconds. */
 export const isoInstant = (at: number): string => new Date(at).toISOString();
 
 /** `isoInstant` of an instant that may be `null`. */
 export const isoInstantOrNull = (at: number | null): string | null =>
   at === null ? null : isoInstant(at);
-
-/** A number rounded to a fixed number of decimals. */
-export const rounded = (value: number, decimals: number): number => Number(value.toFixed(decimals));
 
 /** The identity members of an answer. */
 export const identityOf = ({ symbol, name, assetClass, exchange }: Instrument) => ({
@@ -137,6 +165,24 @@ export const provenance = ({ market }: Origin, at: number, symbols: readonly str
   ...(market.isWarm?.() && { provisional: true as const }),
 });
 
+/**
+ * The origin of an answer in brief, or in full.
+ *
+ * @param symbols Instruments whose sources are named.
+ */
+export function answerOrigin(
+  { market }: { readonly market: MarketView },
+  at: number,
+  { detail, symbols = [] }: { readonly detail: Detail; readonly symbols?: readonly string[] },
+): z.input<typeof AnswerOrigin> {
+  const { sources, methodVersion, ...brief } = provenance({ market }, at, symbols);
+  return {
+    ...brief,
+    ...recordingOf(market),
+    ...(detail === "full" && { sources, methodVersion }),
+  };
+}
+
 function sourcesOf(market: Origin["market"], symbols: readonly string[]): Source[] {
   const givers = symbols.flatMap((symbol) => [...(market.sourcesOf?.(symbol).values() ?? [])]);
   const named = givers.flat();
@@ -158,8 +204,46 @@ export const common = (
   };
 };
 
-/** Maximum doubted bars in an answer. */
+/** Where the recording of a market ends, if it is one. */
+const recordingOf = ({ recordedUntil }: MarketView) =>
+  recordedUntil === undefined ? {} : { recordedUntil: isoInstant(recordedUntil) };
+
+/** The members that every full answer of a tool about one instrument has. */
+export const fullInstrument = (
+  { market }: { readonly market: MarketView },
+  snapshot: PastSnapshot,
+) => ({ ...common({ market }, snapshot), ...recordingOf(market) });
+
+/** The same of a brief answer, which names the newest doubts about bars without explaining them. */
+export function briefInstrument(
+  context: { readonly market: MarketView },
+  { instrument, at, status }: PastSnapshot,
+): z.input<typeof InstrumentAnswer> {
+  const { symbol, name, assetClass } = instrument;
+  const quality = qualityOf(context.market, instrument, at)
+    .slice(0, MAX_BRIEF_QUALITY)
+    .map(({ session, fault, outcome }) => ({ session, fault, outcome }));
+  return {
+    symbol,
+    name,
+    assetClass,
+    ...answerOrigin(context, at, { detail: "brief" }),
+    status,
+    ...(quality.length > 0 && { quality }),
+  };
+}
+
+/** The members that every answer of a tool about one instrument has. */
+export const instrumentAnswer = (
+  context: { readonly market: MarketView },
+  snapshot: PastSnapshot,
+  detail: Detail,
+): z.input<typeof InstrumentAnswer> =>
+  detail === "full" ? fullInstrument(context, snapshot) : briefInstrument(context, snapshot);
+
+/** Maximum doubted bars in an answer, and in a brief one. */
 const MAX_QUALITY = 20;
+const MAX_BRIEF_QUALITY = 3;
 /** Number of newest bars whose doubts an answer lists: no price window is longer. */
 const QUALITY_BARS = 252;
 

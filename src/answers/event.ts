@@ -20,7 +20,6 @@ import {
   Instant,
   isoInstant,
   type Origin,
-  rounded,
   snapshotId,
 } from "./common.ts";
 import { SCORE_IS } from "./meaning.ts";
@@ -32,9 +31,10 @@ import {
   type ReportMarket,
 } from "./next-report.ts";
 import { RangeAlertFields, rangeAlertAnswer } from "./range-alert.ts";
+import { fraction, pointDifference, rounded, wholePoints } from "./rounding.ts";
 
-/** Decimals of points of score. */
-const POINT_DECIMALS = 2;
+/** Decimals of standard deviations. */
+const Z_DECIMALS = 2;
 /** Decimals of volatilities and returns; those of pegged coins are small. */
 const FRACTION_DECIMALS = 8;
 
@@ -174,7 +174,7 @@ export function eventPayload(
     ...names,
     ...common(origin, snapshot),
     signal: snapshot.signal.direction,
-    score: Math.round(snapshot.score),
+    score: wholePoints(snapshot.score),
   };
   switch (event.kind) {
     case "signal.shift":
@@ -218,19 +218,19 @@ function shiftOf({ reason, before, after }: SignalShift, { instrument, confidenc
     snapshotId: snapshotId({ instrument, at }),
     asOf: isoInstant(at),
     signal: direction,
-    score: Math.round(score),
+    score: wholePoints(score),
     contributions: {
-      momentum: rounded(contributions.momentum, POINT_DECIMALS),
-      valuation: rounded(contributions.valuation, POINT_DECIMALS),
-      social: rounded(contributions.social, POINT_DECIMALS),
-      darkpool: rounded(contributions.darkpool, POINT_DECIMALS),
+      momentum: pointDifference(contributions.momentum),
+      valuation: pointDifference(contributions.valuation),
+      social: pointDifference(contributions.social),
+      darkpool: pointDifference(contributions.darkpool),
     },
   });
   return {
     reason,
     previousSignal: before.direction,
-    previousScore: Math.round(before.score),
-    confidence: rounded(confidence, 4),
+    previousScore: wholePoints(before.score),
+    confidence: fraction(confidence),
     before: point(before),
     after: point(after),
   };
@@ -244,7 +244,7 @@ function volatilityOf({
   return {
     severity,
     reason,
-    z: z === null ? null : rounded(z, POINT_DECIMALS),
+    z: z === null ? null : rounded(z, Z_DECIMALS),
     q: rounded(q, FRACTION_DECIMALS),
     dailyVolatility: rounded(slowSigma, FRACTION_DECIMALS),
     logReturn: rounded(logReturn, FRACTION_DECIMALS),

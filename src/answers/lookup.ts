@@ -5,6 +5,7 @@ import { Problem } from "../problem.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
 import type { ToolContext } from "../tool.ts";
 import { isoInstant } from "./common.ts";
+import { endOf, isDay, startOf } from "./when.ts";
 
 /** Caches the instruments without a price, by the list of those with one. */
 const waiting = new WeakMap<readonly Instrument[], readonly Instrument[]>();
@@ -78,12 +79,28 @@ function refuseAwaited(symbol: string, market: MarketView): void {
 export function instantAsked(asOf: string | undefined, { market }: ToolContext): number {
   const now = market.now();
   const at = asOf === undefined ? now : Date.parse(asOf);
-  if (at <= now) return at;
+  if (at <= now) return asOf === undefined ? now : Math.min(now, endOf(asOf, market));
   throw new Problem("not_available_then", {
     detail: `${isoInstant(at)} is in the future.`,
     next: `Ask for a time up to ${isoInstant(now)}, or without asOf.`,
   });
 }
+
+/**
+ * The last snapshot of an instrument at or before an instant. Of a day it is the last close, so that
+ * nothing of the next session is in it.
+ *
+ * @param asOf `undefined` for now.
+ * @param at The instant of `asOf`.
+ */
+export const lastSnapshot = (
+  symbol: string,
+  { asOf, at }: { readonly asOf: string | undefined; readonly at: number },
+  { snapshots }: Pick<ToolContext, "snapshots">,
+): PastSnapshot | undefined =>
+  asOf !== undefined && isDay(asOf)
+    ? snapshots.history(symbol, 0, at).at(-1)
+    : snapshots.lastAt(symbol, at);
 
 /**
  * The newest snapshot of an instrument, or the last one recorded at or before `asOf`.
@@ -96,7 +113,7 @@ export function snapshotAt(
   context: ToolContext,
 ): PastSnapshot {
   const at = instantAsked(asOf, context);
-  const snapshot = context.snapshots.lastAt(symbol, at);
+  const snapshot = lastSnapshot(symbol, { asOf, at }, context);
   if (snapshot !== undefined) return snapshot;
   refuseWhileWarm(context);
   throw new Problem("not_available_then", {
@@ -123,10 +140,11 @@ export function refuseWhileWarm({ market }: ToolContext): void {
 export function instantRange(
   { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
   until: number,
+  market: MarketView,
 ): { readonly from: number; readonly to: number } {
   const range = {
-    from: from === undefined ? 0 : Date.parse(from),
-    to: to === undefined ? until : Date.parse(to),
+    from: from === undefined ? 0 : startOf(from, market),
+    to: to === undefined ? until : endOf(to, market),
   };
   const end = Math.min(range.to, until);
   if (range.from <= end) return range;

@@ -50,7 +50,7 @@ export function panelPage(
 ): TablePage {
   const { market, snapshots } = context;
   refuseWhileWarm(context);
-  const range = instantRange(dayRange({ from, to }), market.now());
+  const range = instantRange(dayRange({ from, to }), market.now(), market);
   const start = cursor === undefined ? range.from : Date.parse(cursor) + 1;
   const instruments = market.instruments().filter((one) => one.assetClass === assetClass);
   const histories = instruments.map(({ symbol }) => snapshots.history(symbol, start, range.to));

@@ -20,7 +20,8 @@ import {
 } from "../risk/outlook.ts";
 import { RANGES, RISK_VERDICTS, type RiskEvidence, type RiskTable } from "../risk/table.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
-import { Instant, isoInstant, rounded } from "./common.ts";
+import { Instant, isoInstant } from "./common.ts";
+import { rounded } from "./rounding.ts";
 
 /** Why a range or a chance is not published. */
 const WITHHELD = ["insufficient_data", "coverage_missed", "no_skill"] as const;
@@ -203,6 +204,26 @@ export function riskAnswer(
     ...(isFull && { forecast: outlook ? forecastOf(outlook, instrument, table) : null }),
   };
 }
+
+/** Low and high of the close by horizon, in sessions, with 80 % probability; `null` where no range is
+ *  published. */
+export function range80(
+  { instrument, price }: PastSnapshot,
+  market: MarketView,
+): Readonly<Record<string, number[]>> | null {
+  const outlook = price === null ? undefined : outlookAt(instrument, price.at, market);
+  if (outlook === undefined) return null;
+  const published = outlook.horizons.flatMap(({ table, ranges }) => {
+    const range = ranges?.find(({ probability }) => probability === BRIEF_PROBABILITY);
+    if (range === undefined) return [];
+    const { low, high } = bounds(range, outlook.bar.close);
+    return [[String(table.horizon), [low, high]] satisfies [string, number[]]];
+  });
+  return published.length === 0 ? null : Object.fromEntries(published);
+}
+
+/** Nominal coverage of the range that a brief answer gives. */
+const BRIEF_PROBABILITY = 0.8;
 
 function forecastOf(
   { bar, sigma, horizons }: RiskOutlook,

@@ -1,19 +1,37 @@
+import type { MarketView } from "../market/market-view.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
-import { isoInstant, rounded } from "./common.ts";
+import { isoInstant } from "./common.ts";
+import { fraction, points, wholePoints } from "./rounding.ts";
 
 /** Renders a snapshot as one of several instants; the signal log records the same members. */
 export const signalPoint = (snapshot: PastSnapshot) => ({
   asOf: isoInstant(snapshot.at),
   status: snapshot.status,
-  ...signalFields(snapshot),
+  ...roundedSignal(snapshot),
 });
 
-/** The signal members of an answer. */
-export const signalFields = ({ score, confidence, coverage, signal }: PastSnapshot) => ({
+/** The signal members of an answer, rounded. */
+export const roundedSignal = ({ score, confidence, coverage, signal }: PastSnapshot) => ({
   signal: signal.direction,
-  score: Math.round(score),
-  scoreRaw: rounded(score, 2),
-  scoreSmoothed: rounded(signal.smoothed, 2),
-  confidence: rounded(confidence, 4),
-  coverage: rounded(coverage, 4),
+  score: wholePoints(score),
+  scoreRaw: points(score),
+  scoreSmoothed: points(signal.smoothed),
+  confidence: fraction(confidence),
+  coverage: fraction(coverage),
 });
+
+/** The signal members of an answer as they were computed. */
+export const exactSignal = ({ score, confidence, coverage, signal }: PastSnapshot) => ({
+  signal: signal.direction,
+  score: wholePoints(score),
+  scoreRaw: score,
+  scoreSmoothed: signal.smoothed,
+  confidence,
+  coverage,
+});
+
+/** Label of the session of a snapshot: closes become known within half a market day. */
+export const sessionOf = (
+  { at, instrument }: PastSnapshot,
+  { dayMs, sessionAt }: Pick<MarketView, "dayMs" | "sessionAt">,
+): string => sessionAt(at - dayMs / 2, instrument.assetClass);

@@ -1,12 +1,14 @@
 import type { MarketView } from "../market/market-view.ts";
 import { METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
 import type { Cell, Column, ColumnType } from "../tables/table.ts";
-import { isoInstant, isoInstantOrNull, rounded } from "./common.ts";
+import { isoInstant, isoInstantOrNull } from "./common.ts";
+import { wholePoints } from "./rounding.ts";
+import { sessionOf } from "./signal-point.ts";
 
 /** A snapshot with the market that it is of. */
 export interface SignalRow {
   readonly snapshot: PastSnapshot;
-  readonly market: Pick<MarketView, "mode" | "sessionAt">;
+  readonly market: Pick<MarketView, "mode" | "dayMs" | "sessionAt">;
 }
 
 /** A column about the snapshot alone. */
@@ -28,9 +30,7 @@ export const signalColumns: readonly Column<SignalRow>[] = [
     name: "session",
     type: "text",
     about: "Trading date; of a coin the UTC day.",
-    cell: ({ snapshot: { at, instrument }, market }) =>
-      // A session of a 24-hour market closes at the first instant of the next day.
-      market.sessionAt(at - 1, instrument.assetClass),
+    cell: ({ snapshot, market }) => sessionOf(snapshot, market),
   },
   of("symbol", "text", ({ instrument }) => instrument.symbol),
   of("name", "text", ({ instrument }) => instrument.name),
@@ -39,11 +39,11 @@ export const signalColumns: readonly Column<SignalRow>[] = [
   of("asOf", "instant", ({ at }) => isoInstant(at)),
   of("status", "text", ({ status }) => status),
   of("signal", "text", ({ signal }) => signal.direction),
-  of("score", "integer", ({ score }) => Math.round(score), "Points, 0 to 100."),
-  of("scoreRaw", "number", ({ score }) => rounded(score, 2)),
-  of("scoreSmoothed", "number", ({ signal }) => rounded(signal.smoothed, 2)),
-  of("confidence", "number", ({ confidence }) => rounded(confidence, 4), "Fraction."),
-  of("coverage", "number", ({ coverage }) => rounded(coverage, 4), "Fraction."),
+  of("score", "integer", ({ score }) => wholePoints(score), "Points, 0 to 100."),
+  of("scoreRaw", "number", ({ score }) => score),
+  of("scoreSmoothed", "number", ({ signal }) => signal.smoothed),
+  of("confidence", "number", ({ confidence }) => confidence, "Fraction."),
+  of("coverage", "number", ({ coverage }) => coverage, "Fraction."),
   of("since", "instant", ({ signal }) => isoInstant(signal.since), "When the signal began."),
   of("price", "number", ({ price }) => price?.value ?? null, "Newest close as traded."),
   of("currency", "text", ({ instrument }) => instrument.currency),

@@ -1,56 +1,62 @@
 import { z } from "zod";
 import { FACTORS } from "../factors/reading.ts";
 import { AssetClass } from "../market/instrument.ts";
+import type { MarketView } from "../market/market-view.ts";
+import { countKnown } from "../market/point-in-time.ts";
 import { DIRECTION_EVIDENCE, horizonText, VERDICTS } from "../score/evidence.ts";
-import { FORCED_WAITS, THRESHOLDS } from "../score/signal-hysteresis.ts";
+import { DIRECTIONS, FORCED_WAITS, THRESHOLDS } from "../score/signal-hysteresis.ts";
 import { type PastSnapshot, STATUSES } from "../score/snapshot.ts";
 import type { ToolContext } from "../tool.ts";
 import {
+  AnswerOrigin,
+  briefInstrument,
   Common,
-  common,
+  type Detail,
   Direction,
+  fullInstrument,
   Identity,
   Instant,
+  InstrumentAnswer,
   identityOf,
   isoInstant,
-  Provenance,
   snapshotId,
 } from "./common.ts";
 import { pOutperformReason, SCORE_IS } from "./meaning.ts";
-import { NextReportFields, nextReportAnswer } from "./next-report.ts";
-import { Risk, riskAnswer } from "./risk.ts";
-import { signalFields, signalPoint } from "./signal-point.ts";
+import { ExpectedReportAnswer, NextReportFields, nextReportAnswer } from "./next-report.ts";
+import { Risk, range80, riskAnswer } from "./risk.ts";
+import { pointDifference } from "./rounding.ts";
+import { exactSignal, roundedSignal, sessionOf } from "./signal-point.ts";
+import { Attribution, Why, whyAnswer } from "./why.ts";
 
 const Status = z.enum(STATUSES);
 const Points = z.number().min(0).max(100);
 const Fraction = z.number().min(0).max(1);
 
-/** Signal members of every answer; `Signal` describes them, and lists do not repeat the descriptions. */
-const SignalFields = z.object({
-  signal: Direction,
-  score: Points.int(),
-  scoreRaw: Points,
-  scoreSmoothed: Points,
-  confidence: Fraction,
-  coverage: Fraction,
-});
-
 const Interval = z.object({ low: z.number(), high: z.number() });
 
 /** What the directions of a class are worth. */
-const Evidence = z
-  .object({
-    assetClass: AssetClass,
-    verdict: z
-      .enum(VERDICTS)
-      .describe("By the rule of the backtest report; no_evidence: indistinguishable from chance."),
-    ic: z.number().nullable().describe("Mean rank correlation of score and later return."),
-    interval: Interval.nullable().describe("95 % interval of ic."),
-    horizon: z.string(),
-    period: z.string().describe("ISO 8601 interval of months."),
-    universe: z.string().describe("What was graded."),
-  })
-  .describe("Measured value of directions in this class.");
+const Evidence = z.object({
+  assetClass: AssetClass,
+  verdict: z
+    .enum(VERDICTS)
+    .describe("By the rule of the backtest report; no_evidence: indistinguishable from chance."),
+  ic: z.number().nullable().describe("Mean rank correlation of score and later return."),
+  interval: Interval.nullable().describe("95 % interval of ic."),
+  horizon: z.string(),
+  period: z.string().describe("ISO 8601 interval of months."),
+  universe: z.string().describe("What was graded."),
+});
+
+/** The same, of which a brief answer has the first two members. */
+const BriefEvidence = Evidence.partial({
+  ic: true,
+  interval: true,
+  horizon: true,
+  period: true,
+  universe: true,
+}).describe("Measured value of directions in this class.");
+
+const Price = z.object({ value: z.number(), currency: z.string(), at: Instant });
 
 /** Log entry of a decision. */
 const Logged = z
@@ -59,14 +65,16 @@ const Logged = z
   .describe("Log entry of the closed session it rests on, for verify_signal; null: none yet.");
 
 /** The full answer for one instrument. */
-export const Signal = z.object({
+const FullSignal = z.object({
   ...Common.shape,
+  recordedUntil: InstrumentAnswer.shape.recordedUntil,
   signal: Direction.describe("Follows scoreSmoothed through the thresholds, not the score itself."),
-  score: SignalFields.shape.score.describe(SCORE_IS),
-  scoreRaw: Points.describe("The score with two decimals."),
+  score: Points.int().describe(SCORE_IS),
+  scoreRaw: Points.describe("The score before rounding."),
   scoreSmoothed: Points.describe("The score smoothed over sessions."),
   confidence: Fraction.describe("Weight of the evidence."),
   coverage: Fraction.describe("Share of its class's factors with a value, by weight."),
+  why: Why.optional(),
   thresholds: z
     .object({
       enterLong: z.number(),
@@ -94,22 +102,74 @@ export const Signal = z.object({
     ),
   pOutperformReason: z.string().nullable().describe("Why pOutperform is null."),
   horizon: z.string(),
-  price: z
-    .object({ value: z.number(), currency: z.string(), at: Instant })
+  price: Price.nullable().describe("Newest close as traded, per share or coin."),
+  range80: z
+    .record(z.string(), z.array(z.number()))
     .nullable()
-    .describe("Newest close as traded, per share or coin."),
+    .describe("Low and high of the close after so many sessions, with 80 % probability."),
   risk: Risk,
   ...NextReportFields.shape,
   logged: Logged,
+  attribution: Attribution.optional(),
   snapshotId: z.string(),
 });
 
+/** The answer for one instrument: members that a brief one lacks are optional. */
+export const Signal = FullSignal.partial({
+  scoreRaw: true,
+  scoreSmoothed: true,
+  thresholds: true,
+  frozen: true,
+  pOutperform: true,
+  pOutperformReason: true,
+  horizon: true,
+  risk: true,
+  nextReportReason: true,
+  snapshotId: true,
+}).extend({
+  ...InstrumentAnswer.shape,
+  evidence: BriefEvidence,
+  price: Price.partial({ at: true }).nullable().describe("Newest close as traded."),
+  nextReport: ExpectedReportAnswer.partial({ earliest: true, latest: true, basis: true })
+    .nullable()
+    .describe(FullSignal.shape.nextReport.description ?? ""),
+  logged: Logged.unwrap()
+    .partial({ at: true })
+    .nullable()
+    .describe(FullSignal.shape.logged.description ?? ""),
+});
+
+/** The full answer for one instrument. */
+export type FullSignal = z.input<typeof FullSignal>;
+
 /** One instrument in a list. */
-const SignalItem = z.object({
+const FullItem = z.object({
   ...Identity.shape,
+  sector: z.string().nullable(),
   asOf: Instant,
   status: Status,
-  ...SignalFields.shape,
+  signal: Direction,
+  score: Points.int(),
+  scoreRaw: Points,
+  scoreSmoothed: Points,
+  scoreChange: z
+    .number()
+    .nullable()
+    .describe("Points since the close before; null: there is none."),
+  confidence: Fraction,
+  coverage: Fraction,
+});
+
+/** One instrument in a list, in full. */
+export type FullItem = z.input<typeof FullItem>;
+
+const Item = FullItem.partial({
+  assetClass: true,
+  exchange: true,
+  sector: true,
+  asOf: true,
+  scoreRaw: true,
+  scoreSmoothed: true,
 });
 
 /** A requested symbol without an answer. */
@@ -123,9 +183,17 @@ export type FailedSymbol = z.infer<typeof FailedSymbol>;
 
 /** A list of instruments. */
 export const SignalPage = z.object({
-  ...Provenance.shape,
-  items: z.array(SignalItem),
-  evidence: z.array(Evidence).describe("One for each asset class among the items."),
+  ...AnswerOrigin.shape,
+  counts: z
+    .object({
+      LONG: z.int(),
+      WAIT: z.int(),
+      SHORT: z.int(),
+      insufficientData: z.int().describe("Not among WAIT."),
+    })
+    .describe("Of all that match, on this page or not."),
+  items: z.array(Item),
+  evidence: z.array(BriefEvidence).describe("One for each asset class among the items."),
   failed: z
     .array(FailedSymbol)
     .optional()
@@ -133,41 +201,82 @@ export const SignalPage = z.object({
   nextCursor: z.string().nullable(),
 });
 
+/** The columns of a history, all equally long, oldest first. */
+const Columns = z.object({
+  session: z.array(z.string()).describe("The day; an instant where sessions are shorter."),
+  score: z.array(z.int()),
+  price: z.array(z.number().nullable()).describe("Close as traded."),
+  asOf: z.array(Instant),
+  status: z.array(Status),
+  signal: z.array(Direction),
+  scoreRaw: z.array(Points),
+  scoreSmoothed: z.array(Points),
+  confidence: z.array(Fraction),
+  coverage: z.array(Fraction),
+  return: z
+    .array(z.number().nullable())
+    .describe("Of the session, as a fraction, dividends and splits included; null: no bar."),
+});
+
 /** One instrument over time. */
 export const SignalHistory = z.object({
-  ...Common.shape,
-  evidence: Evidence,
-  history: z.array(z.object({ asOf: Instant, status: Status, ...SignalFields.shape })),
+  ...InstrumentAnswer.shape,
+  evidence: BriefEvidence,
+  history: Columns.partial({
+    asOf: true,
+    status: true,
+    signal: true,
+    scoreRaw: true,
+    scoreSmoothed: true,
+    confidence: true,
+    coverage: true,
+    return: true,
+  }).describe("Columns, oldest first; more with detail=full."),
+  signals: z
+    .array(z.object({ session: z.string(), signal: Direction }))
+    .describe("The signal at the first session here, and each change."),
   nextCursor: z.string().nullable(),
 });
 
-/** What the directions of a class are worth, without what concerns probabilities. */
-export function evidenceAnswer(assetClass: AssetClass): z.input<typeof Evidence> {
+/** What the directions of a class are worth. */
+export function evidenceAnswer(assetClass: AssetClass, detail: "full"): z.input<typeof Evidence>;
+export function evidenceAnswer(
+  assetClass: AssetClass,
+  detail: Detail,
+): z.input<typeof BriefEvidence>;
+export function evidenceAnswer(assetClass: AssetClass, detail: Detail) {
   const { verdict, ic, interval, horizon, period, universe } = DIRECTION_EVIDENCE[assetClass];
+  if (detail === "brief") return { assetClass, verdict };
   return { assetClass, verdict, ic, interval, horizon, period, universe };
 }
 
-/**
- * Renders the full answer of a snapshot.
- *
- * @param isRiskFull Whether the risk forecast is given number by number.
- */
-export function signalAnswer(
+/** What an answer about one instrument may tell. */
+export interface SignalOptions {
+  /** Whether the caller may see the contributions of the factors. */
+  readonly showsFactors: boolean;
+  /** Whether the risk forecast is given number by number. */
+  readonly isRiskFull?: boolean;
+}
+
+/** Renders the full answer of a snapshot: computed figures are not rounded. */
+export function fullSignal(
   snapshot: PastSnapshot,
   context: ToolContext,
-  isRiskFull = false,
-): z.input<typeof Signal> {
+  { showsFactors, isRiskFull = false }: SignalOptions,
+): FullSignal {
   const { instrument, price, signal } = snapshot;
+  const why = showsFactors ? whyAnswer(snapshot, "full") : undefined;
   return {
-    ...common(context, snapshot),
-    ...signalFields(snapshot),
+    ...fullInstrument(context, snapshot),
+    ...exactSignal(snapshot),
+    ...(why && { why }),
     thresholds: THRESHOLDS,
     forcedWait: signal.forcedWait,
     since: isoInstant(signal.since),
     previousSignal: signal.previous,
     frozen: signal.frozen,
     missingFactors: [...snapshot.missingFactors],
-    evidence: evidenceAnswer(instrument.assetClass),
+    evidence: evidenceAnswer(instrument.assetClass, "full"),
     pOutperform: null,
     pOutperformReason: pOutperformReason(DIRECTION_EVIDENCE[instrument.assetClass]),
     horizon: horizonText(instrument.assetClass),
@@ -176,6 +285,7 @@ export function signalAnswer(
       currency: instrument.currency,
       at: isoInstant(price.at),
     },
+    range80: range80(snapshot, context.market),
     risk: riskAnswer(snapshot, context.market, isRiskFull),
     ...nextReportAnswer(instrument, snapshot.at, context.market),
     logged: loggedAnswer(snapshot, context),
@@ -193,8 +303,125 @@ function loggedAnswer(
   return close === undefined || index === undefined ? null : { index, at: isoInstant(close) };
 }
 
-/** Renders a snapshot as one of several instruments. */
-export const signalItem = (snapshot: PastSnapshot): z.input<typeof SignalItem> => ({
-  ...identityOf(snapshot.instrument),
-  ...signalPoint(snapshot),
-});
+/** Renders the brief answer of a snapshot: some members of the full one, rounded. */
+export function briefSignal(
+  snapshot: PastSnapshot,
+  context: ToolContext,
+  { showsFactors }: SignalOptions,
+): z.input<typeof Signal> {
+  const { instrument, price, signal: state } = snapshot;
+  const { signal, score, confidence, coverage } = roundedSignal(snapshot);
+  const { nextReport } = nextReportAnswer(instrument, snapshot.at, context.market);
+  const logged = loggedAnswer(snapshot, context);
+  const why = showsFactors ? whyAnswer(snapshot, "brief") : undefined;
+  return {
+    ...briefInstrument(context, snapshot),
+    signal,
+    score,
+    confidence,
+    coverage,
+    ...(why && { why }),
+    forcedWait: state.forcedWait,
+    since: isoInstant(state.since),
+    previousSignal: state.previous,
+    missingFactors: [...snapshot.missingFactors],
+    evidence: evidenceAnswer(instrument.assetClass, "brief"),
+    price: price && { value: price.value, currency: instrument.currency },
+    range80: range80(snapshot, context.market),
+    nextReport: nextReport && { expected: nextReport.expected },
+    logged: logged && { index: logged.index },
+  };
+}
+
+/** Points that the score moved since the close before; `null` without one. */
+export function scoreChange(
+  { instrument, at, score }: PastSnapshot,
+  { snapshots }: Pick<ToolContext, "snapshots">,
+): number | null {
+  const before = snapshots.history(instrument.symbol, 0, at - 1).at(-1);
+  return before === undefined ? null : score - before.score;
+}
+
+/** Renders a snapshot as one of several instruments, in full. */
+export function fullItem(
+  snapshot: PastSnapshot,
+  context: Pick<ToolContext, "snapshots">,
+): FullItem {
+  const { instrument, at, status } = snapshot;
+  return {
+    ...identityOf(instrument),
+    sector: instrument.sector,
+    asOf: isoInstant(at),
+    status,
+    ...exactSignal(snapshot),
+    scoreChange: scoreChange(snapshot, context),
+  };
+}
+
+/** Renders a snapshot as one of several instruments, in brief. */
+export function briefItem(
+  snapshot: PastSnapshot,
+  context: Pick<ToolContext, "snapshots">,
+): z.input<typeof Item> {
+  const { instrument, status } = snapshot;
+  const change = scoreChange(snapshot, context);
+  const { symbol, name } = instrument;
+  const { signal, score, confidence, coverage } = roundedSignal(snapshot);
+  const rounded = change === null ? null : pointDifference(change);
+  return { symbol, name, signal, score, scoreChange: rounded, confidence, coverage, status };
+}
+
+/** A row of a history. */
+type Row = { [K in keyof z.input<typeof Columns>]: z.input<typeof Columns>[K][number] };
+
+/** Renders a snapshot of a close as a row of a history. */
+export function historyRow(snapshot: PastSnapshot, market: MarketView): Row {
+  const { at, status, price } = snapshot;
+  const session = sessionOf(snapshot, market);
+  return {
+    session,
+    ...exactSignal(snapshot),
+    price: price?.value ?? null,
+    asOf: isoInstant(at),
+    status,
+    return: returnAt(session, snapshot, market),
+  };
+}
+
+/** Simple return of the session that closed at a snapshot; `null` without a bar of it. */
+function returnAt(session: string, { instrument, at }: PastSnapshot, market: MarketView) {
+  const { bars } = market.records(instrument.symbol);
+  const bar = bars.at(countKnown(bars, at) - 1);
+  if (bar?.session !== session || bar.logReturn === null) return null;
+  return Math.expm1(bar.logReturn);
+}
+
+/** Names of the columns of a history. */
+const COLUMNS: Readonly<Record<Detail, readonly (keyof Row)[]>> = {
+  brief: ["session", "score", "price"],
+  full: Columns.keyof().options,
+};
+
+/** The cells of a row that a history has. */
+export const cellsOf = (row: Row, detail: Detail): readonly unknown[] =>
+  COLUMNS[detail].map((name) => row[name]);
+
+/** Renders rows as columns. */
+export function historyColumns(rows: readonly Row[], detail: Detail) {
+  const history = Object.fromEntries(
+    COLUMNS[detail].map((name) => [name, rows.map((row) => row[name])]),
+  );
+  const signals = rows
+    .filter((row, index) => row.signal !== rows[index - 1]?.signal)
+    .map(({ session, signal }) => ({ session, signal }));
+  return { history: history as z.input<typeof SignalHistory>["history"], signals };
+}
+
+/** Counts of signals. */
+export function signalCounts(list: readonly PastSnapshot[]): z.input<typeof SignalPage>["counts"] {
+  const measured = list.filter(({ status }) => status !== "insufficient_data");
+  const [LONG = 0, SHORT = 0, WAIT = 0] = DIRECTIONS.map(
+    (direction) => measured.filter(({ signal }) => signal.direction === direction).length,
+  );
+  return { LONG, WAIT, SHORT, insufficientData: list.length - measured.length };
+}

@@ -31,7 +31,7 @@ const RECHECK_MS = 5;
 const VITAL: ReadonlySet<string> = new Set(["/api/health", "/livez", "/readyz"]);
 
 /** A page of a hundred items or more, or a whole table, in any encoding. */
-const LARGE_PAGE = /[?&]limit=(?!\d{1,2}(?:&|$))|[?&]format=(?!json)|%/;
+const LARGE_PAGE = /[?&](?:limit|last)=(?!\d{1,2}(?:&|$))|[?&]format=(?!json)|%/;
 
 /** What a caller accepts who asks for a table by `Accept`. */
 const TABLE_TYPE = /\btext\/csv\b/i;

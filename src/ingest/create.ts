@@ -70,6 +70,8 @@ export interface Scoring {
   readonly live: Pick<Live, "setup" | "work" | "check"> | undefined;
   /** The current time of the market, Unix milliseconds. */
   marketNow(): number;
+  /** Where the recording ends, Unix milliseconds; absent where time goes on. */
+  readonly recordedUntil?: number;
   /** Instant up to which everything is known and scored, at most now. */
   knownUntil(): number;
   /** The same for sessions that are recorded; excludes sessions that only a wrong clock has
@@ -137,6 +139,7 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
     market,
     analyser,
     snapshots,
+    ...(clock.endsAt !== undefined && { recordedUntil: clock.endsAt }),
     updates: { onUpdate: (listener) => refresh.updates.onUpdate(listener) },
     refresh: () => refresh.run(),
     live,

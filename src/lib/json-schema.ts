@@ -32,14 +32,12 @@ function shortenNumber(schema: { minimum?: number; maximum?: number; multipleOf?
 /** Whether the multiples of a step are exact in floating point, as those of 0.25 are. */
 const isExact = (step: number | undefined): boolean => Number.isInteger((step ?? 1) * 1024);
 
-/** An outline shows the members of an answer and of the items of its lists, not those of lists deeper
- *  within. */
-const OUTLINE_DEPTH = 2;
+/** An outline shows the members of an answer, not those of objects and lists within. */
+const OUTLINE_DEPTH = 1;
 
 /**
  * The names and types of a JSON Schema, for lists that clients load in full. It accepts whatever the
- * schema accepts; alternatives of objects become one object with the members of all. The members of an
- * object are shown for the answer itself and for the items of lists in it.
+ * schema accepts; alternatives of objects become one object with the members of all.
  */
 export function outline(
   { type, properties, items, anyOf, additionalProperties }: Json,

@@ -17,8 +17,8 @@ export interface PageRequest<T> {
 }
 
 /** One page of a list; `nextCursor` is `null` on the last one. */
-export interface Page<T> {
-  readonly items: readonly T[];
+interface Page<T> {
+  readonly items: T[];
   readonly nextCursor: string | null;
 }
 
@@ -28,14 +28,76 @@ export interface Page<T> {
  *
  * @throws {Problem} `invalid_request` for a cursor of another list.
  */
-export function paginate<T>(items: RecordList<T>, request: PageRequest<T>): Page<T> {
-  const { list, limit, cursor, keyOf } = request;
-  const start = cursor === undefined ? 0 : startAfter(items, cursor, request);
-  const page = items.slice(start, start + limit);
-  const last = page.at(-1);
-  const hasMore = start + limit < items.length && last !== undefined;
-  const next = last && Buffer.from(`${list}:${keyOf(last)}`).toString("base64url");
-  return { items: page, nextCursor: hasMore ? (next ?? null) : null };
+export const paginate = <T>(list: RecordList<T>, request: PageRequest<T>): Page<T> =>
+  pageOf(list, request, (items) => items);
+
+/** A page whose items are rendered. */
+interface ReadablePageRequest<T, R> extends PageRequest<T> {
+  readonly render: (item: T) => R;
+  /** The part of a rendered item that takes room in the answer; absent: all of it. */
+  readonly shown?: (rendered: R) => unknown;
+}
+
+/**
+ * Returns a rendered page that a language model can read at once: it ends before the limit where that
+ * would be too much, but has at least one item.
+ *
+ * @throws {Problem} As `paginate`.
+ */
+export const readablePage = <T, R>(
+  list: RecordList<T>,
+  request: ReadablePageRequest<T, R>,
+): Page<R> =>
+  pageOf(list, request, (items) => fitting(items.values().map(request.render), request.shown));
+
+/** @param take Turns the items of a page into those that it has, of which it may leave out the last. */
+function pageOf<T, R>(
+  list: RecordList<T>,
+  request: PageRequest<T>,
+  take: (items: T[]) => R[],
+): Page<R> {
+  const { limit, cursor, keyOf } = request;
+  const start = cursor === undefined ? 0 : startAfter(list, cursor, request);
+  const wanted = list.slice(start, start + limit);
+  const items = take(wanted);
+  const last = wanted[items.length - 1];
+  const hasMore = last !== undefined && start + items.length < list.length;
+  const cursorOf = (item: T) => Buffer.from(`${request.list}:${keyOf(item)}`).toString("base64url");
+  return { items, nextCursor: hasMore ? cursorOf(last) : null };
+}
+
+/** Most tokens of the items of a page, by `estimatedTokens`. */
+const MAX_PAGE_TOKENS = 6_500;
+
+/** The first items that fit on a page, at least one. */
+function fitting<R>(items: Iterable<R>, shown: (item: R) => unknown = (item) => item): R[] {
+  const page: R[] = [];
+  let tokens = 0;
+  for (const item of items) {
+    tokens += estimatedTokens(JSON.stringify(shown(item)));
+    if (page.length > 0 && tokens > MAX_PAGE_TOKENS) break;
+    page.push(item);
+  }
+  return page;
+}
+
+/** Digits, letters, other ASCII characters, and the rest. */
+const PIECES = /\d{1,3}|[A-Za-z]+|[!-/:-@[-`{-~]+|[^\x20-\x7e]/g;
+
+/**
+ * About how many tokens a language model reads in a text: more than those of ordinary JSON, and at least
+ * two thirds of those of any text. Common tokenizers have a token for three digits, for most English
+ * words, for the punctuation between members, and for each byte that they do not know.
+ */
+function estimatedTokens(text: string): number {
+  let tokens = 0;
+  for (const [piece] of text.matchAll(PIECES)) {
+    if (/\d/.test(piece)) tokens += 1;
+    else if (/[A-Za-z]/.test(piece)) tokens += Math.ceil(piece.length / 3);
+    else if (piece > "~") tokens += 3;
+    else tokens += piece.length > 4 ? piece.length : 1;
+  }
+  return tokens;
 }
 
 function startAfter<T>(

@@ -12,6 +12,8 @@ export interface MarketView {
   readonly sourcesOf?: (symbol: string) => SourcesByFeed;
   /** Length of a market day in milliseconds. */
   readonly dayMs: number;
+  /** Where the recording ends, Unix milliseconds; absent where time goes on. */
+  readonly recordedUntil?: number;
   /** The present moment, Unix milliseconds; simulated and replayed markets have a clock of their own. */
   now(): number;
   /** Instant up to which everything is known, Unix milliseconds; at most now. */

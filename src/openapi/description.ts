@@ -18,7 +18,8 @@ ${SCORE_IS} ${SCORE_IS_NOT} ${DIRECTION_WORTH}
 ## Conventions
 
 - JSON in camel case, under \`/oauth\` in snake case. Times are ISO 8601 in UTC with milliseconds. Ratios are fractions, not percent.
-- Every answer about one instrument says \`asOf\`, \`market\`, \`status\`, \`sources\` and \`methodVersion\`. Lists of instruments say the same, with a \`status\` for each item. Missing data is always reported.
+- Answers are brief and rounded; \`detail=full\` has every member, unrounded. A page can end before its \`limit\`.
+- Every answer about one instrument says \`asOf\`, \`market\` and \`status\`, with \`detail=full\` also \`sources\` and \`methodVersion\`. Lists of instruments say the same, with a \`status\` for each item. Missing data is always reported.
 - Lists have \`limit\` and \`cursor\`: send \`nextCursor\` until it is \`null\`.
 - \`HEAD\` is answered wherever \`GET\` is.
 - The examples are from a simulated market.

@@ -1,6 +1,6 @@
 import { paths } from "../../wellknown/paths.ts";
 import { type Site, SUMMARY } from "../../wellknown/site.ts";
-import { Common } from "../answers/common.ts";
+import { AnswerOrigin, Common, InstrumentAnswer } from "../answers/common.ts";
 import type { ProblemCode } from "../problem.ts";
 import { type Json, schemaOf, schemas } from "./components.ts";
 import { description } from "./description.ts";
@@ -23,7 +23,7 @@ export function referenceMarkdown(site: Site, documents: readonly DocumentRoute[
     `> ${SUMMARY}`,
     `Base URL: ${site.baseUrl}. Every schema and example: ${site.baseUrl}${paths.openapi}`,
     description(site),
-    `A star marks required members. Operations that need a credential can also fail with ${failureList(byStatus(PROTECTED_PROBLEMS))}; operations with a body with ${failureList(byStatus(BODY_PROBLEMS))}; those under /oauth with 429, 503 ${quoted(OAUTH_TEMPORARY)}.`,
+    `A star marks required members, a question mark values that can be null. Operations that need a credential can also fail with ${failureList(byStatus(PROTECTED_PROBLEMS))}; operations with a body with ${failureList(byStatus(BODY_PROBLEMS))}; those under /oauth with 429, 503 ${quoted(OAUTH_TEMPORARY)}.`,
     ...Object.keys(tags).map((tag) => group(tag as Tag, operations)),
     `## Webhooks\n\n${webhooks.map(({ type, summary }) => `- \`${type}\`: ${summary}`).join("\n")}`,
     `## Members\n\n${memberLines({ ...shared(), ...schemas() }).join("\n")}`,
@@ -118,7 +118,11 @@ function membersIn(schema: Json): readonly string[] {
 }
 
 /** Members that answers about one instrument share, so that the reference lists them once. */
-const shared = () => ({ InstrumentAnswer: schemaOf(Common, "output") });
+const shared = () => ({
+  AnswerOrigin: schemaOf(AnswerOrigin, "output"),
+  InstrumentAnswer: schemaOf(InstrumentAnswer, "output"),
+  InstrumentEvent: schemaOf(Common, "output"),
+});
 
 /** A line for each schema. One that extends another refers to it instead of repeating its members. */
 function memberLines(all: Readonly<Record<string, Json>>): readonly string[] {
@@ -148,7 +152,7 @@ function typeText(schema: Json): string {
   const { $ref, items, properties } = schema;
   const several = schema.anyOf ?? schema.oneOf;
   if (typeof $ref === "string") return $ref.split("/").at(-1) ?? $ref;
-  if (Array.isArray(several)) return several.map(typeText).join(" or ");
+  if (Array.isArray(several)) return alternatives(several.map(typeText));
   if (items !== undefined) return `list of ${typeText(items as Json)}`;
   if (properties !== undefined) return `{${Object.keys(properties as Json).join(", ")}}`;
   return simpleTypeText(schema);
@@ -156,5 +160,12 @@ function typeText(schema: Json): string {
 
 function simpleTypeText({ type, format, const: only, enum: values = [only] }: Json): string {
   const known = (values as readonly unknown[]).filter((value) => value !== undefined);
-  return [known.length > 0 ? known : (format ?? type ?? "anything")].flat(2).join(" or ");
+  if (known.length > 0) return known.join("|");
+  return alternatives([format ?? type ?? "anything"].flat() as string[]);
+}
+
+/** Types of which a value has one; a question mark stands for `null`. */
+function alternatives(types: readonly string[]): string {
+  const others = types.filter((type) => type !== "null").join(" or ");
+  return types.includes("null") ? `${others}?` : others;
 }

@@ -33,8 +33,36 @@ export interface Composite {
   readonly confidence: number;
   /** Share of the base weight of the factors that the class can have that have a value, in [0, 1]. */
   readonly coverage: number;
-  /** Points by factor; they add up to score - 50. */
-  readonly contributions: Readonly<Record<Factor, number>>;
+  readonly contributions: Contributions;
+}
+
+/** Points by factor; they add up to score - 50. */
+export type Contributions = Readonly<Record<Factor, number>>;
+
+/** What the composite takes of the reading of each factor. */
+type Evidence = Readonly<Record<Factor, Pick<Reading, "z" | "confidence">>>;
+
+/** The contributions of factors to a score: shares of its distance from 50, by w c z. */
+export function contributionsTo(
+  score: number,
+  evidence: Evidence,
+  weights: Weights,
+): Contributions {
+  let total = 0;
+  for (const factor of FACTORS) {
+    const { z, confidence } = evidence[factor];
+    total += weights[factor] * confidence * (z ?? 0);
+  }
+  const points = (factor: Factor) => {
+    const { z, confidence } = evidence[factor];
+    return total === 0 ? 0 : ((score - 50) * weights[factor] * confidence * (z ?? 0)) / total;
+  };
+  return {
+    momentum: points("momentum"),
+    valuation: points("valuation"),
+    social: points("social"),
+    darkpool: points("darkpool"),
+  };
 }
 
 /**
@@ -67,20 +95,11 @@ export function compose(
   }
   const z = total / Math.sqrt(squares);
   const score = 100 * normalCdf(z);
-  const points = (factor: Factor) => {
-    const { z, confidence } = readings[factor];
-    return total === 0 ? 0 : ((score - 50) * weights[factor] * confidence * (z ?? 0)) / total;
-  };
   return {
     z,
     score,
     confidence: trusted / base,
     coverage: present / possible,
-    contributions: {
-      momentum: points("momentum"),
-      valuation: points("valuation"),
-      social: points("social"),
-      darkpool: points("darkpool"),
-    },
+    contributions: contributionsTo(score, readings, weights),
   };
 }

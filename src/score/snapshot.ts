@@ -9,7 +9,13 @@ import {
 import type { Instrument } from "../market/instrument.ts";
 import type { Bar } from "../market/records.ts";
 import type { CandidateReading } from "./candidate.ts";
-import { type Composite, type Readings, WEIGHTS } from "./composite.ts";
+import {
+  type Composite,
+  type Contributions,
+  contributionsTo,
+  type Readings,
+  WEIGHTS,
+} from "./composite.ts";
 import lock from "./method.lock.json" with { type: "json" };
 import type { PeerTables } from "./peers.ts";
 import type { SessionScore, SignalState } from "./signal-hysteresis.ts";
@@ -83,6 +89,13 @@ export interface PastSnapshot extends Omit<Snapshot, "factors"> {
 /** The evidence of a snapshot; `undefined` where it was recorded by another method. */
 export const evidenceOf = ({ factors, evidence }: PastSnapshot): Evidence | undefined =>
   factors ?? evidence;
+
+/** Points by factor, which add up to score - 50; `undefined` where another method recorded it. */
+export function contributionsOf(snapshot: PastSnapshot): Contributions | undefined {
+  const evidence = evidenceOf(snapshot);
+  if (evidence === undefined) return undefined;
+  return contributionsTo(snapshot.score, evidence, WEIGHTS[snapshot.instrument.assetClass]);
+}
 
 /** Inputs of a snapshot. */
 export interface SnapshotInputs {

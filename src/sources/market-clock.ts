@@ -10,6 +10,8 @@ export interface MarketClock {
   advance(wall: number): number;
   /** Milliseconds until more becomes known, `undefined` when nothing ever will. */
   untilNext(wall: number): number | undefined;
+  /** Where a recording ends, Unix milliseconds; absent where time goes on. */
+  readonly endsAt?: number;
 }
 
 /** Pause between two steps of a replay, in milliseconds of wall-clock time. */
@@ -30,7 +32,7 @@ export function dailyClock(dayMs: number): MarketClock {
 
 /** Time that stands still. */
 export function stoppedClock(at: number): MarketClock {
-  return { start() {}, now: () => at, advance: () => at, untilNext: () => undefined };
+  return { start() {}, now: () => at, advance: () => at, untilNext: () => undefined, endsAt: at };
 }
 
 /**
@@ -49,6 +51,10 @@ export class ReplayClock implements MarketClock {
     this.#from = from;
     this.#to = to;
     this.#stepDays = (daysPerSecond * STEP_MS) / 1_000;
+  }
+
+  get endsAt(): number {
+    return this.#to;
   }
 
   start(wall: number): void {

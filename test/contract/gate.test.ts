@@ -413,7 +413,7 @@ describe("invalid input", () => {
     ["symbol=ALDER.SIM&typo=1", "typo"],
     ["limit=ten", "limit"],
     ["limit=", "limit"],
-    ["limit=0", "limit"],
+    ["limit=-1", "limit"],
     ["minScore=NaN", "minScore"],
     ["signal=BUY", "signal"],
     ["symbol=ALDER.SIM&asOf=yesterday", "asOf"],

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { newToken } from "../support/agent.ts";
+import { historyRows } from "../support/history.ts";
 import { FOLDER, isMissing, reduced } from "../support/real-market.ts";
 import { startTestService } from "../support/test-service.ts";
 
@@ -68,20 +69,20 @@ const inputOf = ({ factors }: Factors, factor: string, name: string) =>
 describe.skipIf(isMissing)("real history", { timeout }, () => {
   it("has momentum, valuation and social for AAPL on 2015-06-30", async () => {
     const { json } = await serveSample("2015-06-30T21:00:00Z");
-    const { factors } = await json<Factors>("/api/factors?symbol=AAPL");
+    const { factors } = await json<Factors>("/api/factors?detail=full&symbol=AAPL");
     for (const name of ["momentum", "valuation", "social"]) {
       expect(factors[name], name).toMatchObject({ status: "ok", z: expect.any(Number) });
     }
-    expect(factors.darkpool).toMatchObject({ status: "not_observed", z: null });
+    expect(factors.darkpool).toMatchObject({ status: "no_feed", z: null });
 
-    const signal = await json<object>("/api/signals?symbol=AAPL");
+    const signal = await json<object>("/api/signals?detail=full&symbol=AAPL");
     expect(signal).toMatchObject({
       market: "files",
       asOf: "2015-06-30T21:00:00.000Z",
       missingFactors: ["darkpool"],
       price: { value: 125.4299, currency: "USD", at: "2015-06-30T20:15:00.000Z" },
     });
-    const { items } = await json<{ items: object[] }>("/api/signals?limit=500");
+    const { items } = await json<{ items: object[] }>("/api/signals?detail=full&limit=500");
     expect(items.length).toBe(SAMPLE.length - 1);
   });
 
@@ -89,7 +90,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     const service = await serveSample("2015-06-30T21:00:00Z");
     const expected = naiveMomentum(await adjustedBars(STOCKS), "2015-06-30");
     for (const symbol of STOCKS) {
-      const factors = await service.json<Factors>(`/api/factors?symbol=${symbol}`);
+      const factors = await service.json<Factors>(`/api/factors?detail=full&symbol=${symbol}`);
       for (const [name, value] of Object.entries(expected(symbol))) {
         expect(inputOf(factors, "momentum", name), `${symbol} ${name}`).toBeCloseTo(value, 6);
       }
@@ -99,7 +100,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
   it("has IBM's 7,458 off-exchange prints of 2013-10-07 as of 2013-10-11", async () => {
     const { json } = await serveSample("2013-10-11T21:00:00Z");
     const { days } = await json<{ days: { session: string }[] }>(
-      "/api/darkpool?symbol=IBM&view=days",
+      "/api/darkpool?detail=full&symbol=IBM&view=days",
     );
     const day = days.find(({ session }) => session === "2013-10-07") as unknown as {
       prints: number;
@@ -108,14 +109,16 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     };
     expect(day).toMatchObject({ prints: 7_458, shares: 1_228_746 });
     expect(day.shareOfVolume).toBeCloseTo(0.31, 3);
-    const signal = await json<object>("/api/signals?symbol=IBM");
+    const signal = await json<object>("/api/signals?detail=full&symbol=IBM");
     expect(signal).toMatchObject({ signal: "WAIT", status: "insufficient_data" });
   });
 
   it("is continuous for AAPL across the 7 for 1 split of 2014-06-09", async () => {
     const { json } = await serveSample("2014-06-09T21:00:00Z");
-    const before = await json<Factors>("/api/factors?symbol=AAPL&asOf=2014-06-06T21:00:00Z");
-    const after = await json<Factors>("/api/factors?symbol=AAPL");
+    const before = await json<Factors>(
+      "/api/factors?detail=full&symbol=AAPL&asOf=2014-06-06T21:00:00Z",
+    );
+    const after = await json<Factors>("/api/factors?detail=full&symbol=AAPL");
     const capBefore = inputOf(before, "valuation", "marketCapUsd");
     const capAfter = inputOf(after, "valuation", "marketCapUsd");
     expect(capAfter / capBefore).toBeCloseTo((93.7 * 7) / 645.57, 6);
@@ -126,9 +129,9 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
 
   it("has IWM's short ratio and BTC's network value on 2020-06-30", async () => {
     const { json } = await serveSample("2020-06-30T23:00:00Z");
-    const { factors } = await json<Factors>("/api/factors?symbol=IWM");
+    const { factors } = await json<Factors>("/api/factors?detail=full&symbol=IWM");
     expect(factors.darkpool?.status).toBe("ok");
-    const btc = await json<Factors>("/api/factors?symbol=BTC-USD");
+    const btc = await json<Factors>("/api/factors?detail=full&symbol=BTC-USD");
     expect(btc.factors.valuation?.status).toBe("ok");
     expect(btc.factors.momentum?.status).toBe("ok");
   });
@@ -139,12 +142,12 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     const past = await servePast("2015-06-30", asOf);
     const paths = [
       "/api/instruments?limit=500",
-      "/api/signals?limit=500",
+      "/api/signals?detail=full&limit=500",
       ...SAMPLE.flatMap((symbol) => [
-        `/api/signals?symbol=${symbol}`,
-        `/api/signals?symbol=${symbol}&from=2014-01-01T00:00:00Z&limit=500`,
-        `/api/factors?symbol=${symbol}`,
-        `/api/darkpool?symbol=${symbol}`,
+        `/api/signals?detail=full&symbol=${symbol}`,
+        `/api/signals?detail=full&symbol=${symbol}&from=2014-01-01T00:00:00Z&limit=500`,
+        `/api/factors?detail=full&symbol=${symbol}`,
+        `/api/darkpool?detail=full&symbol=${symbol}`,
       ]),
     ];
     const answers = [];
@@ -163,7 +166,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     const past = await servePast("2013-12-30", "2014-02-07T21:15:00Z");
     for (const symbol of SAMPLE) {
       for (const tool of ["signals", "factors", "darkpool"]) {
-        const path = `/api/${tool}?symbol=${symbol}&asOf=${asOf}`;
+        const path = `/api/${tool}?detail=full&symbol=${symbol}&asOf=${asOf}`;
         expect(await whole.read(path), path).toEqual(await past.read(path));
       }
     }
@@ -172,8 +175,10 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
   it("scores a session against the tables of the previous close until it ends", async () => {
     const on = async (asOf: string) => {
       const { json } = await serveSample(asOf);
-      const { factors, tableVersion } = await json<Factors>("/api/factors?symbol=AAPL");
-      const { signal, since } = await json<Record<string, string>>("/api/signals?symbol=AAPL");
+      const { factors, tableVersion } = await json<Factors>("/api/factors?detail=full&symbol=AAPL");
+      const { signal, since } = await json<Record<string, string>>(
+        "/api/signals?detail=full&symbol=AAPL",
+      );
       return { z: factors.momentum?.z, epoch: tableVersion.split("/")[1], signal, since };
     };
     const afterClose = await on("2015-06-30T21:00:00Z");
@@ -188,10 +193,10 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     const early = await serveSample("2015-03-31T21:00:00Z");
     const late = await serveSample("2015-06-30T21:00:00Z");
     for (const symbol of ["AAPL", "BTC-USD", "IWM"]) {
-      const past = `/api/signals?symbol=${symbol}&from=2014-01-01T00:00:00Z&to=2015-03-31T20:20:00Z&limit=500`;
-      const history = await late.json<{ history: object[] }>(past);
-      expect(history.history.length, symbol).toBeGreaterThan(190);
-      expect((await early.json<{ history: object[] }>(past)).history).toEqual(history.history);
+      const past = `/api/signals?symbol=${symbol}&from=2014-01-01T00:00:00Z&to=2015-03-31T20:20:00Z`;
+      const history = await historyRows(late.json, past);
+      expect(history.length, symbol).toBeGreaterThan(190);
+      expect(await historyRows(early.json, past)).toEqual(history);
     }
   });
 });

@@ -2,6 +2,7 @@ import { appendFile, copyFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { getWith, newToken } from "../support/agent.ts";
+import { historyRows } from "../support/history.ts";
 import { smallMarket } from "../support/small-market.ts";
 import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";
 import { createWeb, textOf, type WebPage } from "../support/web.ts";
@@ -68,7 +69,7 @@ async function ask<T>(path: string): Promise<T> {
 }
 
 const signals = (query = "") =>
-  ask<{ readonly items: readonly Item[] }>(`/api/signals?limit=500${query}`);
+  ask<{ readonly items: readonly Item[] }>(`/api/signals?detail=full&limit=500${query}`);
 
 describe("the home page of the sandbox", () => {
   it("shows everyone the market with the same figures as the API", async () => {
@@ -82,12 +83,12 @@ describe("the home page of the sandbox", () => {
     const words: Readonly<Record<string, string>> = {
       stale: "old data",
       no_activity: "no activity",
-      not_observed: "no feed",
+      no_feed: "no feed",
       insufficient_data: "too little data",
     };
     for (const { symbol, factors } of rows) {
       const answer = await ask<{ readonly factors: Readonly<Record<string, Factor>> }>(
-        `/api/factors?symbol=${symbol}`,
+        `/api/factors?detail=full&symbol=${symbol}`,
       );
       const expected = Object.values(answer.factors).map(({ z, contribution, status }) =>
         z === null ? words[status] : contribution,
@@ -267,13 +268,6 @@ describe("the filter of the market", () => {
   });
 });
 
-interface Point {
-  readonly asOf: string;
-  readonly signal: string;
-  readonly score: number;
-  readonly scoreRaw: number;
-}
-
 describe("the page of an instrument", () => {
   const path = "/market/ALDER.SIM";
 
@@ -281,7 +275,7 @@ describe("the page of an instrument", () => {
     const { html } = await createWeb(base).get(path);
     const signal = await ask<
       Item & { since: string; scoreSmoothed: number; price: { value: number } }
-    >("/api/signals?symbol=ALDER.SIM");
+    >("/api/signals?detail=full&symbol=ALDER.SIM");
     const text = textOf(html);
     expect(headingOf(html)).toBe("ALDER.SIM");
     expect(text).toContain(signal.name);
@@ -294,7 +288,7 @@ describe("the page of an instrument", () => {
     );
 
     const { factors } = await ask<{ readonly factors: Readonly<Record<string, Factor>> }>(
-      "/api/factors?symbol=ALDER.SIM",
+      "/api/factors?detail=full&symbol=ALDER.SIM",
     );
     for (const { contribution, inputs } of Object.values(factors)) {
       expect(html).toContain(`<data value="${contribution}">`);
@@ -307,7 +301,7 @@ describe("the page of an instrument", () => {
 
   it("has the next report of the API, with its window", async () => {
     const { nextReport } = await ask<{ readonly nextReport: Readonly<Record<string, string>> }>(
-      "/api/signals?symbol=ALDER.SIM",
+      "/api/signals?detail=full&symbol=ALDER.SIM",
     );
     const { expected, earliest, latest } = nextReport;
     const { html } = await createWeb(base).get(path);
@@ -326,11 +320,11 @@ describe("the page of an instrument", () => {
 
   it("has the history of the API, as a chart and as a table", async () => {
     const { html } = await createWeb(base).get(path);
-    const { asOf } = await ask<{ readonly asOf: string }>("/api/signals?symbol=ALDER.SIM");
-    const from = new Date(Date.parse(asOf) - 366 * 60_000).toISOString();
-    const { history } = await ask<{ readonly history: readonly Point[] }>(
-      `/api/signals?symbol=ALDER.SIM&from=${from}&limit=500`,
+    const { asOf } = await ask<{ readonly asOf: string }>(
+      "/api/signals?detail=full&symbol=ALDER.SIM",
     );
+    const from = new Date(Date.parse(asOf) - 366 * 60_000).toISOString();
+    const history = await historyRows(ask, `/api/signals?symbol=ALDER.SIM&from=${from}`);
     const [table = ""] = /<caption>\d+ sessions.*?<\/table>/s.exec(html) ?? [];
     const rows = [
       ...table.matchAll(/datetime="([^"]*)".*?<td>(\w+)<\/td>.*?value="([^"]*)">(\d+)/g),
@@ -350,7 +344,7 @@ describe("the page of an instrument", () => {
     const { html } = await createWeb(base).get(path);
     const look = (view: string) =>
       ask<Readonly<Record<"days" | "prints", readonly Readonly<Record<string, unknown>>[]>>>(
-        `/api/darkpool?symbol=ALDER.SIM&view=${view}`,
+        `/api/darkpool?detail=full&symbol=ALDER.SIM&view=${view}`,
       );
     const [{ days }, { prints }] = [await look("days"), await look("prints")];
     expect(days.length).toBe(20);

@@ -43,7 +43,7 @@ async function followed() {
         { timeout: 30_000, interval: 100 },
       ),
     async factors() {
-      const answer = await get("/api/factors?symbol=BTC-USD");
+      const answer = await get("/api/factors?detail=full&symbol=BTC-USD");
       return answer.factors as Readonly<Record<"momentum" | "valuation", FactorAnswer>>;
     },
   };
@@ -57,11 +57,11 @@ it("a failing provider makes only its own factor stale and then missing, and rec
     expect([momentum.status, valuation.status]).toEqual(["ok", "ok"]);
     expect(valuation.z).not.toBeNull();
   });
-  expect(await get("/api/signals?symbol=BTC-USD")).toMatchObject({
+  expect(await get("/api/signals?detail=full&symbol=BTC-USD")).toMatchObject({
     ...{ status: "partial", missingFactors: ["social", "darkpool"] },
     sources: [{ id: "coinbase" }, { id: "coin-metrics" }],
   });
-  expect(await get("/api/instruments?query=BTC")).toMatchObject({
+  expect(await get("/api/instruments?detail=full&query=BTC")).toMatchObject({
     sources: [{ id: "coinbase" }, { id: "coin-metrics" }],
   });
 
@@ -73,7 +73,7 @@ it("a failing provider makes only its own factor stale and then missing, and rec
     expect(momentum.z).not.toBeNull();
     expect(momentum.summary).toContain("on old data");
   });
-  expect((await get("/api/signals?symbol=BTC-USD")).status).toBe("stale");
+  expect((await get("/api/signals?detail=full&symbol=BTC-USD")).status).toBe("stale");
 
   await setClock("2026-11-23T07:00:00Z");
   await until(async () => {
@@ -81,7 +81,7 @@ it("a failing provider makes only its own factor stale and then missing, and rec
     expect(momentum).toMatchObject({ status: "stale", z: null, contribution: 0 });
     expect(momentum.summary).toContain("is too old to count");
     expect(valuation.z).not.toBeNull();
-    const { missingFactors } = await get("/api/signals?symbol=BTC-USD");
+    const { missingFactors } = await get("/api/signals?detail=full&symbol=BTC-USD");
     expect(missingFactors).toEqual(["momentum", "social", "darkpool"]);
     const { checks } = (await get("/readyz")) as {
       readonly checks: { readonly market: { readonly detail: string } };
@@ -94,7 +94,7 @@ it("a failing provider makes only its own factor stale and then missing, and rec
   await setClock("2026-11-23T08:00:00Z");
   await until(async () => {
     expect((await factors()).momentum.status).toBe("ok");
-    const { status, missingFactors, price } = await get("/api/signals?symbol=BTC-USD");
+    const { status, missingFactors, price } = await get("/api/signals?detail=full&symbol=BTC-USD");
     expect([status, missingFactors]).toEqual(["partial", ["social", "darkpool"]]);
     // The bars that were missed are there; they count from when they came.
     expect(price).toMatchObject({ at: expect.stringMatching(/^2026-11-23T08:/) });
@@ -110,12 +110,15 @@ it("a session closes with its own bar, which is requested before the close count
   await until(async () => expect(server("coinbase").asked.length).toBe(before + 2));
   await setClock("2026-11-22T00:05:10Z");
   await until(async () => {
-    const { history } = await get("/api/signals?symbol=BTC-USD&from=2026-11-21T00:00:00Z");
-    expect(history).toMatchObject([
-      // Nobody was there when it closed.
-      { asOf: "2026-11-21T00:05:00.000Z", status: "stale" },
-      { asOf: "2026-11-22T00:05:00.000Z", status: "partial" },
-    ]);
+    const { history } = await get(
+      "/api/signals?detail=full&symbol=BTC-USD&from=2026-11-21T00:00:00Z",
+    );
+    expect(history).toMatchObject({
+      session: ["2026-11-20", "2026-11-21"],
+      asOf: ["2026-11-21T00:05:00.000Z", "2026-11-22T00:05:00.000Z"],
+      // Nobody was there when the first one closed.
+      status: ["stale", "partial"],
+    });
   });
 });
 
@@ -138,14 +141,15 @@ it("a tracked instrument without a price is not unknown", async () => {
   expect(await (await get("/api/signals?symbol=AAPLE")).json()).toMatchObject({
     ...{ code: "unknown_symbol", detail: 'No instrument "AAPLE" is covered.' },
   });
-  const page = (query: string) => get(`/api/instruments?${query}`).then((found) => found.json());
+  const page = (query: string) =>
+    get(`/api/instruments?detail=full&${query}`).then((found) => found.json());
   const first = (await page("limit=1")) as { readonly nextCursor: string };
-  const none = "not_observed";
+  const none = "no_feed";
   expect(first).toMatchObject({
     items: [
       {
         ...{ symbol: "AAPL", name: "Apple Inc.", status: "insufficient_data" },
-        coverage: { momentum: none, valuation: none, social: none, darkpool: none },
+        factors: { momentum: none, valuation: none, social: none, darkpool: none },
         ...{ firstDataAt: null, lastDataAt: null },
       },
     ],

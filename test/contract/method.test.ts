@@ -21,7 +21,8 @@ const ask = (path: string, headers: Readonly<Record<string, string>> = {}, metho
 
 const json = async <T>(path: string) => (await (await ask(path)).json()) as T;
 
-const factorsOf = (query: string) => json<Factors>(`/api/factors?symbol=ALDER.SIM${query}`);
+const factorsOf = (query: string) =>
+  json<Factors>(`/api/factors?detail=full&symbol=ALDER.SIM${query}`);
 
 /** Where the tables behind an answer of get_factors are. */
 const addressOf = ({ methodVersion, tableVersion }: Factors) =>

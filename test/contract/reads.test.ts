@@ -2,27 +2,29 @@ import { request } from "node:http";
 import { describe, expect, it } from "vitest";
 import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { LastUse } from "../../src/auth/last-use.ts";
+import type { Scope } from "../../src/auth/scopes.ts";
 import { newToken } from "../support/agent.ts";
 import { startTestService } from "../support/test-service.ts";
 
 const testService = await startTestService();
 const { base, clock, service } = testService;
 
-async function newKey(): Promise<string> {
+async function newKey(...scopes: readonly Scope[]): Promise<string> {
   const { records } = service.state.store;
   const now = () => clock.now;
   const lastUse = new LastUse({ records, now, onError: () => {} });
   const keys = createApiKeys({ records, mode: "sandbox", now, audit: () => [], lastUse });
-  return (await keys.create({ name: "Desk", scopes: ["signals:read"], actor: "operator" })).key;
+  return (await keys.create({ name: "Desk", scopes, actor: "operator" })).key;
 }
 
 const bearer = (text: string) => ({ authorization: `Bearer ${text}` });
 
-const [token, narrow, forMcp, key] = await Promise.all([
+const [token, narrow, forMcp, key, wideKey] = await Promise.all([
   newToken(base),
   newToken(base, { scope: "factor:read" }),
   newToken(base, { resource: `${base}/mcp` }),
-  newKey(),
+  newKey("signals:read"),
+  newKey("signals:read", "factor:read"),
 ]);
 
 type Headers = Readonly<Record<string, string | string[]>>;
@@ -161,8 +163,17 @@ describe("shared answers", () => {
     expect(known).toMatchObject({ status: 304, body: "", headers: { etag } });
   });
 
-  it("are byte-identical for every caller, and change after the next session", async () => {
-    const [one, same] = [await ask(path, bearer(token)), await ask(path, { "x-api-key": key })];
+  it("have the points of each factor only for callers who may read factors", async () => {
+    const [wide, plain] = [await ask(path, bearer(token)), await ask(path, { "x-api-key": key })];
+    const { why, ...rest } = JSON.parse(wide.body);
+    expect(Object.keys(why)).toEqual(["momentum", "valuation", "social", "darkpool"]);
+    expect(JSON.parse(plain.body)).toEqual(rest);
+    expect(plain.headers.etag).not.toBe(wide.headers.etag);
+  });
+
+  it("are byte-identical for every caller with the same scopes, and change after the next session", async () => {
+    const one = await ask(path, bearer(token));
+    const same = await ask(path, { "x-api-key": wideKey });
     expect(same.body).toBe(one.body);
     expect(same.headers.etag).toBe(one.headers.etag);
     clock.now = new Date(clock.now.getTime() + 60_000);

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { points } from "../../src/answers/rounding.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { parseCheckpoint } from "../../src/log/checkpoint.ts";
 import { commitment, type Opening } from "../../src/log/leaves.ts";
@@ -137,12 +138,12 @@ describe("the log over HTTP", () => {
 
 describe("verify_signal", () => {
   it("proves the decision that get_signal names, and opens its factors", async () => {
-    const { logged, ...signal } = await jsonAt("/api/signals?symbol=ALDER.SIM");
+    const { logged, ...signal } = await jsonAt("/api/signals?detail=full&symbol=ALDER.SIM");
     const found = await jsonAt("/api/signals/verify?symbol=ALDER.SIM");
     expect(found.index).toBe(logged.index);
     const entry = JSON.parse(found.entry);
     expect(entry).toMatchObject({ symbol: "ALDER.SIM", close: logged.at, kind: "signal" });
-    expect(entry.scoreSmoothed).toBe(signal.scoreSmoothed);
+    expect(entry.scoreSmoothed).toBe(points(signal.scoreSmoothed));
     const { size, root, note } = parseCheckpoint(found.checkpoint);
     expect(verifyNote(note, found.keys.map(parseVerifier))).toHaveLength(1);
     const leaf = leafHash(found.entry);

@@ -35,11 +35,20 @@ async function itemsAt(path: string, member: string): Promise<Item[]> {
   const items: Item[] = [];
   let cursor = "";
   do {
-    const body = (await (await get(`${path}${cursor}`)).json()) as Item;
-    items.push(...(body[member] as Item[]));
+    const body = (await (await get(`${path}&detail=full${cursor}`)).json()) as Item;
+    const found = body[member] as Item[] | Readonly<Record<string, readonly unknown[]>>;
+    items.push(...(Array.isArray(found) ? found : rowsOfColumns(found)));
     cursor = body.nextCursor === null ? "" : `&cursor=${body.nextCursor}`;
   } while (cursor !== "");
   return items;
+}
+
+/** The rows of columns that are equally long. */
+function rowsOfColumns(columns: Readonly<Record<string, readonly unknown[]>>): readonly Item[] {
+  const length = Object.values(columns)[0]?.length ?? 0;
+  return Array.from({ length }, (_, index) =>
+    Object.fromEntries(Object.entries(columns).map(([name, cells]) => [name, cells[index]])),
+  );
 }
 
 /** The columns of rows that JSON has too, as CSV writes them. */

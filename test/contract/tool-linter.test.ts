@@ -40,7 +40,7 @@ describe.each(tools)("the tool $name", (tool) => {
 const calls: Readonly<Record<string, readonly (readonly [object, object])[]>> = {
   get_signal: [
     [{ symbol: "ALDER.SIM" }, { symbol: "NOSUCH" }],
-    [{ limit: 2 }, { limit: 0 }],
+    [{ limit: 2 }, { limit: -1 }],
   ],
   get_factors: [[{ symbol: "ALDER.SIM" }, {}]],
   get_darkpool: [[{ symbol: "ALDER.SIM" }, { symbol: "ALDER.SIM", view: "none" }]],

@@ -3,6 +3,7 @@ import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { scopes } from "../../src/auth/scopes.ts";
+import { isAboutAlerts } from "../../src/tool.ts";
 import { tools } from "../../tools/index.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { connectMcp, textOf } from "../support/mcp.ts";
@@ -17,6 +18,7 @@ const questions: Readonly<Record<string, readonly Record<string, unknown>[]>> = 
   get_signal: [
     { symbol: "ALDER.SIM" },
     { symbol: "alder-sim" },
+    { symbol: "ALDER.SIM", detail: "full" },
     { symbols: ["ALDER.SIM", "BYTEN.SIM"] },
     { symbols: ["ALDER.SIM", "AAPL", "BYTEN.SIM", "ALDE.SIM"] },
     { symbols: ["AAPL"] },
@@ -24,6 +26,13 @@ const questions: Readonly<Record<string, readonly Record<string, unknown>[]>> = 
     { symbols: ["ALDER.SIM"], asOf: "2036-01-01T00:00:00Z" },
     {},
     { signal: "LONG", limit: 3 },
+    { sort: "rise", limit: 3, detail: "full" },
+    { sector: "no such sector" },
+    { limit: 0 },
+    { asOf: "2026-11-21T04:00:00Z", minConfidence: 0.5, maxScore: 60 },
+    { symbol: "ALDER.SIM", last: 3, detail: "full" },
+    { symbol: "ALDER.SIM", since: "2026-11-21T04:40:00Z" },
+    { symbol: "ALDER.SIM", since: "2026-11-21T04:40:00Z", last: 3 },
     { assetClass: "crypto", minScore: 50 },
     { symbol: "ALDER.SIM", from: "2026-11-21T04:30:00Z", limit: 10 },
     { symbol: "ALDER.SIM", asOf: "2026-11-21T04:00:00Z" },
@@ -78,7 +87,7 @@ const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
 
 /** Those that change something, or are about what is one caller's own, have a test of their own. */
-const shared = tools.filter(({ scopes }) => !scopes.includes("alerts:write"));
+const shared = tools.filter((tool) => !isAboutAlerts(tool));
 
 describe.each(shared)("$name", ({ name, routes, output }) => {
   const [route] = routes;
@@ -143,7 +152,7 @@ describe("the context that get_factors shows next to its evidence", () => {
   const inputsOf = async (symbol: string) => {
     const { factors } = await ask<{
       factors: Record<string, { status: string; inputs: readonly Shown[] }>;
-    }>(`/api/factors?symbol=${symbol}`);
+    }>(`/api/factors?detail=full&symbol=${symbol}`);
     return (factor: string, name: string) =>
       factors[factor]?.inputs.find((input) => input.name === name);
   };
@@ -168,7 +177,7 @@ describe("the context that get_factors shows next to its evidence", () => {
     for (const { symbol } of items) {
       const input = await inputsOf(symbol);
       const { days } = await ask<{ days: readonly Day[] }>(
-        `/api/darkpool?symbol=${symbol}&view=days&limit=2`,
+        `/api/darkpool?detail=full&symbol=${symbol}&view=days&limit=2`,
       );
       const [day] = days.filter(({ shareOfVolume }) => shareOfVolume !== null);
       const share = input("darkpool", "offExchangeShare");

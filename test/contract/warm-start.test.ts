@@ -4,10 +4,12 @@ import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import pino from "pino";
 import { expect, it } from "vitest";
+import type { Scope } from "../../src/auth/scopes.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { AuthenticatedFile } from "../../src/ingest/authenticated-file.ts";
 import { openScoring, type Scoring } from "../../src/ingest/create.ts";
 import { toolContext } from "../../src/service.ts";
+import type { Call } from "../../src/tool.ts";
 import { getSignal } from "../../tools/get-signal.ts";
 import { atFileEnd } from "../support/file-end.ts";
 import { model, openStore } from "../support/stores.ts";
@@ -58,7 +60,7 @@ const answerOf = (scoring: Scoring, query: object) =>
   getSignal.run(
     getSignal.input.parse(query) as Parameters<typeof getSignal.run>[0],
     toolContext(scoring, undefined as never),
-    undefined as never,
+    { scopes: new Set<Scope>() } as unknown as Call,
   );
 
 it("scores of the previous run are shown and marked until they are computed again", async () => {

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { getWith, newToken } from "../support/agent.ts";
 import { startBrowser } from "../support/browser.ts";
 import { heightsOf } from "../support/drawn.ts";
+import { type HistoryRow, historyRows } from "../support/history.ts";
 import { accessibilityFaults, photograph } from "../support/look.ts";
 import { startTestService, type TestService } from "../support/test-service.ts";
 
@@ -87,7 +88,7 @@ interface Item {
 
 /** What the API answers about an instrument over time. */
 interface Past {
-  readonly history: readonly Item[];
+  readonly history: readonly HistoryRow[];
   readonly thresholds: { readonly enterLong: number; readonly enterShort: number };
 }
 
@@ -110,7 +111,9 @@ const shown = (page: Page): Promise<readonly (readonly (string | null)[])[]> =>
     );
 
 const answered = async () => {
-  const { items } = await ask<{ readonly items: readonly Item[] }>("/api/signals?limit=500");
+  const { items } = await ask<{ readonly items: readonly Item[] }>(
+    "/api/signals?detail=full&limit=500",
+  );
   return items.map(({ symbol, signal, score }) => [symbol, signal, String(score)]);
 };
 
@@ -118,10 +121,10 @@ const answered = async () => {
 const YEAR_MS = 366 * SESSION_MS;
 
 async function pastOf(symbol: string): Promise<Past> {
-  const { asOf, thresholds } = await ask<Item & Past>(`/api/signals?symbol=${symbol}`);
+  const { asOf, thresholds } = await ask<Item & Past>(`/api/signals?detail=full&symbol=${symbol}`);
   const from = new Date(Date.parse(asOf) - YEAR_MS).toISOString();
-  const path = `/api/signals?symbol=${symbol}&limit=500&from=${from}`;
-  return { thresholds, history: (await ask<Past>(path)).history };
+  const history = await historyRows(ask, `/api/signals?symbol=${symbol}&from=${from}`);
+  return { thresholds, history };
 }
 
 /** A pixel of the smaller drawing, in points of the score: lines may be moved to whole pixels. */

@@ -45,7 +45,10 @@ describe.skipIf(!postgresAvailable)(title, () => {
       const query = "from=2025-06-01T00:00:00Z&to=2026-06-01T00:00:00Z&limit=500";
       const answer = await getWith(key, `${base}/api/signals?symbol=${symbol}&${query}`);
       expect(answer.status).toBe(200);
-      return ((await answer.json()) as { readonly history: readonly object[] }).history;
+      const { history } = (await answer.json()) as {
+        readonly history: { readonly session: readonly string[] };
+      };
+      return history.session;
     };
     await until(async () => {
       for (const [symbol, sessions] of [

@@ -87,7 +87,7 @@ describe("live markets", () => {
 
       const key = await newKey({ DATA_DIR }, SCOPES);
       const signalOf = (base: string, symbol: string) =>
-        askAs<Answer>(key, `${base}/api/signals?symbol=${symbol}`);
+        askAs<Answer>(key, `${base}/api/signals?detail=full&symbol=${symbol}`);
       await until(async () => {
         expect(idsOf(await signalOf(first.baseUrl, "BTC-USD")).sort()).toEqual([
           "coin-metrics",
@@ -114,7 +114,7 @@ describe("live markets", () => {
 
       const asked = ids.map((id) => served.server(id).addresses.length);
       const past = (base: string, symbol: string) =>
-        askAs<{ readonly history: readonly object[] }>(
+        askAs<{ readonly history: { readonly score: readonly number[] } }>(
           key,
           `${base}/api/signals?symbol=${symbol}&from=2025-01-01T00:00:00Z&to=2026-01-01T00:00:00Z&limit=500`,
         );
@@ -124,7 +124,7 @@ describe("live markets", () => {
       expect(ids.map((id) => served.server(id).addresses.length)).toEqual(asked);
       const after = [await past(second.baseUrl, "AAPL"), await past(second.baseUrl, "BTC-USD")];
       expect(after.map(({ history }) => history)).toEqual(before.map(({ history }) => history));
-      expect(before.map(({ history }) => history.length > 200)).toEqual([true, true]);
+      expect(before.map(({ history }) => history.score.length > 200)).toEqual([true, true]);
       for (const id of ids) {
         const { addresses } = served.server(id);
         expect(new Set(addresses).size, id).toBe(addresses.length);
@@ -139,7 +139,7 @@ describe("live markets", () => {
     const open = await startProcess({ ...served.env, ANONYMOUS_SCOPES: "signals:read" });
     const token = await newToken(open.baseUrl, { scope: "signals:read" });
     await until(async () => {
-      const answer = await getWith(token, `${open.baseUrl}/api/signals?symbol=BTC-USD`);
+      const answer = await getWith(token, `${open.baseUrl}/api/signals?detail=full&symbol=BTC-USD`);
       expect(answer.status).toBe(200);
     });
   });

@@ -1,6 +1,7 @@
 // @module-tag full
 
 import { describe, expect, it, vi } from "vitest";
+import { wholePoints } from "../../src/answers/rounding.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { startProcess } from "../support/process.ts";
 import { FOLDER, isMissing } from "../support/real-market.ts";
@@ -47,7 +48,7 @@ async function recomputeAll(env: Readonly<Record<string, string>>): Promise<read
   const { items } = await read<{ items: { symbol: string }[] }>("/api/instruments?limit=500");
   const recomputed: Recomputed[] = [];
   for (const { symbol } of items) {
-    const answer = await read<Answer>(`/api/factors?symbol=${symbol}`);
+    const answer = await read<Answer>(`/api/factors?detail=full&symbol=${symbol}`);
     recomputed.push({ answer, worked: recompute(answer, await methodOf(answer)) });
   }
   return recomputed;
@@ -57,7 +58,7 @@ function expectExact(all: readonly Recomputed[]): void {
   expect(all.length).toBeGreaterThanOrEqual(ENOUGH);
   for (const { answer, worked } of all) {
     const { symbol, score, scoreRaw, factors } = answer;
-    expect(Math.round(worked.score), symbol).toBe(score);
+    expect(wholePoints(worked.score), symbol).toBe(score);
     expect(Math.abs(worked.score - scoreRaw), symbol).toBeLessThanOrEqual(0.01);
     for (const [name, { z }] of Object.entries(factors)) {
       if (z === null) expect(worked.z[name], `${symbol} ${name}`).toBeNull();

@@ -50,7 +50,7 @@ async function read(env: Readonly<Record<string, string>>) {
   const token = await newToken(baseUrl);
   const json = async <T>(address: string) =>
     (await (await getWith(token, baseUrl + address)).json()) as T;
-  const answer = await json<Answer>("/api/factors?symbol=ACME");
+  const answer = await json<Answer>("/api/factors?detail=full&symbol=ACME");
   const query = `tables=${encodeURIComponent(answer.tableVersion)}`;
   const method = await json<MethodAnswer>(`/api/method/${answer.methodVersion}?${query}`);
   const { social } = answer.factors;

@@ -1,3 +1,4 @@
+import { isAboutAlerts } from "../../src/tool.ts";
 import { fenced, sh, toolTable, VARIABLES } from "../markdown.ts";
 import { paths } from "../paths.ts";
 import type { Site } from "../site.ts";
@@ -13,7 +14,7 @@ export const alertWebhooks: Skill = {
 
 Alerts need the scopes \`alerts:write\` and \`signals:read\`, and \`factor:read\` for the contributions in events. An agent gets \`alerts:write\` once a person has claimed it. Before, \`register_alert\` answers \`claim_required\` over MCP and says what to tell the person; for REST see ${site.baseUrl}${skillPath(registerAgent)}
 
-${toolTable(({ scopes }) => scopes.includes("alerts:write"))}
+${toolTable(isAboutAlerts)}
 
 ${VARIABLES}
 

@@ -1,5 +1,6 @@
 import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../../src/answers/meaning.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
+import { isAboutAlerts } from "../../src/tool.ts";
 import { isDeniedToUnclaimed, restCall } from "../calls.ts";
 import { toolTable, VARIABLES } from "../markdown.ts";
 import { paths } from "../paths.ts";
@@ -18,7 +19,7 @@ ${marketNotes[site.market]} ${DIRECTION_WORTH}
 
 Use the tools of the MCP server at ${site.baseUrl}${paths.mcp}, or the same tools over REST. Both need a token: ${site.baseUrl}${skillPath(registerAgent)}
 
-${toolTable(({ scopes }) => !scopes.includes("alerts:write"))}
+${toolTable((tool) => !isAboutAlerts(tool))}
 
 ${VARIABLES} ${questions(site)}
 

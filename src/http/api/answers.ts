@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { z } from "zod";
+import type { Scope } from "../../auth/scopes.ts";
 import { strongEtag } from "../../lib/etag.ts";
 import { Problem } from "../../problem.ts";
 import type { TablePage } from "../../tables/table.ts";
@@ -68,8 +69,10 @@ export function createAnswers(context: ToolContext): Answers {
         return { value, json: JSON.stringify(value), etag: undefined };
       }
       const { query, key } = parseQuery(tool, input ?? {});
-      const answer = async () => answerOf(await tool.run(query, context, call));
-      return cache.find(key) ?? cache.compute(key, answer);
+      const scopes = extraScopesOf(tool, call);
+      const sharedKey = `${scopes.join(" ")} ${key}`;
+      const answer = async () => answerOf(await tool.run(query, context, sharedCall(scopes)));
+      return cache.find(sharedKey) ?? cache.compute(sharedKey, answer);
     },
     async tableOf(tool, input) {
       const { query, key } = parseQuery(tool, input);
@@ -100,6 +103,20 @@ export function createTableVersions({
     return isCurrent ? strongEtag(`${origin} ${snapshots.edition()} ${question}`) : undefined;
   };
 }
+
+/** The extra scopes of a tool that the caller holds. */
+const extraScopesOf = ({ extraScopes = [] }: Tool, { scopes }: Call): readonly Scope[] =>
+  extraScopes.filter((scope) => scopes.has(scope));
+
+/** A call that tells a tool nothing of the caller but some scopes, so that all callers who hold these
+ *  can share the answer. */
+const sharedCall = (scopes: readonly Scope[]): Call => ({
+  get caller(): never {
+    throw new Error("A shared answer must not depend on the caller.");
+  },
+  scopes: new Set(scopes),
+  idempotencyKey: undefined,
+});
 
 /** Validates inputs, and caches the result for inputs that cannot change. */
 function createQueryParser(): (tool: Tool, input: object) => CachedQuery {

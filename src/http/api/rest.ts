@@ -83,7 +83,7 @@ function withQuery(operation: Operation, read: ReadQuery): Handler {
       const table = await answers.tableOf(tool, input);
       return sendTable({ ...operation, context, caller }, { ...table, format: "csv" });
     }
-    const call = { caller, idempotencyKey: undefined };
+    const call = { caller, scopes: caller.scopes, idempotencyKey: undefined };
     const answer = await runTool(context, tool, () => answers.of(tool, input, call));
     sendAnswer(context.req, context.res, answer);
   };
@@ -95,7 +95,7 @@ function withBody({ tool, route, answers, api }: Operation): Handler {
     const caller = await api.authorize(context, tool.scopes);
     const body = await readJson(context);
     await api.requireStillValid(context);
-    const call = { caller, idempotencyKey: idempotencyKeyOf(req) };
+    const call = { caller, scopes: caller.scopes, idempotencyKey: idempotencyKeyOf(req) };
     const input = inputOf(context, route, asObject(body));
     const answer = await runTool(context, tool, () => answers.of(tool, input, call));
     if (route.status === 201) {

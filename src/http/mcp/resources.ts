@@ -1,4 +1,5 @@
 import {
+  type AuthInfo,
   type McpServer,
   ResourceNotFoundError,
   ResourceTemplate,
@@ -6,8 +7,9 @@ import {
 import { z } from "zod";
 import { findInstruments } from "../../../tools/find-instruments.ts";
 import { getSignal } from "../../../tools/get-signal.ts";
-import { Identity, SymbolInput } from "../../answers/common.ts";
+import { SymbolInput } from "../../answers/common.ts";
 import { resolve } from "../../answers/lookup.ts";
+import type { Caller } from "../../auth/caller.ts";
 import { searchInstruments } from "../../market/symbols.ts";
 import { Problem } from "../../problem.ts";
 import type { ToolContext } from "../../tool.ts";
@@ -96,6 +98,8 @@ function decodeSegment(part: string): string {
 /** Dependencies of the resources. */
 interface ResourceOptions {
   readonly context: ToolContext;
+  /** The caller of a request. */
+  readonly callerIn: (authInfo: AuthInfo | undefined) => Caller;
   /** Called with every error that the caller did not cause. */
   readonly onError: (error: unknown) => void;
 }
@@ -112,7 +116,7 @@ function registerInstruments(server: McpServer, options: ResourceOptions): void 
     INSTRUMENTS_URI,
     {
       title: "Instruments",
-      description: `The instruments that are covered: symbol, name, class and exchange. At most ${MAX_LISTED}; find_instruments continues at nextCursor.`,
+      description: `The instruments that are covered: symbol, name and class. At most ${MAX_LISTED}; find_instruments continues at nextCursor.`,
       mimeType: JSON_TYPE,
       cacheHint: { ttlMs: INSTRUMENTS_TTL_MS, cacheScope: "private" },
     },
@@ -120,11 +124,12 @@ function registerInstruments(server: McpServer, options: ResourceOptions): void 
   );
 }
 
-/** The first page of `find_instruments`, reduced to the identity of each instrument. */
+/** The first page of `find_instruments`, reduced to what identifies each instrument. */
 function instrumentList(context: ToolContext) {
   const query = parse(findInstruments.input, { limit: MAX_LISTED });
   const page = findInstruments.run(query, context);
-  return { ...page, items: page.items.map((item) => Identity.parse(item)) };
+  const items = page.items.map(({ symbol, name, assetClass }) => ({ symbol, name, assetClass }));
+  return { ...page, items };
 }
 
 /** Symbols that match the beginning of a symbol or part of a name. */
@@ -147,9 +152,11 @@ function registerSignals(server: McpServer, options: ResourceOptions): void {
       mimeType: JSON_TYPE,
       cacheHint: { ttlMs: SIGNAL_TTL_MS, cacheScope: "private" },
     },
-    ({ href: uri }, { symbol: part }) => {
+    ({ href: uri }, { symbol: part }, { http }) => {
       const symbol = decodeSegment(String(part));
-      const read = () => getSignal.run(parse(getSignal.input, { symbol }), context);
+      const caller = options.callerIn(http?.authInfo);
+      const call = { caller, scopes: caller.scopes, idempotencyKey: undefined };
+      const read = () => getSignal.run(parse(getSignal.input, { symbol }), context, call);
       return contentsOf(uri, options, read);
     },
   );

@@ -70,7 +70,8 @@ export function createServerFactory(options: McpServerOptions) {
         call(tool, input, { ...options, ...senderIn(http?.authInfo), request, requestClaim }),
       );
     }
-    registerResources(server, { context, onError });
+    const callerIn = (authInfo: AuthInfo | undefined) => senderIn(authInfo).caller;
+    registerResources(server, { context, callerIn, onError });
     registerPrompts(server);
     mcpAddition?.register(server);
     return server;
@@ -180,7 +181,7 @@ async function call(
   try {
     const isAllowed = tool.scopes.every((scope) => caller.scopes.has(scope));
     if (!isAllowed) return await requestClaim({ tool, caller, ip, request });
-    const from = { caller, idempotencyKey: undefined };
+    const from = { caller, scopes: caller.scopes, idempotencyKey: undefined };
     const { value, json } = await answers.of(tool, input, from);
     return toolResult(value, json);
   } catch (error) {

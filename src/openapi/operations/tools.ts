@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { tools } from "../../../tools/index.ts";
-import type { Tool, ToolRoute } from "../../tool.ts";
+import { isAboutAlerts, type Tool, type ToolRoute } from "../../tool.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { HttpMethod, Operation, SuccessResponse } from "../operation.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS } from "../problems.ts";
@@ -28,7 +28,7 @@ function operationOf(tool: Tool, route: ToolRoute): Operation {
     summary,
     method: route.method.toLowerCase() as HttpMethod,
     path: route.path,
-    tag: tool.scopes.includes("alerts:write") ? "Alerts" : "Market",
+    tag: isAboutAlerts(tool) ? "Alerts" : "Market",
     description: `${description} ${scopeSentence(tool.scopes)}`,
     security: credentialWith(...tool.scopes),
     allowsAnyOrigin: true,

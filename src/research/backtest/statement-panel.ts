@@ -1,4 +1,4 @@
-import { signalFields } from "../../answers/signal-point.ts";
+import { roundedSignal } from "../../answers/signal-point.ts";
 import { normalQuantile } from "../../factors/statistics.ts";
 import { CANDIDATE } from "../../score/candidate.ts";
 import { THRESHOLDS } from "../../score/signal-hysteresis.ts";
@@ -87,7 +87,7 @@ function statementOf(snapshot: Snapshot, subject: Subject): Statement | undefine
     return {
       z: normalQuantile(snapshot.score / 100),
       call: CALLS[snapshot.signal.direction],
-      score: signalFields(snapshot).scoreRaw,
+      score: roundedSignal(snapshot).scoreRaw,
     };
   }
   const z =

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { RISK_TABLE, SIMULATED_RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
+import type { Call } from "../../../src/tool.ts";
 import { getSignal } from "../../../tools/get-signal.ts";
 import { marketOf, toolContextAt } from "../score/markets.ts";
 
@@ -42,8 +43,13 @@ const Answer = z.object({
 
 type Query = Parameters<typeof getSignal.run>[0];
 
+/** A call without extra scopes. */
+const call = { scopes: new Set() } as unknown as Call;
+
 const ask = (context: typeof simulated, query: object) =>
-  Answer.parse(getSignal.run(getSignal.input.parse(query) as Query, context));
+  Answer.parse(
+    getSignal.run(getSignal.input.parse({ detail: "full", ...query }) as Query, context, call),
+  );
 
 /** The first instrument of a class with a year of sessions, or the first without. */
 function symbolOf(assetClass: string, isOld = true): string {
@@ -98,7 +104,11 @@ describe("the risk of an instrument", () => {
 
   it("is none of what has traded for under a year, and says so", () => {
     const young = Answer.safeParse(
-      getSignal.run({ symbol: symbolOf("crypto", false), limit: 50 }, simulated),
+      getSignal.run(
+        getSignal.input.parse({ symbol: symbolOf("crypto", false), detail: "full" }),
+        simulated,
+        call,
+      ),
     );
     expect(young.data?.risk).toMatchObject({
       level: null,

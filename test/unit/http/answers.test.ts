@@ -2,6 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import pino from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { Scope } from "../../../src/auth/scopes.ts";
 import { readConfig } from "../../../src/config/config.ts";
 import { createAnswers } from "../../../src/http/api/answers.ts";
 import { parse } from "../../../src/http/api/parse.ts";
@@ -43,7 +44,16 @@ const forbidden = <T extends object>(name: string): T =>
 
 const contextOf = (scoring: Scoring): ToolContext => toolContext(scoring, forbidden("alerts"));
 
-const NOBODY = forbidden<Call>("the call");
+/** Callers of whom nothing may be read but scopes that the answer depends on. */
+const callOf = (...scopes: readonly Scope[]): Call =>
+  new Proxy({ scopes: new Set(scopes) } as unknown as Call, {
+    get(target, member) {
+      if (member === "scopes") return target.scopes;
+      throw new Error(`a shared answer must not rest on the call.${String(member)}`);
+    },
+  });
+
+const NOBODY = callOf();
 
 async function open(env: Readonly<Record<string, string>>, start: number): Promise<Opened> {
   const store = await openStore(model);
@@ -276,6 +286,21 @@ describe("the answer cache", () => {
     expect(page.etag).toBe(same.etag);
     expect(page.etag).toMatch(/^"[\w-]{43}"$/);
     expect(other.json).toBe(page.json);
+  });
+
+  it("differs by the extra scopes of a tool alone, and only in what they are for", async () => {
+    const { scoring } = await sandbox();
+    const answers = createAnswers(contextOf(scoring));
+    const { symbol } = contextOf(scoring).market.instruments()[0] ?? { symbol: "" };
+    const ask = (...scopes: readonly Scope[]) =>
+      answers.of(getSignal, Object.freeze({ symbol }), callOf(...scopes));
+    const [plain, wide] = await Promise.all([ask("signals:read"), ask("factor:read")]);
+    const { why, ...rest } = wide.value as Record<string, unknown>;
+    expect(why).toBeTypeOf("object");
+    expect(plain.value).toEqual(rest);
+    expect(plain.etag).not.toBe(wide.etag);
+    expect(await ask("alerts:write")).toBe(await ask());
+    expect(await ask("alerts:write", "factor:read")).toBe(await ask("factor:read"));
   });
 
   it("covers the tools that only read the market, and no others", () => {

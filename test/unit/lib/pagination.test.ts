@@ -1,5 +1,7 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { paginate } from "../../../src/lib/pagination.ts";
+import { paginate, readablePage } from "../../../src/lib/pagination.ts";
+import { tokensOf } from "../../support/tokens.ts";
 
 const keyOf = (item: string) => item;
 const list = ["a", "b", "c", "d", "e"];
@@ -58,5 +60,46 @@ describe("a page", () => {
     expect(() => paginate(list, { list: "letters", limit: 2, cursor, keyOf })).toThrow(
       "invalid_request",
     );
+  });
+});
+
+describe("a page for a language model", () => {
+  const pageOf = <T>(items: readonly T[], limit = 10_000) =>
+    readablePage(items, {
+      list: "texts",
+      limit,
+      cursor: undefined,
+      keyOf: (item) => String(items.indexOf(item)),
+      render: (item) => ({ item }),
+    });
+
+  it("stays under 10,000 tokens, whatever the items say", () => {
+    const text = fc.oneof(
+      fc.string({ minLength: 100, maxLength: 400 }),
+      fc.string({ minLength: 100, maxLength: 400, unit: "binary" }),
+      fc.base64String({ minLength: 100, maxLength: 400 }),
+      fc.array(fc.double(), { maxLength: 30 }).map(String),
+    );
+    const property = fc.property(fc.array(text, { minLength: 200, maxLength: 200 }), (texts) => {
+      const { items, nextCursor } = pageOf(texts);
+      expect(tokensOf(items)).toBeLessThan(10_000);
+      expect(nextCursor).not.toBeNull();
+      expect(items.length).toBeGreaterThan(5);
+    });
+    fc.assert(property, { seed: 4, numRuns: 20 });
+  });
+
+  it("has two fifths and more of what it may have, of rows of figures", () => {
+    const rows = Array.from({ length: 2_000 }, (_, index) => ({
+      ...{ symbol: `SYM${index}`, name: "Example Company Inc.", signal: "LONG" },
+      ...{ score: index % 100, confidence: 0.6813, coverage: 0.82, status: "partial" },
+    }));
+    expect(tokensOf(pageOf(rows).items)).toBeGreaterThan(4_000);
+  });
+
+  it("has at least one item, and at most as many as are wanted", () => {
+    expect(pageOf(["long ".repeat(50_000), "short"]).items).toHaveLength(1);
+    expect(pageOf(["a", "b", "c"], 2).items).toEqual([{ item: "a" }, { item: "b" }]);
+    expect(pageOf(["a", "b", "c"], 0)).toEqual({ items: [], nextCursor: null });
   });
 });

@@ -5,6 +5,7 @@ import { openApi } from "../../../src/openapi/document.ts";
 import { operationsWith } from "../../../src/openapi/operations/all-operations.ts";
 import { notedRoutes, notesOf } from "../../../src/openapi/operations/tool-routes.ts";
 import { referenceMarkdown } from "../../../src/openapi/reference-markdown.ts";
+import { isAboutAlerts } from "../../../src/tool.ts";
 import { tools } from "../../../tools/index.ts";
 import { documents } from "../../../wellknown/index.ts";
 import type { Site } from "../../../wellknown/site.ts";
@@ -60,9 +61,9 @@ interface ObjectSchema {
 }
 
 describe("a statement about all answers", () => {
-  const OF_ALL = ["asOf", "market", "sources", "methodVersion"];
+  const OF_ALL = ["asOf", "market"];
   const answers = tools
-    .filter(({ scopes }) => !scopes.includes("alerts:write"))
+    .filter((tool) => !isAboutAlerts(tool))
     // These tell what the log says, which needs no market data.
     .filter(({ name }) => name !== "verify_signal" && name !== "get_track_record")
     .flatMap(({ name, output }) => {
@@ -75,7 +76,7 @@ describe("a statement about all answers", () => {
 
   it("is in the document", () => {
     expect(text).toContain(
-      "Every answer about one instrument says `asOf`, `market`, `status`, `sources` and `methodVersion`. Lists of instruments say the same, with a `status` for each item.",
+      "Every answer about one instrument says `asOf`, `market` and `status`, with `detail=full` also `sources` and `methodVersion`. Lists of instruments say the same, with a `status` for each item.",
     );
     expect(answers.length).toBeGreaterThan(4);
   });
@@ -127,7 +128,7 @@ describe("the Markdown reference", () => {
     expect(text).toContain("- Query: `symbol` (string), `symbols` (list of string)");
     expect(text).toContain("- Path: `id`* (string)");
     expect(text).toContain("- Failures: 404 `not_found`; 409 `wrong_state`");
-    expect(text).toContain("`cooldownDays` (number or null)");
+    expect(text).toContain("`cooldownDays`* (number?)");
     expect(text.length).toBeLessThan(36 * 1024);
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { methodAnswer } from "../../../src/answers/method.ts";
+import { wholePoints } from "../../../src/answers/rounding.ts";
 import { METHOD_VERSION } from "../../../src/score/snapshot.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
 import { getFactors } from "../../../tools/get-factors.ts";
@@ -78,10 +79,10 @@ describe.skipIf(isMissing)("real history", { timeout: TIMEOUT_MS }, async () => 
     const instruments = context.market.instruments();
     expect(instruments.length).toBe(356);
     for (const { symbol } of instruments) {
-      const answer = getFactors.output.parse(getFactors.run({ symbol }, context));
+      const answer = getFactors.output.parse(getFactors.run({ symbol, detail: "full" }, context));
       const wire = JSON.parse(JSON.stringify(answer)) as FactorsAnswer;
       const { score } = recompute(wire, method);
-      expect(Math.round(score), symbol).toBe(wire.score);
+      expect(wholePoints(score), symbol).toBe(wire.score);
       expect(Math.abs(score - wire.scoreRaw), symbol).toBeLessThanOrEqual(0.01);
     }
   });

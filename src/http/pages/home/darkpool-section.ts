@@ -11,7 +11,7 @@ const usd = (value: number | null): Html => (value === null ? whole(null) : pric
 /** The dark pool section of an instrument. */
 export function darkpoolSection(darkpool: Darkpool): Html {
   const { feeds } = darkpool;
-  const isObserved = feeds.prints !== "not_observed" || feeds.shortVolume !== "not_observed";
+  const isObserved = feeds.prints !== "no_feed" || feeds.shortVolume !== "no_feed";
   return html`<section aria-labelledby="darkpool">
 <h2 id="darkpool">Dark pool</h2>
 ${isObserved ? observed(darkpool) : html`<div class="empty"><p><strong>No feed.</strong> Nothing observes off-exchange trades of this instrument.</p></div>`}
@@ -22,7 +22,7 @@ const feedLabels: Readonly<Record<Darkpool["feeds"]["prints"], string>> = {
   ok: "observed",
   stale: "nothing lately",
   no_activity: "observed, none found",
-  not_observed: "no feed",
+  no_feed: "no feed",
 };
 
 const observed = (darkpool: Darkpool): Html => html`<p class="quiet">${darkpool.note}</p>
@@ -79,7 +79,7 @@ function printsTable(prints: Darkpool["prints"]): Html | false {
 ${columns(names, ["Value", "Kind"])}
 <tbody>${prints.map(
       (print) =>
-        html`<tr><th scope="row">${toTheSecond(print.tradedAt)}</th><td>${usd(print.price)}</td><td>${whole(print.sizeShares)}</td><td class="roomy">${shortUsd(print.notionalUsd)}</td><td>${fixed(2)(print.side)}</td><td class="roomy">${kindOf(print)}</td></tr>`,
+        html`<tr><th scope="row">${toTheSecond(print.tradedAt)}</th><td>${usd(print.price)}</td><td>${whole(print.sizeShares)}</td><td class="roomy">${shortUsd(print.price * print.sizeShares)}</td><td>${fixed(2)(print.side)}</td><td class="roomy">${kindOf(print)}</td></tr>`,
     )}</tbody>
 </table></div>`
   );

@@ -1,5 +1,4 @@
-import type { z } from "zod";
-import type { Signal, SignalHistory } from "../../../answers/signal.ts";
+import type { FullSignal, historyRow } from "../../../answers/signal.ts";
 // Imports each part from its own file: the index files load everything, which takes four times as long.
 import "echarts/lib/chart/line";
 import "echarts/lib/component/gridSimple";
@@ -9,11 +8,14 @@ import { type EChartsCoreOption, init, use } from "echarts/core";
 import { SVGRenderer } from "echarts/renderers";
 import { type Html, html } from "../html.ts";
 
-/** The result of `get_signal` for one instrument. */
-export type SignalAnswer = z.infer<typeof Signal>;
+/** The full result of `get_signal` for one instrument. */
+export type SignalAnswer = FullSignal;
 
-/** Scores over time, from `get_signal`. */
-export type History = z.infer<typeof SignalHistory>["history"];
+/** Scores over time, as the rows of `get_signal`. */
+export type History = readonly Omit<
+  ReturnType<typeof historyRow>,
+  "session" | "price" | "return"
+>[];
 
 use(SVGRenderer);
 

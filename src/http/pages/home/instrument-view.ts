@@ -1,8 +1,7 @@
 import type { z } from "zod";
 import { getDarkpool } from "../../../../tools/get-darkpool.ts";
-import { getFactors } from "../../../../tools/get-factors.ts";
-import { getSignal } from "../../../../tools/get-signal.ts";
-import { isoInstant } from "../../../answers/common.ts";
+import { type FullFactors, fullFactors } from "../../../answers/factors.ts";
+import { fullSignal, historyRow } from "../../../answers/signal.ts";
 import type { Scope } from "../../../auth/scopes.ts";
 import type { ToolContext } from "../../../tool.ts";
 import type { Html } from "../html.ts";
@@ -11,9 +10,6 @@ import type { ChartData, History, SignalAnswer } from "./history-chart.ts";
 /** Length of the history in market days: the sessions of a year. */
 const HISTORY_DAYS = 366;
 
-/** Maximum points that `get_signal` returns. */
-const MAX_POINTS = 500;
-
 /** Minimum number of points of a chart. */
 const MIN_POINTS = 2;
 
@@ -21,7 +17,7 @@ const MIN_POINTS = 2;
 const DARKPOOL_ROWS = 20;
 
 /** The factors of an instrument, from `get_factors`. */
-export type FactorsAnswer = ReturnType<typeof getFactors.run>;
+export type FactorsAnswer = FullFactors;
 
 /** Off-exchange trading of an instrument, from `get_darkpool`. */
 export interface Darkpool {
@@ -51,16 +47,19 @@ export async function viewInstrument(
   symbol: string,
   context: ToolContext,
 ): Promise<InstrumentView> {
-  const signal = getSignal.run({ symbol, limit: 1 }, context) as SignalAnswer;
-  const { dayMs } = context.market;
-  const from = isoInstant(Math.max(0, Date.parse(signal.asOf) - HISTORY_DAYS * dayMs));
-  const past = getSignal.run({ symbol, from, limit: MAX_POINTS }, context);
-  const history = "history" in past ? past.history : [];
+  const { market, snapshots } = context;
+  const newest = snapshots.newest(symbol);
+  const signal = fullSignal(newest, context, { showsFactors: false });
+  const { dayMs } = market;
+  const past = market.isWarm?.()
+    ? []
+    : snapshots.history(symbol, Math.max(0, newest.at - HISTORY_DAYS * dayMs), newest.at);
+  const history = Array.from(past, (snapshot) => historyRow(snapshot, market));
   return {
     signal,
     history,
     drawings: history.length < MIN_POINTS ? undefined : await draw({ ...signal, history, dayMs }),
-    factors: getFactors.run({ symbol }, context),
+    factors: fullFactors(newest, context, undefined),
     darkpool: viewDarkpool(symbol, context),
   };
 }
@@ -80,8 +79,8 @@ export const visibleParts = (view: InstrumentView, scopes: ReadonlySet<Scope>): 
 });
 
 function viewDarkpool(symbol: string, context: ToolContext): Darkpool {
-  const look = (view: DarkpoolAnswer["view"]): DarkpoolAnswer =>
-    getDarkpool.run({ symbol, view, limit: DARKPOOL_ROWS }, context) as DarkpoolAnswer;
+  const look = (view: DarkpoolAnswer["view"]) =>
+    getDarkpool.run({ symbol, view, detail: "full", limit: DARKPOOL_ROWS }, context);
   const { feeds, note, summary } = look("summary");
   if (summary === undefined) throw new Error("a summary without figures");
   const { days = [] } = look("days");

@@ -1,18 +1,16 @@
-import type { z } from "zod";
-import { getFactors } from "../../../../tools/get-factors.ts";
-import { getSignal } from "../../../../tools/get-signal.ts";
-import type { SignalPage } from "../../../answers/signal.ts";
+import { type FullFactors, fullFactors } from "../../../answers/factors.ts";
+import { type FullItem, fullItem } from "../../../answers/signal.ts";
 import type { Scope } from "../../../auth/scopes.ts";
 import { searchInstruments } from "../../../market/symbols.ts";
 import type { ToolContext } from "../../../tool.ts";
 import type { Filter } from "./filter.ts";
 import { cacheByInstrument } from "./instrument-cache.ts";
 
-/** Rows per page: the maximum number of symbols of `get_signal`. */
+/** Rows per page. */
 const PAGE_ROWS = 50;
 
 /** The four factors of an instrument, from `get_factors`. */
-export type Factors = ReturnType<typeof getFactors.run>["factors"];
+export type Factors = FullFactors["factors"];
 
 /** Name of a factor. */
 export type FactorName = keyof Factors;
@@ -20,7 +18,7 @@ export type FactorName = keyof Factors;
 /** One instrument of the list. */
 export interface MarketRow {
   /** From `get_signal`. */
-  readonly signal: z.infer<typeof SignalPage>["items"][number];
+  readonly signal: FullItem;
   /** Absent for viewers without access. */
   readonly factors: Factors | undefined;
 }
@@ -41,12 +39,12 @@ export interface MarketList {
 /** Lists the instruments that match a filter. */
 export type ListMarket = (filter: Filter, scopes: ReadonlySet<Scope>) => MarketList;
 
-/** Creates the function that lists the market through the tools. */
+/** Creates the function that lists the market. */
 export function createListMarket(context: ToolContext): ListMarket {
   // Cached, because computing the indicators is slow.
   const factorsOf = cacheByInstrument(
     context,
-    (symbol) => getFactors.run({ symbol }, context).factors,
+    (symbol) => fullFactors(context.snapshots.newest(symbol), context, undefined).factors,
   );
   return (filter, scopes) => {
     const all = context.market.instruments();
@@ -59,9 +57,9 @@ export function createListMarket(context: ToolContext): ListMarket {
       total: all.length,
       page,
       pages: Math.max(1, Math.ceil(found.length / PAGE_ROWS)),
-      rows: signalsOf(symbols, context).map((signal) => ({
-        signal,
-        factors: maySeeFactors ? factorsOf(signal.symbol) : undefined,
+      rows: symbols.map((symbol) => ({
+        signal: fullItem(context.snapshots.newest(symbol), context),
+        factors: maySeeFactors ? factorsOf(symbol) : undefined,
       })),
     };
   };
@@ -75,17 +73,4 @@ function select(filter: Filter, { market, snapshots }: ToolContext): readonly st
     .filter(({ signal }) => filter.signal === undefined || signal.direction === filter.signal);
   const sorted = filter.sort === "score" ? found.toSorted((a, b) => b.score - a.score) : found;
   return sorted.map(({ instrument }) => instrument.symbol);
-}
-
-/** The signals of symbols, in the order of the symbols; `get_signal` answers in alphabetical
- *  order. */
-function signalsOf(
-  symbols: readonly string[],
-  context: ToolContext,
-): readonly MarketRow["signal"][] {
-  if (symbols.length === 0) return [];
-  const answer = getSignal.run({ symbols: [...symbols], limit: PAGE_ROWS }, context);
-  const items = "items" in answer ? answer.items : [];
-  const bySymbol = new Map(items.map((item) => [item.symbol, item]));
-  return symbols.flatMap((symbol) => bySymbol.get(symbol) ?? []);
 }

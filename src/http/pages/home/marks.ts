@@ -54,7 +54,7 @@ export const statusLabels: Readonly<Record<Factors[FactorName]["status"], string
   ok: "measured",
   stale: "old data",
   no_activity: "no activity",
-  not_observed: "no feed",
+  no_feed: "no feed",
   insufficient_data: "too little data",
 };
 

@@ -1,0 +1,253 @@
+import { z } from "zod";
+import { indicators, MAX_BARS } from "../factors/indicators.ts";
+import { addPrint, type OffExchangeDay } from "../factors/off-exchange.ts";
+import { FACTORS, type Factor, type Input, shown } from "../factors/reading.ts";
+import { normalCdf } from "../factors/statistics.ts";
+import { summarize } from "../factors/summary.ts";
+import type { SourcesByFeed } from "../market/market.ts";
+import { countKnown } from "../market/point-in-time.ts";
+import type { Bar, Feed, InstrumentRecords } from "../market/records.ts";
+import { Problem } from "../problem.ts";
+import type { FactorResult, PastSnapshot, Snapshot } from "../score/snapshot.ts";
+import type { ToolContext } from "../tool.ts";
+import { CandidatesAnswer, candidatesAnswer } from "./candidate.ts";
+import {
+  briefInstrument,
+  Common,
+  fullInstrument,
+  Instant,
+  InstrumentAnswer,
+  isoInstant,
+  isoInstantOrNull,
+} from "./common.ts";
+import { AnalyserAnswer, tableVersion } from "./method.ts";
+import { fraction, pointDifference, ratioOrNull, wholePoints } from "./rounding.ts";
+import { FactorState, stateAnswer } from "./why.ts";
+
+const FactorInput = z.object({
+  name: z.string(),
+  value: z.number().nullable().describe("In unit."),
+  unit: z.string(),
+  z: z.number().nullable(),
+  weight: z.number().describe("Share of the factor's z; 0 when only shown."),
+  observedAt: Instant.nullable(),
+  source: z.string().describe("Ids of entries of sources, separated by spaces."),
+});
+
+const FullFactor = z.object({
+  score: z.number().min(0).max(100).nullable().describe("Points, 100 Phi(z); null: not measured."),
+  z: z.number().nullable().describe("Standard deviations, positive is bullish."),
+  confidence: z.number().min(0).max(1),
+  weight: z.number().describe("Base weight in the composite, a fraction."),
+  contribution: z
+    .number()
+    .describe("Points of score; the four add up to the unrounded score minus 50."),
+  status: FactorState,
+  asOf: Instant.nullable().describe("When its newest input became known."),
+  staleAfter: Instant.nullable(),
+  inputs: z.array(FactorInput),
+  summary: z.string(),
+});
+
+const FullFactors = z.object({
+  ...Common.shape,
+  recordedUntil: InstrumentAnswer.shape.recordedUntil,
+  score: z.number().int().min(0).max(100),
+  scoreRaw: z.number().min(0).max(100),
+  confidence: z.number().min(0).max(1),
+  sector: z.string().nullable(),
+  tableVersion: z
+    .string()
+    .nullable()
+    .describe(
+      "GET /api/method/{methodVersion}?tables={tableVersion} has the weights, rules and peer tables to recompute the score.",
+    ),
+  analyser: AnalyserAnswer,
+  factors: z.record(z.enum(FACTORS), FullFactor),
+  candidates: CandidatesAnswer.optional().describe("Candidate methods, part of no score."),
+});
+
+/** The factors of an instrument: members that a brief answer lacks are optional. */
+export const FactorsAnswer = FullFactors.partial({
+  scoreRaw: true,
+  sector: true,
+  tableVersion: true,
+  analyser: true,
+}).extend({
+  ...InstrumentAnswer.shape,
+  factors: z.record(
+    z.enum(FACTORS),
+    FullFactor.partial({ score: true, asOf: true, staleAfter: true, summary: true }).extend({
+      inputs: z
+        .array(FactorInput.partial({ unit: true, weight: true, observedAt: true, source: true }))
+        .describe("With detail=full also such as are only shown."),
+    }),
+  ),
+});
+
+/** The full factors of an instrument. */
+export type FullFactors = z.input<typeof FullFactors>;
+
+/**
+ * Renders the factors of a snapshot in full: computed figures are not rounded.
+ *
+ * @param include Whether candidate methods are shown.
+ * @throws {Problem} `not_available_then` if they are no longer stored.
+ */
+export function fullFactors(
+  snapshot: PastSnapshot,
+  context: ToolContext,
+  include: "candidates" | undefined,
+): FullFactors {
+  const { instrument, score, confidence, tables } = snapshot;
+  const factors = storedFactors(snapshot);
+  const { analyser, market } = context;
+  const records = market.records(instrument.symbol);
+  const known = countKnown(records.bars, snapshot.at);
+  const bars = records.bars.slice(Math.max(0, known - MAX_BARS), known);
+  const traded = () => offExchangeContext(bars.at(-1), records, { at: snapshot.at, ...market });
+  const sources = market.sourcesOf?.(instrument.symbol);
+  const answer = (name: Factor, beside: readonly Input[] = []) =>
+    factorAnswer(factors[name], [...factors[name].inputs, ...beside], {
+      source: sources ? sourceIdsOf(name, sources) : market.source.id,
+      summary: summarize(name, factors[name]),
+    });
+  return {
+    ...fullInstrument(context, snapshot),
+    score: wholePoints(score),
+    scoreRaw: score,
+    confidence,
+    sector: instrument.sector,
+    tableVersion: tables === undefined ? null : tableVersion(tables, analyser).version,
+    analyser,
+    factors: {
+      momentum: answer("momentum", indicators(bars)),
+      valuation: answer("valuation"),
+      social: answer("social"),
+      darkpool: answer("darkpool", market.printsAre ? [] : traded()),
+    },
+    ...(include !== undefined && { candidates: candidatesAnswer(snapshot) }),
+  };
+}
+
+/** Renders the factors of a snapshot in brief: some members of the full answer, rounded, and of the
+ *  inputs those with a weight. @throws {Problem} As `fullFactors`. */
+export function briefFactors(
+  snapshot: PastSnapshot,
+  context: ToolContext,
+  include: "candidates" | undefined,
+): z.input<typeof FactorsAnswer> {
+  const factors = storedFactors(snapshot);
+  return {
+    ...briefInstrument(context, snapshot),
+    score: wholePoints(snapshot.score),
+    confidence: fraction(snapshot.confidence),
+    factors: {
+      momentum: briefFactor(factors.momentum),
+      valuation: briefFactor(factors.valuation),
+      social: briefFactor(factors.social),
+      darkpool: briefFactor(factors.darkpool),
+    },
+    ...(include !== undefined && { candidates: candidatesAnswer(snapshot) }),
+  };
+}
+
+/** @throws {Problem} `not_available_then` if the factors are no longer stored. */
+function storedFactors({ factors, instrument, at }: PastSnapshot): Snapshot["factors"] {
+  if (factors !== undefined) return factors;
+  throw new Problem("not_available_then", {
+    detail: `The factors of ${instrument.symbol} at ${isoInstant(at)} are no longer stored.`,
+    next: "Ask for a later asOf, or get_signal for the score of that time and the points of each factor.",
+  });
+}
+
+/** The feeds that each factor reads. */
+const FEEDS_BY_FACTOR: Readonly<Record<Factor, readonly Feed[]>> = {
+  momentum: ["bars"],
+  valuation: ["fundamentals", "onChain", "bars"],
+  social: ["mentions"],
+  darkpool: ["prints", "shortVolumes"],
+};
+
+/** Ids of the sources of a factor's feeds. */
+function sourceIdsOf(name: Factor, givers: SourcesByFeed): string {
+  const ids = FEEDS_BY_FACTOR[name].flatMap((feed) => (givers.get(feed) ?? []).map(({ id }) => id));
+  return [...new Set(ids)].join(" ");
+}
+
+/** Inputs from the newest session's off-exchange prints that are only shown, since they indicate no
+ *  direction: their share of its volume, and the price of blocks (VWAP) over that of all prints. */
+function offExchangeContext(
+  bar: Bar | undefined,
+  { prints = [] }: Pick<InstrumentRecords, "prints">,
+  { at, dayMs }: { readonly at: number; readonly dayMs: number },
+): readonly Input[] {
+  if (bar === undefined) return [];
+  // No print of a session is known before the session's date, which starts at most one day earlier.
+  const before = countKnown(prints, Date.parse(bar.session) - dayMs);
+  const session = prints
+    .slice(before, countKnown(prints, at))
+    .filter((print) => print.session === bar.session);
+  const days = new Map<string, OffExchangeDay>();
+  for (const print of session) addPrint(days, print);
+  const [day] = days.values();
+  if (day === undefined) return [];
+  const { shares, notionalUsd, blockShares, blockNotionalUsd } = day;
+  const observedAt = Math.max(bar.availableAt, session.at(-1)?.availableAt ?? 0);
+  const blocks = blockShares === 0 ? null : blockNotionalUsd / blockShares / (notionalUsd / shares);
+  return [
+    shown("offExchangeShare", bar.volume > 0 ? shares / bar.volume : null, "fraction", observedAt),
+    shown("blockVwapOverVwap", blocks, "ratio", observedAt),
+  ];
+}
+
+function factorAnswer(
+  result: FactorResult,
+  inputs: readonly Input[],
+  { source, summary }: { readonly source: string; readonly summary: string },
+): z.input<typeof FullFactor> {
+  const { z: evidence, asOf, staleAfter } = result;
+  return {
+    score: evidence === null ? null : 100 * normalCdf(evidence),
+    z: evidence,
+    confidence: result.confidence,
+    weight: result.weight,
+    contribution: result.contribution,
+    status: stateAnswer(result.status),
+    asOf: isoInstantOrNull(asOf),
+    staleAfter: isoInstantOrNull(staleAfter),
+    inputs: inputs.map(({ observedAt, ...input }) => ({
+      ...input,
+      observedAt: isoInstantOrNull(observedAt),
+      source,
+    })),
+    summary,
+  };
+}
+
+function briefFactor({
+  z: evidence,
+  confidence,
+  weight,
+  contribution,
+  status,
+  inputs,
+}: FactorResult) {
+  return {
+    z: ratioOrNull(evidence),
+    confidence: fraction(confidence),
+    weight,
+    contribution: pointDifference(contribution),
+    status: stateAnswer(status),
+    inputs: inputs
+      .filter((input) => input.weight !== 0)
+      .map(({ name, value, unit, z: own }) => ({
+        name,
+        value: EXACT_UNITS.has(unit) ? value : ratioOrNull(value),
+        z: ratioOrNull(own),
+      })),
+  };
+}
+
+/** Units of prices, amounts and counts, which are not rounded. */
+const EXACT_UNITS: ReadonlySet<string> = new Set(["price", "USD", "shares", "count"]);

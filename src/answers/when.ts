@@ -1,0 +1,34 @@
+import { z } from "zod";
+import type { MarketView } from "../market/market-view.ts";
+
+const Day = z.iso.date();
+const Moment = z.iso.datetime({ offset: true });
+
+/** Length of a day in milliseconds. */
+const DAY_MS = 86_400_000;
+
+/** A day or an instant in the input. */
+export const WhenInput = z
+  .string()
+  .max(40)
+  .refine(
+    (text) => Day.safeParse(text).success || Moment.safeParse(text).success,
+    "Expected an ISO 8601 date, for example 2015-06-30, or an instant with a zone, for example 2015-06-30T21:00:00Z.",
+  );
+
+/**
+ * The instant at which a range from `when` begins, Unix milliseconds. A day stands for the close of its
+ * session: that of the exchange, and for coins the end of the UTC day.
+ */
+export const startOf = (when: string, { dayMs }: Pick<MarketView, "dayMs">): number =>
+  isDay(when) ? Date.parse(when) + dayMs / 2 : Date.parse(when);
+
+/**
+ * The instant at which a range to `when` ends, Unix milliseconds. Closes of a day's sessions become
+ * known until half a market day after its end in UTC, and those of the next day later.
+ */
+export const endOf = (when: string, { dayMs }: Pick<MarketView, "dayMs">): number =>
+  isDay(when) ? Date.parse(when) + DAY_MS + dayMs / 2 : Date.parse(when);
+
+/** Whether a text of `WhenInput` is a day. */
+export const isDay = (when: string): boolean => Day.safeParse(when).success;
