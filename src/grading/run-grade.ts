@@ -1,5 +1,5 @@
 import type { AssetClass } from "../market/instrument.ts";
-import { chanceOfFall, type HorizonTable, RANGES, rangeOf } from "../risk/table.ts";
+import { chanceOfFall, type HorizonQuantiles, RANGES, rangeOf } from "../risk/table.ts";
 import type { Direction } from "../score/signal-hysteresis.ts";
 import { rankCorrelation } from "./rank-correlation.ts";
 
@@ -70,7 +70,7 @@ const SIGNS: Readonly<Record<Direction, number>> = { LONG: 1, WAIT: 0, SHORT: -1
  */
 export function gradeRun(
   statements: readonly SettledStatement[],
-  table: HorizonTable | undefined,
+  table: HorizonQuantiles | undefined,
 ): RunGrade {
   const followed = statements.map((one) => one.followed);
   const universe = followed.length === 0 ? 0 : sumOf(followed) / followed.length;
@@ -101,7 +101,7 @@ function shuffledVariance(signs: readonly number[], excess: readonly number[]): 
   return (spread * sumOf(excess.map((value) => value ** 2))) / (length - 1);
 }
 
-function gradeRisk(statements: readonly SettledStatement[], table: HorizonTable | undefined) {
+function gradeRisk(statements: readonly SettledStatement[], table: HorizonQuantiles | undefined) {
   const within = RANGES.map(() => 0);
   let [forecasts, falls, fallErrors] = [0, 0, 0];
   for (const { sigma, fromClose } of statements) {

@@ -14,7 +14,11 @@ import { countKnown } from "../market/point-in-time.ts";
 import type { Bar, InstrumentRecords } from "../market/records.ts";
 import type { Outcome } from "./leaves.ts";
 
-/** Sessions after an exit in which a settlement waits for prices that do not come. */
+/** Sessions beyond its horizon that a settlement needs: the entry, and one in which doubted prices are
+ *  confirmed. */
+export const CONFIRMED_AFTER = 2;
+
+/** Sessions after that in which a settlement waits for prices that do not come. */
 export const PATIENCE_SESSIONS = 10;
 
 /** Bars that are read on either side of the sessions that count: bars of other instruments date those

@@ -1,11 +1,12 @@
-import { gradeRun, RECORD_HORIZONS, type SettledStatement } from "../grading/run-grade.ts";
-import { EXCLUSIONS, type Excluded, type GradedRun } from "../grading/track-record.ts";
+import { RECORD_HORIZONS } from "../grading/run-grade.ts";
+import type { GradedRun } from "../grading/track-record.ts";
 import type { RiskTable } from "../risk/table.ts";
-import type { Direction } from "../score/signal-hysteresis.ts";
 import type { Stored } from "../store/port/records.ts";
+import { excludedBy, gradeSettlement, type LoggedStatement } from "./graded-settlement.ts";
 import { type Leaf, type Outcome, outcomeLeaf, settlementLeaf } from "./leaves.ts";
 import type { LoggedRun, LogState, LogStore, OpenSettlement, UnsettledRun } from "./log-store.ts";
 import {
+  CONFIRMED_AFTER,
   outcomesOf,
   PATIENCE_SESSIONS,
   type RunOutcomes,
@@ -42,27 +43,25 @@ interface Settlement extends Partial<Pick<RunOutcomes, "entry" | "exit">> {
   readonly outcomes: readonly Outcome[];
 }
 
-/** Members of a signal leaf that are graded. */
-interface LoggedStatement {
-  readonly status: string;
-  readonly signal?: Direction;
-  readonly scoreRaw?: number;
-  readonly coverage?: number;
-  readonly sigma?: number | null;
-}
-
-/** The oldest settlement whose sessions have closed and were logged; `undefined`: there is none. */
+/**
+ * The oldest settlement whose sessions have closed and were logged, before all others one that waits no
+ * more: so none is later than `PATIENCE_SESSIONS`, which verifiers rely on.
+ *
+ * @returns `undefined`: there is none.
+ */
 export function dueSettlement({ unsettled = [] }: LogState): DueSettlement | undefined {
-  for (const run of unsettled) {
+  const due = unsettled.flatMap((run): readonly DueSettlement[] => {
     const horizon = RECORD_HORIZONS[run.assetClass][run.settled];
     const later = unsettled.filter(
       ({ assetClass, close }) => assetClass === run.assetClass && close > run.close,
     ).length;
     // The entry, the horizon after it, and a session in which doubted prices are confirmed.
-    if (horizon === undefined || run.coveredAt === null || later < horizon + 2) continue;
-    return { run, horizon, isFinal: later >= horizon + 2 + PATIENCE_SESSIONS };
-  }
-  return undefined;
+    if (horizon === undefined || run.coveredAt === null || later < horizon + CONFIRMED_AFTER) {
+      return [];
+    }
+    return [{ run, horizon, isFinal: later >= horizon + CONFIRMED_AFTER + PATIENCE_SESSIONS }];
+  });
+  return due.find(({ isFinal }) => isFinal) ?? due[0];
 }
 
 /** Appends what became of statements: a settlement for each run and horizon, with an outcome for each
@@ -195,39 +194,9 @@ export class Settler {
     const table = this.#options.riskTable.classes[run.assetClass].find(
       ({ horizon }) => horizon === due.horizon,
     );
-    return {
-      ...gradeRun(
-        outcomes.flatMap((outcome, at) => settled(statements[at], outcome)),
-        table,
-      ),
-      close,
-      exit: exit ?? close,
-      isLate: entry !== undefined && (coveredAt as number) >= entry,
-      excluded: Object.fromEntries(
-        EXCLUSIONS.map((reason) => [
-          reason,
-          outcomes.filter(({ status }) => status === reason).length,
-        ]),
-      ) as Excluded,
-    };
+    const times = { close, coveredAt: coveredAt as number, entry, exit };
+    return gradeSettlement(statements, outcomes, times, table);
   }
-}
-
-/** A statement without a result or a score is not graded, whatever followed. */
-function excludedBy(statement: LoggedStatement | undefined): Outcome | undefined {
-  if (statement === undefined || statement.status === "failed") return { status: "failed" };
-  return statement.coverage === 0 ? { status: "unscored" } : undefined;
-}
-
-function settled(
-  statement: LoggedStatement | undefined,
-  outcome: Outcome,
-): readonly SettledStatement[] {
-  if (outcome.status !== "settled" || statement === undefined) return [];
-  const { signal, scoreRaw, sigma = null } = statement;
-  if (signal === undefined || scoreRaw === undefined) return [];
-  const { followed, fromClose } = outcome;
-  return [{ signal, score: scoreRaw, sigma, followed, fromClose: fromClose ?? Number.NaN }];
 }
 
 /** The runs that are left after a settlement of one of them. */

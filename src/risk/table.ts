@@ -54,15 +54,21 @@ export interface RiskEvidence {
   } | null;
 }
 
-/** Quantiles for the forecasts of one class over one horizon. */
-export interface HorizonTable {
+/** What ranges and chances of a fall over one horizon are computed from. */
+export interface HorizonQuantiles {
   /** In sessions. */
   readonly horizon: number;
-  readonly model: RiskModel;
   /**
    * Quantiles at `PROBABILITIES` of log return / (sigma sqrt(horizon)), from the last known close.
    */
   readonly quantiles: readonly number[];
+  /** The fall whose chance is forecast, in percent. */
+  readonly fallPercent: number;
+}
+
+/** The forecasts of one class over one horizon. */
+export interface HorizonTable extends HorizonQuantiles {
+  readonly model: RiskModel;
   readonly fallPercent: (typeof FALL_PERCENTS)[number];
   readonly evidence: RiskEvidence;
 }

@@ -2,10 +2,18 @@ import { createPrivateKey, generateKeyPairSync, hash, type KeyObject } from "nod
 import canonicalize from "canonicalize";
 import { verdictDatesOf } from "../../src/grading/track-record.ts";
 import { checkpointText } from "../../src/log/checkpoint.ts";
-import { methodLeaf, runLeaf, universeLeaves } from "../../src/log/leaves.ts";
+import {
+  methodLeaf,
+  type Outcome,
+  outcomeLeaf,
+  runLeaf,
+  settlementLeaf,
+  universeLeaves,
+} from "../../src/log/leaves.ts";
 import { inclusionPath, leafHash } from "../../src/log/merkle.ts";
 import { noteSigner, verifierText } from "../../src/log/note-keys.ts";
 import { signNote } from "../../src/log/note-signatures.ts";
+import type { SettledMarket } from "../../src/log/outcomes.ts";
 import { bundlePath, tilePath } from "../../src/log/tile-path.ts";
 import {
   allTiles,
@@ -16,9 +24,13 @@ import {
   TreeEdge,
 } from "../../src/log/tiles.ts";
 import type { LogSource } from "../../src/log/verify/source.ts";
+import type { Instrument } from "../../src/market/instrument.ts";
+import type { Bar } from "../../src/market/records.ts";
 import { RISK_TABLE } from "../../src/risk/measured-table.ts";
 
 export const ORIGIN = "log.example/log/0123456789ab";
+
+export const json = (content: object): string => canonicalize(content) as string;
 
 const DAY_MS = 86_400_000;
 const START = Date.UTC(2026, 0, 5, 21);
@@ -49,24 +61,86 @@ export const VERIFIER = verifierText(noteSigner(ORIGIN, OURS));
 /** Close of the session of a day, and when its run was logged. */
 export const closeOf = (day: number) => START + day * DAY_MS;
 
-const METHOD = methodLeaf(
-  { market: "live", riskTable: RISK_TABLE, verdictDates: verdictDatesOf(START) },
-  START - DAY_MS,
+/** Horizons in sessions, short ones, so that short histories have settlements. */
+const HORIZONS = [1, 2];
+
+const METHOD = withHorizons(
+  methodLeaf(
+    { market: "live", riskTable: RISK_TABLE, verdictDates: verdictDatesOf(START) },
+    START - DAY_MS,
+  ),
 );
 
+function withHorizons(method: string): string {
+  const leaf = JSON.parse(method);
+  const horizons = { stock: HORIZONS, etf: HORIZONS, crypto: HORIZONS };
+  return json({ ...leaf, record: { ...leaf.record, horizons } });
+}
+
+/** Most instruments of a class. */
+const MOST = 4;
+
+/** Log total return of an instrument in the session of a day. */
+const moveOf = (symbol: string, day: number): number =>
+  Math.sin(day * 12.9898 + symbol.charCodeAt(0) * 78.233 + Number(symbol.slice(1)) * 37.719) / 20;
+
+/** The prices that followed what is logged: every instrument trades every day. @param days How many. */
+export function pricesOver(days: number): SettledMarket {
+  const records = (["stock", "crypto"] as const).flatMap((assetClass) =>
+    Array.from({ length: MOST }, (_, at) => {
+      const symbol = `${assetClass[0]}${at}`;
+      const instrument = { symbol, assetClass } as Instrument;
+      return { instrument, bars: Array.from({ length: days }, (_, day) => barOf(symbol, day)) };
+    }),
+  );
+  return { dayMs: DAY_MS, recordsUntil: () => records };
+}
+
+function barOf(symbol: string, day: number): Bar {
+  const session = new Date(closeOf(day)).toISOString().slice(0, 10);
+  const prices = { open: 1, high: 1, low: 1, close: 1, volume: 1, dividend: 0, split: 1 };
+  return { session, availableAt: closeOf(day), ...prices, logReturn: moveOf(symbol, day) };
+}
+
+/** A run of a history that is being made. */
+export interface MadeRun {
+  readonly index: number;
+  readonly day: number;
+  readonly assetClass: "stock" | "crypto";
+  readonly symbols: readonly string[];
+  /** Number of horizons over which it is settled. */
+  settled: number;
+}
+
+/** What a history tells; absent: everything. */
+interface Told {
+  /** Whether a day has runs. */
+  readonly isLogged?: (day: number) => boolean;
+  /** Whether what followed a run is told. */
+  readonly isSettled?: (run: MadeRun) => boolean;
+}
+
 /** The entries of an honest log of several sessions. */
-export function honestEntries(random: (n: number) => number, sessions: number): string[] {
+export function honestEntries(
+  random: (n: number) => number,
+  sessions: number,
+  { isLogged = () => true, isSettled = () => true }: Told = {},
+): string[] {
   const classes = ["stock", "crypto"] as const;
   const entries = [METHOD];
+  const runs: MadeRun[] = [];
   const covered = new Map<
     string,
     { readonly symbols: readonly string[]; readonly index: number }
   >();
   for (let day = 0; day < sessions; day++) {
-    for (const assetClass of classes.slice(0, 1 + random(2))) {
+    for (const assetClass of isLogged(day) ? classes.slice(0, 1 + random(2)) : []) {
       let universe = covered.get(assetClass);
       if (universe === undefined || random(5) === 0) {
-        const symbols = Array.from({ length: 1 + random(6) }, (_, at) => `${assetClass[0]}${at}`);
+        const symbols = Array.from(
+          { length: 1 + random(MOST) },
+          (_, at) => `${assetClass[0]}${at}`,
+        );
         universe = { symbols, index: entries.length };
         covered.set(assetClass, universe);
         entries.push(...universeLeaves(assetClass, symbols));
@@ -76,9 +150,53 @@ export function honestEntries(random: (n: number) => number, sessions: number): 
       const results = symbols.length;
       entries.push(runLeaf({ assetClass, close, at: close + 1_000, universe: index, results }));
       entries.push(...symbols.map((symbol) => resultOf({ symbol, run, close }, random)));
+      runs.push({ index: run, day, assetClass, symbols, settled: 0 });
+      settle(entries, runs, isSettled);
     }
   }
   return entries;
+}
+
+/** Appends the settlements that are due after the last run. */
+function settle(
+  entries: string[],
+  runs: readonly MadeRun[],
+  isSettled: (run: MadeRun) => boolean,
+): void {
+  const { day: today, assetClass } = runs.at(-1) as MadeRun;
+  const ofClass = runs.filter((run) => run.assetClass === assetClass);
+  for (const [place, run] of ofClass.entries()) {
+    const horizon = HORIZONS[run.settled];
+    if (horizon === undefined || ofClass.length - 1 - place < horizon + 2) continue;
+    if (!isSettled(run)) continue;
+    run.settled += 1;
+    const settlement = entries.length;
+    const { index, day, symbols } = run;
+    const manifest = { assetClass, run: index, horizon, results: symbols.length };
+    const [close, entry, exit] = [day, day + 1, day + 1 + horizon].map(closeOf) as [
+      ...[number, number, number],
+    ];
+    const [coveredAt, at] = [close + 2_000, closeOf(today) + 2_000];
+    entries.push(settlementLeaf({ ...manifest, close, entry, exit, coveredAt, at }));
+    const outcomes = symbols.map((symbol, nth) => {
+      const signal = index + 1 + nth;
+      const outcome = outcomeOf(entries[signal] ?? "", { symbol, day, horizon });
+      return outcomeLeaf(outcome, { settlement, signal, symbol });
+    });
+    entries.push(...outcomes);
+  }
+}
+
+function outcomeOf(
+  statement: string,
+  { symbol, day, horizon }: { symbol: string; day: number; horizon: number },
+): Outcome {
+  if (JSON.parse(statement).status === "failed") return { status: "failed" };
+  const sum = (from: number) =>
+    Array.from({ length: horizon }, (_, at) => moveOf(symbol, from + 1 + at)).reduce(
+      (a, b) => a + b,
+    );
+  return { status: "settled", followed: sum(day + 1), fromClose: sum(day), lastPrice: null };
 }
 
 function resultOf(
@@ -90,10 +208,9 @@ function resultOf(
   const place = { kind: "signal", v: 1, run, symbol, close: new Date(close).toISOString() };
   if (random(20) === 0) return json({ ...place, status: "failed", why: "no_result" });
   const hashed = hash("sha256", `${symbol} ${run}`);
-  return json({ ...place, status: "ok", signal, scoreSmoothed, factors: hashed, inputs: hashed });
+  const scores = { signal, scoreSmoothed, scoreRaw: scoreSmoothed, coverage: 1, sigma: 0.01 };
+  return json({ ...place, status: "ok", ...scores, factors: hashed, inputs: hashed });
 }
-
-export const json = (content: object): string => canonicalize(content) as string;
 
 /** The files of a log, by path. */
 export type Files = Map<string, Uint8Array>;
@@ -199,7 +316,33 @@ const changedTile = (of: Forged, change: (bytes: Buffer) => Buffer): Forgery => 
   return { files };
 };
 
-/** Every kind of forgery. The last four have the key of the log: only who saw it before finds them. */
+/** Changes a leaf that was not seen yet, at most. */
+const rewritten = (entry: string, change: (leaf: Leaf) => object): string => {
+  const leaf = JSON.parse(entry);
+  return json({ ...leaf, ...change(leaf) });
+};
+
+/** Members of leaves that forgers change. */
+interface Leaf {
+  readonly run: number;
+  readonly signal: number;
+  readonly results: number;
+  readonly followed: number;
+  readonly settlement: number;
+}
+
+/** A settlement that the victim has not seen, with a result at least. */
+const unseenSettlement = ({ entries, random, seenSize }: Forged): number =>
+  oneOf(placesOf(entries, "settlement", seenSize), random);
+
+/** A settlement with its outcomes. */
+const settlementAt = (entries: readonly string[], at: number): readonly string[] =>
+  entries.slice(at, at + 1 + (JSON.parse(entries[at] ?? "") as Leaf).results);
+
+/**
+ * Every kind of forgery. Those from "run without a result" on have the key of the log: who saw it before
+ * finds them, or who knows the prices, or the rules.
+ */
 export const forgers: Readonly<Record<string, Forger>> = {
   altered({ entries, random }) {
     const entry = random(entries.length);
@@ -243,5 +386,70 @@ export const forgers: Readonly<Record<string, Forger>> = {
     const runs = placesOf(entries, "run").filter((run) => run < seenSize && run > 2);
     const size = runs.length === 0 ? 1 : oneOf(runs, random);
     return { files: filesOf(entries.slice(0, size)), entry: size };
+  },
+  "outcome altered"(of) {
+    const { entries, random, seenSize } = of;
+    const settled = placesOf(entries, "outcome", seenSize).filter((at) =>
+      entries[at]?.includes('"settled"'),
+    );
+    const at = settled.length === 0 ? unseenSettlement(of) : oneOf(settled, random);
+    const change = ({ followed, results }: Leaf) =>
+      followed === undefined ? { results: results + 1 } : { followed: followed + 0.001 };
+    return { files: filesOf(entries.with(at, rewritten(entries[at] ?? "", change))), entry: at };
+  },
+  "outcome dropped"(of) {
+    const entry = unseenSettlement(of);
+    const { results } = JSON.parse(of.entries[entry] ?? "") as Leaf;
+    return { files: filesOf(of.entries.toSpliced(entry + 1 + of.random(results), 1)), entry };
+  },
+  "outcomes swapped"(of) {
+    const { entries, random } = of;
+    const entry = unseenSettlement(of);
+    const { results } = JSON.parse(entries[entry] ?? "") as Leaf;
+    const at = entry + 1 + random(results);
+    const other = entry + 1 + ((at - entry) % results);
+    // What followed one statement is said of another.
+    const told = (from: number, as: number) =>
+      rewritten(entries[from] ?? "", ({ signal }) => ({
+        signal: from === as ? signal + 1 : signal,
+      }));
+    const swapped = entries.with(at, told(other, at)).with(other, told(at, other));
+    return { files: filesOf(swapped), entry };
+  },
+  "settled twice"(of) {
+    const at = unseenSettlement(of);
+    const again = settlementAt(of.entries, at);
+    const entry = at + again.length;
+    return { files: filesOf(of.entries.toSpliced(entry, 0, ...again)), entry };
+  },
+  "outcomes of another run"(of) {
+    const entry = unseenSettlement(of);
+    const { run } = JSON.parse(of.entries[entry] ?? "") as Leaf;
+    const other = oneOf(
+      placesOf(of.entries, "run").filter((at) => at !== run && at < entry),
+      of.random,
+    );
+    const changed = rewritten(of.entries[entry] ?? "", () => ({ run: other }));
+    return { files: filesOf(of.entries.with(entry, changed)), entry };
+  },
+  "entry price chosen"(of) {
+    const stocks = placesOf(of.entries, "settlement", of.seenSize).filter((at) =>
+      of.entries[at]?.includes('"stock"'),
+    );
+    const entry = oneOf(stocks, of.random);
+    const later = (text: string) => new Date(Date.parse(text) + DAY_MS).toISOString();
+    const changed = rewritten(of.entries[entry] ?? "", (leaf) => {
+      const { entry: from, exit } = leaf as unknown as Record<string, string>;
+      return { entry: later(from ?? ""), exit: later(exit ?? "") };
+    });
+    return { files: filesOf(of.entries.with(entry, changed)), entry };
+  },
+  "covered in time, as is said"(of) {
+    const entry = unseenSettlement(of);
+    const changed = rewritten(of.entries[entry] ?? "", (leaf) => {
+      const { close } = leaf as unknown as Record<string, string>;
+      return { coveredAt: new Date(Date.parse(close ?? "") - DAY_MS).toISOString() };
+    });
+    return { files: filesOf(of.entries.with(entry, changed)), entry };
   },
 };

@@ -5,6 +5,7 @@ import { parseVerifier } from "../../log/note-keys.ts";
 import { type Check, type Outcome, outcomeOf } from "../../log/verify/check.ts";
 import { type Verified, verifyLog, verifyProofFile } from "../../log/verify/verify-log.ts";
 import { readPolicy } from "../../log/witness/policy.ts";
+import { readMarketFolder } from "../../sources/files/market-folder.ts";
 import { defineLocalCommand } from "../command.ts";
 import { counted } from "../format.ts";
 import { readKnownLog, writeKnownLog } from "../known-log-file.ts";
@@ -57,6 +58,10 @@ export const verifyTheLog = defineLocalCommand({
       value: "<file>",
       about: "what was seen before; made at the first look, renewed at each",
     },
+    prices: {
+      value: "<folder>",
+      about: "prices that outcomes are recomputed from, as for MARKET=files",
+    },
     token: tokenOption,
   },
   args: z.strictObject({
@@ -64,10 +69,11 @@ export const verifyTheLog = defineLocalCommand({
     key: z.string().refine(isVerifier, "is not <name>+<id>+<key> of a log").optional(),
     policy: z.string().min(1, "is empty").optional(),
     state: z.string().min(1, "is empty").optional(),
+    prices: z.string().min(1, "is empty").optional(),
     token: z.string().min(1, "is empty").optional(),
   }),
 
-  async run({ log, key, policy: policyPath, state, token }, { folder, progress }) {
+  async run({ log, key, policy: policyPath, state, prices, token }, { folder, progress }) {
     const statePath = state === undefined ? undefined : resolve(folder, state);
     const known = statePath === undefined ? undefined : await readKnownLog(statePath);
     const policy =
@@ -83,6 +89,8 @@ export const verifyTheLog = defineLocalCommand({
       : await verifyLog({
           ...trust,
           source: isAddress(log) ? addressSource(log, token) : folderSource(path),
+          prices:
+            prices === undefined ? undefined : await readMarketFolder(resolve(folder, prices)),
           now: Date.now,
           ask: isAddress(log) ? readAddress : undefined,
           onProgress: shownOn(progress),

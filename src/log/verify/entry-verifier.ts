@@ -1,7 +1,4 @@
-import canonicalize from "canonicalize";
-import { z } from "zod";
-import { AssetClass } from "../../market/instrument.ts";
-import { MarketMode } from "../../market/market.ts";
+import type { AssetClass } from "../../market/instrument.ts";
 import { parseCheckpoint, type SignedCheckpoint } from "../checkpoint.ts";
 import type { Hash } from "../merkle.ts";
 import type { Note } from "../signed-note.ts";
@@ -9,6 +6,13 @@ import { type Cosignature, cosignaturesOf } from "../witness/cosignature.ts";
 import type { Policy } from "../witness/policy.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";
 import type { Sighting } from "./known-log.ts";
+import { type LeafOf, readLeaf } from "./read-leaf.ts";
+import { SessionGaps } from "./session-gaps.ts";
+import {
+  type LoggedSettlement,
+  SettlementVerifier,
+  type VerifiedRecord,
+} from "./settlement-verifier.ts";
 
 /** Difference that clocks may have, in milliseconds. */
 const CLOCK_TOLERANCE_MS = 300_000;
@@ -18,67 +22,6 @@ const SHORTEST_SESSION_MS = 20 * 3_600_000;
 
 /** Half of the last digit of a published score. */
 const ROUNDING = 0.005;
-
-const Instant = z.iso.datetime().transform((text) => Date.parse(text));
-const Index = z.int().min(0);
-
-const Method = z.looseObject({
-  kind: z.literal("method"),
-  v: z.literal(1),
-  at: Instant,
-  market: MarketMode,
-  methodHash: z.string(),
-  settings: z.looseObject({
-    signal: z.looseObject({
-      thresholds: z.looseObject({ exitLong: z.number(), exitShort: z.number() }),
-    }),
-  }),
-});
-
-const Universe = z.looseObject({
-  kind: z.literal("universe"),
-  v: z.literal(1),
-  assetClass: AssetClass,
-  part: z.int().min(1),
-  parts: z.int().min(1),
-  symbols: z.array(z.string()),
-});
-
-const Run = z.looseObject({
-  kind: z.literal("run"),
-  v: z.literal(1),
-  assetClass: AssetClass,
-  close: Instant,
-  at: Instant,
-  methodHash: z.string(),
-  universe: Index,
-  results: Index,
-});
-
-const Signal = z.looseObject({
-  kind: z.literal("signal"),
-  v: z.literal(1),
-  run: Index,
-  close: Instant,
-  symbol: z.string(),
-  status: z.string(),
-  signal: z.enum(["LONG", "SHORT", "WAIT"]).optional(),
-  scoreSmoothed: z.number().optional(),
-});
-
-const Anchor = z.looseObject({
-  kind: z.literal("anchor"),
-  v: z.literal(1),
-  checkpoint: z.string(),
-});
-
-const SCHEMAS = {
-  method: Method,
-  universe: Universe,
-  anchor: Anchor,
-  run: Run,
-  signal: Signal,
-} as const;
 
 /** The instruments of a class as they were logged last. */
 interface Covered {
@@ -91,7 +34,7 @@ interface Covered {
 /** A run whose results follow. */
 interface CheckedRun {
   readonly index: number;
-  readonly run: z.output<typeof Run>;
+  readonly run: LeafOf<"run">;
   /** `undefined`: their universe is kept no more. */
   readonly symbols: readonly string[] | undefined;
   results: number;
@@ -107,11 +50,13 @@ export interface EntryVerifierOptions {
   readonly sightings: readonly Sighting[];
   /** Whose cosignatures date an anchor; absent: nobody's. */
   readonly policy?: Policy | undefined;
+  /** Called with every settlement that is complete. */
+  readonly onSettled?: ((settlement: LoggedSettlement) => void) | undefined;
 }
 
 /**
  * Reads the entries of a log in their order and checks them against each other: methods before their
- * use, every run with all its results, times that only advance. Each check ends with its first
+ * use, every run with all its results and outcomes, times that only advance. Each check ends with its first
  * failure.
  */
 export class EntryVerifier {
@@ -121,7 +66,9 @@ export class EntryVerifier {
   readonly #failures = new Map<string, Check>();
   readonly #universes = new Map<AssetClass, Covered>();
   readonly #lastRuns = new Map<AssetClass, CheckedRun>();
-  #method: z.output<typeof Method> | undefined;
+  readonly #gaps = new SessionGaps();
+  readonly #settlements: SettlementVerifier;
+  #method: LeafOf<"method"> | undefined;
   #open: CheckedRun | undefined;
   #lastAt = Number.NEGATIVE_INFINITY;
   #entries = 0;
@@ -136,6 +83,7 @@ export class EntryVerifier {
 
   constructor(options: EntryVerifierOptions) {
     this.#options = options;
+    this.#settlements = new SettlementVerifier(options.onSettled);
   }
 
   /**
@@ -153,21 +101,56 @@ export class EntryVerifier {
     }
     const leaf = this.#try("entries", index, () => readLeaf(text));
     if (leaf === undefined) return;
-    if (leaf.kind !== "signal") {
+    if (leaf.kind !== "outcome") {
+      this.#try("settlements", index, () => this.#settlements.endSettlement());
+    }
+    if (leaf.kind !== "signal") this.#try("runs", index, () => this.#endRun());
+    if (leaf.kind !== "signal" && leaf.kind !== "outcome") {
       this.#roots.set(index, Buffer.from(rootBefore()).toString("base64"));
     }
-    if (leaf.kind === "method") this.#method = leaf;
-    else if (leaf.kind === "anchor") this.#try("anchors", index, () => this.#addAnchor(leaf));
-    else if (leaf.kind === "universe") {
-      this.#try("runs", index, () => this.#addUniverse(index, leaf));
-    } else if (leaf.kind === "run") this.#addRun(index, leaf);
-    else if (leaf.kind === "signal") this.#addSignal(index, leaf);
-    else this.#unknown += 1;
+    this.#addLeaf(index, leaf);
+  }
+
+  #addLeaf(index: number, leaf: ReturnType<typeof readLeaf>): void {
+    switch (leaf.kind) {
+      case "method":
+        this.#method = leaf;
+        this.#settlements.setMethod(leaf);
+        break;
+      case "anchor":
+        this.#try("anchors", index, () => this.#addAnchor(leaf));
+        break;
+      case "universe":
+        this.#try("runs", index, () => this.#addUniverse(index, leaf));
+        break;
+      case "run":
+        this.#addRun(index, leaf);
+        break;
+      case "signal":
+        this.#addSignal(index, leaf);
+        break;
+      case "settlement":
+        this.#addSettlement(index, leaf);
+        break;
+      case "outcome":
+        this.#try("settlements", index, () => this.#settlements.addOutcome(leaf, this.#skipped));
+        break;
+      case "unknown":
+        this.#unknown += 1;
+    }
+  }
+
+  #addSettlement(index: number, leaf: LeafOf<"settlement">): void {
+    this.#try("times", index, () => this.#checkTime(index, leaf));
+    this.#try("settlements", index, () =>
+      this.#settlements.addSettlement(index, leaf, this.#skipped),
+    );
   }
 
   /** The checks of everything that was added. */
   checks(): readonly Check[] {
     this.#try("runs", this.#entries, () => this.#endRun());
+    this.#try("settlements", this.#entries, () => this.#settlements.endSettlement());
     const [runs, signals] = [this.#runs, this.#signals];
     const isWhole = this.#unknown + this.#skipped === 0;
     const unknown = `of ${this.#entries}, the first ${this.#skipped} are not kept, and ${this.#unknown} of kinds that this program does not know`;
@@ -178,7 +161,14 @@ export class EntryVerifier {
       this.#check("thresholds", true, `none of ${signals} signals contradicts its smoothed score`),
       ...this.#anchorCheck(),
       this.#times(),
+      this.#gaps.check(this.#method?.market !== "sandbox"),
+      this.#failures.get("settlements") ?? this.#settlements.check(),
     ];
+  }
+
+  /** The track record of each class and horizon, from the entries alone. */
+  records(): readonly VerifiedRecord[] {
+    return this.#settlements.records();
   }
 
   #anchorCheck(): readonly Check[] {
@@ -221,8 +211,7 @@ export class EntryVerifier {
     }
   }
 
-  #addUniverse(index: number, leaf: z.output<typeof Universe>): void {
-    this.#endRun();
+  #addUniverse(index: number, leaf: LeafOf<"universe">): void {
     const { assetClass, part, parts, symbols } = leaf;
     const before = this.#universes.get(assetClass);
     if (part === 1) {
@@ -237,8 +226,7 @@ export class EntryVerifier {
     }
   }
 
-  #addRun(index: number, run: z.output<typeof Run>): void {
-    this.#try("runs", index, () => this.#endRun());
+  #addRun(index: number, run: LeafOf<"run">): void {
     this.#runs += 1;
     const universe = this.#universes.get(run.assetClass);
     const isKnown = run.universe >= this.#skipped;
@@ -265,9 +253,11 @@ export class EntryVerifier {
     if (before !== undefined && this.#isSeenBefore(before, run.close)) this.#provedRuns += 1;
     this.#open = { index, run, symbols, results: 0, witnessedAt: undefined };
     this.#lastRuns.set(run.assetClass, this.#open);
+    this.#gaps.add(run.assetClass, run.close);
+    this.#try("settlements", index, () => this.#settlements.addRun(index, run));
   }
 
-  #checkTime(index: number, { at }: z.output<typeof Run>): void {
+  #checkTime(index: number, { at }: { readonly at: number }): void {
     const seen = this.#options.sightings.findLast(({ size }) => size <= index);
     if (seen !== undefined && at < seen.seenAt - CLOCK_TOLERANCE_MS) {
       throw new CheckFailure("is dated back: it was not there when its time had passed");
@@ -286,8 +276,7 @@ export class EntryVerifier {
   }
 
   /** An anchor dates the runs before it by the cosignatures that it holds. */
-  #addAnchor({ checkpoint: text }: z.output<typeof Anchor>): void {
-    this.#endRun();
+  #addAnchor({ checkpoint: text }: LeafOf<"anchor">): void {
     this.#anchors += 1;
     const { origin, policy } = this.#options;
     const { size, root, note, origin: named } = checkpointIn(text);
@@ -304,9 +293,10 @@ export class EntryVerifier {
     }
   }
 
-  #addSignal(index: number, leaf: z.output<typeof Signal>): void {
+  #addSignal(index: number, leaf: LeafOf<"signal">): void {
     this.#signals += 1;
     this.#try("runs", index, () => this.#place(leaf));
+    this.#settlements.addStatement(leaf);
     this.#try("thresholds", index, () => {
       const { exitLong, exitShort } = this.#method?.settings.signal.thresholds ?? {};
       const { signal, scoreSmoothed: score } = leaf;
@@ -318,7 +308,7 @@ export class EntryVerifier {
     });
   }
 
-  #place({ run, close, symbol }: z.output<typeof Signal>): void {
+  #place({ run, close, symbol }: LeafOf<"signal">): void {
     const open = this.#open;
     // The first results may be of a run that is kept no more.
     if (open === undefined && run < this.#skipped) return;
@@ -363,26 +353,4 @@ function cosignaturesIn(note: Note, { verifiers }: Policy): readonly Cosignature
   } catch (error) {
     throw new CheckFailure(`is an anchor of which ${(error as Error).message}`);
   }
-}
-
-type Leaf = { [K in keyof typeof SCHEMAS]: z.output<(typeof SCHEMAS)[K]> }[keyof typeof SCHEMAS];
-
-/** @throws {CheckFailure} If the entry is not canonical JSON, or not of its kind's form. */
-function readLeaf(text: string): Leaf | { readonly kind: "unknown" } {
-  const content = parsed(text);
-  const { kind } = (content ?? {}) as { readonly kind?: unknown };
-  if (!Object.hasOwn(SCHEMAS, String(kind))) return { kind: "unknown" };
-  const { data, error } = SCHEMAS[kind as keyof typeof SCHEMAS].safeParse(content);
-  if (error !== undefined) throw new CheckFailure(`is no ${kind} of version 1`);
-  return data as Leaf;
-}
-
-function parsed(text: string): unknown {
-  try {
-    const content: unknown = JSON.parse(text);
-    if (canonicalize(content) === text) return content;
-  } catch {
-    // No JSON: reported below.
-  }
-  throw new CheckFailure("is not canonical JSON");
 }

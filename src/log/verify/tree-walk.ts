@@ -24,6 +24,8 @@ interface WalkListener {
   /** Called with every entry, in order, and the root of those before it; `undefined` for one that is kept
    *  no more. */
   readonly onEntry?: (entry: string | undefined, rootBefore: () => Hash) => void;
+  /** Called after some entries; the walk goes on when it resolves. */
+  readonly onPause?: (() => Promise<void>) | undefined;
   /** Called with the index of an entry that is not the one in the tree, after which the walk goes on.
    *  Absent: the first one ends it. */
   readonly onOther?: (index: number) => void;
@@ -60,6 +62,7 @@ export class TreeWalk {
     try {
       for (let index = 0; widthAt(0, index, size) > 0; index++) {
         await this.#readEntries(index, listener);
+        await listener.onPause?.();
         listener.onProgress?.(this.#edge.size, size);
       }
       await this.#comparePartialTiles();

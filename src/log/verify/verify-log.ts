@@ -1,10 +1,12 @@
 import type { SignedCheckpoint } from "../checkpoint.ts";
 import { type Hash, leafHash, verifyInclusion } from "../merkle.ts";
+import type { SettledMarket } from "../outcomes.ts";
 import { parseProof } from "../tlog-proof.ts";
 import type { Policy } from "../witness/policy.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";
 import { EntryVerifier } from "./entry-verifier.ts";
 import type { KnownLog, Sighting } from "./known-log.ts";
+import { NO_PRICES, PriceCheck } from "./price-check.ts";
 import {
   checkSignature,
   type KeyTrust,
@@ -29,6 +31,8 @@ export interface VerifyOptions extends Trust {
   readonly now: () => number;
   /** Reads an address of a witness; absent: witnesses are not asked. */
   readonly ask?: WitnessQuestion["ask"];
+  /** Prices that outcomes are recomputed from; absent: they are not. */
+  readonly prices?: SettledMarket | undefined;
   /** Called with how many entries were read, and how many there are. */
   readonly onProgress?: (done: number, total: number) => void;
 }
@@ -42,14 +46,11 @@ export interface Verified {
   readonly known?: KnownLog;
 }
 
-const NOT_RECOMPUTED: readonly Check[] = [
-  {
-    name: "scores",
-    outcome: "not_proved",
-    detail: "not recomputed: the factors are committed to, not told",
-  },
-  { name: "outcomes", outcome: "not_proved", detail: "none are logged" },
-];
+const NOT_OPENED: Check = {
+  name: "scores",
+  outcome: "not_proved",
+  detail: "not recomputed: the factors are committed to, not told",
+};
 
 /** Verifies a whole log: its signature, its tree, what was seen of it before, and what its entries say. */
 export async function verifyLog(options: VerifyOptions): Promise<Verified> {
@@ -75,12 +76,17 @@ export async function verifyLog(options: VerifyOptions): Promise<Verified> {
   });
   const sightings = inOrder([...(known?.sightings ?? []), ...view.sightings]);
   const dated = view.quorum === undefined ? sightings : inOrder([...sightings, view.quorum]);
-  const entries = new EntryVerifier({ origin, sightings: dated, policy });
+  const prices = options.prices && new PriceCheck(options.prices);
+  const entries = new EntryVerifier({
+    ...{ origin, sightings: dated, policy },
+    onSettled: (settlement) => prices?.add(settlement),
+  });
   const walk = new TreeWalk(treeReader(source), checkpoint, sightings);
   const onEntry = (entry: string | undefined, rootBefore: () => Hash) =>
     entries.add(entry, rootBefore);
-  const tree = await walk.run({ onEntry, onProgress });
-  const checks = [signature, view.check, ...tree, ...entries.checks(), ...NOT_RECOMPUTED];
+  const tree = await walk.run({ onEntry, onProgress, onPause: async () => prices?.compare() });
+  const outcomes = prices?.check() ?? NO_PRICES;
+  const checks = [signature, view.check, ...tree, ...entries.checks(), NOT_OPENED, outcomes];
   if (checks.some(({ outcome }) => outcome === "failed")) return { origin, size, checks };
   const published = (await source.read("keys")) === undefined ? [] : await publishedKeys(source);
   const after = knownAfter(checkpoint, { known, keys, published, seenAt: now() });

@@ -11,7 +11,9 @@ import {
   forgers,
   honestEntries,
   json,
+  type MadeRun,
   ORIGIN,
+  pricesOver,
   proofOf,
   sourceOf,
   VERIFIER,
@@ -19,8 +21,11 @@ import {
 
 const DAY_MS = 86_400_000;
 
+/** More sessions than any history has here, except the longest. */
+const PRICES = pricesOver(20);
+
 const look = (files: Files, known: KnownLog | undefined, at: number, keys = [VERIFIER]) =>
-  verifyLog({ source: sourceOf(files), keys, known, now: () => at });
+  verifyLog({ source: sourceOf(files), keys, known, prices: PRICES, now: () => at });
 
 const failures = (checks: readonly Check[]) => checks.filter(({ outcome }) => outcome === "failed");
 
@@ -30,7 +35,7 @@ const named = (checks: readonly Check[]) =>
 /** A log of some sessions that somebody saw after a part of them, an hour after the close. */
 async function seenHistory(seed: number) {
   const random = below(seed);
-  const seenDays = 2 + random(3);
+  const seenDays = 3 + random(2);
   const first = honestEntries(below(seed), seenDays);
   const entries = honestEntries(below(seed), seenDays + 1 + random(3));
   const seenAt = closeOf(seenDays - 1) + 3_600_000;
@@ -87,8 +92,10 @@ describe("the verifier of a log", () => {
       runs: "proved",
       thresholds: "proved",
       times: "not_proved",
+      sessions: "proved",
+      settlements: "proved",
       scores: "not_proved",
-      outcomes: "not_proved",
+      outcomes: "proved",
     });
     expect(outcomeOf(first.checks)).toBe("not_proved");
     const again = await look(filesOf(entries), first.known, closeOf(6), []);
@@ -136,8 +143,52 @@ describe("the verifier of a log", () => {
     expect(failures(checks)[0]).toMatchObject({ name: "entries", entry: 0 });
   });
 
+  it("finds runs of which nobody tells what followed", async () => {
+    for (let seed = 0; seed < 20; seed++) {
+      const isSettled = ({ assetClass, day }: MadeRun) => assetClass !== "stock" || day !== 2;
+      const entries = honestEntries(below(seed), 16, { isSettled });
+      const stocks = entries.flatMap((entry, at) => {
+        const { kind, assetClass } = JSON.parse(entry);
+        return kind === "run" && assetClass === "stock" ? [at] : [];
+      });
+      const waiting = await look(filesOf(entries.slice(0, stocks[15])), undefined, closeOf(16));
+      expect(waiting.checks.find(({ name }) => name === "settlements")).toMatchObject({
+        outcome: "not_proved",
+      });
+      // After the horizon and the entry, prices are waited for over eleven sessions.
+      const overdue = honestEntries(below(seed), 17, { isSettled });
+      const { checks } = await look(filesOf(overdue), undefined, closeOf(17));
+      expect(failures(checks)).toMatchObject([{ name: "settlements", entry: stocks[2] }]);
+    }
+  });
+
+  it("names the sessions that have no run", async () => {
+    const isLogged = (day: number) => day !== 2 && day !== 3;
+    const entries = honestEntries(below(3), 9, { isLogged });
+    const { checks } = await look(filesOf(entries), undefined, closeOf(9));
+    expect(failures(checks)).toEqual([]);
+    const { outcome, detail } = checks.find(({ name }) => name === "sessions") ?? {};
+    expect(outcome).toBe("not_proved");
+    expect(detail).toContain("stock 2026-01-07, stock 2026-01-08");
+    // The weekend of 10 January has none.
+    expect(detail).not.toContain("stock 2026-01-10");
+    expect(checks.find(({ name }) => name === "settlements")?.detail).toContain("without a run");
+  });
+
+  it("recomputes outcomes from prices", async () => {
+    const entries = honestEntries(below(5), 9);
+    const files = filesOf(entries);
+    const { checks } = await look(files, undefined, closeOf(9));
+    expect(named(checks)).toMatchObject({ outcomes: "proved" });
+    const trusting = { source: sourceOf(files), keys: [VERIFIER], known: undefined, now: () => 0 };
+    const without = await verifyLog(trusting);
+    expect(named(without.checks)).toMatchObject({ outcomes: "not_proved" });
+    const fewer = await verifyLog({ ...trusting, prices: pricesOver(4) });
+    expect(named(fewer.checks)).toMatchObject({ outcomes: "not_proved" });
+  });
+
   it("does not judge kinds that it does not know", async () => {
-    const entries = [...honestEntries(below(1), 1), json({ kind: "outcome", v: 1 })];
+    const entries = [...honestEntries(below(1), 1), json({ kind: "another", v: 1 })];
     const { checks } = await look(filesOf(entries), undefined, closeOf(9));
     expect(named(checks)).toMatchObject({ entries: "not_proved", tree: "proved" });
   });

@@ -111,6 +111,7 @@ it("is published with its quorum, and proved by a stranger's first look", async 
     ...{ signature: "proved", witnesses: "proved", tree: "proved", history: "proved" },
     ...{ entries: "proved", methods: "proved", runs: "proved", thresholds: "proved" },
     ...{ anchors: "proved", times: "proved" },
+    ...{ sessions: "proved", settlements: "not_proved" },
     ...{ scores: "not_proved", outcomes: "not_proved" },
   });
 

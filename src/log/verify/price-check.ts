@@ -1,0 +1,115 @@
+import { excludedBy } from "../graded-settlement.ts";
+import type { Outcome } from "../leaves.ts";
+import { outcomesOf, type RunOutcomes, type SettledMarket } from "../outcomes.ts";
+import { type Check, CheckFailure, failedCheck } from "./check.ts";
+import type { LoggedSettlement } from "./settlement-verifier.ts";
+
+const NAME = "outcomes";
+
+/** Largest difference of a logged return and the recomputed one. */
+const TOLERANCE = 1e-9;
+
+/** Without prices nobody but the log says what followed. */
+export const NO_PRICES: Check = {
+  name: NAME,
+  outcome: "not_proved",
+  detail: "not recomputed: --prices names a folder of prices",
+};
+
+/** Recomputes outcomes from prices, by the function that the log uses. */
+export class PriceCheck {
+  readonly #market: SettledMarket;
+  readonly #symbols: ReadonlySet<string>;
+  #queue: LoggedSettlement[] = [];
+  #compared = 0;
+  /** Outcomes whose sessions or instruments have no prices here. */
+  #unknown = 0;
+  #largest = 0;
+  #failure: Check | undefined;
+
+  constructor(market: SettledMarket) {
+    this.#market = market;
+    const records = market.recordsUntil(Number.POSITIVE_INFINITY);
+    this.#symbols = new Set(records.map(({ instrument }) => instrument.symbol));
+  }
+
+  /** Adds a settlement to those that the next `compare` recomputes. */
+  add(settlement: LoggedSettlement): void {
+    if (this.#failure === undefined) this.#queue.push(settlement);
+  }
+
+  /** Recomputes what was added since the last call. */
+  async compare(): Promise<void> {
+    const queue = this.#queue;
+    this.#queue = [];
+    try {
+      for (const settlement of queue) await this.#recompute(settlement);
+    } catch (error) {
+      this.#failure ??= failedCheck(NAME, error);
+    }
+  }
+
+  async #recompute(settlement: LoggedSettlement): Promise<void> {
+    const { leaf, statements, outcomes, knownUntil } = settlement;
+    const { assetClass, close, horizon } = leaf;
+    const symbols = statements.map(({ symbol }) => symbol);
+    const run = { assetClass, close, symbols, horizon };
+    const found = await outcomesOf(run, this.#market, knownUntil);
+    if (found === undefined) {
+      this.#unknown += outcomes.length;
+      return;
+    }
+    checkSessions(settlement, found);
+    for (const [at, logged] of outcomes.entries()) {
+      const recomputed = excludedBy(statements[at]) ?? (found.outcomes[at] as Outcome);
+      if (this.#symbols.has(symbols[at] as string)) {
+        this.#compareOne(logged, recomputed, settlement.index + 1 + at);
+      } else {
+        this.#unknown += 1;
+      }
+    }
+  }
+
+  #compareOne(logged: Outcome, recomputed: Outcome, entry: number): void {
+    const difference = differenceOf(logged, recomputed);
+    this.#compared += 1;
+    this.#largest = Math.max(this.#largest, difference);
+    if (difference <= TOLERANCE) return;
+    const wrong = `entry ${entry} says ${told(logged)}, and the prices ${told(recomputed)}`;
+    throw new CheckFailure(wrong, entry);
+  }
+
+  check(): Check {
+    if (this.#failure !== undefined) return this.#failure;
+    const compared = `${this.#compared} recomputed, largest difference ${this.#largest}`;
+    if (this.#unknown > 0 || this.#compared === 0) {
+      const detail = `${compared}; ${this.#unknown} have no prices in the folder`;
+      return { name: NAME, outcome: "not_proved", detail };
+    }
+    return { name: NAME, outcome: "proved", detail: `all ${compared}` };
+  }
+}
+
+/** @throws {CheckFailure} If returns are measured between other sessions than prices have. */
+function checkSessions({ index, leaf }: LoggedSettlement, { entry, exit }: RunOutcomes): void {
+  if (leaf.entry === entry && leaf.exit === exit) return;
+  const wrong = `entry ${index} measures returns between other sessions than those of the prices`;
+  throw new CheckFailure(wrong, index);
+}
+
+/** The largest difference of two outcomes; infinite where one has a figure that the other lacks. */
+function differenceOf(a: Outcome, b: Outcome): number {
+  if (a.status !== "settled" || b.status !== "settled") {
+    return a.status === b.status ? 0 : Number.POSITIVE_INFINITY;
+  }
+  if (a.lastPrice !== b.lastPrice || (a.fromClose === null) !== (b.fromClose === null)) {
+    return Number.POSITIVE_INFINITY;
+  }
+  const fromClose = Math.abs((a.fromClose ?? 0) - (b.fromClose ?? 0));
+  return Math.max(Math.abs(a.followed - b.followed), fromClose);
+}
+
+const told = (outcome: Outcome): string =>
+  outcome.status === "settled"
+    ? `${outcome.followed} from the entry, ${outcome.fromClose} from the close, last price ${outcome.lastPrice ?? "at the exit"}`
+    : outcome.status;

@@ -1,0 +1,153 @@
+import canonicalize from "canonicalize";
+import { z } from "zod";
+import { EXCLUSIONS } from "../../grading/track-record.ts";
+import { AssetClass } from "../../market/instrument.ts";
+import { MarketMode } from "../../market/market.ts";
+import { CheckFailure } from "./check.ts";
+
+const Instant = z.iso.datetime().transform((text) => Date.parse(text));
+const Index = z.int().min(0);
+
+const Method = z.looseObject({
+  kind: z.literal("method"),
+  v: z.literal(1),
+  at: Instant,
+  market: MarketMode,
+  methodHash: z.string(),
+  settings: z.looseObject({
+    signal: z.looseObject({
+      thresholds: z.looseObject({ exitLong: z.number(), exitShort: z.number() }),
+    }),
+  }),
+  /** Absent in methods of before there were settlements. */
+  record: z
+    .looseObject({
+      horizons: z.partialRecord(AssetClass, z.array(z.int().min(1))),
+      verdictDates: z.array(Instant),
+    })
+    .optional(),
+  risk: z
+    .partialRecord(
+      AssetClass,
+      z.array(
+        z.looseObject({
+          horizon: z.int().min(1),
+          fallPercent: z.number(),
+          quantiles: z.array(z.number()).min(1),
+        }),
+      ),
+    )
+    .optional(),
+});
+
+const Universe = z.looseObject({
+  kind: z.literal("universe"),
+  v: z.literal(1),
+  assetClass: AssetClass,
+  part: z.int().min(1),
+  parts: z.int().min(1),
+  symbols: z.array(z.string()),
+});
+
+const Run = z.looseObject({
+  kind: z.literal("run"),
+  v: z.literal(1),
+  assetClass: AssetClass,
+  close: Instant,
+  at: Instant,
+  methodHash: z.string(),
+  universe: Index,
+  results: Index,
+});
+
+const Signal = z.looseObject({
+  kind: z.literal("signal"),
+  v: z.literal(1),
+  run: Index,
+  close: Instant,
+  symbol: z.string(),
+  status: z.string(),
+  signal: z.enum(["LONG", "SHORT", "WAIT"]).optional(),
+  scoreSmoothed: z.number().optional(),
+  scoreRaw: z.number().optional(),
+  coverage: z.number().optional(),
+  sigma: z.number().nullable().optional(),
+  factors: z.string().nullable().optional(),
+});
+
+const Settlement = z.looseObject({
+  kind: z.literal("settlement"),
+  v: z.literal(1),
+  assetClass: AssetClass,
+  run: Index,
+  close: Instant,
+  horizon: z.int().min(1),
+  entry: Instant.nullable(),
+  exit: Instant.nullable(),
+  coveredAt: Instant,
+  at: Instant,
+  results: Index,
+});
+
+const ofOutcome = {
+  kind: z.literal("outcome"),
+  v: z.literal(1),
+  settlement: Index,
+  signal: Index,
+  symbol: z.string(),
+};
+
+const OutcomeLeaf = z.discriminatedUnion("status", [
+  z.looseObject({
+    ...ofOutcome,
+    status: z.literal("settled"),
+    followed: z.number(),
+    fromClose: z.number().nullable(),
+    lastPrice: z.string().nullable(),
+  }),
+  z.looseObject({ ...ofOutcome, status: z.enum(EXCLUSIONS) }),
+]);
+
+const Anchor = z.looseObject({
+  kind: z.literal("anchor"),
+  v: z.literal(1),
+  checkpoint: z.string(),
+});
+
+const SCHEMAS = {
+  method: Method,
+  universe: Universe,
+  anchor: Anchor,
+  run: Run,
+  signal: Signal,
+  settlement: Settlement,
+  outcome: OutcomeLeaf,
+} as const;
+
+/** An entry of each kind, as it was read. */
+export type LeafOf<K extends keyof typeof SCHEMAS> = z.output<(typeof SCHEMAS)[K]>;
+type ReadLeaf = { [K in keyof typeof SCHEMAS]: LeafOf<K> }[keyof typeof SCHEMAS];
+
+/**
+ * Reads an entry.
+ *
+ * @throws {CheckFailure} If it is not canonical JSON, or not of its kind's form.
+ */
+export function readLeaf(text: string): ReadLeaf | { readonly kind: "unknown" } {
+  const content = parsed(text);
+  const { kind } = (content ?? {}) as { readonly kind?: unknown };
+  if (!Object.hasOwn(SCHEMAS, String(kind))) return { kind: "unknown" };
+  const { data, error } = SCHEMAS[kind as keyof typeof SCHEMAS].safeParse(content);
+  if (error !== undefined) throw new CheckFailure(`is no ${kind} of version 1`);
+  return data as ReadLeaf;
+}
+
+function parsed(text: string): unknown {
+  try {
+    const content: unknown = JSON.parse(text);
+    if (canonicalize(content) === text) return content;
+  } catch {
+    // No JSON: reported below.
+  }
+  throw new CheckFailure("is not canonical JSON");
+}

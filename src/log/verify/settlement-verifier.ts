@@ -1,0 +1,319 @@
+import { type GradedRun, type RecordFigures, recordFigures } from "../../grading/track-record.ts";
+import type { AssetClass } from "../../market/instrument.ts";
+import { excludedBy, gradeSettlement, type LoggedStatement } from "../graded-settlement.ts";
+import type { Outcome } from "../leaves.ts";
+import { CONFIRMED_AFTER, PATIENCE_SESSIONS } from "../outcomes.ts";
+import { type Check, CheckFailure } from "./check.ts";
+import type { LeafOf } from "./read-leaf.ts";
+import { sessionsWithin } from "./session-gaps.ts";
+
+/** Difference that clocks may have, in milliseconds. */
+const CLOCK_TOLERANCE_MS = 300_000;
+
+/** A statement with its instrument. */
+interface Statement extends LoggedStatement {
+  readonly symbol: string;
+}
+
+/** A run, until it is settled over every horizon that was registered for it. */
+interface RunToSettle {
+  readonly index: number;
+  readonly run: LeafOf<"run">;
+  /** Position among the runs of its class. */
+  readonly place: number;
+  /** Whether its method is known, and registers horizons. */
+  readonly isJudged: boolean;
+  /** Horizons that are left, in sessions. */
+  horizons: readonly number[];
+  /** Let go when none is left. */
+  statements: Statement[];
+  /** As the first of its settlements says, Unix milliseconds. */
+  coveredAt: number | undefined;
+}
+
+/** A settlement whose outcomes follow. */
+interface OpenSettlement {
+  readonly index: number;
+  readonly leaf: LeafOf<"settlement">;
+  readonly of: RunToSettle;
+  readonly outcomes: Outcome[];
+}
+
+/** A settlement with all its outcomes, to be compared with prices. */
+export interface LoggedSettlement {
+  readonly index: number;
+  readonly leaf: LeafOf<"settlement">;
+  readonly statements: readonly Statement[];
+  readonly outcomes: readonly Outcome[];
+  /** Close of the newest run of the class when it was logged, Unix milliseconds. */
+  readonly knownUntil: number;
+}
+
+/** Graded runs of a class over a horizon, oldest first. */
+export interface VerifiedRecord {
+  readonly figures: RecordFigures;
+  readonly runs: readonly GradedRun[];
+}
+
+/**
+ * Checks that every run is settled over every horizon that its method registered, once and in time, with
+ * one outcome for each of its results, and grades what is settled.
+ */
+export class SettlementVerifier {
+  readonly #runs = new Map<number, RunToSettle>();
+  /** Closes of the runs of each class, oldest first. */
+  readonly #closes = new Map<AssetClass, number[]>();
+  /** Runs that are not settled over every horizon, oldest first. */
+  readonly #waiting = new Map<AssetClass, RunToSettle[]>();
+  readonly #graded = new Map<string, GradedRun[]>();
+  readonly #onSettled: ((settlement: LoggedSettlement) => void) | undefined;
+  #method: LeafOf<"method"> | undefined;
+  #last: RunToSettle | undefined;
+  #open: OpenSettlement | undefined;
+  #settlements = 0;
+  /** Settlements of which entry or exit is a session without a run. */
+  #unknownSessions = 0;
+  /** Runs without registered horizons, or whose method is kept no more. */
+  #unjudged = 0;
+  /** The last settlement that cannot be judged, since its run cannot. */
+  #passed: number | undefined;
+
+  /** @param onSettled Called with every settlement that is complete. */
+  constructor(onSettled: ((settlement: LoggedSettlement) => void) | undefined) {
+    this.#onSettled = onSettled;
+  }
+
+  setMethod(method: LeafOf<"method">): void {
+    this.#method = method;
+  }
+
+  /** @throws {CheckFailure} If runs before this one should have been settled. */
+  addRun(index: number, run: LeafOf<"run">): void {
+    const { assetClass } = run;
+    const closes = this.#closes.get(assetClass) ?? [];
+    const waiting = this.#waiting.get(assetClass) ?? [];
+    const overdue = waiting.find(
+      (one) => this.#laterThan(one) >= dueAfter(one) + PATIENCE_SESSIONS,
+    );
+    const horizons = this.#method?.record?.horizons[assetClass] ?? [];
+    const isJudged = horizons.length > 0;
+    const added = { index, run, place: closes.length, horizons, isJudged, statements: [] };
+    this.#last = { ...added, coveredAt: undefined };
+    this.#runs.set(index, this.#last);
+    closes.push(run.close);
+    this.#closes.set(assetClass, closes);
+    if (!isJudged) this.#unjudged += 1;
+    else this.#waiting.set(assetClass, [...waiting.filter((one) => one !== overdue), this.#last]);
+    if (overdue === undefined) return;
+    const [horizon] = overdue.horizons;
+    const wrong = `is a run that was not settled over ${horizon} sessions`;
+    throw new CheckFailure(wrong, overdue.index);
+  }
+
+  addStatement({ symbol, status, signal, scoreRaw, coverage, sigma }: LeafOf<"signal">): void {
+    if (this.#last === undefined || this.#last.horizons.length === 0) return;
+    this.#last.statements.push({ symbol, status, signal, scoreRaw, coverage, sigma });
+  }
+
+  /**
+   * Begins a settlement.
+   *
+   * @param skipped Entries before this index are kept no more.
+   * @throws {CheckFailure}
+   */
+  addSettlement(index: number, leaf: LeafOf<"settlement">, skipped: number): void {
+    const of = this.#runs.get(leaf.run);
+    if (of === undefined && leaf.run >= skipped) {
+      throw new CheckFailure(`settles ${leaf.run}, which is no run`);
+    }
+    if (of === undefined || !of.isJudged) {
+      this.#passed = index;
+      return;
+    }
+    this.#settlements += 1;
+    this.#open = { index, leaf, of, outcomes: [] };
+    this.#checkRun(leaf, of);
+    this.#checkTimes(leaf, of);
+    of.horizons = of.horizons.slice(1);
+    of.coveredAt = leaf.coveredAt;
+    if (leaf.results === 0) this.#complete(this.#open);
+  }
+
+  #checkRun(leaf: LeafOf<"settlement">, { index, run, horizons }: RunToSettle): void {
+    const { assetClass, close, horizon, results } = leaf;
+    if (assetClass !== run.assetClass || close !== run.close || results !== run.results) {
+      throw new CheckFailure(`has another class, session or number of results than run ${index}`);
+    }
+    if (horizon === horizons[0]) return;
+    const registered = this.#method?.record?.horizons[assetClass] ?? [];
+    throw new CheckFailure(
+      registered.includes(horizon)
+        ? `settles run ${index} over ${horizon} sessions twice, or before a shorter horizon`
+        : `settles run ${index} over ${horizon} sessions, which its method does not register`,
+    );
+  }
+
+  #checkTimes(leaf: LeafOf<"settlement">, of: RunToSettle): void {
+    if (this.#laterThan(of) < leaf.horizon + CONFIRMED_AFTER) {
+      throw new CheckFailure(`settles run ${of.index} before its sessions have closed`);
+    }
+    if (!this.#canBeCovered(leaf, of)) {
+      throw new CheckFailure(`names a time at which run ${of.index} cannot have been covered`);
+    }
+    this.#checkSessions(leaf, of);
+  }
+
+  #canBeCovered({ coveredAt, close, at }: LeafOf<"settlement">, of: RunToSettle): boolean {
+    if (of.coveredAt !== undefined && of.coveredAt !== coveredAt) return false;
+    // Elsewhere the clock of the market is another than that of the log.
+    if (this.#method?.market !== "live") return coveredAt >= close;
+    const isAfterRun = coveredAt >= of.run.at - CLOCK_TOLERANCE_MS;
+    return isAfterRun && coveredAt >= close && coveredAt <= at + CLOCK_TOLERANCE_MS;
+  }
+
+  #checkSessions(
+    { close, horizon, entry, exit, assetClass }: LeafOf<"settlement">,
+    of: RunToSettle,
+  ) {
+    if (entry === null && exit === null) return;
+    const closes = this.#closes.get(assetClass) ?? [];
+    const [first = 0, last = 0] = [closes[of.place + 1], closes[of.place + 1 + horizon]];
+    if (entry === first && exit === last) return;
+    const isOrdered = entry !== null && exit !== null && close <= entry && entry <= exit;
+    const isWithin = isOrdered && entry <= first && exit <= last;
+    if (!isWithin || (this.#hasCalendar && sessionsWithoutRun(closes, of, horizon) === 0)) {
+      throw new CheckFailure(
+        `measures returns between other sessions than those after ${of.index}`,
+      );
+    }
+    this.#unknownSessions += 1;
+  }
+
+  get #hasCalendar(): boolean {
+    return this.#method?.market !== "sandbox";
+  }
+
+  /** @throws {CheckFailure} */
+  addOutcome(leaf: LeafOf<"outcome">, skipped: number): void {
+    const open = this.#open;
+    // The first outcomes may be of a settlement that is kept no more.
+    const isPassed = leaf.settlement < skipped || leaf.settlement === this.#passed;
+    if (open === undefined && isPassed) return;
+    if (open === undefined || open.outcomes.length >= open.leaf.results) {
+      throw new CheckFailure("is an outcome that no settlement announces");
+    }
+    const { index, of, outcomes } = open;
+    const place = outcomes.length;
+    const statement = of.statements[place];
+    outcomes.push(leaf);
+    const isNext = leaf.signal === of.index + 1 + place && leaf.symbol === statement?.symbol;
+    if (leaf.settlement !== index) {
+      throw new CheckFailure(`is an outcome of another settlement than the one at ${index}`);
+    }
+    if (!isNext) {
+      const missing = statement?.symbol ?? "an instrument";
+      throw new CheckFailure(`is a settlement without the outcome of ${missing}`, index);
+    }
+    checkReason(leaf, open);
+    if (outcomes.length === open.leaf.results) this.#complete(open);
+  }
+
+  /** Ends a settlement. @throws {CheckFailure} If outcomes are missing. */
+  endSettlement(): void {
+    const open = this.#open;
+    this.#open = undefined;
+    if (open === undefined || open.outcomes.length === open.leaf.results) return;
+    const missing = open.of.statements[open.outcomes.length]?.symbol ?? "an instrument";
+    throw new CheckFailure(`is a settlement without the outcome of ${missing}`, open.index);
+  }
+
+  #complete({ index, leaf, of, outcomes }: OpenSettlement): void {
+    const { assetClass, close, coveredAt, entry, exit, horizon } = leaf;
+    const table = this.#method?.risk?.[assetClass]?.find((one) => one.horizon === horizon);
+    const times = { close, coveredAt, entry: entry ?? undefined, exit: exit ?? undefined };
+    const { statements } = of;
+    const graded = this.#graded.get(keyOf(assetClass, horizon)) ?? [];
+    graded.push(gradeSettlement(statements, outcomes, times, table));
+    this.#graded.set(keyOf(assetClass, horizon), graded);
+    const knownUntil = this.#closes.get(assetClass)?.at(-1) ?? close;
+    this.#onSettled?.({ index, leaf, statements, outcomes, knownUntil });
+    if (of.horizons.length > 0) return;
+    of.statements = [];
+    const waiting = this.#waiting.get(assetClass) ?? [];
+    this.#waiting.set(
+      assetClass,
+      waiting.filter((one) => one !== of),
+    );
+  }
+
+  /** Number of runs of the class after one. */
+  #laterThan({ run, place }: RunToSettle): number {
+    return (this.#closes.get(run.assetClass)?.length ?? 0) - 1 - place;
+  }
+
+  /** What is said of the settlements where none is wrong. */
+  check(): Check {
+    const name = "settlements";
+    const waiting = [...this.#waiting.values()].flat();
+    const due = waiting.filter((one) => this.#laterThan(one) >= dueAfter(one)).length;
+    const open = [
+      ...(due > 0 ? [`${due} wait for prices`] : []),
+      ...(this.#unknownSessions > 0
+        ? [`${this.#unknownSessions} begin or end at sessions without a run`]
+        : []),
+      ...(this.#unjudged > 0
+        ? [`${this.#unjudged} runs have no known method that registers any`]
+        : []),
+    ];
+    if (this.#settlements === 0 && open.length === 0) {
+      return { name, outcome: "not_proved", detail: "none is due yet" };
+    }
+    const whole = `all ${this.#settlements} that are due have exactly the outcomes of their runs`;
+    const detail = open.length === 0 ? whole : `of ${this.#settlements}, ${open.join(", ")}`;
+    return { name, outcome: open.length === 0 ? "proved" : "not_proved", detail };
+  }
+
+  /** The track record, from the entries alone. */
+  records(): readonly VerifiedRecord[] {
+    const { horizons = {} } = this.#method?.record ?? {};
+    return Object.entries(horizons).flatMap(([assetClass, all]) =>
+      all.flatMap((horizon): readonly VerifiedRecord[] => {
+        const runs = this.#graded.get(keyOf(assetClass as AssetClass, horizon)) ?? [];
+        if (runs.length === 0) return [];
+        return [{ figures: recordFigures(assetClass as AssetClass, horizon, runs), runs }];
+      }),
+    );
+  }
+}
+
+const keyOf = (assetClass: AssetClass, horizon: number): string => `${assetClass} ${horizon}`;
+
+/** Later runs after which the next settlement of a run is due. */
+const dueAfter = ({ horizons }: RunToSettle): number =>
+  (horizons[0] ?? Number.POSITIVE_INFINITY) + CONFIRMED_AFTER;
+
+/** Sessions of the calendar without a run, from a run until `horizon + 1` runs later. */
+function sessionsWithoutRun(
+  closes: readonly number[],
+  { run, place }: RunToSettle,
+  horizon: number,
+): number {
+  const between = closes.slice(place, place + 2 + horizon);
+  return between.reduce(
+    (sum, close, at) =>
+      sum + sessionsWithin(run.assetClass, between[at - 1] ?? close, close).length,
+    0,
+  );
+}
+
+/** @throws {CheckFailure} If an outcome is excluded for a reason that its statement contradicts. */
+function checkReason({ status }: LeafOf<"outcome">, { leaf, of, outcomes }: OpenSettlement): void {
+  const wanted = excludedBy(of.statements[outcomes.length - 1])?.status;
+  const isOfStatement = status === "failed" || status === "unscored";
+  const isRight =
+    wanted === undefined
+      ? !isOfStatement && (status !== "settled" || leaf.entry !== null)
+      : status === wanted;
+  if (isRight) return;
+  throw new CheckFailure(`says ${status}, which the statement does not allow`);
+}
