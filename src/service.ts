@@ -1,7 +1,6 @@
 import type { RequestListener } from "node:http";
 import type { Logger } from "pino";
 import pkg from "../package.json" with { type: "json" };
-import type { AlertService } from "./alerts/api/alert-service.ts";
 import { type Alerts, type AlertsOptions, createAlerts } from "./alerts/create.ts";
 import { snapshotId } from "./answers/common.ts";
 
@@ -153,7 +152,7 @@ async function createOn(state: State, options: Measured): Promise<Service> {
     if (!(error instanceof Problem)) log.error({ err: error }, "an open stream was interrupted");
   };
   const streams = createStreams(repeat);
-  const context = toolContext(scoring, alerts.service, signalLog);
+  const context = toolContext(scoring, alerts, signalLog);
   const served = { context, readiness, streams, repeat, signalLog };
   const app = serve({ options, access, alerts, scoring, ...served });
   const { market } = context;
@@ -279,7 +278,7 @@ function recording(
  */
 export function toolContext(
   { market, analyser, snapshots, recordedUntil, marketNow, knownUntil, isWarm }: Scoring,
-  alerts: AlertService,
+  { service, watchlists }: Pick<Alerts, "service" | "watchlists">,
   signalLog?: SignalLog,
 ): ToolContext {
   const perEdition = <T>(make: () => T) => memoByVersion(snapshots.edition, make);
@@ -290,7 +289,8 @@ export function toolContext(
     () => new Map(list().map((one) => [one.instrument.symbol, one])),
   );
   return {
-    alerts,
+    alerts: service,
+    watchlists,
     analyser,
     ...(signalLog && { signalLog }),
     market: {

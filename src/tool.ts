@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { AlertService } from "./alerts/api/alert-service.ts";
+import type { Watchlists } from "./alerts/watchlists/watchlists.ts";
 import type { Caller } from "./auth/caller.ts";
 import type { Scope } from "./auth/scopes.ts";
 import type { Analyser } from "./ingest/sentiment-model.ts";
@@ -12,6 +13,7 @@ import type { ColumnHead, TablePage } from "./tables/table.ts";
 /** What a tool may reach: members that a file in tools/ uses, and what tells how long answers hold. */
 export interface ToolContext {
   readonly alerts: AlertService;
+  readonly watchlists: Watchlists;
   /** Where decisions are logged; absent where time stands still. */
   readonly signalLog?: ToolLog;
   /** Who reads the messages. */

@@ -34,6 +34,7 @@ import {
   signalCounts,
 } from "../src/answers/signal.ts";
 import { signalColumns } from "../src/answers/signal-table.ts";
+import { WatchlistInput } from "../src/answers/watchlist.ts";
 import { WhenInput } from "../src/answers/when.ts";
 import { attributionAnswer } from "../src/answers/why.ts";
 import { type PageRequest, paginate, readablePage } from "../src/lib/pagination.ts";
@@ -58,6 +59,7 @@ const Input = z.strictObject({
     .max(50)
     .optional()
     .describe("Several at once."),
+  watchlist: WatchlistInput.optional().describe("Those of a watchlist."),
   detail: DetailInput,
   asOf: WhenInput.optional().describe(
     "The past: an instant, or a date for the close of its session (coins: of its UTC day).",

@@ -7,6 +7,7 @@ import { getSignal } from "./get-signal.ts";
 import { getTrackRecord } from "./get-track-record.ts";
 import { listAlerts } from "./list-alerts.ts";
 import { manageAlert } from "./manage-alert.ts";
+import { manageWatchlist } from "./manage-watchlist.ts";
 import { registerAlert } from "./register-alert.ts";
 import { verifySignal } from "./verify-signal.ts";
 
@@ -22,4 +23,5 @@ export const tools: readonly Tool[] = [
   listAlerts,
   manageAlert,
   getAlertEvents,
+  manageWatchlist,
 ];

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { InstrumentSelector } from "../src/alerts/alert.ts";
 import type { AlertWithSecret } from "../src/alerts/api/alert-service.ts";
 import type { AlertChanges, AlertRequest } from "../src/alerts/api/changes.ts";
 import { AlertAnswer, alertAnswer, NextSteps, Secret } from "../src/answers/alert.ts";
@@ -12,6 +13,8 @@ import {
 } from "../src/answers/alert-input.ts";
 import { Instant, InstantInput, isoInstantOrNull, Provenance } from "../src/answers/common.ts";
 import { rangeSteps } from "../src/answers/range-alert.ts";
+import { WatchlistInput, watchlistSelector } from "../src/answers/watchlist.ts";
+import type { Caller } from "../src/auth/caller.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool, type ToolContext } from "../src/tool.ts";
 
@@ -30,6 +33,7 @@ const ACTIONS = [
 /** Members that can be updated. */
 const Updates = z.strictObject({
   symbols: AlertFields.symbols.optional(),
+  watchlist: WatchlistInput.optional().describe("Instead of symbols."),
   kinds: AlertFields.kinds.optional(),
   scoreMove: AlertFields.scoreMove.optional(),
   volatilityZ: AlertFields.volatilityZ.optional(),
@@ -124,11 +128,15 @@ export const manageAlert = defineTool({
       return { id, market, deleted: true as const };
     }
     const { alert, status, nextSteps, ...more } = await actions[action]({ input, target, context });
+    const watched = await context.watchlists.resolve(alert.watched);
     return {
       ...more,
       ...alertAnswer({ id, alert, status }),
       market,
-      nextSteps: [...nextSteps, ...(action === "update" ? rangeSteps(alert, context.market) : [])],
+      nextSteps: [
+        ...nextSteps,
+        ...(action === "update" ? rangeSteps({ ...alert, watched }, context.market) : []),
+      ],
     };
   },
 });
@@ -146,7 +154,8 @@ type ActionResult = AlertWithSecret & Partial<z.input<typeof Sent>>;
 const actions: Readonly<
   Record<Exclude<Action, "delete">, (task: ActionInput) => Promise<ActionResult>>
 > = {
-  update: ({ input, target, context }) => context.alerts.update(target, changesOf(input, context)),
+  update: async ({ input, target, context }) =>
+    context.alerts.update(target, await changesOf(input, context, target.caller)),
   pause: ({ target, context }) => context.alerts.update(target, { isPaused: true }),
   resume: ({ target, context }) =>
     context.alerts.update(target, { isPaused: false, snoozedUntil: null }),
@@ -167,11 +176,15 @@ async function redeliver({ input, target, context }: ActionInput): Promise<Actio
   return { ...done, nextSince: isoInstantOrNull(next ?? null) };
 }
 
-function changesOf(wish: ManageInput, context: ToolContext): AlertChanges {
-  const { symbols, kinds, scoreMove, volatilityZ, cooldownDays, reportSessions, url, label } = wish;
+async function changesOf(
+  wish: ManageInput,
+  context: ToolContext,
+  caller: Caller,
+): Promise<AlertChanges> {
+  const { kinds, scoreMove, volatilityZ, cooldownDays, reportSessions, url, label } = wish;
   const [expiresAt, snoozedUntil] = [millisOf(wish.expiresAt), millisOf(wish.snoozedUntil)];
   return definedMembers({
-    watched: symbols && { by: "symbols" as const, symbols: symbolsOf(symbols, context) },
+    watched: await watchedOf(wish, context, caller),
     kinds: kinds && kindsOf(kinds),
     thresholds: definedMembers({ scoreMove, volatilityZ, cooldownDays, reportSessions }),
     url,
@@ -179,6 +192,20 @@ function changesOf(wish: ManageInput, context: ToolContext): AlertChanges {
     expiresAt,
     snoozedUntil,
   });
+}
+
+/** What an alert is to watch; `undefined`: as before. @throws {Problem} `invalid_request` for symbols and
+ *  a watchlist together. */
+async function watchedOf(
+  { symbols, watchlist }: ManageInput,
+  context: ToolContext,
+  caller: Caller,
+): Promise<InstrumentSelector | undefined> {
+  if (symbols !== undefined && watchlist !== undefined) {
+    rejectInput("symbols, watchlist: only one of the two may be given.");
+  }
+  if (watchlist !== undefined) return watchlistSelector(watchlist, context, caller);
+  return symbols && { by: "symbols", symbols: symbolsOf(symbols, context) };
 }
 
 /** An object without its `undefined` members. */

@@ -4,6 +4,8 @@ import { AlertAnswer, alertAnswer, NextSteps, Secret } from "../src/answers/aler
 import { AlertFields, kindsOf, millisOf, symbolsOf, UrlInput } from "../src/answers/alert-input.ts";
 import { Direction, Provenance } from "../src/answers/common.ts";
 import { rangeSteps, refuseWithoutRange } from "../src/answers/range-alert.ts";
+import { WatchlistInput, watchlistSelector } from "../src/answers/watchlist.ts";
+import type { Caller } from "../src/auth/caller.ts";
 import { alertScopes } from "../src/auth/scopes.ts";
 import { AssetClass } from "../src/market/instrument.ts";
 import { Problem } from "../src/problem.ts";
@@ -13,6 +15,7 @@ import { type Call, defineTool, type ToolContext } from "../src/tool.ts";
 
 const Input = z.strictObject({
   symbols: AlertFields.symbols.optional(),
+  watchlist: WatchlistInput.optional().describe("Instead of symbols."),
   assetClass: AssetClass.optional().describe("Instead of symbols: all of a class."),
   signal: Direction.optional().describe("Instead of symbols: events that lead to this signal."),
   kinds: AlertFields.kinds.default(["signal_shift", "volatility"]),
@@ -58,16 +61,18 @@ export const registerAlert = defineTool({
 
   async run(wish, context, call) {
     const { cooldownDays = null, delivery, scoreMove, volatilityZ, reportSessions } = wish;
+    const watched = await selectorOf(wish, context, call.caller);
     const wanted = {
       label: wish.label ?? null,
       kinds: kindsOf(wish.kinds),
-      watched: selectorOf(wish, context),
+      watched,
       thresholds: { scoreMove, volatilityZ, cooldownDays, reportSessions },
       url: delivery.type === "webhook" ? delivery.url : undefined,
       expiresAt: millisOf(wish.expiresAt ?? null),
       snoozedUntil: millisOf(wish.snoozedUntil ?? null),
     };
-    refuseWithoutRange(wanted, context.market);
+    const resolved = { ...wanted, watched: await context.watchlists.resolve(watched) };
+    refuseWithoutRange(resolved, context.market);
     const idempotencyKey = idempotencyKeyOf(wish, call);
     const alert = await context.alerts.register(call.caller, { wanted, idempotencyKey });
     const { secret, nextSteps } = alert;
@@ -75,24 +80,28 @@ export const registerAlert = defineTool({
       ...alertAnswer(alert),
       market: context.market.mode,
       ...(secret !== undefined && { secret }),
-      nextSteps: [...nextSteps, ...rangeSteps(wanted, context.market)],
+      nextSteps: [...nextSteps, ...rangeSteps(resolved, context.market)],
     };
   },
 });
 
-/** The instruments that an alert watches. @throws {Problem} `invalid_request` unless either symbols
- *  or filters are given. */
-function selectorOf(
-  { symbols, assetClass, signal }: AlertInput,
+/** The instruments that an alert watches. @throws {Problem} `invalid_request` unless either symbols, a
+ *  watchlist or filters are given; `not_found` for an unknown watchlist. */
+async function selectorOf(
+  { symbols, watchlist, assetClass, signal }: AlertInput,
   context: ToolContext,
-): InstrumentSelector {
+  caller: Caller,
+): Promise<InstrumentSelector> {
   const isFiltered = assetClass !== undefined || signal !== undefined;
-  if (isFiltered === (symbols !== undefined)) {
+  const given = [isFiltered, symbols !== undefined, watchlist !== undefined].filter(Boolean);
+  if (given.length !== 1) {
     throw new Problem("invalid_request", {
-      detail: "symbols, assetClass, signal: an alert has either symbols or filters.",
-      next: "Give symbols, or assetClass, signal or both.",
+      detail:
+        "symbols, watchlist, assetClass, signal: an alert has either symbols, a watchlist or filters.",
+      next: "Give symbols, or watchlist, or assetClass, signal or both.",
     });
   }
+  if (watchlist !== undefined) return watchlistSelector(watchlist, context, caller);
   if (symbols !== undefined) return { by: "symbols", symbols: symbolsOf(symbols, context) };
   return { by: "filter", assetClass: assetClass ?? null, signal: signal ?? null };
 }

@@ -29,9 +29,16 @@ export const ownerKey = (owner: OwnerIdentity): string => callerKey(owner);
 /** A caller that may own alerts. */
 export type OwnerIdentity = CallerIdentity;
 
-/** Which instruments an alert covers: the named symbols, or all that match a filter. */
+/** Which instruments an alert covers: the named symbols, those of a watchlist at the time, or all that
+ *  match a filter. */
 export type InstrumentSelector =
   | { readonly by: "symbols"; readonly symbols: readonly string[] }
+  | {
+      readonly by: "watchlist";
+      /** Key of the list. */
+      readonly key: string;
+      readonly name: string;
+    }
   | {
       readonly by: "filter";
       readonly assetClass: AssetClass | null;

@@ -19,6 +19,7 @@ import { createSender } from "./delivery/sender.ts";
 import { type WebhookKeySet, webhookKeySet } from "./delivery/webhook-keys.ts";
 import { DeliveryWorker } from "./delivery/worker.ts";
 import { AlertEvaluator, type EvaluatorOptions } from "./rules/evaluator.ts";
+import { Watchlists } from "./watchlists/watchlists.ts";
 
 /** Pause between two polls for closed sessions that are not evaluated yet, in milliseconds. */
 const EVALUATE_EVERY_MS = 100;
@@ -42,6 +43,7 @@ export interface AlertsOptions extends Pick<AlertDependencies, "now" | "baseUrl"
 /** The parts of alerts that run. */
 export interface Alerts {
   readonly service: AlertService;
+  readonly watchlists: Watchlists;
   readonly eventLog: EventLog;
   /** The public keys that verify deliveries. */
   readonly keySet: () => WebhookKeySet;
@@ -81,6 +83,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
   const evaluator = new AlertEvaluator({ ...options, ...common });
   return {
     service: new AlertService({ ...options, ...common, urlPolicy }),
+    watchlists: new Watchlists(common),
     eventLog: eventLogOf({ records, archive, vault, now }),
     keySet: () => webhookKeySet(keys("webhook-signing")),
     leaderJob: { tick: () => evaluator.tick(), everyMs: EVALUATE_EVERY_MS },

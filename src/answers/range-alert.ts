@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Alert, InstrumentSelector } from "../alerts/alert.ts";
+import type { ResolvedAlert, ResolvedSelector } from "../alerts/watchlists/watchlist.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { MarketView } from "../market/market-view.ts";
 import { Problem } from "../problem.ts";
@@ -82,7 +82,7 @@ const PLURALS: Readonly<Record<AssetClass, string>> = {
  * none. Empty for alerts of other kinds.
  */
 export function rangeSteps(
-  { kinds, watched }: Pick<Alert, "kinds" | "watched">,
+  { kinds, watched }: Pick<ResolvedAlert, "kinds" | "watched">,
   market: MarketView,
 ): readonly string[] {
   if (!kinds.includes("range")) return [];
@@ -102,7 +102,7 @@ export function rangeSteps(
 /** @throws {Problem} `invalid_request` when an alert is of the kind range alone, and nothing that it
  *  watches has a range. */
 export function refuseWithoutRange(
-  { kinds, watched }: Pick<Alert, "kinds" | "watched">,
+  { kinds, watched }: Pick<ResolvedAlert, "kinds" | "watched">,
   market: MarketView,
 ): void {
   if (kinds.some((kind) => kind !== "range")) return;
@@ -135,7 +135,7 @@ function rateOf(
 }
 
 /** What is watched and has no range now: symbols, or whole classes. */
-function withoutRange(watched: InstrumentSelector, market: MarketView): readonly WithoutRange[] {
+function withoutRange(watched: ResolvedSelector, market: MarketView): readonly WithoutRange[] {
   const table = riskTableOf(market.source);
   const untested = (assetClass: AssetClass): string | undefined => {
     if (watchedHorizon(table, assetClass) !== undefined) return undefined;
@@ -160,7 +160,7 @@ function withoutRange(watched: InstrumentSelector, market: MarketView): readonly
 }
 
 /** The classes that are watched, of those that the market has. */
-function classesOf(watched: InstrumentSelector, market: MarketView): readonly AssetClass[] {
+function classesOf(watched: ResolvedSelector, market: MarketView): readonly AssetClass[] {
   if (watched.by === "filter" && watched.assetClass !== null) return [watched.assetClass];
   const instruments =
     watched.by === "symbols" ? instrumentsOf(watched.symbols, market) : market.instruments();

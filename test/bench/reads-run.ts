@@ -1,4 +1,4 @@
-import type { AlertService } from "../../src/alerts/api/alert-service.ts";
+import type { Alerts } from "../../src/alerts/create.ts";
 import { type Answers, createAnswers } from "../../src/http/api/answers.ts";
 import type { Scoring } from "../../src/ingest/create.ts";
 import { ScoringEngine } from "../../src/score/scoring-engine.ts";
@@ -37,7 +37,7 @@ function answersAbout(size: number): Answers {
   const analyser = { name: "lexicon", modelSha256: null } as const;
   const scoring = { market, analyser, snapshots, marketNow: () => at, knownUntil: () => at };
   // What the tool of signals does not use is not there.
-  return createAnswers(toolContext(scoring as unknown as Scoring, {} as AlertService));
+  return createAnswers(toolContext(scoring as unknown as Scoring, {} as Alerts));
 }
 
 async function timed(answers: Answers, inputs: readonly object[]): Promise<readonly number[]> {

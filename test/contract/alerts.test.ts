@@ -59,6 +59,7 @@ describe("POST /api/alerts", () => {
     expect(body).toEqual({
       id: expect.stringMatching(/^alert_[0-9A-Za-z]{16}$/),
       status: "pending",
+      watchlist: null,
       label: null,
       symbols: ["ALDER.SIM"],
       assetClass: null,

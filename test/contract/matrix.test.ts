@@ -22,6 +22,7 @@ const announced = {
     list_alerts: "alerts:write",
     manage_alert: "alerts:write",
     get_alert_events: "alerts:write signals:read",
+    manage_watchlist: "alerts:write signals:read",
   } as Readonly<Record<string, ScopeNames>>,
   resources: {
     "market://instruments": "signals:read",
@@ -75,6 +76,7 @@ const argumentsOf = (name: string): object => {
     list_alerts: { id: ids.alert },
     manage_alert: { id: ids.alert, action: "delete" },
     get_alert_events: { alertId: ids.alert },
+    manage_watchlist: { action: "delete", watchlist: "Victims" },
   };
   return asked[name] ?? { symbol: "ALDER.SIM" };
 };

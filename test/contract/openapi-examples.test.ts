@@ -103,6 +103,10 @@ async function useAlerts(token: string): Promise<void> {
   const { id: alertId = "" } = await play("register_alert", "webhook", token);
   pass(SECOND_MS);
   await play("register_alert", "poll", token);
+  await play("set_watchlist", "list", token);
+  await play("change_watchlist", "add", token);
+  await play("list_watchlists", "all", token);
+  await play("delete_watchlist", "list", token);
   for (const code of ["idempotency_key_reused", "not_found", "wrong_state"]) {
     await fail(code, token);
   }

@@ -103,6 +103,9 @@ const takesBody = ({ method }: Described): boolean => method === "POST" || metho
 const asked: Readonly<Record<string, { readonly query?: string; readonly body?: object }>> = {
   get_alert_events: { query: "?alertId=alert_0000000000000000" },
   update_alert: { body: { label: "Mine" } },
+  get_signal: { query: "?watchlist=none" },
+  register_alert: { body: { watchlist: "none" } },
+  change_watchlist: { body: { action: "remove", symbols: ["ALDER.SIM"] } },
   redeliver_alert_events: { body: { since: "2026-11-21T00:00:00Z" } },
   verify_signal: { query: "?index=999999" },
   get_log_consistency: { query: "?from=1&to=999999" },
@@ -324,6 +327,23 @@ describe("a documented answer", () => {
     expect((await call("register_alert", json(SYMBOL, own))).status).toBe(409);
   });
 
+  it("of watchlists beyond the quota, of unknown symbols, and while alerts watch them", async () => {
+    const own = await testService.person().createKey(allScopes);
+    const set = (watchlist: string, symbols = SYMBOL.symbols) =>
+      call("set_watchlist", json({ watchlist, symbols }, own));
+    await Promise.all(Array.from({ length: 50 }, (_, index) => set(`list ${index}`)));
+    await call("register_alert", json({ watchlist: "list 1" }, own));
+    const added = { ...json({ action: "add", ...SYMBOL }, own), ids: { watchlist: "more" } };
+    expect(
+      await statusesOf([
+        set("more"),
+        set("list 1", ["NOSUCH"]),
+        call("change_watchlist", added),
+        call("delete_watchlist", { headers: bearer(own), ids: { watchlist: "list 1" } }),
+      ]),
+    ).toEqual([409, 404, 409, 409]);
+  });
+
   it("of clients that are invalid or fail authentication", async () => {
     const agent = await register(base);
     const { client_id, client_secret, registration_access_token: own } = agent;
@@ -534,6 +554,8 @@ it("every route answers as documented while the service starts", async () => {
 /** Described, but not to be had here, and why. */
 const elsewhere: Readonly<Record<string, string>> = {
   "update_alert 422": "needs a live market, where a symbol is followed before its first price",
+  "set_watchlist 422": "as update_alert",
+  "change_watchlist 422": "as update_alert",
   "register_client 401": "needs a trusted issuer of assertions",
 };
 

@@ -59,6 +59,7 @@ const calls: Readonly<Record<string, readonly (readonly [object, object])[]>> = 
     ],
   ],
   get_alert_events: [[{}, { view: "deliveries" }]],
+  manage_watchlist: [[{}, { action: "delete", watchlist: "none" }]],
 };
 
 describe("a tool answer", () => {

@@ -216,7 +216,7 @@ describe("the list of tools", () => {
         const reads = tools.find((tool) => tool.name === name)?.effect === undefined;
         expect(annotations).toMatchObject({
           readOnlyHint: reads,
-          destructiveHint: name === "manage_alert",
+          destructiveHint: name.startsWith("manage_"),
           idempotentHint: reads,
           openWorldHint: !reads,
         });

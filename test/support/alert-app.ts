@@ -2,6 +2,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import pino from "pino";
 import { AlertService } from "../../src/alerts/api/alert-service.ts";
+import type { AlertDependencies } from "../../src/alerts/api/dependencies.ts";
+import { Watchlists } from "../../src/alerts/watchlists/watchlists.ts";
 import { Sessions } from "../../src/auth/accounts/browser-sessions.ts";
 import { Claims } from "../../src/auth/agents/claims.ts";
 import type { Caller } from "../../src/auth/caller.ts";
@@ -81,9 +83,7 @@ export async function startAlertApp({
   const app = createApp({
     ...{ name: "Test", version: "1", baseUrl: base, proxyHops: 0, routers: [], now },
     tokenRoute: { method: "POST", path: "/oauth/token", handle: ({ res }) => void res.end() },
-    context: contextOf(
-      new AlertService(alertDependencies({ records, archive, clock }, { limits })),
-    ),
+    context: contextOf(alertDependencies({ records, archive, clock }, { limits })),
     tables: () => [],
     authenticate: async (token) => callers[token] && { ...callers[token], resource: base },
     ...{ accounts, sessions: new Sessions({ ...people, records, secure: false }) },
@@ -123,12 +123,13 @@ export async function startAlertApp({
 }
 
 /** A market of two instruments of which nothing is known: tools of alerts need no more. */
-const contextOf = (alerts: ToolContext["alerts"]): ToolContext => {
+const contextOf = (dependencies: AlertDependencies): ToolContext => {
   const unknown = () => {
     throw new Error("nothing is known");
   };
   return {
-    alerts,
+    alerts: new AlertService(dependencies),
+    watchlists: new Watchlists(dependencies),
     analyser: { name: "lexicon", modelSha256: null },
     market: {
       mode: "sandbox",

@@ -178,6 +178,20 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
       `${alert}/deliveries/msg_x/redeliver`,
       { method: "POST" },
     ),
+    "GET /api/watchlists": row(told, "/api/watchlists"),
+    "POST /api/watchlists": row(
+      told,
+      "/api/watchlists",
+      json("POST", { watchlist: "Mine", symbols: ["ALDER.SIM"] }),
+    ),
+    "PATCH /api/watchlists/:watchlist": row(
+      notTold,
+      "/api/watchlists/Victims",
+      json("PATCH", { action: "remove", symbols: ["ALDER.SIM"] }),
+    ),
+    "DELETE /api/watchlists/:watchlist": row(notTold, "/api/watchlists/Victims", {
+      method: "DELETE",
+    }),
     "POST /mcp": {
       policy: gated("/mcp"),
       send: (credential) => postMcp(base, { method: "tools/list" }, credential),

@@ -1,8 +1,6 @@
 import type { Caller } from "../../auth/caller.ts";
-import { countForClient } from "../../limits/count-for-client.ts";
-import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
-import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
-import { accountGroup, ownerKey, quotaGroup, type StoredAlert } from "../alert.ts";
+import type { Counter } from "../../limits/count-in-order.ts";
+import { accountGroup, type StoredAlert } from "../alert.ts";
 import { SECRET_OVERLAP_MS } from "../delivery/signing.ts";
 import {
   type AlertChanges,
@@ -12,6 +10,7 @@ import {
   rotateSecret,
   updateAlert,
 } from "./changes.ts";
+import { countChange } from "./count-change.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { type EventPage, type EventQuery, eventPage } from "./event-log.ts";
 import {
@@ -20,7 +19,7 @@ import {
   stepsAfterSending,
   stepsWhilePending,
 } from "./next-steps.ts";
-import { findAlert, ownerOf, requireManageableAlert, requireOwnAlert } from "./ownership.ts";
+import { findAlert, requireManageableAlert, requireOwnAlert } from "./ownership.ts";
 import {
   type AlertDetails,
   type AlertList,
@@ -178,15 +177,8 @@ export class AlertService {
     return viewOf(alert, this.#dependencies.now);
   }
 
-  /** @throws {Problem} `rate_limited`. */
-  async #countChange(caller: Caller, ...more: readonly Counter[]): Promise<void> {
-    const { limits } = this.#dependencies;
-    const counted = await countForClient(limits, {
-      client: ["alert-change", ownerKey(caller)],
-      account: ["alert-change-account", quotaGroup(ownerOf(caller))],
-    });
-    const refusal = rateLimitProblem(counted) ?? rateLimitProblem(await countInOrder(limits, more));
-    if (refusal !== undefined) throw refusal;
+  #countChange(caller: Caller, ...more: readonly Counter[]): Promise<void> {
+    return countChange(this.#dependencies.limits, caller, ...more);
   }
 }
 

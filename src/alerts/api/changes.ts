@@ -15,6 +15,7 @@ import { enqueueChallenge } from "../delivery/delivery.ts";
 import { endpointHealth } from "../delivery/endpoint-health.ts";
 import { releaseHeld } from "../delivery/held-deliveries.ts";
 import { nextSecret } from "../delivery/signing.ts";
+import { keepWatchlist } from "../watchlists/watchlist.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { alertRemoval, requireOwnAlert } from "./ownership.ts";
 import { pendingState } from "./register.ts";
@@ -56,9 +57,10 @@ export function updateAlert(
   { thresholds, url, ...changes }: AlertChanges,
 ): Promise<StoredAlert> {
   const { now, urlPolicy } = options;
-  return applyChange(options, wanted, ({ key, value }) => {
+  return applyChange(options, wanted, async ({ key, value }) => {
     const at = now().getTime();
     validateTimes(changes, at);
+    const kept = await keepWatchlist(options.records, changes.watched);
     const { way, isMoved } =
       url === undefined
         ? { way: value.way, isMoved: false }
@@ -71,7 +73,7 @@ export function updateAlert(
         way,
       },
       action: "alert.changed",
-      ...(isMoved && { operations: [remove(endpointHealth, key)] }),
+      operations: [...kept, ...(isMoved ? [remove(endpointHealth, key)] : [])],
     };
   });
 }
@@ -135,12 +137,12 @@ export async function rotateSecret(
 async function applyChange(
   options: AlertDependencies,
   { caller, alertId }: AlertRequest,
-  change: (alert: StoredAlert) => Change,
+  change: (alert: StoredAlert) => Change | Promise<Change>,
 ): Promise<StoredAlert> {
   const { records, audit, now } = options;
   for (;;) {
     const before = await requireOwnAlert(options, caller, alertId);
-    const { value, action, operations = [] } = change(before);
+    const { value, action, operations = [] } = await change(before);
     const after = { ...before, value };
     const challenge = challengeOf(after);
     const isChallenged = challenge !== undefined && challenge !== challengeOf(before);

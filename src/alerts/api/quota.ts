@@ -1,29 +1,17 @@
-import { entitlementChecks, ownerExists, quotaOwner } from "../../auth/entitlement.ts";
+import { entitlementChecks } from "../../auth/entitlement.ts";
 import { alertScopes } from "../../auth/scopes.ts";
-import { shareOf } from "../../limits/share.ts";
 import { Problem } from "../../problem.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
-import {
-  type Alert,
-  alerts,
-  type DeliveryMethod,
-  ownerKey,
-  quotaGroup,
-  type StoredAlert,
-} from "../alert.ts";
+import { type Alert, alerts, type DeliveryMethod, quotaGroup, type StoredAlert } from "../alert.ts";
 import type { AlertTarget } from "../delivery/delivery.ts";
 import { alertRemoval, groupsOfOwner } from "./ownership.ts";
+import { orphansAmong, shareOfOwner } from "./quota-share.ts";
 
 /** Alerts, and webhooks among them, of one account with all its agents and keys, or of a caller without
  *  an account. */
 const MAX_ALERTS = 100;
 const MAX_WEBHOOKS = 20;
-
-/** Maximum share of an account's alerts and webhooks that one application has, with the agents that it
- *  claimed, while nothing else of the account has any. As others register some, the share shrinks
- *  (`shareOf`). */
-const APPLICATION_SHARE = 1 / 2;
 
 /**
  * The operations with which a commit registers an alert only while the quota of its owner has room.
@@ -64,38 +52,12 @@ async function excessOfApplication(
   existing: readonly StoredAlert[],
   { owner, way }: Pick<Alert, "owner" | "way">,
 ): Promise<string | undefined> {
-  const application = await quotaOwner(records, owner);
-  if (application.kind !== "user") return undefined;
-  const key = ownerKey(application);
-  const owners = new Map(existing.map(({ value }) => [ownerKey(value.owner), value.owner]));
-  const found = [...owners].map(async ([own, each]) =>
-    ownerKey(await quotaOwner(records, each)) === key ? [own] : [],
-  );
-  const members = (await Promise.all(found)).flat();
-  const isOver = (counted: readonly StoredAlert[], total: number): boolean => {
-    const own = counted.filter(({ value }) => members.includes(ownerKey(value.owner)));
-    return (
-      own.length >= shareOf({ total, most: total * APPLICATION_SHARE }, total - counted.length)
-    );
-  };
+  const isUsedUp = await shareOfOwner(records, owner, existing);
   const rest = "of your account, with the agents that you claimed";
-  if (isOver(existing, MAX_ALERTS)) return `your share of the ${MAX_ALERTS} alerts ${rest}`;
-  return way.by === "webhook" && isOver(existing.filter(hasWebhook), MAX_WEBHOOKS)
+  if (isUsedUp(existing, MAX_ALERTS)) return `your share of the ${MAX_ALERTS} alerts ${rest}`;
+  return way.by === "webhook" && isUsedUp(existing.filter(hasWebhook), MAX_WEBHOOKS)
     ? `your share of the ${MAX_WEBHOOKS} webhooks ${rest}`
     : undefined;
-}
-
-/** The alerts of expired agents and keys: nothing removes them at the expiry. */
-async function orphansAmong(
-  records: Pick<Records, "get" | "list">,
-  own: readonly StoredAlert[],
-): Promise<readonly StoredAlert[]> {
-  const known = new Map(own.map(({ value: { owner } }) => [ownerKey(owner), owner]));
-  const found = [...known].map(async ([maker, owner]) =>
-    (await ownerExists(records, owner)) ? [] : [maker],
-  );
-  const gone = (await Promise.all(found)).flat();
-  return own.filter(({ value }) => gone.includes(ownerKey(value.owner)));
 }
 
 const hasWebhook = ({ value }: StoredAlert): boolean => value.way.by === "webhook";

@@ -12,6 +12,7 @@ import {
 } from "../alert.ts";
 import { enqueueChallenge } from "../delivery/delivery.ts";
 import { firstSecret, signingSecrets } from "../delivery/signing.ts";
+import { keepWatchlist } from "../watchlists/watchlist.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { findEarlierAlert, type IdempotentRequest, rememberRequest } from "./idempotency.ts";
 import { groupsOfAlert, newAlertId, ownerOf, requireOwnAlert } from "./ownership.ts";
@@ -66,7 +67,8 @@ export async function register(
     if (earlier !== undefined) return earlierAlert(options, caller, earlier);
     const { registered, operations } = buildAlert(options, caller, wanted, request);
     const reserved = await reserveQuota(records, registered.alert);
-    if (await records.commit([...reserved, ...operations])) return registered;
+    const kept = await keepWatchlist(records, wanted.watched);
+    if (await records.commit([...reserved, ...kept, ...operations])) return registered;
   }
 }
 

@@ -25,8 +25,10 @@ import {
   reportAlert,
 } from "../../score/report-events.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
+import type { Stored } from "../../store/port/records.ts";
 import type { AlertKind, Thresholds } from "../alert.ts";
-import { type Alert, type StoredAlert, statusOf } from "../alert.ts";
+import { statusOf } from "../alert.ts";
+import type { ResolvedAlert } from "../watchlists/watchlist.ts";
 
 /** After an event the score must come back to within `scoreMove / REARM_DIVISOR` points of the score
  *  at that event before another move counts: 5 points for a threshold of 15. */
@@ -169,17 +171,20 @@ function evaluateRange(
   return { state: open && { kind: "range", at: range.at, state: open }, event };
 }
 
+/** A stored alert of which it is known what it watches now. */
+export type StoredResolved = Stored<ResolvedAlert>;
+
 /** The alerts that share a condition. */
 export class ConditionGroup {
   readonly condition: Condition;
-  readonly #bySymbol = new Map<string, Set<StoredAlert>>();
-  readonly #byFilter: StoredAlert[] = [];
+  readonly #bySymbol = new Map<string, Set<StoredResolved>>();
+  readonly #byFilter: StoredResolved[] = [];
 
   constructor(condition: Condition) {
     this.condition = condition;
   }
 
-  add(alert: StoredAlert): void {
+  add(alert: StoredResolved): void {
     const { watched } = alert.value;
     if (watched.by === "filter") {
       this.#byFilter.push(alert);
@@ -223,7 +228,7 @@ export class ConditionGroup {
  * @param now Milliseconds since the epoch.
  */
 export function groupByCondition(
-  alerts: readonly StoredAlert[],
+  alerts: readonly StoredResolved[],
   now: number,
 ): readonly ConditionGroup[] {
   const groups = new Map<string, ConditionGroup>();
@@ -240,18 +245,22 @@ export function groupByCondition(
 }
 
 /** Whether an event of a condition is for an alert, as the alert is now. */
-export const isSubscribed = (alert: Alert, condition: Condition, snapshot: Snapshot): boolean =>
+export const isSubscribed = (
+  alert: ResolvedAlert,
+  condition: Condition,
+  snapshot: Snapshot,
+): boolean =>
   alert.kinds.includes(condition.kind) &&
   conditionOf(condition.kind, alert.thresholds).key === condition.key &&
   fits(alert, snapshot);
 
-function fits(alert: Alert, { instrument, signal }: Snapshot): boolean {
+function fits(alert: ResolvedAlert, { instrument, signal }: Snapshot): boolean {
   const { watched } = alert;
   if (!covers(alert, instrument)) return false;
   return watched.by === "symbols" || watched.signal === null || watched.signal === signal.direction;
 }
 
-function covers({ watched }: Alert, { symbol, assetClass }: Instrument): boolean {
+function covers({ watched }: ResolvedAlert, { symbol, assetClass }: Instrument): boolean {
   if (watched.by === "symbols") return watched.symbols.includes(symbol);
   return watched.assetClass === null || watched.assetClass === assetClass;
 }

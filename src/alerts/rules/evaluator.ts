@@ -3,6 +3,7 @@ import type { Instrument } from "../../market/instrument.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { alerts } from "../alert.ts";
+import { resolveAlerts } from "../watchlists/watchlist.ts";
 import { ClosedSessions, type SessionSource } from "./closed-sessions.ts";
 import {
   type ConditionGroup,
@@ -120,7 +121,8 @@ export class AlertEvaluator {
     const { records, now, snapshots } = this.#options;
     const session = this.#sessions.next(state.progress.until);
     if (session === undefined) return undefined;
-    const groups = groupByCondition(await readAll(records, alerts), now().getTime());
+    const watching = await resolveAlerts(records, await readAll(records, alerts));
+    const groups = groupByCondition(watching, now().getTime());
     const instruments = snapshots.allNewest().map(({ instrument }) => instrument);
     return {
       closedAt: session.at,

@@ -25,6 +25,7 @@ import {
   enqueueDelivery,
   newMessageId,
 } from "../delivery/delivery.ts";
+import { resolveSelector, type StoredWatchlist, watchlists } from "../watchlists/watchlist.ts";
 import { type Condition, isSubscribed } from "./condition.ts";
 import type { PendingCommit } from "./evaluation-state.ts";
 
@@ -51,6 +52,8 @@ const sequences = collection<number>("alert-sequences");
 /** An alert that gets the event, and the sequence number of its last one. */
 interface Recipient {
   readonly alert: StoredAlert;
+  /** The watchlist by which it watches the instrument. */
+  readonly list: StoredWatchlist | undefined;
   /** Key of the sequence. */
   readonly key: string;
   readonly last: number;
@@ -58,8 +61,8 @@ interface Recipient {
 
 /**
  * Adds an event to a pending commit for some alerts: for each alert a row in the archive and, if it
- * has a webhook, a delivery with the same body. The commit only holds while these alerts stay
- * unchanged.
+ * has a webhook, a delivery with the same body. The commit only holds while these alerts, and the
+ * watchlists that they watch, stay unchanged.
  */
 export async function fanOut(
   event: FiredEvent,
@@ -91,7 +94,9 @@ async function recipientOf(
   { records, limits, scopesOf }: FanOutOptions,
 ): Promise<Recipient | undefined> {
   const alert = await records.get(alerts, alertId);
-  if (alert === undefined || !isSubscribed(alert.value, condition, snapshot)) return undefined;
+  if (alert === undefined) return undefined;
+  const { watched, list } = await resolveSelector(records, alert.value.watched);
+  if (!isSubscribed({ ...alert.value, watched }, condition, snapshot)) return undefined;
   if (!recordsEvents(statusOf(alert.value, at))) return undefined;
   const { owner } = alert.value;
   if (!isEntitled(await scopesOf(owner))) return undefined;
@@ -103,11 +108,11 @@ async function recipientOf(
   if (rateLimitProblem(counted) !== undefined) return undefined;
   const key = `${alertId}:${snapshot.instrument.symbol}`;
   const last = await records.get(sequences, key);
-  return { alert, key, last: last?.value ?? 0 };
+  return { alert, list, key, last: last?.value ?? 0 };
 }
 
 function eventOperations(
-  { alert, key, last }: Recipient,
+  { alert, list, key, last }: Recipient,
   event: FiredEvent,
   at: number,
   pending: PendingCommit,
@@ -128,6 +133,7 @@ function eventOperations(
   const subject = eventSubject(owner);
   return [
     unchanged(alerts, alert),
+    ...(list === undefined ? [] : [unchanged(watchlists, list)]),
     put(sequences, { key, value: sequence, groups: alert.groups }),
     append({ kind: EVENT_KIND, at: pending.newestEventAt, id: eventId, subject, body: row }),
     announce(EVENTS_TOPIC),

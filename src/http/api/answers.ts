@@ -46,7 +46,7 @@ export interface Answers {
    *
    * @throws {Problem} As `of`, and if the answer is no table.
    */
-  tableOf(tool: TableTool, input: object): Promise<TableAnswer>;
+  tableOf(tool: TableTool, input: object, call: Call): Promise<TableAnswer>;
 }
 
 /** A validated query of a cacheable tool. */
@@ -61,6 +61,10 @@ interface CachedQuery {
 export function createAnswers(context: ToolContext): Answers {
   const cache = createAnswerCache(context);
   const parseQuery = createQueryParser();
+  const questionOf = (tool: Tool, input: object, call: Call) => {
+    const parsed = parseQuery(tool, input);
+    return "watchlist" in parsed.query ? withSymbols(parsed, context, call) : parsed;
+  };
   const versionOf = createTableVersions(context);
   return {
     async of(tool, input, call) {
@@ -68,14 +72,14 @@ export function createAnswers(context: ToolContext): Answers {
         const value = await tool.run(parse(tool.input, input ?? {}), context, call);
         return { value, json: JSON.stringify(value), etag: undefined };
       }
-      const { query, key } = parseQuery(tool, input ?? {});
+      const { query, key } = await questionOf(tool, input ?? {}, call);
       const scopes = extraScopesOf(tool, call);
       const sharedKey = `${scopes.join(" ")} ${key}`;
       const answer = async () => answerOf(await tool.run(query, context, sharedCall(scopes)));
       return cache.find(sharedKey) ?? cache.compute(sharedKey, answer);
     },
-    async tableOf(tool, input) {
-      const { query, key } = parseQuery(tool, input);
+    async tableOf(tool, input, call) {
+      const { query, key } = await questionOf(tool, input, call);
       const isLimited = Object.hasOwn(input, "limit");
       const page = tool.tables.read(
         isLimited ? query : { ...query, limit: Number.POSITIVE_INFINITY },
@@ -118,15 +122,40 @@ const sharedCall = (scopes: readonly Scope[]): Call => ({
   idempotencyKey: undefined,
 });
 
+/**
+ * The query with the symbols of the caller's watchlist in its place, so that its result can be shared.
+ *
+ * @throws {Problem} `not_found`; `invalid_request` for symbols and a watchlist together.
+ */
+async function withSymbols(
+  { tool, query: { watchlist, ...query } }: CachedQuery,
+  { watchlists }: ToolContext,
+  { caller }: Call,
+): Promise<CachedQuery> {
+  if ("symbol" in query || "symbols" in query) {
+    throw new Problem("invalid_request", {
+      detail: "watchlist: it stands in place of symbols.",
+      next: "Leave one out.",
+    });
+  }
+  const { value } = await watchlists.find(caller, String(watchlist));
+  return cachedQuery(tool, { ...query, symbols: value.symbols });
+}
+
+/** The schema orders the members and fills in defaults, so equivalent queries have the same key. */
+const cachedQuery = (tool: Tool, query: CachedQuery["query"]): CachedQuery => ({
+  tool,
+  query,
+  key: `${tool.name} ${JSON.stringify(query)}`,
+});
+
 /** Validates inputs, and caches the result for inputs that cannot change. */
 function createQueryParser(): (tool: Tool, input: object) => CachedQuery {
   const known = new WeakMap<object, CachedQuery>();
   return (tool, input) => {
     const before = known.get(input);
     if (before?.tool === tool) return before;
-    const query = parse(tool.input, input);
-    // The schema orders the members and fills in defaults, so equivalent inputs have the same key.
-    const question = { tool, query, key: `${tool.name} ${JSON.stringify(query)}` };
+    const question = cachedQuery(tool, parse(tool.input, input));
     if (Object.isFrozen(input)) known.set(input, question);
     return question;
   };
@@ -196,7 +225,8 @@ export function createAnswerCache({ market, snapshots }: ToolContext): AnswerCac
 export function measuredAnswers(answers: Answers, meters: Pick<Meters, "toolCall">): Answers {
   return {
     of: (tool, input, call) => measured(tool, meters, () => answers.of(tool, input, call)),
-    tableOf: (tool, input) => measured(tool, meters, () => answers.tableOf(tool, input)),
+    tableOf: (tool, input, call) =>
+      measured(tool, meters, () => answers.tableOf(tool, input, call)),
   };
 }
 

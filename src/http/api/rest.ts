@@ -79,11 +79,11 @@ function withQuery(operation: Operation, read: ReadQuery): Handler {
     const caller = await api.authorize(context, tool.scopes);
     const query = read(context);
     const input = inputOf(context, route, query.input);
+    const call = { caller, scopes: caller.scopes, idempotencyKey: undefined };
     if (isTable(tool) && (query.format ?? preferredFormat(context.req)) === "csv") {
-      const table = await answers.tableOf(tool, input);
+      const table = await answers.tableOf(tool, input, call);
       return sendTable({ ...operation, context, caller }, { ...table, format: "csv" });
     }
-    const call = { caller, scopes: caller.scopes, idempotencyKey: undefined };
     const answer = await runTool(context, tool, () => answers.of(tool, input, call));
     sendAnswer(context.req, context.res, answer);
   };

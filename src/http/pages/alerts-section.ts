@@ -97,6 +97,7 @@ const CLASSES = { stock: "All stocks", etf: "All funds", crypto: "All coins" } a
 
 function watchedText(watched: InstrumentSelector): Html {
   if (watched.by === "symbols") return symbolList(watched.symbols);
+  if (watched.by === "watchlist") return html`The watchlist ${watched.name}`;
   const { assetClass, signal } = watched;
   const which = assetClass === null ? "Everything" : CLASSES[assetClass];
   return html`${which}${signal !== null && html` whose signal is ${signal}`}`;

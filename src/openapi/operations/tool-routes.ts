@@ -23,7 +23,7 @@ const WEBHOOK_PROBLEMS: readonly ProblemCode[] = ["not_found", "wrong_state"];
 
 /** Overrides by method and path. Other routes use the description of their tool. */
 const notes: Readonly<Record<string, RouteNotes>> = {
-  "GET /api/signals": { problems: [...SYMBOL_PROBLEMS, "not_available_then"] },
+  "GET /api/signals": { problems: [...SYMBOL_PROBLEMS, "not_found", "not_available_then"] },
   "GET /api/factors": { problems: [...SYMBOL_PROBLEMS, "not_available_then"] },
   "GET /api/darkpool": { problems: [...SYMBOL_PROBLEMS, "not_available_then"] },
   "GET /api/signals/verify": {
@@ -31,7 +31,40 @@ const notes: Readonly<Record<string, RouteNotes>> = {
   },
   "GET /api/track-record": { problems: ["not_found", "not_available_then"] },
   "POST /api/alerts": {
-    problems: [...SYMBOL_PROBLEMS, "not_available_then", "alert_limit", "idempotency_key_reused"],
+    problems: [
+      ...SYMBOL_PROBLEMS,
+      "not_available_then",
+      "not_found",
+      "alert_limit",
+      "idempotency_key_reused",
+    ],
+  },
+  "GET /api/watchlists": {
+    id: "list_watchlists",
+    summary: "List watchlists",
+    description: "Your watchlists, and your person's own, by name.",
+    inputs: [],
+  },
+  "POST /api/watchlists": {
+    id: "set_watchlist",
+    summary: "Make or replace a watchlist",
+    description: "Makes a named list of symbols, or replaces the symbols of one.",
+    inputs: ["watchlist", "symbols"],
+    problems: [...SYMBOL_PROBLEMS, "not_available_then", "alert_limit"],
+  },
+  "PATCH /api/watchlists/{watchlist}": {
+    id: "change_watchlist",
+    summary: "Change a watchlist",
+    description: "Adds symbols to a list, or removes some. Alerts that watch it follow.",
+    inputs: ["watchlist", "action", "symbols"],
+    problems: [...SYMBOL_PROBLEMS, "not_available_then", "not_found", "alert_limit"],
+  },
+  "DELETE /api/watchlists/{watchlist}": {
+    id: "delete_watchlist",
+    summary: "Delete a watchlist",
+    description: "Deletes a list that no alert watches.",
+    inputs: ["watchlist"],
+    problems: ["not_found", "wrong_state"],
   },
   "GET /api/alerts": {
     description:
@@ -56,6 +89,7 @@ const notes: Readonly<Record<string, RouteNotes>> = {
       "id",
       "action",
       "symbols",
+      "watchlist",
       "kinds",
       "scoreMove",
       "volatilityZ",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { InstrumentSelector } from "../../../src/alerts/alert.ts";
+import type { ResolvedSelector } from "../../../src/alerts/watchlists/watchlist.ts";
 import { rangeSteps, refuseWithoutRange } from "../../../src/answers/range-alert.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import type { MarketView } from "../../../src/market/market-view.ts";
@@ -30,11 +30,11 @@ const market = marketOf({
   ...{ AAA: ["stock", 400], NEW: ["stock", 100], SPY: ["etf", 400], BTC: ["crypto", 400] },
 });
 
-const named = (...symbols: string[]): InstrumentSelector => ({ by: "symbols", symbols });
-const all = (assetClass: AssetClass | null): InstrumentSelector => ({
+const named = (...symbols: string[]): ResolvedSelector => ({ by: "symbols", symbols });
+const all = (assetClass: AssetClass | null): ResolvedSelector => ({
   ...{ by: "filter", assetClass, signal: null },
 });
-const stepsFor = (watched: InstrumentSelector) =>
+const stepsFor = (watched: ResolvedSelector) =>
   rangeSteps({ kinds: ["volatility", "range"], watched }, market);
 
 const STOCKS =
@@ -64,9 +64,8 @@ describe("an alert on ranges", () => {
   });
 
   it("is refused where nothing that it watches has a range, with what to do", () => {
-    const refuse =
-      (watched: InstrumentSelector, kinds: readonly ("range" | "volatility")[]) => () =>
-        refuseWithoutRange({ kinds, watched }, market);
+    const refuse = (watched: ResolvedSelector, kinds: readonly ("range" | "volatility")[]) => () =>
+      refuseWithoutRange({ kinds, watched }, market);
     expect(refuse(named("SPY", "NEW"), ["range"])).toThrow(
       "invalid_request: kinds: there is no range for NEW: it needs 252 sessions in which the price moves; SPY: too few instruments to test it on. Use the kinds signal_shift or volatility, or name an instrument for which get_signal with risk=full has ranges.",
     );

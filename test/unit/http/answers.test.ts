@@ -42,7 +42,8 @@ const forbidden = <T extends object>(name: string): T =>
     },
   });
 
-const contextOf = (scoring: Scoring): ToolContext => toolContext(scoring, forbidden("alerts"));
+const contextOf = (scoring: Scoring): ToolContext =>
+  toolContext(scoring, { service: forbidden("alerts"), watchlists: forbidden("watchlists") });
 
 /** Callers of whom nothing may be read but scopes that the answer depends on. */
 const callOf = (...scopes: readonly Scope[]): Call =>

@@ -1,4 +1,5 @@
 import type { AlertService } from "../../../src/alerts/api/alert-service.ts";
+import type { Watchlists } from "../../../src/alerts/watchlists/watchlists.ts";
 import { LEXICON_READER } from "../../../src/ingest/sentiment-model.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { countKnown } from "../../../src/market/point-in-time.ts";
@@ -132,12 +133,13 @@ function membersOf(value: object): ReadonlyMap<unknown, unknown> {
   return new Map(Object.entries(plain));
 }
 
-/** A market alone has nobody who could be told. */
-const NO_ALERTS: AlertService = new Proxy({} as AlertService, {
-  get(_, name) {
-    throw new Error(`there are no alerts here to ${String(name)}`);
-  },
-});
+/** A market alone has nobody who could be told, and no lists. */
+const nothing = <T extends object>(): T =>
+  new Proxy({} as T, {
+    get(_, name) {
+      throw new Error(`there is nothing here to ${String(name)}`);
+    },
+  });
 
 /** What a tool sees of a market that is known up to an instant, and the tables behind it. */
 export function toolContextAt(market: Market, at: number) {
@@ -151,7 +153,8 @@ export function toolContextAt(market: Market, at: number) {
     return value;
   };
   const context: ToolContext = {
-    alerts: NO_ALERTS,
+    alerts: nothing<AlertService>(),
+    watchlists: nothing<Watchlists>(),
     analyser: LEXICON_READER.analyser,
     market: {
       mode: market.mode,

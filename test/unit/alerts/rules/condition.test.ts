@@ -1,11 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type {
-  AlertKind,
-  InstrumentSelector,
-  StoredAlert,
-  Thresholds,
-} from "../../../../src/alerts/alert.ts";
+import type { AlertKind, InstrumentSelector, Thresholds } from "../../../../src/alerts/alert.ts";
 import {
   type ConditionGroup,
   type ConditionState,
@@ -13,7 +8,9 @@ import {
   evaluateCondition,
   groupByCondition,
   isSubscribed,
+  type StoredResolved,
 } from "../../../../src/alerts/rules/condition.ts";
+import type { ResolvedAlert } from "../../../../src/alerts/watchlists/watchlist.ts";
 import type { VolatilityReading } from "../../../../src/factors/volatility.ts";
 import { AssetClass } from "../../../../src/market/instrument.ts";
 import { EVENT_RULES } from "../../../../src/score/events.ts";
@@ -141,8 +138,8 @@ describe("a condition", () => {
   });
 });
 
-const stored = (key: string, wanted: AlertOverrides): StoredAlert => ({
-  ...{ key, value: alertOf(wanted), revision: 1, groups: [] },
+const stored = (key: string, wanted: AlertOverrides): StoredResolved => ({
+  ...{ key, value: alertOf(wanted) as ResolvedAlert, revision: 1, groups: [] },
   ...{ expiresAt: undefined, dueAt: undefined, consumedAt: undefined },
 });
 
@@ -175,7 +172,11 @@ const snapshot = fc
   )
   .map(([symbol, assetClass, direction]) => snapshotOf(symbol, 1, { assetClass, direction }));
 
-function expectMeant(group: ConditionGroup, alerts: readonly StoredAlert[], seen: Snapshot): void {
+function expectMeant(
+  group: ConditionGroup,
+  alerts: readonly StoredResolved[],
+  seen: Snapshot,
+): void {
   const meant = alerts.filter(({ value }) => isSubscribed(value, group.condition, seen));
   expect(group.subscribers(seen)).toEqual(meant.map(({ key }) => key).sort());
   const isWatched = group.covers(seen.instrument);

@@ -1,0 +1,53 @@
+import { ownerExists, quotaOwner } from "../../auth/entitlement.ts";
+import { shareOf } from "../../limits/share.ts";
+import type { Records, Stored } from "../../store/port/records.ts";
+import { type Owner, ownerKey } from "../alert.ts";
+
+/** Maximum share of an account's quota that one application has, with the agents that it claimed, while
+ *  nothing else of the account uses any. As others use some, the share shrinks (`shareOf`). */
+const APPLICATION_SHARE = 1 / 2;
+
+/** A record that counts in the quota of its owner's account. */
+type Owned = Stored<{ readonly owner: Owner }>;
+
+/**
+ * Whether the share of an owner's application is used up: its own records and those of the agents that it
+ * claimed. Others have no share but the whole quota.
+ *
+ * @param existing The records that count in the quota.
+ */
+export type IsShareUsedUp = (existing: readonly Owned[], total: number) => boolean;
+
+/** Reads who shares with an owner among those of some records. */
+export async function shareOfOwner(
+  records: Pick<Records, "get">,
+  owner: Owner,
+  existing: readonly Owned[],
+): Promise<IsShareUsedUp> {
+  const application = await quotaOwner(records, owner);
+  if (application.kind !== "user" || application.clientId === undefined) return () => false;
+  const key = ownerKey(application);
+  const owners = new Map(existing.map(({ value }) => [ownerKey(value.owner), value.owner]));
+  const found = [...owners].map(async ([own, each]) =>
+    ownerKey(await quotaOwner(records, each)) === key ? [own] : [],
+  );
+  const members = (await Promise.all(found)).flat();
+  return (counted, total) => {
+    const own = counted.filter(({ value }) => members.includes(ownerKey(value.owner)));
+    const left = total - counted.length;
+    return own.length >= shareOf({ total, most: total * APPLICATION_SHARE }, left);
+  };
+}
+
+/** The records of expired agents and keys: nothing removes them at the expiry. */
+export async function orphansAmong<T extends Owned>(
+  records: Pick<Records, "get" | "list">,
+  existing: readonly T[],
+): Promise<readonly T[]> {
+  const known = new Map(existing.map(({ value: { owner } }) => [ownerKey(owner), owner]));
+  const found = [...known].map(async ([maker, owner]) =>
+    (await ownerExists(records, owner)) ? [] : [maker],
+  );
+  const gone = (await Promise.all(found)).flat();
+  return existing.filter(({ value }) => gone.includes(ownerKey(value.owner)));
+}

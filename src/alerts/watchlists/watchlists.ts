@@ -1,0 +1,234 @@
+import type { Caller } from "../../auth/caller.ts";
+import { entitlementChecks } from "../../auth/entitlement.ts";
+import { alertScopes } from "../../auth/scopes.ts";
+import { Problem } from "../../problem.ts";
+import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
+import { insert, removeAt, replace } from "../../store/port/operations.ts";
+import { readAll } from "../../store/port/read-all.ts";
+import type { Operation } from "../../store/port/records.ts";
+import { alerts, type InstrumentSelector, isOwnedBy, type Owner, quotaGroup } from "../alert.ts";
+import { countChange } from "../api/count-change.ts";
+import type { AlertDependencies } from "../api/dependencies.ts";
+import { groupsOfOwner, managedAccount, ownerOf } from "../api/ownership.ts";
+import { orphansAmong, shareOfOwner } from "../api/quota-share.ts";
+import {
+  type ResolvedSelector,
+  resolveSelector,
+  type StoredWatchlist,
+  type Watchlist,
+  watchlistKey,
+  watchlists,
+} from "./watchlist.ts";
+
+/** Maximum number of watchlists of an account with all its agents and keys. */
+const MAX_LISTS = 50;
+
+/** Maximum number of symbols in a list: as many as an alert names. */
+const MAX_LISTED = 100;
+
+/** A list as a caller sees it. */
+export interface ReadableWatchlist extends Pick<Watchlist, "name" | "symbols"> {
+  /** Whether the caller can change it. */
+  readonly isOwn: boolean;
+}
+
+/** The lists that a caller may read. */
+export interface WatchlistOverview {
+  /** By name. */
+  readonly lists: readonly ReadableWatchlist[];
+  /** How many more the account has through other clients. */
+  readonly others: number;
+}
+
+/** How symbols change a list. */
+export type WatchlistChange = "set" | "add" | "remove";
+
+/** What the watchlists work with. */
+export type WatchlistDependencies = Pick<AlertDependencies, "records" | "audit" | "limits">;
+
+/** A change of a list, by its name. */
+interface WatchlistEdit {
+  readonly name: string;
+  readonly change: WatchlistChange;
+  /** Symbols of covered instruments, at least one. */
+  readonly symbols: readonly string[];
+}
+
+/**
+ * Watchlists as callers use them. A list belongs to the client that made it, and nobody else sees it. A
+ * list that a person's API key made belongs to the person: every client of theirs can read it, and only
+ * their keys can change it.
+ *
+ * Methods that change something count against the limit `alert-change` and may throw `rate_limited`.
+ */
+export class Watchlists {
+  readonly #dependencies: WatchlistDependencies;
+
+  constructor(dependencies: WatchlistDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** The lists that a caller may read. */
+  async overview(caller: Caller): Promise<WatchlistOverview> {
+    const owner = listOwnerOf(caller);
+    const all = await readAll(this.#dependencies.records, watchlists, quotaGroup(owner));
+    const readable = all.filter(({ value }) => mayRead(value.owner, caller));
+    const lists = readable.map(({ value }) => viewOf(value, caller));
+    return { lists: lists.toSorted(byName), others: all.length - readable.length };
+  }
+
+  /** The list with a name: the caller's own or, if there is none, the person's. @throws {Problem}
+   *  `not_found`. */
+  async find(caller: Caller, name: string): Promise<StoredWatchlist> {
+    const { records } = this.#dependencies;
+    const { accountId } = caller;
+    const owners = [listOwnerOf(caller), ...(accountId === undefined ? [] : [personOf(accountId)])];
+    for (const owner of owners) {
+      const list = await records.get(watchlists, watchlistKey(owner, name));
+      if (list !== undefined) return list;
+    }
+    throw noWatchlist();
+  }
+
+  /** What an alert watches, with the symbols of a watchlist as they are now. */
+  async resolve(watched: InstrumentSelector): Promise<ResolvedSelector> {
+    return (await resolveSelector(this.#dependencies.records, watched)).watched;
+  }
+
+  /**
+   * Makes a list, or changes one. Removing symbols that are not in it changes nothing.
+   *
+   * @throws {Problem} `not_found` for a change of a list that is not the caller's; `alert_limit`;
+   *   `invalid_request` when the list would have none or too many symbols.
+   */
+  async save(caller: Caller, { name, change, symbols }: WatchlistEdit): Promise<ReadableWatchlist> {
+    const { records, audit, limits } = this.#dependencies;
+    await countChange(limits, caller);
+    const owner = listOwnerOf(caller);
+    const key = watchlistKey(owner, name);
+    for (;;) {
+      const before = await records.get(watchlists, key);
+      if (before === undefined && change === "remove") throw noWatchlist();
+      const listed = changed(before?.value.symbols ?? [], change, symbols);
+      const value = { owner, name: before?.value.name ?? name, symbols: listed };
+      const write =
+        before === undefined
+          ? [
+              ...(await this.#reserveQuota(caller, owner)),
+              insert(watchlists, { key, value, groups: groupsOfOwner(owner) }),
+            ]
+          : [replace(watchlists, before, { value })];
+      const recorded = audit({ action: "watchlist.changed", actor: caller.id, target: key });
+      if (await records.commit([...write, ...recorded])) return viewOf(value, caller);
+    }
+  }
+
+  /** Deletes a list of the caller. @throws {Problem} `not_found`; `wrong_state` while alerts watch
+   *  it. */
+  async remove(caller: Caller, name: string): Promise<void> {
+    const { records, audit, limits } = this.#dependencies;
+    await countChange(limits, caller);
+    const owner = listOwnerOf(caller);
+    for (;;) {
+      const list = await records.get(watchlists, watchlistKey(owner, name));
+      if (list === undefined) throw noWatchlist();
+      const { key } = list;
+      const own = await readAll(records, alerts, quotaGroup(owner));
+      const count = own.filter(({ value: { watched } }) => isWatching(watched, key)).length;
+      if (count > 0) throw inUse(count);
+      const recorded = audit({ action: "watchlist.deleted", actor: caller.id, target: key });
+      if (await records.commit([removeAt(watchlists, list), ...recorded])) return;
+    }
+  }
+
+  /** The operations with which a commit adds a list only while the quota of its owner has room. @throws
+   *  {Problem} `alert_limit`; `insufficient_scope` when the caller may no longer have lists. */
+  async #reserveQuota(caller: Caller, owner: Owner): Promise<readonly Operation[]> {
+    const { records } = this.#dependencies;
+    const group = quotaGroup(owner);
+    const lock = { key: `watchlists ${group}`, groups: groupsOfOwner(owner) };
+    const version = await readVersion(records, lock);
+    const all = await records.list(watchlists, { group, limit: MAX_LISTS });
+    const orphans = await orphansAmong(records, all);
+    const existing = all.filter((list) => !orphans.includes(list));
+    const isUsedUp = await shareOfOwner(records, owner, existing);
+    if (existing.length >= MAX_LISTS || isUsedUp(existing, MAX_LISTS)) throw full();
+    const entitled = await entitlementChecks(records, ownerOf(caller));
+    if (entitled === undefined) throw ended();
+    return [
+      ...entitled,
+      incrementVersion(lock, version),
+      ...orphans.map((list) => removeAt(watchlists, list)),
+    ];
+  }
+}
+
+/** The person themself as an owner. */
+const personOf = (accountId: string): Owner => ({ kind: "user", id: accountId, accountId });
+
+/** The owner of the lists that a caller makes: with a person's API key, the person. */
+function listOwnerOf(caller: Caller): Owner {
+  const account = managedAccount(caller);
+  return account === undefined ? ownerOf(caller) : personOf(account);
+}
+
+const isOwn = (owner: Owner, caller: Caller): boolean => isOwnedBy(owner, listOwnerOf(caller));
+
+const mayRead = (owner: Owner, caller: Caller): boolean =>
+  isOwn(owner, caller) ||
+  (caller.accountId !== undefined && isOwnedBy(owner, personOf(caller.accountId)));
+
+const viewOf = ({ owner, name, symbols }: Watchlist, caller: Caller): ReadableWatchlist => ({
+  name,
+  symbols,
+  isOwn: isOwn(owner, caller),
+});
+
+const byName = (one: ReadableWatchlist, other: ReadableWatchlist): number =>
+  one.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1;
+
+const isWatching = (watched: InstrumentSelector, key: string): boolean =>
+  watched.by === "watchlist" && watched.key === key;
+
+/** The symbols of a list after a change, sorted. @throws {Problem} `invalid_request`. */
+function changed(
+  before: readonly string[],
+  change: WatchlistChange,
+  symbols: readonly string[],
+): readonly string[] {
+  const given = new Set(symbols);
+  const after = {
+    set: given,
+    add: new Set([...before, ...symbols]),
+    remove: new Set(before.filter((symbol) => !given.has(symbol))),
+  }[change];
+  if (after.size > 0 && after.size <= MAX_LISTED) return [...after].sort();
+  throw new Problem("invalid_request", {
+    detail: `symbols: a watchlist has 1 to ${MAX_LISTED} symbols; this one would have ${after.size}.`,
+    next: after.size === 0 ? "Delete the list instead." : "Use a second list.",
+  });
+}
+
+const noWatchlist = (): Problem =>
+  new Problem("not_found", {
+    detail: "You have no watchlist of that name.",
+    next: "manage_watchlist (GET /api/watchlists) lists yours.",
+  });
+
+const inUse = (count: number): Problem =>
+  new Problem("wrong_state", {
+    detail: `${count} of the alerts watch it.`,
+    next: "Change or delete these alerts first: list_alerts, manage_alert.",
+  });
+
+const full = (): Problem =>
+  new Problem("alert_limit", {
+    detail: `You have your share of the ${MAX_LISTS} watchlists of all your clients.`,
+    next: "Delete one with manage_watchlist, or add symbols to one that you have.",
+  });
+
+const ended = (): Problem =>
+  new Problem("insufficient_scope", {
+    detail: "You may not have watchlists any more.",
+    next: `Get a token with the scopes ${alertScopes.join(" ")}.`,
+  });

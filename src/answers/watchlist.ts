@@ -1,0 +1,37 @@
+import { z } from "zod";
+import type { InstrumentSelector } from "../alerts/alert.ts";
+import type { ReadableWatchlist } from "../alerts/watchlists/watchlists.ts";
+import type { Caller } from "../auth/caller.ts";
+import { Label } from "../lib/label.ts";
+import type { ToolContext } from "../tool.ts";
+
+/** The name of a watchlist in the input. */
+export const WatchlistInput = Label.describe("Name of a watchlist.");
+
+/** A watchlist. */
+export const WatchlistAnswer = z.object({
+  name: z.string(),
+  symbols: z.array(z.string()),
+  readOnly: z.boolean().describe("true: your person's own; only their API keys change it."),
+});
+
+/** Renders a watchlist. */
+export const watchlistAnswer = ({
+  name,
+  symbols,
+  isOwn,
+}: ReadableWatchlist): z.input<typeof WatchlistAnswer> => ({
+  name,
+  symbols: [...symbols],
+  readOnly: !isOwn,
+});
+
+/** What an alert watches by a watchlist. @throws {Problem} `not_found`. */
+export async function watchlistSelector(
+  watchlist: string,
+  { watchlists }: Pick<ToolContext, "watchlists">,
+  caller: Caller,
+): Promise<InstrumentSelector> {
+  const { key, value } = await watchlists.find(caller, watchlist);
+  return { by: "watchlist", key, name: value.name };
+}

@@ -1,0 +1,190 @@
+import { describe, expect, it } from "vitest";
+import { register, tokenOf } from "../support/agent.ts";
+import { bearer, type Claimable, type Headers } from "../support/alert-events.ts";
+import { connectMcp, textOf } from "../support/mcp.ts";
+import { startTestService } from "../support/test-service.ts";
+
+const testService = await startTestService();
+const { base } = testService;
+
+/** What a request is answered with. */
+async function ask(headers: Headers, path: string, method = "GET", body?: object) {
+  const response = await fetch(`${base}${path}`, {
+    method,
+    headers: { ...headers, ...(body && { "content-type": "application/json" }) },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+const setList = (headers: Headers, watchlist: string, symbols: readonly string[]) =>
+  ask(headers, "/api/watchlists", "POST", { watchlist, symbols });
+
+const symbolsIn = ({ body }: { readonly body: Record<string, unknown> }) =>
+  (body.items as { readonly symbol: string }[]).map(({ symbol }) => symbol);
+
+/** Two applications and an API key of one person, and somebody else's application. */
+async function parties() {
+  const [person, other] = [testService.person(), testService.person()];
+  const { access_token: token } = await person.tokens();
+  return {
+    token,
+    mine: bearer(token),
+    theirs: bearer((await person.tokens()).access_token),
+    stranger: bearer((await other.tokens()).access_token),
+    own: { "x-api-key": await person.createKey(["signals:read", "alerts:write"]) },
+  };
+}
+
+describe("a watchlist", () => {
+  it("is made, changed, listed and deleted over REST and MCP alike", async () => {
+    const { mine, token } = await parties();
+    const client = await connectMcp(base, token);
+    const manage = async (args: Record<string, unknown>) =>
+      (await client.callTool({ name: "manage_watchlist", arguments: args })).structuredContent;
+    const list = (...symbols: string[]) => [{ name: "Chips & Co", symbols, readOnly: false }];
+    expect((await setList(mine, "Chips & Co", ["alder.sim", "ALDER.SIM"])).body).toEqual({
+      watchlists: list("ALDER.SIM"),
+    });
+    const added = { action: "add", watchlist: "chips & co", symbols: ["BYTEN.SIM"] };
+    expect(await manage(added)).toEqual({ watchlists: list("ALDER.SIM", "BYTEN.SIM") });
+    const path = `/api/watchlists/${encodeURIComponent("Chips & Co")}`;
+    const removed = { action: "remove", symbols: ["ALDER.SIM"] };
+    expect((await ask(mine, path, "PATCH", removed)).body).toEqual({
+      watchlists: list("BYTEN.SIM"),
+    });
+    const all = { watchlists: list("BYTEN.SIM"), others: 0 };
+    expect(await manage({})).toEqual(all);
+    expect((await ask(mine, "/api/watchlists")).body).toEqual(all);
+    expect((await ask(mine, path, "DELETE")).body).toEqual({ watchlists: [] });
+    expect((await ask(mine, path, "DELETE")).status).toBe(404);
+  });
+
+  it("is refused with what is wrong: a symbol, a name, an action", async () => {
+    const { mine } = await parties();
+    const symbols = ["ALDER.SIM"];
+    for (const [body, status, code] of [
+      [{ watchlist: "a", symbols: ["NOSUCH"] }, 404, "unknown_symbol"],
+      [{ watchlist: "a", symbols: [] }, 400, "invalid_request"],
+      [{ watchlist: "", symbols }, 400, "invalid_request"],
+      [{ watchlist: "x".repeat(101), symbols }, 400, "invalid_request"],
+      [{ watchlist: "<b>a</b>", symbols }, 400, "invalid_request"],
+      [{ symbols }, 400, "invalid_request"],
+      [{ watchlist: "a" }, 400, "invalid_request"],
+    ] as const) {
+      const refused = await ask(mine, "/api/watchlists", "POST", body);
+      expect([body, refused.status, refused.body.code]).toEqual([body, status, code]);
+    }
+  });
+
+  it("stands in place of symbols in get_signal, as JSON, as CSV and over MCP", async () => {
+    const { mine, theirs, token } = await parties();
+    await setList(mine, "two", ["BYTEN.SIM", "ALDER.SIM"]);
+    await setList(theirs, "two", ["BORUN.SIM"]);
+    const path = "/api/signals?watchlist=two";
+    expect(symbolsIn(await ask(mine, path))).toEqual(["ALDER.SIM", "BYTEN.SIM"]);
+    expect(symbolsIn(await ask(theirs, path))).toEqual(["BORUN.SIM"]);
+    const csv = await (await fetch(`${base}${path}&format=csv`, { headers: mine })).text();
+    expect(csv.match(/\b[A-Z]+\.SIM\b/g)).toEqual(["ALDER.SIM", "BYTEN.SIM"]);
+    const client = await connectMcp(base, token);
+    const asked = { name: "get_signal", arguments: { watchlist: "TWO" } };
+    expect(textOf(await client.callTool(asked))).toContain("BYTEN.SIM");
+    await ask(mine, "/api/watchlists/two", "PATCH", { action: "remove", symbols: ["BYTEN.SIM"] });
+    expect(symbolsIn(await ask(mine, path))).toEqual(["ALDER.SIM"]);
+    for (const both of [`${path}&symbols=ALDER.SIM`, `${path}&symbol=ALDER.SIM`]) {
+      expect((await ask(mine, both)).status).toBe(400);
+    }
+    expect((await ask(mine, "/api/signals?watchlist=none")).body.code).toBe("not_found");
+  });
+
+  it("is what an alert watches, and cannot be deleted meanwhile", async () => {
+    const { mine } = await parties();
+    await setList(mine, "Mine", ["ALDER.SIM"]);
+    const made = await ask(mine, "/api/alerts", "POST", { watchlist: "mine" });
+    expect(made.status).toBe(201);
+    expect(made.body).toMatchObject({ watchlist: "Mine", symbols: null, assetClass: null });
+    const refused = await ask(mine, "/api/watchlists/mine", "DELETE");
+    expect([refused.status, refused.body.code]).toEqual([409, "wrong_state"]);
+    const alert = `/api/alerts/${made.body.id}`;
+    const changed = await ask(mine, alert, "PATCH", { symbols: ["ALDER.SIM"] });
+    expect(changed.body).toMatchObject({ watchlist: null, symbols: ["ALDER.SIM"] });
+    await ask(mine, alert, "PATCH", { watchlist: "mine" });
+    expect((await ask(mine, alert)).body).toMatchObject({ watchlist: "Mine", symbols: null });
+    await ask(mine, alert, "DELETE");
+    expect((await ask(mine, "/api/watchlists/mine", "DELETE")).status).toBe(200);
+    for (const body of [
+      { watchlist: "mine" },
+      { watchlist: "mine", symbols: ["ALDER.SIM"] },
+      { watchlist: "mine", assetClass: "stock" },
+    ]) {
+      expect((await ask(mine, "/api/alerts", "POST", body)).status).toBeGreaterThanOrEqual(400);
+    }
+  });
+});
+
+describe("another application of the same person", () => {
+  it("only learns that a list exists", async () => {
+    const { mine, theirs, stranger } = await parties();
+    await setList(mine, "secret plan", ["ALDER.SIM"]);
+    const path = "/api/watchlists/secret%20plan";
+    const changes = { symbols: ["ALDER.SIM"] };
+    for (const [headers, others] of [
+      [theirs, 1],
+      [stranger, 0],
+    ] as const) {
+      expect((await ask(headers, "/api/watchlists")).body).toEqual({ watchlists: [], others });
+      const attempts = [
+        await ask(headers, path, "DELETE"),
+        await ask(headers, path, "PATCH", { action: "remove", ...changes }),
+        await ask(headers, "/api/signals?watchlist=secret%20plan"),
+        await ask(headers, "/api/alerts", "POST", { watchlist: "secret plan" }),
+      ];
+      for (const { status, body } of attempts) {
+        expect(status).toBe(404);
+        expect(JSON.stringify(body)).not.toContain("ALDER");
+      }
+    }
+    expect(symbolsIn(await ask(mine, "/api/signals?watchlist=secret%20plan"))).toEqual([
+      "ALDER.SIM",
+    ]);
+  });
+
+  it("can read a list of the person's own key, and watch it, but not change it", async () => {
+    const { mine, stranger, own } = await parties();
+    await setList(own, "House", ["ALDER.SIM"]);
+    expect((await ask(mine, "/api/watchlists")).body).toEqual({
+      watchlists: [{ name: "House", symbols: ["ALDER.SIM"], readOnly: true }],
+      others: 0,
+    });
+    expect((await ask(mine, "/api/watchlists/house", "DELETE")).status).toBe(404);
+    expect((await ask(mine, "/api/alerts", "POST", { watchlist: "house" })).status).toBe(201);
+    expect((await ask(stranger, "/api/signals?watchlist=house")).status).toBe(404);
+    expect((await ask(own, "/api/watchlists/house", "DELETE")).body.code).toBe("wrong_state");
+    await setList(own, "House", ["BYTEN.SIM"]);
+    expect(symbolsIn(await ask(mine, "/api/signals?watchlist=House"))).toEqual(["BYTEN.SIM"]);
+  });
+});
+
+describe("writing a watchlist", () => {
+  it("needs alerts:write and signals:read", async () => {
+    const person = testService.person();
+    const wanted = { watchlist: "mine", symbols: ["ALDER.SIM"] };
+    for (const scope of ["signals:read", "alerts:write"]) {
+      const { access_token } = await person.tokens({ scope });
+      const refused = await ask(bearer(access_token), "/api/watchlists", "POST", wanted);
+      expect([refused.status, refused.body.code]).toEqual([403, "insufficient_scope"]);
+    }
+  });
+
+  it("leads an unclaimed agent through its claim over MCP", async () => {
+    const agent = (await register(base, { scope: "" })) as Claimable;
+    const wanted = { action: "set", watchlist: "mine", symbols: ["ALDER.SIM"] };
+    const call = async () => {
+      const client = await connectMcp(base, await tokenOf(base, agent));
+      return client.callTool({ name: "manage_watchlist", arguments: wanted });
+    };
+    expect((await call()).structuredContent).toMatchObject({ code: "claim_required" });
+    await testService.person().claim(agent.client_id, agent.claim.code);
+    expect((await call()).structuredContent).toMatchObject({ watchlists: [{ name: "mine" }] });
+  });
+});

@@ -1,0 +1,187 @@
+import { expect, it } from "vitest";
+import { accountGroup } from "../../../../src/alerts/alert.ts";
+import { AlertService } from "../../../../src/alerts/api/alert-service.ts";
+import { watchlists } from "../../../../src/alerts/watchlists/watchlist.ts";
+import { type WatchlistChange, Watchlists } from "../../../../src/alerts/watchlists/watchlists.ts";
+import { accountRecordsGroup, clientGroup } from "../../../../src/auth/agents/agent.ts";
+import type { Caller } from "../../../../src/auth/caller.ts";
+import { removeGroup } from "../../../../src/store/port/operations.ts";
+import type { Records } from "../../../../src/store/port/records.ts";
+import {
+  alertDependencies,
+  auditedIn,
+  made,
+  newAgent,
+  newKeyHolder,
+  newPerson,
+  POLLED,
+} from "../../../support/alert-service.ts";
+import { describeStores, type Engine, openStore, slowed } from "../../../support/stores.ts";
+
+/** The watchlists and alerts of a person with an application, an agent and an API key. */
+async function open(engine: Engine, seenAs = (records: Records) => records) {
+  const store = await openStore(engine);
+  const dependencies = alertDependencies({ ...store, records: seenAs(store.records) });
+  const lists = new Watchlists(dependencies);
+  const { records } = store;
+  const app = await newPerson(records, "acc_1");
+  const agent = await newAgent(records, "agent-1", "acc_1");
+  const key = await newKeyHolder(records, "key-1", "acc_1");
+  const stranger = await newAgent(records, "agent-2", "acc_2");
+  const save = (by: Caller, name: string, symbols: string[], change: WatchlistChange = "set") =>
+    lists.save(by, { name, change, symbols });
+  const symbolsOf = async (by: Caller, name: string) => (await lists.find(by, name)).value.symbols;
+  /** Registers an alert of a list. */
+  const watch = async (by: Caller, name: string) => {
+    const list = await lists.find(by, name);
+    const watched = { by: "watchlist", key: list.key, name } as const;
+    return made(new AlertService(dependencies), by, { ...POLLED, watched });
+  };
+  const alerts = new AlertService(dependencies);
+  return { ...store, lists, alerts, app, agent, key, stranger, save, symbolsOf, watch };
+}
+
+describeStores("a watchlist", (engine) => {
+  it("keeps its symbols sorted and each once, and its name in any case", async () => {
+    const { app, save, symbolsOf, lists } = await open(engine);
+    expect(await save(app, "Chips", ["B", "A", "B"])).toEqual({
+      name: "Chips",
+      symbols: ["A", "B"],
+      isOwn: true,
+    });
+    await save(app, "CHIPS", ["C"], "add");
+    await save(app, "chips", ["A", "Z"], "remove");
+    expect(await symbolsOf(app, "chiPs")).toEqual(["B", "C"]);
+    expect((await lists.overview(app)).lists).toEqual([
+      { name: "Chips", symbols: ["B", "C"], isOwn: true },
+    ]);
+    await save(app, "Chips", ["D"]);
+    expect(await symbolsOf(app, "Chips")).toEqual(["D"]);
+  });
+
+  it("has 1 to 100 symbols", async () => {
+    const { app, save } = await open(engine);
+    const some = (count: number, prefix: string) =>
+      Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+    await save(app, "full", some(100, "A"));
+    await expect(save(app, "full", ["B"], "add")).rejects.toMatchObject({
+      code: "invalid_request",
+      detail: expect.stringContaining("1 to 100 symbols; this one would have 101"),
+    });
+    await expect(save(app, "full", some(100, "A"), "remove")).rejects.toMatchObject({
+      code: "invalid_request",
+    });
+    await expect(save(app, "none", ["A"], "remove")).rejects.toMatchObject({ code: "not_found" });
+  });
+
+  it("loses no symbol to concurrent changes", async () => {
+    const { app, save, symbolsOf } = await open(engine, slowed);
+    const added = ["A", "B", "C", "D", "E", "F"];
+    await Promise.all(added.map((symbol) => save(app, "many", [symbol], "add")));
+    expect(await symbolsOf(app, "many")).toEqual(added);
+  });
+
+  it("belongs to its client: others of the person only learn how many there are", async () => {
+    const { app, agent, stranger, save, symbolsOf, lists } = await open(engine);
+    await save(app, "mine", ["A"]);
+    await save(agent, "mine", ["B"]);
+    expect([await symbolsOf(app, "mine"), await symbolsOf(agent, "mine")]).toEqual([["A"], ["B"]]);
+    expect(await lists.overview(agent)).toMatchObject({ lists: [{ symbols: ["B"] }], others: 1 });
+    expect(await lists.overview(stranger)).toEqual({ lists: [], others: 0 });
+    await save(app, "secret", ["A"]);
+    for (const other of [agent, stranger]) {
+      await expect(lists.find(other, "secret")).rejects.toMatchObject({ code: "not_found" });
+      await expect(lists.remove(other, "secret")).rejects.toMatchObject({ code: "not_found" });
+      await expect(save(other, "secret", ["A"], "remove")).rejects.toMatchObject({
+        code: "not_found",
+      });
+    }
+    expect(await symbolsOf(app, "secret")).toEqual(["A"]);
+  });
+
+  it("of a person's key is read-only to the person's clients, and hidden by one of their own", async () => {
+    const { app, agent, key, stranger, save, symbolsOf, lists, records } = await open(engine);
+    await save(key, "house", ["A"]);
+    expect((await lists.overview(agent)).lists).toEqual([
+      { name: "house", symbols: ["A"], isOwn: false },
+    ]);
+    expect(await symbolsOf(app, "house")).toEqual(["A"]);
+    await expect(lists.find(stranger, "house")).rejects.toMatchObject({ code: "not_found" });
+    await expect(lists.remove(app, "house")).rejects.toMatchObject({ code: "not_found" });
+    await expect(save(app, "house", ["A"], "remove")).rejects.toMatchObject({ code: "not_found" });
+    await save(app, "house", ["B"], "add");
+    expect([await symbolsOf(app, "house"), await symbolsOf(agent, "house")]).toEqual([
+      ["B"],
+      ["A"],
+    ]);
+    const second = await newKeyHolder(records, "key-2", "acc_1");
+    await save(second, "house", ["C"], "add");
+    expect(await symbolsOf(key, "house")).toEqual(["A", "C"]);
+  });
+
+  it("ends with its client, and the person's own with the account", async () => {
+    const { app, agent, key, save, records } = await open(engine);
+    for (const by of [app, agent, key]) await save(by, by.kind, ["A"]);
+    const left = async () =>
+      (await records.list(watchlists, { group: accountGroup("acc_1"), limit: 9 })).map(
+        ({ value }) => value.name,
+      );
+    await records.commit([removeGroup(clientGroup("agent-1"))]);
+    expect((await left()).toSorted()).toEqual(["service", "user"]);
+    await records.commit([removeGroup(accountRecordsGroup("acc_1"))]);
+    expect(await left()).toEqual([]);
+  });
+
+  it("is one of at most 50 of an account, of which one application has half", async () => {
+    const { app, agent, key, save, lists } = await open(engine, slowed);
+    const fill = async (by: Caller) => {
+      const names = Array.from({ length: 60 }, (_, index) => `list ${index}`);
+      const all = await Promise.allSettled(names.map((name) => save(by, name, ["A"])));
+      const refused = all.filter(({ status }) => status === "rejected");
+      for (const each of refused) expect(each).toMatchObject({ reason: { code: "alert_limit" } });
+      return all.length - refused.length;
+    };
+    expect(await fill(app)).toBe(25);
+    expect((await fill(agent)) + (await fill(key))).toBe(25);
+    const [first] = (await lists.overview(app)).lists;
+    await save(app, first?.name ?? "", ["B"], "add");
+  }, 60_000);
+
+  it("cannot be deleted while alerts watch it, however the two meet", async () => {
+    const { app, agent, key, save, lists, watch, alerts, records } = await open(engine, slowed);
+    await save(key, "house", ["A"]);
+    const { id } = await watch(agent, "house");
+    await expect(lists.remove(key, "house")).rejects.toMatchObject({
+      code: "wrong_state",
+      detail: "1 of the alerts watch it.",
+    });
+    await alerts.remove({ caller: agent, alertId: id });
+    await lists.remove(key, "house");
+
+    for (let round = 0; round < 10; round += 1) {
+      await save(app, "race", ["A"]);
+      const [registered, removed] = await Promise.allSettled([
+        watch(app, "race"),
+        lists.remove(app, "race"),
+      ]);
+      expect([registered.status, removed.status].toSorted()).toEqual(["fulfilled", "rejected"]);
+      if (registered.status === "fulfilled") {
+        await alerts.remove({ caller: app, alertId: registered.value.id });
+        await lists.remove(app, "race");
+      }
+    }
+    expect(await records.list(watchlists, { limit: 9 })).toEqual([]);
+  });
+
+  it("is audited when it changes, without what is in it", async () => {
+    const { app, save, lists, records } = await open(engine);
+    await save(app, "mine", ["A"]);
+    await lists.remove(app, "mine");
+    const audited = await auditedIn(records);
+    expect(audited.map(({ action, actor }) => [action, actor])).toEqual([
+      ["watchlist.changed", "acc_1"],
+      ["watchlist.deleted", "acc_1"],
+    ]);
+    expect(JSON.stringify(audited)).not.toContain("mine");
+  });
+});

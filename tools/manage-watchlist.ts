@@ -1,0 +1,61 @@
+import { z } from "zod";
+import { AlertFields, symbolsOf } from "../src/answers/alert-input.ts";
+import { WatchlistAnswer, WatchlistInput, watchlistAnswer } from "../src/answers/watchlist.ts";
+import { alertScopes } from "../src/auth/scopes.ts";
+import { Problem } from "../src/problem.ts";
+import { defineTool } from "../src/tool.ts";
+
+const Input = z.strictObject({
+  action: z
+    .enum(["list", "set", "add", "remove", "delete"])
+    .default("list")
+    .describe("set makes or replaces a list; add and remove change its symbols."),
+  watchlist: WatchlistInput.optional(),
+  symbols: AlertFields.symbols.optional().describe("For set, add and remove."),
+});
+
+/** The tool that keeps named lists of instruments. */
+export const manageWatchlist = defineTool({
+  name: "manage_watchlist",
+  title: "Manage watchlist",
+  description:
+    'Named lists of symbols, for the parameter watchlist of get_signal and of alerts: an alert follows later changes. {"action": "set", "watchlist": "chips", "symbols": ["NVDA", "AMD"]}',
+  scopes: alertScopes,
+  routes: [
+    { method: "GET", path: "/api/watchlists", with: { action: "list" } },
+    { method: "POST", path: "/api/watchlists", with: { action: "set" } },
+    { method: "PATCH", path: "/api/watchlists/{watchlist}" },
+    { method: "DELETE", path: "/api/watchlists/{watchlist}", with: { action: "delete" } },
+  ],
+  effect: { isDestructive: true },
+  input: Input,
+  output: z.object({
+    watchlists: z.array(WatchlistAnswer).describe("All, or the one that was changed."),
+    others: z.number().int().optional().describe("Lists of your person that other clients made."),
+  }),
+
+  async run({ action, watchlist: name, symbols }, context, { caller }) {
+    const { watchlists } = context;
+    if (action === "list") {
+      if (name !== undefined || symbols !== undefined) refuse("list takes nothing else.");
+      const { lists, others } = await watchlists.overview(caller);
+      return { watchlists: lists.map(watchlistAnswer), others };
+    }
+    if (action === "delete") {
+      if (name === undefined || symbols !== undefined) refuse("delete takes watchlist alone.");
+      await watchlists.remove(caller, name);
+      return { watchlists: [] };
+    }
+    if (name === undefined || symbols === undefined)
+      refuse(`${action} needs watchlist and symbols.`);
+    const edit = { name, change: action, symbols: symbolsOf(symbols, context) };
+    return { watchlists: [watchlistAnswer(await watchlists.save(caller, edit))] };
+  },
+});
+
+function refuse(detail: string): never {
+  throw new Problem("invalid_request", {
+    detail: `action: ${detail}`,
+    next: "Correct the input and send the request again.",
+  });
+}
