@@ -136,6 +136,29 @@ describe("the log over HTTP", () => {
   });
 });
 
+describe("the log after a rotation of its keys", () => {
+  it("is signed by the old keys and the new ones of both kinds, so that either proves it", async () => {
+    const rotated = await startTestService();
+    const textOf = async (path: string) => (await fetch(rotated.base + path)).text();
+    const keys = async () => (await textOf("/log/keys")).trim().split("\n");
+    const old = await keys();
+    const { keyring } = rotated.service.state;
+    for (const use of ["log-signing", "log-signing-ml-dsa"] as const) {
+      await keyring.rotate(use, { actor: "operator" });
+    }
+    const { size } = parseCheckpoint(await textOf("/log/checkpoint"));
+    const session = 60_000;
+    await rotated.advanceTo(new Date(rotated.clock.now.getTime() + session));
+    const newest = async () => parseCheckpoint(await textOf("/log/checkpoint"));
+    await expect.poll(async () => (await newest()).size).toBeGreaterThan(size);
+    const { note } = await newest();
+    const all = await keys();
+    expect(all).toHaveLength(4);
+    expect(all).toEqual(expect.arrayContaining([...old]));
+    for (const key of all) expect(verifyNote(note, [parseVerifier(key)])).toHaveLength(1);
+  });
+});
+
 describe("verify_signal", () => {
   it("proves the decision that get_signal names, and opens its factors", async () => {
     const { logged, ...signal } = await jsonAt("/api/signals?detail=full&symbol=ALDER.SIM");

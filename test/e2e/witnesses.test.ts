@@ -23,7 +23,7 @@ import { textOf } from "../support/web.ts";
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 /** For what comes with one of the next sessions of the sandbox. */
-const PATIENT = { timeout: 60_000, interval: 250 };
+const PATIENT = { timeout: 120_000, interval: 250 };
 
 const SESSION_SECONDS = "3";
 
