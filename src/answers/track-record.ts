@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { HEADLINE_HORIZONS } from "../grading/run-grade.ts";
-import { EXCLUSIONS, RECORD_VERDICTS } from "../grading/track-record.ts";
+import { EXCLUSIONS, RECORD_VERDICTS, type RecordFigures } from "../grading/track-record.ts";
 import type { TrackRecord } from "../log/signal-log.ts";
 import { AssetClass } from "../market/instrument.ts";
 import { MarketMode, type Source } from "../market/market.ts";
@@ -52,6 +52,17 @@ export const TrackRecordAnswer = z.object({
   beganAt: Instant,
   records: z.array(ClassRecord),
 });
+export type TrackRecordAnswer = z.infer<typeof TrackRecordAnswer>;
+
+/** The figures as they are answered. */
+export const figuresAnswer = ({ twins, from, to, ranges, ...others }: RecordFigures) => ({
+  ...others,
+  from: instantOrNull(from),
+  to: instantOrNull(to),
+  alwaysLong: twins.alwaysLong,
+  shuffled: twins.shuffled,
+  ranges: [...ranges],
+});
 
 /** Renders the record, of one class or of all that have something to say. */
 export function trackRecordAnswer(
@@ -67,18 +78,12 @@ export function trackRecordAnswer(
     records: records
       .filter(({ figures }) => assetClass === undefined || figures.assetClass === assetClass)
       .map(({ figures, verdicts, expectedAt }) => {
-        const { twins, from, to, ...others } = figures;
         const isHeadline = HEADLINE_HORIZONS[figures.assetClass] === figures.horizon;
         const next = isHeadline ? verdictDates.find((at) => at > now) : undefined;
         return {
-          ...others,
+          ...figuresAnswer(figures),
           isHeadline,
-          from: instantOrNull(from),
-          to: instantOrNull(to),
-          expectedAt: from === null ? isoInstant(expectedAt) : null,
-          alwaysLong: twins.alwaysLong,
-          shuffled: twins.shuffled,
-          ranges: [...figures.ranges],
+          expectedAt: figures.from === null ? isoInstant(expectedAt) : null,
           verdicts: verdicts.map(({ at, verdict }) => ({ at: isoInstant(at), verdict })),
           nextVerdictAt: instantOrNull(next ?? null),
         };

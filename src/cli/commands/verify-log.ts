@@ -1,6 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { z } from "zod";
+import type { RecordFigures } from "../../grading/track-record.ts";
 import { parseVerifier } from "../../log/note-keys.ts";
 import { type Check, type Outcome, outcomeOf } from "../../log/verify/check.ts";
 import { type Verified, verifyLog, verifyProofFile } from "../../log/verify/verify-log.ts";
@@ -9,7 +10,13 @@ import { readMarketFolder } from "../../sources/files/market-folder.ts";
 import { defineLocalCommand } from "../command.ts";
 import { counted } from "../format.ts";
 import { readKnownLog, writeKnownLog } from "../known-log-file.ts";
-import { addressSource, folderSource, isAddress, readAddress } from "../log-source.ts";
+import {
+  addressSource,
+  folderSource,
+  isAddress,
+  readAddress,
+  readTrackRecord,
+} from "../log-source.ts";
 import type { ProgressLine } from "../progress-line.ts";
 
 /** Exit codes: what is not proved is no success, and no failure either. */
@@ -88,26 +95,32 @@ export const verifyTheLog = defineLocalCommand({
       ? verifyProofFile(await readFile(path, "utf8"), trust)
       : await verifyLog({
           ...trust,
-          source: isAddress(log) ? addressSource(log, token) : folderSource(path),
+          ...(isAddress(log) ? serviceAt(log, token) : { source: folderSource(path) }),
           prices:
             prices === undefined ? undefined : await readMarketFolder(resolve(folder, prices)),
           now: Date.now,
-          ask: isAddress(log) ? readAddress : undefined,
           onProgress: shownOn(progress),
         });
     if (statePath !== undefined && verified.known !== undefined) {
       await writeKnownLog(statePath, verified.known);
     }
-    const { origin = null, size = null, checks } = verified;
+    const { origin = null, size = null, checks, records = [] } = verified;
     const outcome = outcomeOf(checks);
     return {
       isGood: outcome === "proved",
       exitCode: EXIT_CODES[outcome],
       text: tableOf(verified),
-      result: { outcome, origin, size, checks },
+      result: { outcome, origin, size, checks, record: records.map(({ figures }) => figures) },
       notes: [],
     };
   },
+});
+
+/** What a running service is asked. */
+const serviceAt = (address: string, token: string | undefined) => ({
+  source: addressSource(address, token),
+  ask: readAddress,
+  trackRecord: () => readTrackRecord(address, token),
 });
 
 async function isFileAt(path: string): Promise<boolean> {
@@ -124,10 +137,26 @@ export const shownOn =
   (done: number, total: number): void =>
     progress.show({ doing, rows: done, fraction: total === 0 ? 1 : done / total, unit: "entries" });
 
-function tableOf({ origin, size, checks }: Verified): string {
+function tableOf({ origin, size, checks, records = [] }: Verified): string {
   const width = Math.max(...checks.map(({ name }) => name.length));
   const line = ({ name, outcome, detail }: Check) =>
     `${WORDS[outcome].padEnd(10)}  ${name.padEnd(width)}  ${detail}`;
   const head = origin === undefined ? [] : [`${origin}, ${counted(size ?? 0)} entries`];
-  return [...head, ...checks.map(line)].join("\n");
+  const record = records.map(({ figures }) => recordLine(figures));
+  return [...head, ...checks.map(line), ...record].join("\n");
+}
+
+/** The main figures of a track record, in percent. */
+function recordLine({ assetClass, horizon, runs, meanExcess, hitRate, ic }: RecordFigures): string {
+  const percent = (value: number) => `${(100 * value).toFixed(2)} %`;
+  const figures = [
+    ...(meanExcess === null
+      ? []
+      : [
+          `mean excess ${percent(meanExcess.value)} (${percent(meanExcess.low)} to ${percent(meanExcess.high)})`,
+        ]),
+    ...(hitRate === null ? [] : [`hit rate ${percent(hitRate)}`]),
+    ...(ic === null ? [] : [`rank IC ${ic.value.toFixed(4)} (t ${ic.t.toFixed(2)})`]),
+  ];
+  return [`${assetClass} over ${horizon} sessions: ${counted(runs)} runs`, ...figures].join(", ");
 }

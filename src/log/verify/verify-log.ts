@@ -7,6 +7,8 @@ import { type Check, CheckFailure, failedCheck } from "./check.ts";
 import { EntryVerifier } from "./entry-verifier.ts";
 import type { KnownLog, Sighting } from "./known-log.ts";
 import { NO_PRICES, PriceCheck } from "./price-check.ts";
+import { checkRecord } from "./record-check.ts";
+import type { VerifiedRecord } from "./settlement-verifier.ts";
 import {
   checkSignature,
   type KeyTrust,
@@ -33,6 +35,8 @@ export interface VerifyOptions extends Trust {
   readonly ask?: WitnessQuestion["ask"];
   /** Prices that outcomes are recomputed from; absent: they are not. */
   readonly prices?: SettledMarket | undefined;
+  /** Asks the service for its track record; absent: it is not compared. */
+  readonly trackRecord?: (() => Promise<unknown>) | undefined;
   /** Called with how many entries were read, and how many there are. */
   readonly onProgress?: (done: number, total: number) => void;
 }
@@ -42,6 +46,8 @@ export interface Verified {
   readonly origin: string | undefined;
   readonly size: number | undefined;
   readonly checks: readonly Check[];
+  /** The track record from the entries alone; absent for one entry. */
+  readonly records?: readonly VerifiedRecord[];
   /** To be kept for the next look; absent where something failed. */
   readonly known?: KnownLog;
 }
@@ -66,6 +72,7 @@ export async function verifyLog(options: VerifyOptions): Promise<Verified> {
   }
   const { origin, size } = checkpoint;
   const { policy } = options;
+  const answered = await options.trackRecord?.();
   const signature = checkSignature(checkpoint, options, keys);
   const view = await viewOfWitnesses({
     checkpoint,
@@ -86,11 +93,16 @@ export async function verifyLog(options: VerifyOptions): Promise<Verified> {
     entries.add(entry, rootBefore);
   const tree = await walk.run({ onEntry, onProgress, onPause: async () => prices?.compare() });
   const outcomes = prices?.check() ?? NO_PRICES;
-  const checks = [signature, view.check, ...tree, ...entries.checks(), NOT_OPENED, outcomes];
-  if (checks.some(({ outcome }) => outcome === "failed")) return { origin, size, checks };
+  const records = entries.records();
+  const record = checkRecord(records, answered);
+  const checks = [
+    ...[signature, view.check, ...tree, ...entries.checks()],
+    ...[NOT_OPENED, outcomes, record],
+  ];
+  if (checks.some(({ outcome }) => outcome === "failed")) return { origin, size, checks, records };
   const published = (await source.read("keys")) === undefined ? [] : await publishedKeys(source);
   const after = knownAfter(checkpoint, { known, keys, published, seenAt: now() });
-  return { origin, size, checks, known: after };
+  return { origin, size, checks, records, known: after };
 }
 
 const inOrder = (sightings: readonly Sighting[]): readonly Sighting[] =>

@@ -1,7 +1,16 @@
 import { expect, it } from "vitest";
+import { figuresAnswer } from "../../../src/answers/track-record.ts";
 import { RECORD_HORIZONS } from "../../../src/grading/run-grade.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
-import { closeOf, dataFolder, Sessions, signalLog } from "../../support/signal-log.ts";
+import { verifyLog } from "../../../src/log/verify/verify-log.ts";
+import { servedBy } from "../../support/log-source.ts";
+import {
+  closeOf,
+  dataFolder,
+  Sessions,
+  signalLog,
+  verifierTextOf,
+} from "../../support/signal-log.ts";
 import { describeStores, openStore } from "../../support/stores.ts";
 
 const SYMBOLS = Array.from({ length: 12 }, (_, at) => `S${String.fromCharCode(65 + at)}`);
@@ -55,6 +64,41 @@ describeStores("settlements", (engine) => {
       expect(outcome.followed).toBeCloseTo(Math.log(exit / entry), 12);
       expect(outcome.fromClose).toBeCloseTo(Math.log((prices[5] ?? 0) / start), 12);
     }
+  });
+
+  it("are verified, with the figures of the record, from the entries alone", async () => {
+    const sessions = new Sessions();
+    const log = signalLog(await openStore(engine), sessions);
+    await play(log, sessions, 0, 30);
+    const { origin = "" } = (await log.reader.checkpoint()) ?? {};
+    const runs = new GradedRuns(log.store);
+    await runs.reload();
+    const figures = RECORD_HORIZONS.stock.map((one) => runs.record("stock", one, [], 0).figures);
+    const record = (change: object) => async () => ({
+      ...{ market: "live", simulated: false, origin, beganAt: iso(0) },
+      records: figures.map((one) => ({
+        ...figuresAnswer(one),
+        ...{ isHeadline: false, expectedAt: null, verdicts: [], nextVerdictAt: null },
+        ...change,
+      })),
+    });
+    const look = async (change: object) => {
+      const { checks, records } = await verifyLog({
+        ...{ source: servedBy(log), keys: [verifierTextOf(origin)], known: undefined },
+        ...{ prices: sessions.market, trackRecord: record(change), now: () => 0 },
+      });
+      return { checks, records, of: (name: string) => checks.find((one) => one.name === name) };
+    };
+    const honest = await look({});
+    expect(honest.checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);
+    for (const name of ["runs", "settlements", "outcomes", "record"]) {
+      expect(honest.of(name)).toMatchObject({ outcome: "proved" });
+    }
+    expect(honest.records?.map((one) => one.figures)).toEqual(figures);
+    expect((await look({ hitRate: 0.9 })).of("record")).toMatchObject({ outcome: "failed" });
+    expect((await look({ runs: 90 })).of("record")).toMatchObject({ outcome: "not_proved" });
+    // Runs that are left out do not leave the figures of those before them.
+    expect((await look({ runs: 3 })).of("record")).toMatchObject({ outcome: "failed" });
   });
 
   it("say why a statement has no outcome, and where a price ended", async () => {

@@ -96,6 +96,7 @@ describe("the verifier of a log", () => {
       settlements: "proved",
       scores: "not_proved",
       outcomes: "proved",
+      record: "not_proved",
     });
     expect(outcomeOf(first.checks)).toBe("not_proved");
     const again = await look(filesOf(entries), first.known, closeOf(6), []);

@@ -112,7 +112,7 @@ it("is published with its quorum, and proved by a stranger's first look", async 
     ...{ entries: "proved", methods: "proved", runs: "proved", thresholds: "proved" },
     ...{ anchors: "proved", times: "proved" },
     ...{ sessions: "proved", settlements: "not_proved" },
-    ...{ scores: "not_proved", outcomes: "not_proved" },
+    ...{ scores: "not_proved", outcomes: "not_proved", record: "not_proved" },
   });
 
   const proven = await log.reader.prove(4);

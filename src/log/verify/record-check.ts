@@ -1,0 +1,98 @@
+import { figuresAnswer, TrackRecordAnswer } from "../../answers/track-record.ts";
+import { type GradedRun, recordFigures } from "../../grading/track-record.ts";
+import { type Check, CheckFailure, failedCheck } from "./check.ts";
+import type { VerifiedRecord } from "./settlement-verifier.ts";
+
+const NAME = "record";
+
+/** Largest difference of an answered figure and the recomputed one. */
+const TOLERANCE = 1e-9;
+
+type AnsweredRecord = TrackRecordAnswer["records"][number];
+
+/** How an answered record compares with the entries. */
+type Comparison = "same" | "behind" | "ahead";
+
+/**
+ * Compares the track record that a service answers with that of its log's entries.
+ *
+ * @param records From the entries. @param answer Of `GET /api/track-record`; `undefined`: there is none.
+ */
+export function checkRecord(records: readonly VerifiedRecord[], answer: unknown): Check {
+  const of = `recomputed from ${records.reduce((sum, { runs }) => sum + runs.length, 0)} graded runs`;
+  const unproved = (detail: string): Check => ({ name: NAME, outcome: "not_proved", detail });
+  if (answer === undefined) return unproved(`${of}; no answer of the service to compare with`);
+  const { data } = TrackRecordAnswer.safeParse(answer);
+  if (data === undefined) return unproved(`${of}; the service answers no track record`);
+  try {
+    const compared = data.records.map((one) => compare(one, records));
+    for (const { figures } of records) requireAnswered(figures, data.records);
+    if (compared.includes("ahead")) return unproved(`${of}; the log has grown meanwhile`);
+    if (compared.includes("behind")) return unproved(`${of}; the service answers an earlier one`);
+  } catch (error) {
+    return failedCheck(NAME, error);
+  }
+  return { name: NAME, outcome: "proved", detail: `${of}, as the service answers it` };
+}
+
+/** @throws {CheckFailure} If a figure differs. */
+function compare(answered: AnsweredRecord, records: readonly VerifiedRecord[]): Comparison {
+  const { assetClass, horizon } = answered;
+  const mine = records.find(({ figures }) => isOf(figures, answered));
+  const runs = mine?.runs ?? [];
+  const wanted = answered.runs + answered.lateRuns;
+  const counted = runs.filter(counts).length;
+  if (wanted > counted) return "ahead";
+  // What is answered may be of before the last settlements; then it is that of the first runs.
+  const end = wanted === counted ? runs.length : indexOfCount(runs, wanted);
+  const isWhole = end === runs.length && mine !== undefined;
+  const figures = isWhole ? mine.figures : recordFigures(assetClass, horizon, runs.slice(0, end));
+  const expected = new Map(valuesIn(figuresAnswer(figures)));
+  const found = new Map(valuesIn(answered));
+  for (const [path, value] of expected) {
+    const other = found.get(path) ?? null;
+    if (isSame(value, other)) continue;
+    const wrong = `${assetClass} over ${horizon} sessions: ${path} is ${value} by the entries, and answered as ${other}`;
+    throw new CheckFailure(wrong);
+  }
+  return wanted === counted ? "same" : "behind";
+}
+
+/** Whether a run is one of `runs` or `lateRuns`. */
+const counts = ({ isLate, long, short, wait }: GradedRun): boolean =>
+  isLate || long + short + wait > 0;
+
+/** Index after the run that is the nth to count. */
+function indexOfCount(runs: readonly GradedRun[], nth: number): number {
+  let seen = 0;
+  return runs.findIndex((run) => {
+    if (counts(run)) seen += 1;
+    return seen > nth;
+  });
+}
+
+const isOf = (
+  figures: Pick<AnsweredRecord, "assetClass" | "horizon">,
+  { assetClass, horizon }: Pick<AnsweredRecord, "assetClass" | "horizon">,
+): boolean => figures.assetClass === assetClass && figures.horizon === horizon;
+
+/** @throws {CheckFailure} If the service does not answer a record that the log has. */
+function requireAnswered(
+  figures: VerifiedRecord["figures"],
+  answered: readonly AnsweredRecord[],
+): void {
+  if (answered.some((one) => isOf(one, figures))) return;
+  const { assetClass, horizon } = figures;
+  throw new CheckFailure(`${assetClass} over ${horizon} sessions is not answered`);
+}
+
+const isSame = (a: unknown, b: unknown): boolean =>
+  typeof a === "number" && typeof b === "number" ? Math.abs(a - b) <= TOLERANCE : a === b;
+
+/** Every value in an answer that is no object, by its path. */
+function valuesIn(value: unknown, path = ""): readonly (readonly [string, unknown])[] {
+  if (typeof value !== "object" || value === null) return [[path, value]];
+  return Object.entries(value).flatMap(([name, member]) =>
+    valuesIn(member, path === "" ? name : `${path}.${name}`),
+  );
+}
