@@ -11,7 +11,7 @@ export const FILE_FORMATS = ["csv", "parquet"] as const;
 export type FileFormat = (typeof FILE_FORMATS)[number];
 
 /** Rows of a row group of a file: large groups are read fast. */
-const ROWS_PER_GROUP = 50_000;
+const ROWS_PER_GROUP = 20_000;
 
 /** Rows that are read at once. */
 const ROWS_PER_PART = 1_000;

@@ -55,3 +55,18 @@ function* rowsOf<R>(
 ): Generator<readonly Cell[], void> {
   for (const record of records) yield columns.map(({ cell }) => cell(record));
 }
+
+/** Rows, at most `size` of them at a time. */
+export function* inParts(
+  rows: Iterable<readonly Cell[]>,
+  size: number,
+): Generator<readonly (readonly Cell[])[], void> {
+  let part: (readonly Cell[])[] = [];
+  for (const row of rows) {
+    part.push(row);
+    if (part.length < size) continue;
+    yield part;
+    part = [];
+  }
+  if (part.length > 0) yield part;
+}

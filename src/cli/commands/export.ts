@@ -3,10 +3,9 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { dayRange, type PanelSession, panelColumns, panelRows } from "../../answers/panel.ts";
 import { AssetClass } from "../../market/instrument.ts";
-import type { Market } from "../../market/market.ts";
 import { walkPanel } from "../../research/panel-walk.ts";
 import { openMarket } from "../../sources/open-market.ts";
-import { type Cell, tableOf } from "../../tables/table.ts";
+import { inParts, tableOf } from "../../tables/table.ts";
 import { defineLocalCommand } from "../command.ts";
 import { UsageError } from "../command-line.ts";
 import { counted } from "../format.ts";
@@ -92,8 +91,8 @@ async function exportFolder(folder: string, wanted: Export): Promise<number> {
   const range = { from: Date.parse(from), to: clock.now(Date.now()) };
   const columns = panelColumns({ dayMs: market.dayMs, hasFactors: true });
   const sessions = shownOn(progress, walkPanel({ market, assetClass, ...range }), range.to);
-  const parts = sessionRows(columns, sessions, market.sessionAt);
-  return writeTable({ ...wanted, columns, parts });
+  const { rows } = tableOf(columns, panelRows(sessions, market.sessionAt));
+  return writeTable({ ...wanted, columns, parts: inParts(rows, ROWS_PER_PART) });
 }
 
 /** An instant before all records. */
@@ -116,14 +115,8 @@ function* shownOn(
   }
 }
 
-/** The rows of each session. */
-function* sessionRows(
-  columns: ReturnType<typeof panelColumns>,
-  sessions: Iterable<PanelSession>,
-  sessionAt: Market["sessionAt"],
-): Generator<readonly (readonly Cell[])[], void> {
-  for (const session of sessions) yield [...tableOf(columns, panelRows([session], sessionAt)).rows];
-}
+/** Rows that are written at once. */
+const ROWS_PER_PART = 5_000;
 
 /** Downloads all pages, in CSV since its file can be continued. */
 async function exportAddress(

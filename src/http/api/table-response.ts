@@ -3,7 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { Caller } from "../../auth/caller.ts";
 import { CSV_TYPE, csvEncoder } from "../../tables/csv.ts";
 import { PARQUET_TYPE, parquetEncoder } from "../../tables/parquet.ts";
-import type { Cell, ColumnHead, TablePage } from "../../tables/table.ts";
+import { type Cell, type ColumnHead, inParts, type TablePage } from "../../tables/table.ts";
 import type { TableEncoder } from "../../tables/table-encoder.ts";
 import { isUnmodified } from "../conditional-response.ts";
 import { breakOff } from "../errors.ts";
@@ -12,10 +12,10 @@ import type { RequestContext } from "../request-context.ts";
 
 /** Rows that are made and written at once: a few milliseconds of work, so that no request waits
  *  longer. */
-const ROWS_PER_PART = 500;
+const ROWS_PER_PART = 200;
 
 /** Rows of a row group, which are encoded at once: some ten milliseconds of work. */
-const ROWS_PER_GROUP = 2_500;
+const ROWS_PER_GROUP = 1_000;
 
 /** Who gets a table. */
 export interface TableExchange {
@@ -69,14 +69,7 @@ function* partsOf(
   rows: Iterable<readonly Cell[]>,
   encoder: TableEncoder,
 ): Generator<Part, undefined> {
-  let some: (readonly Cell[])[] = [];
-  for (const row of rows) {
-    some.push(row);
-    if (some.length < ROWS_PER_PART) continue;
-    yield encoder.add(some);
-    some = [];
-  }
-  yield encoder.add(some);
+  for (const part of inParts(rows, ROWS_PER_PART)) yield encoder.add(part);
   yield encoder.end();
 }
 

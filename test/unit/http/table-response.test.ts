@@ -80,7 +80,7 @@ describe("a table as CSV", () => {
   });
 
   it("has a header line and every row once when it is sent in parts", async () => {
-    for (const count of [0, 499, 500, 501, 1_000, 5_001]) {
+    for (const count of [0, 199, 200, 201, 400, 401, 5_001]) {
       const { url } = await serve(() => numbers(upTo(count)));
       const text = await (await fetch(url)).text();
       expect(text).toBe(`${["number", ...upTo(count)].join("\r\n")}\r\n`);
