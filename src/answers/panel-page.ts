@@ -19,7 +19,7 @@ const Time = z.union([z.iso.date(), InstantInput]);
 
 /** Which part of the panel is wanted. */
 export const PanelQuery = z.strictObject({
-  assetClass: AssetClass,
+  assetClass: AssetClass.meta({ examples: ["stock"] }),
   from: Time.optional().describe("First date or instant; default: the first session kept."),
   to: Time.optional().describe("Last date or instant; default: the last session."),
   format: z.enum(["csv", "parquet"]).default("csv"),

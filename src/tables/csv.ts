@@ -42,7 +42,11 @@ export function csvLine(cells: readonly Cell[]): string {
   return `${line}\r\n`;
 }
 
+/** Either of the two; most texts are neither. */
+const UNUSUAL = /^[=+\-@\t\r]|[",\r\n]/;
+
 function csvText(text: string): string {
+  if (!UNUSUAL.test(text)) return text;
   const harmless = FORMULA.test(text) ? `'${text}` : text;
   return SPECIAL.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }

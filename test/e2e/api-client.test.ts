@@ -162,6 +162,7 @@ describe("a client generated from the OpenAPI document", () => {
       "verify_signal",
       "get_track_record",
       "find_instruments",
+      "export_panel",
       "get_method",
       "get_log_entries",
       "get_log_proof",
