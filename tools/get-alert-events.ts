@@ -3,6 +3,7 @@ import { AttemptAnswer, attemptAnswer, EventAnswer, eventAnswer } from "../src/a
 import { AlertIdInput, millisOf } from "../src/answers/alert-input.ts";
 import { CursorInput, InstantInput, Provenance, provenance } from "../src/answers/common.ts";
 import { alertScopes } from "../src/auth/scopes.ts";
+import { readableItems } from "../src/lib/pagination.ts";
 import { Problem } from "../src/problem.ts";
 import { type Call, defineTool, type ToolContext } from "../src/tool.ts";
 
@@ -52,30 +53,52 @@ export const getAlertEvents = defineTool({
   },
 });
 
-async function events(
-  { alertId, since, cursor, limit }: Query,
-  { alerts }: ToolContext,
-  call: Call,
-) {
+/** A page of events. */
+interface EventsAnswer {
+  readonly events: z.input<typeof EventAnswer>[];
+  readonly nextCursor: string | null;
+  readonly hasMore: boolean;
+}
+
+/** A page of deliveries. */
+interface DeliveriesAnswer {
+  readonly deliveries: z.input<typeof AttemptAnswer>[];
+  readonly nextCursor: string | null;
+  readonly hasMore: boolean;
+}
+
+async function events(query: Query, context: ToolContext, call: Call): Promise<EventsAnswer> {
+  const { alertId, since, cursor, limit } = query;
   const asked = { alertId, since: millisOf(since), cursor, limit };
-  const page = await alerts.events(call.caller, asked);
+  const page = await context.alerts.events(call.caller, asked);
+  const readable = readableItems(page.events.map(eventAnswer));
+  // A shorter page has a cursor of its own.
+  if (readable.length < page.events.length) {
+    return events({ ...query, limit: readable.length }, context, call);
+  }
   return {
-    events: page.events.map(eventAnswer),
+    events: readable,
     nextCursor: page.cursor ?? null,
     hasMore: page.hasMore,
   };
 }
 
-async function log({ alertId, since, cursor, limit }: Query, { alerts }: ToolContext, call: Call) {
+async function log(query: Query, context: ToolContext, call: Call): Promise<DeliveriesAnswer> {
+  const { alertId, since, cursor, limit } = query;
   if (alertId === undefined || since !== undefined) {
     throw new Problem("invalid_request", {
       detail: "alertId, since: deliveries are those of one alert, newest first.",
       next: "Give alertId and omit since.",
     });
   }
+  const { alerts } = context;
   const page = await alerts.attempts({ caller: call.caller, alertId }, { cursor, limit });
+  const readable = readableItems(page.attempts.map(attemptAnswer));
+  if (readable.length < page.attempts.length) {
+    return log({ ...query, limit: readable.length }, context, call);
+  }
   return {
-    deliveries: page.attempts.map(attemptAnswer),
+    deliveries: readable,
     nextCursor: page.cursor ?? null,
     hasMore: page.cursor !== undefined,
   };

@@ -48,7 +48,9 @@ export const readablePage = <T, R>(
   list: RecordList<T>,
   request: ReadablePageRequest<T, R>,
 ): Page<R> =>
-  pageOf(list, request, (items) => fitting(items.values().map(request.render), request.shown));
+  pageOf(list, request, (items) =>
+    readableItems(items.values().map(request.render), request.shown),
+  );
 
 /** @param take Turns the items of a page into those that it has, of which it may leave out the last. */
 function pageOf<T, R>(
@@ -69,8 +71,11 @@ function pageOf<T, R>(
 /** Most tokens of the items of a page, by `estimatedTokens`. */
 const MAX_PAGE_TOKENS = 6_500;
 
-/** The first items that fit on a page, at least one. */
-function fitting<R>(items: Iterable<R>, shown: (item: R) => unknown = (item) => item): R[] {
+/** The first items that a language model can read at once, at least one. */
+export function readableItems<R>(
+  items: Iterable<R>,
+  shown: (item: R) => unknown = (item) => item,
+): R[] {
   const page: R[] = [];
   let tokens = 0;
   for (const item of items) {

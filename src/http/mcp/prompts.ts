@@ -55,7 +55,7 @@ const DARKPOOL =
 function verificationPrompt({ symbol, assetClass }: Instrument): string {
   const steps = [
     "get_signal: note signal, score, confidence, coverage, status, asOf and missingFactors, and check by the name that it is the instrument that was meant.",
-    "get_factors: the contributions add up to scoreRaw - 50. Which factors carry the signal, and would it stand without the largest? Of each that is missing or old, say why (status, staleAfter).",
+    "get_factors: with detail full the contributions add up to scoreRaw - 50. Which factors carry the signal, and would it stand without the largest? Of each that is missing or old, say why (status, staleAfter).",
     ...(assetClass === "crypto" ? [] : [DARKPOOL]),
     "get_signal with from: how long has the signal held, and how often has it changed?",
     "If logged of get_signal is not null, verify_signal: is the entry in the log what get_signal said of that session?",

@@ -1,0 +1,139 @@
+import { describe, expect, it } from "vitest";
+import { attributionAnswer } from "../../../src/answers/why.ts";
+import { FACTORS } from "../../../src/factors/reading.ts";
+import type { PastSnapshot } from "../../../src/score/snapshot.ts";
+import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
+import type { Call } from "../../../src/tool.ts";
+import { getFactors } from "../../../tools/get-factors.ts";
+import { getSignal } from "../../../tools/get-signal.ts";
+import { marketOf, toolContextAt } from "../score/markets.ts";
+
+const DAY_MS = 60_000;
+const SESSIONS = 50;
+const NOW = Math.floor(Date.UTC(2026, 10, 21, 4) / DAY_MS) * DAY_MS;
+
+const sandbox = createSandbox({ seed: 7, sessionSeconds: DAY_MS / 1_000 });
+const market = marketOf(sandbox, sandbox.recordsUntil(NOW), NOW - (SESSIONS + 5) * DAY_MS);
+const { context } = toolContextAt(market, NOW);
+
+/** The last closes of each instrument: of older ones no factors are stored, but their evidence is. */
+const histories = context.market
+  .instruments()
+  .map(({ symbol }) => [...context.snapshots.history(symbol, 0, NOW)].slice(-SESSIONS))
+  .filter(({ length }) => length === SESSIONS)
+  .slice(0, 40);
+
+const instruments = histories.flatMap(([first]) => first?.instrument ?? []);
+
+const full = { detail: "full", showsFactors: true } as const;
+
+/** A call by somebody who may read factors. */
+const call = { scopes: new Set(["factor:read"]) } as unknown as Call;
+
+describe("what moved a score", () => {
+  it("adds up to the change of the score, for all pairs of 50 sessions of 40 instruments", () => {
+    let pairs = 0;
+    let largest = 0;
+    const check = (from: PastSnapshot, to: PastSnapshot) => {
+      const { change, factors } = attributionAnswer(from, to, full);
+      const sum = Object.values(factors ?? {}).reduce((total, one) => total + one.change, 0);
+      largest = Math.max(largest, Math.abs(sum - change), Math.abs(change - to.score + from.score));
+      pairs++;
+    };
+    for (const history of histories) {
+      for (const [place, to] of history.entries()) {
+        for (const from of history.slice(0, place)) check(from, to);
+      }
+    }
+    expect(pairs).toBe((40 * SESSIONS * (SESSIONS - 1)) / 2);
+    expect(largest).toBeLessThan(1e-9);
+  });
+
+  it("names factors without a value, with the reason as long as that is stored", () => {
+    const [old, recent] = [histories.flatMap((one) => one.slice(0, 1)), histories.flat()];
+    const lacking = old.find(({ missingFactors }) => missingFactors.length > 0);
+    const same = recent.findLast(({ instrument }) => instrument === lacking?.instrument);
+    const factor = lacking?.missingFactors[0] ?? "social";
+    if (lacking === undefined || same === undefined) throw new Error("nothing is missing");
+    const { factors } = attributionAnswer(lacking, same, full);
+    expect(factors?.[factor].from).toBe("missing");
+    expect(factors?.[factor].change).toBe(
+      typeof factors?.[factor].to === "number" ? factors[factor].to : 0,
+    );
+  });
+
+  it("is part of get_signal with since, and has contributions only with factor:read", () => {
+    const [{ symbol } = { symbol: "" }] = instruments;
+    const since = new Date(NOW - 40 * DAY_MS).toISOString();
+    const query = getSignal.input.parse({ symbol, since, detail: "full" });
+    expect(getSignal.run(query, context, call)).toMatchObject({
+      attribution: { from: since, change: expect.any(Number), factors: expect.any(Object) },
+    });
+    const plain = getSignal.run(query, context, { ...call, scopes: new Set() });
+    expect((plain as { attribution: object }).attribution).not.toHaveProperty("factors");
+  });
+});
+
+describe("why a score is what it is", () => {
+  it("adds up to the score less 50, and is what get_factors says", () => {
+    for (const { symbol } of instruments) {
+      const query = { symbol, detail: "full" };
+      const { why, scoreRaw = 0 } = getSignal.run(getSignal.input.parse(query), context, call) as {
+        why: Record<string, number | string>;
+        scoreRaw: number;
+      };
+      const { factors } = getFactors.run(getFactors.input.parse(query), context);
+      let sum = 0;
+      for (const factor of FACTORS) {
+        const { contribution, status, z } = factors[factor];
+        const told = why[factor];
+        if (z === null) expect(told).toBe(status);
+        else expect(told).toBeCloseTo(contribution, 12);
+        sum += typeof told === "number" ? told : 0;
+      }
+      expect(sum, symbol).toBeCloseTo(scoreRaw - 50, 9);
+    }
+  });
+});
+
+/** Whether a brief value is that of the full answer: rounded, or with fewer members. */
+function isPartOf(brief: unknown, whole: unknown): boolean {
+  if (typeof brief === "number" && typeof whole === "number") {
+    return Math.abs(brief - whole) <= Math.max(1e-2, 1e-4 * Math.abs(whole));
+  }
+  if (Array.isArray(brief) && Array.isArray(whole)) {
+    return brief.every((item) => whole.some((other) => isPartOf(item, other)));
+  }
+  if (typeof brief === "object" && brief !== null && typeof whole === "object" && whole !== null) {
+    const members = new Map(Object.entries(whole));
+    return Object.entries(brief).every(
+      ([name, value]) => members.has(name) && isPartOf(value, members.get(name)),
+    );
+  }
+  return brief === whole;
+}
+
+describe("a brief answer", () => {
+  const [{ symbol } = { symbol: "" }] = instruments;
+  it.each([
+    { symbol },
+    {},
+    { sort: "fall", limit: 7 },
+    { symbol, last: 20 },
+    { asOf: new Date(NOW - 10 * DAY_MS).toISOString() },
+  ])("has members of the full one alone: %j", (query) => {
+    const ask = (detail: string) =>
+      getSignal.run(getSignal.input.parse({ ...query, detail }), context, call);
+    const [brief, whole] = [ask("brief"), ask("full")] as [object, object];
+    const { nextCursor: _, ...rest } = brief as { nextCursor?: string | null };
+    expect(isPartOf(rest, whole)).toBe(true);
+  });
+
+  it("of get_factors has members of the full one alone", () => {
+    for (const one of instruments) {
+      const ask = (detail: string) =>
+        getFactors.run(getFactors.input.parse({ symbol: one.symbol, detail }), context);
+      expect(isPartOf(ask("brief"), ask("full")), one.symbol).toBe(true);
+    }
+  });
+});
