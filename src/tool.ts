@@ -122,6 +122,6 @@ export function defineTool<
   return tool;
 }
 
-/** Whether a tool is about alerts, not about the market. */
+/** Whether a tool is about alerts and the watchlists that they follow, not about the market. */
 export const isAboutAlerts = ({ routes }: Pick<Tool, "routes">): boolean =>
-  routes.some(({ path }) => path.startsWith("/api/alerts"));
+  routes.some(({ path }) => /^\/api\/(alerts|watchlists)/.test(path));
