@@ -2,16 +2,10 @@
 
 import { expect, it } from "vitest";
 import type { RecordFigures } from "../../../src/grading/track-record.ts";
-import { LEXICON_READER } from "../../../src/ingest/sentiment-model.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
-import { newYorkInstant } from "../../../src/market/new-york.ts";
 import { runBacktest } from "../../../src/research/backtest/run-backtest.ts";
-import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
-import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
-import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
+import { replayedLog } from "../../support/replayed-log.ts";
 import { sharedFolder } from "../../support/shared.ts";
-import { Sessions, signalLog } from "../../support/signal-log.ts";
-import { model, openStore } from "../../support/stores.ts";
 
 const { path, isMissing } = sharedFolder("market", "the track record of real history");
 
@@ -32,27 +26,7 @@ it.skipIf(isMissing)(
   "is what the backtest of the same sessions measures",
   { timeout: 3_600_000 },
   async () => {
-    const market = await readMarketFolder(path, { until: newYorkInstant(TO, "23:59") });
-    const snapshots = createSnapshotArchive();
-    const engine = new ScoringEngine(market, snapshots, LEXICON_READER.polarityOf);
-    const first = newYorkInstant(FROM, "00:00");
-    const bars = market.recordsUntil(Number.MAX_SAFE_INTEGER).flatMap((one) => [...one.bars]);
-    const closes = new Set(bars.map(({ availableAt }) => availableAt));
-    const instants = [...closes].filter((at) => at >= first).sort((a, b) => a - b);
-
-    let now = instants[0] as number;
-    const log = signalLog(await openStore(model), new Sessions(), {
-      snapshots,
-      market: { ...market, mode: "replay" },
-      knownUntil: () => now,
-      now: () => now,
-    });
-    for (const at of instants) {
-      now = at;
-      engine.refresh(at);
-      await log.settle();
-    }
-
+    const { market, log } = await replayedLog(path, FROM, TO);
     const runs = new GradedRuns(log.store);
     await runs.reload();
     const { classes } = runBacktest({

@@ -1,0 +1,51 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { LEXICON_READER } from "../../src/ingest/sentiment-model.ts";
+import { bundlePath, tilePath } from "../../src/log/tile-path.ts";
+import { allTiles } from "../../src/log/tiles.ts";
+import { newYorkInstant } from "../../src/market/new-york.ts";
+import { ScoringEngine } from "../../src/score/scoring-engine.ts";
+import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
+import { readMarketFolder } from "../../src/sources/files/market-folder.ts";
+import { servedBy } from "./log-source.ts";
+import { Sessions, signalLog } from "./signal-log.ts";
+import { model, openStore } from "./stores.ts";
+
+/** Logs every session of a market folder. @param from, to ISO dates. */
+export async function replayedLog(path: string, from: string, to: string) {
+  const market = await readMarketFolder(path, { until: newYorkInstant(to, "23:59") });
+  const snapshots = createSnapshotArchive();
+  const engine = new ScoringEngine(market, snapshots, LEXICON_READER.polarityOf);
+  const first = newYorkInstant(from, "00:00");
+  const bars = market.recordsUntil(Number.MAX_SAFE_INTEGER).flatMap((one) => [...one.bars]);
+  const closes = new Set(bars.map(({ availableAt }) => availableAt));
+  const instants = [...closes].filter((at) => at >= first).sort((a, b) => a - b);
+  let now = instants[0] as number;
+  const log = signalLog(await openStore(model), new Sessions(), {
+    snapshots,
+    market: { ...market, mode: "replay" },
+    knownUntil: () => now,
+    now: () => now,
+  });
+  for (const at of instants) {
+    now = at;
+    engine.refresh(at);
+    await log.settle();
+  }
+  return { market, log };
+}
+
+/** Writes a log as `market-signal log download` does. */
+export async function saveLog(log: ReturnType<typeof signalLog>, folder: string): Promise<void> {
+  const { size = 0 } = (await log.reader.checkpoint()) ?? {};
+  const { read } = servedBy(log);
+  const tiles = allTiles(size).flatMap((tile) => [
+    `tile/${tilePath(tile)}`,
+    ...(tile.level === 0 ? [`tile/${bundlePath(tile)}`] : []),
+  ]);
+  for (const path of ["checkpoint", ...tiles]) {
+    const file = join(folder, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, (await read(path)) ?? "");
+  }
+}

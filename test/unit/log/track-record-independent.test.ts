@@ -1,0 +1,67 @@
+// @module-tag nightly
+
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { figuresAnswer } from "../../../src/answers/track-record.ts";
+import { RECORD_HORIZONS } from "../../../src/grading/run-grade.ts";
+import { GradedRuns } from "../../../src/log/graded-runs.ts";
+import { verifyLog } from "../../../src/log/verify/verify-log.ts";
+import { AssetClass } from "../../../src/market/instrument.ts";
+import { servedBy } from "../../support/log-source.ts";
+import { replayedLog, saveLog } from "../../support/replayed-log.ts";
+import { sharedFolder } from "../../support/shared.ts";
+import { dataFolder, verifierTextOf } from "../../support/signal-log.ts";
+
+const { path, isMissing } = sharedFolder("market", "the track record recomputed in Python");
+
+const PYTHON = "python3";
+const hasPython = spawnSync(PYTHON, ["--version"]).status === 0;
+if (!hasPython) {
+  process.stderr.write("\nSKIPPED: the track record recomputed in Python: there is no python3\n\n");
+}
+
+const SCRIPT = join(import.meta.dirname, "../../independent/track_record.py");
+
+/** Largest difference of an outcome or a figure, as a fraction or in points. */
+const TOLERANCE = 1e-9;
+
+it.skipIf(isMissing || !hasPython)(
+  "equals what Python computes from the log and the price files alone, and is verified",
+  { timeout: 7_200_000 },
+  async () => {
+    const { market, log } = await replayedLog(path, "2014-01-02", "2016-12-30");
+    const folder = dataFolder();
+    await saveLog(log, folder);
+    const graded = new GradedRuns(log.store);
+    await graded.reload();
+    const records = AssetClass.options.flatMap((assetClass) =>
+      RECORD_HORIZONS[assetClass].map((horizon) =>
+        figuresAnswer(graded.record(assetClass, horizon, [], 0).figures),
+      ),
+    );
+    const answer = join(folder, "track-record.json");
+    writeFileSync(answer, JSON.stringify({ records }));
+
+    const { stdout, stderr } = spawnSync(PYTHON, [SCRIPT, folder, path, answer], {
+      encoding: "utf8",
+    });
+    process.stdout.write(stdout);
+    expect(stderr).toBe("");
+    const { outcomes, figures } = JSON.parse(stdout);
+    expect(outcomes.compared).toBeGreaterThan(100_000);
+    expect(figures.compared).toBeGreaterThan(100);
+    expect(outcomes.largest, outcomes.where).toBeLessThan(TOLERANCE);
+    expect(figures.largest, figures.where).toBeLessThan(TOLERANCE);
+
+    const { origin = "" } = (await log.reader.checkpoint()) ?? {};
+    const { checks } = await verifyLog({
+      ...{ source: servedBy(log), keys: [verifierTextOf(origin)], known: undefined },
+      ...{ prices: market, now: () => 0 },
+    });
+    expect(checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);
+    const named = Object.fromEntries(checks.map(({ name, outcome }) => [name, outcome]));
+    expect(named).toMatchObject({ runs: "proved", settlements: "proved", outcomes: "proved" });
+  },
+);
