@@ -17,25 +17,29 @@ export const isAddress = (text: string): boolean => /^https?:\/\//.test(text);
  */
 export function addressSource(address: string, token: string | undefined): LogSource {
   const base = new URL("log/", address.endsWith("/") ? address : `${address}/`);
-  return { read: (path) => readAt(new URL(path, base), token) };
+  return {
+    async read(path) {
+      const url = new URL(path, base);
+      const response = await requestPatiently(url, bearer(token));
+      if (response.ok) return bodyOf(response, url);
+      await response.body?.cancel();
+      if (response.status === 404) return undefined;
+      throw new Error(reasonOf(response, url));
+    },
+  };
 }
 
-/** The track record that a running service answers; `undefined` while it has none. */
+/** The track record that a running service answers; `undefined` if it answers none to this caller. */
 export async function readTrackRecord(
   address: string,
   token: string | undefined,
 ): Promise<unknown> {
   const base = new URL(address.endsWith("/") ? address : `${address}/`);
-  const bytes = await readAt(new URL("api/track-record", base), token);
-  return bytes && JSON.parse(Buffer.from(bytes).toString("utf8"));
-}
-
-async function readAt(url: URL, token: string | undefined): Promise<Uint8Array | undefined> {
+  const url = new URL("api/track-record", base);
   const response = await requestPatiently(url, bearer(token));
-  if (response.ok) return bodyOf(response, url);
+  if (response.ok) return JSON.parse(String(await bodyOf(response, url)));
   await response.body?.cancel();
-  if (response.status === 404) return undefined;
-  throw new Error(reasonOf(response, url));
+  return undefined;
 }
 
 function reasonOf({ status }: Response, url: URL): string {

@@ -219,6 +219,9 @@ describe("market-signal verify", () => {
     expect(first.text).toMatch(/^not proved {2}signature/m);
     expect(first.text).toMatch(/^proved {6}tree/m);
     expect(first.text).not.toContain("FAILED");
+    expect(first.text).toMatch(/ record .*no answer of the service/);
+    const withToken = await run("verify", base, "--token", "env:TOKEN");
+    expect(withToken.text).toMatch(/ record .*(as the service answers it|nothing is graded yet)/);
     const second = await run("verify", base, "--state", "seen.json", "--json");
     const { outcome, checks } = JSON.parse(second.text);
     expect(outcome).toBe("not_proved");

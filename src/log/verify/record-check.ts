@@ -19,7 +19,8 @@ type Comparison = "same" | "behind" | "ahead";
  * @param records From the entries. @param answer Of `GET /api/track-record`; `undefined`: there is none.
  */
 export function checkRecord(records: readonly VerifiedRecord[], answer: unknown): Check {
-  const of = `recomputed from ${records.reduce((sum, { runs }) => sum + runs.length, 0)} graded runs`;
+  const graded = records.reduce((sum, { runs }) => sum + runs.length, 0);
+  const of = `recomputed from ${graded} graded runs`;
   const unproved = (detail: string): Check => ({ name: NAME, outcome: "not_proved", detail });
   if (answer === undefined) return unproved(`${of}; no answer of the service to compare with`);
   const { data } = TrackRecordAnswer.safeParse(answer);
@@ -28,6 +29,7 @@ export function checkRecord(records: readonly VerifiedRecord[], answer: unknown)
     const compared = data.records.map((one) => compare(one, records));
     for (const { figures } of records) requireAnswered(figures, data.records);
     if (compared.includes("ahead")) return unproved(`${of}; the log has grown meanwhile`);
+    if (graded === 0) return unproved("nothing is graded yet");
     if (compared.includes("behind")) return unproved(`${of}; the service answers an earlier one`);
   } catch (error) {
     return failedCheck(NAME, error);
