@@ -109,9 +109,12 @@ function verdictText({ verdicts }: ClassRecord, dates: readonly number[]): Html 
   return html`${
     last === undefined
       ? "There is no verdict yet"
-      : html`Verdict of ${dateTime(isoInstant(last.at))}: <strong>${VERDICTS[last.verdict]}</strong>`
-  }${next !== undefined && html`; the next is given on ${dateTime(isoInstant(next))}`}.`;
+      : html`Verdict of ${dayOf(last.at)}: <strong>${VERDICTS[last.verdict]}</strong>`
+  }${next !== undefined && html`; the next is given on ${dayOf(next)}`}.`;
 }
+
+/** The date of an instant. */
+const dayOf = (at: number): Html => dateTime(isoInstant(at).slice(0, "2026-11-22".length));
 
 const estimate = (
   { value, low, high }: { readonly value: number; readonly low: number; readonly high: number },
@@ -126,7 +129,7 @@ function factsOf({ figures }: ClassRecord): readonly (Fact | false)[] {
   return [
     [
       "Graded",
-      html`${whole(figures.runs)} sessions <span class="quiet">${dateTime(instantOf(figures.from))} to ${dateTime(instantOf(figures.to))}; as much as ${fixed(1)(figures.periods)} that do not overlap</span>`,
+      html`${whole(figures.runs)} ${figures.runs === 1 ? "session" : "sessions"} <span class="quiet">${dateTime(instantOf(figures.from))} to ${dateTime(instantOf(figures.to))}; as much as ${fixed(1)(figures.periods)} that do not overlap</span>`,
     ],
     [
       "Signals",
@@ -245,7 +248,7 @@ const rulesSection = ({
 <li>A return is the log return, with dividends and splits, from the close after the statement over the horizon, less the mean of all instruments of the session. SHORT counts negatively.</li>
 <li>A statement counts only if a signed checkpoint covered it before that close.</li>
 <li>Intervals are of 95 % (block bootstrap, blocks as long as the horizon). Returns of neighbouring sessions overlap, so there are fewer independent periods than sessions.</li>
-<li>Verdicts are given for ${Object.entries(HEADLINE_HORIZONS).map(([assetClass, horizon], at) => `${at > 0 ? ", " : ""}${classNames[assetClass as AssetClass].toLowerCase()} over ${horizonOf(assetClass as AssetClass, horizon)}`)}, on days that were fixed when the log began (${dateTime(isoInstant(beganAt))}): ${verdictDates.map((at, place) => html`${place > 0 && ", "}${dateTime(isoInstant(at).slice(0, "2026-11-21".length))}`)}. They share a chance of error of ${percent(0)(RECORD_RULES.significance)}, and need ${RECORD_RULES.minPeriods} periods that do not overlap.</li>
+<li>Verdicts are given for ${Object.entries(HEADLINE_HORIZONS).map(([assetClass, horizon], at) => `${at > 0 ? ", " : ""}${classNames[assetClass as AssetClass].toLowerCase()} over ${horizonOf(assetClass as AssetClass, horizon)}`)}, on days that were fixed when the log began (${dayOf(beganAt)}): ${verdictDates.map((at, place) => html`${place > 0 && ", "}${dayOf(at)}`)}. They share a chance of error of ${percent(0)(RECORD_RULES.significance)}, and need ${RECORD_RULES.minPeriods} periods that do not overlap.</li>
 </ul>
 </section>`;
 
@@ -255,8 +258,8 @@ const verifySection = (
 ): Html => html`<section aria-labelledby="verify">
 <h2 id="verify">Check it without us</h2>
 <p>Every statement and every outcome is an entry of the log <code>${origin}</code>. <a href="${paths.logCheckpoint}">Its checkpoint</a> is signed after every session.</p>
-<pre><code>npx market-signal verify ${baseUrl} --state seen.json
-npx market-signal log download ${baseUrl} ./log</code></pre>
+<div class="code-block"><pre><code>npx market-signal verify ${baseUrl} --state seen.json
+npx market-signal log download ${baseUrl} ./log</code></pre></div>
 <p class="quiet">As data: <a href="/api/track-record">/api/track-record</a>, with a token. The log proves what was said and when it stood there, not that it was right.</p>
 </section>`;
 
