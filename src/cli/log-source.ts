@@ -1,5 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { z } from "zod";
+import type { Opening } from "../log/leaves.ts";
 import type { LogSource } from "../log/verify/source.ts";
 import { bearer, request, requestPatiently } from "./patient-request.ts";
 
@@ -30,12 +32,28 @@ export function addressSource(address: string, token: string | undefined): LogSo
 }
 
 /** The track record that a running service answers; `undefined` if it answers none to this caller. */
-export async function readTrackRecord(
+export const readTrackRecord = (address: string, token: string | undefined): Promise<unknown> =>
+  answerAt(address, "api/track-record", token);
+
+const Opened = z.looseObject({ factors: z.object({ salt: z.string(), text: z.string() }) });
+
+/** The factors of an entry; `undefined` where they are not told to this caller, or not kept. */
+export async function readFactors(
   address: string,
+  index: number,
+  token: string,
+): Promise<Opening | undefined> {
+  const answer = await answerAt(address, `api/signals/verify?index=${index}`, token);
+  return Opened.safeParse(answer).data?.factors;
+}
+
+/** What a tool of a running service answers; `undefined` for a refusal. */
+async function answerAt(
+  address: string,
+  path: string,
   token: string | undefined,
 ): Promise<unknown> {
-  const base = new URL(address.endsWith("/") ? address : `${address}/`);
-  const url = new URL("api/track-record", base);
+  const url = new URL(path, address.endsWith("/") ? address : `${address}/`);
   const response = await requestPatiently(url, bearer(token));
   if (response.ok) return JSON.parse(String(await bodyOf(response, url)));
   await response.body?.cancel();

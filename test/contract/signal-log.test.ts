@@ -222,6 +222,7 @@ describe("market-signal verify", () => {
     expect(first.text).toMatch(/ record .*no answer of the service/);
     const withToken = await run("verify", base, "--token", "env:TOKEN");
     expect(withToken.text).toMatch(/ record .*(as the service answers it|nothing is graded yet)/);
+    expect(withToken.text).toMatch(/ scores .*[1-9]\d* of \d+ opened/);
     const second = await run("verify", base, "--state", "seen.json", "--json");
     const { outcome, checks } = JSON.parse(second.text);
     expect(outcome).toBe("not_proved");

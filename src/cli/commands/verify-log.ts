@@ -15,6 +15,7 @@ import {
   folderSource,
   isAddress,
   readAddress,
+  readFactors,
   readTrackRecord,
 } from "../log-source.ts";
 import type { ProgressLine } from "../progress-line.ts";
@@ -121,6 +122,8 @@ const serviceAt = (address: string, token: string | undefined) => ({
   source: addressSource(address, token),
   ask: readAddress,
   trackRecord: () => readTrackRecord(address, token),
+  openFactors:
+    token === undefined ? undefined : (index: number) => readFactors(address, index, token),
 });
 
 async function isFileAt(path: string): Promise<boolean> {

@@ -7,6 +7,7 @@ import type { Policy } from "../witness/policy.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";
 import type { Sighting } from "./known-log.ts";
 import { type LeafOf, readLeaf } from "./read-leaf.ts";
+import type { CommittedSignal } from "./score-check.ts";
 import { SessionGaps } from "./session-gaps.ts";
 import {
   type LoggedSettlement,
@@ -19,6 +20,9 @@ const CLOCK_TOLERANCE_MS = 300_000;
 
 /** Shorter than the time between two closes of any market: 21 hours before a half holiday. */
 const SHORTEST_SESSION_MS = 20 * 3_600_000;
+
+/** Newest signals that are kept to be opened. */
+const RECENT = 256;
 
 /** Half of the last digit of a published score. */
 const ROUNDING = 0.005;
@@ -74,6 +78,7 @@ export class EntryVerifier {
   #entries = 0;
   #runs = 0;
   #signals = 0;
+  readonly #recent: CommittedSignal[] = [];
   #anchors = 0;
   #unknown = 0;
   /** Entries before this index are kept no more; what they say is not known. */
@@ -164,6 +169,16 @@ export class EntryVerifier {
       this.#gaps.check(this.#method?.market !== "sandbox"),
       this.#failures.get("settlements") ?? this.#settlements.check(),
     ];
+  }
+
+  /** Number of signals. */
+  get signals(): number {
+    return this.#signals;
+  }
+
+  /** The newest signals that commit to factors, oldest first. */
+  get recentSignals(): readonly CommittedSignal[] {
+    return this.#recent;
   }
 
   /** The track record of each class and horizon, from the entries alone. */
@@ -295,6 +310,11 @@ export class EntryVerifier {
 
   #addSignal(index: number, leaf: LeafOf<"signal">): void {
     this.#signals += 1;
+    const { factors, scoreRaw } = leaf;
+    if (typeof factors === "string" && scoreRaw !== undefined) {
+      this.#recent.push({ index, factors, scoreRaw });
+      if (this.#recent.length > RECENT) this.#recent.shift();
+    }
     this.#try("runs", index, () => this.#place(leaf));
     this.#settlements.addStatement(leaf);
     this.#try("thresholds", index, () => {

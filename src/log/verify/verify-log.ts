@@ -8,6 +8,7 @@ import { EntryVerifier } from "./entry-verifier.ts";
 import type { KnownLog, Sighting } from "./known-log.ts";
 import { NO_PRICES, PriceCheck } from "./price-check.ts";
 import { checkRecord } from "./record-check.ts";
+import { checkScores, type OpenFactors } from "./score-check.ts";
 import type { VerifiedRecord } from "./settlement-verifier.ts";
 import {
   checkSignature,
@@ -35,6 +36,8 @@ export interface VerifyOptions extends Trust {
   readonly ask?: WitnessQuestion["ask"];
   /** Prices that outcomes are recomputed from; absent: they are not. */
   readonly prices?: SettledMarket | undefined;
+  /** Opens the factors of entries; absent: scores are not recomputed. */
+  readonly openFactors?: OpenFactors | undefined;
   /** Asks the service for its track record; absent: it is not compared. */
   readonly trackRecord?: (() => Promise<unknown>) | undefined;
   /** Called with how many entries were read, and how many there are. */
@@ -51,12 +54,6 @@ export interface Verified {
   /** To be kept for the next look; absent where something failed. */
   readonly known?: KnownLog;
 }
-
-const NOT_OPENED: Check = {
-  name: "scores",
-  outcome: "not_proved",
-  detail: "not recomputed: the factors are committed to, not told",
-};
 
 /** Verifies a whole log: its signature, its tree, what was seen of it before, and what its entries say. */
 export async function verifyLog(options: VerifyOptions): Promise<Verified> {
@@ -95,9 +92,10 @@ export async function verifyLog(options: VerifyOptions): Promise<Verified> {
   const outcomes = prices?.check() ?? NO_PRICES;
   const records = entries.records();
   const record = checkRecord(records, answered);
+  const scores = await checkScores(entries.recentSignals, entries.signals, options.openFactors);
   const checks = [
     ...[signature, view.check, ...tree, ...entries.checks()],
-    ...[NOT_OPENED, outcomes, record],
+    ...[scores, outcomes, record],
   ];
   if (checks.some(({ outcome }) => outcome === "failed")) return { origin, size, checks, records };
   const published = (await source.read("keys")) === undefined ? [] : await publishedKeys(source);

@@ -1,0 +1,26 @@
+import { expect, it } from "vitest";
+import { commitment, type Opening } from "../../../src/log/leaves.ts";
+import { checkScores } from "../../../src/log/verify/score-check.ts";
+
+const text = JSON.stringify({ momentum: { contribution: 12.344 }, social: { contribution: -2 } });
+const opening: Opening = { salt: "5a", text };
+const signal = { index: 7, factors: commitment(opening), scoreRaw: 60.34 };
+
+const check = (change: object, opened: Opening | undefined = opening, signals = 1) =>
+  checkScores([{ ...signal, ...change }], signals, async () => opened);
+
+it("proves scores whose factors are opened and add up", async () => {
+  expect(await check({})).toMatchObject({ name: "scores", outcome: "proved" });
+  expect(await check({}, opening, 2)).toMatchObject({ outcome: "not_proved" });
+  const unopened = await checkScores([signal], 1, async () => undefined);
+  expect(unopened).toMatchObject({ outcome: "not_proved" });
+  expect(await checkScores([signal], 1, undefined)).toMatchObject({ outcome: "not_proved" });
+});
+
+it("fails with the entry where factors are others, or give another score", async () => {
+  const failed = { outcome: "failed", entry: 7 };
+  expect(await check({ scoreRaw: 60.35 })).toMatchObject(failed);
+  expect(await check({}, { ...opening, salt: "5b" })).toMatchObject(failed);
+  const odd = { salt: "5a", text: "[]" };
+  expect(await check({ factors: commitment(odd) }, odd)).toMatchObject(failed);
+});
