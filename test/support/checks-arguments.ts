@@ -126,7 +126,11 @@ function texts(name: string, { format, pattern }: Schema, memory: Memory): reado
   const now = Date.now();
   const instants = [now - HOUR_MS, now + HOUR_MS].map((at) => new Date(at).toISOString());
   const known = memory.recall(name);
-  if (format === "date-time") return known === undefined ? instants : [known, ...instants];
+  if (format === "date-time") {
+    // Other members may end as this name does.
+    const isInstant = known !== undefined && !Number.isNaN(Date.parse(known));
+    return isInstant ? [known, ...instants] : instants;
+  }
   return [known ?? sampled(pattern)];
 }
 
