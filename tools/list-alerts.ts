@@ -29,7 +29,7 @@ export const listAlerts = defineTool({
   title: "List alerts",
   description:
     "Your alerts; with id one of them, with the health of its endpoint and pending deliveries.",
-  scopes: ["alerts:write"],
+  scopes: ["signals:read"],
   routes: [
     { method: "GET", path: "/api/alerts" },
     { method: "GET", path: "/api/alerts/{id}" },

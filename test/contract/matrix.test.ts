@@ -19,7 +19,7 @@ const announced = {
     get_track_record: "signals:read",
     find_instruments: "signals:read",
     register_alert: "alerts:write signals:read",
-    list_alerts: "alerts:write",
+    list_alerts: "signals:read",
     manage_alert: "alerts:write",
     get_alert_events: "alerts:write signals:read",
     manage_watchlist: "alerts:write signals:read",

@@ -17,7 +17,7 @@ const asked: readonly Asked[] = [
   { params: named("get_factors"), needs: "factor:read" },
   { params: named("get_darkpool"), needs: "darkpool:read" },
   { params: named("register_alert"), needs: "alerts:write signals:read" },
-  { params: named("list_alerts"), needs: "alerts:write" },
+  { params: { name: "list_alerts" }, needs: "signals:read" },
   {
     method: "resources/read",
     params: { uri: "market://signals/ALDER.SIM" },

@@ -92,7 +92,6 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
   const client = json("PUT", { client_id: agentId, grant_types: ["client_credentials"] });
 
   const alert = `/api/alerts/${ids.alert}`;
-  const own = gated("", "alerts:write");
   const told = gated("", "alerts:write signals:read");
   const notTold = gated("", "alerts:write signals:read", NOT_THEIRS);
   const ofVictim = gated("", "alerts:write", NOT_THEIRS);
@@ -155,13 +154,13 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     "GET /api/method/:version": row(gated("", "factor:read"), `/api/method/${METHOD_VERSION}`),
     "GET /api/darkpool": row(gated("", "darkpool:read"), "/api/darkpool?symbol=ALDER.SIM"),
     "POST /api/alerts": row(made, "/api/alerts", json("POST", { symbols: ["ALDER.SIM"] })),
-    "GET /api/alerts": row(own, "/api/alerts"),
+    "GET /api/alerts": row(gated("", "signals:read"), "/api/alerts"),
     "GET /api/alerts/events": row(told, "/api/alerts/events"),
     "GET /api/alerts/stream": {
       policy: told,
       send: ({ headers }) => begun(fetch(`${base}/api/alerts/stream`, { headers })),
     },
-    "GET /api/alerts/:id": row(ofVictim, alert),
+    "GET /api/alerts/:id": row(gated("", "signals:read", NOT_THEIRS), alert),
     "PATCH /api/alerts/:id": row(ofVictim, alert, json("PATCH", { label: "stolen" })),
     "DELETE /api/alerts/:id": row(ofVictim, alert, { method: "DELETE" }),
     "POST /api/alerts/:id/test": row(ofVictim, `${alert}/test`, { method: "POST" }),
