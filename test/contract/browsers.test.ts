@@ -112,7 +112,9 @@ describe("a page of another origin", () => {
   it("can read the answers, including errors", async () => {
     const token = await newToken(secure.base);
     const headers = { origin: ORIGIN, authorization: `Bearer ${token}` };
-    const read = await fetch(`${secure.base}/api/signals?symbol=ALDER.SIM`, { headers });
+    const read = await fetch(`${secure.base}/api/signals?detail=full&symbol=ALDER.SIM`, {
+      headers,
+    });
     const refused = await fetch(`${secure.base}/api/signals`, { headers: { origin: ORIGIN } });
     const message = await fetch(`${secure.base}/mcp`, {
       method: "POST",
@@ -141,7 +143,12 @@ describe("a page of another origin", () => {
 describe("a service with an https base URL", () => {
   it("sends Strict-Transport-Security on every answer", async () => {
     const token = await newToken(secure.base);
-    for (const path of ["/", "/api/health", "/api/signals?symbol=ALDER.SIM", "/nothing"]) {
+    for (const path of [
+      "/",
+      "/api/health",
+      "/api/signals?detail=full&symbol=ALDER.SIM",
+      "/nothing",
+    ]) {
       const headers = { authorization: `Bearer ${token}` };
       const { headers: said } = await fetch(secure.base + path, { headers });
       expect(said.get("strict-transport-security"), path).toBe("max-age=31536000");

@@ -365,7 +365,7 @@ describe("the skill", () => {
       score: expect.any(Number),
       confidence: expect.any(Number),
       coverage: expect.any(Number),
-      pOutperform: null,
+      evidence: { verdict: expect.any(String) },
       missingFactors: expect.any(Array),
     });
     expect(factors?.body).toMatchObject(common);
