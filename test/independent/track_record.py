@@ -263,7 +263,11 @@ def returns_on(places, bars):
 
 def return_over(returns, entry, horizon):
     values = [value for value in returns[entry + 1 : entry + 1 + horizon] if not math.isnan(value)]
-    return math.fsum(values) if values else NAN
+    # In the order of the sessions: ranks tell returns apart that differ in the last bit.
+    total = 0.0
+    for value in values:
+        total += value
+    return total if values else NAN
 
 
 def moments(x, y):
