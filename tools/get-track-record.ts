@@ -20,7 +20,7 @@ export const getTrackRecord = defineTool({
     const { mode, source, now } = context.market;
     const record = await logOf(context).trackRecord();
     if (record === undefined) {
-      throw new Problem("not_available_then", {
+      throw new Problem("not_found", {
         detail: "Nothing is logged yet: the first session has not closed.",
         next: "Ask again after the next close of the market.",
       });

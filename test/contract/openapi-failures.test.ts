@@ -112,7 +112,7 @@ const asked: Readonly<Record<string, { readonly query?: string; readonly body?: 
 };
 
 /** Not found where time stands still, since that market has no log. */
-const WITHOUT_LOG = ["get_log_checkpoint", "get_log_keys"];
+const WITHOUT_LOG = ["get_log_checkpoint", "get_log_keys", "get_track_record"];
 
 const nameOf = ({ operation }: Described) => operation.operationId;
 
@@ -194,9 +194,11 @@ describe("a documented error", () => {
 
   it("of the log, which a market without passing time lacks", async () => {
     const asOf = new Date(range.to);
-    const { base: to } = await startTestService({}, { market: { kind: "files", folder, asOf } });
+    const standing = await startTestService({}, { market: { kind: "files", folder, asOf } });
+    const { base: to } = standing;
+    const headers = bearer(await standing.person().createKey(allScopes));
     for (const id of WITHOUT_LOG) {
-      expect(await problemOf(await call(id, { to }))).toBe("404 not_found");
+      expect(await problemOf(await call(id, { to, headers }))).toBe("404 not_found");
     }
   });
 });

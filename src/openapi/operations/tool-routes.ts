@@ -29,7 +29,7 @@ const notes: Readonly<Record<string, RouteNotes>> = {
   "GET /api/signals/verify": {
     problems: [...SYMBOL_PROBLEMS, "not_found", "not_available_then"],
   },
-  "GET /api/track-record": { problems: ["not_found", "not_available_then"] },
+  "GET /api/track-record": { problems: ["not_found"] },
   "POST /api/alerts": {
     problems: [
       ...SYMBOL_PROBLEMS,
