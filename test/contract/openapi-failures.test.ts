@@ -111,6 +111,9 @@ const asked: Readonly<Record<string, { readonly query?: string; readonly body?: 
   get_log_consistency: { query: "?from=1&to=999999" },
 };
 
+/** A page of the panel of stocks. */
+const PANEL = "?assetClass=stock&limit=100";
+
 /** Not found where time stands still, since that market has no log. */
 const WITHOUT_LOG = ["get_log_checkpoint", "get_log_keys", "get_track_record"];
 
@@ -274,12 +277,14 @@ describe("a documented answer", () => {
         call("get_log_proof", { to, headers, ids: { index: "0" } }),
         call("verify_signal", { headers: bearer(key), query: "?symbol=ALDER.SIM" }),
         call("get_track_record", { headers: bearer(key) }),
+        call("export_panel", { headers: bearer(key), query: PANEL }),
+        call("export_panel", { headers: { ...bearer(key), "if-none-match": "*" }, query: PANEL }),
         call("verify_signal", {
           headers: bearer(key),
           query: "?symbol=ALDER.SIM&asOf=2000-01-01T00:00:00Z",
         }),
       ]),
-    ).toEqual([200, 200, 200, 200, 422]);
+    ).toEqual([200, 200, 200, 200, 200, 304, 422]);
   });
 
   it("of an authorization request", async () => {

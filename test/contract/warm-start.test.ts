@@ -59,7 +59,7 @@ async function leftFolder() {
 const answerOf = (scoring: Scoring, query: object) =>
   getSignal.run(
     getSignal.input.parse(query) as Parameters<typeof getSignal.run>[0],
-    toolContext(scoring, undefined as never),
+    toolContext(scoring, {} as Parameters<typeof toolContext>[1]),
     { scopes: new Set<Scope>() } as unknown as Call,
   );
 

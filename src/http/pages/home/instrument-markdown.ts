@@ -65,6 +65,9 @@ const textOf = (parts: readonly (string | false | undefined)[]): string =>
 
 type Figure = string | number | null;
 
+/** A figure with at most so many decimals, as brief answers have it. */
+const decimals = (value: number, digits: number): number => Number(value.toFixed(digits));
+
 /** A table of figures. */
 const figures = (rows: readonly (readonly [name: string, value: Figure])[]): string =>
   table(
@@ -77,10 +80,10 @@ function signalRows(signal: SignalAnswer): readonly (readonly [string, Figure])[
   return [
     ["Signal", signal.signal],
     ["Previous signal", signal.previousSignal],
-    ["Score, 0 to 100 points", signal.scoreRaw],
-    ["Score smoothed over sessions, which the signal follows", signal.scoreSmoothed],
-    ["Confidence, 0 to 1", signal.confidence],
-    ["Coverage, 0 to 1", signal.coverage],
+    ["Score, 0 to 100 points", decimals(signal.scoreRaw, 2)],
+    ["Score smoothed over sessions, which the signal follows", decimals(signal.scoreSmoothed, 2)],
+    ["Confidence, 0 to 1", decimals(signal.confidence, 4)],
+    ["Coverage, 0 to 1", decimals(signal.coverage, 4)],
     ["Status", signal.status],
     ...(forcedWait === null ? [] : ([["WAIT whatever the score", forcedWait]] as const)),
     ["Price", price === null ? null : `${price.value} ${price.currency} at ${price.at}`],
@@ -106,9 +109,9 @@ function factorsPart({ factors }: FactorsAnswer): string {
   const all = Object.entries(factors) as [FactorName, FactorsAnswer["factors"][FactorName]][];
   const rows = all.map(([name, { contribution, z, confidence, weight, status, summary }]) => [
     factorNames[name],
-    String(contribution),
-    z === null ? statusLabels[status] : String(z),
-    String(confidence),
+    String(decimals(contribution, 2)),
+    z === null ? statusLabels[status] : String(decimals(z, 4)),
+    String(decimals(confidence, 4)),
     String(weight),
     escaped(summary),
   ]);
