@@ -151,8 +151,9 @@ describe("a client generated from the OpenAPI document", () => {
     const agent = await registered();
     const { access_token: token = "" } = await tokenFor(agent);
     const reads = [...places.values()].filter(
-      ({ method, operation }) =>
+      ({ method, path, operation }) =>
         method === "get" &&
+        !path.startsWith("/api/alerts") &&
         operation.security.some(({ oauth2 = [] }) => /^(?!alerts).+:read$/.test(oauth2.join())),
     );
     expect(reads.map(({ operation }) => operation.operationId)).toEqual([

@@ -184,7 +184,7 @@ describe("live markets", () => {
     ]);
     const unknown = await getWith(key, `${baseUrl}/api/signals?symbol=NOSUCH`);
     expect(await unknown.json()).toMatchObject({ code: "unknown_symbol" });
-    const listed = await getWith(key, `${baseUrl}/api/instruments?query=BRK`);
+    const listed = await getWith(key, `${baseUrl}/api/instruments?query=BRK&detail=full`);
     expect(await listed.json()).toMatchObject({
       items: [{ symbol: "BRK-B", status: "insufficient_data", lastDataAt: null }],
     });

@@ -140,11 +140,12 @@ describe("an MCP client with subscriptions to signals", () => {
 
 const reading = await anonymous();
 
-/** What everybody can see of a signal and is news whenever it changes. */
+/** What everybody can see of a signal and is news whenever it changes; scores with two decimals. */
 async function shownOf(symbol: string): Promise<string> {
-  const answer = await fetch(`${base}/api/signals?symbol=${symbol}`, { headers: reading });
+  const query = new URLSearchParams({ symbol, detail: "full" });
+  const answer = await fetch(`${base}/api/signals?${query}`, { headers: reading });
   const { scoreRaw, status, signal } = (await answer.json()) as Record<string, unknown>;
-  return JSON.stringify([scoreRaw, status, signal]);
+  return JSON.stringify([Number(scoreRaw).toFixed(2), status, signal]);
 }
 
 async function read(client: Client, symbol: string): Promise<{ readonly asOf: string }> {

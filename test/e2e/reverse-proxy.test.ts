@@ -175,8 +175,8 @@ describe("a service behind a reverse proxy", () => {
     })}`;
     const answers = await Promise.all([
       get("/nothing"),
-      get("/api/alerts", { headers: { authorization } }),
-      mcp(authorization, "tools/call", { name: "list_alerts" }),
+      get("/api/alerts/events", { headers: { authorization } }),
+      mcp("Bearer wrong", "tools/call", { name: "list_alerts" }),
       mcp(authorization, "nothing"),
       get("/api/signals", { headers: { authorization: "Bearer wrong" } }),
       post("/oauth/register", { grant_types: [] }),

@@ -224,7 +224,7 @@ describe("two instances that witness each other", async () => {
       const note = (await one.checkpoint())?.note;
       expect(note && cosignaturesOf(note, one.policy.verifiers)).toHaveLength(1);
       const { exitCode, text } = await one.verify();
-      expect(text).toMatch(/^proved {6}witnesses {3}1 of 1 witnesses cosigned the checkpoint/m);
+      expect(text).toMatch(/^proved +witnesses +1 of 1 witnesses cosigned the checkpoint/m);
       expect({ exitCode, text }).toMatchObject({ exitCode: 2 });
     }
   });
@@ -253,7 +253,7 @@ describe("two instances that witness each other", async () => {
     await north.untilBeyond(0, origin);
     await vi.waitFor(async () => expect((await north.health()).status).toBe("ok"), PATIENT);
     const { text } = await north.verify();
-    expect(text).toMatch(/^proved {6}witnesses/m);
+    expect(text).toMatch(/^proved +witnesses/m);
     expect(text).not.toContain("FAILED");
   });
 
