@@ -10,6 +10,12 @@ import { LOOSE_LIMITS } from "../support/test-service.ts";
 import { type FactorsAnswer, type MethodAnswer, recompute } from "../support/third-party.ts";
 import { verifies } from "../support/verifies.ts";
 
+/** A page of the list of instruments. */
+interface Page {
+  readonly items: readonly { readonly symbol: string }[];
+  readonly nextCursor: string | null;
+}
+
 /** Instruments that have to come out right on each market. */
 const ENOUGH = 100;
 
@@ -45,7 +51,14 @@ async function recomputeAll(env: Readonly<Record<string, string>>): Promise<read
     return method;
   };
 
-  const { items } = await read<{ items: { symbol: string }[] }>("/api/instruments?limit=500");
+  const items: { symbol: string }[] = [];
+  // A page ends where the answer would be too long for a model.
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const query: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+    const page: Page = await read<Page>(`/api/instruments?limit=500${query}`);
+    items.push(...page.items);
+    cursor = page.nextCursor;
+  }
   const recomputed: Recomputed[] = [];
   for (const { symbol } of items) {
     const answer = await read<Answer>(`/api/factors?detail=full&symbol=${symbol}`);
