@@ -1,7 +1,9 @@
 // @module-tag full
 
 import { expect, it } from "vitest";
+import { FACTORS } from "../../../src/factors/reading.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
+import { evidenceOf } from "../../../src/score/snapshot.ts";
 import { createSnapshotArchive, type MemoryArchive } from "../../../src/score/snapshot-archive.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 
@@ -27,6 +29,10 @@ it.each([1, 2, 3])(
     const signals = (archive: MemoryArchive, symbol: string) =>
       [...archive.history(symbol, beginning, turn - 1)].map((record) => ({
         ...record,
+        evidence: FACTORS.map((factor) => {
+          const { z, confidence } = evidenceOf(record)?.[factor] ?? {};
+          return { z, confidence };
+        }),
         tables: null,
         factors: null,
         candidate: null,
