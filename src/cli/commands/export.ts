@@ -132,7 +132,9 @@ async function exportAddress(
   }
   const pages = `${file}.pages`;
   const rows = await downloadPanel({
-    ...{ url, token, file: pages },
+    url,
+    token,
+    file: pages,
     onPage: (count, newest) => progress.say(`${counted(count)} rows, to ${newest.slice(0, 10)}`),
   });
   if (format === "csv") {

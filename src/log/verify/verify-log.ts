@@ -82,7 +82,9 @@ export async function verifyLog(options: VerifyOptions): Promise<Verified> {
   const dated = view.quorum === undefined ? sightings : inOrder([...sightings, view.quorum]);
   const prices = options.prices && new PriceCheck(options.prices);
   const entries = new EntryVerifier({
-    ...{ origin, sightings: dated, policy },
+    origin,
+    sightings: dated,
+    policy,
     onSettled: (settlement) => prices?.add(settlement),
   });
   const walk = new TreeWalk(treeReader(source), checkpoint, sightings);
