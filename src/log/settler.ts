@@ -40,6 +40,8 @@ export interface DueSettlement {
 interface Settlement extends Partial<Pick<RunOutcomes, "entry" | "exit">> {
   readonly due: DueSettlement;
   readonly run: LoggedRun;
+  /** What the log says that was decided in the run, and what became of it, in the same order. */
+  readonly statements: readonly LoggedStatement[];
   readonly outcomes: readonly Outcome[];
 }
 
@@ -122,7 +124,7 @@ export class Settler {
     const { assetClass } = run;
     const { horizon } = due;
     const end = open.index + 1 + outcomes.length;
-    const graded = await this.#grade(state.value.id, settlement);
+    const graded = this.#grade(settlement);
     const grade = { assetClass, horizon, end, graded };
     const change = { settling: null, unsettled: withSettled(state.value, due.run) };
     return store.append(state, { leaves, change, grade });
@@ -161,7 +163,7 @@ export class Settler {
     if (found === undefined) return undefined;
     const statements = await this.#statements(state.id, run);
     const outcomes = found.outcomes.map((outcome, at) => excludedBy(statements[at]) ?? outcome);
-    return { ...found, due, run, outcomes };
+    return { ...found, due, run, statements, outcomes };
   }
 
   async #outcomes(wanted: RunToSettle, { isFinal }: DueSettlement) {
@@ -187,10 +189,8 @@ export class Settler {
     return statements;
   }
 
-  async #grade(id: string, settlement: Settlement): Promise<GradedRun> {
-    const { run, outcomes, due, entry, exit } = settlement;
+  #grade({ run, statements, outcomes, due, entry, exit }: Settlement): GradedRun {
     const { close, coveredAt } = due.run;
-    const statements = await this.#statements(id, run);
     const table = this.#options.riskTable.classes[run.assetClass].find(
       ({ horizon }) => horizon === due.horizon,
     );
