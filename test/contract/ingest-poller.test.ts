@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { providerProgress } from "../../src/ingest/provider-progress.ts";
 import { coinbase } from "../../src/sources/live/providers/coinbase.ts";
+import { instrument } from "../support/instruments.ts";
 import { serveCoinbase } from "../support/providers/coinbase.ts";
 import { contentOf, follow, pollerOf } from "../support/providers/follow.ts";
 import { startProvider } from "../support/providers/server.ts";
@@ -11,13 +12,8 @@ const DAY_MS = 86_400_000;
 /** Time enough for the budget. */
 const CAUGHT_UP = START + 60_000;
 
-const coin = (symbol: string) => ({
-  ...{ symbol, name: symbol, assetClass: "crypto" as const },
-  ...{ exchange: null, currency: "USD", sector: null },
-});
-
 const options = {
-  instruments: ["BTC-USD", "ETH-USD", "SOL-USD"].map(coin),
+  instruments: ["BTC-USD", "ETH-USD", "SOL-USD"].map(instrument),
   feeds: new Set(["bars"] as const),
   historyFrom: START - 700 * DAY_MS,
   settings: {},

@@ -1,6 +1,7 @@
 import type { Instrument } from "../../src/market/instrument.ts";
 import { DEFAULT_COINS } from "../../src/sources/live/default-universe.ts";
-import { instrument, type Rig, rigsFor } from "../support/providers/rigs.ts";
+import { namedInstrument } from "../support/instruments.ts";
+import { type Rig, rigsFor } from "../support/providers/rigs.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -25,13 +26,13 @@ const PRINT_REQUESTS_AN_HOUR = 3_000;
 
 /** Stocks with names of four letters, and coins. */
 function instrumentsOf({ instruments }: BackFill): readonly Instrument[] {
-  const coins = DEFAULT_COINS.map(([symbol, name]) => instrument(symbol, name, "crypto"));
+  const coins = DEFAULT_COINS.map(([symbol, name]) => namedInstrument(symbol, name));
   const stocks = Array.from({ length: instruments - coins.length }, (_, index) => {
     const letters = [26 * 26, 26, 1].map(
       (unit) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[Math.floor(index / unit) % 26],
     );
     const symbol = `Z${letters.join("")}`;
-    return instrument(symbol, `${symbol} Inc.`, "stock");
+    return namedInstrument(symbol, `${symbol} Inc.`);
   });
   return [...stocks, ...coins];
 }

@@ -13,7 +13,6 @@ import { createStreams } from "../../src/http/open-streams.ts";
 import type { Repeat } from "../../src/lib/loop.ts";
 import { schedule, startLoop } from "../../src/lib/loop.ts";
 import type { Quota, QuotaName } from "../../src/limits/limits.ts";
-import type { Instrument } from "../../src/market/instrument.ts";
 import { NO_METERS } from "../../src/telemetry/meters.ts";
 import type { ToolContext } from "../../src/tool.ts";
 import { peopleOf } from "./account-parts.ts";
@@ -25,14 +24,12 @@ import {
   newPerson,
 } from "./alert-service.ts";
 import { atFileEnd } from "./file-end.ts";
+import { namedInstrument } from "./instruments.ts";
 import { embedded, START, type TestStore } from "./stores.ts";
 
-const instrument = (symbol: string): Instrument => ({
-  ...{ symbol, name: `The ${symbol} company`, assetClass: "stock", exchange: null },
-  ...{ currency: "USD", sector: null },
-});
-
-const LISTED = ["ALDER.SIM", "BRINE.SIM"].map(instrument);
+const LISTED = ["ALDER.SIM", "BRINE.SIM"].map((symbol) =>
+  namedInstrument(symbol, `The ${symbol} company`),
+);
 
 /** What a test chooses about the application. */
 interface Choice extends Partial<Pick<AppOptions, "onSignal">> {

@@ -1,4 +1,3 @@
-import type { Instrument } from "../../../src/market/instrument.ts";
 import { drawn } from "./drawn.ts";
 
 const DAY_MS = 86_400_000;
@@ -54,13 +53,3 @@ export const isoDay = (at: number): string => new Date(at).toISOString().slice(0
 const dayBefore = (day: string) => isoDay(Date.parse(day) - DAY_MS);
 
 const cents = (price: number) => Math.max(0.01, Math.round(price * 100) / 100);
-
-/** A coin as it is followed, such as `BTC-USD`. */
-export const coin = (symbol: string): Instrument => ({
-  symbol,
-  name: symbol,
-  assetClass: "crypto",
-  exchange: null,
-  currency: "USD",
-  sector: null,
-});

@@ -253,13 +253,13 @@ export const always =
   (body: unknown, status = 200): Serve =>
   () => ({ status, body: typeof body === "string" ? body : JSON.stringify(body) });
 
-/** What a provider is found to be wrong with, `undefined` when it is not. */
-export function faultIn(run: () => unknown): ProviderFault | undefined {
+/** The fault that something throws. @throws {Error} If it throws another error, or none. */
+export function faultIn(run: () => unknown): ProviderFault {
   try {
     run();
-    return undefined;
   } catch (error) {
     if (error instanceof ProviderFault) return error;
     throw error;
   }
+  throw new Error("nothing was refused");
 }

@@ -13,6 +13,7 @@ import { kraken } from "../../../src/sources/live/providers/kraken.ts";
 import { massive } from "../../../src/sources/live/providers/massive.ts";
 import { stocktwits } from "../../../src/sources/live/providers/stocktwits.ts";
 import { unusualWhales } from "../../../src/sources/live/providers/unusual-whales.ts";
+import { namedInstrument } from "../instruments.ts";
 import { serveAlpaca } from "./alpaca.ts";
 import { serveCoinMetrics } from "./coin-metrics.ts";
 import { serveCoinbase } from "./coinbase.ts";
@@ -71,17 +72,12 @@ const FEW: Density = {
 
 /** A few instruments with what is special about their kind. */
 export const RIG_INSTRUMENTS: readonly Instrument[] = [
-  instrument("AAPL", "Apple Inc.", "stock"),
-  instrument("BRK-B", "Berkshire Hathaway Inc. Class B", "stock"),
-  instrument("SPY", "SPDR S&P 500 ETF Trust", "etf"),
-  instrument("BTC-USD", "Bitcoin", "crypto"),
-  instrument("ETH-USD", "Ethereum", "crypto"),
+  namedInstrument("AAPL", "Apple Inc."),
+  namedInstrument("BRK-B", "Berkshire Hathaway Inc. Class B"),
+  namedInstrument("SPY", "SPDR S&P 500 ETF Trust", "etf"),
+  namedInstrument("BTC-USD", "Bitcoin"),
+  namedInstrument("ETH-USD", "Ethereum"),
 ];
-
-/** An instrument in US dollars. */
-export function instrument(symbol: string, name: string, assetClass: AssetClass): Instrument {
-  return { symbol, name, assetClass, exchange: null, currency: "USD", sector: null };
-}
 
 /** Every provider that is asked, with a local server for these instruments. */
 export function rigsFor(

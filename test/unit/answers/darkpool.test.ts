@@ -1,17 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { offExchangeView } from "../../../src/factors/off-exchange.ts";
-import type { Instrument } from "../../../src/market/instrument.ts";
 import type { WeeklyVolume } from "../../../src/market/records.ts";
 import { atsShare } from "../../../tools/get-darkpool.ts";
+import { instrument } from "../../support/instruments.ts";
 
-const INSTRUMENT: Instrument = {
-  symbol: "ACME",
-  name: "Acme",
-  assetClass: "stock",
-  exchange: null,
-  currency: "USD",
-  sector: null,
-};
+const INSTRUMENT = instrument("ACME");
 const DAY_MS = 86_400_000;
 
 const week = (weekStart: string, atsShares: number, otcShares: number): WeeklyVolume => ({

@@ -6,6 +6,7 @@ import type { Fundamental } from "../../../src/market/records.ts";
 import { gradeReports, reportOutcomes } from "../../../src/research/backtest/report-dates.ts";
 import { dateKnown } from "../../../src/sources/live/publication-times.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
+import { namedInstrument } from "../../support/instruments.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -32,14 +33,7 @@ function answerOn(
   fundamentals: readonly Fundamental[],
   assetClass: AssetClass = "stock",
 ) {
-  const instrument = {
-    symbol: "ACME",
-    name: "Acme Corp.",
-    exchange: null,
-    currency: "USD",
-    sector: null,
-    assetClass,
-  };
+  const instrument = namedInstrument("ACME", "Acme Corp.", assetClass);
   const records = () => ({ instrument, bars: [], fundamentals });
   const market = { source: SOURCE, dayMs: DAY_MS, records };
   return NextReportFields.parse(nextReportAnswer(instrument, Date.parse(at), market));

@@ -3,14 +3,12 @@ import { assignProviders, missingOf, setupOf } from "../../../src/ingest/setup.t
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import type { Feed } from "../../../src/market/records.ts";
 import type { PolledProvider, StreamedProvider } from "../../../src/sources/live/provider.ts";
+import { instrument, namedInstrument } from "../../support/instruments.ts";
 
-const instrument = (symbol: string, assetClass: AssetClass) => ({
-  ...{ symbol, name: symbol, assetClass, exchange: null, currency: "USD", sector: null },
-});
 const [stock, fund, coin] = [
-  instrument("AAA", "stock"),
-  instrument("FFF", "etf"),
-  instrument("C-USD", "crypto"),
+  instrument("AAA"),
+  namedInstrument("FFF", "FFF", "etf"),
+  instrument("C-USD"),
 ];
 const ALL = [stock, fund, coin];
 

@@ -1,26 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { Instrument } from "../../../src/market/instrument.ts";
 import { type Resolution, resolveSymbol, searchInstruments } from "../../../src/market/symbols.ts";
-
-const instrument = (
-  symbol: string,
-  name: string,
-  assetClass: Instrument["assetClass"] = "stock",
-): Instrument => ({
-  symbol,
-  name,
-  assetClass,
-  exchange: null,
-  currency: "USD",
-  sector: null,
-});
+import { namedInstrument } from "../../support/instruments.ts";
 
 const instruments = [
-  instrument("AAPL", "Apple Inc."),
-  instrument("APLE", "Apple Hospitality REIT"),
-  instrument("BRK-B", "Berkshire Hathaway"),
-  instrument("BTC-USD", "Bitcoin", "crypto"),
-  instrument("IT", "Gartner"),
+  namedInstrument("AAPL", "Apple Inc."),
+  namedInstrument("APLE", "Apple Hospitality REIT"),
+  namedInstrument("BRK-B", "Berkshire Hathaway"),
+  namedInstrument("BTC-USD", "Bitcoin", "crypto"),
+  namedInstrument("IT", "Gartner"),
 ];
 
 const symbolsOf = (list: readonly Instrument[]) => list.map(({ symbol }) => symbol);
@@ -48,10 +36,10 @@ describe("a symbol", () => {
       kind: "found",
       instrument: { symbol: "BTC-USD" },
     });
-    const euro = instrument("BTC-EUR", "Bitcoin", "crypto");
+    const euro = namedInstrument("BTC-EUR", "Bitcoin", "crypto");
     const twice = resolveSymbol([...instruments, euro], "BTC");
     expect([twice.kind, candidatesOf(twice)]).toEqual(["ambiguous", ["BTC-USD", "BTC-EUR"]]);
-    const fund = instrument("BTC", "Grayscale Bitcoin Mini Trust");
+    const fund = namedInstrument("BTC", "Grayscale Bitcoin Mini Trust");
     expect(resolveSymbol([...instruments, fund], "BTC")).toMatchObject({
       kind: "found",
       instrument: { symbol: "BTC" },
@@ -79,7 +67,7 @@ describe("a symbol", () => {
     ["MET", "META", "Meta Platforms"],
     ["ETC-USD", "ETH-USD", "Ethereum"],
   ])("%s has no candidate, since %s is another company", (symbol, other, name) => {
-    const list = [instrument(other, name, other.endsWith("USD") ? "crypto" : "stock")];
+    const list = [namedInstrument(other, name, other.endsWith("USD") ? "crypto" : "stock")];
     expect(candidatesOf(resolveSymbol(list, symbol))).toEqual([]);
   });
 
@@ -88,7 +76,7 @@ describe("a symbol", () => {
   });
 
   it("is ambiguous when two instruments share it", () => {
-    const twice = [...instruments, instrument("BRK.B", "Another listing")];
+    const twice = [...instruments, namedInstrument("BRK.B", "Another listing")];
     const resolution = resolveSymbol(twice, "brk-b");
     expect(resolution.kind).toBe("ambiguous");
     expect(candidatesOf(resolution)).toEqual(["BRK-B", "BRK.B"]);
@@ -112,9 +100,9 @@ describe("a search", () => {
   ])("for %j matches the starts of words of a name", (query, found) => {
     const list = [
       ...instruments,
-      instrument("BAC", "Bank of America Corp."),
-      instrument("MCD", "McDonald's Corporation"),
-      instrument("EL", "Estée Lauder"),
+      namedInstrument("BAC", "Bank of America Corp."),
+      namedInstrument("MCD", "McDonald's Corporation"),
+      namedInstrument("EL", "Estée Lauder"),
     ];
     expect(symbolsOf(searchInstruments(list, query))).toEqual(found);
   });

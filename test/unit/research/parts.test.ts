@@ -19,6 +19,7 @@ import { createReturnGrid } from "../../../src/research/backtest/return-grid.ts"
 import { byRegime, byYear } from "../../../src/research/backtest/slices.ts";
 import { countTrials, variantOf } from "../../../src/research/backtest/trials.ts";
 import { deflatedT, verdictOf } from "../../../src/research/backtest/verdict.ts";
+import { instrument } from "../../support/instruments.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -29,10 +30,7 @@ function stock(
 ): InstrumentRecords {
   let before: number | undefined;
   return {
-    instrument: {
-      ...{ symbol, name: symbol, assetClass: "stock", exchange: null },
-      ...{ currency: "USD", sector: null },
-    },
+    instrument: instrument(symbol),
     bars: bars.map(([session, close, dividend = 0, split = 1]): Bar => {
       const logReturn =
         before === undefined ? null : Math.log(((close + dividend) * split) / before);

@@ -11,6 +11,7 @@ import {
   volatilityAlert,
 } from "../../../src/score/events.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
+import { namedInstrument } from "../../support/instruments.ts";
 import { referenceBars } from "../factors/reference.ts";
 
 const DAY_MS = 86_400_000;
@@ -23,14 +24,7 @@ const snapshot = (
   direction: Snapshot["signal"]["direction"],
   assetClass: AssetClass,
 ): Snapshot => ({
-  instrument: {
-    symbol: "A",
-    name: "A",
-    assetClass,
-    exchange: null,
-    currency: "USD",
-    sector: null,
-  },
+  instrument: namedInstrument("A", "A", assetClass),
   at,
   status: "partial",
   score,

@@ -4,18 +4,12 @@ import { FACTORS, unread } from "../../../src/factors/reading.ts";
 import { DIRECTIONS, FORCED_WAITS } from "../../../src/score/signal-hysteresis.ts";
 import { type Snapshot, STATUSES } from "../../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
+import { instrument } from "../../support/instruments.ts";
 
 const missing = { ...unread("not_observed"), weight: 0.25, contribution: 0, inputs: [] };
 
 const snapshot = (symbol: string, at: number): Snapshot => ({
-  instrument: {
-    symbol,
-    name: symbol,
-    assetClass: "stock",
-    exchange: null,
-    currency: "USD",
-    sector: null,
-  },
+  instrument: instrument(symbol),
   at,
   status: "insufficient_data",
   score: 50,

@@ -1,23 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { sessionsBetween } from "../../../../src/market/calendar.ts";
-import type { Instrument } from "../../../../src/market/instrument.ts";
 import { newYorkInstant } from "../../../../src/market/new-york.ts";
 import type { Bar, Feed, Print } from "../../../../src/market/records.ts";
-import { ProviderFault } from "../../../../src/sources/live/fault.ts";
 import { splitRatio } from "../../../../src/sources/live/providers/alpaca/splits.ts";
 import { alpaca } from "../../../../src/sources/live/providers/alpaca.ts";
+import { instrument } from "../../../support/instruments.ts";
 import { type AlpacaWorld, serveAlpaca } from "../../../support/providers/alpaca.ts";
-import { type Drive, type Driven, drive, type Serve } from "../../../support/providers/drive.ts";
+import {
+  type Drive,
+  type Driven,
+  drive,
+  faultIn,
+  type Serve,
+} from "../../../support/providers/drive.ts";
 import { isKept, tradedBar, tradesOf } from "../../../support/providers/listed.ts";
-
-const instrument = (symbol: string): Instrument => ({
-  symbol,
-  name: symbol,
-  assetClass: "stock",
-  exchange: null,
-  currency: "USD",
-  sector: null,
-});
 
 const WORLD: AlpacaWorld = { symbols: ["AAPL", "BRK-B", "SPLT"], keyId: "id", secret: "secret" };
 const SETTINGS = { APCA_API_KEY_ID: "id", APCA_API_SECRET_KEY: "secret" };
@@ -48,16 +44,6 @@ const changed = (world: AlpacaWorld, change: (body: string) => string): Serve =>
     const answer = serve(request, now);
     return { ...answer, body: change(String(answer.body)) };
   };
-};
-
-const faultOf = (run: () => unknown): ProviderFault => {
-  try {
-    run();
-  } catch (error) {
-    if (error instanceof ProviderFault) return error;
-    throw error;
-  }
-  throw new Error("nothing was refused");
 };
 
 describe("bars of Alpaca", () => {
@@ -413,7 +399,7 @@ describe("off-exchange trades of Alpaca", () => {
 
 describe("errors of Alpaca", () => {
   const answered = (status: number, body: string) =>
-    faultOf(() => drive(alpaca, () => ({ status, body }), driveOf("bars")));
+    faultIn(() => drive(alpaca, () => ({ status, body }), driveOf("bars")));
 
   it("about the 15 minutes are temporary, and those about the key are not", () => {
     const recent = answered(
@@ -424,7 +410,7 @@ describe("errors of Alpaca", () => {
     expect(answered(403, '{"message":"forbidden."}').kind).toBe("refused");
     const settings = { ...SETTINGS, APCA_API_SECRET_KEY: "wrong" };
     const wrong = () => drive(alpaca, serveAlpaca(WORLD), driveOf("bars", { settings }));
-    expect(faultOf(wrong).kind).toBe("refused");
+    expect(faultIn(wrong).kind).toBe("refused");
   });
 
   it("in an unknown format are malformed, and so are other shapes", () => {
@@ -442,10 +428,10 @@ describe("errors of Alpaca", () => {
   it("with a repeated page token are a fault, not an endless loop", () => {
     const body = '{"trades":{},"next_page_token":"again"}';
     const turning = () => drive(alpaca, () => ({ status: 200, body }), driveOf("prints"));
-    expect(faultOf(turning).message).toBe("the page behind a page is itself");
+    expect(faultIn(turning).message).toBe("the page behind a page is itself");
     const long = JSON.stringify({ trades: {}, next_page_token: "x".repeat(901) });
     const endless = () => drive(alpaca, () => ({ status: 200, body: long }), driveOf("prints"));
-    expect(faultOf(endless).message).toBe("the name of the next page has 901 characters");
+    expect(faultIn(endless).message).toBe("the name of the next page has 901 characters");
   });
 });
 

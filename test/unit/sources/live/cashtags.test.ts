@@ -2,20 +2,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Instrument } from "../../../../src/market/instrument.ts";
 import { readInstruments } from "../../../../src/sources/files/instruments.ts";
 import { createCashtagReader } from "../../../../src/sources/live/cashtags.ts";
 import { presentTicker } from "../../../../src/sources/live/ticker-changes.ts";
+import { instrument } from "../../../support/instruments.ts";
 import { sharedFolder } from "../../../support/shared.ts";
-
-const instrument = (symbol: string): Instrument => ({
-  symbol,
-  name: symbol,
-  assetClass: symbol.endsWith("-USD") ? "crypto" : "stock",
-  exchange: null,
-  currency: "USD",
-  sector: null,
-});
 
 const SYMBOLS = "AAPL AM ALL BRK-B C CC D DTE IT KO LOW META MSFT NOW PATH T V YOU".split(" ");
 const COINS = "BCH-USD BTC-USD ETH-USD LTC-USD NEAR-USD SOL-USD STX-USD".split(" ");

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { OnChain } from "../../../../src/market/records.ts";
 import { coinMetrics } from "../../../../src/sources/live/providers/coin-metrics.ts";
+import { instrument } from "../../../support/instruments.ts";
 import { coinCap, coinMvrv, serveCoinMetrics } from "../../../support/providers/coin-metrics.ts";
-import { coin, utcDays } from "../../../support/providers/coins.ts";
+import { utcDays } from "../../../support/providers/coins.ts";
 import {
   always,
   type Drive,
@@ -28,7 +29,7 @@ beforeEach(() => {
 
 /** From a morning on, for half a day. */
 const A_DAY: Drive = {
-  instruments: [coin("BTC-USD")],
+  instruments: [instrument("BTC-USD")],
   historyFrom: at("2026-06-05T00:00"),
   settings: {},
   now: at("2026-06-10T00:00"),
@@ -71,7 +72,7 @@ describe("Coin Metrics", () => {
 
   it("stays within ten requests in six seconds for a whole universe", () => {
     const many = Object.fromEntries(Array.from({ length: 45 }, (_, index) => [`c${index}`, BOTH]));
-    const instruments = Object.keys(many).map((name) => coin(`${name.toUpperCase()}-USD`));
+    const instruments = Object.keys(many).map((name) => instrument(`${name.toUpperCase()}-USD`));
     const crowd = serveCoinMetrics({ ...WORLD, assets: many });
     const driven = drive(coinMetrics, crowd, { ...A_DAY, instruments, until: A_DAY.now });
     expect(driven.data).toHaveLength(45 * 4);
@@ -90,7 +91,7 @@ describe("Coin Metrics, late figures", () => {
   });
 
   it("accepts a day with one of them after two days", () => {
-    const instruments = [coin("XRP-USD")];
+    const instruments = [instrument("XRP-USD")];
     const driven = drive(coinMetrics, serve, { ...A_DAY, instruments });
     expect(sessionsOf(driven)).toEqual(utcDays("2026-06-05", "2026-06-07"));
     expect(figuresOf(driven)[0]).toMatchObject({
@@ -100,7 +101,7 @@ describe("Coin Metrics, late figures", () => {
   });
 
   it("skips days without either", () => {
-    const driven = drive(coinMetrics, serve, { ...A_DAY, instruments: [coin("USDT-USD")] });
+    const driven = drive(coinMetrics, serve, { ...A_DAY, instruments: [instrument("USDT-USD")] });
     expect(driven.data).toEqual([]);
     expect(driven.cursors).toEqual({ "USDT-USD": '{"day":"2026-06-08"}' });
   });
@@ -112,7 +113,11 @@ describe("Coin Metrics, errors", () => {
 
   it("pauses an unknown coin for a day", () => {
     const until = A_DAY.now + 50 * HOUR_MS;
-    const driven = drive(coinMetrics, serve, { ...A_DAY, instruments: [coin("XYZ-USD")], until });
+    const driven = drive(coinMetrics, serve, {
+      ...A_DAY,
+      instruments: [instrument("XYZ-USD")],
+      until,
+    });
     expect(driven.data).toEqual([]);
     expect(driven.requests).toHaveLength(3);
   });
@@ -129,7 +134,7 @@ describe("Coin Metrics, errors", () => {
     [429, error("too_many_requests", "Rate limit exceeded.", 429), "limited"],
     [500, error("internal", "Oops.", 500), "failing"],
   ])("classifies another %i by its status", (_, wrong, kind) => {
-    expect(faultIn(() => drive(coinMetrics, wrong, A_DAY))?.kind).toBe(kind);
+    expect(faultIn(() => drive(coinMetrics, wrong, A_DAY)).kind).toBe(kind);
   });
 });
 
@@ -169,6 +174,6 @@ describe("Coin Metrics, implausible records", () => {
     ["no data", always({})],
     ["a page", always("<html></html>")],
   ])("classifies %s as malformed", (_, wrong) => {
-    expect(faultIn(() => drive(coinMetrics, wrong, A_DAY))?.kind).toBe("malformed");
+    expect(faultIn(() => drive(coinMetrics, wrong, A_DAY)).kind).toBe("malformed");
   });
 });

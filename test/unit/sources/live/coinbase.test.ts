@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Bar } from "../../../../src/market/records.ts";
 import { coinbase } from "../../../../src/sources/live/providers/coinbase.ts";
+import { instrument } from "../../../support/instruments.ts";
 import { serveCoinbase } from "../../../support/providers/coinbase.ts";
-import { coin, coinDay, utcDays } from "../../../support/providers/coins.ts";
+import { coinDay, utcDays } from "../../../support/providers/coins.ts";
 import {
   always,
   type Drive,
@@ -22,7 +23,7 @@ beforeEach(() => {
 });
 
 const TWO_YEARS: Drive = {
-  instruments: [coin("BTC-USD")],
+  instruments: [instrument("BTC-USD")],
   historyFrom: at("2024-06-01T00:00"),
   settings: {},
   now: at("2026-06-10T12:00"),
@@ -107,7 +108,7 @@ describe("Coinbase", () => {
   });
 
   it("polls every coin within its budget", () => {
-    const instruments = ["BTC-USD", "ETH-USD"].map(coin);
+    const instruments = ["BTC-USD", "ETH-USD"].map(instrument);
     const driven = drive(coinbase, serve, { ...TWO_YEARS, instruments });
     expect(sessionsOf(driven, "ETH-USD")).toHaveLength(739);
     expect(sessionsOf(driven, "BTC-USD")).toHaveLength(739);
@@ -197,13 +198,13 @@ describe("Coinbase, implausible records", () => {
     ["text for numbers", page([seconds("2026-06-08"), "95", 105, 100, 101, 7])],
     ["a time that is no date", page([1e18, 95, 105, 100, 101, 7])],
   ])("classifies %s as malformed", (_, wrong) => {
-    expect(faultIn(() => drive(coinbase, wrong, A_DAY))?.kind).toBe("malformed");
+    expect(faultIn(() => drive(coinbase, wrong, A_DAY)).kind).toBe("malformed");
   });
 });
 
 describe("Coinbase, a coin that it does not trade", () => {
   it("is requested once a day, and reported", () => {
-    const instruments = [coin("XYZ-USD")];
+    const instruments = [instrument("XYZ-USD")];
     const driven = drive(coinbase, serve, {
       ...A_DAY,
       instruments,
@@ -215,7 +216,7 @@ describe("Coinbase, a coin that it does not trade", () => {
   });
 
   it("is polled from the start once it is listed", () => {
-    const instruments = [coin("XYZ-USD")];
+    const instruments = [instrument("XYZ-USD")];
     const listed = serveCoinbase({ products: ["XYZ-USD"], since: "2026-06-09" });
     const later: Serve = (request, now) =>
       (now < at("2026-06-10T12:00") ? serve : listed)(request, now);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Print } from "../../../../src/market/records.ts";
 import { deribit } from "../../../../src/sources/live/providers/deribit.ts";
-import { coin } from "../../../support/providers/coins.ts";
+import { instrument } from "../../../support/instruments.ts";
 import {
   type DeribitWorld,
   deribitRfq,
@@ -30,7 +30,7 @@ const WORLD: DeribitWorld = {
 };
 
 const HALF_A_DAY: Drive = {
-  instruments: [coin("BTC-USD")],
+  instruments: [instrument("BTC-USD")],
   historyFrom: NOW - 12 * HOUR_MS,
   settings: {},
   now: NOW,
@@ -127,7 +127,7 @@ describe("Deribit, block trades", () => {
   });
 
   it("tracks Bitcoin and Ether only", () => {
-    const instruments = ["BTC-USD", "ETH-USD", "SOL-USD"].map(coin);
+    const instruments = ["BTC-USD", "ETH-USD", "SOL-USD"].map(instrument);
     const { data } = drive(deribit, serveDeribit(WORLD), { ...HALF_A_DAY, instruments });
     expect(new Set(data.map(({ symbol }) => symbol))).toEqual(new Set(["BTC-USD", "ETH-USD"]));
   });
@@ -232,8 +232,8 @@ describe("Deribit, errors", () => {
     [400, -32_602, "Invalid params", "malformed"],
   ])("classifies %i with %i %s as %s", (status, code, message, kind) => {
     const fault = faultIn(() => drive(deribit, always(error(code, message), status), HALF_A_DAY));
-    expect(fault?.kind).toBe(kind);
-    expect(fault?.message).toContain(`${code}`);
+    expect(fault.kind).toBe(kind);
+    expect(fault.message).toContain(`${code}`);
   });
 
   it.each([
@@ -243,7 +243,7 @@ describe("Deribit, errors", () => {
     ["an error of another shape", always({ error: "no" })],
     ["no result", always({ jsonrpc: "2.0" })],
   ])("classifies %s as malformed", (_, wrong) => {
-    expect(faultIn(() => drive(deribit, wrong, HALF_A_DAY))?.kind).toBe("malformed");
+    expect(faultIn(() => drive(deribit, wrong, HALF_A_DAY)).kind).toBe("malformed");
   });
 
   const trade = (changes: object) => ({
@@ -264,7 +264,7 @@ describe("Deribit, errors", () => {
     ["trades from before", trades(true, trade({ timestamp: NOW - DAY_MS }), trade({}))],
     ["a price in text", trades(false, trade({ price: "100000" }))],
   ])("classifies %s as malformed", (_, wrong) => {
-    expect(faultIn(() => drive(deribit, wrong, HALF_A_DAY))?.kind).toBe("malformed");
+    expect(faultIn(() => drive(deribit, wrong, HALF_A_DAY)).kind).toBe("malformed");
   });
 
   it("continues past more trades of one instant than an answer holds", () => {
@@ -298,6 +298,6 @@ describe("Deribit, errors", () => {
   it("classifies a continuation that repeats itself as malformed", () => {
     const rfq = deribitRfq("BTC", WORLD, 6_100);
     const circle = only(RFQS, always({ result: { block_rfqs: [rfq], continuation: "1:1" } }));
-    expect(faultIn(() => drive(deribit, circle, HALF_A_DAY))?.kind).toBe("malformed");
+    expect(faultIn(() => drive(deribit, circle, HALF_A_DAY)).kind).toBe("malformed");
   });
 });

@@ -1,13 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { Instrument } from "../../../../src/market/instrument.ts";
 import { newYorkDate, newYorkInstant } from "../../../../src/market/new-york.ts";
 import type { Fundamental, FundamentalMetric } from "../../../../src/market/records.ts";
-import { ProviderFault } from "../../../../src/sources/live/fault.ts";
 import type { Observation } from "../../../../src/sources/live/provider.ts";
 import { CompanyFacts, filingsOf } from "../../../../src/sources/live/providers/edgar/facts.ts";
 import { figuresOf } from "../../../../src/sources/live/providers/edgar/reported-figures.ts";
 import { edgar } from "../../../../src/sources/live/providers/edgar.ts";
-import { type Drive, drive, type Serve } from "../../../support/providers/drive.ts";
+import { instrument } from "../../../support/instruments.ts";
+import { type Drive, drive, faultIn, type Serve } from "../../../support/providers/drive.ts";
 import {
   amendedIncome,
   counted,
@@ -15,14 +14,6 @@ import {
   serveEdgar,
 } from "../../../support/providers/edgar.ts";
 
-const instrument = (symbol: string): Instrument => ({
-  symbol,
-  name: symbol,
-  assetClass: "stock",
-  exchange: null,
-  currency: "USD",
-  sector: null,
-});
 const at = newYorkInstant;
 const MINUTE_MS = 60_000;
 
@@ -53,16 +44,6 @@ const told = (data: readonly Observation[], symbol: string, metric: FundamentalM
       value,
       known: newYorkDate(availableAt - 1),
     }));
-
-const faultOf = (run: () => unknown): ProviderFault => {
-  try {
-    run();
-  } catch (error) {
-    if (error instanceof ProviderFault) return error;
-    throw error;
-  }
-  throw new Error("there was no fault");
-};
 
 const END_OF_DAY = "T23:59:59.999Z";
 
@@ -267,13 +248,13 @@ describe("SEC EDGAR", () => {
     ["limited", "<h1>Request Rate Threshold Exceeded</h1>", 600_000],
     ["refused", "<h1>Undeclared Automated Tool</h1>", undefined],
   ])("is %s when the SEC says so with 403", (kind, body, retryAfterMs) => {
-    const fault = faultOf(() => drive(edgar, refusal(body), EVENING));
+    const fault = faultIn(() => drive(edgar, refusal(body), EVENING));
     expect({ kind: fault.kind, after: fault.retryAfterMs }).toEqual({ kind, after: retryAfterMs });
   });
 
   it("rejects a contact without name and address", () => {
     const nameless = { ...EVENING, settings: { SEC_USER_AGENT: "market-signal" } };
-    const fault = faultOf(() => drive(edgar, serve(), nameless));
+    const fault = faultIn(() => drive(edgar, serve(), nameless));
     expect(fault).toMatchObject({ kind: "refused", message: expect.stringContaining("email") });
   });
 
@@ -288,7 +269,7 @@ describe("SEC EDGAR", () => {
     const served = serve();
     const wrong: Serve = (request, now) =>
       request.url.pathname.includes("companyfacts") ? { status: 200, body } : served(request, now);
-    expect(faultOf(() => drive(edgar, wrong, EVENING)).kind).toBe("malformed");
+    expect(faultIn(() => drive(edgar, wrong, EVENING)).kind).toBe("malformed");
   });
 });
 

@@ -2,30 +2,21 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { sessionsBetween } from "../../../../src/market/calendar.ts";
-import type { Instrument } from "../../../../src/market/instrument.ts";
 import { newYorkDate, newYorkInstant } from "../../../../src/market/new-york.ts";
 import type { ShortVolume } from "../../../../src/market/records.ts";
-import { ProviderFault } from "../../../../src/sources/live/fault.ts";
 import { readShortVolumeFile } from "../../../../src/sources/live/providers/finra-daily/short-volume-file.ts";
 import { finraDaily } from "../../../../src/sources/live/providers/finra-daily.ts";
+import { instrument } from "../../../support/instruments.ts";
 import {
   type Drive,
   type Driven,
   drive,
+  faultIn,
   type Serve,
   type ServedAnswer,
 } from "../../../support/providers/drive.ts";
 import { serveFinraDaily, shortVolumes } from "../../../support/providers/finra-daily.ts";
 import { sharedFolder } from "../../../support/shared.ts";
-
-const instrument = (symbol: string): Instrument => ({
-  symbol,
-  name: symbol,
-  assetClass: "stock",
-  exchange: null,
-  currency: "USD",
-  sector: null,
-});
 
 const serve = serveFinraDaily({ symbols: ["AAPL", "ABRpD", "BRK/B", "FB", "META", "ZZZ"] });
 const at = newYorkInstant;
@@ -54,16 +45,6 @@ const instead =
   (other: (...asked: Parameters<Serve>) => ServedAnswer | undefined): Serve =>
   (request, now) =>
     other(request, now) ?? serve(request, now);
-
-const faultOf = (run: () => unknown): ProviderFault => {
-  try {
-    run();
-  } catch (error) {
-    if (error instanceof ProviderFault) return error;
-    throw error;
-  }
-  throw new Error("there was no fault");
-};
 
 describe("FINRA's daily short volume", () => {
   it("reads one file a session, with decimals and class shares", () => {
@@ -182,7 +163,7 @@ describe("FINRA's daily short volume", () => {
     const moved = instead(({ url }) =>
       url.pathname.slice(-12, -4) > "20260603" ? { status: 403, body: "<Error/>" } : undefined,
     );
-    expect(faultOf(() => drive(finraDaily, moved, TWO_WEEKS)).kind).toBe("refused");
+    expect(faultIn(() => drive(finraDaily, moved, TWO_WEEKS)).kind).toBe("refused");
     const stopped = drive(finraDaily, moved, { ...TWO_WEEKS, killAfter: 8 });
     const next = drive(finraDaily, serve, { ...TWO_WEEKS, cursors: stopped.cursors });
     expect([...sessionsIn(stopped), ...sessionsIn(next)]).toEqual(SESSIONS);
@@ -190,7 +171,7 @@ describe("FINRA's daily short volume", () => {
 
   it("reports a fault when a block page is served, so that no day counts as missing", () => {
     const barred = instead(() => ({ status: 403, body: "<!DOCTYPE html><html>Blocked</html>" }));
-    expect(faultOf(() => drive(finraDaily, barred, TWO_WEEKS))).toMatchObject({
+    expect(faultIn(() => drive(finraDaily, barred, TWO_WEEKS))).toMatchObject({
       kind: "refused",
       message: expect.stringContaining("Blocked"),
     });
@@ -250,7 +231,7 @@ describe("a file of FINRA's daily short volume", () => {
     ["a line that is short of a cell", text("20260601|AAPL|1|0|2"), "no line"],
     ["the file of another day", text("20260529|AAPL|1|0|2|Q"), "no line"],
   ])("is malformed: %s", (_, content, words) => {
-    const fault = faultOf(() => read(content));
+    const fault = faultIn(() => read(content));
     expect(fault.kind).toBe("malformed");
     expect(fault.message).toContain(words);
     expect(fault.message.length).toBeLessThan(300);

@@ -1,20 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { Instrument } from "../../../../src/market/instrument.ts";
 import { newYorkInstant } from "../../../../src/market/new-york.ts";
 import type { WeeklyVolume } from "../../../../src/market/records.ts";
 import { ProviderFault } from "../../../../src/sources/live/fault.ts";
 import { finraWeekly } from "../../../../src/sources/live/providers/finra-weekly.ts";
+import { instrument } from "../../../support/instruments.ts";
 import { type Drive, type Driven, drive, type Serve } from "../../../support/providers/drive.ts";
 import { serveFinraWeekly, weeklyShares } from "../../../support/providers/finra-weekly.ts";
 
-const instrument = (symbol: string): Instrument => ({
-  symbol,
-  name: symbol,
-  assetClass: "stock",
-  exchange: null,
-  currency: "USD",
-  sector: null,
-});
 const at = newYorkInstant;
 
 const serve = serveFinraWeekly(

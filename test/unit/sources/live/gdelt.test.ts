@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Instrument } from "../../../../src/market/instrument.ts";
 import { newsTopic } from "../../../../src/sources/live/news-topic.ts";
 import type { ParsedResponse } from "../../../../src/sources/live/provider.ts";
 import { gdelt } from "../../../../src/sources/live/providers/gdelt.ts";
+import { namedInstrument } from "../../../support/instruments.ts";
 import { chatter } from "../../../support/providers/chatter.ts";
 import { type Drive, drive } from "../../../support/providers/drive.ts";
 import { serveGdelt } from "../../../support/providers/gdelt.ts";
@@ -11,17 +11,8 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const NOW = Date.parse("2026-11-20T15:07:00Z");
 
-const instrument = (symbol: string, name: string): Instrument => ({
-  symbol,
-  name,
-  assetClass: symbol.endsWith("-USD") ? "crypto" : "stock",
-  exchange: null,
-  currency: "USD",
-  sector: null,
-});
-
-const APPLE = instrument("AAPL", "Apple Inc.");
-const BITCOIN = instrument("BTC-USD", "Bitcoin");
+const APPLE = namedInstrument("AAPL", "Apple Inc.");
+const BITCOIN = namedInstrument("BTC-USD", "Bitcoin");
 const OPTIONS = { instruments: [APPLE, BITCOIN], historyFrom: 0, settings: {}, now: NOW };
 
 const TOPICS = new Map([
@@ -41,19 +32,19 @@ describe("the name of an instrument in the news", () => {
     ],
     ["Linde plc", '"Linde PLC"'],
   ])("is the legal name of %s in each spelling", (name, query) => {
-    expect(newsTopic(instrument("X", name))?.query).toBe(query);
+    expect(newsTopic(namedInstrument("X", name))?.query).toBe(query);
   });
 
   it("is unknown where the name may be a word", () => {
     const names = ["Apple", "AAPL", "Johnson & Johnson", "Inc.", "", 'a" OR "b'];
-    expect(names.map((name) => newsTopic(instrument("X", name)))).toEqual(
+    expect(names.map((name) => newsTopic(namedInstrument("X", name)))).toEqual(
       names.map(() => undefined),
     );
   });
 
   it("is a coin's name where it has no other meaning", () => {
     expect(newsTopic(BITCOIN)?.query).toBe('"bitcoin"');
-    expect(newsTopic(instrument("SOL-USD", "Solana"))).toBeUndefined();
+    expect(newsTopic(namedInstrument("SOL-USD", "Solana"))).toBeUndefined();
   });
 
   it("must be in the headline too, as whole words", () => {
@@ -180,7 +171,7 @@ describe("polling GDELT", () => {
   });
 
   it("sends one request in five seconds, for instruments that have a name", () => {
-    const nameless = instrument("ZZZ", "ZZZ");
+    const nameless = namedInstrument("ZZZ", "ZZZ");
     const { requests } = follow({
       instruments: [APPLE, nameless, BITCOIN],
       until: NOW + 6 * HOUR_MS,

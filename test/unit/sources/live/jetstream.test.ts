@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import type { Instrument } from "../../../../src/market/instrument.ts";
 import { ProviderFault } from "../../../../src/sources/live/fault.ts";
 import type { Observation } from "../../../../src/sources/live/provider.ts";
 import { jetstream } from "../../../../src/sources/live/providers/jetstream.ts";
+import { instrument } from "../../../support/instruments.ts";
 import {
   deletionEvent,
   drawnEvents,
@@ -15,15 +15,6 @@ import {
 } from "../../../support/providers/jetstream.ts";
 
 const NOW = Date.parse("2026-11-20T15:00:00Z");
-
-const instrument = (symbol: string): Instrument => ({
-  symbol,
-  name: symbol,
-  assetClass: symbol.endsWith("-USD") ? "crypto" : "stock",
-  exchange: null,
-  currency: "USD",
-  sector: null,
-});
 
 const OPTIONS = {
   instruments: ["AAPL", "MSFT", "BTC-USD"].map(instrument),

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Bar } from "../../../../src/market/records.ts";
 import { kraken } from "../../../../src/sources/live/providers/kraken.ts";
-import { coin, coinDay, utcDays } from "../../../support/providers/coins.ts";
+import { instrument } from "../../../support/instruments.ts";
+import { coinDay, utcDays } from "../../../support/providers/coins.ts";
 import {
   always,
   type Drive,
@@ -22,7 +23,7 @@ beforeEach(() => {
 
 /** From a midnight on, for a day. */
 const A_DAY: Drive = {
-  instruments: [coin("BTC-USD")],
+  instruments: [instrument("BTC-USD")],
   historyFrom: at("2026-06-05T00:00"),
   settings: {},
   now: at("2026-06-10T00:00"),
@@ -57,7 +58,7 @@ describe("Kraken", () => {
   });
 
   it("requests coins by Kraken's names, accepts any name in the answer, and stays within its budget", () => {
-    const instruments = ["BTC-USD", "ETH-USD", "DOGE-USD", "SOL-USD"].map(coin);
+    const instruments = ["BTC-USD", "ETH-USD", "DOGE-USD", "SOL-USD"].map(instrument);
     const driven = drive(kraken, serve, { ...A_DAY, instruments });
     expect(driven.data).toHaveLength(4 * 5);
     const pairs = driven.requests.map(({ path }) => /pair=([A-Z]+)/.exec(path)?.[1]);
@@ -94,7 +95,7 @@ describe("Kraken", () => {
 
   it("pauses a pair for a day that Kraken does not trade", () => {
     const until = A_DAY.now + 50 * HOUR_MS;
-    const driven = drive(kraken, serve, { ...A_DAY, instruments: [coin("XYZ-USD")], until });
+    const driven = drive(kraken, serve, { ...A_DAY, instruments: [instrument("XYZ-USD")], until });
     expect(driven.data).toEqual([]);
     expect(driven.requests).toHaveLength(3);
     expect(driven.unknown).toEqual({ "XYZ-USD": ["XYZ-USD"] });
@@ -112,8 +113,8 @@ describe("Kraken, errors with status 200", () => {
     ["EGeneral:Invalid arguments", "malformed"],
   ])("classifies %s as %s", (error, kind) => {
     const fault = faultIn(() => drive(kraken, always({ error: [error] }), A_DAY));
-    expect(fault?.kind).toBe(kind);
-    expect(fault?.message).toContain(error);
+    expect(fault.kind).toBe(kind);
+    expect(fault.message).toContain(error);
   });
 
   it("accepts an answer with a warning", () => {
@@ -160,6 +161,6 @@ describe("Kraken, implausible records", () => {
     ["neither error nor result", always({})],
     ["a page", always("<!doctype html><title>Just a moment...</title>")],
   ])("classifies %s as malformed", (_, wrong) => {
-    expect(faultIn(() => drive(kraken, wrong, A_DAY))?.kind).toBe("malformed");
+    expect(faultIn(() => drive(kraken, wrong, A_DAY)).kind).toBe("malformed");
   });
 });

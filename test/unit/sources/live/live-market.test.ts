@@ -12,11 +12,12 @@ import {
   stockBarKnown,
 } from "../../../../src/sources/live/publication-times.ts";
 import type { ReceivedObservation } from "../../../../src/sources/live/record-book.ts";
-import { coin, coinDay, utcDays } from "../../../support/providers/coins.ts";
+import { instrument } from "../../../support/instruments.ts";
+import { coinDay, utcDays } from "../../../support/providers/coins.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const LAST_DAY = "2026-11-20";
-const COINS = ["BTC-USD", "ETH-USD", "SOL-USD"].map(coin);
+const COINS = ["BTC-USD", "ETH-USD", "SOL-USD"].map(instrument);
 
 const source = (id: string) => ({ id, name: id, terms: `Terms of ${id}.`, simulated: false });
 const SOURCES = new Map(["one", "other"].map((id) => [id, source(id)] as const));

@@ -1,22 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { sessionsBetween } from "../../../../src/market/calendar.ts";
-import type { Instrument } from "../../../../src/market/instrument.ts";
 import { newYorkInstant as at } from "../../../../src/market/new-york.ts";
 import type { Print } from "../../../../src/market/records.ts";
-import { ProviderFault } from "../../../../src/sources/live/fault.ts";
 import { massive } from "../../../../src/sources/live/providers/massive.ts";
-import { type Drive, type Driven, drive } from "../../../support/providers/drive.ts";
+import { instrument } from "../../../support/instruments.ts";
+import { type Drive, type Driven, drive, faultIn } from "../../../support/providers/drive.ts";
 import { isKept, tradesOf } from "../../../support/providers/listed.ts";
 import { type MassiveWorld, serveMassive } from "../../../support/providers/massive.ts";
-
-const instrument = (symbol: string): Instrument => ({
-  symbol,
-  name: symbol,
-  assetClass: "stock",
-  exchange: null,
-  currency: "USD",
-  sector: null,
-});
 
 const WORLD: MassiveWorld = { symbols: ["AAPL", "BRK-B"], key: "key" };
 const SESSIONS = sessionsBetween("2026-06-08", "2026-06-12");
@@ -44,16 +34,6 @@ const printsOf = ({ data }: Driven): readonly Print[] =>
 /** What comes of an answer with status 200. */
 const driveAnswer = (answer: object) =>
   drive(massive, () => ({ status: 200, body: JSON.stringify(answer) }), DAY);
-
-const faultOf = (run: () => unknown): ProviderFault => {
-  try {
-    run();
-  } catch (error) {
-    if (error instanceof ProviderFault) return error;
-    throw error;
-  }
-  throw new Error("nothing was refused");
-};
 
 /** Noon in New York, in nanoseconds. */
 const NOON_NS = at("2026-06-12", "12:00") * 1e6;
@@ -170,7 +150,7 @@ describe("off-exchange trades of Massive", () => {
     "at %s nanoseconds, which is not a time, are a fault with the position",
     (time) => {
       const answer = { status: "OK", results: [trade({}), trade({ participant_timestamp: time })] };
-      const fault = faultOf(() => driveAnswer(answer));
+      const fault = faultIn(() => driveAnswer(answer));
       expect(fault.kind).toBe("malformed");
       expect(fault.message).toContain("results.1.participant_timestamp");
     },
@@ -182,7 +162,7 @@ describe("off-exchange trades of Massive", () => {
     "https://api.massive.com/v3/trades/AAPL",
     "//elsewhere.example",
   ])("do not continue at %s", (next_url) => {
-    const { kind, message } = faultOf(() => driveAnswer({ status: "OK", results: [], next_url }));
+    const { kind, message } = faultIn(() => driveAnswer({ status: "OK", results: [], next_url }));
     expect(kind).toBe("malformed");
     expect(message).toBe("next_url does not lead to trades of the same symbol");
   });
@@ -207,10 +187,10 @@ describe("off-exchange trades of Massive", () => {
   });
 
   it("are a fault in another shape or with an error at status 200", () => {
-    expect(faultOf(() => driveAnswer({ unexpected: true })).kind).toBe("malformed");
-    expect(faultOf(() => driveAnswer({ status: "ERROR", error: "no" })).kind).toBe("malformed");
-    expect(faultOf(() => driveAnswer({ status: "OK", results: [{}] })).kind).toBe("malformed");
+    expect(faultIn(() => driveAnswer({ unexpected: true })).kind).toBe("malformed");
+    expect(faultIn(() => driveAnswer({ status: "ERROR", error: "no" })).kind).toBe("malformed");
+    expect(faultIn(() => driveAnswer({ status: "OK", results: [{}] })).kind).toBe("malformed");
     const wrong = { ...WEEK, settings: { MASSIVE_API_KEY: "other" } };
-    expect(faultOf(() => drive(massive, serveMassive(WORLD), wrong)).kind).toBe("refused");
+    expect(faultIn(() => drive(massive, serveMassive(WORLD), wrong)).kind).toBe("refused");
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Instrument } from "../../../../src/market/instrument.ts";
 import type { ParsedResponse } from "../../../../src/sources/live/provider.ts";
 import type { ProviderResponse } from "../../../../src/sources/live/provider-response.ts";
 import { stocktwits } from "../../../../src/sources/live/providers/stocktwits.ts";
+import { instrument } from "../../../support/instruments.ts";
 import { chatter } from "../../../support/providers/chatter.ts";
 import { type Drive, drive, type Serve } from "../../../support/providers/drive.ts";
 import { serveStocktwits } from "../../../support/providers/stocktwits.ts";
@@ -10,15 +10,6 @@ import { serveStocktwits } from "../../../support/providers/stocktwits.ts";
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const NOW = Date.parse("2026-11-20T15:00:00Z");
-
-const instrument = (symbol: string): Instrument => ({
-  symbol,
-  name: symbol,
-  assetClass: symbol.endsWith("-USD") ? "crypto" : "stock",
-  exchange: null,
-  currency: "USD",
-  sector: null,
-});
 
 const OPTIONS = {
   instruments: ["AAPL", "BRK-B", "BTC-USD"].map(instrument),

@@ -1,25 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { sessionsBetween } from "../../../../src/market/calendar.ts";
-import type { Instrument } from "../../../../src/market/instrument.ts";
 import { newYorkInstant as at } from "../../../../src/market/new-york.ts";
 import type { Print } from "../../../../src/market/records.ts";
-import { ProviderFault } from "../../../../src/sources/live/fault.ts";
 import { unusualWhales } from "../../../../src/sources/live/providers/unusual-whales.ts";
-import { type Drive, type Driven, drive } from "../../../support/providers/drive.ts";
+import { instrument } from "../../../support/instruments.ts";
+import { type Drive, type Driven, drive, faultIn } from "../../../support/providers/drive.ts";
 import { isKept, tradesOf } from "../../../support/providers/listed.ts";
 import {
   serveUnusualWhales,
   type UnusualWhalesWorld,
 } from "../../../support/providers/unusual-whales.ts";
-
-const instrument = (symbol: string): Instrument => ({
-  symbol,
-  name: symbol,
-  assetClass: "stock",
-  exchange: null,
-  currency: "USD",
-  sector: null,
-});
 
 const WORLD: UnusualWhalesWorld = { symbols: ["AAPL", "BRK-B"], key: "key" };
 
@@ -45,16 +35,6 @@ const printsOf = ({ data }: Driven): readonly Print[] =>
 
 const driveRows = (...data: object[]) =>
   drive(unusualWhales, () => ({ status: 200, body: JSON.stringify({ data }) }), DAY);
-
-const faultOf = (run: () => unknown): ProviderFault => {
-  try {
-    run();
-  } catch (error) {
-    if (error instanceof ProviderFault) return error;
-    throw error;
-  }
-  throw new Error("nothing was refused");
-};
 
 const row = <C extends object>(change: C) => ({
   ticker: "AAPL",
@@ -215,7 +195,7 @@ describe("dark pool prints of Unusual Whales", () => {
 
   it("are a fault when malformed, while refusals remain refusals", () => {
     const answered = (status: number, body: string) =>
-      faultOf(() => drive(unusualWhales, () => ({ status, body }), DAY));
+      faultIn(() => drive(unusualWhales, () => ({ status, body }), DAY));
     expect(answered(200, '{"unexpected":true}').kind).toBe("malformed");
     expect(answered(200, '{"data":[{"size":"1"}]}').kind).toBe("malformed");
     expect(answered(403, "<html>").kind).toBe("malformed");
@@ -225,7 +205,7 @@ describe("dark pool prints of Unusual Whales", () => {
     const yetToCome = { ...tooOld, message: "from 9999-12-31 on" };
     expect(answered(403, JSON.stringify(yetToCome)).kind).toBe("refused");
     const wrong = { ...WEEK, settings: { UNUSUAL_WHALES_API_KEY: "other" } };
-    expect(faultOf(() => drive(unusualWhales, serveUnusualWhales(WORLD), wrong)).kind).toBe(
+    expect(faultIn(() => drive(unusualWhales, serveUnusualWhales(WORLD), wrong)).kind).toBe(
       "refused",
     );
   });
