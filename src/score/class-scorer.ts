@@ -133,20 +133,7 @@ export class ClassScorer {
     if (at === this.#closes.at(-1)) return;
     const moment = { at, isSameSession };
     for (const [position, records] of group.entries()) this.#advanceAt(position, records, moment);
-    this.#scoreInterim(this.#states, moment);
-  }
-
-  /**
-   * Updates only the instruments at some positions, at a cost that is independent of the size of the
-   * class. No session may have closed since the last call.
-   */
-  advanceSome({ group, at, isSameSession }: ClassView, positions: readonly number[]): void {
-    const moment = { at, isSameSession };
-    for (const position of positions) {
-      this.#advanceAt(position, group[position] as InstrumentRecords, moment);
-    }
-    const some = positions.map((position) => this.#states[position] as InstrumentState);
-    this.#scoreInterim(some, moment);
+    this.#scoreInterim(moment);
   }
 
   /** Number of sessions that have closed. */
@@ -240,9 +227,9 @@ export class ClassScorer {
     this.#drift = Math.max(this.#drift, recompute(listed, this.#benchmark.returns));
   }
 
-  #scoreInterim(states: readonly InstrumentState[], { at, isSameSession }: Moment): void {
+  #scoreInterim({ at, isSameSession }: Moment): void {
     const context = this.#contextAt(at, isSameSession ? this.#tablesBefore : this.#tables);
-    for (const state of states) {
+    for (const state of this.#states) {
       const measured = measure(state, context);
       if (measured === undefined) continue;
       const { inputs, composite } = evaluate(measured, context);

@@ -27,12 +27,6 @@ interface ClassGroup {
   calendarPeers: readonly InstrumentRecords[];
 }
 
-/** Class of an instrument, and its position in it. */
-interface ClassPosition {
-  readonly group: ClassGroup;
-  readonly position: number;
-}
-
 /** A replay of one record from its first session on, over all classes. */
 interface ReplayRun {
   readonly scoredFrom: number;
@@ -42,11 +36,8 @@ interface ReplayRun {
   readonly readMentions: (records: readonly InstrumentRecords[], at: number) => void;
   /** First instant of the sessions whose snapshots are stored, Unix milliseconds. */
   servedFrom: number;
-  /** The newest instant that was scored, Unix milliseconds. */
-  at: number;
-  /** The list that the groups and positions were derived from. */
+  /** The list that the groups were derived from. */
   list: readonly InstrumentRecords[];
-  positions: ReadonlyMap<string, ClassPosition>;
 }
 
 /** Turns the records of one market into snapshots, session by session. */
@@ -96,30 +87,6 @@ export class ScoringEngine {
     this.#run = run;
   }
 
-  /**
-   * Updates some instruments to `at` after a print, a message or a late bar, at a cost that is
-   * independent of the size of the market. Every instrument with new records since the last call
-   * must be among them; then the result is that of `refresh(at)`. When a session has closed in
-   * between, all instruments are refreshed.
-   */
-  update(symbols: readonly string[], at: number): void {
-    const run = this.#runAt(at);
-    const found = symbols.flatMap((symbol) => run.positions.get(symbol) ?? []);
-    const byClass = Map.groupBy(found, ({ group }) => group);
-    for (const one of run.classes) one.sessions.advance(recordsOf(byClass.get(one)), at);
-    if (run.classes.some((one) => hasClosed(one, run.at, at))) {
-      this.refresh(at);
-      return;
-    }
-    run.readMentions(recordsOf(found), at);
-    for (const [one, some] of byClass) {
-      const positions = some.map(({ position }) => position);
-      one.scorer.advanceSome(viewOf(this.#market, one, run, at), positions);
-    }
-    run.at = at;
-    this.#archive.publish?.();
-  }
-
   /** Largest difference between running sums and their recomputation at an epoch, in log units. */
   drift(): number {
     return Math.max(0, ...(this.#run?.classes ?? []).map(({ scorer }) => scorer.drift));
@@ -165,9 +132,7 @@ export class ScoringEngine {
       classes,
       authors,
       readMentions: mentionReader(authors),
-      at: Number.NEGATIVE_INFINITY,
       list: [],
-      positions: new Map(),
     };
   }
 
@@ -182,7 +147,6 @@ export class ScoringEngine {
       }
     }
     run.authors.forget(at);
-    run.at = at;
   }
 
   /** Stores the signals after the last session before a later `servedFrom`. */
@@ -199,7 +163,6 @@ export class ScoringEngine {
 function groupByClass(run: ReplayRun, list: readonly InstrumentRecords[]): void {
   if (run.list === list) return;
   run.list = list;
-  const positions = new Map<string, ClassPosition>();
   const isCoin = ({ instrument }: InstrumentRecords) => instrument.assetClass === "crypto";
   const [coins, listed] = [list.filter(isCoin), list.filter((records) => !isCoin(records))];
   for (const group of run.classes) {
@@ -207,23 +170,12 @@ function groupByClass(run: ReplayRun, list: readonly InstrumentRecords[]): void 
     group.group = group.calendarPeers.filter(
       ({ instrument }) => instrument.assetClass === group.assetClass,
     );
-    for (const [position, records] of group.group.entries()) {
-      positions.set(records.instrument.symbol, { group, position });
-    }
   }
-  run.positions = positions;
 }
-
-const recordsOf = (found: readonly ClassPosition[] = []): readonly InstrumentRecords[] =>
-  found.map(({ group, position }) => group.group[position] as InstrumentRecords);
 
 /** The newest close of a class by an instant; 0 before the first. */
 const newestClose = ({ sessions: { closes } }: ClassGroup, at: number): number =>
   closes.findLast((close) => close <= at) ?? 0;
-
-/** Whether a session of a class closed after an instant and by `at`. */
-const hasClosed = (one: ClassGroup, after: number, at: number): boolean =>
-  one.group.length > 0 && newestClose(one, at) > after;
 
 /** What a class scorer reads at an instant. */
 function viewOf(market: Market, one: ClassGroup, { servedFrom }: ReplayRun, at: number) {

@@ -29,7 +29,7 @@ interface Times {
 }
 
 function answersAbout(size: number): Answers {
-  const { market } = createMarket(size, "bars");
+  const market = createMarket(size, "bars");
   const snapshots = createSnapshotArchive();
   const engine = new ScoringEngine(market, snapshots);
   const at = closeOf(WARM_SESSIONS - 1);

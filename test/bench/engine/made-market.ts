@@ -17,14 +17,12 @@ export const closeOf = (day: number) => day * DAY_MS + CLOSE_MS;
 export const WARM_SESSIONS = 300;
 const MEASURED_SESSIONS = 15;
 export const SESSIONS = WARM_SESSIONS + MEASURED_SESSIONS;
-/** Measured sessions after which the compiler has seen everything. */
-export const COMPILED_AFTER = 5;
+/** Scored sessions before the first that is measured, after which the compiler has seen everything. */
+const COMPILED_AFTER = 5;
 /** Sessions in which there were messages and prints, where there are any. */
 const FEED_SESSIONS = 70;
 /** Price histories; instruments share them, so that the market itself takes little memory. */
 const HISTORIES = 100;
-/** Instruments that are told something after each close: a late bar, a print and a message. */
-export const LIVE = 300;
 
 /** Whether instruments have filings, messages, prints and short volumes besides bars. */
 export type Feeds = "bars" | "all feeds";
@@ -40,7 +38,7 @@ function createChance(): () => number {
 const chance = createChance();
 
 /** The session of a day. */
-export const label = (day: number) => String(day).padStart(6, "0");
+const label = (day: number) => String(day).padStart(6, "0");
 
 function barsOf(): Bar[] {
   let close = 20 + 200 * chance();
@@ -57,14 +55,14 @@ function barsOf(): Bar[] {
 }
 
 /** A message of an instant. */
-export const messageAt = (at: number): Mention => ({
+const messageAt = (at: number): Mention => ({
   ...{ id: `m${at}`, availableAt: at, author: `a${Math.floor(1e6 * chance())}` },
   text: chance() < 0.6 ? `strong rally, higher target ${at}` : `weak results, downgrade ${at}`,
   ...{ followers: Math.floor(1e4 * chance()), symbolCount: 1, stance: null },
 });
 
 /** A print of an instant. */
-export const printAt = (at: number, session: string): Print => ({
+const printAt = (at: number, session: string): Print => ({
   ...{ id: `p${at}`, session, tradedAt: at, availableAt: at, price: 100 + chance() },
   ...{ sizeShares: 20_000, venue: "TRF", conditions: "", bid: 100, ask: 101 },
   ...{ canceled: false, signable: true },
@@ -97,9 +95,8 @@ function feedsOf(): Omit<InstrumentRecords, "instrument" | "bars"> {
   };
 }
 
-/** A market of so many instruments, with the records behind it, some of which grow, and what they
- *  grow by. */
-export function createMarket(size: number, feeds: Feeds) {
+/** A market of so many instruments. */
+export function createMarket(size: number, feeds: Feeds): Market {
   const histories = Array.from({ length: HISTORIES }, barsOf);
   const shared = Array.from({ length: 50 }, feedsOf);
   const records = Array.from({ length: size }, (_, index): InstrumentRecords => {
@@ -114,13 +111,9 @@ export function createMarket(size: number, feeds: Feeds) {
     };
     const bars = histories[index % HISTORIES] as Bar[];
     const own = feeds === "bars" ? {} : shared[index % shared.length];
-    if (index >= LIVE) return { instrument, bars, ...own };
-    // Lists of their own, which grow.
-    const { mentions = [], prints = [] } = own ?? {};
-    const lists = { mentions: [...mentions], prints: [...prints] };
-    return { instrument, bars: bars.slice(0, WARM_SESSIONS), ...own, ...lists };
+    return { instrument, bars, ...own };
   });
-  const market: Market = {
+  return {
     mode: "files",
     source: { id: "bench", name: "Bench", terms: "", simulated: true },
     dayMs: DAY_MS,
@@ -134,5 +127,4 @@ export function createMarket(size: number, feeds: Feeds) {
     scoredFrom: () => closeOf(WARM_SESSIONS - COMPILED_AFTER),
     servedFrom: () => closeOf(WARM_SESSIONS - COMPILED_AFTER),
   };
-  return { market, records, histories };
 }

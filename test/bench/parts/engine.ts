@@ -1,6 +1,6 @@
 import type { Feeds } from "../engine/made-market.ts";
-import { EVENT_KINDS, type EventKind, type Measured } from "../engine/measured.ts";
-import { median, quantile } from "../harness/numbers.ts";
+import type { Measured } from "../engine/measured.ts";
+import { median } from "../harness/numbers.ts";
 import { progress } from "../harness/progress.ts";
 import type { Curve, Effort, Part, Row } from "../harness/report.ts";
 import { runScript } from "../harness/script.ts";
@@ -11,16 +11,13 @@ const PROMISED: Readonly<Record<number, { readonly ms: number; readonly mb?: num
   100000: { ms: 1_500, mb: 700 },
 };
 
-/** Most microseconds that 99 % of single events may take. */
-const EVENT_P99_US = 50;
-
 /** Runs of each size: they do the same work, so what one takes longer is the work of others. */
 const repeatsOf = ({ isQuick }: Effort): number => (isQuick ? 1 : 3);
 
 /** A heap that may not grow shows how much memory is needed, in megabytes. */
 const HEAP_MB = 280;
 
-/** Full refreshes and single events. */
+/** Full refreshes. */
 export async function engine(effort: Effort): Promise<Part> {
   const cases = [
     [1_000, "bars"],
@@ -45,14 +42,9 @@ export async function engine(effort: Effort): Promise<Part> {
   return { rows, curves: [{ title: TITLE, columns: COLUMNS, lines }], raw };
 }
 
-const TITLE =
-  "Full refreshes on one core, in ms, the median session; single events in us; best of the runs";
+const TITLE = "Full refreshes on one core, in ms, the median session; best of the runs";
 
-const COLUMNS = [
-  ...["instruments", "refresh", "of CPU", "us of CPU each", "max MB"],
-  ...EVENT_KINDS.flatMap((kind) => [`${kind} p50`, `${kind} p99`]),
-  "drift",
-];
+const COLUMNS = ["instruments", "refresh", "of CPU", "us of CPU each", "max MB", "drift"];
 
 /** Runs one size in a process of its own, whose collector gets no other core. */
 function measure(size: number, feeds: Feeds): Promise<Measured> {
@@ -64,36 +56,27 @@ function measure(size: number, feeds: Feeds): Promise<Measured> {
 function rowsOf(size: number, feeds: Feeds, measured: Measured): readonly Row[] {
   const promised = PROMISED[size];
   const name = `${size.toLocaleString("en")} instruments`;
-  const events = Math.max(...EVENT_KINDS.map((kind) => quantile(measured.eventUs[kind], 0.99)));
-  const event: Row = {
-    ...{ budget: `one event among ${name}, ${feeds}, p99`, figure: events, unit: "us" },
-    ...(size === 10_000 && { goal: { most: EVENT_P99_US } }),
-  };
-  if (promised === undefined || feeds !== "bars") return [event];
+  if (promised === undefined || feeds !== "bars") return [];
   const refresh: Row = {
     ...{ budget: `full refresh of ${name}`, unit: "ms of CPU" },
     ...{ figure: median(measured.processorMs), goal: { most: promised.ms } },
   };
-  if (promised.mb === undefined) return [refresh, event];
+  if (promised.mb === undefined) return [refresh];
   const memory: Row = {
     ...{ budget: `memory of a full refresh of ${name}`, figure: measured.peakMb, unit: "MB" },
     goal: { most: promised.mb },
   };
-  return [refresh, memory, event];
+  return [refresh, memory];
 }
 
 function lineOf(name: string, measured: Measured): Curve["lines"][number] {
-  const { refreshMs, processorMs, eventUs, peakMb, drift } = measured;
+  const { refreshMs, processorMs, peakMb, drift } = measured;
   const size = Number(name.replace(/\D/g, ""));
   const each = (1_000 * median(processorMs)) / size;
-  return [
-    ...[name, median(refreshMs), median(processorMs), each, peakMb],
-    ...EVENT_KINDS.flatMap((kind) => [median(eventUs[kind]), quantile(eventUs[kind], 0.99)]),
-    drift.toExponential(0),
-  ];
+  return [name, median(refreshMs), median(processorMs), each, peakMb, drift.toExponential(0)];
 }
 
-/** The best time of each session and event over the runs. */
+/** The best time of each session over the runs. */
 function bestOf(runs: readonly Measured[]): Measured {
   const best = (pick: (one: Measured) => readonly number[]) => {
     const [first = [], ...others] = runs.map(pick);
@@ -101,11 +84,9 @@ function bestOf(runs: readonly Measured[]): Measured {
       Math.min(value, ...others.map((other) => other[index] ?? value)),
     );
   };
-  const events = (kind: EventKind) => best(({ eventUs }) => eventUs[kind]);
   return {
     refreshMs: best(({ refreshMs }) => refreshMs),
     processorMs: best(({ processorMs }) => processorMs),
-    eventUs: { bar: events("bar"), print: events("print"), message: events("message") },
     peakMb: Math.max(...runs.map(({ peakMb }) => peakMb)),
     drift: Math.max(...runs.map(({ drift }) => drift)),
   };

@@ -3,6 +3,7 @@ import type { Market } from "../../../src/market/market.ts";
 import type { Bar, InstrumentRecords, Mention, Print } from "../../../src/market/records.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
+import { instrument } from "../../support/instruments.ts";
 
 const DAY_MS = 86_400_000;
 const DAYS = 90;
@@ -55,14 +56,7 @@ const mentionsOf = (day: number): Mention[] =>
 
 const days = [...Array(DAYS).keys()];
 const records: InstrumentRecords = {
-  instrument: {
-    symbol: "TEST",
-    name: "Test",
-    assetClass: "stock",
-    exchange: null,
-    currency: "USD",
-    sector: null,
-  },
+  instrument: instrument("TEST"),
   bars: days.map(bar),
   prints: days.flatMap(printsOf),
   mentions: days.flatMap(mentionsOf),
@@ -153,19 +147,15 @@ describe("the engine", () => {
   });
 });
 
-describe("one instrument at a time", () => {
+describe("the engine with several instruments", () => {
   const symbols = ["A", "B", "C"];
-  const shift = <R extends { readonly availableAt: number }>(list: Iterable<R>, byMs: number) =>
-    Array.from(list, (record) => ({ ...record, availableAt: record.availableAt + byMs }));
   /** Three instruments; bars of the last one come an hour late from day 79 on. */
-  const several: readonly InstrumentRecords[] = symbols.map((symbol, index) => ({
+  const several: readonly InstrumentRecords[] = symbols.map((symbol) => ({
+    ...records,
     instrument: { ...records.instrument, symbol },
-    bars:
-      index === 2
-        ? [...records.bars.slice(0, 79), ...shift(records.bars.slice(79), HOUR_MS)]
-        : records.bars,
-    prints: shift(records.prints ?? [], index * 60_000),
-    mentions: shift(records.mentions ?? [], index * 60_000),
+    bars: Array.from(records.bars, (one, day) =>
+      symbol === "C" && day >= 79 ? { ...one, availableAt: one.availableAt + HOUR_MS } : one,
+    ),
   }));
   const calendar: Market = {
     ...market,
@@ -177,35 +167,6 @@ describe("one instrument at a time", () => {
     const archive = createSnapshotArchive();
     return { archive, engine: new ScoringEngine(calendar, archive) };
   };
-  /** Instants at which something became known in (from, to], and of which instruments. */
-  const news = (from: number, to: number) => {
-    const at = several.flatMap(({ instrument, bars, prints = [], mentions = [] }) =>
-      [...bars, ...prints, ...mentions].map(({ availableAt }) => [availableAt, instrument.symbol]),
-    ) as [number, string][];
-    const inRange = at.filter(([time]) => time > from && time <= to);
-    return [...Map.groupBy(inRange, ([time]) => time)].sort(([a], [b]) => a - b);
-  };
-  const written = (archive: ReturnType<typeof createSnapshotArchive>, symbol: string) =>
-    JSON.stringify(archive.newest(symbol));
-
-  it("gives the result of a full refresh, also after a late bar", () => {
-    const [some, whole] = [start(), start()];
-    some.engine.refresh(closeOf(78));
-    for (const [at, fresh] of news(closeOf(78), closeOf(81) - 1)) {
-      const named = fresh.map(([, symbol]) => symbol);
-      some.engine.update(named, at);
-      whole.engine.refresh(at);
-      for (const symbol of named) {
-        expect(written(some.archive, symbol)).toBe(written(whole.archive, symbol));
-      }
-    }
-    expect(some.archive.newest("C")?.status).not.toBe("stale");
-    some.engine.refresh(closeOf(81));
-    whole.engine.refresh(closeOf(81));
-    for (const symbol of symbols) {
-      expect(written(some.archive, symbol)).toBe(written(whole.archive, symbol));
-    }
-  });
 
   it("closes a session once for stocks and funds together, without a calendar as well", () => {
     const fund = { ...records.instrument, symbol: "FUND", assetClass: "etf" as const };
@@ -213,20 +174,11 @@ describe("one instrument at a time", () => {
     const archive = createSnapshotArchive();
     const engine = new ScoringEngine({ ...market, recordsUntil: () => both }, archive);
     engine.refresh(closeOf(80));
-    engine.update(["TEST", "FUND"], closeOf(81));
+    engine.refresh(closeOf(81));
     for (const symbol of ["TEST", "FUND"]) {
       const closes = Array.from(archive.history(symbol, closeOf(79), closeOf(81)), ({ at }) => at);
       expect(closes, symbol).toEqual([79, 80, 81].map(closeOf));
     }
-  });
-
-  it("leaves the others as they were", () => {
-    const { archive, engine } = start();
-    engine.refresh(closeOf(80));
-    const before = written(archive, "B");
-    engine.update(["A"], closeOf(80) + HOUR_MS);
-    expect(archive.newest("A")?.at).toBe(closeOf(80) + HOUR_MS);
-    expect(written(archive, "B")).toBe(before);
   });
 
   it("counts a late bar as late, not as a session of its own", () => {
