@@ -10,6 +10,7 @@ import {
   Instant,
   identityOf,
 } from "../src/answers/common.ts";
+import { chosenColumns, FieldRows, FieldsInput, listPage } from "../src/answers/fields.ts";
 import {
   type InstrumentRow,
   instrumentColumns,
@@ -19,7 +20,7 @@ import { awaited, whyNotCovered } from "../src/answers/lookup.ts";
 import { NextReportFields, nextReportAnswer } from "../src/answers/next-report.ts";
 import { FactorState, stateAnswer } from "../src/answers/why.ts";
 import { FACTORS } from "../src/factors/reading.ts";
-import { paginate, readablePage } from "../src/lib/pagination.ts";
+import { paginate } from "../src/lib/pagination.ts";
 import { AssetClass, type Instrument } from "../src/market/instrument.ts";
 import { searchInstruments } from "../src/market/symbols.ts";
 import type { Snapshot } from "../src/score/snapshot.ts";
@@ -57,6 +58,7 @@ const Input = z.strictObject({
     .describe("Beginning of a ticker, or of words of a name; omit it to list all."),
   assetClass: AssetClass.optional().describe("Only this class."),
   detail: DetailInput,
+  fields: FieldsInput,
   limit: z.number().int().min(1).max(500).default(50).describe("Most rows of a page."),
   cursor: CursorInput.optional(),
 });
@@ -68,14 +70,15 @@ export const findInstruments = defineTool({
   name: "find_instruments",
   title: "Find instruments",
   description:
-    'Which stocks, funds and coins are covered, by ticker or name, for a symbol that you do not know: {"query": "apple"}. For scores, also of a whole class or sector, use get_signal.',
+    'Which stocks, funds and coins are covered, by ticker or name, for a symbol that you do not know: {"assetClass": "crypto"} lists all coins. For scores, also of a whole class or sector, use get_signal.',
   scopes: ["signals:read"],
   routes: [{ method: "GET", path: "/api/instruments" }],
   isShared: true,
   input: Input,
   output: z.object({
     ...AnswerOrigin.shape,
-    items: z.array(Candidate),
+    items: z.array(Candidate).optional(),
+    ...FieldRows.shape,
     note: z.string().optional().describe("Why there are no items."),
     nextCursor: z.string().nullable(),
   }),
@@ -84,24 +87,28 @@ export const findInstruments = defineTool({
     kinds: { instruments: instrumentColumns },
     read(query, context) {
       const { items, nextCursor } = paginate(found(query, context), requestOf(query));
-      return { ...tableOf(instrumentColumns, items), nextCursor };
+      return { ...tableOf(chosenColumns(instrumentColumns, query.fields), items), nextCursor };
     },
   },
 
   run(query, context) {
     const { detail } = query;
     const list = found(query, context);
-    const { items, nextCursor } = readablePage(list, {
+    const { seen, items, table, nextCursor } = listPage(list, {
       ...requestOf(query),
+      query,
       render: ({ instrument, snapshot }) =>
         snapshot === undefined
           ? unpricedCandidate(instrument, detail)
           : candidate(snapshot, context, detail),
+      columns: instrumentColumns,
+      recordOf: (row) => row,
     });
-    const symbols = items.map(({ symbol }) => symbol);
+    const symbols = seen.map(({ instrument }) => instrument.symbol);
     return {
       ...answerOrigin(context, context.market.knownUntil(), { detail, symbols }),
-      items,
+      ...(items && { items }),
+      ...table,
       ...(list.length === 0 && {
         note: `${JSON.stringify(query.query)} is not covered${whyNotCovered(context.market)}.`,
       }),

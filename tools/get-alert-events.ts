@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { AttemptAnswer, attemptAnswer, EventAnswer, eventAnswer } from "../src/answers/alert.ts";
-import { AlertIdInput, millisOf } from "../src/answers/alert-input.ts";
-import { CursorInput, InstantInput, Provenance, provenance } from "../src/answers/common.ts";
+import { AlertIdInput } from "../src/answers/alert-input.ts";
+import { CursorInput, Provenance, provenance } from "../src/answers/common.ts";
+import { startOf, WhenInput } from "../src/answers/when.ts";
 import { alertScopes } from "../src/auth/scopes.ts";
 import { readableItems } from "../src/lib/pagination.ts";
 import { Problem } from "../src/problem.ts";
@@ -15,7 +16,7 @@ const Input = z.strictObject({
       "events, oldest first; deliveries: attempts at the webhook of alertId, newest first.",
     ),
   alertId: AlertIdInput.optional(),
-  since: InstantInput.optional().describe("Without a cursor: start of the events."),
+  since: WhenInput.optional().describe("Without a cursor: start of the events."),
   cursor: CursorInput.optional(),
   limit: z.number().int().min(1).max(100).default(20).describe("Maximum items per page."),
 });
@@ -69,7 +70,8 @@ interface DeliveriesAnswer {
 
 async function events(query: Query, context: ToolContext, call: Call): Promise<EventsAnswer> {
   const { alertId, since, cursor, limit } = query;
-  const asked = { alertId, since: millisOf(since), cursor, limit };
+  const begin = since === undefined ? undefined : startOf(since, context.market);
+  const asked = { alertId, since: begin, cursor, limit };
   const page = await context.alerts.events(call.caller, asked);
   const readable = readableItems(page.events.map(eventAnswer));
   // A shorter page has a cursor of its own.

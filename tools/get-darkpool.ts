@@ -4,16 +4,22 @@ import {
   type Detail,
   DetailInput,
   Instant,
-  InstantInput,
   InstrumentAnswer,
   instrumentAnswer,
   isoInstant,
   SymbolInput,
 } from "../src/answers/common.ts";
+import {
+  chosenColumns,
+  FieldRows,
+  FieldsInput,
+  listPage,
+  refuseFields,
+} from "../src/answers/fields.ts";
 import { instantRange, resolve, snapshotAt } from "../src/answers/lookup.ts";
 import { dayColumns, printColumns } from "../src/answers/off-exchange-table.ts";
 import { onTicks, ratioOrNull } from "../src/answers/rounding.ts";
-import { WhenInput } from "../src/answers/when.ts";
+import { isDay, WhenInput } from "../src/answers/when.ts";
 import { stateAnswer } from "../src/answers/why.ts";
 import {
   type DaySummary,
@@ -22,7 +28,7 @@ import {
   sideProxy,
   summarizeDays,
 } from "../src/factors/off-exchange.ts";
-import { type PageRequest, paginate, readablePage } from "../src/lib/pagination.ts";
+import { type PageRequest, paginate } from "../src/lib/pagination.ts";
 import { BLOCK_SIZE_TEXT, isBlock } from "../src/market/block-size.ts";
 import type { Instrument } from "../src/market/instrument.ts";
 import type { Print, WeeklyVolume } from "../src/market/records.ts";
@@ -138,6 +144,7 @@ export const OffExchange = z.object({
     .array(z.object({ session: z.string(), ...Aggregates }))
     .optional()
     .describe("With view days, newest first."),
+  ...FieldRows.shape,
   nextCursor: z.string().nullable(),
 });
 
@@ -201,7 +208,7 @@ const printAggregates = (day: NonNullable<DaySummary["prints"]>) => ({
 });
 
 /** Aggregates with rounded ratios in a brief answer; counts, shares and amounts are exact. */
-function figuresOf(figures: ReturnType<typeof aggregates>, detail: Detail) {
+function figuresOf<F extends ReturnType<typeof aggregates>>(figures: F, detail: Detail): F {
   if (detail === "full") return figures;
   const { vwap, shareOfVolume, shortVolumeRatio } = figures;
   return {
@@ -253,8 +260,9 @@ const Input = z.strictObject({
     `summary: totals of the range or of the last ${SUMMARY_SESSIONS} sessions; prints: single trades; blocks: large ones; days: a row per session.`,
   ),
   detail: DetailInput,
-  from: InstantInput.optional().describe("Earliest trade or session close."),
-  to: InstantInput.optional().describe("Latest trade or session close."),
+  fields: FieldsInput,
+  from: WhenInput.optional().describe("First date, or earliest trade or close."),
+  to: WhenInput.optional().describe("Last date, or latest trade or close."),
   minShares: z.number().int().min(1).optional().describe("With prints or blocks: minimum size."),
   minNotionalUsd: z.number().positive().optional().describe("The same, by value."),
   limit: z.number().int().min(1).max(500).default(20).describe("Most rows of a page."),
@@ -286,7 +294,7 @@ export const getDarkpool = defineTool({
       feeds: { prints: stateAnswer(prints), shortVolume: stateAnswer(shortVolume) },
       note: noteFor(instrument, context.market.printsAre),
       view: query.view,
-      ...selectedPart(query, view, context.market.printsAre),
+      ...selectedPart(query, view, instrument.symbol, context.market.printsAre),
     };
   },
 });
@@ -297,13 +305,20 @@ function viewOf(query: Query, context: ToolContext) {
   const { market } = context;
   const instrument = resolve(query.symbol, context);
   const snapshot = snapshotAt(instrument, query.asOf, context);
+  const fromDate = dateOf(query.from);
+  const from = fromDate === undefined ? query.from : `${fromDate}T00:00:00Z`;
   const view = offExchangeView(market.records(instrument.symbol), {
     at: snapshot.at,
-    ...instantRange(query, snapshot.at, market),
+    ...instantRange({ from, to: query.to }, snapshot.at, market),
+    fromDate,
+    toDate: dateOf(query.to),
     dayMs: market.dayMs,
   });
   return { instrument, snapshot, view };
 }
+
+const dateOf = (when: string | undefined): string | undefined =>
+  when !== undefined && isDay(when) ? when : undefined;
 
 /** Prints, blocks or days as a table. @throws {Problem} */
 function table(query: Query, context: ToolContext): TablePage {
@@ -317,21 +332,25 @@ function table(query: Query, context: ToolContext): TablePage {
   const { symbol } = instrument;
   if (query.view === "days") {
     const { items, nextCursor } = paginate(view.days(), daysRequest(query));
-    const { printsAre } = context.market;
-    const rows = items.map((day) => ({
-      symbol,
-      session: day.session,
-      ...aggregates(day, printsAre),
-    }));
-    return { ...tableOf(dayColumns, rows), nextCursor };
+    const rows = items.map(dayRowOf(symbol, context.market.printsAre));
+    return { ...tableOf(chosenColumns(dayColumns, query.fields), rows), nextCursor };
   }
   const { items, nextCursor } = paginate(matchingPrints(query, view), printsRequest(query));
-  const rows = items.map((print) => ({ symbol, ...printAnswer(print) }));
-  return { ...tableOf(printColumns, rows), nextCursor };
+  const rows = items.map(printRowOf(symbol));
+  return { ...tableOf(chosenColumns(printColumns, query.fields), rows), nextCursor };
 }
 
+const dayRowOf = (symbol: string, printsAre: PrintsAre) => (day: DaySummary) => ({
+  symbol,
+  session: day.session,
+  ...aggregates(day, printsAre),
+});
+
+const printRowOf = (symbol: string) => (print: Print) => ({ symbol, ...printAnswer(print) });
+
 /** Rejects input that the view would ignore. @throws {Problem} `invalid_request` */
-function rejectUnused({ view, minShares, minNotionalUsd, cursor }: Query): void {
+function rejectUnused({ view, minShares, minNotionalUsd, cursor, fields }: Query): void {
+  if (view === "summary") refuseFields(fields, "Ask for the view days, prints or blocks.");
   const isFiltered = minShares !== undefined || minNotionalUsd !== undefined;
   if (isFiltered && view !== "prints" && view !== "blocks") {
     throw new Problem("invalid_request", {
@@ -350,11 +369,13 @@ function rejectUnused({ view, minShares, minNotionalUsd, cursor }: Query): void 
 /** Which prints are stored; `undefined` for all. */
 type PrintsAre = "blocks" | undefined;
 
-function selectedPart(query: Query, view: OffExchangeView, printsAre: PrintsAre) {
+function selectedPart(query: Query, view: OffExchangeView, symbol: string, printsAre: PrintsAre) {
   if (query.view === "summary") {
     return { summary: summary(query, view, printsAre), nextCursor: null };
   }
-  return query.view === "days" ? days(query, view, printsAre) : prints(query, view);
+  return query.view === "days"
+    ? days(query, view, dayRowOf(symbol, printsAre))
+    : prints(query, view, printRowOf(symbol));
 }
 
 function summary({ from, to, detail }: Query, view: OffExchangeView, printsAre: PrintsAre) {
@@ -383,15 +404,18 @@ const daysRequest = ({ limit, cursor }: Query): PageRequest<DaySummary> => ({
   order: "descending",
 });
 
-function days(query: Query, view: OffExchangeView, printsAre: PrintsAre) {
-  const { items, nextCursor } = readablePage(view.days(), {
+function days(query: Query, view: OffExchangeView, rowOf: ReturnType<typeof dayRowOf>) {
+  const { items, table, nextCursor } = listPage(view.days(), {
     ...daysRequest(query),
-    render: (day) => ({
-      session: day.session,
-      ...figuresOf(aggregates(day, printsAre), query.detail),
-    }),
+    query,
+    render(day) {
+      const { symbol: _, ...figures } = rowOf(day);
+      return figuresOf(figures, query.detail);
+    },
+    columns: dayColumns,
+    recordOf: rowOf,
   });
-  return { days: items, nextCursor };
+  return { ...(items && { days: items }), ...table, nextCursor };
 }
 
 const printsRequest = ({ view, limit, cursor }: Query): PageRequest<Print> => ({
@@ -415,10 +439,13 @@ const matchingPrints = (
     )
     .reverse();
 
-function prints(query: Query, view: OffExchangeView) {
-  const { items, nextCursor } = readablePage(matchingPrints(query, view), {
+function prints(query: Query, view: OffExchangeView, recordOf: ReturnType<typeof printRowOf>) {
+  const { items, table, nextCursor } = listPage(matchingPrints(query, view), {
     ...printsRequest(query),
+    query,
     render: (print) => printItem(print, query.detail),
+    columns: printColumns,
+    recordOf,
   });
-  return { prints: items, nextCursor };
+  return { ...(items && { prints: items }), ...table, nextCursor };
 }

@@ -7,7 +7,15 @@ import {
   instrumentAnswer,
   isoInstant,
   SymbolInput,
+  Ticker,
 } from "../src/answers/common.ts";
+import {
+  cellsOf,
+  chosenColumns,
+  FieldsInput,
+  listPage,
+  refuseFields,
+} from "../src/answers/fields.ts";
 import {
   instantAsked,
   instantRange,
@@ -20,20 +28,18 @@ import { wholePoints } from "../src/answers/rounding.ts";
 import {
   briefItem,
   briefSignal,
-  cellsOf,
   evidenceAnswer,
   type FailedSymbol,
   fullItem,
   fullSignal,
-  historyColumns,
-  historyRow,
+  HISTORY_COLUMNS,
   Signal,
   SignalHistory,
   SignalPage,
-  scoreChange,
+  signalChanges,
   signalCounts,
 } from "../src/answers/signal.ts";
-import { signalColumns } from "../src/answers/signal-table.ts";
+import { scoreChange, signalColumns } from "../src/answers/signal-table.ts";
 import { WatchlistInput } from "../src/answers/watchlist.ts";
 import { WhenInput } from "../src/answers/when.ts";
 import { attributionAnswer } from "../src/answers/why.ts";
@@ -53,14 +59,10 @@ const SORTS = ["symbol", "score", "lowest_score", "confidence", "rise", "fall"] 
 
 const Input = z.strictObject({
   symbol: SymbolInput.optional(),
-  symbols: z
-    .array(SymbolInput.describe("Ticker."))
-    .min(1)
-    .max(50)
-    .optional()
-    .describe("Several at once."),
+  symbols: z.array(Ticker).min(1).max(50).optional().describe("Several at once."),
   watchlist: WatchlistInput.optional().describe("Those of a watchlist."),
   detail: DetailInput,
+  fields: FieldsInput,
   asOf: WhenInput.optional().describe(
     "The past: an instant, or a date for the close of its session (coins: of its UTC day).",
   ),
@@ -190,7 +192,8 @@ function rejectMixedQuery(query: Query): void {
 }
 
 function one(symbol: string, query: Query, context: ToolContext, { scopes }: Call) {
-  const { detail, since } = query;
+  const { detail, since, fields } = query;
+  refuseFields(fields, "Leave them out, or ask for a history or a list.");
   const instrument = resolve(symbol, context);
   const snapshot = snapshotAt(instrument, query.asOf, context);
   const isRiskFull = query.risk === "full";
@@ -275,9 +278,8 @@ function table(query: Query, context: ToolContext): TablePage {
   rejectMixedQuery(query);
   const [list, request] = tableSelection(query, context);
   const { items, nextCursor } = paginate(list, request);
-  const { market } = context;
-  const records = items.map((snapshot) => ({ snapshot, market }));
-  return { ...tableOf(signalColumns, records), nextCursor };
+  const records = items.map((snapshot) => ({ snapshot, context }));
+  return { ...tableOf(chosenColumns(signalColumns, query.fields), records), nextCursor };
 }
 
 /** The rows of a table, and the page of them. */
@@ -315,22 +317,22 @@ function pageSelection(
 function page(list: readonly PastSnapshot[], query: Query, context: ToolContext) {
   const { detail, asOf } = query;
   const [ordered, request] = pageSelection(list, query, context);
-  const { items, nextCursor } = readablePage(ordered, {
+  const { seen, items, table, nextCursor } = listPage(ordered, {
     ...request,
-    render: (snapshot): z.input<typeof SignalPage>["items"][number] =>
+    query,
+    render: (snapshot) =>
       detail === "full" ? fullItem(snapshot, context) : briefItem(snapshot, context),
+    columns: signalColumns,
+    recordOf: (snapshot) => ({ snapshot, context }),
   });
-  const symbols = items.map(({ symbol }) => symbol);
-  const classes = new Set(
-    list.flatMap(({ instrument: { symbol, assetClass } }) =>
-      symbols.includes(symbol) ? assetClass : [],
-    ),
-  );
+  const symbols = seen.map(({ instrument }) => instrument.symbol);
+  const classes = new Set(seen.map(({ instrument }) => instrument.assetClass));
   const at = asOf === undefined ? context.market.knownUntil() : instantAsked(asOf, context);
   return {
     ...answerOrigin(context, at, { detail, symbols }),
     counts: signalCounts(list),
-    items,
+    ...(items && { items }),
+    ...table,
     evidence: AssetClass.options
       .filter((option) => classes.has(option))
       .map((option) => evidenceAnswer(option, detail)),
@@ -383,18 +385,25 @@ function historySelection(
 }
 
 function history(symbol: string, query: Query, context: ToolContext) {
-  const { detail } = query;
+  const { detail, fields = HISTORY_COLUMNS[detail] } = query;
+  const columns = chosenColumns(signalColumns, fields);
   const [list, request] = historySelection(symbol, query, context);
   const { items, nextCursor } = readablePage(list, {
     ...request,
-    render: (snapshot) => historyRow(snapshot, context.market),
-    shown: (row) => cellsOf(row, detail),
+    render: (snapshot) => ({ snapshot, row: cellsOf(columns, { snapshot, context }, detail) }),
+    shown: ({ row }) => row,
   });
   const instrument = resolve(symbol, context);
   return {
     ...instrumentAnswer(context, snapshotAt(instrument, undefined, context), detail),
     evidence: evidenceAnswer(instrument.assetClass, detail),
-    ...historyColumns(items, detail),
+    history: Object.fromEntries(
+      columns.map(({ name }, place) => [name, items.map(({ row }) => row[place] ?? null)]),
+    ),
+    signals: signalChanges(
+      items.map(({ snapshot }) => snapshot),
+      context.market,
+    ),
     nextCursor,
   };
 }

@@ -11,9 +11,10 @@ import {
   symbolsOf,
   UrlInput,
 } from "../src/answers/alert-input.ts";
-import { Instant, InstantInput, isoInstantOrNull, Provenance } from "../src/answers/common.ts";
+import { Instant, isoInstantOrNull, Provenance } from "../src/answers/common.ts";
 import { rangeSteps } from "../src/answers/range-alert.ts";
 import { WatchlistInput, watchlistSelector } from "../src/answers/watchlist.ts";
+import { startOf, WhenInput } from "../src/answers/when.ts";
 import type { Caller } from "../src/auth/caller.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool, type ToolContext } from "../src/tool.ts";
@@ -55,7 +56,7 @@ const Input = z.strictObject({
     ),
   ...Updates.shape,
   eventId: z.string().optional().describe("With redeliver: the event."),
-  since: InstantInput.optional().describe("With redeliver: events since then that failed."),
+  since: WhenInput.optional().describe("With redeliver: events since then that failed."),
 });
 
 type ManageInput = z.output<typeof Input>;
@@ -172,7 +173,8 @@ async function redeliver({ input, target, context }: ActionInput): Promise<Actio
   if (eventId !== undefined) {
     return { ...(await context.alerts.redeliver(target, eventId)), eventId, queued: 1 };
   }
-  const { next, ...done } = await context.alerts.redeliverSince(target, millisOf(since) ?? 0);
+  const begin = since === undefined ? 0 : startOf(since, context.market);
+  const { next, ...done } = await context.alerts.redeliverSince(target, begin);
   return { ...done, nextSince: isoInstantOrNull(next ?? null) };
 }
 

@@ -19,7 +19,7 @@ export const manageWatchlist = defineTool({
   name: "manage_watchlist",
   title: "Manage watchlist",
   description:
-    'Named lists of symbols, for the parameter watchlist of get_signal and of alerts: an alert follows later changes. {"action": "set", "watchlist": "chips", "symbols": ["NVDA", "AMD"]}',
+    'Named lists of symbols, for the parameter watchlist of get_signal and of alerts: an alert follows later changes. {"action": "set", "watchlist": "chips", "symbols": [...]}',
   scopes: alertScopes,
   routes: [
     { method: "GET", path: "/api/watchlists", with: { action: "list" } },

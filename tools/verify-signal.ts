@@ -1,7 +1,8 @@
 import { z } from "zod";
-import { InstantInput, isoInstant, SymbolInput } from "../src/answers/common.ts";
+import { isoInstant, SymbolInput } from "../src/answers/common.ts";
 import { instantAsked, resolve } from "../src/answers/lookup.ts";
 import { logOf } from "../src/answers/signal-log.ts";
+import { WhenInput } from "../src/answers/when.ts";
 import { parseCheckpoint } from "../src/log/checkpoint.ts";
 import { commitment, type Opening } from "../src/log/leaves.ts";
 import type { LogReader, ProvenEntry } from "../src/log/log-reader.ts";
@@ -15,9 +16,7 @@ const SIZE_AND_ROOT = /^(0|[1-9]\d{0,15}):([A-Za-z0-9+/]{43}=)$/;
 
 const Input = z.strictObject({
   symbol: SymbolInput.optional(),
-  asOf: InstantInput.optional().describe(
-    "With symbol: the last logged session by then; default now.",
-  ),
+  asOf: WhenInput.optional().describe("With symbol: the last logged session by then; default now."),
   index: z
     .number()
     .int()

@@ -2,9 +2,8 @@ import { z } from "zod";
 import { ALERT_KINDS, type AlertKind } from "../alerts/alert.ts";
 import { Label } from "../lib/label.ts";
 import { EVENT_RULES } from "../score/events.ts";
-import { REPORT_SESSIONS } from "../score/report-events.ts";
 import type { ToolContext } from "../tool.ts";
-import { InstantInput, SymbolInput } from "./common.ts";
+import { InstantInput, Ticker } from "./common.ts";
 import { resolve } from "./lookup.ts";
 
 /** Maximum length of a webhook URL, in characters. */
@@ -18,11 +17,7 @@ export const AlertIdInput = z.string().describe("Id of the alert.");
 
 /** Members of an alert that can be set and updated. */
 export const AlertFields = {
-  symbols: z
-    .array(SymbolInput.describe("Ticker."))
-    .min(1)
-    .max(100)
-    .describe("Instruments to watch."),
+  symbols: z.array(Ticker).min(1).max(100).describe("Instruments to watch."),
   kinds: z
     .array(z.enum(ALERT_KINDS))
     .min(1)
@@ -35,27 +30,20 @@ export const AlertFields = {
     .min(5)
     .max(50)
     .multipleOf(1)
-    .describe(
-      `Change of score, in points, that is reported without a new signal; default ${EVENT_RULES.scoreMove}.`,
-    ),
+    .describe("Change of score, in points, that is reported without a new signal."),
   volatilityZ: z
     .number()
     .min(1.5)
     .max(EVENT_RULES.extremeZ)
     .multipleOf(0.1)
-    .describe(`z of volatility that is reported, in steps of 0.1; default ${EVENT_RULES.highZ}.`),
+    .describe("z of volatility that is reported, in steps of 0.1."),
   cooldownDays: z
     .number()
     .min(0.25)
     .max(30)
     .multipleOf(0.25)
     .describe("Market days without events after an event; default a session, for coins 0.25."),
-  reportSessions: z
-    .number()
-    .int()
-    .min(1)
-    .max(21)
-    .describe(`Sessions before an expected report; default ${REPORT_SESSIONS}.`),
+  reportSessions: z.number().int().min(1).max(21).describe("Sessions before an expected report."),
   label: Label.describe("Your name for it."),
   expiresAt: InstantInput.describe("When it ends."),
   snoozedUntil: InstantInput.describe("Events until then are dropped."),

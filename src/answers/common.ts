@@ -7,11 +7,16 @@ import { BAR_FAULTS, BAR_VERDICTS, type InstrumentRecords } from "../market/reco
 import { DIRECTIONS } from "../score/signal-hysteresis.ts";
 import { METHOD_VERSION, type PastSnapshot, STATUSES } from "../score/snapshot.ts";
 
-/** A symbol in the input. */
-export const SymbolInput = z
+/** One of several symbols in the input. Its pattern is not published: models pay for it in every tool. */
+export const Ticker = z
   .string()
-  .regex(/^[!-~][ -~]{0,19}$/, "Expected a ticker of up to 20 ASCII characters.")
-  .describe("Ticker, for example AAPL, BRK-B or BTC-USD; find_instruments lists them.");
+  .refine(
+    (text) => /^[!-~][ -~]{0,19}$/.test(text),
+    "Expected a ticker of up to 20 ASCII characters.",
+  );
+
+/** A symbol in the input. */
+export const SymbolInput = Ticker.describe("Ticker, as find_instruments lists it.");
 
 /** An instant in the input. */
 export const InstantInput = z.iso.datetime({

@@ -1,5 +1,6 @@
 import { BLOCK_SIZE_TEXT } from "../market/block-size.ts";
 import { memberColumn } from "../tables/table.ts";
+import { ratio } from "./rounding.ts";
 
 /** A row about one instrument: the members of an answer, with the symbol. */
 type RowOf<T> = T & { readonly symbol: string };
@@ -34,7 +35,7 @@ export const printColumns = [
   ofPrint("notionalUsd", "number"),
   ofPrint("block", "boolean", `At least ${BLOCK_SIZE_TEXT}.`),
   ofPrint("venue", "text", "Reporting facility, not the place of execution."),
-  ofPrint("side", "number", "Proxy from 1 (buyer) to -1 (seller); empty: unknown."),
+  ofPrint("side", "number", "Proxy from 1 (buyer) to -1 (seller); empty: unknown.", ratio),
   ofPrint("sideMethod", "text"),
   ofPrint("conditions", "text"),
   ofPrint("canceled", "boolean"),
@@ -65,11 +66,11 @@ export const dayColumns = [
   ofDay("prints", "integer", "Empty, as in the other columns: not observed."),
   ofDay("shares", "number"),
   ofDay("notionalUsd", "number"),
-  ofDay("vwap", "number", "USD per share."),
+  ofDay("vwap", "number", "USD per share.", ratio),
   ofDay("blocks", "integer"),
   ofDay("blockShares", "number"),
   ofDay("blockNotionalUsd", "number"),
   ofDay("canceledPrints", "integer", "Excluded from the other figures."),
-  ofDay("shareOfVolume", "number", "Fraction of consolidated volume."),
-  ofDay("shortVolumeRatio", "number", "Fraction of off-exchange volume marked short."),
+  ofDay("shareOfVolume", "number", "Fraction of consolidated volume.", ratio),
+  ofDay("shortVolumeRatio", "number", "Fraction of off-exchange volume marked short.", ratio),
 ];

@@ -53,8 +53,11 @@ export const fraction = (value: number): number =>
 export const pointDifference = (value: number): number => rounded(value, POINT_DECIMALS);
 
 /** A ratio, return, average price or number of standard deviations with four decimals. */
+export const ratio = (value: number): number => rounded(value, FRACTION_DECIMALS);
+
+/** `ratio` of a number that may be `null`. */
 export const ratioOrNull = (value: number | null): number | null =>
-  value === null ? null : rounded(value, FRACTION_DECIMALS);
+  value === null ? null : ratio(value);
 
 /** A product or sum of prices and counts, without the artefacts of binary arithmetic. */
 export const onTicks = (value: number): number => Number(value.toPrecision(TICK_DIGITS));

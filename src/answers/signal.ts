@@ -2,7 +2,6 @@ import { z } from "zod";
 import { FACTORS } from "../factors/reading.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { MarketView } from "../market/market-view.ts";
-import { countKnown } from "../market/point-in-time.ts";
 import { DIRECTION_EVIDENCE, horizonText, VERDICTS } from "../score/evidence.ts";
 import { DIRECTIONS, FORCED_WAITS, THRESHOLDS } from "../score/signal-hysteresis.ts";
 import { type PastSnapshot, STATUSES } from "../score/snapshot.ts";
@@ -21,11 +20,13 @@ import {
   isoInstant,
   snapshotId,
 } from "./common.ts";
+import { FieldRows } from "./fields.ts";
 import { pOutperformReason, SCORE_IS } from "./meaning.ts";
 import { ExpectedReportAnswer, NextReportFields, nextReportAnswer } from "./next-report.ts";
 import { Risk, range80, riskAnswer } from "./risk.ts";
 import { pointDifference } from "./rounding.ts";
 import { exactSignal, roundedSignal, sessionOf } from "./signal-point.ts";
+import { scoreChange } from "./signal-table.ts";
 import { Attribution, Why, whyAnswer } from "./why.ts";
 
 const Status = z.enum(STATUSES);
@@ -192,7 +193,8 @@ export const SignalPage = z.object({
       insufficientData: z.int().describe("Not among WAIT."),
     })
     .describe("Of all that match, on this page or not."),
-  items: z.array(Item),
+  items: z.array(Item).optional(),
+  ...FieldRows.shape,
   evidence: z.array(BriefEvidence).describe("One for each asset class among the items."),
   failed: z
     .array(FailedSymbol)
@@ -222,16 +224,9 @@ const Columns = z.object({
 export const SignalHistory = z.object({
   ...InstrumentAnswer.shape,
   evidence: BriefEvidence,
-  history: Columns.partial({
-    asOf: true,
-    status: true,
-    signal: true,
-    scoreRaw: true,
-    scoreSmoothed: true,
-    confidence: true,
-    coverage: true,
-    return: true,
-  }).describe("Columns, oldest first; more with detail=full."),
+  history: Columns.partial()
+    .loose()
+    .describe("Columns, oldest first: session, score and price; all with detail=full; or fields."),
   signals: z
     .array(z.object({ session: z.string(), signal: Direction }))
     .describe("The signal at the first session here, and each change."),
@@ -333,15 +328,6 @@ export function briefSignal(
   };
 }
 
-/** Points that the score moved since the close before; `null` without one. */
-export function scoreChange(
-  { instrument, at, score }: PastSnapshot,
-  { snapshots }: Pick<ToolContext, "snapshots">,
-): number | null {
-  const before = snapshots.history(instrument.symbol, 0, at - 1).at(-1);
-  return before === undefined ? null : score - before.score;
-}
-
 /** Renders a snapshot as one of several instruments, in full. */
 export function fullItem(
   snapshot: PastSnapshot,
@@ -371,51 +357,23 @@ export function briefItem(
   return { symbol, name, signal, score, scoreChange: rounded, confidence, coverage, status };
 }
 
-/** A row of a history. */
-type Row = { [K in keyof z.input<typeof Columns>]: z.input<typeof Columns>[K][number] };
-
-/** Renders a snapshot of a close as a row of a history. */
-export function historyRow(snapshot: PastSnapshot, market: MarketView): Row {
-  const { at, status, price } = snapshot;
-  const session = sessionOf(snapshot, market);
-  return {
-    session,
-    ...exactSignal(snapshot),
-    price: price?.value ?? null,
-    asOf: isoInstant(at),
-    status,
-    return: returnAt(session, snapshot, market),
-  };
-}
-
-/** Simple return of the session that closed at a snapshot; `null` without a bar of it. */
-function returnAt(session: string, { instrument, at }: PastSnapshot, market: MarketView) {
-  const { bars } = market.records(instrument.symbol);
-  const bar = bars.at(countKnown(bars, at) - 1);
-  if (bar?.session !== session || bar.logReturn === null) return null;
-  return Math.expm1(bar.logReturn);
-}
-
-/** Names of the columns of a history. */
-const COLUMNS: Readonly<Record<Detail, readonly (keyof Row)[]>> = {
+/** The columns of a history without fields. */
+export const HISTORY_COLUMNS: Readonly<Record<Detail, readonly string[]>> = {
   brief: ["session", "score", "price"],
   full: Columns.keyof().options,
 };
 
-/** The cells of a row that a history has. */
-export const cellsOf = (row: Row, detail: Detail): readonly unknown[] =>
-  COLUMNS[detail].map((name) => row[name]);
-
-/** Renders rows as columns. */
-export function historyColumns(rows: readonly Row[], detail: Detail) {
-  const history = Object.fromEntries(
-    COLUMNS[detail].map((name) => [name, rows.map((row) => row[name])]),
-  );
-  const signals = rows
-    .filter((row, index) => row.signal !== rows[index - 1]?.signal)
-    .map(({ session, signal }) => ({ session, signal }));
-  return { history: history as z.input<typeof SignalHistory>["history"], signals };
-}
+/** The signal at the first session of a history, and each change. */
+export const signalChanges = (
+  list: readonly PastSnapshot[],
+  market: MarketView,
+): z.input<typeof SignalHistory>["signals"] =>
+  list
+    .filter(({ signal }, index) => signal.direction !== list[index - 1]?.signal.direction)
+    .map((snapshot) => ({
+      session: sessionOf(snapshot, market),
+      signal: snapshot.signal.direction,
+    }));
 
 /** Counts of signals. */
 export function signalCounts(list: readonly PastSnapshot[]): z.input<typeof SignalPage>["counts"] {

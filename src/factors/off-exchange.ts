@@ -76,6 +76,10 @@ export interface OffExchangeRange {
   readonly at: number;
   readonly from: number;
   readonly to: number;
+  /** First and last date, ISO 8601, where they were asked for: the session of a record decides then,
+   *  not its time. */
+  readonly fromDate?: string | undefined;
+  readonly toDate?: string | undefined;
   readonly dayMs: number;
 }
 
@@ -117,25 +121,29 @@ export function offExchangeView(
   for (const { session, availableAt } of shortVolumes) times.set(session, availableAt);
   const barOf = barsOf(times, records.bars, range.at);
   const timeOf = (session: string) => barOf.get(session)?.availableAt ?? times.get(session) ?? 0;
-  const isInRange = (time: number) => time >= range.from && time <= range.to;
   return {
     feeds: {
       prints: feedStatus(
-        prints.map(({ tradedAt }) => tradedAt),
+        prints.map(({ session, tradedAt }) => ({ session, time: tradedAt })),
         range,
       ),
       shortVolume: feedStatus(
-        shortVolumes.map(({ session }) => timeOf(session)),
+        shortVolumes.map(({ session }) => ({ session, time: timeOf(session) })),
         range,
       ),
     },
-    prints: prints.filter(({ tradedAt }) => isInRange(tradedAt)),
-    week: newestWeek(known(records.weeklyVolumes), Math.min(range.at, range.to)),
+    prints: prints.filter(({ session, tradedAt: time }) => isInRange({ session, time }, range)),
+    week: newestWeek(
+      known(records.weeklyVolumes),
+      range.toDate ?? newYorkDate(Math.min(range.at, range.to)),
+    ),
     days() {
       const silentMs = range.at - (prints.at(-1)?.tradedAt ?? 0);
       const hasEnded = silentMs > MAX_FEED_AGE_DAYS * range.dayMs;
       const summarize = daySummaries(prints, shortVolumes, { hasEnded });
-      const sessions = [...times.keys()].filter((session) => isInRange(timeOf(session)));
+      const sessions = [...times.keys()].filter((session) =>
+        isInRange({ session, time: timeOf(session) }, range),
+      );
       return sessions
         .sort()
         .reverse()
@@ -161,27 +169,37 @@ function barsOf(
   return found;
 }
 
-/** @param by Unix milliseconds. */
-function newestWeek(weeks: readonly WeeklyVolume[], by: number): WeeklyVolume | null {
-  if (weeks.length === 0) return null;
-  const day = newYorkDate(by);
-  return weeks
-    .filter(({ weekStart }) => weekStart <= day)
+/** When something was traded or became known, and in which session. */
+interface Moment {
+  readonly session: string;
+  /** Unix milliseconds. */
+  readonly time: number;
+}
+
+function isInRange({ session, time }: Moment, range: OffExchangeRange): boolean {
+  const { from, to, fromDate, toDate } = range;
+  const isAfterStart = fromDate === undefined ? time >= from : session >= fromDate;
+  // Sessions that are shorter than a day are named by instants.
+  const date = session.slice(0, "2020-01-31".length);
+  return isAfterStart && (toDate === undefined ? time <= to : date <= toDate);
+}
+
+/** @param by ISO 8601 date. */
+const newestWeek = (weeks: readonly WeeklyVolume[], by: string): WeeklyVolume | null =>
+  weeks
+    .filter(({ weekStart }) => weekStart <= by)
     .reduce<WeeklyVolume | null>(
       (newest, week) => (newest && newest.weekStart > week.weekStart ? newest : week),
       null,
     );
-}
 
-/** @param times Of all known records of the feed, ascending. */
-function feedStatus(
-  times: readonly number[],
-  { at, from, to, dayMs }: OffExchangeRange,
-): FeedStatus {
-  const [first, last] = [times[0], times.at(-1)];
-  if (first === undefined || last === undefined || to < first) return "not_observed";
-  if (Math.min(at, to) - last > MAX_FEED_AGE_DAYS * dayMs) return "stale";
-  return times.some((time) => time >= from && time <= to) ? "ok" : "no_activity";
+/** @param moments Of all known records of the feed, ascending. */
+function feedStatus(moments: readonly Moment[], range: OffExchangeRange): FeedStatus {
+  const { at, to, dayMs } = range;
+  const [first, last] = [moments[0], moments.at(-1)];
+  if (first === undefined || last === undefined || to < first.time) return "not_observed";
+  if (Math.min(at, to) - last.time > MAX_FEED_AGE_DAYS * dayMs) return "stale";
+  return moments.some((moment) => isInRange(moment, range)) ? "ok" : "no_activity";
 }
 
 /** Prints are observed from the first to the last one, and up to now while the feed is live. */

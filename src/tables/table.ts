@@ -16,6 +16,8 @@ export interface ColumnHead {
 /** A column with the cell that a record has in it. */
 export interface Column<R> extends ColumnHead {
   readonly cell: (record: R) => Cell;
+  /** Rounds the numbers of a brief answer; absent: they are exact. */
+  readonly round?: (value: number) => number;
 }
 
 /** Rows of one kind; identity columns come first. */
@@ -33,11 +35,17 @@ export interface TablePage extends Table {
 /** Creates columns whose cells are the members of records by the same names. */
 export const memberColumn =
   <R>() =>
-  <N extends CellName<R>>(name: N, type: ColumnType, about?: string): Column<R> => ({
+  <N extends CellName<R>>(
+    name: N,
+    type: ColumnType,
+    about?: string,
+    round?: (value: number) => number,
+  ): Column<R> => ({
     name,
     type,
     ...(about !== undefined && { about }),
     cell: (record) => record[name] as Cell,
+    ...(round && { round }),
   });
 
 /** Names of the members that fit into a cell. */

@@ -59,7 +59,7 @@ describe.each(eras)("resources for a client of $era", ({ ask }) => {
     const listed = JSON.parse(contents[0].text);
     const answer = await getWith(token, `${base}/api/instruments?limit=500`);
     const found = findInstruments.output.parse(await answer.json());
-    const identities = found.items.map(({ symbol, name, assetClass, exchange }) => ({
+    const identities = found.items?.map(({ symbol, name, assetClass, exchange }) => ({
       ...{ symbol, name, assetClass, exchange },
     }));
     expect(listed).toEqual({ ...found, items: identities });

@@ -1,6 +1,7 @@
 import Papa from "papaparse";
 import { describe, expect, it } from "vitest";
 import { newToken } from "../support/agent.ts";
+import { connectMcp, textOf } from "../support/mcp.ts";
 import { startTestService } from "../support/test-service.ts";
 
 const testService = await startTestService();
@@ -19,6 +20,7 @@ async function rowsOf(response: Response): Promise<Row[]> {
   ]);
   const { data, errors } = Papa.parse<Row>(await response.text(), {
     header: true,
+    delimiter: ",",
     newline: "\r\n",
     skipEmptyLines: true,
   });
@@ -157,6 +159,15 @@ describe("CSV over REST", () => {
     expect((await get(path, { "if-none-match": csv ?? "" })).status).toBe(200);
   });
 
+  it("has the columns of fields alone, in their order", async () => {
+    const text = await (await get("/api/signals?format=csv&fields=score,symbol&limit=1")).text();
+    expect(text).toMatch(/^score,symbol\r\n\d+,\w+\.SIM\r\n$/);
+    for (const path of ["/api/instruments?", "/api/darkpool?symbol=ALDER.SIM&view=days&"]) {
+      const [row] = await rowsAt(`${path}format=csv&limit=1&fields=symbol`);
+      expect(Object.keys(row ?? {})).toEqual(["symbol"]);
+    }
+  });
+
   it("is refused where the answer has no rows, and where an instrument is missing", async () => {
     const detailOf = async (path: string) => {
       const response = await get(path);
@@ -187,5 +198,72 @@ describe("CSV over REST", () => {
       const list = new RegExp(`^Columns of ${table}: (.+)$`, "m").exec(described(path))?.[1] ?? "";
       expect(Array.from(list.matchAll(/`(\w+)`/g), ([, name]) => name)).toEqual(header.split(","));
     }
+  });
+});
+
+describe("fields", () => {
+  const queryOf = (given: object) =>
+    Object.entries(given)
+      .map(([name, value]) => `${name}=${value}`)
+      .join("&");
+
+  /** What a tool answers over MCP, which REST answers alike. */
+  async function bothAnswer(name: string, path: string, given: object): Promise<Item> {
+    const client = await connectMcp(base, token);
+    const { structuredContent } = await client.callTool({ name, arguments: { ...given } });
+    expect(await (await get(`${path}?${queryOf(given)}`)).json()).toEqual(structuredContent);
+    return structuredContent as Item;
+  }
+
+  it.each([
+    ["get_signal", "/api/signals", {}, ["symbol", "price", "scoreChange", "sector"]],
+    ["find_instruments", "/api/instruments", {}, ["symbol", "momentumStatus", "nextReport"]],
+    ["get_darkpool", "/api/darkpool", { view: "days" }, ["session", "vwap", "shortVolumeRatio"]],
+    ["get_darkpool", "/api/darkpool", { view: "blocks" }, ["tradedAt", "notionalUsd", "side"]],
+  ])("of %s choose the columns of rows, which CSV has too", async (name, path, view, fields) => {
+    const given = { ...view, ...("view" in view && { symbol: "ALDER.SIM" }), limit: 3, fields };
+    const answer = await bothAnswer(name, path, { ...given, detail: "full" });
+    expect([answer.fields, answer.items, answer.days, answer.prints]).toEqual([
+      fields,
+      ...Array(3).fill(undefined),
+    ]);
+    const lines = await rowsAt(`${path}?${queryOf(given)}&format=csv`);
+    const rows = answer.rows as readonly (readonly unknown[])[];
+    expect(rows.map((row) => row.map((cell) => String(cell ?? "")))).toEqual(
+      cellsOf(lines, fields),
+    );
+    expect(rows).toHaveLength(3);
+  });
+
+  it("choose the columns of a history, and are rounded in a brief answer", async () => {
+    const fields = ["session", "scoreRaw", "confidence"];
+    const given = { symbol: "ALDER.SIM", last: 3, fields };
+    const brief = (await bothAnswer("get_signal", "/api/signals", given)).history as Item;
+    const asked = { ...given, detail: "full" };
+    const full = (await bothAnswer("get_signal", "/api/signals", asked)).history as Item;
+    expect([Object.keys(brief), Object.keys(full)]).toEqual([fields, fields]);
+    for (const [name, decimals] of [
+      ["scoreRaw", 2],
+      ["confidence", 4],
+    ] as const) {
+      const [short, whole] = [brief[name], full[name]] as [number[], number[]];
+      expect(short).toEqual(whole.map((value) => Number(value.toFixed(decimals))));
+    }
+  });
+
+  it.each([
+    ["get_signal", { fields: ["symbol", "scor"] }, 'no column "scor"', "symbol, name, assetClass"],
+    ["find_instruments", { fields: ["__proto__"] }, "no column", "symbol, name, assetClass"],
+    ["get_darkpool", { symbol: "ALDER.SIM", view: "days", fields: ["id"] }, "no column", "vwap"],
+    ["get_darkpool", { symbol: "ALDER.SIM", fields: ["vwap"] }, "no rows", "days"],
+    ["get_signal", { symbol: "ALDER.SIM", fields: ["score"] }, "no rows", "history"],
+    ["get_signal", { fields: [] }, "at least 1", "Correct"],
+    ["get_signal", { fields: Array(31).fill("score") }, "at most 30", "Correct"],
+  ])("of %s are refused with what there is: %j", async (name, given, detail, next) => {
+    const client = await connectMcp(base, token);
+    const answer = await client.callTool({ name, arguments: given });
+    expect(answer.isError).toBe(true);
+    expect(textOf(answer)).toContain(detail);
+    expect(textOf(answer)).toContain(next);
   });
 });

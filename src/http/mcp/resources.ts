@@ -128,7 +128,7 @@ function registerInstruments(server: McpServer, options: ResourceOptions): void 
 function instrumentList(context: ToolContext) {
   const query = parse(findInstruments.input, { limit: MAX_LISTED });
   const page = findInstruments.run(query, context);
-  const items = page.items.map(({ symbol, name, assetClass }) => ({ symbol, name, assetClass }));
+  const items = page.items?.map(({ symbol, name, assetClass }) => ({ symbol, name, assetClass }));
   return { ...page, items };
 }
 

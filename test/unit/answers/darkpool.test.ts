@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { offExchangeView } from "../../../src/factors/off-exchange.ts";
-import type { WeeklyVolume } from "../../../src/market/records.ts";
+import type { Print, WeeklyVolume } from "../../../src/market/records.ts";
 import { atsShare } from "../../../tools/get-darkpool.ts";
 import { instrument } from "../../support/instruments.ts";
 
@@ -51,5 +51,30 @@ describe("the share of alternative trading systems", () => {
     expect(shown(undefined, "2026-06-05")).toBeNull();
     expect(shown(WEEKS, "2026-05-20")).toBeNull();
     expect(shown([week("2026-05-04", 0, 0)], "2026-06-05")).toMatchObject({ value: null });
+  });
+});
+
+describe("a range of dates", () => {
+  const print = (session: string, time: string): Print => ({
+    ...{ id: time, session, price: 1, sizeShares: 1, bid: null, ask: null, signable: true },
+    ...{ venue: "X", conditions: "", canceled: false },
+    tradedAt: Date.parse(time),
+    availableAt: Date.parse(time),
+  });
+
+  it("has the prints of its sessions, whatever their time", () => {
+    const prints = [
+      print("2026-05-03", "2026-05-04T00:30:00Z"),
+      print("2026-05-04", "2026-05-04T08:00:00Z"),
+      print("2026-05-04", "2026-05-05T00:30:00Z"),
+      print("2026-05-05", "2026-05-05T08:00:00Z"),
+    ];
+    const at = Date.parse("2026-06-01");
+    const range = { at, from: 0, to: at, dayMs: DAY_MS };
+    const dates = { fromDate: "2026-05-04", toDate: "2026-05-04" };
+    const records = { instrument: INSTRUMENT, bars: [], prints };
+    const { prints: found, days } = offExchangeView(records, { ...range, ...dates });
+    expect(found.map(({ id }) => id)).toEqual(["2026-05-04T08:00:00Z", "2026-05-05T00:30:00Z"]);
+    expect(days().map(({ session }) => session)).toEqual(["2026-05-04"]);
   });
 });

@@ -1,4 +1,5 @@
-import type { FullSignal, historyRow } from "../../../answers/signal.ts";
+import type { FullSignal } from "../../../answers/signal.ts";
+import type { exactSignal } from "../../../answers/signal-point.ts";
 // Imports each part from its own file: the index files load everything, which takes four times as long.
 import "echarts/lib/chart/line";
 import "echarts/lib/component/gridSimple";
@@ -11,11 +12,11 @@ import { type Html, html } from "../html.ts";
 /** The full result of `get_signal` for one instrument. */
 export type SignalAnswer = FullSignal;
 
-/** Scores over time, as the rows of `get_signal`. */
-export type History = readonly Omit<
-  ReturnType<typeof historyRow>,
-  "session" | "price" | "return"
->[];
+/** Scores over time, as in the history of `get_signal`. */
+export type History = readonly (ReturnType<typeof exactSignal> & {
+  readonly asOf: string;
+  readonly status: FullSignal["status"];
+})[];
 
 use(SVGRenderer);
 

@@ -1,7 +1,9 @@
 import type { z } from "zod";
 import { getDarkpool } from "../../../../tools/get-darkpool.ts";
+import { isoInstant } from "../../../answers/common.ts";
 import { type FullFactors, fullFactors } from "../../../answers/factors.ts";
-import { fullSignal, historyRow } from "../../../answers/signal.ts";
+import { fullSignal } from "../../../answers/signal.ts";
+import { exactSignal } from "../../../answers/signal-point.ts";
 import type { Scope } from "../../../auth/scopes.ts";
 import type { ToolContext } from "../../../tool.ts";
 import type { Html } from "../html.ts";
@@ -54,7 +56,11 @@ export async function viewInstrument(
   const past = market.isWarm?.()
     ? []
     : snapshots.history(symbol, Math.max(0, newest.at - HISTORY_DAYS * dayMs), newest.at);
-  const history = Array.from(past, (snapshot) => historyRow(snapshot, market));
+  const history = Array.from(past, (snapshot) => ({
+    asOf: isoInstant(snapshot.at),
+    status: snapshot.status,
+    ...exactSignal(snapshot),
+  }));
   return {
     signal,
     history,

@@ -1,0 +1,103 @@
+import { z } from "zod";
+import { type PageRequest, readablePage } from "../lib/pagination.ts";
+import type { RecordList } from "../market/records.ts";
+import { Problem } from "../problem.ts";
+import type { Cell, Column } from "../tables/table.ts";
+import type { Detail } from "./common.ts";
+
+/** Names of columns in the input. */
+export const FieldsInput = z
+  .array(z.string().max(40))
+  .min(1)
+  .max(30)
+  .optional()
+  .describe(
+    "Rows with only these columns, such as symbol; an unknown name is answered with all names.",
+  );
+
+/** The rows of an answer to a query with fields, in place of its list. */
+export const FieldRows = z.object({
+  fields: z.array(z.string()).optional().describe("With fields: the columns of rows."),
+  rows: z
+    .array(z.array(z.union([z.string(), z.number(), z.boolean(), z.null()])))
+    .optional()
+    .describe("With fields: the list as rows of these columns."),
+});
+
+/**
+ * The columns that a query names; all of them if it names none.
+ *
+ * @throws {Problem} `invalid_request` for a name that no column has, with those there are.
+ */
+export function chosenColumns<R>(
+  columns: readonly Column<R>[],
+  fields: readonly string[] | undefined,
+): readonly Column<R>[] {
+  if (fields === undefined) return columns;
+  return [...new Set(fields)].map((field) => {
+    const column = columns.find(({ name }) => name === field);
+    if (column !== undefined) return column;
+    throw new Problem("invalid_request", {
+      detail: `fields: there is no column ${JSON.stringify(field)}.`,
+      next: `Use some of: ${columns.map(({ name }) => name).join(", ")}.`,
+    });
+  });
+}
+
+/** The cells of a record; those of a brief answer are rounded. */
+export const cellsOf = <R>(columns: readonly Column<R>[], record: R, detail: Detail): Cell[] =>
+  columns.map(({ cell, round }) => {
+    const value = cell(record);
+    return detail === "brief" && round && typeof value === "number" ? round(value) : value;
+  });
+
+/** A page of a list, and what its items are without fields and with them. */
+interface ListRequest<T, R, I> extends PageRequest<T> {
+  readonly query: { readonly fields?: readonly string[] | undefined; readonly detail: Detail };
+  readonly render: (item: T) => I;
+  readonly columns: readonly Column<R>[];
+  readonly recordOf: (item: T) => R;
+}
+
+/** A page of a list that a language model can read at once. */
+interface ListPage<T, I> {
+  /** What is on the page. */
+  readonly seen: readonly T[];
+  /** Absent with fields. */
+  readonly items?: I[];
+  /** Absent without fields. */
+  readonly table?: z.input<typeof FieldRows>;
+  readonly nextCursor: string | null;
+}
+
+/** Returns a page of a list; with fields as rows. @throws {Problem} As `paginate`, `chosenColumns`. */
+export function listPage<T, R, I>(
+  list: RecordList<T>,
+  { query: { fields, detail }, render, columns, recordOf, ...request }: ListRequest<T, R, I>,
+): ListPage<T, I> {
+  const pageOf = <S>(show: (item: T) => S) => {
+    const { items, nextCursor } = readablePage(list, {
+      ...request,
+      render: (item) => ({ item, shown: show(item) }),
+      shown: ({ shown }) => shown,
+    });
+    return {
+      seen: items.map(({ item }) => item),
+      shown: items.map((one) => one.shown),
+      nextCursor,
+    };
+  };
+  if (fields === undefined) {
+    const { shown: items, ...page } = pageOf(render);
+    return { ...page, items };
+  }
+  const chosen = chosenColumns(columns, fields);
+  const { shown: rows, ...page } = pageOf((item) => cellsOf(chosen, recordOf(item), detail));
+  return { ...page, table: { fields: chosen.map(({ name }) => name), rows } };
+}
+
+/** @throws {Problem} `invalid_request` for fields where the answer has no rows. */
+export function refuseFields(fields: readonly string[] | undefined, next: string): void {
+  if (fields === undefined) return;
+  throw new Problem("invalid_request", { detail: "fields: this answer has no rows.", next });
+}
