@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { setImmediate } from "node:timers/promises";
 import { schedule, startLoop } from "../lib/loop.ts";
 import type { Feed } from "../market/records.ts";
 import type { Observation } from "../sources/live/provider.ts";
 import type { ReceivedObservation } from "../sources/live/record-book.ts";
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
 import { announce, put } from "../store/port/operations.ts";
-import { readAll } from "../store/port/read-all.ts";
+import { archivePages, readAll } from "../store/port/read-all.ts";
 import { collection, type Operation } from "../store/port/records.ts";
 import type { Store } from "../store/port/store.ts";
 import { kindOf, type ObservationBody } from "./market-rows.ts";
@@ -136,18 +135,12 @@ export async function* readObserved(
   const selection = {
     from,
     order: "oldest",
-    limit: ROW_PAGE,
     ...(to !== undefined && { to }),
     ...(symbol !== null && { subject: symbol }),
   } as const;
-  let after: ArchiveRow | undefined;
-  do {
-    const rows = await archive.read(kindOf(feed), { ...selection, ...(after && { after }) });
+  for await (const rows of archivePages(archive, kindOf(feed), selection, ROW_PAGE)) {
     yield rows.map((row) => observationOf(row, feed));
-    after = rows.length === ROW_PAGE ? rows.at(-1) : undefined;
-    // The embedded store reads synchronously: requests are served between two pages.
-    await setImmediate();
-  } while (after !== undefined);
+  }
 }
 
 function observationOf(

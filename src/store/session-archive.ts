@@ -3,15 +3,13 @@ import { isDeepStrictEqual } from "node:util";
 import { METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
 import type { MemoryArchive } from "../score/snapshot-archive.ts";
 import type { Archive, ArchiveRow } from "./port/archive.ts";
+import { archivePages } from "./port/read-all.ts";
 
 /**
  * Kind of the rows. They are kept forever, since they are the record by which scores are evaluated: a row
  * takes about 2.5 kB on disk, so 1,000 instruments take about 630 MB a year.
  */
 const SNAPSHOT_KIND = "snapshot";
-
-/** Rows that are read at once. */
-const READ_ROWS = 1_000;
 
 /** Rows per step: a few milliseconds of work, so that no request waits longer. */
 const ROWS_PER_STEP = 200;
@@ -93,35 +91,18 @@ export async function serveRecorded(
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<void> {
   const ofThisMethod = new Set<string>();
-  for await (const row of rowsBetween(archive, from, to)) {
-    const recorded = recordedSnapshot(row);
-    const session = `${row.subject} ${row.at}`;
-    // A row of the present method takes precedence over one of the same session by another.
-    if (recorded.methodVersion === undefined) ofThisMethod.add(session);
-    else if (ofThisMethod.has(session)) continue;
-    const found = snapshots.lastAt(row.subject ?? "", row.at);
-    if (found?.at === row.at && !isSame(recorded, found)) snapshots.addRecorded(recorded);
+  const selection = { from, to, order: "oldest" } as const;
+  for await (const page of archivePages(archive, SNAPSHOT_KIND, selection)) {
+    for (const row of page) {
+      const recorded = recordedSnapshot(row);
+      const session = `${row.subject} ${row.at}`;
+      // A row of the present method takes precedence over one of the same session by another.
+      if (recorded.methodVersion === undefined) ofThisMethod.add(session);
+      else if (ofThisMethod.has(session)) continue;
+      const found = snapshots.lastAt(row.subject ?? "", row.at);
+      if (found?.at === row.at && !isSame(recorded, found)) snapshots.addRecorded(recorded);
+    }
   }
-}
-
-/** The rows of [from, to], oldest first. */
-async function* rowsBetween(
-  archive: Pick<Archive, "read">,
-  from: number,
-  to: number,
-): AsyncGenerator<ArchiveRow> {
-  let page: readonly ArchiveRow[] = [];
-  do {
-    const last = page.at(-1);
-    page = await archive.read(SNAPSHOT_KIND, {
-      from,
-      to,
-      order: "oldest",
-      limit: READ_ROWS,
-      ...(last && { after: last }),
-    });
-    yield* page;
-  } while (page.length === READ_ROWS);
 }
 
 /** The snapshot of a row; factors only by the method in use, since only it can explain them. */

@@ -1,9 +1,9 @@
-import { setImmediate } from "node:timers/promises";
 import { readableBody } from "../../answers/event.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
 import type { Vault } from "../../store/keys/vault.ts";
 import type { Archive, ArchiveRow, ArchiveSelection } from "../../store/port/archive.ts";
+import { archivePages } from "../../store/port/read-all.ts";
 import type { Records } from "../../store/port/records.ts";
 import { alerts, eventSubject, type OwnerIdentity, ownerGroup, ownerKey } from "../alert.ts";
 import {
@@ -263,14 +263,9 @@ async function* readSubject(
   { from, ...rest }: Pick<ArchiveSelection, "subject" | "order"> & { readonly from: number },
 ): AsyncGenerator<AlertEvent, undefined> {
   const oldest = now().getTime() - EVENTS_KEPT_MS;
-  const selection = { ...rest, from: Math.max(from, oldest), limit: PAGE };
-  for (let after: ArchiveRow | undefined; ; ) {
-    const page = await archive.read(EVENT_KIND, { ...selection, ...(after && { after }) });
+  const selection = { ...rest, from: Math.max(from, oldest) };
+  for await (const page of archivePages(archive, EVENT_KIND, selection, PAGE)) {
     yield* page.map(eventOf);
-    after = page.at(-1);
-    if (after === undefined || page.length < PAGE) return;
-    // The embedded store reads synchronously: other requests must get a turn between two pages.
-    await setImmediate();
   }
 }
 

@@ -1,5 +1,6 @@
 import { Problem } from "../../problem.ts";
 import { announce, replace, unchanged } from "../../store/port/operations.ts";
+import { archivePages } from "../../store/port/read-all.ts";
 import type { Operation } from "../../store/port/records.ts";
 import { type AlertStatus, alerts, type StoredAlert, statusOf } from "../alert.ts";
 import {
@@ -22,9 +23,6 @@ const MAX_EVENTS = 1_000;
 
 /** Events that one commit enqueues. */
 const BATCH = 100;
-
-/** Attempts that are read at once. */
-const PAGE = 1_000;
 
 /** Statuses in which an enqueued event would never be sent. */
 const NEVER_SENDING: readonly AlertStatus[] = ["disabled"];
@@ -126,16 +124,14 @@ async function acceptedSince(
   from: number,
 ): Promise<ReadonlySet<string>> {
   const accepted = new Set<string>();
-  const selection = { subject: alertId, from, order: "oldest", limit: PAGE } as const;
-  for (let after: { readonly at: number; readonly id: string } | undefined; ; ) {
-    const page = await archive.read(ATTEMPT_KIND, { ...selection, ...(after && { after }) });
+  const selection = { subject: alertId, from, order: "oldest" } as const;
+  for await (const page of archivePages(archive, ATTEMPT_KIND, selection)) {
     for (const { body } of page) {
       const { eventId, error } = body as Attempt;
       if (error === "none") accepted.add(eventId);
     }
-    after = page.at(-1);
-    if (after === undefined || page.length < PAGE) return accepted;
   }
+  return accepted;
 }
 
 /** @param isAudited Whether the request has its audit row. @returns How many of the events were not

@@ -1,5 +1,6 @@
 import { type Loop, type Schedule, startLoop } from "../../lib/loop.ts";
 import { announce, put, removeAt, replace } from "../../store/port/operations.ts";
+import { recordPages } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import {
   type AlertTarget,
@@ -20,9 +21,6 @@ const POLL_EVERY_MS = 60_000;
 
 /** Another process continues a release after this many milliseconds. */
 const LEASE_MS = 30_000;
-
-/** Deliveries that are read at once. */
-const PAGE = 500;
 
 /** The operations that make the held deliveries of an alert due soon after the commit. They belong into
  *  the commit that makes the alert active, so that neither happens alone. */
@@ -68,13 +66,9 @@ export function startReleaseLoop({
 /** One commit each: a delivery that was deleted meanwhile must not block the others. */
 async function releaseAll(records: Records, alertId: string): Promise<void> {
   const group = queueGroup(alertId);
-  for (let after = 0; ; ) {
-    const page = await records.list(deliveries, { group, after, limit: PAGE });
+  for await (const page of recordPages(records, deliveries, { group })) {
     const held = page.filter(({ dueAt }) => dueAt === undefined);
     await Promise.all(held.map((each) => records.commit([dueNow(each)])));
-    const last = page.at(-1);
-    if (last === undefined || page.length < PAGE) return;
-    after = last.revision;
   }
 }
 

@@ -1,5 +1,6 @@
 import { Problem } from "../../problem.ts";
 import { audited } from "../../store/audit/entry.ts";
+import { recordPages } from "../../store/port/read-all.ts";
 import {
   type Collection,
   collection,
@@ -40,9 +41,6 @@ const EVICTION_BATCH = 50;
 
 /** Time for which an agent found in use is not checked again, in milliseconds. */
 const RECHECK_MS = 3_600_000;
-
-/** Records per read. */
-const PAGE = 1_000;
 
 /** Retry-After of a rejected registration, in seconds: claim codes and tokens expire in the
  *  meantime. */
@@ -315,12 +313,11 @@ export class UnclaimedCapacity {
     note: (stored: Stored<T>) => void,
   ): Promise<number> {
     let revision = after;
-    for (;;) {
-      const page = await this.#records.list(from, { after: revision, limit: PAGE });
+    for await (const page of recordPages(this.#records, from, { after })) {
       for (const stored of page) note(stored);
       revision = page.at(-1)?.revision ?? revision;
-      if (page.length < PAGE) return revision;
     }
+    return revision;
   }
 
   #indexClient({ key, value, expiresAt }: Stored<ClientRecord>): void {

@@ -5,15 +5,13 @@ import type { KnownLog } from "../../log/verify/known-log.ts";
 import { checkSignature, knownAfter, readCheckpoint } from "../../log/verify/signature-check.ts";
 import { TreeWalk } from "../../log/verify/tree-walk.ts";
 import type { Archive } from "../port/archive.ts";
+import { recordPages } from "../port/read-all.ts";
 import type { Records } from "../port/records.ts";
 import { AUDIT_RETENTION_MS } from "../retention.ts";
 import { AuditRows, changed } from "./audit-rows.ts";
 import { type AuditTree, auditTrees, TREE } from "./audit-tree.ts";
 import { unsealedAudit } from "./entry.ts";
 import { CHAIN_START, HEAD, sealedPoints } from "./hash-chain.ts";
-
-/** Pending rows per page. */
-const PAGE = 1_000;
 
 /** Maximum number of problems of rows reported. */
 const MAX_PROBLEMS = 100;
@@ -140,11 +138,6 @@ function checkRetention(
 /** Number of rows that are not sealed yet. */
 async function countUnsealed(records: Records): Promise<number> {
   let unsealed = 0;
-  for (let after = 0; ; ) {
-    const page = await records.list(unsealedAudit, { after, limit: PAGE });
-    unsealed += page.length;
-    const last = page.at(-1);
-    if (last === undefined || page.length < PAGE) return unsealed;
-    after = last.revision;
-  }
+  for await (const page of recordPages(records, unsealedAudit)) unsealed += page.length;
+  return unsealed;
 }

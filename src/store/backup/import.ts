@@ -1,7 +1,8 @@
 import { readFile, stat } from "node:fs/promises";
 import { audited } from "../audit/entry.ts";
 import { consume, put, remove } from "../port/operations.ts";
-import { collection, type Operation, type Records } from "../port/records.ts";
+import { readAll } from "../port/read-all.ts";
+import { collection, type Operation } from "../port/records.ts";
 import type { Store } from "../port/store.ts";
 import {
   type ExportDocument,
@@ -15,9 +16,6 @@ import {
  * line by line.
  */
 const MAX_DOCUMENT_BYTES = 64 * 1024 * 1024;
-
-/** Records per page. */
-const PAGE = 10_000;
 
 /** Changes to one collection. */
 export interface ImportedCollection {
@@ -80,8 +78,9 @@ export async function importDocument({
   for (const [name, records] of document.collections) {
     const alive = [...records].filter(([, { expiresAt = at + 1 }]) => expiresAt > at);
     const kept = new Set(alive.map(([key]) => key));
-    const gone = (await keysOf(store.records, name)).filter((key) => !kept.has(key));
-    operations.push(...gone.map((key) => remove(collection(name), key)));
+    const stored = await readAll(store.records, collection(name));
+    const gone = stored.filter(({ key }) => !kept.has(key));
+    operations.push(...gone.map(({ key }) => remove(collection(name), key)));
     for (const [key, record] of alive) operations.push(...writeRecord(name, { key, record, at }));
     const expired = records.size - alive.length;
     done.set(name, { written: alive.length, removed: gone.length, expired });
@@ -94,18 +93,6 @@ export async function importDocument({
   };
   await store.records.commit([...operations, ...audited(entry, at)]);
   return Object.fromEntries(done);
-}
-
-async function keysOf(records: Records, name: string): Promise<readonly string[]> {
-  const keys: string[] = [];
-  for (let after = 0; ; ) {
-    const page = await records.list(collection(name), { after, limit: PAGE });
-    for (const { key, revision } of page) {
-      keys.push(key);
-      after = revision;
-    }
-    if (page.length < PAGE) return keys;
-  }
 }
 
 interface Writing {

@@ -1,7 +1,33 @@
+import { setImmediate } from "node:timers/promises";
+import type { Archive, ArchiveRow, ArchiveSelection } from "./archive.ts";
 import type { Collection, Records, Stored } from "./records.ts";
 
-/** Records per page. */
+/** Records, or rows, per page. */
 const PAGE = 1_000;
+
+/** Where in a collection to read. */
+interface RecordRange {
+  /** Only records of this group. */
+  readonly group?: string;
+  /** Only records with a higher revision. */
+  readonly after?: number;
+}
+
+/** Reads a collection page by page, oldest change first. A record that changes meanwhile is returned
+ *  again by a later page. */
+export async function* recordPages<T>(
+  records: Pick<Records, "list">,
+  from: Collection<T>,
+  range: RecordRange = {},
+): AsyncGenerator<readonly Stored<T>[]> {
+  for (let { after = 0 } = range; ; ) {
+    const page = await records.list(from, { ...range, after, limit: PAGE });
+    yield page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return;
+    after = last.revision;
+  }
+}
 
 /**
  * Reads every record of a collection, oldest change first.
@@ -13,14 +39,30 @@ export async function readAll<T>(
   from: Collection<T>,
   group?: string,
 ): Promise<readonly Stored<T>[]> {
-  // A record that changes meanwhile is returned again by a later page.
   const found = new Map<string, Stored<T>>();
-  for (let after = 0; ; ) {
-    const selection = { ...(group !== undefined && { group }), after, limit: PAGE };
-    const page = await records.list(from, selection);
+  for await (const page of recordPages(records, from, group === undefined ? {} : { group })) {
     for (const stored of page) found.set(stored.key, stored);
-    const last = page.at(-1);
-    if (last === undefined) return [...found.values()];
-    after = last.revision;
+  }
+  return [...found.values()];
+}
+
+/**
+ * Reads rows of a kind page by page, as long as the consumer asks for more.
+ *
+ * @param limit Rows per page, at most 10,000.
+ */
+export async function* archivePages(
+  archive: Pick<Archive, "read">,
+  kind: string,
+  selection: Omit<ArchiveSelection, "after" | "limit">,
+  limit: number = PAGE,
+): AsyncGenerator<readonly ArchiveRow[]> {
+  for (let after: ArchiveRow | undefined; ; ) {
+    const page = await archive.read(kind, { ...selection, limit, ...(after && { after }) });
+    yield page;
+    // The embedded store reads synchronously: requests are served between two pages, and two reads.
+    await setImmediate();
+    after = page.at(-1);
+    if (after === undefined || page.length < limit) return;
   }
 }
