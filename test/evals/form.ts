@@ -1,0 +1,139 @@
+/** What a task may be answered with. */
+export type Value = string | number | readonly string[] | readonly number[];
+
+/** The exact form of an answer: what is said of it at the end of a question, and how a text in that
+ *  form is judged. */
+export interface Form {
+  /** Sentence that ends the question. */
+  readonly says: string;
+  /** Whether a text is the expected value in this form. */
+  fits(text: string, expected: Value): boolean;
+  /** Text of a value, as a perfect player writes it. */
+  write(value: Value): string;
+  /** A near miss of a value: right in its form, wrong in what it says. */
+  spoil(value: Value): Value;
+}
+
+/** What the players may write when the service cannot say it. */
+export const UNKNOWN = "UNKNOWN";
+
+/** A text without the quotes, code marks and full stop that may stand around an answer. */
+function bare(text: string): string {
+  const inside = /^```\w*\n([\s\S]*?)\n?```$/.exec(text.trim())?.[1] ?? text;
+  return inside
+    .trim()
+    .replace(/^(["'`]|\*\*)([\s\S]*)\1\.?$/, "$2")
+    .replace(/\.$/, "")
+    .trim();
+}
+
+const isSame = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
+
+const listIn = (text: string): readonly unknown[] => {
+  try {
+    const value: unknown = JSON.parse(bare(text));
+    return Array.isArray(value) ? value : [];
+  } catch {
+    return [];
+  }
+};
+
+/** One word or name, whatever its case. @param says How it is asked for. */
+export const word = (says: string): Form => ({
+  says,
+  fits: (text, expected) => isSame(bare(text), String(expected)),
+  write: String,
+  spoil: (value) => `${value}X`,
+});
+
+/** The symbol of an instrument. */
+export const symbol = word("Answer with the symbol alone.");
+
+/** One of some words. */
+export const choice = (...words: readonly [string, string, ...string[]]): Form => ({
+  ...word(`Answer with one of these words: ${words.slice(0, -1).join(", ")} or ${words.at(-1)}.`),
+  spoil: (value) => words.find((one) => one !== value) ?? "",
+});
+
+/** A day of the calendar. */
+export const day = word("Answer with the date alone, as YYYY-MM-DD.");
+
+/** The same, for a day that may not be known. */
+export const dayOrUnknown = word(
+  `Answer with the date alone, as YYYY-MM-DD, or with ${UNKNOWN} if the service does not say.`,
+);
+
+/** An instant, in whatever form ISO 8601 gives it. */
+export const instant: Form = {
+  ...word("Answer with the instant alone, in ISO 8601 and UTC."),
+  fits: (text, expected) => Date.parse(bare(text)) === Date.parse(String(expected)),
+  spoil: (value) => new Date(Date.parse(String(value)) + 60_000).toISOString(),
+};
+
+const decimalWords = ["a whole number", "a number with one decimal", "a number with two decimals"];
+
+/**
+ * A number.
+ *
+ * @param decimals Decimals that are asked for, 0 to 4. A value may differ by one in the last of them,
+ *   because brief answers are rounded before they are added; whole numbers are exact.
+ */
+export function number(decimals: number, { orUnknown = false } = {}): Form {
+  const step = 10 ** -decimals;
+  const called = decimalWords[decimals] ?? `a number with ${decimals} decimals`;
+  const otherwise = orUnknown ? `, or with ${UNKNOWN} if the service does not say` : "";
+  return {
+    says: `Answer with ${called} alone${otherwise}.`,
+    fits(text, expected) {
+      const said = bare(text);
+      if (expected === UNKNOWN) return isSame(said, UNKNOWN);
+      if (!/^[+\-−]?\d+(\.\d+)?$/.test(said)) return false;
+      const tolerance = decimals === 0 ? 0 : 1.01 * step;
+      return Math.abs(Number(said.replace("−", "-")) - Number(expected)) <= tolerance;
+    },
+    write: (value) => (value === UNKNOWN ? UNKNOWN : Number(value).toFixed(decimals)),
+    spoil: (value) => (value === UNKNOWN ? 1 : Number(value) + 3 * step),
+  };
+}
+
+/** How many there are. */
+export const count = number(0);
+
+/** A JSON list of texts in an order. @param what What the list has. */
+export const list = (what: string): Form => ({
+  says: `Answer with a JSON list of ${what} alone, in that order.`,
+  fits: (text, expected) => isSame(JSON.stringify(listIn(text)), JSON.stringify(expected)),
+  write: (value) => JSON.stringify(value),
+  spoil: (value) => [...(value as readonly string[]).slice(1), "NONE.SIM"],
+});
+
+const sorted = (values: readonly unknown[]): string =>
+  JSON.stringify(values.map((one) => String(one).toLowerCase()).sort());
+
+/** The same in any order. */
+export const set = (what: string): Form => ({
+  ...list(what),
+  says: `Answer with a JSON list of ${what} alone, in any order; [] for none.`,
+  fits: (text, expected) =>
+    bare(text).startsWith("[") && sorted(listIn(text)) === sorted(expected as readonly string[]),
+});
+
+/** A JSON list of numbers in an order. @param decimals As for `number`. */
+export const numbers = (what: string, decimals: number): Form => {
+  const one = number(decimals);
+  return {
+    says: `Answer with a JSON list of ${what} alone, each ${decimalWords[decimals]}.`,
+    fits(text, expected) {
+      const [said, right] = [listIn(text), expected as readonly number[]];
+      return (
+        said.length === right.length &&
+        right.every((value, index) => one.fits(String(said[index]), value))
+      );
+    },
+    write: (value) => `[${(value as readonly number[]).map((part) => one.write(part)).join(", ")}]`,
+    spoil: (value) =>
+      (value as readonly number[]).map((part, index) =>
+        index === 0 ? Number(one.spoil(part)) : part,
+      ),
+  };
+};

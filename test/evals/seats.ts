@@ -1,0 +1,166 @@
+import {
+  Client,
+  ClientCredentialsProvider,
+  StreamableHTTPClientTransport,
+} from "@modelcontextprotocol/client";
+import {
+  getWith,
+  newToken,
+  postJson,
+  type Registered,
+  register,
+  tokenOf,
+} from "../support/agent.ts";
+import { smallMarket } from "../support/small-market.ts";
+import { startTestService, type TestService } from "../support/test-service.ts";
+import type { Answer, Item, MarketName, Task, Truth } from "./task.ts";
+
+/** Length of a session of the sandbox: a day, so that people can speak of days. */
+const SESSION_SECONDS = 86_400;
+
+/** What counts as now in the recorded folder, which is invented and written anew at each start. */
+const RECORDED_NOW = "2014-02-20T22:00:00Z";
+
+/** An agent with what it was given at its registration. */
+interface Agent extends Registered {
+  readonly claim: { readonly code: string };
+}
+
+/** Where one task is played: an agent of its own, and what the judge sees. */
+export interface Seat {
+  readonly task: Task;
+  /** Of the whole market, and of what the agent has. */
+  truth(): Promise<Truth>;
+  own(): Promise<Truth>;
+  /** Connects the agent, which gets its tokens by itself. */
+  connect(): Promise<Client>;
+  /** What the person of the agent answers when they are told something. */
+  tell(text: string): Promise<string>;
+}
+
+/** A market with the judge's own reader. */
+interface Served {
+  readonly testService: TestService;
+  truth(): Promise<Truth>;
+}
+
+/**
+ * Starts the services of both markets on loopback, with an agent for each task. The sandbox stands
+ * still one session after agents prepared their tasks, so that answers do not change meanwhile.
+ * Everything ends with `endFile`.
+ */
+export async function openSeats(tasks: readonly Task[]): Promise<readonly Seat[]> {
+  const served: Readonly<Record<MarketName, Served>> = {
+    sandbox: await serve({ SANDBOX_SESSION_SECONDS: String(SESSION_SECONDS) }),
+    recorded: await serve({ MARKET: `files:${await smallMarket()}`, AS_OF: RECORDED_NOW }),
+  };
+  const seats = new Map<Task, Seat>();
+  const open = async (some: readonly Task[]) => {
+    for (const task of some) seats.set(task, await seatOf(task, served[task.market ?? "sandbox"]));
+  };
+  await open(tasks.filter(({ prepare }) => prepare !== undefined));
+  await closeSession(served.sandbox.testService, [...seats.values()]);
+  // An agent that nobody claimed would not have outlived the session.
+  await open(tasks.filter((task) => !seats.has(task)));
+  return tasks.map((task) => seats.get(task) as Seat);
+}
+
+async function serve(env: Readonly<Record<string, string>>): Promise<Served> {
+  const testService = await startTestService(env);
+  const { base } = testService;
+  let truth: Promise<Truth> | undefined;
+  return {
+    testService,
+    truth() {
+      truth ??= newToken(base).then((token) => truthOf(base, token));
+      return truth;
+    },
+  };
+}
+
+/** Lets one session pass, and waits until the alerts that were prepared have their events. */
+async function closeSession(
+  { advanceTo, clock }: TestService,
+  seats: readonly Seat[],
+): Promise<void> {
+  await advanceTo(new Date(clock.now.getTime() + 1_000 * SESSION_SECONDS));
+  for (const seat of seats.filter(({ task }) => task.awaitsEvents)) {
+    const own = await seat.own();
+    const isSilent = async () => (await own.get("/api/alerts/events")).events.length === 0;
+    while (await isSilent());
+  }
+}
+
+async function seatOf(task: Task, { testService, truth }: Served): Promise<Seat> {
+  const { base, person: newPerson } = testService;
+  const agent = (await register(base, { client_name: "Player", scope: "" })) as Agent;
+  const person = newPerson();
+  const own = async () => truthOf(base, await tokenOf(base, agent));
+  if (task.isClaimed) await person.claim(agent.client_id, agent.claim.code);
+  await task.prepare?.(await own());
+  return {
+    task,
+    truth,
+    own,
+    connect: () => connectAs(base, agent),
+    async tell(text) {
+      const [page] = /https?:\/\/[^\s"'`<>)\]]+\/claim\?agent=[\w-]+/.exec(text) ?? [];
+      const [code] = /\b[A-Z0-9]{4}-?[A-Z0-9]{4}\b/.exec(text.replace(/https?:\S+/g, "")) ?? [];
+      if (page === undefined) return "Which page shall I open? You named none.";
+      if (code === undefined) return "The page asks for a code. You named none.";
+      if (!page.startsWith(`${base}/`)) return "I do not know that page, and did not open it.";
+      try {
+        await person.signIn();
+        const opened = await person.web.get(page);
+        const shown = await person.web.submit(opened.form("/claim"), { code });
+        await person.web.submit(shown.form("/claim/confirm"));
+        return "Done: I opened the page, entered the code and allowed what you asked for.";
+      } catch {
+        return "I opened the page, but it did not accept the code.";
+      }
+    },
+  };
+}
+
+async function connectAs(base: string, { client_id, client_secret }: Agent): Promise<Client> {
+  const client = new Client(
+    { name: "player", version: "1" },
+    { versionNegotiation: { mode: "auto" } },
+  );
+  const authProvider = new ClientCredentialsProvider({
+    clientId: client_id,
+    clientSecret: client_secret,
+    expectedIssuer: base,
+  });
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${base}/mcp`), { authProvider }));
+  return client;
+}
+
+/** What can be read, and made, over REST with a token. */
+function truthOf(base: string, token: string): Truth {
+  const answerOf = async (response: Response): Promise<Answer> => {
+    const text = await response.text();
+    return { ...(JSON.parse(text) as Answer), text, isError: !response.ok };
+  };
+  const get = async (path: string) => answerOf(await getWith(token, base + path));
+  return {
+    get,
+    async post(path, body) {
+      const headers = { authorization: `Bearer ${token}` };
+      const answer = await answerOf(await postJson(base + path, body, headers));
+      if (answer.isError) throw new Error(`not made: ${answer.text}`);
+      return answer;
+    },
+    async all(asOf) {
+      const then = asOf === undefined ? "" : `&asOf=${asOf}`;
+      const items: Item[] = [];
+      for (let cursor: string | null = ""; cursor !== null; ) {
+        const next: string = cursor === "" ? "" : `&cursor=${cursor}`;
+        const page = await get(`/api/signals?detail=full&limit=500${then}${next}`);
+        items.push(...page.items);
+        cursor = page.nextCursor;
+      }
+      return items;
+    },
+  };
+}

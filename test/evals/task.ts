@@ -1,0 +1,238 @@
+import type { Form, Value } from "./form.ts";
+
+/** What kind of question a task is. */
+type Kind =
+  | "single call"
+  | "several calls"
+  | "ambiguity"
+  | "refusal"
+  | "missing data"
+  | "past"
+  | "ranking"
+  | "counting"
+  | "sector"
+  | "average"
+  | "two factors"
+  | "difference"
+  | "history"
+  | "dark pool"
+  | "alert"
+  | "watchlist"
+  | "claim";
+
+/** The fifteen questions that people ask most. */
+export const EVERYDAY = [
+  "ranking",
+  "counting",
+  "a past day",
+  "a difference",
+  "a sector",
+  "an average",
+  "two factors compared",
+  "an alert",
+  "why did it change",
+  "best five",
+  "picture on a day",
+  "freshness",
+  "risk range",
+  "next report",
+  "off-exchange share",
+] as const;
+
+/** The markets that tasks are about: the sandbox with sessions of a day, and a recorded folder. */
+export type MarketName = "sandbox" | "recorded";
+
+/** The names of the factors. */
+export type Factor = "momentum" | "valuation" | "social" | "darkpool";
+
+/** An instrument in a list. */
+export interface Item {
+  readonly symbol: string;
+  readonly name: string;
+  readonly assetClass: string;
+  readonly sector: string | null;
+  readonly status: string;
+  readonly signal: string;
+  readonly score: number;
+  readonly scoreRaw: number;
+  readonly scoreChange: number | null;
+  readonly confidence: number;
+  readonly coverage: number;
+  readonly factors: Readonly<Record<Factor, string>>;
+  readonly nextReport: { readonly expected: string } | null;
+}
+
+/** Totals of off-exchange trading. */
+interface OffExchangeTotals {
+  readonly session: string;
+  readonly prints: number | null;
+  readonly blocks: number | null;
+  readonly blockNotionalUsd: number | null;
+  readonly shareOfVolume: number | null;
+  readonly shortVolumeRatio: number | null;
+}
+
+/** A single trade. */
+interface Trade {
+  readonly tradedAt: string;
+  readonly price: number;
+  readonly sizeShares: number;
+  readonly canceled: boolean;
+}
+
+/** An alert. */
+export interface AlertItem {
+  readonly id: string;
+  readonly status: string;
+  readonly label: string | null;
+  readonly symbols: readonly string[] | null;
+  readonly watchlist: string | null;
+  readonly assetClass: string | null;
+  readonly signal: string | null;
+  readonly kinds: readonly string[];
+  readonly scoreMove: number;
+  readonly volatilityZ: number;
+  readonly reportSessions: number;
+  readonly snoozedUntil: string | null;
+}
+
+/** What the service answers to a tool or at an address, as far as tasks read it. */
+export interface Answer extends Omit<Item, "factors"> {
+  readonly id: string;
+  readonly text: string;
+  readonly isError: boolean;
+  readonly asOf: string;
+  readonly items: readonly (Item & AlertItem)[];
+  readonly counts: Readonly<Record<"LONG" | "WAIT" | "SHORT" | "insufficientData", number>>;
+  readonly failed: readonly { readonly symbol: string }[];
+  readonly since: string;
+  readonly previousSignal: string | null;
+  readonly forcedWait: string | null;
+  readonly missingFactors: readonly string[];
+  readonly why: Readonly<Record<Factor, number | string>>;
+  readonly evidence: { readonly verdict: string };
+  readonly pOutperform: number | null;
+  readonly price: { readonly value: number };
+  readonly range80: Readonly<Record<string, readonly number[]>> | null;
+  readonly risk: {
+    readonly level: string | null;
+    readonly forecast: {
+      readonly annualVolatilityPercent: number;
+      readonly horizons: readonly {
+        readonly sessions: number;
+        readonly ranges: readonly { probability: number; low: number; high: number }[] | null;
+        readonly fall: { readonly probability: number | null };
+      }[];
+    } | null;
+  };
+  readonly attribution: {
+    readonly change: number;
+    readonly factors: Readonly<Record<Factor, { readonly change: number }>>;
+  };
+  readonly history: {
+    readonly session: readonly string[];
+    readonly score: readonly number[];
+    readonly price: readonly number[];
+    readonly signal: readonly string[];
+    readonly return: readonly number[];
+  };
+  readonly signals: readonly { readonly session: string; readonly signal: string }[];
+  readonly factors: Readonly<
+    Record<
+      Factor,
+      {
+        readonly status: string;
+        readonly z: number | null;
+        readonly confidence: number;
+        readonly contribution: number;
+        readonly inputs: readonly { readonly name: string; readonly value: number | null }[];
+      }
+    >
+  >;
+  readonly feeds: { readonly prints: string; readonly shortVolume: string };
+  readonly summary: OffExchangeTotals & {
+    readonly sessions: number;
+    readonly largestPrints: readonly Trade[];
+  };
+  readonly days: readonly OffExchangeTotals[];
+  readonly prints: readonly Trade[];
+  readonly entry: string;
+  readonly logged: { readonly index: number } | null;
+  readonly events: readonly {
+    readonly type: string;
+    readonly data: { readonly alertId: string; readonly symbol: string };
+  }[];
+  readonly watchlists: readonly { readonly name: string; readonly symbols: readonly string[] }[];
+  readonly nextCursor: string | null;
+}
+
+/** What the judge learns from the service over REST. */
+export interface Truth {
+  /** The answer at a path with a query; a refusal is answered with `isError`. */
+  get(path: string): Promise<Answer>;
+  /** Sends JSON. */
+  post(path: string, body: object): Promise<Answer>;
+  /** Every instrument with its unrounded score. @param asOf Absent: now. */
+  all(asOf?: string): Promise<readonly Item[]>;
+}
+
+/** The answers of the steps so far. */
+export type Answers = readonly [Answer, Answer, Answer, Answer, Answer, Answer, Answer, Answer];
+
+/** A call of a tool, or a word to the person whom the player works for. What depends on earlier answers
+ *  is a function of them. */
+export type Step =
+  | readonly [tool: string, given: object | ((answers: Answers) => object)]
+  | { readonly tell: (answers: Answers) => string };
+
+/** A question with an answer that a program can judge. */
+export interface Task {
+  readonly kind: Kind;
+  /** Which of the everyday questions it is; absent: none. */
+  readonly everyday?: (typeof EVERYDAY)[number];
+  /** Default: the sandbox. */
+  readonly market?: MarketName;
+  /** What a person would say. */
+  readonly question: string;
+  readonly form: Form;
+  /** Whether a person has claimed the agent before; default: no. */
+  readonly isClaimed?: boolean;
+  /** What the agent has made before the task, one session earlier. */
+  readonly prepare?: (own: Truth) => Promise<unknown>;
+  /** Whether what it prepared is an alert that fires before the task begins. */
+  readonly awaitsEvents?: boolean;
+  /** The steps of a reference solution, and the answer that it draws from theirs. */
+  readonly solution: readonly Step[];
+  readonly answer: (answers: Answers) => Value;
+  /** The right answer, by another way than the tools.
+   *  @param own What the agent of the task has. */
+  readonly expected: (truth: Truth, own: Truth) => Promise<Value>;
+  /** What the agent must have left behind, beside the answer; absent: nothing. */
+  readonly left?: {
+    readonly read: (own: Truth) => Promise<unknown>;
+    readonly is: unknown;
+  };
+}
+
+/** Mean of numbers. */
+export const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** Items in descending order of a figure; of equals the first by symbol comes first. */
+export const ranked = <T extends { readonly symbol: string }>(
+  items: readonly T[],
+  figure: (item: T) => number,
+): readonly T[] =>
+  items.toSorted((a, b) => figure(b) - figure(a) || (a.symbol < b.symbol ? -1 : 1));
+
+/** The symbols of items. */
+export const symbolsOf = (items: readonly { readonly symbol: string }[]): readonly string[] =>
+  items.map(({ symbol }) => symbol);
+
+/** The full answer for one instrument. @param more Further parameters, such as `&asOf=2026-11-18`. */
+export const full = (truth: Truth, symbol: string, more = ""): Promise<Answer> =>
+  truth.get(`/api/signals?symbol=${symbol}&detail=full${more}`);
+
+/** The points of a factor; one without a value counts 0. */
+export const pointsOf = (points: number | string): number =>
+  typeof points === "number" ? points : 0;

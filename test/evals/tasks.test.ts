@@ -1,0 +1,78 @@
+// @module-tag full
+
+import { describe, expect, it } from "vitest";
+import { tools } from "../../tools/index.ts";
+import { judge, openRound, playSolution } from "./round.ts";
+import { openSeats } from "./seats.ts";
+import { EVERYDAY, type Task } from "./task.ts";
+import { tasks } from "./tasks/index.ts";
+
+/** Fewest of the other tasks whose answers a task refuses; some answers are the same by chance. */
+const MIN_REFUSED = 85;
+
+const leaving = tasks.filter(({ left }) => left !== undefined);
+const [seats, idle] = await (async () => {
+  const all = await openSeats([...tasks, ...leaving.map((task) => ({ ...task }))]);
+  return [all.slice(0, tasks.length), all.slice(tasks.length)];
+})();
+
+/** What the reference solutions came to, as the tests play them. */
+const played: { readonly task: Task; readonly text: string; readonly expected: never }[] = [];
+
+describe("the tasks", () => {
+  it("are a hundred different questions, with the fifteen everyday ones once each", () => {
+    expect(tasks).toHaveLength(100);
+    expect(new Set(tasks.map(({ question }) => question)).size).toBe(100);
+    const everyday = tasks.flatMap((task) => task.everyday ?? []);
+    expect(everyday.sort()).toEqual([...EVERYDAY].sort());
+  });
+
+  it("name no tool, and solve each with tools that there are", () => {
+    const names = tools.map(({ name }) => name as string);
+    for (const { question, solution } of tasks) {
+      expect(names.filter((name) => question.includes(name))).toEqual([]);
+      const called = solution.flatMap((step) => ("tell" in step ? [] : step[0]));
+      expect(names).toEqual(expect.arrayContaining(called));
+    }
+  });
+});
+
+describe("a task", () => {
+  it.each(seats.map((seat, at) => [at + 1, seat.task.kind, seat] as const))(
+    "is solved by its reference, and not by less: %i (%s)",
+    async (_number, _kind, seat) => {
+      const { task } = seat;
+      const text = await playSolution(openRound(seat));
+      const expected = await task.expected(await seat.truth(), await seat.own());
+      expect([text, await judge(seat, text)]).toEqual([text, true]);
+      const spoiled = task.form.write(task.form.spoil(expected));
+      for (const wrong of ["", " ", "none", `${text} ${text}`, spoiled]) {
+        expect([wrong, await judge(seat, wrong)]).toEqual([wrong, false]);
+      }
+      played.push({ task, text, expected: expected as never });
+    },
+  );
+
+  it("refuses the answers of other tasks, unless they say the same", () => {
+    expect(played).toHaveLength(tasks.length);
+    for (const { task, text, expected } of played) {
+      const others = played.filter((other) => other.task !== task);
+      const accepted = others.filter((other) => task.form.fits(other.text, expected));
+      expect(others.length - accepted.length, task.question).toBeGreaterThan(MIN_REFUSED);
+      const figure = (said: string) => (said.startsWith("[") ? said : Number(said) || said);
+      for (const other of accepted) expect(figure(other.text)).toEqual(figure(text));
+    }
+  });
+});
+
+describe("the right words of an agent that did nothing", () => {
+  it.each(leaving.map((task, at) => [task.question, at] as const))(
+    "are refused: %s",
+    async (question, at) => {
+      const said = played.find(({ task }) => task.question === question)?.text ?? "";
+      expect(said).not.toBe("");
+      const seat = idle[at];
+      expect(seat && (await judge(seat, said))).toBe(false);
+    },
+  );
+});
