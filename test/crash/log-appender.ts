@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
-import { parseArgs } from "node:util";
+import { isDeepStrictEqual, parseArgs } from "node:util";
+import { GradedRuns } from "../../src/log/graded-runs.ts";
+import type { LogState } from "../../src/log/log-store.ts";
 import type { KnownLog } from "../../src/log/verify/known-log.ts";
 import { verifyLog } from "../../src/log/verify/verify-log.ts";
 import { servedBy } from "../support/log-source.ts";
@@ -20,35 +22,63 @@ const { values } = parseArgs({
 /** Signals of each run. */
 const SYMBOLS = Array.from({ length: 10_000 }, (_, at) => `S${String(at).padStart(5, "0")}`);
 
+/** Sessions before the first one of a process: prices of everything that is not settled yet. */
+const PAST_DAYS = 40;
+
 const dayOf = (close: number): number => Math.round((close - closeOf(0)) / DAY_MS);
 
 speak({ is: "start" });
+const isCheck = values.told !== undefined;
 const store = await openStore(values.store);
 const sessions = new Sessions();
-const isShared = store.engine === "postgres";
-const log = signalLog(store, sessions, { folder: values.folder, isShared });
+/** The last session that has closed. */
+let closed = 0;
+/** The last session that has scores: those of one more are there before any process can log it. */
+let scored = -1;
+const log = signalLog(store, sessions, {
+  folder: values.folder,
+  isShared: store.engine === "postgres",
+  knownUntil: () => closeOf(closed),
+  now: () => closeOf(closed) + 1_000,
+});
 const before = (await log.store.state())?.value;
-speak({ is: "log open", isInRun: Boolean(before?.open) });
-let closedUntil = await lastDay();
-sessions.close(closedUntil, "stock", SYMBOLS);
+closed = dayOfLastRun(before);
+for (let day = isCheck ? 0 : Math.max(0, closed - PAST_DAYS); day < closed; day++) {
+  for (const symbol of SYMBOLS) sessions.trade(day, "stock", symbol);
+  scored = day;
+}
+score();
+speak({ is: "log open", inside: insideOf(before) });
 if (values.told === undefined) await appendForever();
 else await verifyAll(values.told);
 
 /** The day of the open run, or of the last complete one. */
-async function lastDay(): Promise<number> {
-  const state = (await log.store.state())?.value;
+function dayOfLastRun(state: LogState | undefined): number {
   return Math.max(0, dayOf(state?.open?.close ?? state?.recordedUntil.stock ?? closeOf(0)));
 }
 
-/** Appends one run after the other, and tells each checkpoint once it is served. */
+function insideOf(state: LogState | undefined): "run" | "settlement" | null {
+  if (state?.open) return "run";
+  return state?.settling ? "settlement" : null;
+}
+
+function score(): void {
+  for (; scored <= closed; scored++) sessions.close(scored + 1, "stock", SYMBOLS);
+}
+
+/** Appends runs and settlements, a session after the other, and tells each checkpoint once it is
+ *  served. */
 async function appendForever(): Promise<void> {
+  let isSettling = false;
   for (let told = ""; ; ) {
-    // Another process may be at a later session, whose scores every process has.
-    for (const day = await lastDay(); closedUntil <= day; ) {
-      closedUntil += 1;
-      sessions.close(closedUntil, "stock", SYMBOLS);
+    // Another process may be at a later session.
+    closed = Math.max(closed, dayOfLastRun((await log.store.state())?.value));
+    score();
+    if ((await log.writer.tick()) === 0) closed += 1;
+    if (!isSettling && insideOf((await log.store.state())?.value) === "settlement") {
+      isSettling = true;
+      speak({ is: "log settling" });
     }
-    await log.writer.tick();
     for (const reason of log.refusals.splice(0)) speak({ is: "log refused", reason });
     const { note = "" } = (await log.store.checkpoint()) ?? {};
     if (note !== told) speak({ is: "signed", note });
@@ -59,10 +89,22 @@ async function appendForever(): Promise<void> {
 async function verifyAll(path: string): Promise<void> {
   await log.settle();
   const known = JSON.parse(readFileSync(path, "utf8")) as KnownLog;
-  const { checks, size = 0 } = await verifyLog({
+  const {
+    checks,
+    size = 0,
+    records = [],
+  } = await verifyLog({
     ...{ source: servedBy(log), keys: [], known },
-    now: Date.now,
+    ...{ prices: sessions.market, now: Date.now },
   });
-  speak({ is: "log verified", size, checks, refusals: log.refusals });
+  const graded = new GradedRuns(log.store);
+  await graded.reload();
+  const differing = records.filter(({ figures }) => {
+    const { assetClass, horizon } = figures;
+    return !isDeepStrictEqual(graded.record(assetClass, horizon, [], 0).figures, figures);
+  });
+  const settled = records.reduce((sum, { figures }) => sum + figures.runs, 0);
+  const record = { settled, differing: differing.length };
+  speak({ is: "log verified", size, checks, refusals: log.refusals, ...record });
   await store.close();
 }

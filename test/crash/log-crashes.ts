@@ -13,7 +13,10 @@ import type { Report } from "./reports.ts";
 /** Longest time before a crash, in milliseconds; a run takes about half of it. */
 const APPEND_MS = 2_000;
 
-/** How a log is crashed while runs of 10,000 signals are appended. */
+/** What the whole log is verified by; without witnesses times stay claimed. */
+const CHECKS = ["tree", "history", "entries", "methods", "runs", "settlements", "outcomes"];
+
+/** How a log is crashed while runs of 10,000 signals and their settlements are appended. */
 interface LogCrashes {
   /** Folder of the store, or URL of its database. */
   readonly store: string;
@@ -74,6 +77,8 @@ async function crashed(options: LogCrashes): Promise<readonly Measure[]> {
     return startChild("log-appender", [`--store=${store}`, `--folder=${folder}`], told.note);
   };
   const running = folders.map((_, at) => start(at));
+  // The first runs are settled when others have followed.
+  await running[0]?.said("log settling");
   for (let round = 0; round < rounds; round++) {
     const at = round % folders.length;
     const appender = running[at] as Child;
@@ -88,7 +93,16 @@ async function crashed(options: LogCrashes): Promise<readonly Measure[]> {
   }
   return [
     { name: "crashes", value: rounds + running.length, least: rounds },
-    { name: "starts in the middle of a run", value: told.inRun, least: Math.floor(rounds / 5) },
+    {
+      name: "starts in the middle of a run",
+      value: told.inside.run,
+      least: Math.floor(rounds / 5),
+    },
+    {
+      name: "starts in the middle of a settlement",
+      value: told.inside.settlement,
+      least: Math.floor(rounds / 10),
+    },
     ...(await verified(options, told)),
   ];
 }
@@ -103,11 +117,9 @@ async function verified({ store, folders }: LogCrashes, told: Told): Promise<rea
   const args = [`--store=${store}`, `--folder=${folder}`, `--told=${path}`];
   const check = startChild("log-appender", args, told.note);
   await check.ended;
-  const { size, checks, refusals } = await check.said("log verified");
+  const { size, checks, refusals, settled, differing } = await check.said("log verified");
   const outcomeOf = (name: string) => checks.find((one) => one.name === name)?.outcome;
-  const proved = ["tree", "history", "entries", "methods", "runs"].filter(
-    (name) => outcomeOf(name) === "proved",
-  );
+  const proved = CHECKS.filter((name) => outcomeOf(name) === "proved");
   for (const { outcome, detail } of checks) {
     if (outcome === "failed") process.stderr.write(`FAILED: ${detail}\n`);
   }
@@ -116,7 +128,9 @@ async function verified({ store, folders }: LogCrashes, told: Told): Promise<rea
     { name: "checkpoints of one size with two roots", value: told.contradictions, most: 0 },
     { name: "starts that did not sign", value: told.refusals + refusals.length, most: 0 },
     { name: "entries at the end", value: size, least: Math.max(0, ...told.roots.keys()) },
-    { name: "of 5 checks of all entries, proved", value: proved.length, least: 5 },
+    { name: "checks of all entries, proved", value: proved.length, least: CHECKS.length },
+    { name: "settled runs", value: settled, least: 1 },
+    { name: "horizons whose figures are not those of the entries", value: differing, most: 0 },
   ];
 }
 
@@ -127,10 +141,10 @@ class Told {
   origin = "";
   contradictions = 0;
   refusals = 0;
-  inRun = 0;
+  readonly inside = { run: 0, settlement: 0 };
 
   readonly note = (report: Report): void => {
-    if (report.is === "log open" && report.isInRun) this.inRun += 1;
+    if (report.is === "log open" && report.inside !== null) this.inside[report.inside] += 1;
     if (report.is === "log refused") {
       this.refusals += 1;
       process.stderr.write(`REFUSED: ${report.reason}\n`);

@@ -44,8 +44,10 @@ export type Report =
   | { readonly is: "contents"; readonly contents: readonly Standing[] }
   /** All contents were reported. */
   | { readonly is: "complete" }
-  /** The log of signals is open, perhaps in the middle of a run. */
-  | { readonly is: "log open"; readonly isInRun: boolean }
+  /** The log of signals is open, perhaps in the middle of a run or of a settlement. */
+  | { readonly is: "log open"; readonly inside: "run" | "settlement" | null }
+  /** This process has begun to settle a run. */
+  | { readonly is: "log settling" }
   /** A checkpoint is served. */
   | { readonly is: "signed"; readonly note: string }
   /** The log is not signed. */
@@ -56,6 +58,10 @@ export type Report =
       readonly size: number;
       readonly checks: readonly Check[];
       readonly refusals: readonly string[];
+      /** Settled runs of the record, over all horizons, and horizons whose figures are others by the
+       *  entries than by the store. */
+      readonly settled: number;
+      readonly differing: number;
     }
   /** A watched record is no longer seen. */
   | { readonly is: "gone"; readonly key: string }
