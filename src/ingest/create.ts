@@ -18,6 +18,9 @@ import type { WarmStart } from "./warm-start.ts";
  *  arrive before they count. */
 const CONFIRMED_MS = 3_600_000;
 
+/** Pause between two looks whether what a replay waits for is done, in milliseconds. */
+const HELD_MS = 10;
+
 /** Options of the scoring. */
 export interface ScoringOptions {
   readonly config: Pick<Config, "market" | "store" | "socialModelFile">;
@@ -87,6 +90,8 @@ export interface Scoring {
   refresh(): void;
   /** Milliseconds until there is something new to score, `undefined` when time stands still. */
   untilNextRefresh(): number | undefined;
+  /** Makes the clock of a replay wait, at every step, for work on what it has reached. */
+  waitFor(isBehind: () => boolean): void;
   /** Position of market time. Its end is no fault: answers are as of the last instant. */
   check(): Check;
 }
@@ -106,11 +111,12 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
     options.sandbox ?? scoredMarket(opened, polarityOf, kept);
   const warm = await openWarmStart({ market, clock, engine, snapshots }, analyser, options);
   const shownUntil = await warm?.show(clock.advance(wall()));
+  let isHeld = () => false;
   const refresh = new ScoreRefresh({
     engine,
     shownUntil,
     snapshots,
-    advanceClock: () => clock.advance(wall()),
+    advanceClock: () => (isHeld() ? clock.now(wall()) : clock.advance(wall())),
     isSynchronous: market.mode === "replay",
     onSetBack: live && ((at) => live.market.startOver(at)),
     onError: (error) => log.error({ err: error }, "scoring failed; it is tried again"),
@@ -152,7 +158,13 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
     knownUntil: () => refresh.knownUntil,
     recordableUntil: () => Math.min(refresh.knownUntil, confirmedUntil(live)),
     start: () => clock.start(wall()),
-    untilNextRefresh: () => clock.untilNext(wall()),
+    untilNextRefresh() {
+      const waitMs = clock.untilNext(wall());
+      return waitMs !== undefined && isHeld() ? Math.max(waitMs, HELD_MS) : waitMs;
+    },
+    waitFor(isBehind) {
+      if (market.mode === "replay") isHeld = isBehind;
+    },
     check() {
       const at = new Date(clock.now(wall())).toISOString();
       const hasEnded = clock.untilNext(wall()) === undefined;

@@ -121,6 +121,13 @@ const KEY = "log";
 /** Key of the last checkpoint that a quorum of witnesses has cosigned. */
 const WITNESSED = "witnessed";
 
+/** Why the leader does not sign the log. */
+interface Refusal {
+  readonly reason: string | null;
+}
+
+const refusals = collection<Refusal>("log-refusal");
+
 /** What is appended in one commit. */
 export interface Appended {
   readonly leaves: readonly Leaf[];
@@ -193,7 +200,20 @@ export class LogStore {
     });
   }
 
-  /** Called in every process after a checkpoint was signed or published. @returns Unsubscribes. */
+  /** Why the leader, which may be another process, does not sign the log; `undefined` if it may. */
+  async refusal(): Promise<string | undefined> {
+    return (await this.#records.get(refusals, KEY))?.value.reason ?? undefined;
+  }
+
+  /** Tells every process why the log is not signed, or that it may be signed again. */
+  async tellRefusal(reason: string | undefined): Promise<void> {
+    if ((await this.refusal()) === reason) return;
+    const value = { reason: reason ?? null };
+    await this.#records.commit([put(refusals, { key: KEY, value }), announce(LOG_TOPIC)]);
+  }
+
+  /** Called in every process after a checkpoint was signed or published, and when the log may be signed
+   *  no more, or again. @returns Unsubscribes. */
   onSigned(listener: () => void): () => void {
     return this.#records.onAnnounce(LOG_TOPIC, listener);
   }

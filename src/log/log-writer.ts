@@ -5,7 +5,7 @@ import { verdictDatesOf } from "../grading/track-record.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
 import type { Bar, RecordList } from "../market/records.ts";
-import { sigmaAt } from "../risk/outlook.ts";
+import { createSigmaReader } from "../risk/sigma-reader.ts";
 import type { RiskTable } from "../risk/table.ts";
 import type { MemoryArchive } from "../score/snapshot-archive.ts";
 import type { Stored } from "../store/port/records.ts";
@@ -82,6 +82,8 @@ export class LogWriter {
   #hasStarted = false;
   #isChecked = false;
   #refusal: string | undefined;
+  /** Whether the last tick did something, or is under way. */
+  #isAtWork = false;
   /** The state after the last append; another process may have appended since. */
   #state: Stored<LogState> | undefined;
   /** The run that is open, with its instruments. */
@@ -92,6 +94,7 @@ export class LogWriter {
 
   /** The bars of each instrument when the open run began. */
   #bars: ReadonlyMap<string, RecordList<Bar>> = new Map();
+  readonly #sigmaAt = createSigmaReader();
   readonly #settler: Settler;
 
   constructor(options: WriterOptions) {
@@ -104,13 +107,21 @@ export class LogWriter {
     return this.#options.market.mode === "replay";
   }
 
-  /** Why the log is not signed; `undefined` if it is. */
-  get refusal(): string | undefined {
-    return this.#refusal;
+  /** Whether there is work on sessions that have closed, of a log that may be signed. */
+  get isBehind(): boolean {
+    if (this.#refusal !== undefined) return false;
+    return this.#isAtWork || this.#closedUntil(this.#options.knownUntil()).length > 0;
   }
 
   /** A step of the leader's work. @returns How much it did, 0 if there is nothing to do. */
   async tick(): Promise<number> {
+    this.#isAtWork = true;
+    const worked = await this.#step();
+    this.#isAtWork = worked > 0;
+    return worked;
+  }
+
+  async #step(): Promise<number> {
     const { store } = this.#options;
     const state = this.#state ?? (await store.state());
     this.#state = undefined;
@@ -141,12 +152,13 @@ export class LogWriter {
   /** The leader of before may have been another process, so what it signed, and what witnesses have seen,
    *  is compared once. */
   async #check(state: LogState): Promise<boolean> {
-    const { signer, witnesses } = this.#options;
+    const { store, signer, witnesses } = this.#options;
     await witnesses?.tick();
     const refusal = (await signer.refusal(state)) ?? witnesses?.refusal(state.id);
     if (refusal !== undefined && refusal !== this.#refusal) this.#options.onRefusal(refusal);
     this.#refusal = refusal;
     this.#isChecked = refusal === undefined;
+    await store.tellRefusal(refusal);
     return this.#isChecked;
   }
 
@@ -333,7 +345,7 @@ export class LogWriter {
         snapshot?.at === close
           ? signalLeaf(snapshot, place, {
               commitments: committer.commit(snapshot, origin),
-              sigma: sigmaAt(this.#bars.get(symbol) ?? [], assetClass, close) ?? null,
+              sigma: this.#sigmaAt(this.#bars.get(symbol) ?? [], assetClass, close) ?? null,
             })
           : failedLeaf(symbol, place),
       );

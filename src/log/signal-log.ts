@@ -79,6 +79,8 @@ export class SignalLog {
   readonly #writer: LogWriter;
   readonly #witnesses: WitnessClient | undefined;
   readonly #options: SignalLogOptions;
+  /** Why the leader does not sign. */
+  #refusal: string | undefined;
   #loop: Loop | undefined;
   #unsubscribe = () => {};
 
@@ -125,7 +127,12 @@ export class SignalLog {
     });
     const { writer, witnesses } = { writer: this.#writer, witnesses: this.#witnesses };
     this.leaderJobs = [
-      { tick: () => writer.tick(), everyMs: WRITE_EVERY_MS },
+      {
+        tick: () => writer.tick(),
+        everyMs: WRITE_EVERY_MS,
+        // Signals change when a session has closed.
+        onWork: scoring.updates.onUpdate,
+      },
       ...(witnesses ? [{ tick: () => witnesses.tick(), everyMs: WITNESS_EVERY_MS }] : []),
     ];
   }
@@ -148,6 +155,8 @@ export class SignalLog {
         while ((await opened.#writer.tick()) > 0 && performance.now() < until);
       }
       await opened.#reload();
+      // Statements that a replay plays past would count as late. Of several processes one writes.
+      if (state.store.engine === "embedded") scoring.waitFor(() => opened.#writer.isBehind);
     } catch (error) {
       log.error({ err: error }, "the signal log could not be read or written at the start");
     }
@@ -169,6 +178,7 @@ export class SignalLog {
   }
 
   async #reload(): Promise<number> {
+    this.#refusal = await this.#store.refusal();
     await this.#graded.reload();
     return this.#runs.reload();
   }
@@ -218,11 +228,10 @@ export class SignalLog {
     return signers.filter(({ type }) => type === SIGNATURE_TYPES.ed25519).map(verifierText);
   }
 
-  /** Why this process does not sign the log, or why nobody cosigns it; `undefined` if all is well, or if
-   *  another process leads. */
+  /** Why the leader does not sign the log, or why nobody cosigns what this process signs; `undefined` if
+   *  all is well. */
   get fault(): string | undefined {
-    const { refusal } = this.#writer;
-    return refusal === undefined ? this.#witnesses?.fault : `not signed: ${refusal}`;
+    return this.#refusal === undefined ? this.#witnesses?.fault : `not signed: ${this.#refusal}`;
   }
 
   async close(): Promise<void> {

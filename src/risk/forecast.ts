@@ -75,7 +75,7 @@ const SLOW_DECAY = decay(1, RISK_RULES.slowHalfLife);
  */
 export function forecastSigma(
   model: RiskModel,
-  { proxy, squaredReturn }: SessionVariances,
+  { proxy, squaredReturn }: Pick<SessionVariances, "proxy" | "squaredReturn">,
   count: number = proxy.length,
 ): number | undefined {
   if (count < RISK_RULES.windowSessions) return undefined;

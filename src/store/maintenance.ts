@@ -30,6 +30,8 @@ export interface LeaderJob {
   readonly tick: () => Promise<number>;
   /** Pause between rounds, in milliseconds. */
   readonly everyMs: number;
+  /** Calls `wake` when a round has something to do; absent: nobody knows. @returns Unsubscribes. */
+  readonly onWork?: (wake: () => void) => () => void;
 }
 
 /** Dependencies of the maintenance. */
@@ -81,13 +83,15 @@ export function startMaintenance(options: MaintenanceOptions): Maintenance {
   const cleaned = { records, archive, keyring, retentionMs, retentionBeforeNewestMs };
   const cleanup = startAsLeader(() => cleanUp(cleaned, now()), CLEANUP_EVERY_MS);
   const keyReload = start(() => keyring.reload().then(() => 0), CLEANUP_EVERY_MS);
-  const jobs = (options.leaderJobs ?? []).map(({ tick, everyMs }) => startAsLeader(tick, everyMs));
+  const leaderJobs = options.leaderJobs ?? [];
+  const jobs = leaderJobs.map(({ tick, everyMs }) => startAsLeader(tick, everyMs));
   const loops = [sealing, cleanup, keyReload, ...jobs];
   const subscriptions = [
     records.onAnnounce(AUDIT_TOPIC, sealing.wake),
     records.onAnnounce(KEYS_TOPIC, keyReload.wake),
     lease.onChange(sealing.wake),
     lease.onChange(cleanup.wake),
+    ...leaderJobs.flatMap(({ onWork }, at) => onWork?.(() => jobs[at]?.wake()) ?? []),
   ];
   return {
     leadership: lease,

@@ -1,4 +1,6 @@
+import { setImmediate } from "node:timers/promises";
 import { beforeAll, describe, expect, it } from "vitest";
+import type { TrackRecordAnswer } from "../../src/answers/track-record.ts";
 import { METHOD_VERSION } from "../../src/score/snapshot.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { isMissing, reduced } from "../support/real-market.ts";
@@ -45,11 +47,16 @@ const withoutMode = (bodies: Readonly<Record<string, string>>) =>
     ),
   );
 
-/** Plays steps as the process does. */
-function play({ service, clock }: TestService, steps: number): void {
+/** Plays steps as the process does; before each, the clock waits until what has closed is logged. */
+async function play({ service, clock }: TestService, steps: number): Promise<void> {
+  const { market } = service;
   for (let step = 0; step < steps; step++) {
+    const before = market.knownUntil();
     clock.now = new Date(clock.now.getTime() + STEP_MS);
-    service.refresh();
+    do {
+      service.refresh();
+      await setImmediate();
+    } while (market.knownUntil() === before && service.untilNextRefresh() !== undefined);
   }
 }
 
@@ -72,7 +79,7 @@ describe("a replay of history", () => {
     const playing = await replay(folder, ["2013-12-27", "2014-02-28"], 1.2);
     // At the beginning, over the turn of the year, then while feeds begin and a stock comes of age.
     for (const steps of [0, 1, 16, 5, 17, 1, 80, 60]) {
-      play(playing, steps);
+      await play(playing, steps);
       const at = playing.service.market.knownUntil();
       const played = await answers(playing, symbols);
       expect([...mode(played)]).toEqual(["replay"]);
@@ -95,11 +102,11 @@ describe("a replay of history", () => {
     expect(iso(service.market.knownUntil())).toBe("2014-01-02T00:00:00.000Z");
     expect(service.untilNextRefresh()).toBe(STEP_MS);
     expect(await ready()).toEqual({ ok: true, detail: "at 2014-01-02T00:00:00.000Z" });
-    play(playing, 2);
+    await play(playing, 2);
     expect(iso(service.market.knownUntil())).toBe("2014-01-02T12:00:00.000Z");
-    play(playing, 2);
+    await play(playing, 2);
     expect(service.untilNextRefresh()).toBeUndefined();
-    play(playing, 3);
+    await play(playing, 3);
     expect(iso(service.market.knownUntil())).toBe("2014-01-03T00:00:00.000Z");
     const detail = "ended: time stands still at 2014-01-03T00:00:00.000Z";
     expect(await ready()).toEqual({ ok: true, detail });
@@ -134,6 +141,25 @@ describe("a replay of history", () => {
     expect(service.market.knownUntil()).toBe(Date.parse("2014-03-31"));
   });
 
+  it("waits with its clock until what has closed is logged, so that nothing is late", async () => {
+    const playing = await replay(folder, ["2014-01-02", "2014-01-31"], 4);
+    const { service, clock, base } = playing;
+    const token = await newToken(base);
+    // Steps come as fast as the process can ask for them: a month, while one session would be logged.
+    while (service.untilNextRefresh() !== undefined) {
+      clock.now = new Date(clock.now.getTime() + STEP_MS);
+      service.refresh();
+      await setImmediate();
+    }
+    const coin = async () => {
+      const answer = await getWith(token, `${base}/api/track-record?assetClass=crypto`);
+      const { records } = (await answer.json()) as Pick<TrackRecordAnswer, "records">;
+      return records.find(({ horizon }) => horizon === 7);
+    };
+    await expect.poll(async () => (await coin())?.runs, { timeout: 10_000 }).toBeGreaterThan(15);
+    expect(await coin()).toMatchObject({ lateRuns: 0 });
+  });
+
   it("records every session that closes once, in order", async () => {
     const playing = await replay(folder, ["2014-01-06", "2014-01-13"], 4);
     const { archive } = playing.service.state.store;
@@ -144,7 +170,7 @@ describe("a replay of history", () => {
     const last = async (date: string) =>
       expect.poll(async () => (await recorded()).at(-1), { timeout: 10_000 }).toBe(date);
     await last("2014-01-03");
-    play(playing, 8);
+    await play(playing, 8);
     await last("2014-01-10");
     const dates = await recorded();
     expect(dates.slice(-6)).toEqual([
@@ -165,7 +191,7 @@ describe.skipIf(isMissing)("a replay of real history", { timeout: 180_000 }, () 
     const folder = await reduced({ symbols: ["AAPL", "IBM", "IWM", "BTC-USD", "BAC", "MSFT"] });
     const playing = await replay(folder, ["2013-10-07", "2013-10-12"], 1.5);
     for (const steps of [7, 7]) {
-      play(playing, steps);
+      await play(playing, steps);
       const played = await answers(playing, symbols);
       const stood = await standing(folder, playing.service.market.knownUntil());
       expect(withoutMode(played)).toEqual(withoutMode(await answers(stood, symbols)));

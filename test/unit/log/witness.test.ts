@@ -188,7 +188,7 @@ it("does not sign a store that was restored to an earlier state, and goes on as 
   };
   await startNewLog.run({ yes: true }, context as never, () => {});
   await restored.settle();
-  expect(restored.writer.refusal).toBeUndefined();
+  expect(await restored.store.refusal()).toBeUndefined();
   expect((await restored.store.checkpoint())?.origin).not.toBe(origin);
 });
 
@@ -255,7 +255,7 @@ it.each([
   await log.settle();
   clock.now += PATIENCE_MS;
   await log.settle();
-  expect(log.writer.refusal).toBeUndefined();
+  expect(await log.store.refusal()).toBeUndefined();
   expect(await size()).toBe(11);
   expect(log.problems).toEqual([
     expect.stringMatching(/^w0 says that it has cosigned 9007199254740991 entries, and shows /),
@@ -283,10 +283,12 @@ it("stops no log by refusing what extends its checkpoint", async () => {
   clock.now += PATIENCE_MS;
   await log.settle();
   await log.settle();
-  expect(log.writer.refusal).toMatch(/^the witness w0 says .*; it has until 2026-01-02T21:02:00/);
+  expect(await log.store.refusal()).toMatch(
+    /^the witness w0 says .*; it has until 2026-01-02T21:02:00/,
+  );
   clock.now += PATIENCE_MS;
   await log.settle();
-  expect(log.writer.refusal).toBeUndefined();
+  expect(await log.store.refusal()).toBeUndefined();
 });
 
 it("has a minute to show what it says, so that a lost answer makes no fork", async () => {

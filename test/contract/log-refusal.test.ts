@@ -1,0 +1,67 @@
+// @module-tag full
+
+import { randomBytes } from "node:crypto";
+import { expect, it } from "vitest";
+import { LogStore } from "../../src/log/log-store.ts";
+import type { AssetClass } from "../../src/market/instrument.ts";
+import { createDatabase, postgresAvailable } from "../support/postgres.ts";
+import { startTestService, type TestService } from "../support/test-service.ts";
+
+const title = postgresAvailable
+  ? "a log that is not signed is named by every process"
+  : "a log that is not signed is named by every process SKIPPED: no PostgreSQL binaries for this platform";
+
+interface Ready {
+  readonly checks: Readonly<Record<string, { readonly detail: string }>>;
+}
+
+/** Sessions of the sandbox take a minute. */
+const SESSION_MS = 60_000;
+
+it.skipIf(!postgresAvailable)(title, { timeout: 60_000 }, async () => {
+  const env = {
+    DATABASE_URL: await createDatabase(),
+    MASTER_KEY: randomBytes(32).toString("base64"),
+  };
+  const patient = { timeout: 20_000 };
+  const first = await startTestService(env);
+  const log = new LogStore(first.service.state.store);
+  const signed = async () => (await log.checkpoint())?.size ?? 0;
+  await expect.poll(signed, patient).toBeGreaterThan(0);
+  const lost = await log.state();
+  if (lost === undefined) throw new Error("there is no log");
+  await first.advanceTo(new Date(first.clock.now.getTime() + SESSION_MS));
+  const areLogged = async () => {
+    const { open, unsettled = [], recordedUntil } = (await log.state())?.value ?? lost.value;
+    const before = Object.entries(lost.value.recordedUntil);
+    const isNew = before.every(([one, at]) => (recordedUntil[one as AssetClass] ?? 0) > at);
+    return isNew && open === null && unsettled.every(({ coveredAt }) => coveredAt !== null);
+  };
+  await expect.poll(areLogged, patient).toBe(true);
+  const whole = await log.state();
+  if (whole === undefined) throw new Error("there is no log");
+  // The database is restored to what it was.
+  expect(await log.start(whole, lost.value)).toBe(true);
+  await first.stop();
+
+  const services = [await startTestService(env), await startTestService(env)];
+  const told = () =>
+    Promise.all(
+      services.map(async ({ base }) => {
+        const answer = (await (await fetch(`${base}/readyz`)).json()) as Ready;
+        return answer.checks.log?.detail;
+      }),
+    );
+  const reason = /^not signed: \d+ leaves were signed and the store has \d+$/;
+  await expect
+    .poll(told, patient)
+    .toEqual([expect.stringMatching(reason), expect.stringMatching(reason)]);
+
+  // The operator puts back what was lost.
+  const [{ service }] = services as [TestService];
+  const restored = new LogStore(service.state.store);
+  const older = await restored.state();
+  if (older === undefined) throw new Error("there is no log");
+  expect(await restored.start(older, whole.value)).toBe(true);
+  await expect.poll(told, patient).toEqual(["signed", "signed"]);
+});

@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+import type { Bar } from "../../../src/market/records.ts";
+import { sigmaAt } from "../../../src/risk/outlook.ts";
+import { createSigmaReader } from "../../../src/risk/sigma-reader.ts";
+import { DAY_MS, madeBars } from "./bars.ts";
+
+const COUNT = 1_100;
+
+/** A bar whose variance is no number. */
+const broken = (bar: Bar): Bar => ({ ...bar, high: 0, low: 0 });
+
+it.each([
+  ["stock", []],
+  ["crypto", []],
+  ["stock", [100, 400, 401, 900]],
+  ["crypto", Array.from({ length: 60 }, (_, at) => 300 + 3 * at)],
+] as const)("reads the sigma of a %s at every close, with broken bars %j", (assetClass, bad) => {
+  const days: ReadonlySet<number> = new Set(bad);
+  const bars = madeBars(COUNT).map((bar, day) => (days.has(day) ? broken(bar) : bar));
+  const read = createSigmaReader();
+  let found = 0;
+  for (let day = 0; day < COUNT; day++) {
+    const sigma = read(bars, assetClass, day * DAY_MS);
+    expect(sigma, `day ${day}`).toBe(sigmaAt(bars, assetClass, day * DAY_MS));
+    if (sigma !== undefined) found += 1;
+  }
+  expect(found).toBeGreaterThan(COUNT / 2);
+});
+
+it("reads it after a gap of any length, and after a look back", () => {
+  const bars = madeBars(COUNT);
+  const read = createSigmaReader();
+  for (const day of [300, 301, 305, 600, 400, 401, 1_099, 20]) {
+    expect(read(bars, "stock", day * DAY_MS)).toBe(sigmaAt(bars, "stock", day * DAY_MS));
+  }
+});
