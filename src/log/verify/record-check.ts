@@ -1,5 +1,7 @@
+import { isoInstant } from "../../answers/common.ts";
 import { figuresAnswer, TrackRecordAnswer } from "../../answers/track-record.ts";
-import { type GradedRun, recordFigures } from "../../grading/track-record.ts";
+import { HEADLINE_HORIZONS } from "../../grading/run-grade.ts";
+import { type GradedRun, recordFigures, recordVerdicts } from "../../grading/track-record.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";
 import type { VerifiedRecord } from "./settlement-verifier.ts";
 
@@ -57,8 +59,32 @@ function compare(answered: AnsweredRecord, records: readonly VerifiedRecord[]): 
     const wrong = `${assetClass} over ${horizon} sessions: ${path} is ${value} by the entries, and answered as ${other}`;
     throw new CheckFailure(wrong);
   }
+  if (mine !== undefined) compareVerdicts(answered, runs.slice(0, end), mine.verdictDates);
   return wanted === counted ? "same" : "behind";
 }
+
+/**
+ * @param runs Those of the answer. @param dates When verdicts are given, Unix milliseconds.
+ * @throws {CheckFailure} If a verdict is another, is missing, or is given at another time.
+ */
+function compareVerdicts(
+  { assetClass, horizon, verdicts }: AnsweredRecord,
+  runs: readonly GradedRun[],
+  dates: readonly number[],
+): void {
+  const isHeadline = HEADLINE_HORIZONS[assetClass] === horizon;
+  // The clock of the market is at least where the last returns ended.
+  const dueAt = [runs.at(-1)?.exit ?? 0, ...verdicts.map(({ at }) => Date.parse(at))];
+  const due = isHeadline ? recordVerdicts(assetClass, runs, dates, Math.max(...dueAt)) : [];
+  const expected = due.map(({ at, verdict }) => `${verdict} at ${isoInstant(at)}`);
+  const found = verdicts.map(({ at, verdict }) => `${verdict} at ${at}`);
+  if (expected.join() === found.join()) return;
+  throw new CheckFailure(
+    `${assetClass} over ${horizon} sessions: the verdicts are ${listOf(expected)} by the entries, and answered as ${listOf(found)}`,
+  );
+}
+
+const listOf = (all: readonly string[]): string => (all.length === 0 ? "none" : all.join(", "));
 
 /** Whether a run is one of `runs` or `lateRuns`. */
 const counts = ({ isLate, long, short, wait }: GradedRun): boolean =>

@@ -53,6 +53,8 @@ export interface LoggedSettlement {
 export interface VerifiedRecord {
   readonly figures: RecordFigures;
   readonly runs: readonly GradedRun[];
+  /** When verdicts are given, as the method registers it, Unix milliseconds. */
+  readonly verdictDates: readonly number[];
 }
 
 /**
@@ -275,12 +277,13 @@ export class SettlementVerifier {
 
   /** The track record, from the entries alone. */
   records(): readonly VerifiedRecord[] {
-    const { horizons = {} } = this.#method?.record ?? {};
+    const { horizons = {}, verdictDates = [] } = this.#method?.record ?? {};
     return Object.entries(horizons).flatMap(([assetClass, all]) =>
       all.flatMap((horizon): readonly VerifiedRecord[] => {
         const runs = this.#graded.get(keyOf(assetClass as AssetClass, horizon)) ?? [];
         if (runs.length === 0) return [];
-        return [{ figures: recordFigures(assetClass as AssetClass, horizon, runs), runs }];
+        const figures = recordFigures(assetClass as AssetClass, horizon, runs);
+        return [{ figures, runs, verdictDates }];
       }),
     );
   }

@@ -1,8 +1,10 @@
 import { expect, it } from "vitest";
-import { figuresAnswer } from "../../../src/answers/track-record.ts";
+import { figuresAnswer, trackRecordAnswer } from "../../../src/answers/track-record.ts";
 import { RECORD_HORIZONS } from "../../../src/grading/run-grade.ts";
+import { verdictDatesOf } from "../../../src/grading/track-record.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
+import type { Source } from "../../../src/market/market.ts";
 import { servedBy } from "../../support/log-source.ts";
 import {
   closeOf,
@@ -11,7 +13,7 @@ import {
   signalLog,
   verifierTextOf,
 } from "../../support/signal-log.ts";
-import { describeStores, openStore } from "../../support/stores.ts";
+import { describeStores, model, openStore } from "../../support/stores.ts";
 
 const SYMBOLS = Array.from({ length: 12 }, (_, at) => `S${String.fromCharCode(65 + at)}`);
 
@@ -99,6 +101,8 @@ describeStores("settlements", (engine) => {
     expect((await look({ runs: 90 })).of("record")).toMatchObject({ outcome: "not_proved" });
     // Runs that are left out do not leave the figures of those before them.
     expect((await look({ runs: 3 })).of("record")).toMatchObject({ outcome: "failed" });
+    const verdicts = [{ at: iso(365), verdict: "evidence_for" }];
+    expect((await look({ verdicts })).of("record")).toMatchObject({ outcome: "failed" });
   });
 
   it("say why a statement has no outcome, and where a price ended", async () => {
@@ -164,4 +168,45 @@ describeStores("settlements", (engine) => {
       ...{ runs: 1, lateRuns: 2 },
     });
   });
+});
+
+it("the verdicts of a record are those of the entries", async () => {
+  const sessions = new Sessions();
+  // The log began almost a year before its first session.
+  const beganAt = closeOf(-330);
+  let clock = () => beganAt;
+  const log = signalLog(await openStore(model), sessions, { marketNow: () => clock() });
+  sessions.close(0, "stock", SYMBOLS);
+  await log.writer.tick();
+  clock = () => sessions.knownUntil() + 1_000;
+  await play(log, sessions, 1, 40);
+  const { origin = "" } = (await log.reader.checkpoint()) ?? {};
+  const runs = new GradedRuns(log.store);
+  await runs.reload();
+  const verdictDates = verdictDatesOf(beganAt);
+  const now = sessions.knownUntil();
+  const records = RECORD_HORIZONS.stock.map((horizon) => ({
+    ...runs.record("stock", horizon, verdictDates, now),
+    expectedAt: 0,
+  }));
+  const record = trackRecordAnswer(
+    { origin, beganAt, verdictDates, records },
+    { mode: "live", source: { simulated: false } as Source, now },
+    undefined,
+  );
+  const headline = record.records.find(({ isHeadline }) => isHeadline);
+  const at = "2026-02-05T00:00:00.000Z";
+  expect(headline?.verdicts).toEqual([{ at, verdict: "insufficient_data" }]);
+  const look = async (verdicts = headline?.verdicts) => {
+    const changed = record.records.map((one) => (one === headline ? { ...one, verdicts } : one));
+    const { checks } = await verifyLog({
+      ...{ source: servedBy(log), keys: [verifierTextOf(origin)], known: undefined, now: () => 0 },
+      trackRecord: async () => ({ ...record, records: changed }),
+    });
+    return checks.find(({ name }) => name === "record");
+  };
+  expect(await look()).toMatchObject({ outcome: "proved" });
+  for (const verdicts of [[], [{ at, verdict: "evidence_for" as const }]]) {
+    expect(await look(verdicts)).toMatchObject({ outcome: "failed" });
+  }
 });
