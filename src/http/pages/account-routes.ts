@@ -1,9 +1,8 @@
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { z } from "zod";
-import type { AlertService } from "../../alerts/api/alert-service.ts";
-import type { Account, Accounts } from "../../auth/accounts/accounts.ts";
+import type { Account } from "../../auth/accounts/accounts.ts";
 import type { Browser } from "../../auth/accounts/browser-sessions.ts";
-import { type ApiKeys, KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
+import { KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
 import { hasMarkup, NO_MARKUP } from "../../lib/label.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import { accountPage } from "./account.ts";
@@ -11,19 +10,8 @@ import { type AlertsView, MAX_ALERTS_SHOWN } from "./alerts-section.ts";
 import type { FieldErrors } from "./elements.ts";
 import { type CsrfGuard, RequiredScopes, readForm, submittedValue, validateForm } from "./form.ts";
 import { MAX_KEY_NAME, newKeyPage } from "./keys-section.ts";
-import type { ShowPage } from "./page-answer.ts";
+import type { PageContext } from "./page-context.ts";
 import { ACCOUNT_PATH, withReturn } from "./return-to.ts";
-import type { Throttle } from "./throttle.ts";
-
-/** Dependencies of the account page. */
-export interface AccountRoutesOptions {
-  readonly csrf: CsrfGuard;
-  readonly show: ShowPage;
-  readonly accounts: Accounts;
-  readonly keys: ApiKeys;
-  readonly alerts: AlertService;
-  readonly throttle: Throttle;
-}
 
 /** Control characters, lone surrogates, invisible characters and bidirectional controls. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
@@ -54,7 +42,7 @@ interface Visit {
 }
 
 /** Routes of the page where a person reviews and revokes what acts on their behalf. */
-export function accountRoutes(options: AccountRoutesOptions): Router {
+export function accountRoutes(options: PageContext): Router {
   const { accounts, keys, alerts, throttle } = options;
   const router = Router();
   const signedIn = (by: keyof CsrfGuard, handle: (visit: Visit) => Promise<void>) =>
@@ -97,7 +85,7 @@ export function accountRoutes(options: AccountRoutesOptions): Router {
 }
 
 function forSignedIn(
-  { csrf, accounts }: AccountRoutesOptions,
+  { csrf, accounts }: PageContext,
   by: keyof CsrfGuard,
   handle: (visit: Visit) => Promise<void>,
 ): RequestHandler {
@@ -111,7 +99,7 @@ function forSignedIn(
 
 async function showAccount(
   { res, browser, account }: Visit,
-  { show, accounts, keys, alerts }: AccountRoutesOptions,
+  { show, accounts, keys, alerts }: PageContext,
   wrong: { readonly errors?: FieldErrors; readonly keyName?: string | undefined } = {},
 ): Promise<void> {
   const [agents, applications, ownKeys, answered] = await Promise.all([
@@ -127,7 +115,7 @@ async function showAccount(
 
 async function loadAlerts(
   accountId: string,
-  alerts: AccountRoutesOptions["alerts"],
+  alerts: PageContext["alerts"],
 ): Promise<Pick<AlertsView, "alerts" | "moreAlerts">> {
   const all = await alerts.listForAccount(accountId);
   const shown = all.slice(0, MAX_ALERTS_SHOWN).map(async (seen) => {
@@ -137,7 +125,7 @@ async function loadAlerts(
   return { alerts: await Promise.all(shown), moreAlerts: all.length - shown.length };
 }
 
-async function createKey(visit: Visit, options: AccountRoutesOptions): Promise<void> {
+async function createKey(visit: Visit, options: PageContext): Promise<void> {
   const { req, res, account } = visit;
   const { data, errors } = validateForm(KeyForm, req);
   if (errors !== undefined) {

@@ -1,21 +1,11 @@
 import { type Request, type Response, Router } from "express";
 import { z } from "zod";
 import { ApplicationFields } from "../../intake/fields.ts";
-import type { Intake } from "../../intake/intake.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import { APPLY_PATH, applyPage, queuePlacePage } from "./apply.ts";
-import { type CsrfGuard, readForm, submittedValue, validateForm } from "./form.ts";
+import { readForm, submittedValue, validateForm } from "./form.ts";
 import { asSentences } from "./intake-errors.ts";
-import type { ShowPage } from "./page-answer.ts";
-import type { ThrottleNetworks } from "./throttle.ts";
-
-/** Dependencies of the application page. */
-export interface ApplyRoutesOptions {
-  readonly csrf: CsrfGuard;
-  readonly show: ShowPage;
-  readonly throttleNetworks: ThrottleNetworks;
-  readonly intake: Pick<Intake, "apply">;
-}
+import type { PageContext } from "./page-context.ts";
 
 /** A form sends an empty string for an unselected option. */
 const ApplyForm = ApplicationFields.extend({
@@ -24,7 +14,7 @@ const ApplyForm = ApplicationFields.extend({
 
 /** Routes of the page to apply for early access, with the limits of POST /api/apply; invalid input
  *  does not count. */
-export function applyRoutes(options: ApplyRoutesOptions): Router {
+export function applyRoutes(options: PageContext): Router {
   const { csrf, show } = options;
   const router = Router();
   router
@@ -41,7 +31,7 @@ export function applyRoutes(options: ApplyRoutesOptions): Router {
 async function apply(
   req: Request,
   res: Response,
-  { csrf, show, throttleNetworks, intake }: ApplyRoutesOptions,
+  { csrf, show, throttleNetworks, intake }: PageContext,
 ): Promise<void> {
   const { formToken, session } = await csrf.requireOwnForm(req);
   const isSignedIn = session !== undefined;

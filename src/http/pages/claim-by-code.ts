@@ -2,7 +2,7 @@ import { z } from "zod";
 import { addressKey } from "../../limits/address-key.ts";
 import { queryOf } from "../request-context.ts";
 import { claimedPage, claimFormPage, confirmPage, grantsNothing } from "./claim.ts";
-import type { ClaimRoutesOptions, ClaimVisit } from "./claim-visit.ts";
+import type { ClaimVisit } from "./claim-visit.ts";
 import type { FieldErrors } from "./elements.ts";
 import {
   noScopeSelected,
@@ -11,6 +11,7 @@ import {
   submittedValue,
   validateForm,
 } from "./form.ts";
+import type { PageContext } from "./page-context.ts";
 
 const AgentId = z
   .string()
@@ -32,19 +33,19 @@ const invalidCode: FieldErrors = [
 ];
 
 /** Asks for an agent id and its code. The code is never prefilled, so that no link can supply it. */
-export async function askForCode(visit: ClaimVisit, { show }: ClaimRoutesOptions): Promise<void> {
+export async function askForCode(visit: ClaimVisit, { show }: PageContext): Promise<void> {
   const { data: agentId } = AgentId.safeParse(queryOf(visit.req).get("agent"));
   show(visit.res, claimFormPage({ formToken: visit.browser.formToken, agentId }));
 }
 
 /** Shows the agent that a code belongs to. */
-export async function showAgent(visit: ClaimVisit, options: ClaimRoutesOptions): Promise<void> {
+export async function showAgent(visit: ClaimVisit, options: PageContext): Promise<void> {
   await countAttempt(visit, options);
   return showAgentOfCode(visit, options);
 }
 
 /** Completes the claim of an agent, with the scopes that the person selected. */
-export async function completeClaim(visit: ClaimVisit, options: ClaimRoutesOptions): Promise<void> {
+export async function completeClaim(visit: ClaimVisit, options: PageContext): Promise<void> {
   await countAttempt(visit, options);
   const { data, errors } = validateForm(ConfirmForm, visit.req);
   if (errors !== undefined) return showAgentOfCode(visit, options, errors);
@@ -65,7 +66,7 @@ export async function completeClaim(visit: ClaimVisit, options: ClaimRoutesOptio
  *  agent id has no quota of its own. */
 async function countAttempt(
   { req, session }: ClaimVisit,
-  { throttle, guard }: ClaimRoutesOptions,
+  { throttle, guard }: PageContext,
 ): Promise<void> {
   await guard.check(req.ip);
   const { data } = validateForm(CodeForm, req);
@@ -78,7 +79,7 @@ async function countAttempt(
 
 async function showAgentOfCode(
   visit: ClaimVisit,
-  options: ClaimRoutesOptions,
+  options: PageContext,
   errors: FieldErrors = [],
 ): Promise<void> {
   const { data } = validateForm(CodeForm, visit.req);
@@ -93,7 +94,7 @@ async function showAgentOfCode(
 
 async function rejectCode(
   { req, res, browser }: ClaimVisit,
-  { show, guard }: ClaimRoutesOptions,
+  { show, guard }: PageContext,
 ): Promise<void> {
   await guard.recordWrongCode(req.ip);
   const { formToken } = browser;

@@ -7,7 +7,7 @@ import {
   shownCodePage,
   wrongAccountPage,
 } from "./claim.ts";
-import type { ClaimRoutesOptions, ClaimVisit } from "./claim-visit.ts";
+import type { ClaimVisit } from "./claim-visit.ts";
 import type { FieldErrors } from "./elements.ts";
 import {
   noScopeSelected,
@@ -16,13 +16,14 @@ import {
   submittedValue,
   validateForm,
 } from "./form.ts";
+import type { PageContext } from "./page-context.ts";
 
 const ApproveForm = z.object({ attempt: z.string(), scope: SelectedScopes, held: OfferedScopes });
 
 /** Shows the agent whose link the person opened. */
 export async function showAttempt(
   visit: ClaimVisit,
-  options: ClaimRoutesOptions,
+  options: PageContext,
   { attempt, errors = [] }: { readonly attempt: string; readonly errors?: FieldErrors },
 ): Promise<void> {
   const { res, browser, session } = visit;
@@ -39,7 +40,7 @@ export async function showAttempt(
 }
 
 /** Stores the person's approval, and shows the code for the agent. */
-export async function approveClaim(visit: ClaimVisit, options: ClaimRoutesOptions): Promise<void> {
+export async function approveClaim(visit: ClaimVisit, options: PageContext): Promise<void> {
   const { req, res, session } = visit;
   const { accountId } = session;
   await options.throttle({ "claim-address": addressKey(req.ip), "claim-user": accountId });

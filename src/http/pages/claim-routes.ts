@@ -3,15 +3,11 @@ import { onlyMethods } from "../allowed-methods.ts";
 import { queryOf } from "../request-context.ts";
 import { askForCode, completeClaim, showAgent } from "./claim-by-code.ts";
 import { approveClaim, showAttempt } from "./claim-by-link.ts";
-import {
-  type ClaimRoutesOptions,
-  type ClaimVisit,
-  type FreshHandler,
-  forFreshSignIn,
-} from "./claim-visit.ts";
+import { type ClaimVisit, type FreshHandler, forFreshSignIn } from "./claim-visit.ts";
 import { readForm, submittedValue } from "./form.ts";
+import type { PageContext } from "./page-context.ts";
 /** Routes of the pages where a person claims an agent. */
-export function claimRoutes(options: ClaimRoutesOptions): Router {
+export function claimRoutes(options: PageContext): Router {
   const router = Router();
   const posted = (name: QueryName, handle: FreshHandler) => [
     ...readForm,
@@ -54,7 +50,7 @@ function requestedTarget(req: Request): string {
 const place = (name: QueryName, value: string | undefined): string =>
   value ? `/claim?${name}=${encodeURIComponent(value)}` : "/claim";
 
-function showClaimPage(visit: ClaimVisit, options: ClaimRoutesOptions): Promise<void> {
+function showClaimPage(visit: ClaimVisit, options: PageContext): Promise<void> {
   const attempt = queryOf(visit.req).get("attempt");
   return attempt === null ? askForCode(visit, options) : showAttempt(visit, options, { attempt });
 }

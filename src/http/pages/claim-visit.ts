@@ -1,23 +1,8 @@
 import type { Request, RequestHandler, Response } from "express";
-import type { Accounts } from "../../auth/accounts/accounts.ts";
 import { type Browser, isFreshSignIn, type Session } from "../../auth/accounts/browser-sessions.ts";
-import type { Claims } from "../../auth/agents/claims.ts";
-import type { CodeGuard } from "../../limits/code-guard.ts";
 import type { CsrfGuard } from "./form.ts";
-import type { ShowPage } from "./page-answer.ts";
+import type { PageContext } from "./page-context.ts";
 import { withReturn } from "./return-to.ts";
-import type { Throttle } from "./throttle.ts";
-
-/** Dependencies of the claim pages. */
-export interface ClaimRoutesOptions {
-  readonly csrf: CsrfGuard;
-  readonly show: ShowPage;
-  readonly throttle: Throttle;
-  readonly guard: CodeGuard;
-  readonly accounts: Accounts;
-  readonly claims: Claims;
-  readonly now: () => Date;
-}
 
 /** A request of a person with a recent sign-in. */
 export interface ClaimVisit {
@@ -28,7 +13,7 @@ export interface ClaimVisit {
 }
 
 /** Handles a request of a person with a recent sign-in. */
-export type FreshHandler = (visit: ClaimVisit, options: ClaimRoutesOptions) => Promise<void>;
+export type FreshHandler = (visit: ClaimVisit, options: PageContext) => Promise<void>;
 
 /** CSRF check and return target of a claim page. */
 export interface ClaimPageOptions {
@@ -43,7 +28,7 @@ export interface ClaimPageOptions {
  * person's browser cannot claim itself.
  */
 export function forFreshSignIn(
-  options: ClaimRoutesOptions,
+  options: PageContext,
   { csrfCheck, place }: ClaimPageOptions,
   handle: FreshHandler,
 ): RequestHandler {

@@ -1,25 +1,13 @@
 import { type Request, type Response, Router } from "express";
 import { paths } from "../../../wellknown/paths.ts";
 import { InquiryFields } from "../../intake/fields.ts";
-import type { Intake } from "../../intake/intake.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import { linkToMarkdown } from "../discovery/link-headers.ts";
 import { MARKDOWN_TYPE, prefersMarkdown } from "../markdown.ts";
 import { contactMarkdown, contactPage, sentPage } from "./contact.ts";
-import { type CsrfGuard, formReader, submittedValue, validateForm } from "./form.ts";
+import { formReader, submittedValue, validateForm } from "./form.ts";
 import { asSentences } from "./intake-errors.ts";
-import type { ShowPage } from "./page-answer.ts";
-import type { ThrottleNetworks } from "./throttle.ts";
-
-/** Dependencies of the contact page. */
-export interface ContactRoutesOptions {
-  /** Public origin without a trailing slash. */
-  readonly baseUrl: string;
-  readonly csrf: CsrfGuard;
-  readonly show: ShowPage;
-  readonly throttleNetworks: ThrottleNetworks;
-  readonly intake: Pick<Intake, "contact">;
-}
+import type { PageContext } from "./page-context.ts";
 
 /** Maximum size of the form, in bytes: a message of 5,000 characters, each up to twelve bytes in a
  *  form. */
@@ -27,7 +15,7 @@ const MAX_FORM_BYTES = 64 * 1024;
 
 /** Routes of the page to contact the operator, with the limits of POST /api/contact; invalid input
  *  does not count. */
-export function contactRoutes(options: ContactRoutesOptions): Router {
+export function contactRoutes(options: PageContext): Router {
   const { baseUrl, csrf, show } = options;
   const markdown = contactMarkdown(baseUrl);
   const link = linkToMarkdown(baseUrl + paths.contactPage);
@@ -48,7 +36,7 @@ export function contactRoutes(options: ContactRoutesOptions): Router {
 async function send(
   req: Request,
   res: Response,
-  { csrf, show, throttleNetworks, intake }: ContactRoutesOptions,
+  { csrf, show, throttleNetworks, intake }: PageContext,
 ): Promise<void> {
   const { formToken, session } = await csrf.requireOwnForm(req);
   const isSignedIn = session !== undefined;

@@ -1,27 +1,17 @@
 import { type Request, type Response, Router } from "express";
 import { z } from "zod";
-import type { Accounts } from "../../auth/accounts/accounts.ts";
 import type { Browser, Session } from "../../auth/accounts/browser-sessions.ts";
 import type { Interaction, Interactions } from "../../auth/oidc/interactions.ts";
 import { isScope } from "../../auth/scopes.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import { consentPage, deniedPage, tooManyApplicationsPage } from "./consent-page.ts";
 import { type FieldErrors, SCOPES_ID } from "./elements.ts";
-import { Checkboxes, type CsrfGuard, readForm, validateForm } from "./form.ts";
+import { Checkboxes, readForm, validateForm } from "./form.ts";
 import { html } from "./html.ts";
-import type { PageAnswer, ShowPage } from "./page-answer.ts";
+import type { PageAnswer } from "./page-answer.ts";
+import type { PageContext } from "./page-context.ts";
 import { mayFollowForm, redirectPage } from "./redirect-page.ts";
 import { withReturn } from "./return-to.ts";
-import type { Throttle } from "./throttle.ts";
-
-/** Dependencies of the pages of an authorization request. */
-export interface InteractionRoutesOptions {
-  readonly csrf: CsrfGuard;
-  readonly show: ShowPage;
-  readonly accounts: Accounts;
-  readonly interactions: Interactions;
-  readonly throttle: Throttle;
-}
 
 type UidRequest = Request<{ uid: string }>;
 
@@ -39,7 +29,7 @@ const endedPage: PageAnswer = {
 };
 
 /** Routes of the pages where a person answers an authorization request (RFC 6749 section 4.1.1). */
-export function interactionRoutes(options: InteractionRoutesOptions): Router {
+export function interactionRoutes(options: PageContext): Router {
   const router = Router();
   router
     .route("/oauth/interaction/:uid")
@@ -49,14 +39,14 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
   return router;
 }
 
-async function showInteraction(req: UidRequest, res: Response, options: InteractionRoutesOptions) {
+async function showInteraction(req: UidRequest, res: Response, options: PageContext) {
   const visit = await visitOf({ req, res }, await options.csrf.openPage(req, res), options);
   if (visit === undefined) return;
   if (visit.interaction.prompt === "consent") return showConsentIfAllowed(visit, options);
   continueRequest(visit, await options.interactions.signIn(req, res, visit.session), options);
 }
 
-async function handleDecision(req: UidRequest, res: Response, options: InteractionRoutesOptions) {
+async function handleDecision(req: UidRequest, res: Response, options: PageContext) {
   const { csrf, show, interactions } = options;
   const visit = await visitOf({ req, res }, await csrf.requireOwnForm(req), options);
   if (visit === undefined) return;
@@ -77,20 +67,17 @@ async function handleDecision(req: UidRequest, res: Response, options: Interacti
  *  existing consent can always change. */
 const canAuthorize = (
   { interaction: { client, isKnown }, session }: Visit,
-  { accounts }: InteractionRoutesOptions,
+  { accounts }: PageContext,
 ): Promise<boolean> | true => isKnown || accounts.canAuthorize(session.accountId, client.clientId);
 
-async function showConsentIfAllowed(
-  visit: Visit,
-  options: InteractionRoutesOptions,
-): Promise<void> {
+async function showConsentIfAllowed(visit: Visit, options: PageContext): Promise<void> {
   if (await canAuthorize(visit, options)) return showConsent(visit, options);
   options.show(visit.res, tooManyApplicationsPage());
 }
 
 /** Denies the request. Redirects to the application at once only if the person has approved its
  *  redirect URI before. */
-async function denyRequest(visit: Visit, options: InteractionRoutesOptions): Promise<void> {
+async function denyRequest(visit: Visit, options: PageContext): Promise<void> {
   const { req, res, interaction } = visit;
   const address = await options.interactions.deny(req, res);
   if (address === undefined || interaction.isRedirectApproved) {
@@ -121,7 +108,7 @@ interface Visit extends PageRequest {
 async function visitOf(
   call: PageRequest,
   { session, formToken }: Browser,
-  { show, interactions }: InteractionRoutesOptions,
+  { show, interactions }: PageContext,
 ): Promise<Visit | undefined> {
   const { req, res } = call;
   const interaction = await interactionOf(req, res, interactions);
@@ -145,7 +132,7 @@ function isOfOtherPerson(
 
 async function showConsent(
   { res, interaction, session, formToken }: Visit,
-  { show, accounts }: InteractionRoutesOptions,
+  { show, accounts }: PageContext,
   errors: FieldErrors = [],
 ): Promise<void> {
   const { uid, client, scopes, personalScopes, requestsOfflineAccess } = interaction;
@@ -174,7 +161,7 @@ async function showConsent(
 function continueRequest(
   { req, res }: Visit,
   address: string | undefined,
-  { show }: InteractionRoutesOptions,
+  { show }: PageContext,
 ): void {
   if (address === undefined) show(res, endedPage);
   else if (mayFollowForm(req)) show(res, redirectPage(address));

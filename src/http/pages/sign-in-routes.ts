@@ -1,41 +1,20 @@
 import { type Request, type Response, Router } from "express";
 import { z } from "zod";
-import type { Accounts } from "../../auth/accounts/accounts.ts";
-import type { Browser, Sessions } from "../../auth/accounts/browser-sessions.ts";
-import type { SignIn } from "../../auth/accounts/email-code-sign-in.ts";
+import type { Browser } from "../../auth/accounts/browser-sessions.ts";
 import type { Upstream } from "../../auth/accounts/upstream-sign-in.ts";
-import type { SignUp } from "../../config/config.ts";
 
 import { addressKey, widestNetwork } from "../../limits/address-key.ts";
-import type { CodeGuard } from "../../limits/code-guard.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { Problem } from "../../problem.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import { queryOf } from "../request-context.ts";
 import { codePage } from "./code.ts";
-import { type CsrfGuard, readForm, submittedValue, validateForm } from "./form.ts";
-import type { PageAnswer, ShowPage } from "./page-answer.ts";
+import { readForm, submittedValue, validateForm } from "./form.ts";
+import type { PageAnswer } from "./page-answer.ts";
+import type { PageContext } from "./page-context.ts";
 import { mayFollowForm, redirectPage } from "./redirect-page.ts";
 import { returnTo, withReturn } from "./return-to.ts";
 import { signInPage } from "./sign-in.ts";
-import type { Throttle, ThrottleNetworks } from "./throttle.ts";
-/** Dependencies of the sign-in pages. */
-export interface SignInRoutesOptions {
-  readonly csrf: CsrfGuard;
-  readonly show: ShowPage;
-  readonly throttle: Throttle;
-  readonly throttleNetworks: ThrottleNetworks;
-  readonly guard: CodeGuard;
-  readonly sessions: Sessions;
-  readonly signIn: SignIn;
-  readonly upstream: Upstream | undefined;
-  readonly accounts: Accounts;
-  readonly baseUrl: string;
-  /** Whether emails are shown to the operator instead of being sent. */
-  readonly isMailShownToOperator: boolean;
-  /** Policy for creating accounts. */
-  readonly signUp: SignUp;
-}
 
 const SendForm = z.object({ email: EmailAddress });
 
@@ -52,7 +31,7 @@ const WRONG_CODE = "This code is wrong. Try again, or ask for another one.";
 const NO_CODE = "Your code is too old, or it was wrong too often. Ask for a new one.";
 
 /** Routes of the pages where a person signs in and out. */
-export function signInRoutes(options: SignInRoutesOptions): Router {
+export function signInRoutes(options: PageContext): Router {
   const router = Router();
   sendRoute(router, options);
   codeRoute(router, options);
@@ -61,7 +40,7 @@ export function signInRoutes(options: SignInRoutesOptions): Router {
   return router;
 }
 
-function sendRoute(router: Router, options: SignInRoutesOptions): void {
+function sendRoute(router: Router, options: PageContext): void {
   const { csrf, show, signIn, accounts } = options;
   const emailOf = async ({ session }: Browser) =>
     session && (await accounts.find(session.accountId))?.email;
@@ -98,7 +77,7 @@ function sendRoute(router: Router, options: SignInRoutesOptions): void {
 async function countCode(
   { ip, headers }: Request,
   email: string,
-  { sessions, throttle, throttleNetworks }: SignInRoutesOptions,
+  { sessions, throttle, throttleNetworks }: PageContext,
 ): Promise<void> {
   const browser = await sessions.knownBrowser(headers.cookie, email);
   // Not counted per browser: each sign-in makes another browser known, which would add to the
@@ -122,7 +101,7 @@ interface SignInPageParameters {
 
 function signInPageFor(
   { formToken }: Browser,
-  { upstream, isMailShownToOperator, signUp }: SignInRoutesOptions,
+  { upstream, isMailShownToOperator, signUp }: PageContext,
   { error, ...requested }: SignInPageParameters,
 ): PageAnswer {
   const errors = error === undefined ? [] : [{ id: "email", text: error }];
@@ -136,7 +115,7 @@ function signInPageFor(
   });
 }
 
-function codeRoute(router: Router, options: SignInRoutesOptions): void {
+function codeRoute(router: Router, options: PageContext): void {
   const { csrf, show, throttle, guard, sessions, signIn, isMailShownToOperator, signUp } = options;
   const refuse = async ({ req, res, browser, place, email }: RejectedCode) => {
     await guard.recordWrongCode(req.ip);
@@ -186,7 +165,7 @@ interface RejectedCode extends Pick<SignInPageParameters, "place" | "email"> {
   readonly browser: Browser;
 }
 
-function providerRoutes(router: Router, options: SignInRoutesOptions): void {
+function providerRoutes(router: Router, options: PageContext): void {
   const { csrf, show, throttleNetworks, sessions, upstream, baseUrl } = options;
   if (upstream === undefined) return;
 
@@ -220,7 +199,7 @@ const notSignedIn = ({ name }: Upstream): Problem =>
     next: "Open the sign-in page and try again.",
   });
 
-function signOutRoute(router: Router, { csrf, sessions }: SignInRoutesOptions): void {
+function signOutRoute(router: Router, { csrf, sessions }: PageContext): void {
   router
     .route("/sign-out")
     .post(...readForm, async (req, res) => {

@@ -1,0 +1,51 @@
+import type { AlertService } from "../../alerts/api/alert-service.ts";
+import type { Accounts } from "../../auth/accounts/accounts.ts";
+import type { Sessions } from "../../auth/accounts/browser-sessions.ts";
+import type { SignIn } from "../../auth/accounts/email-code-sign-in.ts";
+import type { Upstream } from "../../auth/accounts/upstream-sign-in.ts";
+import type { Claims } from "../../auth/agents/claims.ts";
+import type { ApiKeys } from "../../auth/keys/api-keys.ts";
+import type { Interactions } from "../../auth/oidc/interactions.ts";
+import type { SignUp } from "../../config/config.ts";
+import type { Intake } from "../../intake/intake.ts";
+import type { CodeGuard } from "../../limits/code-guard.ts";
+import type { Limits } from "../../limits/limits.ts";
+import type { CsrfGuard } from "./form.ts";
+import type { ShowPage } from "./page-answer.ts";
+import type { Throttle, ThrottleNetworks } from "./throttle.ts";
+
+/** Dependencies of the pages. */
+export interface PagesOptions {
+  /** Display name of the service. */
+  readonly name: string;
+  /** Public origin without a trailing slash. */
+  readonly baseUrl: string;
+  readonly sessions: Sessions;
+  readonly signIn: SignIn;
+  /** External OpenID provider, if configured. */
+  readonly upstream: Upstream | undefined;
+  readonly accounts: Accounts;
+  readonly claims: Claims;
+  readonly interactions: Interactions;
+  readonly keys: ApiKeys;
+  readonly intake: Pick<Intake, "apply" | "contact">;
+  /** Reads the alerts that people own. */
+  readonly alerts: AlertService;
+  readonly limits: Limits;
+  /** Whether emails are shown to the operator instead of being sent. */
+  readonly isMailShownToOperator: boolean;
+  /** Policy for creating accounts. */
+  readonly signUp: SignUp;
+  readonly now: () => Date;
+  /** Called with every error that the person did not cause. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** What the routes of all pages share. */
+export interface PageContext extends PagesOptions {
+  readonly csrf: CsrfGuard;
+  readonly show: ShowPage;
+  readonly throttle: Throttle;
+  readonly throttleNetworks: ThrottleNetworks;
+  readonly guard: CodeGuard;
+}
