@@ -54,6 +54,25 @@ const FILTERS: Readonly<Record<Tier, string>> = {
   nightly: "nightly",
 };
 
+/** What a test starts the program with. */
+const STARTS_PROGRAM =
+  /\b(?:PROGRAM|marketSignal|runToEnd|spawnMain|startProcess|startTestServiceProcess)\b/;
+
+/** What a run against the installed package takes: the end-to-end tests that start the program. */
+export function packageSelection(): {
+  readonly include: string[];
+  readonly tagsFilter: string[];
+} {
+  const starts = ({ path, tier, source }: TestFile) =>
+    path.startsWith("test/e2e/") && tier !== "nightly" && STARTS_PROGRAM.test(source);
+  return {
+    include: testFiles()
+      .filter(starts)
+      .map(({ path }) => path),
+    tagsFilter: ["!nightly"],
+  };
+}
+
 /** What a run of one tier alone takes: files that can have such tests, and which of their tests. */
 export function selectionOf(tier: Tier): {
   readonly include: string[];

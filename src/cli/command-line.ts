@@ -5,6 +5,9 @@ import type { Command, CommandOption } from "./command.ts";
 /** Name of the program. */
 export const PROGRAM = "market-signal";
 
+/** The command that runs when none is named. */
+const DEFAULT_COMMAND = "serve";
+
 /** An invalid command line; the message says why. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
@@ -14,6 +17,7 @@ export class UsageError extends Error {
 export type Invocation =
   /** Help on a command, on a group of commands, or on all. */
   | { readonly kind: "help"; readonly about?: string }
+  | { readonly kind: "version" }
   | {
       readonly kind: "run";
       readonly name: string;
@@ -43,21 +47,24 @@ const commonOptions: Readonly<Record<string, CommandOption>> = {
 
 /** Help text on how commands find the store. */
 const STORE_HELP =
-  "The store is where DATA_DIR (./data) or DATABASE_URL says. While a server runs, it does the work,\n" +
-  "asked through DATA_DIR/admin.sock; relative file names still start from the current folder.";
+  "The store is where DATA_DIR or DATABASE_URL says; without them in ./data of a checkout, or in the\n" +
+  "user's data folder for an installed package. While a server runs, it does the work, asked through\n" +
+  "DATA_DIR/admin.sock; relative file names still start from the current folder.";
 
 /**
  * Parses a command line.
  *
- * @param argv Arguments, without the program.
+ * @param given Arguments, without the program; none: the default command.
  * @throws {UsageError} When the command or an option is unknown, or something is missing.
  */
 export function readCommandLine(
-  argv: readonly string[],
+  given: readonly string[],
   commands: Commands,
   { folder, env }: Environment,
 ): Invocation {
+  const argv = given.length === 0 ? [DEFAULT_COMMAND] : given;
   if (argv[0] === "--help" || argv[0] === "help") return { kind: "help" };
+  if (argv[0] === "--version") return { kind: "version" };
   const name = [...commands.keys()].find((each) => isCalled(each, argv));
   const command = name === undefined ? undefined : commands.get(name);
   if (name === undefined || command === undefined) {
@@ -88,7 +95,7 @@ const groupOf = (first: string, commands: Commands): readonly string[] =>
 function unknownCommand(argv: readonly string[], commands: Commands): UsageError {
   const group = groupOf(argv[0] ?? "", commands);
   const written = argv.slice(0, group.length > 0 ? 2 : 1).join(" ");
-  const isUnfinished = argv.length === 0 || (group.length > 0 && argv.length === 1);
+  const isUnfinished = group.length > 0 && argv.length === 1;
   const what = isUnfinished ? "Name a command" : `There is no command ${written}`;
   const names = group.length > 0 ? group : [...commands.keys()];
   return new UsageError(`${what}; the commands are: ${names.join(", ")}.`);
@@ -185,8 +192,15 @@ function overview(commands: Commands): string {
   const calls = [...commands].map(([name, command]) => [callOf(name, command), command] as const);
   const width = Math.max(...calls.map(([call]) => call.length)) + 2;
   const lines = calls.map(([call, { summary }]) => `  ${call.padEnd(width)}${summary}`);
-  const more = `${PROGRAM} <command> --help says more.`;
-  return [`${PROGRAM} <command>`, "", ...lines, "", more, STORE_HELP].join("\n");
+  const more = `${PROGRAM} <command> --help says more; --version prints the version.`;
+  return [
+    `${PROGRAM} [command]; without a command: ${DEFAULT_COMMAND}`,
+    "",
+    ...lines,
+    "",
+    more,
+    STORE_HELP,
+  ].join("\n");
 }
 
 function commandHelp(name: string, command: Command): string {

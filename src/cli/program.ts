@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
+import pkg from "../../package.json" with { type: "json" };
 import { readStoreChoice } from "../config/config.ts";
 import type { OnProgress } from "../store/backup/progress.ts";
 import { faultText } from "../store/port/unavailable.ts";
@@ -60,6 +61,10 @@ export async function runProgram(call: ProgramCall): Promise<number> {
     const invocation = readCommandLine(argv, commands, { folder, env });
     if (invocation.kind === "help") {
       stdout.write(`${helpText(commands, invocation.about)}\n`);
+      return SUCCESS;
+    }
+    if (invocation.kind === "version") {
+      stdout.write(`${pkg.version}\n`);
       return SUCCESS;
     }
     const { isGood, exitCode, text, result, notes } = await run(invocation, call);

@@ -31,7 +31,7 @@ export const storeVariables = {
       .default("./data")
       .transform((path) => resolve(path)),
     allowed: "a directory",
-    fallback: "`./data`",
+    fallback: "`./data`; for an installed package the user's data folder",
     about:
       "the embedded store, `master.key`, `admin.sock` and, with `live`, cached answers of providers (at most 256 MB, may be deleted); only the owner should be able to read it",
   },

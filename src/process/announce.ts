@@ -41,6 +41,7 @@ export function announceReady(service: Service, config: Config, baseUrl: string)
     `  REST    ${baseUrl}/api/signals`,
     `  Health  ${baseUrl}/api/health`,
     `  Account ${baseUrl}/account`,
+    `  Data    ${config.store.folder}`,
     "  Stop with Ctrl-C.",
   ];
   process.stderr.write(`${lines.join("\n")}\n`);

@@ -10,10 +10,13 @@ const OLDEST = { major: 24, minor: 18 };
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
 if (major < OLDEST.major || (major === OLDEST.major && minor < OLDEST.minor)) {
+  const isInstalled = /[\\/]node_modules[\\/]/.test(fileURLToPath(import.meta.url));
   process.stderr.write(
     `This service needs Node ${OLDEST.major}.${OLDEST.minor} or newer; this is Node ${process.versions.node}.\n` +
-      "npm ci installs a fitting one on Linux, Windows and Intel Macs, and npm start uses it.\n" +
-      "Elsewhere install the newest Node 24 from https://nodejs.org first.\n",
+      (isInstalled
+        ? "Install the newest Node 24 from https://nodejs.org first.\n"
+        : "npm ci installs a fitting one on Linux, Windows and Intel Macs, and npm start uses it.\n" +
+          "Elsewhere install the newest Node 24 from https://nodejs.org first.\n"),
   );
   process.exit(1);
 }

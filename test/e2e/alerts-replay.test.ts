@@ -1,12 +1,12 @@
 // @module-tag full
 
 import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it, vi } from "vitest";
 import { postJson } from "../support/agent.ts";
 import { startProcess, temporaryFolder } from "../support/process.ts";
+import { PROGRAM } from "../support/program.ts";
 import { type Received, startReceiver } from "../support/receivers.ts";
 import { sharedFolder } from "../support/shared.ts";
 import { smallMarket } from "../support/small-market.ts";
@@ -17,7 +17,6 @@ vi.setConfig({ testTimeout: 300_000 });
 const real = sharedFolder("market", "alerts from a replay of real history");
 
 const run = promisify(execFile);
-const PROGRAM = fileURLToPath(new URL("../../src/cli/market-signal.js", import.meta.url));
 
 /** A key that the operator gives out. */
 async function keyFor(DATA_DIR: string): Promise<string> {

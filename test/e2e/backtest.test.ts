@@ -5,18 +5,17 @@ import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { randomAt } from "../../src/grading/random.ts";
 import { sessionsBetween } from "../../src/market/calendar.ts";
 import type { BacktestResult } from "../../src/research/backtest/run-backtest.ts";
 import { startBrowser } from "../support/browser.ts";
+import { PROGRAM } from "../support/program.ts";
 import { FOLDER, isMissing, reduced } from "../support/real-market.ts";
 
 /** Ten years of a whole market take half a minute, and more on a busy machine. */
 vi.setConfig({ testTimeout: 240_000 });
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const root = mkdtempSync(join(tmpdir(), "backtest-"));
 afterAll(() => rmSync(root, { recursive: true }));
 
@@ -25,7 +24,7 @@ const backtest = (...args: readonly string[]) => runWith({}, "backtest", ...args
 
 /** Runs a command to its end. */
 async function runWith(settings: Readonly<Record<string, string>>, ...args: readonly string[]) {
-  const child = spawn(process.execPath, [join(ROOT, "src/cli/market-signal.js"), ...args], {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
     cwd: root,
     env: { PATH: process.env.PATH ?? "", ...settings },
   });

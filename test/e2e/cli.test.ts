@@ -34,6 +34,7 @@ import { openPostgres } from "../../src/store/postgres/open.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
 import { peopleOf } from "../support/account-parts.ts";
 import { createDatabase, postgresAvailable } from "../support/postgres.ts";
+import { PROGRAM } from "../support/program.ts";
 import { startStoreServer } from "../support/store-server.ts";
 import { dumped } from "../support/stores.ts";
 
@@ -131,7 +132,7 @@ async function runProcess(
   argv: readonly string[],
   { env }: Pick<Place, "env">,
 ) {
-  const child = spawn(process.execPath, ["src/cli/market-signal.js", program, ...argv], {
+  const child = spawn(process.execPath, [PROGRAM, program, ...argv], {
     cwd: ROOT,
     env: { ...shared, ...env },
     stdio: ["ignore", "pipe", "pipe"],

@@ -3,7 +3,6 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { type Headers, makeAlert } from "../support/alert-events.ts";
@@ -15,9 +14,9 @@ import {
   startProcess,
   temporaryFolder,
 } from "../support/process.ts";
+import { PROGRAM } from "../support/program.ts";
 
 const run = promisify(execFile);
-const PROGRAM = fileURLToPath(new URL("../../src/cli/market-signal.js", import.meta.url));
 
 /** A key that the operator gives out. */
 async function keyFor(DATA_DIR: string): Promise<Headers> {

@@ -15,6 +15,7 @@ import { createWebhookPolicy } from "../../src/outbound/webhook-policy.ts";
 import type { Key } from "../../src/store/keys/key-records.ts";
 import { keyUses } from "../../src/store/keys/key-uses.ts";
 import { freePort, temporaryFolder } from "../support/process.ts";
+import { PROGRAM } from "../support/program.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -65,7 +66,7 @@ function start(
 
 /** Starts `market-signal listen` on a free port. */
 async function listen(...args: readonly string[]) {
-  const running = start(["src/cli/market-signal.js", "listen", "--port", "0", ...args], {
+  const running = start([PROGRAM, "listen", "--port", "0", ...args], {
     cwd: ROOT,
   });
   const [, url = ""] = /Listening on (\S+);/.exec(await running.says("Ctrl-C")) ?? [];
@@ -236,7 +237,7 @@ describe("market-signal listen", () => {
     [["--loud"], "Unknown option '--loud'"],
     [["now"], "There is nothing to do with now."],
   ])("rejects the argument %j", async (args, why) => {
-    const { child, said } = start(["src/cli/market-signal.js", "listen", ...args], { cwd: ROOT });
+    const { child, said } = start([PROGRAM, "listen", ...args], { cwd: ROOT });
     expect(await once(child, "close")).toEqual([2, null]);
     expect(said()).toContain(why);
     expect(said()).toContain("market-signal --help says more.");
@@ -244,16 +245,16 @@ describe("market-signal listen", () => {
   });
 
   it("prints its usage, and explains startup errors", async () => {
-    const help = start(["src/cli/market-signal.js", "listen", "--help"], { cwd: ROOT });
+    const help = start([PROGRAM, "listen", "--help"], { cwd: ROOT });
     expect(await once(help.child, "close")).toEqual([0, null]);
     expect(help.said()).toContain("market-signal listen [options]");
     const { url } = await listen();
-    const taken = start(["src/cli/market-signal.js", "listen", "--port", new URL(url).port], {
+    const taken = start([PROGRAM, "listen", "--port", new URL(url).port], {
       cwd: ROOT,
     });
     expect(await once(taken.child, "close")).toEqual([1, null]);
     expect(taken.said()).toContain("EADDRINUSE");
-    const keyless = start(["src/cli/market-signal.js", "listen", "--keys", url], { cwd: ROOT });
+    const keyless = start([PROGRAM, "listen", "--keys", url], { cwd: ROOT });
     expect(await once(keyless.child, "close")).toEqual([1, null]);
     expect(keyless.said()).toContain(`there are no keys at ${url}.well-known/webhook-keys.json`);
   });

@@ -14,6 +14,7 @@ import {
   startProcess,
   temporaryFolder,
 } from "../support/process.ts";
+import { PROGRAM } from "../support/program.ts";
 import { codesIn, LOOSE_LIMITS } from "../support/test-service.ts";
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
@@ -101,8 +102,6 @@ async function ask(env: Readonly<Record<string, string>>, ...argv: readonly stri
   expect(code).toBe(0);
   return out;
 }
-
-const PROGRAM = new URL("../../src/cli/market-signal.js", import.meta.url).pathname;
 
 describe("a complete journey with every kind of failure", async () => {
   const DATA_DIR = temporaryFolder();

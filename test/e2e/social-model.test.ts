@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { getWith, newToken } from "../support/agent.ts";
 import { runToEnd, startProcess, temporaryFolder } from "../support/process.ts";
+import { PROGRAM } from "../support/program.ts";
 import { smallMarket } from "../support/small-market.ts";
 import { type FactorsAnswer, type MethodAnswer, recompute } from "../support/third-party.ts";
 
@@ -28,14 +29,7 @@ async function trained(): Promise<string> {
   const folder = temporaryFolder();
   const [labelled, model] = [join(folder, "labelled.jsonl"), join(folder, "model.json")];
   writeFileSync(labelled, LABELLED.map((message) => JSON.stringify(message)).join("\n"));
-  await run(process.execPath, [
-    path("src/cli/market-signal.js"),
-    "train",
-    "--in",
-    labelled,
-    "--out",
-    model,
-  ]);
+  await run(process.execPath, [PROGRAM, "train", "--in", labelled, "--out", model]);
   return model;
 }
 

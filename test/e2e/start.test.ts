@@ -30,7 +30,8 @@ describe("the process", () => {
 
   /** Starts a process without a terminal and asks it for a sign-in code. */
   async function saidBy(env: Readonly<Record<string, string>>) {
-    const { baseUrl, child } = await startProcess({ ...env, DATA_DIR: temporaryFolder() });
+    const DATA_DIR = temporaryFolder();
+    const { baseUrl, child } = await startProcess({ ...env, DATA_DIR });
     let said = "";
     child.stderr?.on("data", (chunk) => {
       said += chunk;
@@ -39,16 +40,17 @@ describe("the process", () => {
     const web = createWeb(baseUrl);
     const start = await web.get("/sign-in");
     await web.submit(start.form("/sign-in"), { email: "ada@host.example" });
-    return { baseUrl, child, said: () => said };
+    return { DATA_DIR, baseUrl, child, said: () => said };
   }
 
   it("prints the home page first, then the reference, and sign-in codes when it listens on loopback only", async () => {
-    const { baseUrl, said } = await saidBy({});
+    const { DATA_DIR, baseUrl, said } = await saidBy({});
     await expect.poll(said).toMatch(/To: ada@host\.example[\s\S]*Your code: \w+/);
     const lines = said()
       .split("\n")
       .filter((line) => line.startsWith("  "));
     expect(lines.slice(0, 2)).toEqual([`  Home    ${baseUrl}/`, `  API     ${baseUrl}/docs/api`]);
+    expect(lines).toContain(`  Data    ${DATA_DIR}`);
   });
 
   it("prints no code when other hosts can connect", async () => {

@@ -17,6 +17,7 @@ import {
   startProcess,
   temporaryFolder,
 } from "../support/process.ts";
+import { PROGRAM } from "../support/program.ts";
 import { LOOSE_LIMITS } from "../support/test-service.ts";
 import { textOf } from "../support/web.ts";
 
@@ -29,7 +30,7 @@ const SESSION_SECONDS = "3";
 
 /** Starts the command line in a process of its own. */
 const spawnCli = (argv: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-  spawn(process.execPath, ["src/cli/market-signal.js", ...argv], {
+  spawn(process.execPath, [PROGRAM, ...argv], {
     env: { PATH: process.env.PATH ?? "", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });

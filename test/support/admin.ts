@@ -1,7 +1,5 @@
 import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
-
-const PROGRAM = fileURLToPath(new URL("../../src/cli/market-signal.js", import.meta.url));
+import { PROGRAM } from "./program.ts";
 
 /** Runs an `admin` command in a process of its own. @returns Exit code and what it said. */
 export const admin = (env: Readonly<Record<string, string>>, ...argv: readonly string[]) =>

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { atFileEnd } from "./file-end.ts";
+import { PROGRAM } from "./program.ts";
 
 async function end(child: ChildProcess): Promise<void> {
   if ((child.exitCode ?? child.signalCode) !== null) return;
@@ -24,7 +25,7 @@ export interface RunningProcess {
   readonly child: ChildProcess;
 }
 
-/** Starts `src/main.ts` on a free port and waits for its ready line; it ends with the file's tests. */
+/** Starts the service on a free port and waits for its ready line; it ends with the file's tests. */
 export async function startProcess(
   env: Readonly<Record<string, string>> = {},
 ): Promise<RunningProcess> {
@@ -39,7 +40,7 @@ export async function startProcess(
   return { baseUrl: String(ready.baseUrl), ready, child };
 }
 
-/** Runs `src/main.ts` to its end: exit code and what it said on standard error. */
+/** Runs the service to its end: exit code and what it said on standard error. */
 export async function runToEnd(env: Readonly<Record<string, string>>) {
   const child = spawnMain(env);
   let said = "";
@@ -67,9 +68,9 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** Starts `src/main.ts` with a data directory of its own, unless told. */
+/** Starts the service with a data directory of its own, unless told. */
 export function spawnMain(env: Readonly<Record<string, string>>): ChildProcess {
-  return spawn(process.execPath, ["src/main.ts"], {
+  return spawn(process.execPath, [PROGRAM, "serve"], {
     cwd: ROOT,
     env: { PATH: process.env.PATH ?? "", DATA_DIR: temporaryFolder(), ...env },
     stdio: ["ignore", "pipe", "pipe"],

@@ -1,13 +1,11 @@
 import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createPerson, type Person } from "./person.ts";
 import { startProcess, temporaryFolder } from "./process.ts";
+import { PROGRAM } from "./program.ts";
 import { codesIn, LOOSE_LIMITS } from "./test-service.ts";
 
 const run = promisify(execFile);
-
-const PROGRAM = fileURLToPath(new URL("../../src/cli/market-signal.js", import.meta.url));
 
 /** A letter as the operator sees it. */
 interface Shown {

@@ -31,8 +31,11 @@ describe("the files for deployment", () => {
 
   it("start the process as `npm start` does", () => {
     const [, ...words] = pkg.scripts.start.split(" ");
+    const options = words.filter((word) => word.includes("-size="));
+    const program = ["node", ...options, "dist/market-signal.js"];
+    expect(options).toHaveLength(3);
     expect(textOf("Dockerfile")).toContain(
-      `CMD ${JSON.stringify(["node", ...words]).replaceAll(",", ", ")}`,
+      `ENTRYPOINT ${JSON.stringify(program).replaceAll(",", ", ")}\nCMD ["serve"]\n`,
     );
     expect(textOf("market-signal.service")).toContain(`/node ${words.join(" ")}\n`);
   });
@@ -41,7 +44,7 @@ describe("the files for deployment", () => {
     const listed = [...textOf("Dockerfile.dockerignore").matchAll(/^!(.+)$/gm)].map(
       ([, path]) => path,
     );
-    const copied = [...textOf("Dockerfile").matchAll(/^COPY (.+) \S+$/gm)].flatMap(
+    const copied = [...textOf("Dockerfile").matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(
       ([, paths = ""]) => paths.split(" "),
     );
     expect(copied.sort()).toEqual(listed.sort());
@@ -59,6 +62,15 @@ describe("the files for deployment", () => {
     );
     const config = readConfig({ ...image, ...settings });
     expect(config).toMatchObject({ host: "0.0.0.0", port: 3000, proxyHops: 1 });
+  });
+
+  it("set the password and the domain once", () => {
+    expect(textOf("example.env").match(/PASSWORD/g)).toHaveLength(1);
+    expect(textOf("example.env").match(/^[^#].*signals\.example/gm)).toHaveLength(1);
+    expect(textOf("nginx.conf")).not.toContain("server_name");
+    expect(textOf("compose.yaml")).toMatch(
+      /DATABASE_URL: postgres:\/\/market_signal:\$\{POSTGRES_PASSWORD:\?.+\}@database:5432\/market_signal\n/,
+    );
   });
 
   it("have a proxy that supports streaming, and bodies as large as the service accepts", () => {

@@ -1,29 +1,23 @@
 import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 
-const HERE = dirname(fileURLToPath(import.meta.url));
-
-const require = createRequire(import.meta.url);
-const SWAGGER_UI = dirname(require.resolve("swagger-ui-dist/package.json"));
-
-/** Folder of each asset and license notice. */
-const folders = {
-  "swagger-ui.css": SWAGGER_UI,
-  "swagger-ui-bundle.js": SWAGGER_UI,
-  "swagger-ui-bundle.js.LICENSE.txt": SWAGGER_UI,
-  "reference.css": HERE,
-  "accessible.js": HERE,
-  "start.js": HERE,
-  "signed-in.js": HERE,
+/** URL of each asset and license notice. */
+const files = {
+  "swagger-ui.css": import.meta.resolve("swagger-ui-dist/swagger-ui.css"),
+  "swagger-ui-bundle.js": import.meta.resolve("swagger-ui-dist/swagger-ui-bundle.js"),
+  "swagger-ui-bundle.js.LICENSE.txt": import.meta.resolve(
+    "swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt",
+  ),
+  "reference.css": new URL("reference.css", import.meta.url),
+  "accessible.js": new URL("accessible.js", import.meta.url),
+  "start.js": new URL("start.js", import.meta.url),
+  "signed-in.js": new URL("signed-in.js", import.meta.url),
 } as const;
 
 /** Name of an asset. */
-type AssetName = keyof typeof folders;
+type AssetName = keyof typeof files;
 
 /** A file to serve. */
 export interface Asset {
@@ -44,11 +38,11 @@ const compress = promisify(gzip);
  * @returns Assets by name.
  */
 export function readAssets(): ReadonlyMap<string, Asset> {
-  return new Map(Object.entries(folders).map(([name, folder]) => [name, read(name, folder)]));
+  return new Map(Object.entries(files).map(([name, url]) => [name, read(name, url)]));
 }
 
-function read(name: string, folder: string): Asset {
-  const bytes = readFileSync(join(folder, name));
+function read(name: string, url: string | URL): Asset {
+  const bytes = readFileSync(new URL(url));
   let gzipped: Promise<Buffer> | undefined;
   return {
     bytes,

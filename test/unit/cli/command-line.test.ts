@@ -56,6 +56,11 @@ describe("a command line", () => {
     expect(store("backup", "--help")).toEqual({ kind: "help", about: "store backup" });
   });
 
+  it("starts the service when no command is named, and can ask for the version", () => {
+    expect(readCommandLine([], commands, here)).toMatchObject({ kind: "run", name: "serve" });
+    expect(readCommandLine(["--version"], commands, here)).toEqual({ kind: "version" });
+  });
+
   it.each([
     [[], "Name a command; the commands are: store backup, store restore"],
     [["bakup", "x"], "There is no command store bakup; the commands are: store backup"],

@@ -1,16 +1,19 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { expect, it } from "vitest";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { expect, it, onTestFinished } from "vitest";
 
 const PREFLIGHT = new URL("../../../src/process/preflight.js", import.meta.url);
 
 /** What the preflight says under a version of Node. */
-function preflightOf(version: string) {
+function preflightOf(version: string, preflight = PREFLIGHT) {
   const script = `
     Object.defineProperty(process, "versions", {
       value: { ...process.versions, node: ${JSON.stringify(version)} },
     });
-    await import(${JSON.stringify(PREFLIGHT.href)});`;
+    await import(${JSON.stringify(preflight.href)});`;
   const args = ["--input-type=module", "--eval", script];
   const { status, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
   return { status, said: stderr };
@@ -26,6 +29,17 @@ it.each(["18.19.1", "20.20.2", "22.18.0", "23.11.0", "24.9.0", "24.17.9"])(
     expect(said).not.toContain("    at ");
   },
 );
+
+it("does not speak of npm ci in an installed package", () => {
+  const folder = mkdtempSync(join(tmpdir(), "market-signal-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const installed = join(folder, "node_modules/market-signal/preflight.js");
+  cpSync(PREFLIGHT, installed);
+  const { status, said } = preflightOf("20.20.2", pathToFileURL(installed));
+  expect(status).toBe(1);
+  expect(said).toContain("this is Node 20.20.2.\nInstall the newest Node 24");
+  expect(said).not.toContain("npm ci");
+});
 
 it.each(["24.18.0", "24.21.0", "25.0.0", "26.1.0"])("takes Node %s", (version) => {
   expect(preflightOf(version)).toEqual({ status: 0, said: "" });

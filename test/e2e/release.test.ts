@@ -1,0 +1,118 @@
+// @module-tag full
+
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmodSync,
+  cpSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { expect, it } from "vitest";
+import { bundle, ROOT } from "../../deploy/bundle.ts";
+import pkg from "../../package.json" with { type: "json" };
+import lock from "../../src/score/method.lock.json" with { type: "json" };
+import { getWith, newToken } from "../support/agent.ts";
+import { atFileEnd } from "../support/file-end.ts";
+import { buildRelease, installPackage } from "../support/installed-package.ts";
+import { temporaryFolder } from "../support/process.ts";
+
+const MEGABYTE = 1_000_000;
+
+const folder = temporaryFolder();
+const tarball = buildRelease(join(folder, "release"));
+const program = installPackage(tarball, join(folder, "installed"));
+const installed = join(program, "../..");
+
+it("is the same to the byte when another checkout of the commit packs it", () => {
+  const checkout = join(folder, "elsewhere/checkout");
+  mkdirSync(checkout, { recursive: true });
+  const parts = ["deploy", "docs", "src", "tools", "wellknown", "package.json"];
+  for (const part of [...parts, "README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md"]) {
+    cpSync(join(ROOT, part), join(checkout, part), { recursive: true });
+  }
+  chmodSync(join(checkout, "README.md"), 0o600);
+  symlinkSync(join(ROOT, "node_modules"), join(checkout, "node_modules"));
+  const again = buildRelease(join(checkout, "release"), checkout);
+  expect(readFileSync(again).equals(readFileSync(tarball))).toBe(true);
+});
+
+it("takes at most 10 MB packed and 40 MB installed, and brings no other package and no script", () => {
+  const files = globSync("**/*", { cwd: installed }).map((name) => statSync(join(installed, name)));
+  const bytes = files.reduce((sum, { size }) => sum + size, 0);
+  expect(statSync(tarball).size).toBeLessThan(10 * MEGABYTE);
+  expect(bytes).toBeLessThan(40 * MEGABYTE);
+  const packages = readdirSync(join(installed, "..")).filter((name) => !name.startsWith("."));
+  expect(packages).toEqual([pkg.name]);
+  const manifest = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
+  expect(Object.keys(manifest).sort()).toEqual(
+    ["bin", "description", "engines", "files", "license", "name", "type", "version"].sort(),
+  );
+});
+
+it("repeats the license of every package that its source maps name, and of what it serves", () => {
+  const maps = globSync("dist/*.map", { cwd: installed }).map((name) =>
+    JSON.parse(readFileSync(join(installed, name), "utf8")),
+  );
+  const sources: readonly string[] = maps.flatMap((map) => map.sources);
+  const names = sources.flatMap(
+    (source) => /^.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[0] ?? [],
+  );
+  const bundled = new Set([...names, "node_modules/swagger-ui-dist"]);
+  expect(bundled.size).toBeGreaterThan(50);
+  const text = readFileSync(join(installed, "THIRD-PARTY-LICENSES.txt"), "utf8");
+  const sections = text.split(/^=+\n/m).map((section) => section.split("\n\n"));
+  const missing = [...bundled].filter((path) => {
+    const { name, version } = JSON.parse(readFileSync(join(ROOT, path, "package.json"), "utf8"));
+    const [, ...terms] = sections.find(([names]) => names?.includes(`${name}@${version} (`)) ?? [];
+    return !/permi|redistribut/i.test(terms.join());
+  });
+  expect(missing).toEqual([]);
+});
+
+it("computes what the method of the sources does", async () => {
+  const dir = join(folder, "method");
+  await bundle({ lock: join(ROOT, "test/method/lock.ts") }, dir);
+  const text = execFileSync(process.execPath, [join(dir, "lock.js"), "--print"], {
+    encoding: "utf8",
+  });
+  expect(JSON.parse(text)).toEqual(lock);
+});
+
+it("prints its version, and names its commands", () => {
+  const said = (option: string) =>
+    execFileSync(process.execPath, [program, option], { encoding: "utf8" });
+  expect(said("--version")).toBe(`${pkg.version}\n`);
+  expect(said("--help")).toContain("  serve");
+});
+
+it("without a word serves the sandbox from the user's data folder, and says so", async () => {
+  const XDG_DATA_HOME = join(folder, "user");
+  const child = spawn(process.execPath, [program], {
+    cwd: folder,
+    env: { PATH: process.env.PATH ?? "", HOME: folder, XDG_DATA_HOME, PORT: "0" },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  atFileEnd(async () => {
+    child.kill("SIGTERM");
+    await once(child, "exit");
+  });
+  let said = "";
+  child.stderr.on("data", (chunk) => {
+    said += chunk;
+  });
+  const [line] = await once(createInterface({ input: child.stdout }), "line");
+  const { baseUrl } = JSON.parse(String(line));
+  const token = await newToken(baseUrl);
+  const answer = await getWith(token, `${baseUrl}/api/signals?symbol=ALDER.SIM`);
+  expect(answer.status).toBe(200);
+  await expect.poll(() => said).toContain(`  Data    ${join(XDG_DATA_HOME, "market-signal")}`);
+  const method = await getWith(token, `${baseUrl}/api/method/${lock.version}`);
+  expect(await method.json()).toMatchObject({ methodHash: lock.methodHash });
+});
