@@ -29,7 +29,7 @@ export interface Row {
 const Z = 1.959964;
 
 /** Wilson's score interval of a share (E. B. Wilson, 1927). */
-function wilson(solved: number, played: number): readonly [low: number, high: number] {
+export function wilson(solved: number, played: number): readonly [low: number, high: number] {
   if (played === 0) return [0, 1];
   const share = solved / played;
   const center = share + Z ** 2 / (2 * played);
@@ -65,7 +65,7 @@ function rowOf(name: string, all: readonly Played[]): Row {
 }
 
 /** The rows of a report: each kind, the everyday questions, and all. */
-function rowsOf(all: readonly Played[]): readonly Row[] {
+export function rowsOf(all: readonly Played[]): readonly Row[] {
   const kinds = Map.groupBy(all, ({ task }) => task.kind);
   const everyday = all.filter(({ task }) => task.everyday !== undefined);
   return [

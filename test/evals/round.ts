@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Client } from "@modelcontextprotocol/client";
-import { tokensOf } from "../support/tokens.ts";
+import { tokensOfText } from "../support/tokens.ts";
 import type { Seat } from "./seats.ts";
 import type { Answer, Answers, Step, Task } from "./task.ts";
 
@@ -17,14 +17,14 @@ interface Call {
 }
 
 /** A tool as a client shows it to a model. */
-interface ShownTool {
+export interface ShownTool {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: object;
 }
 
 /** A result as a client shows it to a model. */
-interface Result {
+export interface Result {
   readonly text: string;
   readonly isError: boolean;
 }
@@ -85,7 +85,7 @@ export function openRound(seat: Seat): Round {
       const { text, isError } = await callOf(open, tool, given);
       const durationMs = performance.now() - startedAt;
       const bytes = Buffer.byteLength(text);
-      calls.push({ tool, given, isError, bytes, tokens: tokensOf(text), durationMs });
+      calls.push({ tool, given, isError, bytes, tokens: tokensOfText(text), durationMs });
       return { text, isError };
     },
     async tell(text) {

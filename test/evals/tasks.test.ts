@@ -1,5 +1,6 @@
 // @module-tag full
 
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { tools } from "../../tools/index.ts";
 import { judge, openRound, playSolution } from "./round.ts";
@@ -25,6 +26,13 @@ describe("the tasks", () => {
     expect(new Set(tasks.map(({ question }) => question)).size).toBe(100);
     const everyday = tasks.flatMap((task) => task.everyday ?? []);
     expect(everyday.sort()).toEqual([...EVERYDAY].sort());
+  });
+
+  it("are as many of each kind as docs/evals.md says", () => {
+    const text = readFileSync(new URL("../../docs/evals.md", import.meta.url), "utf8");
+    for (const [kind, { length }] of Map.groupBy(tasks, (task) => task.kind)) {
+      expect(text).toMatch(new RegExp(`\\| ${kind}[^|]*\\| ${length} \\|`));
+    }
   });
 
   it("name no tool, and solve each with tools that there are", () => {
@@ -66,13 +74,13 @@ describe("a task", () => {
 });
 
 describe("the right words of an agent that did nothing", () => {
-  it.each(leaving.map((task, at) => [task.question, at] as const))(
+  it.each(idle.map((seat) => [seat.task.question, seat] as const))(
     "are refused: %s",
-    async (question, at) => {
-      const said = played.find(({ task }) => task.question === question)?.text ?? "";
-      expect(said).not.toBe("");
-      const seat = idle[at];
-      expect(seat && (await judge(seat, said))).toBe(false);
+    async (_question, seat) => {
+      const { form, expected } = seat.task;
+      const right = await expected(await seat.truth(), await seat.own());
+      expect(form.fits(form.write(right), right)).toBe(true);
+      expect(await judge(seat, form.write(right))).toBe(false);
     },
   );
 });

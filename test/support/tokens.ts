@@ -7,8 +7,11 @@ interface ListedTool {
   readonly inputSchema: object;
 }
 
-/** Tokens of a value as JSON, in the encoding o200k. */
-export const tokensOf = (value: unknown): number => countTokens(JSON.stringify(value));
+/** Tokens of a text, in the encoding o200k. */
+export const tokensOfText = (text: string): number => countTokens(text);
+
+/** Tokens of a value as JSON. */
+export const tokensOf = (value: unknown): number => tokensOfText(JSON.stringify(value));
 
 /** Tokens of what clients show a model of tools: name, description and input schema. */
 export const visibleTokens = (tools: readonly ListedTool[]): number =>

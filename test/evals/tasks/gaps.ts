@@ -1,4 +1,4 @@
-import { choice, count, dayOrUnknown, list, number, set, symbol, UNKNOWN, word } from "../form.ts";
+import { choice, count, dayOrUnknown, number, set, symbol, UNKNOWN, word } from "../form.ts";
 import { full, symbolsOf, type Task, type Truth } from "../task.ts";
 
 const wholeOrUnknown = number(0, { orUnknown: true });
@@ -183,7 +183,7 @@ const missing: readonly Task[] = [
     kind: "missing data",
     market: "recorded",
     question: "Which of the four recorded instruments had no score yet on 1 October 2013?",
-    form: list("their symbols"),
+    form: set("their symbols"),
     solution: [
       ["find_instruments", {}],
       ["get_signal", { asOf: "2013-10-01" }],

@@ -63,7 +63,7 @@ const ranking: readonly Task[] = [
   },
   {
     kind: "ranking",
-    question: "For which instrument is the evidence behind the score the most reliable right now?",
+    question: "In whose score does the service have the most confidence right now?",
     form: symbol,
     solution: [["get_signal", { sort: "confidence", limit: 1 }]],
     answer: ([{ items }]) => items[0]?.symbol ?? "",
