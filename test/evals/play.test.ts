@@ -96,6 +96,10 @@ describe("tasks on the command line", () => {
   it("say what a command lacks", async () => {
     expect(await play("tools", "101")).toEqual(["TASK is a number from 1 to 100.", 2]);
     expect((await play("win", "1"))[0]).toMatch(/^Commands: serve, tools, call/);
+    expect(await play("report", "--port", "1", "--")).toEqual([
+      "Nothing listens on port 1: serve first.",
+      2,
+    ]);
   });
 
   it("are counted in a table and in a file, without those that nobody began", async () => {

@@ -27,11 +27,16 @@ if (command === "serve") {
   const { serveRounds } = await import("./play-server.ts");
   await serveRounds({ port: Number(values.port), out: values.out });
 } else {
-  const response = await fetch(`http://127.0.0.1:${values.port}/${encodeURIComponent(command)}`, {
+  const response = await ask().catch(() => undefined);
+  const text = await response?.text();
+  process.stdout.write(`${text ?? `Nothing listens on port ${values.port}: serve first.`}\n`);
+  process.exitCode = { 200: 0, 422: 1 }[response?.status ?? 0] ?? 2;
+}
+
+function ask(): Promise<Response> {
+  return fetch(`http://127.0.0.1:${values.port}/${encodeURIComponent(command)}`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ task: Number(task), rest, isJson: values.json }),
   });
-  process.stdout.write(`${await response.text()}\n`);
-  process.exitCode = { 200: 0, 422: 1 }[response.status] ?? 2;
 }
