@@ -80,7 +80,7 @@ interface ToolTables<I extends z.ZodObject = z.ZodObject> {
    *
    * @throws {Problem} As `run`, and where the answer is no table.
    */
-  read(input: z.output<I>, context: ToolContext): TablePage;
+  read(input: z.output<I>, context: ToolContext, call: Call): TablePage | Promise<TablePage>;
 }
 
 /** A tool's answer is an object, or one of several objects. */

@@ -1,12 +1,17 @@
 import { z } from "zod";
 import { AttemptAnswer, attemptAnswer, EventAnswer, eventAnswer } from "../src/answers/alert.ts";
 import { AlertIdInput } from "../src/answers/alert-input.ts";
+import { attemptColumns, eventColumns } from "../src/answers/alert-table.ts";
 import { CursorInput, Provenance, provenance } from "../src/answers/common.ts";
 import { startOf, WhenInput } from "../src/answers/when.ts";
 import { alertScopes } from "../src/auth/scopes.ts";
 import { readableItems } from "../src/lib/pagination.ts";
 import { Problem } from "../src/problem.ts";
+import { type TablePage, tableOf } from "../src/tables/table.ts";
 import { type Call, defineTool, type ToolContext } from "../src/tool.ts";
+
+/** Most items of a page. */
+const MAX_ITEMS = 100;
 
 const Input = z.strictObject({
   view: z
@@ -18,7 +23,7 @@ const Input = z.strictObject({
   alertId: AlertIdInput.optional(),
   since: WhenInput.optional().describe("Without a cursor: start of the events."),
   cursor: CursorInput.optional(),
-  limit: z.number().int().min(1).max(100).default(20).describe("Maximum items per page."),
+  limit: z.number().int().min(1).max(MAX_ITEMS).default(20).describe("Maximum items per page."),
 });
 
 type Query = z.output<typeof Input>;
@@ -47,6 +52,8 @@ export const getAlertEvents = defineTool({
     hasMore: z.boolean().describe("Whether there is another page now."),
   }),
 
+  tables: { kinds: { events: eventColumns, deliveries: attemptColumns }, read: table },
+
   async run(query, context, call) {
     const { asOf, market } = provenance(context, context.market.knownUntil());
     const page = query.view === "events" ? events(query, context, call) : log(query, context, call);
@@ -69,10 +76,7 @@ interface DeliveriesAnswer {
 }
 
 async function events(query: Query, context: ToolContext, call: Call): Promise<EventsAnswer> {
-  const { alertId, since, cursor, limit } = query;
-  const begin = since === undefined ? undefined : startOf(since, context.market);
-  const asked = { alertId, since: begin, cursor, limit };
-  const page = await context.alerts.events(call.caller, asked);
+  const page = await eventPage(query, context, call);
   const readable = readableItems(page.events.map(eventAnswer));
   // A shorter page has a cursor of its own.
   if (readable.length < page.events.length) {
@@ -85,16 +89,14 @@ async function events(query: Query, context: ToolContext, call: Call): Promise<E
   };
 }
 
-async function log(query: Query, context: ToolContext, call: Call): Promise<DeliveriesAnswer> {
+function eventPage(query: Query, { alerts, market }: ToolContext, { caller }: Call) {
   const { alertId, since, cursor, limit } = query;
-  if (alertId === undefined || since !== undefined) {
-    throw new Problem("invalid_request", {
-      detail: "alertId, since: deliveries are those of one alert, newest first.",
-      next: "Give alertId and omit since.",
-    });
-  }
-  const { alerts } = context;
-  const page = await alerts.attempts({ caller: call.caller, alertId }, { cursor, limit });
+  const begin = since === undefined ? undefined : startOf(since, market);
+  return alerts.events(caller, { alertId, since: begin, cursor, limit });
+}
+
+async function log(query: Query, context: ToolContext, call: Call): Promise<DeliveriesAnswer> {
+  const page = await attemptPage(query, context, call);
   const readable = readableItems(page.attempts.map(attemptAnswer));
   if (readable.length < page.attempts.length) {
     return log({ ...query, limit: readable.length }, context, call);
@@ -104,4 +106,31 @@ async function log(query: Query, context: ToolContext, call: Call): Promise<Deli
     nextCursor: page.cursor ?? null,
     hasMore: page.cursor !== undefined,
   };
+}
+
+/** @throws {Problem} `invalid_request` */
+function attemptPage(
+  { alertId, since, cursor, limit }: Query,
+  { alerts }: ToolContext,
+  { caller }: Call,
+) {
+  if (alertId === undefined || since !== undefined) {
+    throw new Problem("invalid_request", {
+      detail: "alertId, since: deliveries are those of one alert, newest first.",
+      next: "Give alertId and omit since.",
+    });
+  }
+  return alerts.attempts({ caller, alertId }, { cursor, limit });
+}
+
+/** A page of events or deliveries as a table: the archive is never read whole. @throws {Problem} */
+async function table(wish: Query, context: ToolContext, call: Call): Promise<TablePage> {
+  const query: Query = { ...wish, limit: Math.min(wish.limit, MAX_ITEMS) };
+  if (query.view === "deliveries") {
+    const { attempts, cursor = null } = await attemptPage(query, context, call);
+    return { ...tableOf(attemptColumns, attempts.map(attemptAnswer)), nextCursor: cursor };
+  }
+  const { events, cursor = null, hasMore } = await eventPage(query, context, call);
+  const nextCursor = hasMore ? cursor : null;
+  return { ...tableOf(eventColumns, events.map(eventAnswer)), nextCursor };
 }

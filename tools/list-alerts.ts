@@ -1,26 +1,30 @@
 import { z } from "zod";
 import { ALERT_STATUSES, isOwnedBy } from "../src/alerts/alert.ts";
 import type { AlertView } from "../src/alerts/api/queries.ts";
-import { AlertAnswer, AlertDetail, alertAnswer, alertDetail } from "../src/answers/alert.ts";
+import {
+  AlertAnswer,
+  AlertDetail,
+  alertAnswer,
+  alertDetail,
+  CreatorFields,
+} from "../src/answers/alert.ts";
 import { AlertIdInput } from "../src/answers/alert-input.ts";
+import { alertColumns } from "../src/answers/alert-table.ts";
 import { CursorInput, isoInstant, Provenance } from "../src/answers/common.ts";
 import type { Caller } from "../src/auth/caller.ts";
-import { readablePage } from "../src/lib/pagination.ts";
+import { paginate, readablePage } from "../src/lib/pagination.ts";
 import { Problem } from "../src/problem.ts";
-import { defineTool } from "../src/tool.ts";
+import { type TablePage, tableOf } from "../src/tables/table.ts";
+import { type Call, defineTool, type ToolContext } from "../src/tool.ts";
 
-/** Schema of the creator of an alert. */
-const CreatorFields = z.object({
-  madeBy: z
-    .object({
-      type: z.enum(["agent", "application", "key"]),
-      id: z.string().describe("Of the client or key."),
-    })
-    .optional()
-    .describe(
-      "Absent: you. Your own key also sees, and can delete, alerts that others made for you.",
-    ),
+const Input = z.strictObject({
+  id: AlertIdInput.optional(),
+  status: z.enum(ALERT_STATUSES).optional().describe("Only this status."),
+  limit: z.number().int().min(1).max(100).default(50).describe("Maximum items per page."),
+  cursor: CursorInput.optional(),
 });
+
+type Query = z.output<typeof Input>;
 
 /** The tool that lists the caller's alerts; for a person's key, those of everything that acts for
  *  the person. */
@@ -34,12 +38,7 @@ export const listAlerts = defineTool({
     { method: "GET", path: "/api/alerts" },
     { method: "GET", path: "/api/alerts/{id}" },
   ],
-  input: z.strictObject({
-    id: AlertIdInput.optional(),
-    status: z.enum(ALERT_STATUSES).optional().describe("Only this status."),
-    limit: z.number().int().min(1).max(100).default(50).describe("Maximum items per page."),
-    cursor: CursorInput.optional(),
-  }),
+  input: Input,
   output: z.union([
     z.object({ ...AlertDetail.shape, ...CreatorFields.shape, market: Provenance.shape.market }),
     z.object({
@@ -56,25 +55,46 @@ export const listAlerts = defineTool({
     }),
   ]),
 
-  async run({ id, status, limit, cursor }, { alerts, market: { mode: market } }, { caller }) {
+  tables: { kinds: { alerts: alertColumns }, read: table },
+
+  async run(query, { alerts, market: { mode: market } }, { caller }) {
+    const { id, status, cursor } = query;
     if (id !== undefined) {
       rejectFilters({ status, cursor });
       const alert = await alerts.find(caller, id);
       return { ...alertDetail(alert), ...madeBy(alert, caller), market };
     }
     const { alerts: all, others } = await alerts.list(caller);
-    const chosen = all.filter((alert) => status === undefined || alert.status === status);
-    const page = readablePage(chosen, {
-      list: "alerts",
-      limit,
-      cursor,
-      keyOf: pageKeyOf,
-      order: "ascending",
+    const page = readablePage(chosen(all, query), {
+      ...requestOf(query),
       render: (alert) => ({ ...alertAnswer(alert), ...madeBy(alert, caller) }),
     });
     return { market, items: page.items, others, nextCursor: page.nextCursor };
   },
 });
+
+const chosen = (all: readonly AlertView[], { status }: Query): readonly AlertView[] =>
+  all.filter((alert) => status === undefined || alert.status === status);
+
+/** The page of a query. */
+const requestOf = ({ limit, cursor }: Query) => ({
+  list: "alerts",
+  limit,
+  cursor,
+  keyOf: pageKeyOf,
+  order: "ascending" as const,
+});
+
+/** Alerts, or one of them, as a table. @throws {Problem} */
+async function table(query: Query, { alerts }: ToolContext, { caller }: Call): Promise<TablePage> {
+  const { id, status, cursor } = query;
+  if (id !== undefined) rejectFilters({ status, cursor });
+  const all =
+    id === undefined ? (await alerts.list(caller)).alerts : [await alerts.find(caller, id)];
+  const { items, nextCursor } = paginate(chosen(all, query), requestOf(query));
+  const rows = items.map((alert) => ({ ...alertAnswer(alert), ...madeBy(alert, caller) }));
+  return { ...tableOf(alertColumns, rows), nextCursor };
+}
 
 function madeBy({ alert: { owner } }: AlertView, caller: Caller): z.input<typeof CreatorFields> {
   if (isOwnedBy(owner, caller)) return {};

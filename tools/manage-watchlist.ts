@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { AlertFields, symbolsOf } from "../src/answers/alert-input.ts";
+import { CursorInput } from "../src/answers/common.ts";
 import { WatchlistAnswer, WatchlistInput, watchlistAnswer } from "../src/answers/watchlist.ts";
 import { alertScopes } from "../src/auth/scopes.ts";
+import { readablePage } from "../src/lib/pagination.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool } from "../src/tool.ts";
 
@@ -12,6 +14,7 @@ const Input = z.strictObject({
     .describe("set makes or replaces a list; add and remove change its symbols."),
   watchlist: WatchlistInput.optional(),
   symbols: AlertFields.symbols.optional().describe("For set, add and remove."),
+  cursor: CursorInput.optional(),
 });
 
 /** The tool that keeps named lists of instruments. */
@@ -30,17 +33,27 @@ export const manageWatchlist = defineTool({
   effect: { isDestructive: true },
   input: Input,
   output: z.object({
-    watchlists: z.array(WatchlistAnswer).describe("All, or the one that was changed."),
+    watchlists: z.array(WatchlistAnswer).describe("All by name, or the one that was changed."),
     others: z.number().int().optional().describe("Lists of your person that other clients made."),
+    nextCursor: z.string().nullable().optional().describe("Of a list; null on the last page."),
   }),
 
-  async run({ action, watchlist: name, symbols }, context, { caller }) {
+  async run({ action, watchlist: name, symbols, cursor }, context, { caller }) {
     const { watchlists } = context;
     if (action === "list") {
-      if (name !== undefined || symbols !== undefined) refuse("list takes nothing else.");
+      if (name !== undefined || symbols !== undefined) refuse("list takes cursor alone.");
       const { lists, others } = await watchlists.overview(caller);
-      return { watchlists: lists.map(watchlistAnswer), others };
+      const { items, nextCursor } = readablePage(lists, {
+        list: "watchlists",
+        limit: lists.length,
+        cursor,
+        // A client can have a list of the same name as the person.
+        keyOf: ({ name, isOwn }) => `${name} ${isOwn}`,
+        render: watchlistAnswer,
+      });
+      return { watchlists: items, others, nextCursor };
     }
+    if (cursor !== undefined) refuse(`${action} takes no cursor.`);
     if (action === "delete") {
       if (name === undefined || symbols !== undefined) refuse("delete takes watchlist alone.");
       await watchlists.remove(caller, name);

@@ -48,6 +48,19 @@ export const AlertAnswer = z.object({
   snoozedUntil: Instant.nullable(),
 });
 
+/** Who made an alert. */
+export const CreatorFields = z.object({
+  madeBy: z
+    .object({
+      type: z.enum(["agent", "application", "key"]),
+      id: z.string().describe("Of the client or key."),
+    })
+    .optional()
+    .describe(
+      "Absent: you. Your own key also sees, and can delete, alerts that others made for you.",
+    ),
+});
+
 /** Next steps, as text. */
 export const NextSteps = z.array(z.string());
 

@@ -7,7 +7,9 @@ export const FormatQuery = z.object({
   format: z
     .enum(["json", "csv"])
     .optional()
-    .describe("csv: the rows alone, all of them without limit. Default: by Accept, else json."),
+    .describe(
+      "csv: the rows alone; without limit all of them, of events and deliveries 100. Default: by Accept, else json.",
+    ),
 });
 
 /** What every table has in common. */

@@ -1,5 +1,6 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
+import Papa from "papaparse";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { ownerGroup } from "../../src/alerts/alert.ts";
@@ -39,6 +40,22 @@ async function problem(sent: Promise<Response>, status: number, code: string) {
   expect(response.status).toBe(status);
   expect(response.headers.get("content-type")).toContain("application/problem+json");
   return body as { readonly detail: string; readonly next?: string };
+}
+
+/** Asks for CSV. */
+const CSV = { headers: { accept: "text/csv" } };
+
+/** The rows of an answer as CSV, and where the next page is. */
+async function table(sent: Promise<Response>) {
+  const response = await sent;
+  const text = await response.text();
+  expect([response.status, response.headers.get("cache-control"), text]).toEqual([
+    ...[200, "no-store", expect.any(String)],
+  ]);
+  const options = { header: true, delimiter: ",", newline: "\r\n", skipEmptyLines: true } as const;
+  const { data: rows } = Papa.parse<Readonly<Record<string, string>>>(text, options);
+  const [, next = null] = /<([^>]+)>; rel="next"/.exec(response.headers.get("link") ?? "") ?? [];
+  return { rows, link: next };
 }
 
 const post = (path: string, body?: unknown, headers: Record<string, string> = {}) =>
@@ -422,6 +439,14 @@ describe("the events of an alert", () => {
     expect(empty).toMatchObject({ events: [], nextCursor: rest.nextCursor, hasMore: false });
     const ofOne = await answered(as("key", `/api/alerts/events?alertId=${poll.id}`));
     expect((ofOne.events as Body[]).map(({ id }) => id)).toEqual([told[1]]);
+    const { rows: paged, link } = await table(as("key", "/api/alerts/events?limit=2", CSV));
+    expect(paged.map(({ id }) => id)).toEqual(told.slice(0, 2));
+    expect(link).toContain(`cursor=${first.nextCursor}`);
+    const { rows, link: last } = await table(as("key", "/api/alerts/events", CSV));
+    const [data] = (first.events as Body[]).map((event) => event.data);
+    expect(rows.map(({ id }) => id)).toEqual(told);
+    expect([JSON.parse(rows[0]?.data ?? ""), rows[0]?.sequence, last]).toEqual([data, "1", null]);
+    expect((await table(as("person", "/api/alerts/events", CSV))).rows).toEqual([]);
     expect(await answered(as("person", "/api/alerts/events"))).toMatchObject({ events: [] });
     for (const query of ["cursor=x", "limit=101", "alertId="]) {
       const status = query === "alertId=" ? 404 : 400;
@@ -449,9 +474,31 @@ describe("the events of an alert", () => {
       deliveries: [{ attempt: 1, httpStatus: 500, response: "<b>no\u0000</b>" }],
       nextCursor: null,
     });
+    const { rows } = await table(as("agent", `/api/alerts/${id}/deliveries`, CSV));
+    expect(rows.map(({ attempt, response }) => [attempt, response])).toEqual([
+      ["2", ""],
+      ["1", "<b>no\ufffd</b>"],
+    ]);
     const bad = `/api/alerts/${id}/deliveries?since=2026-11-21T00:00:00Z`;
     await problem(as("agent", bad), 400, "invalid_request");
     await problem(as("agent", "/api/alerts/events?view=deliveries"), 400, "invalid_request");
+  });
+});
+
+describe("alerts as CSV", () => {
+  it("are those of JSON, and a label that begins a formula is harmless", async () => {
+    const body = { ...SYMBOLS, label: "=1+1" };
+    const { id } = await answered(as("agent", "/api/alerts", { method: "POST", body }), 201);
+    const { items } = await answered(as("agent", "/api/alerts?limit=100"));
+    const { rows } = await table(as("agent", "/api/alerts", CSV));
+    expect(rows.map((row) => row.id)).toEqual((items as Body[]).map((item) => item.id));
+    const [row] = (await table(as("agent", `/api/alerts/${id}`, CSV))).rows;
+    expect([row?.label, row?.symbols, row?.delivery, row?.madeBy]).toEqual([
+      ...["'=1+1", SYMBOLS.symbols.join(" "), "poll", ""],
+    ]);
+    expect((await table(as("person", "/api/alerts", CSV))).rows.map((one) => one.id)).not.toContain(
+      id,
+    );
   });
 });
 

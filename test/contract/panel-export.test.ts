@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -112,6 +113,13 @@ describe("market-signal export", () => {
   });
 });
 
+const hasPandas = spawnSync("python3", ["-c", "import pandas, pyarrow"]).status === 0;
+if (!hasPandas) {
+  process.stderr.write(
+    "\nSKIPPED: the lines of pandas: there is no python3 with pandas, pyarrow\n\n",
+  );
+}
+
 describe("docs/tables.md", () => {
   it("has lines of DuckDB that read an export", async () => {
     expect((await exported("panel.parquet", "--market", market)).code).toBe(0);
@@ -121,6 +129,17 @@ describe("docs/tables.md", () => {
     expect(statements).toHaveLength(3);
     const rows = await duckdb(`SET file_search_path = '${folder}'`, ...statements);
     expect(rows.map(({ year }) => Number(year))).toEqual([2013, 2014]);
+  });
+
+  it.skipIf(!hasPandas)("has lines of pandas that read an export", async () => {
+    expect((await exported("panel.parquet", "--market", market)).code).toBe(0);
+    const text = await readFile(new URL("../../docs/tables.md", import.meta.url), "utf8");
+    const [, lines = ""] = /```python\n([\s\S]+?)```/.exec(text) ?? [];
+    const [imports, reads, ranks, ...more] = lines.trim().split("\n");
+    expect(more).toEqual([]);
+    const code = [imports, reads, `ranks = ${ranks}`, "print(sorted(ranks.columns))"].join("\n");
+    const { stdout, stderr } = spawnSync("python3", ["-c", code], { cwd: folder });
+    expect([String(stderr), String(stdout)]).toEqual(["", "['ACME', 'LATE']\n"]);
   });
 
   it("describes every column of the panel", async () => {

@@ -3,6 +3,7 @@ import { register, tokenOf } from "../support/agent.ts";
 import { bearer, type Claimable, type Headers } from "../support/alert-events.ts";
 import { connectMcp, textOf } from "../support/mcp.ts";
 import { startTestService } from "../support/test-service.ts";
+import { tokensOf } from "../support/tokens.ts";
 
 const testService = await startTestService();
 const { base } = testService;
@@ -53,11 +54,27 @@ describe("a watchlist", () => {
     expect((await ask(mine, path, "PATCH", removed)).body).toEqual({
       watchlists: list("BYTEN.SIM"),
     });
-    const all = { watchlists: list("BYTEN.SIM"), others: 0 };
+    const all = { watchlists: list("BYTEN.SIM"), others: 0, nextCursor: null };
     expect(await manage({})).toEqual(all);
     expect((await ask(mine, "/api/watchlists")).body).toEqual(all);
     expect((await ask(mine, path, "DELETE")).body).toEqual({ watchlists: [] });
     expect((await ask(mine, path, "DELETE")).status).toBe(404);
+  });
+
+  it("is on some page of the list, and each page is short", async () => {
+    const { mine } = await parties();
+    const all = testService.service.market.instruments().map(({ symbol }) => symbol);
+    const names = Array.from({ length: 25 }, (_, place) => `${place} ${"long ".repeat(19)}x`);
+    for (const name of names) await setList(mine, name, all);
+    const seen: string[] = [];
+    for (let cursor = ""; ; ) {
+      const { body } = await ask(mine, `/api/watchlists${cursor}`);
+      seen.push(...(body.watchlists as { readonly name: string }[]).map(({ name }) => name));
+      if (body.nextCursor === null) break;
+      expect(tokensOf(body)).toBeLessThan(10_000);
+      cursor = `?cursor=${body.nextCursor}`;
+    }
+    expect(seen).toEqual(names.sort());
   });
 
   it("is refused with what is wrong: a symbol, a name, an action", async () => {
@@ -132,7 +149,11 @@ describe("another application of the same person", () => {
       [theirs, 1],
       [stranger, 0],
     ] as const) {
-      expect((await ask(headers, "/api/watchlists")).body).toEqual({ watchlists: [], others });
+      expect((await ask(headers, "/api/watchlists")).body).toEqual({
+        watchlists: [],
+        others,
+        nextCursor: null,
+      });
       const attempts = [
         await ask(headers, path, "DELETE"),
         await ask(headers, path, "PATCH", { action: "remove", ...changes }),
@@ -155,6 +176,7 @@ describe("another application of the same person", () => {
     expect((await ask(mine, "/api/watchlists")).body).toEqual({
       watchlists: [{ name: "House", symbols: ["ALDER.SIM"], readOnly: true }],
       others: 0,
+      nextCursor: null,
     });
     expect((await ask(mine, "/api/watchlists/house", "DELETE")).status).toBe(404);
     expect((await ask(mine, "/api/alerts", "POST", { watchlist: "house" })).status).toBe(201);

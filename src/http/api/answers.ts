@@ -25,7 +25,8 @@ export interface Answer {
 
 /** The result of a tool call as a table. */
 interface TableAnswer extends TablePage {
-  /** A strong validator of the rows as CSV; absent where they may change before scores do. */
+  /** A strong validator of the rows as CSV; absent where they may change before scores do, and
+   *  where they depend on the caller. */
   readonly etag: string | undefined;
 }
 
@@ -81,11 +82,13 @@ export function createAnswers(context: ToolContext): Answers {
     async tableOf(tool, input, call) {
       const { query, key } = await questionOf(tool, input, call);
       const isLimited = Object.hasOwn(input, "limit");
-      const page = tool.tables.read(
+      const page = await tool.tables.read(
         isLimited ? query : { ...query, limit: Number.POSITIVE_INFINITY },
         context,
+        call,
       );
-      return { ...page, etag: versionOf(`csv ${isLimited} ${key}`) };
+      const etag = tool.isShared ? versionOf(`csv ${isLimited} ${key}`) : undefined;
+      return { ...page, etag };
     },
   };
 }

@@ -43,7 +43,7 @@ const notes: Readonly<Record<string, RouteNotes>> = {
     id: "list_watchlists",
     summary: "List watchlists",
     description: "Your watchlists, and your person's own, by name.",
-    inputs: [],
+    inputs: ["cursor"],
   },
   "POST /api/watchlists": {
     id: "set_watchlist",
