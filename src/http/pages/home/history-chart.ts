@@ -5,8 +5,8 @@ import "echarts/lib/chart/line";
 import "echarts/lib/component/gridSimple";
 import "echarts/lib/component/markArea";
 import "echarts/lib/component/markLine";
-import { type EChartsCoreOption, init, use } from "echarts/core";
-import { SVGRenderer } from "echarts/renderers";
+import type { EChartsCoreOption } from "echarts/core";
+import { draw, nameAxis, valueAxis } from "../drawing.ts";
 import { type Html, html } from "../html.ts";
 
 /** The full result of `get_signal` for one instrument. */
@@ -18,12 +18,8 @@ export type History = readonly (ReturnType<typeof exactSignal> & {
   readonly status: FullSignal["status"];
 })[];
 
-use(SVGRenderer);
-
 /** Colors by meaning; the style sheet assigns them for light and dark mode. */
 export const COLORS = {
-  quiet: "var(--quiet)",
-  line: "var(--line)",
   score: "var(--faint)",
   smoothed: "var(--accent)",
   long: "var(--up)",
@@ -50,54 +46,23 @@ export const historyDrawings = (data: ChartData): Html => drawings(optionOf(data
 /** A chart as one drawing per width, hidden from screen readers: the page says the same in figures. */
 export function drawings(option: EChartsCoreOption): Html {
   const drawn = Object.entries(sizes).map(
-    ([name, size]) => html`<div class="drawing ${name}">${markup(draw(option, size))}</div>`,
+    ([name, size]) => html`<div class="drawing ${name}">${draw(option, size)}</div>`,
   );
   return html`<div aria-hidden="true">${drawn}</div>`;
 }
-
-function draw(option: EChartsCoreOption, [width, height]: readonly [number, number]): string {
-  const instance = init(null, null, { renderer: "svg", ssr: true, width, height });
-  instance.setOption(option);
-  const svg = instance.renderToSVGString();
-  instance.dispose();
-  return plain(svg);
-}
-
-/** Removes sizes, types and inline styles: the page's style sheet sets the first two, and its
- *  policy forbids the last. */
-const plain = (svg: string): string =>
-  svg
-    .replace(/^<svg width="\d+" height="\d+"/, "<svg")
-    .replaceAll(/ (?:ecmeta_[a-z_]+|class|style|xml:space)="[^"]*"/g, "")
-    .replaceAll(/<style ?>[\s\S]*?<\/style>/g, "");
-
-/** Marks the chart library's markup as safe: the library escapes all text. */
-const markup = (svg: string): Html => html(Object.assign([svg], { raw: [svg] }));
 
 function optionOf({ history, thresholds, nextReport, dayMs }: ChartData): EChartsCoreOption {
   const placed = nextReport && placeReport(nextReport, history);
   const instants = [...history.map(({ asOf }) => Date.parse(asOf)), ...(placed?.later ?? [])];
   const labels = instants.map((at) => labelOf(at, dayMs));
+  const axis = nameAxis(labels);
   return {
-    animation: false,
-    textStyle: { color: COLORS.quiet },
-    grid: { left: 4, right: 12, top: 8, bottom: 4, outerBoundsMode: "same" },
     xAxis: {
-      type: "category",
+      ...axis,
       boundaryGap: false,
-      data: labels,
-      axisLabel: { color: COLORS.quiet, hideOverlap: true, ...labelInterval(labels, dayMs) },
-      axisLine: { onZero: false, lineStyle: { color: COLORS.line } },
-      axisTick: { show: false },
+      axisLabel: { ...axis.axisLabel, ...labelInterval(labels, dayMs) },
     },
-    yAxis: {
-      type: "value",
-      min: 0,
-      max: 100,
-      interval: 25,
-      axisLabel: { color: COLORS.quiet },
-      splitLine: { lineStyle: { color: COLORS.line } },
-    },
+    yAxis: { ...valueAxis(), min: 0, max: 100, interval: 25 },
     series: [
       line(
         history.map(({ scoreRaw }) => scoreRaw),

@@ -13,6 +13,7 @@ import {
 import type { TrackRecord } from "../../../log/signal-log.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
 import { linkToMarkdown } from "../../discovery/link-headers.ts";
+import { nameAxis, QUIET, valueAxis } from "../drawing.ts";
 import { type Fact, facts } from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
@@ -188,25 +189,11 @@ function curve(record: ClassRecord): Html {
   }
   const shown = (value: number) => `${(100 * value).toFixed(2)} %`;
   const option = {
-    animation: false,
-    textStyle: { color: COLORS.quiet },
-    grid: { left: 4, right: 12, top: 8, bottom: 4, outerBoundsMode: "same" },
     xAxis: {
-      type: "category",
+      ...nameAxis(points.map(({ close }) => isoInstant(close).slice(0, "2026-11".length))),
       boundaryGap: false,
-      data: points.map(({ close }) => isoInstant(close).slice(0, "2026-11".length)),
-      axisLabel: { color: COLORS.quiet, hideOverlap: true },
-      axisLine: { onZero: false, lineStyle: { color: COLORS.line } },
-      axisTick: { show: false },
     },
-    yAxis: {
-      type: "value",
-      axisLabel: {
-        color: COLORS.quiet,
-        formatter: (value: number) => `${(100 * value).toFixed(1)} %`,
-      },
-      splitLine: { lineStyle: { color: COLORS.line } },
-    },
+    yAxis: valueAxis((value) => `${(100 * value).toFixed(1)} %`),
     series: [
       line(
         points.map(({ chance }) => chance),
@@ -218,7 +205,7 @@ function curve(record: ClassRecord): Html {
       ),
       line(
         points.map(() => 0),
-        { color: COLORS.quiet, width: 1 },
+        { color: QUIET, width: 1 },
       ),
       line(
         points.map(({ sum }) => sum),

@@ -1,31 +1,26 @@
 import { BarChart, CustomChart, LineChart, ScatterChart } from "echarts/charts";
 import { GridComponent, LegendComponent, MarkLineComponent } from "echarts/components";
-import { type EChartsCoreOption, init, use } from "echarts/core";
-import { SVGRenderer } from "echarts/renderers";
+import { type EChartsCoreOption, use } from "echarts/core";
+import { draw, nameAxis, QUIET, valueAxis } from "../../../http/pages/drawing.ts";
 import { type Html, html } from "../../../http/pages/html.ts";
 
 use([
   ...[BarChart, CustomChart, LineChart, ScatterChart],
-  ...[GridComponent, LegendComponent, MarkLineComponent, SVGRenderer],
+  ...[GridComponent, LegendComponent, MarkLineComponent],
 ]);
 
 /** Colors by meaning; the page defines their values for light and dark mode. */
 export const COLORS = {
   text: "var(--text)",
-  quiet: "var(--quiet)",
-  line: "var(--line)",
   first: "var(--first)",
   second: "var(--second)",
-  third: "var(--third)",
-  ground: "var(--card)",
 } as const;
 
 /** Size in CSS pixels: a chart fills a phone's width and stays readable. */
-const WIDTH = 400;
-const HEIGHT = 240;
+const SIZE = [400, 240] as const;
 
-/** Margins around the axes and their labels, in CSS pixels. */
-const GRID = { left: 4, right: 12, bottom: 4, outerBoundsMode: "same" };
+/** Margins around the axes and their labels, below a legend, in CSS pixels. */
+const GRID_BELOW_LEGEND = { left: 4, right: 12, top: 32, bottom: 4, outerBoundsMode: "same" };
 
 /** Texts of a chart, also for screen readers. */
 interface ChartText {
@@ -36,39 +31,12 @@ interface ChartText {
 
 /** Renders a chart as a static SVG figure. */
 export function chart({ title, caption }: ChartText, option: EChartsCoreOption): Html {
-  const instance = init(null, null, { renderer: "svg", ssr: true, width: WIDTH, height: HEIGHT });
-  instance.setOption({
-    animation: false,
-    textStyle: { color: COLORS.quiet, fontFamily: "inherit" },
-    grid: { ...GRID, top: "legend" in option ? 32 : 8 },
-    ...option,
-  });
-  const drawn = withoutSize(instance.renderToSVGString());
-  instance.dispose();
+  const grid = "legend" in option ? { grid: GRID_BELOW_LEGEND } : {};
   return html`<figure class="chart" role="group" aria-label="${title}">
 <figcaption><strong>${title}</strong> ${caption}</figcaption>
-<div class="drawing" aria-hidden="true">${markup(drawn)}</div>
+<div class="drawing" aria-hidden="true">${draw({ ...grid, ...option }, SIZE)}</div>
 </figure>`;
 }
-
-/** Removes the size, which the page sets, and attributes for scripts. */
-const withoutSize = (svg: string): string =>
-  svg
-    .replace(/^<svg width="\d+" height="\d+"/, "<svg")
-    .replaceAll(/ (?:ecmeta_[a-z_]+|class)="[^"]*"/g, "")
-    .replaceAll(/<style ?>[\s\S]*?<\/style>/g, "");
-
-/** Trusted markup: the chart library escapes all texts. */
-const markup = (svg: string): Html => html(Object.assign([svg], { raw: [svg] }));
-
-/** A value axis with light grid lines. */
-export const valueAxis = (format: (value: number) => string) => ({
-  type: "value" as const,
-  axisLabel: { color: COLORS.quiet, formatter: format },
-  splitLine: { lineStyle: { color: COLORS.line } },
-  axisLine: { show: false },
-  axisTick: { show: false },
-});
 
 /** An axis that begins near the lowest value and leaves room at both ends, so that no line runs along
  *  an edge. */
@@ -76,15 +44,6 @@ export const roomyAxis = (format: (value: number) => string) => ({
   ...valueAxis(format),
   scale: true,
   boundaryGap: ["8%", "8%"] as [string, string],
-});
-
-/** An axis of names or dates. */
-export const nameAxis = (names: readonly string[]) => ({
-  type: "category" as const,
-  data: [...names],
-  axisLabel: { color: COLORS.quiet, hideOverlap: true },
-  axisLine: { onZero: false, lineStyle: { color: COLORS.line } },
-  axisTick: { show: false },
 });
 
 /** Number of years from which quarters are not marked. */
@@ -127,12 +86,12 @@ export const zeroLine = {
   type: "line" as const,
   data: [],
   silent: true,
-  lineStyle: { color: COLORS.quiet },
+  lineStyle: { color: QUIET },
   markLine: {
     silent: true,
     symbol: "none",
     label: { show: false },
-    lineStyle: { color: COLORS.quiet, type: "solid" as const, width: 1 },
+    lineStyle: { color: QUIET, type: "solid" as const, width: 1 },
     data: [{ yAxis: 0 }],
   },
 };

@@ -1,18 +1,10 @@
+import { nameAxis, QUIET, valueAxis } from "../../../http/pages/drawing.ts";
 import type { Html } from "../../../http/pages/html.ts";
 import type { Calibration } from "../calibration.ts";
 import type { ClassResult, HorizonResult } from "../class-results.ts";
 import { wealth } from "../drawdown.ts";
 import type { Slice } from "../slices.ts";
-import {
-  COLORS,
-  chart,
-  dateAxis,
-  legend,
-  nameAxis,
-  roomyAxis,
-  valueAxis,
-  zeroLine,
-} from "./chart.ts";
+import { COLORS, chart, dateAxis, legend, roomyAxis, zeroLine } from "./chart.ts";
 import { change, percent, plain, shortCoefficient } from "./figures.ts";
 import { sessions } from "./words.ts";
 
@@ -173,7 +165,7 @@ export function reliabilityChart(
           type: "line",
           data: [min, max].map((end) => [end, end]),
           showSymbol: false,
-          lineStyle: { color: COLORS.quiet, type: "dashed", width: 1 },
+          lineStyle: { color: QUIET, type: "dashed", width: 1 },
         },
         { type: "scatter", data: points, symbolSize: 10, itemStyle: { color: COLORS.first } },
       ],

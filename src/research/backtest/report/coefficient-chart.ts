@@ -1,7 +1,8 @@
 import type { SeriesSummary } from "../../../grading/series-summary.ts";
+import { nameAxis, valueAxis } from "../../../http/pages/drawing.ts";
 import type { Html } from "../../../http/pages/html.ts";
 import type { ClassResult } from "../class-results.ts";
-import { COLORS, chart, legend, nameAxis, valueAxis, zeroLine } from "./chart.ts";
+import { COLORS, chart, legend, zeroLine } from "./chart.ts";
 import { shortCoefficient } from "./figures.ts";
 import { sessions } from "./words.ts";
 

@@ -3,13 +3,13 @@ export const STYLE = `
 :root {
   color-scheme: light dark;
   --ground: #f5f5f1; --card: #ffffff; --text: #1b1f1e; --quiet: #5a6360; --line: #dcded7;
-  --first: #0b6e69; --second: #b0552b; --third: #6a5acd; --chip: #eceee8;
+  --first: #0b6e69; --second: #b0552b; --chip: #eceee8;
   --good: #0b6e69; --bad: #a3262f; --plain: #5a6360;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #101413; --card: #181d1c; --text: #e7ebe8; --quiet: #a0aaa6; --line: #2c3432;
-    --first: #5cc4ba; --second: #e79a72; --third: #a79bf0; --chip: #252c2a;
+    --first: #5cc4ba; --second: #e79a72; --chip: #252c2a;
     --good: #5cc4ba; --bad: #f0898c; --plain: #a0aaa6;
   }
 }
@@ -52,7 +52,7 @@ a { color: var(--first); }
 .chart figcaption { color: var(--quiet); font-size: .875rem; line-height: 1.5; }
 .chart figcaption strong { display: block; color: var(--text); font-size: 1rem; }
 .drawing svg { display: block; width: 100%; height: auto; }
-.drawing text { font-family: inherit !important; }
+.drawing text { font-size: 12px; }
 .table { overflow-x: auto; margin: 1rem 0; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }
 table { border-collapse: collapse; width: 100%; font-size: .9375rem; }
 caption { max-width: calc(100vw - 3rem); text-align: left; padding: .75rem 1rem .25rem; font-weight: 600; }
