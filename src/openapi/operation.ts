@@ -39,6 +39,22 @@ export interface SuccessResponse {
   readonly headers?: readonly HeaderName[];
 }
 
+/** A JSON body. */
+export const json = (schema: z.ZodType): Content => ({ mediaType: "application/json", schema });
+
+/** A successful response with a JSON body. */
+export const jsonAnswer = (
+  description: string,
+  schema: z.ZodType,
+  headers: readonly HeaderName[] = [],
+): SuccessResponse => ({ description, content: [json(schema)], headers });
+
+/** OAuth errors of every operation that counts requests, by status. */
+export const TEMPORARY_ERRORS = {
+  429: ["temporarily_unavailable"],
+  503: ["temporarily_unavailable"],
+} as const satisfies Operation["errorsByStatus"];
+
 /** Quotas of an operation in addition to `visits` or `calls`. */
 export type RateLimit =
   | { readonly per: "address" | "client"; readonly quotas: readonly QuotaName[] }

@@ -4,10 +4,8 @@ import { Instant } from "../../answers/common.ts";
 import { ApplicationFields, InquiryFields } from "../../intake/fields.ts";
 import { focuses } from "../../intake/intake-records.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
-import type { Operation } from "../operation.ts";
+import { json, jsonAnswer, type Operation } from "../operation.ts";
 import { BODY_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
-
-const JSON_TYPE = "application/json";
 
 const Email = (field: z.ZodType) => field.meta({ format: "email" });
 
@@ -82,13 +80,9 @@ export const applicationOperations = [
     summary: "Apply for early access",
     description:
       "Reserves a place in the queue; sending the same application again changes nothing. Unknown members are ignored.",
-    body: { mediaType: JSON_TYPE, schema: Application },
+    body: json(Application),
     answers: {
-      200: {
-        description: "The place is reserved.",
-        content: [{ mediaType: JSON_TYPE, schema: AcceptedApplication }],
-        headers: LIMIT_HEADERS,
-      },
+      200: jsonAnswer("The place is reserved.", AcceptedApplication, LIMIT_HEADERS),
     },
   },
   {
@@ -98,13 +92,9 @@ export const applicationOperations = [
     path: paths.contact,
     summary: "Ask a question",
     description: "Records an inquiry for the operator.",
-    body: { mediaType: JSON_TYPE, schema: Inquiry },
+    body: json(Inquiry),
     answers: {
-      200: {
-        description: "The inquiry was recorded.",
-        content: [{ mediaType: JSON_TYPE, schema: RecordedInquiry }],
-        headers: LIMIT_HEADERS,
-      },
+      200: jsonAnswer("The inquiry was recorded.", RecordedInquiry, LIMIT_HEADERS),
     },
   },
 ] as const satisfies readonly Operation[];

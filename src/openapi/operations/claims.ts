@@ -2,10 +2,8 @@ import { z } from "zod";
 import { paths } from "../../../wellknown/paths.ts";
 import { Instant } from "../../answers/common.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
-import type { Operation } from "../operation.ts";
+import { json, jsonAnswer, type Operation, TEMPORARY_ERRORS } from "../operation.ts";
 import { OAUTH_BODY_PROBLEMS } from "../problems.ts";
-
-const JSON_TYPE = "application/json";
 
 const AgentId = z.string().max(200).describe("The client_id of the agent.");
 
@@ -75,8 +73,6 @@ const common = {
   problems: OAUTH_BODY_PROBLEMS,
 } as const;
 
-const TEMPORARY_ERRORS = ["temporarily_unavailable"] as const;
-
 /** Operations by which a person claims an agent. */
 export const claimOperations = [
   {
@@ -86,21 +82,16 @@ export const claimOperations = [
     summary: "Complete a claim",
     description:
       "Makes a person the owner of an agent. Takes the person's token, from a sign-in within five minutes, and the agent's code; or the agent's token and the code that was shown to the person. The agent's earlier tokens are revoked, including its registration access token; the response has a new one. An agent that an application claims with a person's token is deleted with that person's grant to the application.",
-    body: { mediaType: JSON_TYPE, schema: Claim },
+    body: json(Claim),
     answers: {
-      200: {
-        description: "The agent is claimed.",
-        content: [{ mediaType: JSON_TYPE, schema: Claimed }],
-        headers: LIMIT_HEADERS,
-      },
+      200: jsonAnswer("The agent is claimed.", Claimed, LIMIT_HEADERS),
     },
     errorsByStatus: {
       400: ["invalid_request", "invalid_claim_code"],
       401: ["invalid_token"],
       403: ["access_denied"],
       409: ["claim_not_confirmed"],
-      429: TEMPORARY_ERRORS,
-      503: TEMPORARY_ERRORS,
+      ...TEMPORARY_ERRORS,
     },
   },
   {
@@ -110,21 +101,16 @@ export const claimOperations = [
     summary: "Start a claim",
     description:
       "Takes the agent's own token or its registration access token. The code is valid for ten minutes and five attempts; it replaces the previous one.",
-    body: { mediaType: JSON_TYPE, schema: ClaimStart },
+    body: json(ClaimStart),
     answers: {
-      200: {
-        description: "A new code.",
-        content: [{ mediaType: JSON_TYPE, schema: ClaimStarted }],
-        headers: LIMIT_HEADERS,
-      },
+      200: jsonAnswer("A new code.", ClaimStarted, LIMIT_HEADERS),
     },
     errorsByStatus: {
       400: ["invalid_request"],
       401: ["invalid_token"],
       403: ["access_denied"],
       409: ["already_claimed"],
-      429: TEMPORARY_ERRORS,
-      503: TEMPORARY_ERRORS,
+      ...TEMPORARY_ERRORS,
     },
   },
 ] as const satisfies readonly Operation[];

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { paths } from "../../../wellknown/paths.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
-import type { Operation } from "../operation.ts";
+import { json, type Operation } from "../operation.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS } from "../problems.ts";
 import { credentialWith } from "../security.ts";
 
@@ -23,7 +23,7 @@ export const JsonRpcError = z.object({
 });
 
 const ERROR_RESPONSE = {
-  content: [{ mediaType: "application/json", schema: JsonRpcError }],
+  content: [json(JsonRpcError)],
   headers: LIMIT_HEADERS,
 } as const;
 
@@ -48,7 +48,7 @@ export const mcpOperations = [
     security: credentialWith(),
     allowsAnyOrigin: true,
     header: Headers,
-    body: { mediaType: "application/json", schema: JsonRpcMessage },
+    body: json(JsonRpcMessage),
     answers: {
       200: {
         description:

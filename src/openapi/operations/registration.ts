@@ -4,10 +4,8 @@ import { Instant } from "../../answers/common.ts";
 import { ID_JAG, JWT_BEARER } from "../../auth/assertions/oauth-urns.ts";
 import { allScopes, scopes } from "../../auth/scopes.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
-import type { Operation } from "../operation.ts";
+import { json, type Operation, TEMPORARY_ERRORS } from "../operation.ts";
 import { OAUTH_BODY_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
-
-const JSON_TYPE = "application/json";
 
 const Names = z.array(z.string());
 
@@ -112,11 +110,11 @@ const managementCommon = {
 } as const;
 
 const CLIENT = {
-  content: [{ mediaType: JSON_TYPE, schema: RegisteredClient }],
+  content: [json(RegisteredClient)],
   headers: LIMIT_HEADERS,
 } as const;
 
-const BODY = { mediaType: JSON_TYPE, schema: Registration } as const;
+const BODY = json(Registration);
 
 const METADATA_ERRORS = [
   "invalid_client_metadata",
@@ -124,8 +122,6 @@ const METADATA_ERRORS = [
   "invalid_scope",
   "unapproved_software_statement",
 ] as const;
-
-const TEMPORARY_ERRORS = ["temporarily_unavailable"] as const;
 
 /** Client registration and management. */
 export const registrationOperations = [
@@ -151,8 +147,7 @@ export const registrationOperations = [
         ...(["replay_detected", "invalid_target"] as const),
       ],
       401: ["login_required"],
-      429: TEMPORARY_ERRORS,
-      503: TEMPORARY_ERRORS,
+      ...TEMPORARY_ERRORS,
     },
     problems: OAUTH_BODY_PROBLEMS,
   },
@@ -164,7 +159,7 @@ export const registrationOperations = [
     summary: "Read a registration",
     description: "The client's own registration (RFC 7592), without its secret.",
     answers: { 200: { description: "The client as it is registered.", ...CLIENT } },
-    errorsByStatus: { 401: ["invalid_token"], 429: TEMPORARY_ERRORS, 503: TEMPORARY_ERRORS },
+    errorsByStatus: { 401: ["invalid_token"], ...TEMPORARY_ERRORS },
     problems: PUBLIC_PROBLEMS,
   },
   {
@@ -180,8 +175,7 @@ export const registrationOperations = [
     errorsByStatus: {
       400: ["invalid_request", ...METADATA_ERRORS],
       401: ["invalid_token"],
-      429: TEMPORARY_ERRORS,
-      503: TEMPORARY_ERRORS,
+      ...TEMPORARY_ERRORS,
     },
     problems: OAUTH_BODY_PROBLEMS,
   },
@@ -193,7 +187,7 @@ export const registrationOperations = [
     summary: "Delete a registration",
     description: "Deletes the client with its tokens and alerts.",
     answers: { 204: { description: "The registration was deleted.", headers: LIMIT_HEADERS } },
-    errorsByStatus: { 401: ["invalid_token"], 429: TEMPORARY_ERRORS, 503: TEMPORARY_ERRORS },
+    errorsByStatus: { 401: ["invalid_token"], ...TEMPORARY_ERRORS },
     problems: PUBLIC_PROBLEMS,
   },
 ] as const satisfies readonly Operation[];

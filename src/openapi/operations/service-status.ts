@@ -5,11 +5,9 @@ import { Method, MethodQuery, MethodVersion } from "../../answers/method.ts";
 import { MarketMode } from "../../market/market.ts";
 import { METHOD_VERSION } from "../../score/snapshot.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
-import type { Operation } from "../operation.ts";
+import { json, jsonAnswer, type Operation } from "../operation.ts";
 import { PROTECTED_PROBLEMS, TRANSIENT_PROBLEMS } from "../problems.ts";
 import { credentialWith } from "../security.ts";
-
-const JSON_TYPE = "application/json";
 
 /** Health of the service. */
 export const Health = z.object({
@@ -43,7 +41,7 @@ export const Readiness = z.object({
 /** Liveness of the process. */
 export const Liveness = z.object({ status: z.literal("alive") });
 
-const READINESS = [{ mediaType: JSON_TYPE, schema: Readiness }];
+const READINESS = [json(Readiness)];
 
 /** Operations on the service's status and method. */
 export const serviceOperations = [
@@ -65,11 +63,7 @@ export const serviceOperations = [
     }),
     query: MethodQuery,
     answers: {
-      200: {
-        description: "The method with the requested tables.",
-        content: [{ mediaType: JSON_TYPE, schema: Method }],
-        headers: ["ETag", ...LIMIT_HEADERS],
-      },
+      200: jsonAnswer("The method with the requested tables.", Method, ["ETag", ...LIMIT_HEADERS]),
       304: { description: "Not modified.", headers: ["ETag"] },
     },
     problems: [...PROTECTED_PROBLEMS, "not_found", "not_available_then"],
@@ -85,10 +79,7 @@ export const serviceOperations = [
     security: [],
     allowsAnyOrigin: true,
     answers: {
-      200: {
-        description: "The health of the service.",
-        content: [{ mediaType: JSON_TYPE, schema: Health }],
-      },
+      200: jsonAnswer("The health of the service.", Health),
     },
     problems: TRANSIENT_PROBLEMS,
   },
@@ -119,10 +110,7 @@ export const serviceOperations = [
     description: "For supervisors that restart a hanging process; checks no component.",
     security: [],
     answers: {
-      200: {
-        description: "The process is alive.",
-        content: [{ mediaType: JSON_TYPE, schema: Liveness }],
-      },
+      200: jsonAnswer("The process is alive.", Liveness),
     },
     problems: TRANSIENT_PROBLEMS,
   },

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { paths } from "../../../wellknown/paths.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
-import type { Operation } from "../operation.ts";
+import { jsonAnswer, type Operation } from "../operation.ts";
 import { PROTECTED_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
 import { credentialWith, scopeSentence } from "../security.ts";
 
@@ -121,10 +121,7 @@ export const signalLogOperations = [
     allowsAnyOrigin: true,
     query: ConsistencyQuery,
     answers: {
-      200: {
-        description: "The proof.",
-        content: [{ mediaType: "application/json", schema: LogConsistency }],
-      },
+      200: jsonAnswer("The proof.", LogConsistency),
     },
     problems: [...PUBLIC_PROBLEMS, "invalid_request", "not_found"],
   },

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { paths } from "../../../wellknown/paths.ts";
 import { JWT_BEARER } from "../../auth/assertions/oauth-urns.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
-import type { Operation } from "../operation.ts";
+import { jsonAnswer, type Operation, TEMPORARY_ERRORS } from "../operation.ts";
 import { OAUTH_BODY_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
 
 const FORM = "application/x-www-form-urlencoded";
@@ -75,8 +75,6 @@ const AuthorizationQuery = z.object({
   prompt: z.string().optional().describe("none, login or consent."),
 });
 
-const TEMPORARY_ERRORS = ["temporarily_unavailable"] as const;
-
 const UserInfo = z.object({ sub: z.string().describe("Id of the account, as in the ID token.") });
 
 /** Members that the GET and POST operations share (OpenID Connect Core 1.0 section 5.3.1). */
@@ -87,13 +85,13 @@ const userInfo = {
   description: "For an access token with the scope `openid`, which a person consented to.",
   security: [{ openIdConnect: ["openid"] }, { bearer: [] }],
   answers: {
-    200: {
-      description: "The claims of the person.",
-      content: [{ mediaType: "application/json", schema: UserInfo }],
-      headers: LIMIT_HEADERS,
-    },
+    200: jsonAnswer("The claims of the person.", UserInfo, LIMIT_HEADERS),
   },
-  errorsByStatus: { 401: ["invalid_token"], 403: ["insufficient_scope"], 503: TEMPORARY_ERRORS },
+  errorsByStatus: {
+    401: ["invalid_token"],
+    403: ["insufficient_scope"],
+    503: TEMPORARY_ERRORS[503],
+  },
   problems: PUBLIC_PROBLEMS,
 } as const;
 
@@ -116,11 +114,7 @@ export const getToken = {
   allowsAnyOrigin: true,
   body: { mediaType: FORM, schema: TokenRequest },
   answers: {
-    200: {
-      description: "A token.",
-      content: [{ mediaType: "application/json", schema: AccessToken }],
-      headers: LIMIT_HEADERS,
-    },
+    200: jsonAnswer("A token.", AccessToken, LIMIT_HEADERS),
   },
   errorsByStatus: {
     400: [
@@ -128,8 +122,7 @@ export const getToken = {
       ...(["unsupported_grant_type", "invalid_scope", "invalid_target"] as const),
     ],
     401: ["invalid_client"],
-    429: TEMPORARY_ERRORS,
-    503: TEMPORARY_ERRORS,
+    ...TEMPORARY_ERRORS,
   },
   problems: OAUTH_BODY_PROBLEMS,
 } as const satisfies Operation;
@@ -152,8 +145,7 @@ export const authorizationOperations = [
     errorsByStatus: {
       400: ["invalid_request"],
       401: ["invalid_client"],
-      429: TEMPORARY_ERRORS,
-      503: TEMPORARY_ERRORS,
+      ...TEMPORARY_ERRORS,
     },
     problems: OAUTH_BODY_PROBLEMS,
   },
@@ -180,8 +172,7 @@ export const authorizationOperations = [
     },
     errorsByStatus: {
       400: ["invalid_request", "invalid_client", "invalid_redirect_uri"],
-      429: TEMPORARY_ERRORS,
-      503: TEMPORARY_ERRORS,
+      ...TEMPORARY_ERRORS,
     },
     problems: PUBLIC_PROBLEMS,
   },
