@@ -12,7 +12,7 @@ import { isScope, type Scope, scopeNames } from "./scopes.ts";
 
 /** Options of `createAuthenticator`. */
 export interface AuthenticatorOptions {
-  readonly records: Pick<Records, "get">;
+  readonly records: Records;
   /** Returns the current authorization server, which changes with the keys. */
   readonly provider: () => Provider;
   readonly keys: ApiKeys;

@@ -19,9 +19,6 @@ interface AlertOwner {
   readonly clientId?: string | undefined;
 }
 
-/** The stored records that rights are read from. */
-type RightsRecords = Pick<Records, "get" | "list">;
-
 /** Current rights of an alert owner, without a credential. */
 interface Rights {
   readonly scopes: ReadonlySet<Scope>;
@@ -35,7 +32,7 @@ const NO_RIGHTS: Rights = { scopes: new Set(), checks: [] };
  *  that its tokens could have. None once the owner is expired or deleted, or is a client without a
  *  grant from the person for whom it created the alerts. */
 export async function currentScopes(
-  records: RightsRecords,
+  records: Records,
   owner: AlertOwner,
 ): Promise<ReadonlySet<Scope>> {
   return (await rightsOf(records, owner)).scopes;
@@ -52,7 +49,7 @@ export const isEntitled = (held: ReadonlySet<Scope>): boolean =>
  * @returns `undefined` when the owner may not have alerts.
  */
 export async function entitlementChecks(
-  records: RightsRecords,
+  records: Records,
   owner: AlertOwner,
 ): Promise<readonly Operation[] | undefined> {
   const { scopes, checks } = await rightsOf(records, owner);
@@ -60,14 +57,14 @@ export async function entitlementChecks(
 }
 
 /** Whether an alert owner still exists, whatever scopes they have. */
-export async function ownerExists(records: RightsRecords, owner: AlertOwner): Promise<boolean> {
+export async function ownerExists(records: Records, owner: AlertOwner): Promise<boolean> {
   return (await rightsOf(records, owner)) !== NO_RIGHTS;
 }
 
 /** The owner whose part of an account's quotas an owner uses: for an agent that an application claimed,
  *  the application, which could otherwise claim agents to use up the quotas of the person's others. */
 export async function quotaOwner(
-  records: Pick<Records, "get">,
+  records: Records,
   owner: AlertOwner & { readonly accountId: string | undefined },
 ): Promise<AlertOwner> {
   const { kind, id, accountId } = owner;
@@ -78,7 +75,7 @@ export async function quotaOwner(
     : { kind: "user", id: accountId, clientId: application.clientId };
 }
 
-async function rightsOf(records: RightsRecords, owner: AlertOwner): Promise<Rights> {
+async function rightsOf(records: Records, owner: AlertOwner): Promise<Rights> {
   switch (owner.kind) {
     case "agent": {
       const client = await records.get(clients, owner.id);
@@ -97,10 +94,7 @@ async function rightsOf(records: RightsRecords, owner: AlertOwner): Promise<Righ
 
 /** A person's client has the scopes of all grants that the person gave it, while the grants and the
  *  client exist. */
-async function rightsByGrants(
-  records: RightsRecords,
-  { id, clientId }: AlertOwner,
-): Promise<Rights> {
+async function rightsByGrants(records: Records, { id, clientId }: AlertOwner): Promise<Rights> {
   const [account, all, registered] = await Promise.all([
     records.get(accounts, id),
     readAll(records, grants, accountRecordsGroup(id)),
@@ -130,7 +124,7 @@ interface Registration {
 /** Reads the scopes that a client is registered for: all for a client with a metadata document, and
  *  when no client is given. @returns `undefined` when the client was deleted. */
 async function registrationOf(
-  records: RightsRecords,
+  records: Records,
   clientId: string | undefined,
 ): Promise<Registration | undefined> {
   if (clientId === undefined || hasMetadataDocument(clientId))

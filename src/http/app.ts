@@ -85,7 +85,7 @@ export interface AppOptions {
   readonly signalLog: SignalLog | undefined;
   readonly now: () => Date;
   readonly log: Logger;
-  readonly meters: Pick<Meters, "request" | "toolCall">;
+  readonly meters: Meters;
   /** Called with every error that the caller did not cause. */
   readonly onError: (error: unknown) => void;
   /** Called with the errors that the MCP SDK reports, mostly why it rejected a message; for

@@ -29,7 +29,7 @@ export interface RequestTelemetryOptions {
   /** Number of trusted reverse proxies that set the client address. */
   readonly proxyHops: number;
   readonly log: Logger;
-  readonly meters: Pick<Meters, "request">;
+  readonly meters: Meters;
 }
 
 /** Adds a request id, metrics, a trace and a log line to each request. They contain only route

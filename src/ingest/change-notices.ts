@@ -129,7 +129,7 @@ interface RowSpan {
 
 /** Observations as they were persisted, page by page and oldest first. */
 export async function* readObserved(
-  archive: Pick<Archive, "read">,
+  archive: Archive,
   { feed, symbol, from, to }: RowSpan,
 ): AsyncGenerator<readonly ReceivedObservation[]> {
   const selection = {

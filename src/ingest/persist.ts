@@ -15,7 +15,7 @@ interface Persisted {
 
 /** Where observations are persisted. */
 export interface PersistOptions {
-  readonly archive: Pick<Archive, "append" | "read">;
+  readonly archive: Archive;
   /** How long their change notices are stored, in milliseconds. Default: half an hour. */
   readonly noticeTtlMs?: number;
 }

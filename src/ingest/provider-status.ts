@@ -62,7 +62,7 @@ export interface IngestReport extends Omit<Setup, "providers"> {
 
 /** Dependencies of the status of providers. */
 export interface StatusOptions {
-  readonly records: Pick<Records, "get">;
+  readonly records: Records;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -70,7 +70,7 @@ export interface StatusOptions {
 /** Dependencies of a report. */
 export interface IngestReportOptions extends StatusOptions {
   readonly records: Records;
-  readonly archive: Pick<Archive, "read">;
+  readonly archive: Archive;
 }
 
 /** Status of every provider; a few reads. @returns `undefined` where there never was a live market. */

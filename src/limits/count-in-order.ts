@@ -11,7 +11,7 @@ export type Counter = readonly [quota: QuotaName, key: string];
  * @returns The counted quotas; only the last can be exceeded.
  */
 export async function countInOrder(
-  limits: Pick<Limits, "count">,
+  limits: Limits,
   counters: readonly Counter[],
 ): Promise<readonly Remaining[]> {
   const counted: Remaining[] = [];

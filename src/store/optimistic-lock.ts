@@ -21,10 +21,7 @@ const locks = collection<object>("optimistic-locks");
 const LOCK_MS = 3_600_000;
 
 /** Reads the version of a lock, to be called before counting. */
-export function readVersion(
-  records: Pick<Records, "get">,
-  { key }: OptimisticLock,
-): Promise<LockVersion> {
+export function readVersion(records: Records, { key }: OptimisticLock): Promise<LockVersion> {
   return records.get(locks, key);
 }
 

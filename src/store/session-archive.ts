@@ -19,7 +19,7 @@ const CATCH_UP_DAYS = 30;
 
 /** Dependencies of the session archive. */
 export interface SessionArchiveOptions {
-  readonly archive: Pick<Archive, "append" | "read">;
+  readonly archive: Archive;
   readonly snapshots: Pick<MemoryArchive, "allNewest" | "history">;
   /** Instant up to which sessions have been scored, Unix milliseconds; never decreases. */
   readonly knownUntil: () => number;
@@ -86,7 +86,7 @@ function bodyOf({ tables, ...snapshot }: PastSnapshot) {
  * recorded one.
  */
 export async function serveRecorded(
-  archive: Pick<Archive, "read">,
+  archive: Archive,
   snapshots: Pick<MemoryArchive, "lastAt" | "addRecorded">,
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<void> {

@@ -8,7 +8,7 @@ import type { Records } from "../../store/port/records.ts";
 /** Dependencies of the alert service. */
 export interface AlertDependencies {
   readonly records: Records;
-  readonly archive: Pick<Archive, "read">;
+  readonly archive: Archive;
   readonly audit: Auditor;
   /** Encrypts signing secrets. */
   readonly vault: Vault;

@@ -32,7 +32,7 @@ export interface EventReader extends OwnerIdentity {
 
 /** Where events are read from. */
 export interface EventSource {
-  readonly archive: Pick<Archive, "read">;
+  readonly archive: Archive;
   readonly records: Records;
   /** Seals cursors. */
   readonly vault: Vault;

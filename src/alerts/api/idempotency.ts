@@ -32,7 +32,7 @@ export interface IdempotentRequest {
  * @throws {Problem} `idempotency_key_reused` when the input was different.
  */
 export async function findEarlierAlert(
-  records: Pick<Records, "get">,
+  records: Records,
   request: IdempotentRequest,
 ): Promise<string | undefined> {
   const earlier = await records.get(requests, keyOf(request));

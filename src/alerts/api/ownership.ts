@@ -69,7 +69,7 @@ function lifetimeGroups({ kind, id, accountId, clientId }: Owner): readonly stri
 
 /** Where alerts are stored. */
 interface AlertStore {
-  readonly records: Pick<Records, "get">;
+  readonly records: Records;
 }
 
 /** The alert with an id; `undefined` when there is none. */

@@ -120,10 +120,7 @@ export async function detailsOf(
   return { ...viewOf(alert, now), health: health?.value, waiting };
 }
 
-async function waitingDeliveries(
-  records: Pick<Records, "list">,
-  alertId: string,
-): Promise<Waiting> {
+async function waitingDeliveries(records: Records, alertId: string): Promise<Waiting> {
   const selection = { group: queueGroup(alertId), limit: MAX_COUNTED };
   const found = await records.list(deliveries, selection);
   const due = found.flatMap(({ dueAt }) => dueAt ?? []);

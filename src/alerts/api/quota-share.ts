@@ -20,7 +20,7 @@ export type IsShareUsedUp = (existing: readonly Owned[], total: number) => boole
 
 /** Reads who shares with an owner among those of some records. */
 export async function shareOfOwner(
-  records: Pick<Records, "get">,
+  records: Records,
   owner: Owner,
   existing: readonly Owned[],
 ): Promise<IsShareUsedUp> {
@@ -41,7 +41,7 @@ export async function shareOfOwner(
 
 /** The records of expired agents and keys: nothing removes them at the expiry. */
 export async function orphansAmong<T extends Owned>(
-  records: Pick<Records, "get" | "list">,
+  records: Records,
   existing: readonly T[],
 ): Promise<readonly T[]> {
   const known = new Map(existing.map(({ value: { owner } }) => [ownerKey(owner), owner]));

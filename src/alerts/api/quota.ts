@@ -21,7 +21,7 @@ const MAX_WEBHOOKS = 20;
  *   longer have alerts.
  */
 export async function reserveQuota(
-  records: Pick<Records, "get" | "list">,
+  records: Records,
   { value: { owner, way } }: AlertTarget,
 ): Promise<readonly Operation[]> {
   const key = quotaGroup(owner);
@@ -48,7 +48,7 @@ function excessOfAccount(existing: readonly StoredAlert[], way: DeliveryMethod) 
 
 /** The same for the share of the application that registers it, itself or by an agent. */
 async function excessOfApplication(
-  records: Pick<Records, "get">,
+  records: Records,
   existing: readonly StoredAlert[],
   { owner, way }: Pick<Alert, "owner" | "way">,
 ): Promise<string | undefined> {

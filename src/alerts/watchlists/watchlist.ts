@@ -44,7 +44,7 @@ interface Resolved {
 
 /** Resolves a selector. A list that is gone has no symbols. */
 export async function resolveSelector(
-  records: Pick<Records, "get">,
+  records: Records,
   watched: InstrumentSelector,
 ): Promise<Resolved> {
   if (watched.by !== "watchlist") return { watched, list: undefined };
@@ -54,7 +54,7 @@ export async function resolveSelector(
 
 /** Resolves what alerts watch, each list once. */
 export async function resolveAlerts(
-  records: Pick<Records, "get">,
+  records: Records,
   stored: readonly Stored<Alert>[],
 ): Promise<readonly Stored<ResolvedAlert>[]> {
   const lists = new Map<string, Promise<Resolved>>();
@@ -79,7 +79,7 @@ export async function resolveAlerts(
  * @throws {Problem} `not_found` when the list is gone.
  */
 export async function keepWatchlist(
-  records: Pick<Records, "get">,
+  records: Records,
   watched: InstrumentSelector | undefined,
 ): Promise<readonly Operation[]> {
   if (watched?.by !== "watchlist") return [];

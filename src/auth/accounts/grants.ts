@@ -44,7 +44,7 @@ export const isGrantGroup = (group: string): boolean => group.startsWith(UNDER_G
 
 /** The steps that revoke a grant and everything issued under it. */
 export async function grantRevocation(
-  records: Pick<Records, "list">,
+  records: Records,
   grant: Stored<GrantRecord>,
 ): Promise<readonly Operation[]> {
   return [
@@ -62,7 +62,7 @@ export async function grantRevocation(
  * @returns `undefined` when the limit is reached and the client has no grant to revoke.
  */
 export async function grantEviction(
-  records: Pick<Records, "list">,
+  records: Records,
   { accountId = "", clientId }: { readonly [K in "accountId" | "clientId"]?: string | undefined },
 ): Promise<readonly Operation[] | undefined> {
   const all = await readAll(records, grants, accountRecordsGroup(accountId));
@@ -75,7 +75,7 @@ export async function grantEviction(
 /** The steps that revoke a grant with every code and token issued under it, even if the grant
  *  itself no longer exists. @param grantId `undefined` returns no steps. */
 export async function grantRevocationById(
-  records: Pick<Records, "get" | "list">,
+  records: Records,
   grantId: string | undefined,
 ): Promise<readonly Operation[]> {
   if (grantId === undefined) return [];
@@ -89,7 +89,7 @@ export async function grantRevocationById(
 
 /** The steps that revoke a grant and everything else that the person has through the client. */
 export async function accessRevocation(
-  records: Pick<Records, "list">,
+  records: Records,
   grant: Stored<GrantRecord>,
 ): Promise<readonly Operation[]> {
   const { accountId = "", clientId = "" } = grant.value;
@@ -102,7 +102,7 @@ export async function accessRevocation(
 
 /** The steps that delete the codes and tokens of a grant, and the agents that depend on it. */
 async function issuedUnderRemoval(
-  records: Pick<Records, "list">,
+  records: Records,
   grantId: string,
 ): Promise<readonly Operation[]> {
   const group = grantGroup(grantId);
@@ -113,7 +113,7 @@ async function issuedUnderRemoval(
  *  person removes these scopes from the application. Otherwise the application would keep a scope
  *  by claiming agents. */
 export async function agentsNarrowing(
-  records: Pick<Records, "list">,
+  records: Records,
   before: Stored<GrantRecord>,
   after: GrantRecord,
 ): Promise<readonly Operation[]> {
@@ -133,7 +133,7 @@ export async function agentsNarrowing(
 /** The steps that delete what a person has through a client, such as alerts, if this is the
  *  client's last grant from the person. */
 async function lastGrantRemoval(
-  records: Pick<Records, "list">,
+  records: Records,
   { key, value: { accountId = "", clientId = "" } }: Stored<GrantRecord>,
 ): Promise<readonly Operation[]> {
   const all = await readAll(records, grants, accountRecordsGroup(accountId));

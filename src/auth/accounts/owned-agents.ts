@@ -53,7 +53,7 @@ const dependentsRemoval = (clientId: string): readonly Operation[] => [
  *  deletes the group itself, together with what the agents depend on: the application that claimed
  *  them, or its grant. */
 export async function dependentAgentsRemoval(
-  records: Pick<Records, "list">,
+  records: Records,
   group: string,
 ): Promise<readonly Operation[]> {
   const agents = await readAll(records, clients, group);
@@ -63,7 +63,7 @@ export async function dependentAgentsRemoval(
 /** The steps that make room for the next agent that a person registers by an assertion. Above
  *  `MAX_ASSERTED`, the agents registered first are deleted. */
 export async function assertedAgentEviction(
-  records: Pick<Records, "list">,
+  records: Records,
   accountId: string,
 ): Promise<readonly Operation[]> {
   const all = await readAll(records, clients, ownedAgentsGroup(accountId));
@@ -75,7 +75,7 @@ export async function assertedAgentEviction(
 
 /** The steps that delete the first of the given agents to make room for one more. */
 export async function excessRemoval(
-  records: Pick<Records, "list">,
+  records: Records,
   agents: readonly Stored<ClientRecord>[],
   most: number,
 ): Promise<readonly Operation[]> {

@@ -73,7 +73,7 @@ export async function claimingAccess(
  * @param grantId `undefined` when the person claims the agent on the page.
  */
 export async function claimedAgentEviction(
-  records: Pick<Records, "list">,
+  records: Records,
   { accountId, grantId }: { readonly accountId: string; readonly grantId: string | undefined },
 ): Promise<readonly Operation[]> {
   const group = grantId === undefined ? ownedAgentsGroup(accountId) : grantGroup(grantId);

@@ -33,9 +33,7 @@ export function withRegistrationToken(
 export type FindRegisteredClient = (registrationToken: string) => Promise<string | undefined>;
 
 /** Creates the lookup of registration access tokens. */
-export function createRegistrationTokenLookup(
-  records: Pick<Records, "list">,
-): FindRegisteredClient {
+export function createRegistrationTokenLookup(records: Records): FindRegisteredClient {
   return async (token) => {
     const [client] = await records.list(clients, {
       group: registrationTokenGroup(token),

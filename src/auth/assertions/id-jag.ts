@@ -98,7 +98,7 @@ function assertionOf(claims: ClaimSet, { name }: TrustedIssuer, now: number): As
 /** The steps that revoke what an assertion produced: one of the two parties that presented it is a
  *  thief, as with an authorization code (RFC 6749 section 4.1.2). */
 async function revocationSteps(
-  records: Pick<Records, "get" | "list">,
+  records: Records,
   { grantId, clientId }: UsedAssertion,
 ): Promise<readonly Operation[]> {
   const agent =

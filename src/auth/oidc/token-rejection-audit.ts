@@ -9,9 +9,9 @@ const REJECTIONS: readonly unknown[] = ["invalid_client", "invalid_grant"];
 
 /** Dependencies of `auditRejectedTokenRequests`. */
 interface RejectionAuditOptions {
-  readonly records: Pick<Records, "commit">;
+  readonly records: Records;
   readonly audit: Auditor;
-  readonly limits: Pick<Limits, "count">;
+  readonly limits: Limits;
   /** Called when an audit row could not be written; the request is rejected all the same. */
   readonly onError: (error: unknown) => void;
 }

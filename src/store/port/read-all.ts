@@ -16,7 +16,7 @@ interface RecordRange {
 /** Reads a collection page by page, oldest change first. A record that changes meanwhile is returned
  *  again by a later page. */
 export async function* recordPages<T>(
-  records: Pick<Records, "list">,
+  records: Records,
   from: Collection<T>,
   range: RecordRange = {},
 ): AsyncGenerator<readonly Stored<T>[]> {
@@ -35,7 +35,7 @@ export async function* recordPages<T>(
  * @param group Only records of this group.
  */
 export async function readAll<T>(
-  records: Pick<Records, "list">,
+  records: Records,
   from: Collection<T>,
   group?: string,
 ): Promise<readonly Stored<T>[]> {
@@ -52,7 +52,7 @@ export async function readAll<T>(
  * @param limit Rows per page, at most 10,000.
  */
 export async function* archivePages(
-  archive: Pick<Archive, "read">,
+  archive: Archive,
   kind: string,
   selection: Omit<ArchiveSelection, "after" | "limit">,
   limit: number = PAGE,

@@ -30,7 +30,7 @@ const person = insert(accounts, { ...placed, value: { label: "x", createdAt: 0 }
 
 type Holder = Parameters<typeof currentScopes>[1];
 
-const mayHave = async (records: Pick<Records, "get" | "list">, holder: Holder) =>
+const mayHave = async (records: Records, holder: Holder) =>
   isEntitled(await currentScopes(records, holder));
 
 describe("entitlement to alerts", () => {

@@ -44,11 +44,7 @@ function memory(symbols: readonly string[]) {
 
 type Memory = ReturnType<typeof memory>;
 
-function recorder(
-  { snapshots, knownUntil }: Memory,
-  archive: Pick<Archive, "append" | "read">,
-  hasWholeHistory = true,
-) {
+function recorder({ snapshots, knownUntil }: Memory, archive: Archive, hasWholeHistory = true) {
   const idOf: SessionArchiveOptions["idOf"] = ({ instrument, at }) => `${instrument.symbol}/${at}`;
   return createSessionArchive({
     ...{ archive, snapshots, knownUntil, dayMs: DAY_MS, hasWholeHistory, idOf },
@@ -181,6 +177,7 @@ describeStores("the record of sessions", (engine) => {
     let failures = 2;
     const failing = {
       read: store.archive.read,
+      prune: store.archive.prune,
       append: async (rows: Parameters<Archive["append"]>[0]) => {
         if (failures-- > 0) throw new Error("the disk is full");
         return store.archive.append(rows);
