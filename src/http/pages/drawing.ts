@@ -4,9 +4,9 @@ import { type Html, html } from "./html.ts";
 
 use(SVGRenderer);
 
-/** Colors of what every chart has; the style sheets assign them for light and dark mode. */
+/** Colors of axes; the style sheets assign them for light and dark mode. */
 export const QUIET = "var(--quiet)";
-export const LINE = "var(--line)";
+const LINE = "var(--line)";
 
 /**
  * Draws a chart as static SVG, which takes its size and its fonts from the style sheet.
