@@ -12,7 +12,9 @@ export const WatchlistInput = Label.describe("Name of a watchlist.");
 export const WatchlistAnswer = z.object({
   name: z.string(),
   symbols: z.array(z.string()),
-  readOnly: z.boolean().describe("true: your person's own; only their API keys change it."),
+  readOnly: z
+    .boolean()
+    .describe("true: of your person, or of a client of theirs, who alone change it."),
 });
 
 /** Renders a watchlist. */

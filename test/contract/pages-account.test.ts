@@ -352,3 +352,87 @@ describe("the alerts on the account page", () => {
     expect(last.filter((id) => page.html.includes(id))).toEqual([]);
   });
 });
+
+describe("the watchlists on the account page", () => {
+  /** A person with a list of an application, one of a key and a stranger's. */
+  async function lists() {
+    const [person, other] = [testService.person(), testService.person()];
+    const own = bearer((await person.tokens()).access_token);
+    const key = { "x-api-key": await person.createKey(["alerts:write", "signals:read"]) };
+    const stranger = bearer((await other.tokens()).access_token);
+    for (const [headers, watchlist] of [
+      [own, "of the application"],
+      [key, "mine & yours"],
+      [stranger, "of a stranger"],
+    ] as const) {
+      const body = JSON.stringify({ watchlist, symbols: ["ALDER.SIM", "BYTEN.SIM"] });
+      const json = { ...headers, "content-type": "application/json" };
+      const made = await fetch(`${base}/api/watchlists`, { method: "POST", headers: json, body });
+      expect(made.status).toBe(200);
+    }
+    return { person, other, own, key, stranger };
+  }
+
+  const listsOf = async (headers: Headers) => {
+    const response = await fetch(`${base}/api/watchlists`, { headers });
+    return ((await response.json()) as { readonly watchlists: readonly object[] }).watchlists;
+  };
+
+  const formOf = (page: WebPage, place: number) => {
+    const form = page.forms.filter(({ action }) => /watchlists\/[^/]+$/.test(action))[place];
+    if (form === undefined) throw new Error("no such form");
+    const [name = ""] = form.fields.map(([field]) => field).filter((one) => one !== "form_token");
+    return { form, name: name || `symbols-${form.action.split("/").at(-1)}` };
+  };
+
+  it("are those of the person and of all clients, and can be changed and deleted", async () => {
+    const { person, own, key, stranger } = await lists();
+    const page = await person.web.get("/account");
+    const said = textOf(page.html);
+    expect(said).toContain("“mine & yours”");
+    expect(said).toMatch(/“of the application” Symbols ALDER.SIM BYTEN.SIM Made by Application/);
+    expect(said).not.toContain("of a stranger");
+    expect(await listsOf(key)).toEqual([
+      { name: "mine & yours", symbols: ["ALDER.SIM", "BYTEN.SIM"], readOnly: false },
+      { name: "of the application", symbols: ["ALDER.SIM", "BYTEN.SIM"], readOnly: true },
+    ]);
+
+    const { form, name } = formOf(page, 1);
+    const changed = await person.web.submit(form, { [name]: "borun.sim, CIRRO.SIM" });
+    expect(changed.url.pathname).toBe("/account");
+    expect(await listsOf(own)).toContainEqual({
+      ...{ name: "of the application", symbols: ["BORUN.SIM", "CIRRO.SIM"], readOnly: false },
+    });
+    for (const [text, status] of [
+      ["NOSUCH", 404],
+      ["", 400],
+      ["X ".repeat(101), 400],
+    ] as const) {
+      expect((await person.web.submit(form, { [name]: text })).status).toBe(status);
+    }
+    const { action } = form;
+    const after = await person.web.submit(page.form(`${new URL(action).pathname}/remove`));
+    expect(textOf(after.html)).not.toContain("of the application");
+    expect(await listsOf(stranger)).toHaveLength(1);
+  });
+
+  it("are not changed or deleted by a forged form, by a stranger, or while an alert watches", async () => {
+    const { person, other, own, stranger } = await lists();
+    const page = await person.web.get("/account");
+    const { form, name } = formOf(page, 1);
+    const forged = { form_token: "x".repeat(43), [name]: "BORUN.SIM" };
+    expect((await person.web.submit(form, forged)).status).toBe(403);
+    const foreign = (await other.web.get("/account")).forms.find(({ action }) =>
+      /watchlists\/[^/]+$/.test(action),
+    );
+    const token = foreign?.fields.find(([field]) => field === "form_token")?.[1] ?? "";
+    await other.web.submit(form, { form_token: token, [name]: "BORUN.SIM" });
+    const removal = page.form(`${new URL(form.action).pathname}/remove`);
+    await other.web.submit(removal, { form_token: token });
+    const unchanged = { name: "of the application", symbols: ["ALDER.SIM", "BYTEN.SIM"] };
+    expect(await listsOf(own)).toContainEqual({ ...unchanged, readOnly: false });
+    await makeAlert(testService, own, { symbols: undefined, watchlist: "of the application" });
+    expect((await person.web.submit(removal)).status).toBe(409);
+    expect(await listsOf(stranger)).toHaveLength(1);
+  });
+});

@@ -248,6 +248,8 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     "POST /account/keys/:id/revoke": forged(`/account/keys/${ids.key}/revoke`),
     "POST /account/agents/:id/remove": forged(`/account/agents/${ids.agent}/remove`),
     "POST /account/alerts/:id/remove": forged(`/account/alerts/${ids.alert}/remove`),
+    "POST /account/watchlists/:id": forged("/account/watchlists/x"),
+    "POST /account/watchlists/:id/remove": forged("/account/watchlists/x/remove"),
     "POST /account/applications/:id/remove": forged(
       `/account/applications/${ids.application}/remove`,
     ),

@@ -55,9 +55,10 @@ interface WatchlistEdit {
 }
 
 /**
- * Watchlists as callers use them. A list belongs to the client that made it, and nobody else sees it. A
- * list that a person's API key made belongs to the person: every client of theirs can read it, and only
- * their keys can change it.
+ * Watchlists as callers use them. A list belongs to the client that made it; besides, only the person sees
+ * it, on the account page and by their API keys. A list that a key made belongs to the person: every
+ * client of theirs can read it, and only their keys can change it. On the account page the person changes
+ * all of them.
  *
  * Methods that change something count against the limit `alert-change` and may throw `rate_limited`.
  */
@@ -126,18 +127,57 @@ export class Watchlists {
   /** Deletes a list of the caller. @throws {Problem} `not_found`; `wrong_state` while alerts watch
    *  it. */
   async remove(caller: Caller, name: string): Promise<void> {
-    const { records, audit, limits } = this.#dependencies;
-    await countChange(limits, caller);
+    await countChange(this.#dependencies.limits, caller);
     const owner = listOwnerOf(caller);
+    if (!(await this.#remove(watchlistKey(owner, name), owner, caller.id))) throw noWatchlist();
+  }
+
+  /** The lists of an account, by name: those of the person, of their agents and of their clients. */
+  async listForAccount(accountId: string): Promise<readonly StoredWatchlist[]> {
+    const { records } = this.#dependencies;
+    const all = await readAll(records, watchlists, quotaGroup(personOf(accountId)));
+    return all.toSorted((one, other) => byName(one.value, other.value));
+  }
+
+  /**
+   * Replaces the symbols of a list of an account.
+   *
+   * @returns Whether there is such a list.
+   * @throws {Problem} `invalid_request` for none or too many symbols.
+   */
+  async changeForAccount(
+    accountId: string,
+    key: string,
+    symbols: readonly string[],
+  ): Promise<boolean> {
+    const { records, audit } = this.#dependencies;
     for (;;) {
-      const list = await records.get(watchlists, watchlistKey(owner, name));
-      if (list === undefined) throw noWatchlist();
-      const { key } = list;
-      const own = await readAll(records, alerts, quotaGroup(owner));
+      const list = await records.get(watchlists, key);
+      if (list?.value.owner.accountId !== accountId) return false;
+      const value = { ...list.value, symbols: changed([], "set", symbols) };
+      const recorded = audit({ action: "watchlist.changed", actor: accountId, target: key });
+      if (await records.commit([replace(watchlists, list, { value }), ...recorded])) return true;
+    }
+  }
+
+  /** Deletes a list of an account. @returns Whether there was one. @throws {Problem} `wrong_state` while
+   *  alerts watch it. */
+  removeForAccount(accountId: string, key: string): Promise<boolean> {
+    return this.#remove(key, personOf(accountId), accountId);
+  }
+
+  /** @param owner Of the list, or of the same account. @returns Whether there was one. */
+  async #remove(key: string, owner: Owner, actor: string): Promise<boolean> {
+    const { records, audit } = this.#dependencies;
+    const group = quotaGroup(owner);
+    for (;;) {
+      const list = await records.get(watchlists, key);
+      if (list === undefined || quotaGroup(list.value.owner) !== group) return false;
+      const own = await readAll(records, alerts, group);
       const count = own.filter(({ value: { watched } }) => isWatching(watched, key)).length;
       if (count > 0) throw inUse(count);
-      const recorded = audit({ action: "watchlist.deleted", actor: caller.id, target: key });
-      if (await records.commit([removeAt(watchlists, list), ...recorded])) return;
+      const recorded = audit({ action: "watchlist.deleted", actor, target: key });
+      if (await records.commit([removeAt(watchlists, list), ...recorded])) return true;
     }
   }
 
@@ -174,8 +214,10 @@ function listOwnerOf(caller: Caller): Owner {
 
 const isOwn = (owner: Owner, caller: Caller): boolean => isOwnedBy(owner, listOwnerOf(caller));
 
+/** A person's key reads whatever the account has. */
 const mayRead = (owner: Owner, caller: Caller): boolean =>
   isOwn(owner, caller) ||
+  managedAccount(caller) !== undefined ||
   (caller.accountId !== undefined && isOwnedBy(owner, personOf(caller.accountId)));
 
 const viewOf = ({ owner, name, symbols }: Watchlist, caller: Caller): ReadableWatchlist => ({
@@ -184,7 +226,9 @@ const viewOf = ({ owner, name, symbols }: Watchlist, caller: Caller): ReadableWa
   isOwn: isOwn(owner, caller),
 });
 
-const byName = (one: ReadableWatchlist, other: ReadableWatchlist): number =>
+type Named = Pick<Watchlist, "name">;
+
+const byName = (one: Named, other: Named): number =>
   one.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1;
 
 const isWatching = (watched: InstrumentSelector, key: string): boolean =>

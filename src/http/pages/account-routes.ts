@@ -1,10 +1,14 @@
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { z } from "zod";
+import { accountGroup } from "../../alerts/alert.ts";
+import { symbolsOf } from "../../answers/alert-input.ts";
+import { Ticker } from "../../answers/common.ts";
 import type { Account } from "../../auth/accounts/accounts.ts";
 import type { Browser } from "../../auth/accounts/browser-sessions.ts";
 import { KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
 import { hasMarkup, NO_MARKUP } from "../../lib/label.ts";
 import { onlyMethods } from "../allowed-methods.ts";
+import { parse } from "../api/parse.ts";
 import { accountPage } from "./account.ts";
 import { type AlertsView, MAX_ALERTS_SHOWN } from "./alerts-section.ts";
 import type { FieldErrors } from "./elements.ts";
@@ -12,6 +16,7 @@ import { type CsrfGuard, RequiredScopes, readForm, submittedValue, validateForm 
 import { MAX_KEY_NAME, newKeyPage } from "./keys-section.ts";
 import type { PageContext } from "./page-context.ts";
 import { ACCOUNT_PATH, withReturn } from "./return-to.ts";
+import { symbolsField } from "./watchlists-section.ts";
 
 /** Control characters, lone surrogates, invisible characters and bidirectional controls. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
@@ -28,6 +33,8 @@ const KeyForm = z.object({
   scope: RequiredScopes,
 });
 
+const ListedSymbols = z.object({ symbols: z.array(Ticker).min(1).max(100) });
+
 /** The page hides the form at the limit, but another window may still show it. */
 const KEY_LIMIT_REACHED: FieldErrors = [
   { id: "keys", text: `You have ${KEYS_PER_ACCOUNT} keys already. Revoke one to create another.` },
@@ -43,7 +50,7 @@ interface Visit {
 
 /** Routes of the page where a person reviews and revokes what acts on their behalf. */
 export function accountRoutes(options: PageContext): Router {
-  const { accounts, keys, alerts, throttle } = options;
+  const { accounts, keys, alerts, watchlists, throttle } = options;
   const router = Router();
   const signedIn = (by: keyof CsrfGuard, handle: (visit: Visit) => Promise<void>) =>
     forSignedIn(options, by, handle);
@@ -81,6 +88,16 @@ export function accountRoutes(options: PageContext): Router {
   mountRemoval("/account/alerts/:id/remove", (accountId, id) =>
     alerts.removeForAccount(accountId, id),
   );
+  mountRemoval("/account/watchlists/:id/remove", (accountId, id) =>
+    watchlists.removeForAccount(accountId, id),
+  );
+  router
+    .route("/account/watchlists/:id")
+    .post(
+      ...readForm,
+      signedIn("requireOwnForm", (visit) => changeWatchlist(visit, options)),
+    )
+    .all(onlyMethods(["post"]));
   return router;
 }
 
@@ -99,18 +116,19 @@ function forSignedIn(
 
 async function showAccount(
   { res, browser, account }: Visit,
-  { show, accounts, keys, alerts }: PageContext,
+  { show, accounts, keys, alerts, watchlists: lists }: PageContext,
   wrong: { readonly errors?: FieldErrors; readonly keyName?: string | undefined } = {},
 ): Promise<void> {
-  const [agents, applications, ownKeys, answered] = await Promise.all([
+  const [agents, applications, ownKeys, answered, watchlists] = await Promise.all([
     accounts.agentsOf(account.id),
     accounts.applicationsOf(account.id),
     keys.list(account.id),
     loadAlerts(account.id, alerts),
+    lists.listForAccount(account.id),
   ]);
   const { formToken } = browser;
-  const view = { formToken, account, agents, applications, keys: ownKeys, ...answered };
-  show(res, accountPage({ ...view, ...wrong }));
+  const acting = { account, agents, applications, keys: ownKeys };
+  show(res, accountPage({ formToken, ...acting, watchlists, ...answered, ...wrong }));
 }
 
 async function loadAlerts(
@@ -123,6 +141,19 @@ async function loadAlerts(
     return { ...seen, lastSuccessAt: isSent ? await alerts.lastSuccess(seen.id) : undefined };
   });
   return { alerts: await Promise.all(shown), moreAlerts: all.length - shown.length };
+}
+
+/** @throws {Problem} `unknown_symbol`, `invalid_request` or `rate_limited`, which is shown as a page. */
+async function changeWatchlist(
+  { req, res, account }: Visit,
+  { watchlists, context, throttle }: PageContext,
+): Promise<void> {
+  const key = String(req.params.id);
+  const words = (submittedValue(req, symbolsField(key)) ?? "").split(/[\s,]+/).filter(Boolean);
+  const { symbols } = parse(ListedSymbols, { symbols: words });
+  await throttle({ "alert-change-account": accountGroup(account.id) });
+  await watchlists.changeForAccount(account.id, key, symbolsOf(symbols, context));
+  res.redirect(303, ACCOUNT_PATH);
 }
 
 async function createKey(visit: Visit, options: PageContext): Promise<void> {

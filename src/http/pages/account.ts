@@ -16,15 +16,16 @@ import {
 import { type Html, html } from "./html.ts";
 import { type KeysView, keysSection } from "./keys-section.ts";
 import type { PageAnswer } from "./page-answer.ts";
+import { type WatchlistsView, watchlistsSection } from "./watchlists-section.ts";
 
 /** What the account page shows. */
-export interface AccountView extends KeysView, AlertsView {
+export interface AccountView extends KeysView, AlertsView, WatchlistsView {
   readonly account: Account;
   readonly agents: readonly OwnedAgent[];
   readonly applications: readonly ConnectedApplication[];
 }
 
-/** The account page: agents, applications, keys and alerts, each with a way to remove it. */
+/** The account page: agents, applications, keys, alerts and watchlists, each with a way to remove it. */
 export function accountPage(view: AccountView): PageAnswer {
   const { formToken, account, agents, applications, errors = [] } = view;
   return {
@@ -37,7 +38,8 @@ ${form({ action: "/sign-out", formToken }, html`<button class="second">Sign out<
 ${section("agents", "Your agents", agentsList(agents, formToken))}
 ${section("applications", "Connected applications", applicationsList(applications, formToken))}
 ${section("keys", "Your keys", keysSection(view))}
-${section("alerts", "Your alerts", alertsSection(view))}`,
+${section("alerts", "Your alerts", alertsSection(view))}
+${section("watchlists", "Your watchlists", watchlistsSection(view))}`,
   };
 }
 

@@ -103,7 +103,8 @@ function watchedText(watched: InstrumentSelector): Html {
   return html`${which}${signal !== null && html` whose signal is ${signal}`}`;
 }
 
-function symbolList(symbols: readonly string[]): Html {
+/** Symbols, of which the first are shown. */
+export function symbolList(symbols: readonly string[]): Html {
   const shown = symbols.slice(0, MAX_SYMBOLS_SHOWN);
   const more = symbols.length - shown.length;
   return html`<ul class="chips">${shown.map((symbol) => html`<li><code>${symbol}</code></li>`)}${more > 0 && html`<li>and ${more} more</li>`}</ul>`;
@@ -128,11 +129,13 @@ function lastSuccessText(at: number | undefined): Html {
   return at === undefined ? html`<span class="quiet">none recently</span>` : timeElement(at);
 }
 
-function creatorText({ kind, id, clientId = "" }: Owner, keys: readonly ApiKey[]): Html {
+/** Who made something. */
+export function creatorText({ kind, id, clientId = "" }: Owner, keys: readonly ApiKey[]): Html {
   switch (kind) {
     case "agent":
       return html`Agent <code>${untrustedText(id)}</code>`;
     case "user":
+      if (clientId === "") return html`You, with a key`;
       return html`Application <code>${untrustedHost(clientId)}</code>`;
     case "service": {
       const name = keys.find((key) => key.id === id)?.name ?? id;

@@ -1,4 +1,5 @@
 import type { AlertService } from "../../alerts/api/alert-service.ts";
+import type { Watchlists } from "../../alerts/watchlists/watchlists.ts";
 import type { Accounts } from "../../auth/accounts/accounts.ts";
 import type { Sessions } from "../../auth/accounts/browser-sessions.ts";
 import type { SignIn } from "../../auth/accounts/email-code-sign-in.ts";
@@ -10,6 +11,7 @@ import type { SignUp } from "../../config/config.ts";
 import type { Intake } from "../../intake/intake.ts";
 import type { CodeGuard } from "../../limits/code-guard.ts";
 import type { Limits } from "../../limits/limits.ts";
+import type { ToolContext } from "../../tool.ts";
 import type { CsrfGuard } from "./form.ts";
 import type { ShowPage } from "./page-answer.ts";
 import type { Throttle, ThrottleNetworks } from "./throttle.ts";
@@ -31,6 +33,10 @@ export interface PagesOptions {
   readonly intake: Pick<Intake, "apply" | "contact">;
   /** Reads the alerts that people own. */
   readonly alerts: AlertService;
+  /** Reads and changes the watchlists that people own. */
+  readonly watchlists: Watchlists;
+  /** Where symbols are looked up. */
+  readonly context: ToolContext;
   readonly limits: Limits;
   /** Whether emails are shown to the operator instead of being sent. */
   readonly isMailShownToOperator: boolean;
