@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { validate } from "dockerfile-utils";
 import { describe, expect, it } from "vitest";
 import pkg from "../../package.json" with { type: "json" };
+import lock from "../../package-lock.json" with { type: "json" };
 import { readConfig } from "../../src/config/config.ts";
 import { variables } from "../../src/config/settings.ts";
 
@@ -17,6 +18,15 @@ function settingsIn(text: string): Readonly<Record<string, string>> {
     [...text.matchAll(/^#?([A-Z_]+)=(.*)$/gm)].map(([, name = "", value = ""]) => [name, value]),
   );
 }
+
+it("no package of production is deprecated or has an install script", () => {
+  const production = Object.entries(lock.packages).filter(([, entry]) => !("dev" in entry));
+  const refused = production.filter(
+    ([, entry]) => "deprecated" in entry || "hasInstallScript" in entry,
+  );
+  expect(production.length).toBeGreaterThan(100);
+  expect(refused.map(([path]) => path)).toEqual([]);
+});
 
 describe("the files for deployment", () => {
   it("have a valid Dockerfile, and a compose file that passes its linter", async () => {
