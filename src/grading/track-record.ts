@@ -12,6 +12,8 @@ export const RECORD_RULES = {
   /** Chance that any of the verdicts on a class finds evidence where there is none; each has an equal
    *  share of it (Bonferroni). */
   significance: 0.05,
+  /** Sessions after the last settlement of a run in which corrected prices still change its outcomes. */
+  correctedWithin: 10,
   /** Minimum number of periods that do not overlap. */
   minPeriods: 60,
   /** Maximum width of the interval of the rank correlation. */

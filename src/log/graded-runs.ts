@@ -26,7 +26,9 @@ export class GradedRuns {
   readonly #store: LogStore;
   /** Oldest first, by class and horizon. */
   readonly #runs = new Map<string, GradedRun[]>();
-  /** What was computed of them, with the number of runs and verdicts that it is of. */
+  /** The same: corrections that were read, and the index after the last. */
+  readonly #corrections = new Map<string, { readonly count: number; readonly end: number }>();
+  /** What was computed of them, with the number of runs, corrections and verdicts that it is of. */
   readonly #records = new Map<string, { readonly of: string; readonly record: ClassRecord }>();
   #id: string | undefined;
 
@@ -39,7 +41,10 @@ export class GradedRuns {
     const checkpoint = await this.#store.published();
     if (checkpoint === undefined) return;
     const { id, size } = checkpoint;
-    if (id !== this.#id) this.#runs.clear();
+    if (id !== this.#id) {
+      this.#runs.clear();
+      this.#corrections.clear();
+    }
     this.#id = id;
     for (const assetClass of AssetClass.options) {
       for (const horizon of RECORD_HORIZONS[assetClass]) {
@@ -56,7 +61,24 @@ export class GradedRuns {
       const page = await this.#store.grades(id, of, { from: Math.max(0, from), limit: PAGE });
       const covered = page.filter(({ end }) => end <= size);
       known.push(...covered.map(({ graded }) => graded));
-      if (covered.length < PAGE) return;
+      if (covered.length < PAGE) break;
+    }
+    await this.#correct(id, of, size);
+  }
+
+  async #correct(id: string, of: Pick<LoggedGrade, "assetClass" | "horizon">, size: number) {
+    const runs = this.#runs.get(keyOf(of)) ?? [];
+    for (;;) {
+      const { count = 0, end = 0 } = this.#corrections.get(keyOf(of)) ?? {};
+      const page = await this.#store.corrections(id, of, { from: end + 1, limit: PAGE });
+      const covered = page.filter((one) => one.end <= size);
+      for (const { graded } of covered) {
+        const at = runs.findLastIndex(({ close }) => close === graded.close);
+        if (at >= 0) runs[at] = graded;
+      }
+      const last = covered.at(-1);
+      if (last === undefined) return;
+      this.#corrections.set(keyOf(of), { count: count + covered.length, end: last.end });
     }
   }
 
@@ -77,7 +99,8 @@ export class GradedRuns {
     const runs = this.#runs.get(key) ?? [];
     const isHeadline = HEADLINE_HORIZONS[assetClass] === horizon;
     const due = isHeadline ? verdictDates.filter((at) => at <= now).length : 0;
-    const of = `${this.#id} ${runs.length} ${due}`;
+    const corrected = this.#corrections.get(key)?.count ?? 0;
+    const of = `${this.#id} ${runs.length} ${corrected} ${due}`;
     const known = this.#records.get(key);
     if (known?.of === of) return known.record;
     const record = {

@@ -201,6 +201,8 @@ export interface SettlementManifest {
   readonly at: number;
   /** Number of outcome leaves that follow: one for each result of the run, in the same order. */
   readonly results: number;
+  /** Index of the settlement that this one takes the place of, since prices were corrected. */
+  readonly corrects?: number;
 }
 
 const instantOrNull = (at: number | null): string | null => (at === null ? null : isoInstant(at));

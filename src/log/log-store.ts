@@ -17,6 +17,7 @@ const LOG_TOPIC = "log";
 const ENTRIES = "log-entries";
 const RUN = "log-run";
 const GRADE = "log-grade";
+const CORRECTION = "log-correction";
 const UNIVERSE = "log-universe";
 
 /** Universes that are kept in memory. */
@@ -64,8 +65,10 @@ export interface UnsettledRun {
   readonly close: number;
   /** When a checkpoint came to cover it, Unix milliseconds on the market's clock; `null`: not yet. */
   readonly coveredAt: number | null;
-  /** Number of horizons over which it is settled. */
+  /** Number of horizons over which it is settled, and then over which that was looked at again. */
   readonly settled: number;
+  /** Indexes of the leaves of its settlements; absent in states of before they were corrected. */
+  readonly settlements?: readonly number[];
 }
 
 /** A settlement that is not complete. */
@@ -147,6 +150,8 @@ export interface LoggedGrade {
   /** Index after the last outcome that it is made from. */
   readonly end: number;
   readonly graded: GradedRun;
+  /** Whether it takes the place of an earlier one. */
+  readonly isCorrection?: boolean;
 }
 
 /** The log in the store: its rows, and the records that say where it stands. */
@@ -301,6 +306,17 @@ export class LogStore {
     return rows.map(({ body }) => body as LoggedGrade);
   }
 
+  /** The grades that took the place of others, by the index after their last outcome. */
+  async corrections(
+    id: string,
+    of: Pick<LoggedGrade, "assetClass" | "horizon">,
+    range: { readonly from: number; readonly limit: number },
+  ): Promise<readonly LoggedGrade[]> {
+    const to = Number.MAX_SAFE_INTEGER;
+    const rows = await this.#read(CORRECTION, gradesOf(id, of), { ...range, to });
+    return rows.map(({ body }) => body as LoggedGrade);
+  }
+
   /** The newest run of a class that closed at or before an instant, Unix milliseconds. */
   async runAt(id: string, assetClass: AssetClass, close: number): Promise<LoggedRun | undefined> {
     const [run] = await this.runs(id, assetClass, { to: close, limit: 1 });
@@ -352,6 +368,7 @@ export class LogStore {
    *  their grades. */
   async prune(index: number, close: number): Promise<void> {
     await this.#archive.prune(ENTRIES, index - (index % TILE_WIDTH));
+    await this.#archive.prune(CORRECTION, index);
     await this.#archive.prune(RUN, close);
     await this.#archive.prune(GRADE, close);
   }
@@ -386,8 +403,8 @@ const gradesOf = (
 ) => `${id}/${assetClass}/${horizon}`;
 
 const gradeRow = (id: string, grade: LoggedGrade): ArchiveRow => ({
-  kind: GRADE,
-  at: grade.graded.close,
+  kind: grade.isCorrection ? CORRECTION : GRADE,
+  at: grade.isCorrection ? grade.end : grade.graded.close,
   id: gradesOf(id, grade),
   subject: gradesOf(id, grade),
   body: grade,

@@ -321,7 +321,7 @@ export class LogWriter {
     const leaves = this.#results(symbols.slice(done, done + TILE_WIDTH), state.value, open);
     const isComplete = done + leaves.length === symbols.length;
     const recordedUntil = { ...state.value.recordedUntil, [assetClass]: close };
-    const complete = { index, assetClass, close, coveredAt: null, settled: 0 };
+    const complete = { index, assetClass, close, coveredAt: null, settled: 0, settlements: [] };
     const unsettled = [...(state.value.unsettled ?? []), complete];
     const now = await store.append(state, {
       leaves,

@@ -56,7 +56,7 @@ export interface RunOutcomes {
 /**
  * Reads what followed a run: returns from the close of the next session over the horizon, from what was
  * known one session later, when doubted bars are confirmed or dropped. Prices that become known after
- * that change nothing.
+ * that change nothing; those that arrive late but were published in time do.
  *
  * @param knownUntil Instant up to which sessions are complete.
  * @returns `undefined` while the sessions are not known.

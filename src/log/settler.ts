@@ -1,5 +1,5 @@
 import { RECORD_HORIZONS } from "../grading/run-grade.ts";
-import type { GradedRun } from "../grading/track-record.ts";
+import { type GradedRun, RECORD_RULES } from "../grading/track-record.ts";
 import type { RiskTable } from "../risk/table.ts";
 import type { Stored } from "../store/port/records.ts";
 import { excludedBy, gradeSettlement, type LoggedStatement } from "./graded-settlement.ts";
@@ -32,6 +32,8 @@ export interface SettlerOptions {
 export interface DueSettlement {
   readonly run: UnsettledRun;
   readonly horizon: number;
+  /** Index of the settlement that is looked at again; absent: the run is settled for the first time. */
+  readonly corrects?: number | undefined;
   /** Whether prices that are missing are waited for no more. */
   readonly isFinal: boolean;
 }
@@ -53,17 +55,26 @@ interface Settlement extends Partial<Pick<RunOutcomes, "entry" | "exit">> {
  */
 export function dueSettlement({ unsettled = [] }: LogState): DueSettlement | undefined {
   const due = unsettled.flatMap((run): readonly DueSettlement[] => {
-    const horizon = RECORD_HORIZONS[run.assetClass][run.settled];
+    const { horizon, corrects, after } = stepOf(run);
     const later = unsettled.filter(
       ({ assetClass, close }) => assetClass === run.assetClass && close > run.close,
     ).length;
     // The entry, the horizon after it, and a session in which doubted prices are confirmed.
-    if (horizon === undefined || run.coveredAt === null || later < horizon + CONFIRMED_AFTER) {
-      return [];
-    }
-    return [{ run, horizon, isFinal: later >= horizon + CONFIRMED_AFTER + PATIENCE_SESSIONS }];
+    if (run.coveredAt === null || later < after) return [];
+    return [{ run, horizon, corrects, isFinal: later >= after + PATIENCE_SESSIONS }];
   });
   return due.find(({ isFinal }) => isFinal) ?? due[0];
+}
+
+/** What is next of a run: it is settled over each horizon, and some sessions after the last that is looked
+ *  at again. @returns As the `after`, the sessions after which that is due. */
+function stepOf({ assetClass, settled, settlements }: UnsettledRun) {
+  const horizons = RECORD_HORIZONS[assetClass];
+  const horizon = horizons[settled % horizons.length] as number;
+  if (settled < horizons.length) return { horizon, after: horizon + CONFIRMED_AFTER };
+  const last = horizons.at(-1) as number;
+  const after = last + CONFIRMED_AFTER + RECORD_RULES.correctedWithin;
+  return { horizon, after, corrects: settlements?.[settled - horizons.length] };
 }
 
 /** Appends what became of statements: a settlement for each run and horizon, with an outcome for each
@@ -86,6 +97,11 @@ export class Settler {
   async start(state: Stored<LogState>, due: DueSettlement): Promise<Stored<LogState> | undefined> {
     const { store, now } = this.#options;
     const settlement = await this.#compute(state.value, due);
+    const { corrects } = due;
+    if (corrects !== undefined && !(await this.#differs(state.value, settlement, corrects))) {
+      const unsettled = withSettled(state.value, due.run);
+      return store.append(state, { leaves: [], change: { unsettled } });
+    }
     if (settlement === undefined) return undefined;
     this.#settlement = settlement;
     const { index } = due.run;
@@ -101,9 +117,23 @@ export class Settler {
       coveredAt: coveredAt as number,
       at: now(),
       results: run.symbols.length,
+      ...(corrects !== undefined && { corrects }),
     });
     const settling = { index: edgeOf(state.value).size, run: index };
     return store.append(state, { leaves: [leaf], change: { settling } });
+  }
+
+  /** Whether prices that were corrected meanwhile tell of other outcomes than those that were logged. */
+  async #differs(
+    state: LogState,
+    settlement: Settlement | undefined,
+    corrects: number,
+  ): Promise<boolean> {
+    // Without these sessions, such as after a restart of the sandbox's record, nothing is known better.
+    if (settlement?.entry === undefined) return false;
+    const { outcomes } = settlement;
+    const logged = await this.#read<Outcome>(state.id, corrects + 1, outcomes.length);
+    return outcomes.some((outcome, at) => !isSameOutcome(outcome, logged[at]));
   }
 
   /** Appends the next outcomes of the open settlement. @returns As `start`. */
@@ -125,8 +155,10 @@ export class Settler {
     const { horizon } = due;
     const end = open.index + 1 + outcomes.length;
     const graded = this.#grade(settlement);
-    const grade = { assetClass, horizon, end, graded };
-    const change = { settling: null, unsettled: withSettled(state.value, due.run) };
+    const isCorrection = due.corrects !== undefined;
+    const grade = { assetClass, horizon, end, graded, ...(isCorrection && { isCorrection }) };
+    const unsettled = withSettled(state.value, due.run, open.index);
+    const change = { settling: null, unsettled };
     return store.append(state, { leaves, change, grade });
   }
 
@@ -135,16 +167,10 @@ export class Settler {
     const run = state.unsettled?.find(({ index }) => index === open.run) as UnsettledRun;
     const known = this.#settlement?.due.run;
     if (known?.index === run.index && known.settled === run.settled) return this.#settlement;
-    const horizon = RECORD_HORIZONS[run.assetClass][run.settled] as number;
-    const settlement = await this.#compute(state, { run, horizon, isFinal: true });
-    const logged: Outcome[] = [];
-    const end = edgeOf(state).size;
-    for (let index = open.index + 1; index < end; ) {
-      const width = Math.min(end - index, TILE_WIDTH - (index % TILE_WIDTH));
-      const leaves = await this.#options.store.entries(state.id, index, width);
-      logged.push(...leaves.map((leaf) => JSON.parse(leaf) as Outcome));
-      index += width;
-    }
+    const { horizon, corrects } = stepOf(run);
+    const settlement = await this.#compute(state, { run, horizon, corrects, isFinal: true });
+    const done = edgeOf(state).size - open.index - 1;
+    const logged = await this.#read<Outcome>(state.id, open.index + 1, done);
     this.#settlement = settlement && {
       ...settlement,
       outcomes: [...logged, ...settlement.outcomes.slice(logged.length)],
@@ -161,7 +187,7 @@ export class Settler {
     const wanted = { assetClass, close, symbols: run.symbols, horizon: due.horizon };
     const found = await this.#outcomes(wanted, due);
     if (found === undefined) return undefined;
-    const statements = await this.#statements(state.id, run);
+    const statements = await this.#read<LoggedStatement>(state.id, index + 1, run.symbols.length);
     const outcomes = found.outcomes.map((outcome, at) => excludedBy(statements[at]) ?? outcome);
     return { ...found, due, run, statements, outcomes };
   }
@@ -176,17 +202,16 @@ export class Settler {
     return found ?? (isFinal ? unsettled : undefined);
   }
 
-  /** What the log says that was decided in a run. */
-  async #statements(id: string, { index, symbols }: LoggedRun): Promise<LoggedStatement[]> {
-    const statements: LoggedStatement[] = [];
-    const end = index + 1 + symbols.length;
-    for (let at = index + 1; at < end; ) {
-      const width = Math.min(end - at, TILE_WIDTH - (at % TILE_WIDTH));
+  /** What the log says in consecutive leaves. */
+  async #read<T>(id: string, first: number, count: number): Promise<T[]> {
+    const found: T[] = [];
+    for (let at = first; at < first + count; ) {
+      const width = Math.min(first + count - at, TILE_WIDTH - (at % TILE_WIDTH));
       const leaves = await this.#options.store.entries(id, at, width);
-      statements.push(...leaves.map((leaf) => JSON.parse(leaf) as LoggedStatement));
+      found.push(...leaves.map((leaf) => JSON.parse(leaf) as T));
       at += width;
     }
-    return statements;
+    return found;
   }
 
   #grade({ run, statements, outcomes, due, entry, exit }: Settlement): GradedRun {
@@ -199,8 +224,24 @@ export class Settler {
   }
 }
 
-/** The runs that are left after a settlement of one of them. */
-const withSettled = ({ unsettled = [] }: LogState, { index }: UnsettledRun) =>
+/** The runs that are left after a step of one of them. @param settlement Index of its settlement. */
+const withSettled = (
+  { unsettled = [] }: LogState,
+  { index }: UnsettledRun,
+  ...settlement: readonly number[]
+): readonly UnsettledRun[] =>
   unsettled
-    .map((run) => (run.index === index ? { ...run, settled: run.settled + 1 } : run))
-    .filter(({ assetClass, settled }) => settled < RECORD_HORIZONS[assetClass].length);
+    .map((run): UnsettledRun => {
+      if (run.index !== index) return run;
+      const settled = run.settled + 1;
+      if (run.settlements === undefined) return { ...run, settled };
+      return { ...run, settled, settlements: [...run.settlements, ...settlement] };
+    })
+    .filter(({ assetClass, settled, settlements }) => {
+      const looks = settlements === undefined ? 1 : 2;
+      return settled < looks * RECORD_HORIZONS[assetClass].length;
+    });
+
+/** Whether a computed outcome is the logged one, whose numbers were read back from their text. */
+const isSameOutcome = (computed: Outcome, logged: Outcome | undefined): boolean =>
+  Object.entries(computed).every(([name, value]) => logged?.[name as keyof Outcome] === value);

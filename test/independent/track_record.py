@@ -593,13 +593,18 @@ class Differences:
         if difference > self.largest:
             self.largest, self.where = difference, f"{where}: {mine} and {other}"
 
+    def join(self, other):
+        self.count += other.count
+        if other.largest > self.largest:
+            self.largest, self.where = other.largest, other.where
+
     def told(self):
         return {"compared": self.count, "largest": self.largest, "where": self.where}
 
 
 def main(log, prices, record):
     prices = Prices(read_prices(pathlib.Path(prices)))
-    outcomes, figures = Differences(), Differences()
+    outcomes, figures, settlements = Differences(), Differences(), {}
     runs, closes, records, method, index = {}, {}, {}, {}, -1
     run = settlement = None
     for index, leaf in enumerate(read_entries(pathlib.Path(log))):
@@ -616,7 +621,12 @@ def main(log, prices, record):
         elif kind == "outcome":
             settlement["logged"].append(leaf)
             if len(settlement["logged"]) == settlement["leaf"]["results"]:
-                settle(settlement, runs, closes, prices, method, records, outcomes)
+                # One that takes the place of another, since prices were corrected, is compared instead.
+                settlements.pop(settlement["leaf"].get("corrects"), None)
+                differences = settlements[settlement["index"]] = Differences()
+                settle(settlement, runs, closes, prices, method, records, differences)
+    for differences in settlements.values():
+        outcomes.join(differences)
     if record is not None:
         compare_figures(json.loads(pathlib.Path(record).read_text()), records, figures)
     print(json.dumps({"entries": index + 1, "outcomes": outcomes.told(), "figures": figures.told()}))
@@ -644,7 +654,13 @@ def settle(settlement, runs, closes, prices, method, records, differences):
     table = next((one for one in tables if one["horizon"] == horizon), None)
     graded = grade(statements, followed, table)
     graded["late"] = entry is not None and millis(leaf["coveredAt"]) >= entry
-    records.setdefault((asset_class, horizon), []).append(graded)
+    graded["settlement"] = settlement["index"]
+    record = records.setdefault((asset_class, horizon), [])
+    corrected = [place for place, one in enumerate(record) if one["settlement"] == leaf.get("corrects")]
+    if corrected:
+        record[corrected[0]] = graded
+    else:
+        record.append(graded)
 
 
 def compare_figures(answer, records, differences):

@@ -25,7 +25,8 @@ export class PriceCheck {
   /** Outcomes whose sessions or instruments have no prices here. */
   #unknown = 0;
   #largest = 0;
-  #failure: Check | undefined;
+  /** By the index of the settlement that is wrong; one that takes its place may be right. */
+  readonly #failures = new Map<number, Check>();
 
   constructor(market: SettledMarket) {
     this.#market = market;
@@ -35,17 +36,21 @@ export class PriceCheck {
 
   /** Adds a settlement to those that the next `compare` recomputes. */
   add(settlement: LoggedSettlement): void {
-    if (this.#failure === undefined) this.#queue.push(settlement);
+    this.#queue.push(settlement);
   }
 
   /** Recomputes what was added since the last call. */
   async compare(): Promise<void> {
     const queue = this.#queue;
     this.#queue = [];
-    try {
-      for (const settlement of queue) await this.#recompute(settlement);
-    } catch (error) {
-      this.#failure ??= failedCheck(NAME, error);
+    for (const settlement of queue) {
+      const { corrects } = settlement.leaf;
+      if (corrects !== undefined) this.#failures.delete(corrects);
+      try {
+        await this.#recompute(settlement);
+      } catch (error) {
+        this.#failures.set(settlement.index, failedCheck(NAME, error));
+      }
     }
   }
 
@@ -80,7 +85,8 @@ export class PriceCheck {
   }
 
   check(): Check {
-    if (this.#failure !== undefined) return this.#failure;
+    const [failure] = this.#failures.values();
+    if (failure !== undefined) return failure;
     const compared = `${this.#compared} recomputed, largest difference ${this.#largest}`;
     if (this.#unknown > 0 || this.#compared === 0) {
       const detail = `${compared}; ${this.#unknown} have no prices in the folder`;

@@ -87,6 +87,7 @@ const Settlement = z.looseObject({
   coveredAt: Instant,
   at: Instant,
   results: Index,
+  corrects: Index.optional(),
 });
 
 const ofOutcome = {

@@ -1,4 +1,9 @@
-import { type GradedRun, type RecordFigures, recordFigures } from "../../grading/track-record.ts";
+import {
+  type GradedRun,
+  RECORD_RULES,
+  type RecordFigures,
+  recordFigures,
+} from "../../grading/track-record.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import { excludedBy, gradeSettlement, type LoggedStatement } from "../graded-settlement.ts";
 import type { Outcome } from "../leaves.ts";
@@ -25,8 +30,11 @@ interface RunToSettle {
   readonly isJudged: boolean;
   /** Horizons that are left, in sessions. */
   horizons: readonly number[];
-  /** Let go when none is left. */
+  /** Let go when its settlements can be corrected no more. */
   statements: Statement[];
+  /** By the index of its leaf: places of the settlements that no other has taken the place of, among the
+   *  graded runs of their horizon. */
+  readonly settled: Map<number, { readonly horizon: number; readonly graded: number }>;
   /** As the first of its settlements says, Unix milliseconds. */
   coveredAt: number | undefined;
 }
@@ -67,12 +75,15 @@ export class SettlementVerifier {
   readonly #closes = new Map<AssetClass, number[]>();
   /** Runs that are not settled over every horizon, oldest first. */
   readonly #waiting = new Map<AssetClass, RunToSettle[]>();
+  /** Runs whose settlements can still be corrected, oldest first. */
+  readonly #correctable = new Map<AssetClass, RunToSettle[]>();
   readonly #graded = new Map<string, GradedRun[]>();
   readonly #onSettled: ((settlement: LoggedSettlement) => void) | undefined;
   #method: LeafOf<"method"> | undefined;
   #last: RunToSettle | undefined;
   #open: OpenSettlement | undefined;
   #settlements = 0;
+  #corrections = 0;
   /** Settlements of which entry or exit is a session without a run. */
   #unknownSessions = 0;
   /** Runs without registered horizons, or whose method is kept no more. */
@@ -100,10 +111,11 @@ export class SettlementVerifier {
     const horizons = this.#method?.record?.horizons[assetClass] ?? [];
     const isJudged = horizons.length > 0;
     const added = { index, run, place: closes.length, horizons, isJudged, statements: [] };
-    this.#last = { ...added, coveredAt: undefined };
+    this.#last = { ...added, coveredAt: undefined, settled: new Map() };
     this.#runs.set(index, this.#last);
     closes.push(run.close);
     this.#closes.set(assetClass, closes);
+    this.#letGo(assetClass);
     if (!isJudged) this.#unjudged += 1;
     else this.#waiting.set(assetClass, [...waiting.filter((one) => one !== overdue), this.#last]);
     if (overdue === undefined) return;
@@ -132,20 +144,23 @@ export class SettlementVerifier {
       this.#passed = index;
       return;
     }
-    this.#settlements += 1;
     this.#open = { index, leaf, of, outcomes: [] };
-    this.#checkRun(leaf, of);
+    if (leaf.corrects === undefined) {
+      this.#settlements += 1;
+      this.#checkRun(leaf, of);
+    } else {
+      this.#corrections += 1;
+      checkCorrection(leaf, of);
+    }
     this.#checkTimes(leaf, of);
-    of.horizons = of.horizons.slice(1);
+    if (leaf.corrects === undefined) of.horizons = of.horizons.slice(1);
     of.coveredAt = leaf.coveredAt;
     if (leaf.results === 0) this.#complete(this.#open);
   }
 
   #checkRun(leaf: LeafOf<"settlement">, { index, run, horizons }: RunToSettle): void {
-    const { assetClass, close, horizon, results } = leaf;
-    if (assetClass !== run.assetClass || close !== run.close || results !== run.results) {
-      throw new CheckFailure(`has another class, session or number of results than run ${index}`);
-    }
+    const { assetClass, horizon } = leaf;
+    checkIsOf(leaf, { index, run });
     if (horizon === horizons[0]) return;
     const registered = this.#method?.record?.horizons[assetClass] ?? [];
     throw new CheckFailure(
@@ -233,19 +248,36 @@ export class SettlementVerifier {
     const { assetClass, close, coveredAt, entry, exit, horizon } = leaf;
     const table = this.#method?.risk?.[assetClass]?.find((one) => one.horizon === horizon);
     const times = { close, coveredAt, entry: entry ?? undefined, exit: exit ?? undefined };
-    const { statements } = of;
+    const { statements, settled } = of;
     const graded = this.#graded.get(keyOf(assetClass, horizon)) ?? [];
-    graded.push(gradeSettlement(statements, outcomes, times, table));
+    const place = settled.get(leaf.corrects ?? -1)?.graded ?? graded.length;
+    graded[place] = gradeSettlement(statements, outcomes, times, table);
     this.#graded.set(keyOf(assetClass, horizon), graded);
+    // What took the place of another is corrected no more.
+    if (leaf.corrects === undefined) settled.set(index, { horizon, graded: place });
+    else settled.delete(leaf.corrects);
     const knownUntil = this.#closes.get(assetClass)?.at(-1) ?? close;
     this.#onSettled?.({ index, leaf, statements, outcomes, knownUntil });
-    if (of.horizons.length > 0) return;
-    of.statements = [];
+    if (of.horizons.length > 0 || leaf.corrects !== undefined) return;
     const waiting = this.#waiting.get(assetClass) ?? [];
     this.#waiting.set(
       assetClass,
       waiting.filter((one) => one !== of),
     );
+    this.#correctable.set(assetClass, [...(this.#correctable.get(assetClass) ?? []), of]);
+  }
+
+  /** Forgets the statements of runs whose settlements can be corrected no more. */
+  #letGo(assetClass: AssetClass): void {
+    const last = Math.max(0, ...(this.#method?.record?.horizons[assetClass] ?? []));
+    const until = last + CONFIRMED_AFTER + RECORD_RULES.correctedWithin + PATIENCE_SESSIONS;
+    const left = (this.#correctable.get(assetClass) ?? []).filter((of) => {
+      if (this.#laterThan(of) <= until) return true;
+      of.statements = [];
+      of.settled.clear();
+      return false;
+    });
+    this.#correctable.set(assetClass, left);
   }
 
   /** Number of runs of the class after one. */
@@ -270,7 +302,8 @@ export class SettlementVerifier {
     if (this.#settlements === 0 && open.length === 0) {
       return { name, outcome: "not_proved", detail: "none is due yet" };
     }
-    const whole = `all ${this.#settlements} that are due have exactly the outcomes of their runs`;
+    const corrected = this.#corrections === 0 ? "" : `; ${this.#corrections} were corrected`;
+    const whole = `all ${this.#settlements} that are due have exactly the outcomes of their runs${corrected}`;
     const detail = open.length === 0 ? whole : `of ${this.#settlements}, ${open.join(", ")}`;
     return { name, outcome: open.length === 0 ? "proved" : "not_proved", detail };
   }
@@ -290,6 +323,24 @@ export class SettlementVerifier {
 }
 
 const keyOf = (assetClass: AssetClass, horizon: number): string => `${assetClass} ${horizon}`;
+
+/** @throws {CheckFailure} If a settlement is of another run. */
+function checkIsOf(
+  { assetClass, close, results }: LeafOf<"settlement">,
+  { index, run }: Pick<RunToSettle, "index" | "run">,
+): void {
+  if (assetClass === run.assetClass && close === run.close && results === run.results) return;
+  throw new CheckFailure(`has another class, session or number of results than run ${index}`);
+}
+
+/** @throws {CheckFailure} If a settlement takes the place of none that can be corrected. */
+function checkCorrection(leaf: LeafOf<"settlement">, of: RunToSettle): void {
+  checkIsOf(leaf, of);
+  if (of.settled.get(leaf.corrects ?? -1)?.horizon === leaf.horizon) return;
+  throw new CheckFailure(
+    `corrects ${leaf.corrects}, which is no settlement of run ${of.index} over ${leaf.horizon} sessions that can be corrected`,
+  );
+}
 
 /** Later runs after which the next settlement of a run is due. */
 const dueAfter = ({ horizons }: RunToSettle): number =>

@@ -1,0 +1,162 @@
+import { expect, it } from "vitest";
+import { figuresAnswer } from "../../../src/answers/track-record.ts";
+import { RECORD_HORIZONS } from "../../../src/grading/run-grade.ts";
+import { GradedRuns } from "../../../src/log/graded-runs.ts";
+import { EntryVerifier } from "../../../src/log/verify/entry-verifier.ts";
+import { verifyLog } from "../../../src/log/verify/verify-log.ts";
+import { servedBy } from "../../support/log-source.ts";
+import {
+  closeOf,
+  dataFolder,
+  Sessions,
+  signalLog,
+  verifierTextOf,
+} from "../../support/signal-log.ts";
+import { describeStores, openStore } from "../../support/stores.ts";
+
+const SYMBOLS = Array.from({ length: 12 }, (_, at) => `S${String.fromCharCode(65 + at)}`);
+
+/** Its prices of some days become known after two runs were settled without them. */
+const [LATE] = SYMBOLS as [string];
+const isMissing = ({ availableAt }: { readonly availableAt: number }) =>
+  availableAt > closeOf(2) && availableAt <= closeOf(6);
+
+type Log = ReturnType<typeof signalLog>;
+
+async function leavesOf({ store, reader }: Log): Promise<readonly string[]> {
+  const { id = "", size = 0 } = (await reader.checkpoint()) ?? {};
+  const leaves: string[] = [];
+  while (leaves.length < size) {
+    leaves.push(...(await store.entries(id, leaves.length, 256 - (leaves.length % 256))));
+  }
+  return leaves;
+}
+
+const settlementsIn = async (log: Log) =>
+  (await leavesOf(log)).flatMap((leaf, index) => {
+    const content = JSON.parse(leaf);
+    return content.kind === "settlement" ? [{ index, ...content }] : [];
+  });
+
+/** Plays sessions, in whose first nine the prices are missing. */
+async function played(store: Parameters<typeof signalLog>[0], folder = dataFolder()) {
+  const sessions = new Sessions();
+  let isKnown = false;
+  const market = {
+    ...sessions.market,
+    recordsUntil: (at: number) =>
+      sessions.market.recordsUntil(at).map((one) => {
+        if (isKnown || one.instrument.symbol !== LATE) return one;
+        return { ...one, bars: [...one.bars].filter((bar) => !isMissing(bar)) };
+      }),
+  };
+  const open = () => signalLog(store, sessions, { folder, market });
+  const log = open();
+  const close = (day: number) => sessions.close(day, "stock", SYMBOLS);
+  for (let day = 0; day < 33; day++) {
+    close(day);
+    isKnown = day >= 9;
+    await log.settle();
+  }
+  return { log, open, close, market: sessions.market };
+}
+
+async function verified(log: Log, market: Sessions["market"]) {
+  const { origin = "" } = (await log.reader.checkpoint()) ?? {};
+  const graded = new GradedRuns(log.store);
+  await graded.reload();
+  const records = RECORD_HORIZONS.stock.map((horizon) => ({
+    ...figuresAnswer(graded.record("stock", horizon, [], 0).figures),
+    ...{ isHeadline: false, expectedAt: null, verdicts: [], nextVerdictAt: null },
+  }));
+  const beganAt = new Date(closeOf(0)).toISOString();
+  const { checks } = await verifyLog({
+    ...{ source: servedBy(log), keys: [verifierTextOf(origin)], known: undefined },
+    ...{ prices: market, now: () => 0 },
+    trackRecord: async () => ({
+      ...{ market: "live", simulated: false, origin, beganAt },
+      records,
+    }),
+  });
+  return {
+    graded,
+    of: (name: string) => checks.find((check) => check.name === name),
+  };
+}
+
+describeStores("a settlement whose prices are corrected", (engine) => {
+  it("is followed by one that takes its place, in the log and in the record", async () => {
+    const { log, open, close, market } = await played(await openStore(engine));
+    const [wrong, next] = await settlementsIn(log);
+    expect([wrong.horizon, next.horizon]).toEqual([5, 5]);
+    const before = await verified(log, market);
+    expect(before.of("outcomes")).toMatchObject({ outcome: "failed", entry: wrong.index + 1 });
+    const { ic } = before.graded.record("stock", 5, [], 0).figures;
+
+    close(33);
+    // The process ends in the middle of the correction.
+    while (((await log.store.state())?.value.settling ?? null) === null) await log.writer.tick();
+    const again = open();
+    await again.settle();
+    for (let day = 34; day < 37; day++) {
+      close(day);
+      await again.settle();
+    }
+    const corrections = (await settlementsIn(again)).filter(
+      ({ corrects }) => corrects !== undefined,
+    );
+    expect(corrections.map(({ corrects }) => corrects)).toEqual([wrong.index, next.index]);
+    const leaves = await leavesOf(again);
+    const outcomeOf = (settlement: number) => JSON.parse(leaves[settlement + 1] as string);
+    expect(outcomeOf(wrong.index)).toMatchObject({ symbol: LATE, lastPrice: "2026-01-03" });
+    expect(outcomeOf(corrections[0].index)).toMatchObject({ symbol: LATE, lastPrice: null });
+
+    // A process that had read the record before reads what changed in it.
+    await before.graded.reload();
+    expect(before.graded.record("stock", 5, [], 0).figures.ic).not.toEqual(ic);
+    const after = await verified(again, market);
+    expect(after.of("settlements")).toMatchObject({
+      outcome: "proved",
+      detail: expect.stringContaining("2 were corrected"),
+    });
+    expect(after.of("outcomes")).toMatchObject({ outcome: "proved" });
+    expect(after.of("record")).toMatchObject({ outcome: "proved" });
+  });
+});
+
+describeStores("a forged correction", (engine) => {
+  it("is found, whatever it claims to correct", async () => {
+    const { log, close } = await played(await openStore(engine));
+    close(33);
+    await log.settle();
+    const leaves = await leavesOf(log);
+    const [wrong, next] = await settlementsIn(log);
+    const judge = (forge: (corrects: number) => object) => {
+      const verifier = new EntryVerifier({ origin: "", sightings: [] });
+      for (const leaf of leaves) {
+        const content = JSON.parse(leaf);
+        const { corrects } = content;
+        const text = corrects === undefined ? content : { ...content, ...forge(corrects) };
+        const sorted = Object.fromEntries(
+          Object.entries(text).sort(([a], [b]) => (a < b ? -1 : 1)),
+        );
+        verifier.add(JSON.stringify(sorted), () => Buffer.alloc(32));
+      }
+      return verifier.checks().find(({ name }) => name === "settlements");
+    };
+    expect(judge(() => ({}))).toMatchObject({ outcome: "proved" });
+    for (const forged of [
+      { corrects: next.index },
+      { corrects: wrong.index + 1 },
+      { corrects: 0 },
+      { horizon: 21 },
+      { results: 11 },
+      { coveredAt: new Date(closeOf(1)).toISOString() },
+    ]) {
+      expect(
+        judge(() => forged),
+        JSON.stringify(forged),
+      ).toMatchObject({ outcome: "failed" });
+    }
+  });
+});
