@@ -1,7 +1,7 @@
 import type { LogState, LogStore } from "./log-store.ts";
 import { type Hash, isSameHash } from "./merkle.ts";
 import { rootAt } from "./tiles.ts";
-import { edgeOf } from "./tree-store.ts";
+import { sizeOf } from "./tree-store.ts";
 
 /** A tree of which a checkpoint was signed. */
 export interface SignedTree {
@@ -21,7 +21,7 @@ export async function contradictionOf(
     const isFormer = state.former?.includes(origin);
     return isFormer ? undefined : `${origin} was signed here, which is another log`;
   }
-  const has = edgeOf(state).size;
+  const has = sizeOf(state);
   if (size > has) return `${size} leaves were signed and the store has ${has}`;
   const found = await rootAt(size, (tile) => store.hashes(state.id, tile));
   return isSameHash(found, root) ? undefined : `the first ${size} leaves are not those signed`;

@@ -29,7 +29,7 @@ import { formerLogs, newLog } from "./new-log.ts";
 import { dueSettlement, Settler } from "./settler.ts";
 
 import { TILE_WIDTH } from "./tiles.ts";
-import { edgeOf } from "./tree-store.ts";
+import { sizeOf } from "./tree-store.ts";
 import type { WitnessClient } from "./witness/witness-client.ts";
 
 /** A start catches up sessions that closed while no process logged them, this many market days back. */
@@ -137,7 +137,7 @@ export class LogWriter {
     const started = due && (await this.#settler.start(state, due));
     if (started !== undefined) return this.#appended(started);
     const checkpoint = await store.checkpoint();
-    const { size } = edgeOf(state.value);
+    const size = sizeOf(state.value);
     if (checkpoint?.id !== id || checkpoint.size < size) return this.#sign(state);
     return this.#startNextRun(state);
   }
@@ -217,7 +217,7 @@ export class LogWriter {
       .filter((symbol) => snapshots.lastAt(symbol, close) !== undefined);
     const anchor = await this.#nextAnchor(state.value);
     const leaves: Leaf[] = anchor === undefined ? [] : [anchorLeaf(anchor.note)];
-    const first = edgeOf(state.value).size;
+    const first = sizeOf(state.value);
     const registration = this.#registration(state.value);
     const methodHash = registrationHash(registration);
     if (state.value.methodHash !== methodHash)
@@ -316,7 +316,7 @@ export class LogWriter {
       this.#bars = new Map(records.map(({ instrument, bars }) => [instrument.symbol, bars]));
     }
     const { symbols } = this.#open as LoggedRun;
-    const { size } = edgeOf(state.value);
+    const size = sizeOf(state.value);
     const done = size - index - 1;
     const leaves = this.#results(symbols.slice(done, done + TILE_WIDTH), state.value, open);
     const isComplete = done + leaves.length === symbols.length;

@@ -15,7 +15,7 @@ import {
   withoutReturns,
 } from "./outcomes.ts";
 import { TILE_WIDTH } from "./tiles.ts";
-import { edgeOf } from "./tree-store.ts";
+import { sizeOf } from "./tree-store.ts";
 
 /** Dependencies of the settler. */
 export interface SettlerOptions {
@@ -119,7 +119,7 @@ export class Settler {
       results: run.symbols.length,
       ...(corrects !== undefined && { corrects }),
     });
-    const settling = { index: edgeOf(state.value).size, run: index };
+    const settling = { index: sizeOf(state.value), run: index };
     return store.append(state, { leaves: [leaf], change: { settling } });
   }
 
@@ -142,7 +142,7 @@ export class Settler {
     const settlement = await this.#resumed(state.value, open);
     if (settlement === undefined) return undefined;
     const { run, outcomes, due } = settlement;
-    const done = edgeOf(state.value).size - open.index - 1;
+    const done = sizeOf(state.value) - open.index - 1;
     const next = outcomes.slice(done, done + TILE_WIDTH);
     const leaves = next.map((outcome, at): Leaf => {
       const place = done + at;
@@ -169,7 +169,7 @@ export class Settler {
     if (known?.index === run.index && known.settled === run.settled) return this.#settlement;
     const { horizon, corrects } = stepOf(run);
     const settlement = await this.#compute(state, { run, horizon, corrects, isFinal: true });
-    const done = edgeOf(state).size - open.index - 1;
+    const done = sizeOf(state) - open.index - 1;
     const logged = await this.#read<Outcome>(state.id, open.index + 1, done);
     this.#settlement = settlement && {
       ...settlement,

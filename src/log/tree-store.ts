@@ -1,6 +1,6 @@
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
 import { append } from "../store/port/operations.ts";
-import { type Hash, leafHash } from "./merkle.ts";
+import { HASH_BYTES, type Hash, leafHash } from "./merkle.ts";
 import {
   type FilledTile,
   joinHashes,
@@ -24,6 +24,13 @@ export interface StoredTree {
 /** The right edge of a tree. @throws {RangeError} If the record holds no hashes. */
 export const edgeOf = ({ edge }: Pick<StoredTree, "edge">): TreeEdge =>
   new TreeEdge(edge.map(decodeHashes));
+
+/** Number of leaves of a tree. */
+export const sizeOf = ({ edge }: Pick<StoredTree, "edge">): number =>
+  edge.reduce((sum, hashes, level) => {
+    const count = Buffer.byteLength(hashes, "base64") / HASH_BYTES;
+    return sum + count * TILE_WIDTH ** level;
+  }, 0);
 
 /**
  * Appends leaves to a tree.
@@ -59,7 +66,7 @@ export async function storedHashes(
   const partial = async () => {
     const tree = await current();
     if (tree === undefined) return undefined;
-    const last = Math.floor(edgeOf(tree).size / TILE_WIDTH ** (level + 1));
+    const last = Math.floor(sizeOf(tree) / TILE_WIDTH ** (level + 1));
     return last === index ? decodeHashes(tree.edge[level] ?? "") : undefined;
   };
   const found = (await full()) ?? (await partial()) ?? (await full());
