@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { AssetClass } from "../market/instrument.ts";
 import type { Leaf } from "./leaves.ts";
 import type { LoggedRun, LogStore, SignedState } from "./log-store.ts";
@@ -8,11 +9,15 @@ import {
   type ReadTile,
   rangeHashes,
   rootAt,
+  splitHashes,
   TILE_WIDTH,
   type Tile,
   widthAt,
 } from "./tiles.ts";
 import { proofText } from "./tlog-proof.ts";
+
+/** Full tiles that are kept in memory as they are served, 8 kB each. */
+const KEPT_TILES = 256;
 
 /** An entry with the proof that it is in the tree of the last checkpoint. */
 export interface ProvenEntry {
@@ -35,6 +40,8 @@ export interface ProvenConsistency {
 /** Reads what the last checkpoint covers; leaves after it are as if they were not there. */
 export class LogReader {
   readonly #store: LogStore;
+  /** A full tile never changes. */
+  readonly #full = new LRUCache<string, Uint8Array>({ max: KEPT_TILES });
 
   constructor(store: LogStore) {
     this.#store = store;
@@ -55,7 +62,17 @@ export class LogReader {
     const checkpoint = await this.checkpoint();
     if (checkpoint === undefined) return undefined;
     if (tile.width > widthAt(tile.level, tile.index, checkpoint.size)) return undefined;
-    return joinHashes(await this.#store.hashes(checkpoint.id, tile));
+    return this.#bytes(checkpoint.id, tile);
+  }
+
+  async #bytes(id: string, tile: Tile): Promise<Uint8Array> {
+    const isFull = tile.width === TILE_WIDTH;
+    const key = `${id}/${tile.level}/${tile.index}`;
+    const known = isFull ? this.#full.get(key) : undefined;
+    if (known !== undefined) return known;
+    const found = joinHashes(await this.#store.hashes(id, tile));
+    if (isFull) this.#full.set(key, found);
+    return found;
   }
 
   /** A bundle of entries as it is served; `undefined` if the log does not have it. */
@@ -98,7 +115,7 @@ export class LogReader {
   }
 
   #reading(id: string): ReadTile {
-    return (tile) => this.#store.hashes(id, tile);
+    return async (tile) => splitHashes(await this.#bytes(id, tile));
   }
 }
 

@@ -1,11 +1,20 @@
 import { rmSync } from "node:fs";
+import { setTimeout } from "node:timers/promises";
+import { startCaller } from "../harness/caller.ts";
+import { paceOf } from "../harness/contest-rows.ts";
 import { progress } from "../harness/progress.ts";
-import type { Effort, Part } from "../harness/report.ts";
+import { wire } from "../harness/questions.ts";
+import type { Effort, Part, Row } from "../harness/report.ts";
+import { ratioOf, takeTurns, throughput, typical } from "../harness/rounds.ts";
 import { runScript } from "../harness/script.ts";
+import { startProduct } from "../harness/server.ts";
 import type { LogCosts, VerifyCosts } from "../signal-log.ts";
 
-/** Runs of 10,000 signals: a million entries, or a first look. */
-const RUNS = { whole: 100, quick: 10 } as const;
+/** Runs of 10,000 signals: with their outcomes a million entries, or a first look. */
+const RUNS = { whole: 44, quick: 10 } as const;
+
+/** Least of a static answer's throughput that a tile must reach. */
+const LEAST_OF_STATIC = 0.9;
 
 /** What the log of signals costs on an embedded store, and whoever verifies it. */
 export async function signalLog({ isQuick }: Effort): Promise<Part> {
@@ -26,6 +35,7 @@ export async function signalLog({ isQuick }: Effort): Promise<Part> {
         row("a checkpoint", log.checkpointMs[0], "ms", 5),
         row("verify, for a million entries", verified.cpuSeconds / share, "s of CPU", 30),
         row("verify, memory", verified.residentMb, "MB", 300),
+        await tiles({ isQuick }),
       ],
       raw: { log, verified },
     };
@@ -37,3 +47,37 @@ export async function signalLog({ isQuick }: Effort): Promise<Part> {
 const row = (budget: string, figure: number, unit: string, most: number) => ({
   ...{ budget, figure, unit, goal: { most } },
 });
+
+/** A full tile over HTTP against a document that is the same for everybody. */
+async function tiles(effort: Effort): Promise<Row> {
+  progress("A tile over HTTP");
+  // The log has a full tile after some sessions.
+  const service = await startProduct({ SANDBOX_SESSION_SECONDS: "2" });
+  const caller = startCaller();
+  const variant = (name: string, path: string, expected: string) => {
+    const request = wire(service, { method: "GET", path, headers: {}, body: "" });
+    return { name, servers: [service], calls: [{ request, expected }] };
+  };
+  try {
+    while (!(await fetch(`${service.baseUrl}/log/tile/0/000`)).ok) await setTimeout(500);
+    const [tile, other] = ["a tile", "llms.txt"];
+    const variants = [
+      variant(tile, "/log/tile/0/000", "octet-stream"),
+      variant(other, "/llms.txt", "text/"),
+    ];
+    const rounds = await takeTurns(caller, variants, paceOf(effort));
+    return {
+      ...{
+        budget: "a tile over HTTP",
+        figure: typical(rounds, tile, throughput),
+        unit: "a second",
+      },
+      baseline: { name: other, figure: typical(rounds, other, throughput) },
+      ratio: ratioOf(rounds, [tile, other], throughput),
+      goal: { least: LEAST_OF_STATIC },
+    };
+  } finally {
+    caller.stop();
+    await service.stop();
+  }
+}
