@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { authorizationServerExtras } from "../../wellknown/authorization-server.ts";
 import type { Config, UpstreamChoice } from "../config/config.ts";
-import { createIntake } from "../intake/intake.ts";
+import { Intake } from "../intake/intake.ts";
 import { withLockouts } from "../limits/lockouts.ts";
 import { createLimits } from "../limits/memory-limits.ts";
 import { createSharedLimits } from "../limits/shared-limits.ts";
@@ -15,7 +15,7 @@ import type { Vault } from "../store/keys/vault.ts";
 import { countDenials } from "../telemetry/instrumented.ts";
 import { Accounts } from "./accounts/accounts.ts";
 import { Sessions } from "./accounts/browser-sessions.ts";
-import { createSignIn } from "./accounts/email-code-sign-in.ts";
+import { SignIn } from "./accounts/email-code-sign-in.ts";
 import type { Upstream, UpstreamOptions } from "./accounts/upstream-sign-in.ts";
 import { Claims } from "./agents/claims.ts";
 import { createRegistrationTokenLookup } from "./agents/registration-access-token.ts";
@@ -25,7 +25,7 @@ import { readTrustedIssuers, type TrustedIssuer } from "./assertions/trusted-iss
 import { createAuditor } from "./auditor.ts";
 import { createAuthenticator } from "./authenticator.ts";
 import { CredentialCache } from "./credential-cache.ts";
-import { createApiKeys } from "./keys/api-keys.ts";
+import { ApiKeys } from "./keys/api-keys.ts";
 import { LastUse } from "./last-use.ts";
 import { createProvider, type ProviderOptions } from "./oidc/authorization-server.ts";
 import { createClientCredentialsIssuer } from "./oidc/client-credentials.ts";
@@ -75,9 +75,8 @@ export async function createAccess(options: AccessOptions) {
   const mailbox = createOutbox({ vault, now });
   const { limits, denials, sync } = createAccessLimits(options, onError);
   const accounts = new Accounts({ records, now, audit, lastUse });
-  const keys = createApiKeys({ records, mode, now, audit, lastUse });
-  const intake = createIntake({ records, now, audit, keys, mode, hashAddress });
-  const { isAccepted } = intake;
+  const keys = new ApiKeys({ records, mode, now, audit, lastUse });
+  const intake = new Intake({ records, now, audit, keys, mode, hashAddress });
   const sessions = new Sessions({ records, now, secure: isHttps(baseUrl), audit });
   const codeKey = state.deriveKey("claim-codes");
   const claims = new Claims({ records, audit, now, mailbox, baseUrl, anonymousScopes, codeKey });
@@ -115,6 +114,7 @@ export async function createAccess(options: AccessOptions) {
     monotonic: () => performance.now(),
   });
   const redirectUri = `${baseUrl}/sign-in/callback`;
+  const isAccepted = (email: string) => intake.isAccepted(email);
   const forSignIn = { records, accounts, signUp, isAccepted };
   const upstream = await loadUpstream(config.upstream, { ...forSignIn, onError, redirectUri });
   const mailWorker = startMailWorker(options, vault);
@@ -138,7 +138,7 @@ export async function createAccess(options: AccessOptions) {
       baseUrl,
       anonymousScopes,
     }),
-    signIn: createSignIn({ ...forSignIn, mailbox, audit, hashAddress, serviceName: options.name }),
+    signIn: new SignIn({ ...forSignIn, mailbox, audit, hashAddress, serviceName: options.name }),
     upstream,
     async close() {
       await mailWorker.stop();

@@ -27,7 +27,7 @@ export interface ServiceIdentity {
 export interface DecisionsOptions {
   readonly records: Records;
   readonly audit: Auditor;
-  readonly keys: Pick<ApiKeys, "prepare">;
+  readonly keys: ApiKeys;
   /** Absent when applicants are not notified. */
   readonly mailbox?: Mailbox;
   /** The service that the email names; absent if unknown. */

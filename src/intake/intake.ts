@@ -27,47 +27,11 @@ export interface QueueKey {
   readonly expiresAt: number;
 }
 
-/** Accepts applications and inquiries. */
-export interface Intake {
-  /**
-   * Stores an application. An address has one: the first submission is stored, with its place in
-   * the queue. Every response has a new token and the time of the request, so it does not reveal
-   * earlier applications. The queue token is returned only once; every issued token identifies the
-   * application to the operator, and none replaces another.
-   *
-   * @throws {Problem} `rate_limited` if too many applications are pending.
-   */
-  apply(request: ApplicationRequest): Promise<{
-    readonly queueToken: string;
-    readonly registeredAt: number;
-    /** `undefined` if the token is not an API key. */
-    readonly key: QueueKey | undefined;
-  }>;
-
-  /**
-   * Stores an inquiry.
-   *
-   * @returns A reference for the sender.
-   * @throws {Problem} `rate_limited` if too many inquiries are stored.
-   */
-  contact(inquiry: { readonly email: string; readonly message: string }): Promise<{
-    readonly reference: string;
-    readonly receivedAt: number;
-  }>;
-
-  /**
-   * Whether the operator has accepted an application from this address.
-   *
-   * @param email Normalized.
-   */
-  isAccepted(email: string): Promise<boolean>;
-}
-
 /** Dependencies of the intake. */
-export interface IntakeOptions extends SlotOptions {
+interface IntakeOptions extends SlotOptions {
   readonly now: () => Date;
   readonly audit: Auditor;
-  readonly keys: Pick<ApiKeys, "prepare">;
+  readonly keys: ApiKeys;
   /** Mode of the store; in the sandbox a queue token is an API key. */
   readonly mode: StoreMode;
 }
@@ -87,34 +51,61 @@ interface QueueToken {
   readonly steps: readonly Operation[];
 }
 
-/** Creates the intake. */
-export function createIntake(options: IntakeOptions): Intake {
-  const { records, now } = options;
-  return {
-    async apply(request) {
-      const { queueToken, registeredAt, key } = await commitWithinCapacity(records, async () => {
-        const registeredAt = now().getTime();
-        const kept = await records.get(applications, request.email);
-        const { id, steps } =
-          kept === undefined
-            ? await newApplication({ ...request, registeredAt }, options)
-            : repeatedApplication(kept, options);
-        const { email } = request;
-        const token = await newQueueToken({ id, email, registeredAt }, options);
-        return { ...token, registeredAt, steps: [...steps, ...token.steps] };
-      });
-      return { queueToken, registeredAt, key };
-    },
-    async contact(inquiry) {
-      const { reference, receivedAt } = await commitWithinCapacity(records, () =>
-        newInquiry(inquiry, options),
-      );
-      return { reference, receivedAt };
-    },
-    async isAccepted(email) {
-      return (await records.get(applications, email))?.value.state === "accepted";
-    },
-  };
+/** Accepts applications and inquiries. */
+export class Intake {
+  readonly #options: IntakeOptions;
+
+  constructor(options: IntakeOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Stores an application. An address has one: the first submission is stored, with its place in
+   * the queue. Every response has a new token and the time of the request, so it does not reveal
+   * earlier applications. The queue token is returned only once; every issued token identifies the
+   * application to the operator, and none replaces another.
+   *
+   * @returns `key` is `undefined` if the token is not an API key.
+   * @throws {Problem} `rate_limited` if too many applications are pending.
+   */
+  async apply(request: ApplicationRequest) {
+    const { records, now } = this.#options;
+    const { queueToken, registeredAt, key } = await commitWithinCapacity(records, async () => {
+      const registeredAt = now().getTime();
+      const kept = await records.get(applications, request.email);
+      const { id, steps } =
+        kept === undefined
+          ? await newApplication({ ...request, registeredAt }, this.#options)
+          : repeatedApplication(kept, this.#options);
+      const { email } = request;
+      const token = await newQueueToken({ id, email, registeredAt }, this.#options);
+      return { ...token, registeredAt, steps: [...steps, ...token.steps] };
+    });
+    return { queueToken, registeredAt, key };
+  }
+
+  /**
+   * Stores an inquiry.
+   *
+   * @returns A reference for the sender.
+   * @throws {Problem} `rate_limited` if too many inquiries are stored.
+   */
+  async contact(inquiry: { readonly email: string; readonly message: string }) {
+    const { reference, receivedAt } = await commitWithinCapacity(this.#options.records, () =>
+      newInquiry(inquiry, this.#options),
+    );
+    return { reference, receivedAt };
+  }
+
+  /**
+   * Whether the operator has accepted an application from this address.
+   *
+   * @param email Normalized.
+   */
+  async isAccepted(email: string): Promise<boolean> {
+    const stored = await this.#options.records.get(applications, email);
+    return stored?.value.state === "accepted";
+  }
 }
 
 async function newApplication(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
+import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { generateKey } from "../../src/auth/keys/key-format.ts";
 import { LastUse } from "../../src/auth/last-use.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
@@ -13,7 +13,7 @@ const { base, service, clock, logged } = running;
 const { records, identity } = service.state.store;
 
 /** The keys as another process has them, such as a command of the operator. */
-const keys = createApiKeys({
+const keys = new ApiKeys({
   ...{ records, mode: identity.mode, now: () => clock.now },
   audit: (entry) => audited(entry, clock.now.getTime()),
   lastUse: new LastUse({ records, now: () => clock.now, onError: () => {} }),

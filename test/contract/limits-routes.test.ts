@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createAuditor } from "../../src/auth/auditor.ts";
-import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
+import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { LastUse } from "../../src/auth/last-use.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
 import type { ServedRoute } from "../../src/http/served-routes.ts";
@@ -28,7 +28,7 @@ async function keyFor({ service, clock }: TestService): Promise<string> {
   const onError = (error: unknown) => {
     throw error;
   };
-  const keys = createApiKeys({
+  const keys = new ApiKeys({
     ...{ records, now, mode: "sandbox" },
     audit: createAuditor({ hashAddress: keyring.hashAddress, now }),
     lastUse: new LastUse({ records, now, onError }),

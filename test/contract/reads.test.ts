@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
-import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
+import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { LastUse } from "../../src/auth/last-use.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
 import { newToken } from "../support/agent.ts";
@@ -13,7 +13,7 @@ async function newKey(...scopes: readonly Scope[]): Promise<string> {
   const { records } = service.state.store;
   const now = () => clock.now;
   const lastUse = new LastUse({ records, now, onError: () => {} });
-  const keys = createApiKeys({ records, mode: "sandbox", now, audit: () => [], lastUse });
+  const keys = new ApiKeys({ records, mode: "sandbox", now, audit: () => [], lastUse });
   return (await keys.create({ name: "Desk", scopes, actor: "operator" })).key;
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { Client } from "pg";
 import { beforeAll, describe, expect, it } from "vitest";
 import { forgetEmail } from "../../src/auth/accounts/forget.ts";
-import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
+import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { LastUse } from "../../src/auth/last-use.ts";
 import { fingerprint } from "../../src/lib/fingerprint.ts";
 import { remove } from "../../src/store/port/operations.ts";
@@ -35,7 +35,7 @@ function keysOf({ service, clock }: TestService) {
   const { records } = service.state.store;
   const now = () => clock.now;
   const lastUse = new LastUse({ records, now, onError: () => {} });
-  return createApiKeys({ records, mode: "sandbox", now, audit: () => [], lastUse });
+  return new ApiKeys({ records, mode: "sandbox", now, audit: () => [], lastUse });
 }
 
 /** The ways in which a credential can end before its time. */

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable, Writable } from "node:stream";
 import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
+import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { LastUse } from "../../src/auth/last-use.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import { createIntake } from "../../src/intake/intake.ts";
+import { Intake } from "../../src/intake/intake.ts";
 import { mails } from "../../src/mail/outbox.ts";
 import { audited } from "../../src/store/audit/entry.ts";
 import type { Store, StoreMode } from "../../src/store/port/store.ts";
@@ -83,8 +83,8 @@ function partsOf({ records, identity: { mode } }: Store) {
   const now = () => new Date();
   const audit = (entry: Parameters<typeof audited>[0]) => audited(entry, Date.now());
   const lastUse = new LastUse({ records, now, onError: () => {} });
-  const keys = createApiKeys({ records, mode, now, audit, lastUse });
-  return { keys, intake: createIntake({ records, mode, now, audit, keys, hashAddress: String }) };
+  const keys = new ApiKeys({ records, mode, now, audit, lastUse });
+  return { keys, intake: new Intake({ records, mode, now, audit, keys, hashAddress: String }) };
 }
 
 /** Does something with a store while nobody else has it. */

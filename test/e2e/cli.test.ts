@@ -21,7 +21,7 @@ import { fileURLToPath } from "node:url";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Sessions } from "../../src/auth/accounts/browser-sessions.ts";
-import { createSignIn } from "../../src/auth/accounts/email-code-sign-in.ts";
+import { SignIn } from "../../src/auth/accounts/email-code-sign-in.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { createOutbox } from "../../src/mail/outbox.ts";
 import { openKeyring } from "../../src/store/keys/keyring.ts";
@@ -582,7 +582,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
     const { id } = await people.accounts.findOrCreateByEmail(email);
     const sessions = new Sessions({ ...people, records, secure: true });
     await sessions.open(await sessions.browserOf(undefined), id);
-    const signIn = createSignIn({
+    const signIn = new SignIn({
       hashAddress: String,
       ...{
         ...people,

@@ -14,7 +14,7 @@ import { createAssertionVerifier } from "../../src/auth/assertions/id-jag.ts";
 import type { TrustedIssuer } from "../../src/auth/assertions/trusted-issuers.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { createAuthenticator } from "../../src/auth/authenticator.ts";
-import { type ApiKeys, createApiKeys } from "../../src/auth/keys/api-keys.ts";
+import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { LastUse } from "../../src/auth/last-use.ts";
 import { createProvider } from "../../src/auth/oidc/authorization-server.ts";
 import { createClientCredentialsIssuer } from "../../src/auth/oidc/client-credentials.ts";
@@ -167,7 +167,7 @@ function createParts(
     lastUse,
     accounts: new Accounts({ records, now, audit, lastUse }),
     sessions: new Sessions({ records, now, secure: false, audit }),
-    apiKeys: createApiKeys({ records, mode: "sandbox", now, audit, lastUse }),
+    apiKeys: new ApiKeys({ records, mode: "sandbox", now, audit, lastUse }),
     claims: new Claims({
       records,
       now,

@@ -41,26 +41,8 @@ interface SentCode {
 /** Valid codes by the hash of the browser's secret. */
 export const signInCodes = collection<SentCode>("sign-in-codes");
 
-/** Signs people in by a code that is sent to their email address. */
-export interface SignIn {
-  /**
-   * Sends a code if this address may sign in. The response does not reveal whether it may.
-   *
-   * @param browser Secret of the browser, the only one in which the code is valid.
-   * @param email Normalized.
-   */
-  sendCode(browser: string, email: string): Promise<void>;
-
-  /** The email address to which this browser's pending code was sent. */
-  pending(browser: string): Promise<{ readonly email: string } | undefined>;
-
-  /** Signs the person in. @returns The account id, or `undefined` when the code is wrong, expired
-   *  or used. */
-  complete(browser: string, code: string): Promise<string | undefined>;
-}
-
-/** Options of `createSignIn`. */
-export interface SignInOptions {
+/** Dependencies of the sign-in. */
+interface SignInOptions {
   readonly records: Records;
   readonly accounts: Accounts;
   readonly mailbox: Mailbox;
@@ -74,50 +56,68 @@ export interface SignInOptions {
   readonly hashAddress: (address: string) => string;
 }
 
-/** Creates the sign-in by email code. A new code replaces the previous one of the same browser. For
- *  an address that may not sign in, the same records are written, but the email expires at once and
- *  no code matches. */
-export function createSignIn(options: SignInOptions): SignIn {
-  const { records, accounts, mailbox, serviceName, audit, hashAddress } = options;
-  const verifyCode = async (browser: string, code: string): Promise<string | undefined> => {
+/** Signs people in by a code that is sent to their email address. A new code replaces the previous
+ *  one of the same browser. For an address that may not sign in, the same records are written, but
+ *  the email expires at once and no code matches. */
+export class SignIn {
+  readonly #options: SignInOptions;
+
+  constructor(options: SignInOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Sends a code if this address may sign in. The response does not reveal whether it may.
+   *
+   * @param browser Secret of the browser, the only one in which the code is valid.
+   * @param email Normalized.
+   */
+  async sendCode(browser: string, email: string): Promise<void> {
+    const { records, mailbox, serviceName, hashAddress } = this.#options;
+    const isAllowed = await maySignIn(email, this.#options);
+    const code = newCode();
+    const validProof = proofOf(browser, { email, code });
+    const proof = isAllowed ? validProof : randomBytes(HMAC_BYTES).toString("base64url");
+    const placement = { groups: [emailGroup(email)], ttlMs: TTL_MS };
+    const value = { email, proof, triesLeft: MAX_ATTEMPTS };
+    await records.commit([
+      put(signInCodes, { key: fingerprint(browser), value, ...placement }),
+      ...mailbox.queueSteps({
+        to: email,
+        subject: `Your code for ${serviceName}`,
+        text: messageText(code, serviceName),
+        ttlMs: isAllowed ? TTL_MS : 0,
+        dueInMs: randomInt(MIN_DELAY_MS, MAX_DELAY_MS),
+        network: hashAddress(widestNetwork(callerAddress())),
+      }),
+    ]);
+  }
+
+  /** The email address to which this browser's pending code was sent. */
+  async pending(browser: string): Promise<{ readonly email: string } | undefined> {
+    const sent = await this.#options.records.get(signInCodes, fingerprint(browser));
+    return sent && { email: sent.value.email };
+  }
+
+  /** Signs the person in. @returns The account id, or `undefined` when the code is wrong, expired
+   *  or used. */
+  async complete(browser: string, typed: string): Promise<string | undefined> {
+    const email = await this.#verifyCode(browser, typed.replace(/[\s-]/g, ""));
+    if (email === undefined) return undefined;
+    return (await this.#options.accounts.findOrCreateByEmail(email)).id;
+  }
+
+  async #verifyCode(browser: string, code: string): Promise<string | undefined> {
+    const { records, audit } = this.#options;
     const sent = await records.get(signInCodes, fingerprint(browser));
     if (sent === undefined) return undefined;
     const { email, proof } = sent.value;
     const isRight = isEqualConstantTime(proof, proofOf(browser, { email, code }));
     const steps = isRight ? [removeAt(signInCodes, sent)] : failedAttemptSteps(sent, audit);
     // A rejected commit means that a concurrent attempt changed the record.
-    if (!(await records.commit(steps))) return verifyCode(browser, code);
+    if (!(await records.commit(steps))) return this.#verifyCode(browser, code);
     return isRight ? email : undefined;
-  };
-  return {
-    async sendCode(browser, email) {
-      const isAllowed = await maySignIn(email, options);
-      const code = newCode();
-      const validProof = proofOf(browser, { email, code });
-      const proof = isAllowed ? validProof : randomBytes(HMAC_BYTES).toString("base64url");
-      const placement = { groups: [emailGroup(email)], ttlMs: TTL_MS };
-      const value = { email, proof, triesLeft: MAX_ATTEMPTS };
-      await records.commit([
-        put(signInCodes, { key: fingerprint(browser), value, ...placement }),
-        ...mailbox.queueSteps({
-          to: email,
-          subject: `Your code for ${serviceName}`,
-          text: messageText(code, serviceName),
-          ttlMs: isAllowed ? TTL_MS : 0,
-          dueInMs: randomInt(MIN_DELAY_MS, MAX_DELAY_MS),
-          network: hashAddress(widestNetwork(callerAddress())),
-        }),
-      ]);
-    },
-    async pending(browser) {
-      const sent = await records.get(signInCodes, fingerprint(browser));
-      return sent && { email: sent.value.email };
-    },
-    async complete(browser, typed) {
-      const email = await verifyCode(browser, typed.replace(/[\s-]/g, ""));
-      return email === undefined ? undefined : (await accounts.findOrCreateByEmail(email)).id;
-    },
-  };
+  }
 }
 
 /** Reads the same records in every case, so that the response time reveals nothing. */

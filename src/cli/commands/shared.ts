@@ -1,6 +1,6 @@
 import { isAbsolute } from "node:path";
 import { z } from "zod";
-import { type ApiKeys, createApiKeys } from "../../auth/keys/api-keys.ts";
+import { ApiKeys } from "../../auth/keys/api-keys.ts";
 import { LastUse } from "../../auth/last-use.ts";
 import { isScope, type Scope, scopeNames, scopes } from "../../auth/scopes.ts";
 import { createDecisions, type Decisions } from "../../intake/decisions.ts";
@@ -33,7 +33,7 @@ export function apiKeysOf({ store, now }: CommandContext): ApiKeys {
   const clock = () => new Date(now());
   // Commands do not authenticate with keys, so no use is ever recorded here.
   const lastUse = new LastUse({ records, now: clock, onError: () => {} });
-  return createApiKeys({ records, mode: identity.mode, now: clock, audit: auditOf(now), lastUse });
+  return new ApiKeys({ records, mode: identity.mode, now: clock, audit: auditOf(now), lastUse });
 }
 
 /** The decisions on applications. @param mailbox Absent: no email is sent. */

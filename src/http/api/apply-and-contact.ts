@@ -12,7 +12,7 @@ import { parse } from "./parse.ts";
 
 /** Dependencies of the intake routes. */
 export interface IntakeRouterOptions {
-  readonly intake: Pick<Intake, "apply" | "contact">;
+  readonly intake: Intake;
   readonly limits: Limits;
 }
 

@@ -6,7 +6,7 @@ import { withCallerAddress } from "../../auth/auditor.ts";
 import { parseJson } from "../../lib/json.ts";
 import { addressKey } from "../../limits/address-key.ts";
 import { newCodeCounters, ownClaimCounters } from "../../limits/claim-counters.ts";
-import { type CodeGuard, createCodeGuard } from "../../limits/code-guard.ts";
+import { CodeGuard } from "../../limits/code-guard.ts";
 import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
@@ -78,7 +78,7 @@ export function claimRouter(options: ClaimRouterOptions): Router {
     ...body("application/json", MAX_BYTES),
     authenticated(authenticateClaim, path),
   ];
-  const guard = createCodeGuard(limits);
+  const guard = new CodeGuard(limits);
   mount(router, claimOperations, {
     claim_agent: [
       ...read("/oauth/claim"),

@@ -30,7 +30,7 @@ export interface PagesOptions {
   readonly claims: Claims;
   readonly interactions: Interactions;
   readonly keys: ApiKeys;
-  readonly intake: Pick<Intake, "apply" | "contact">;
+  readonly intake: Intake;
   /** Reads the alerts that people own. */
   readonly alerts: AlertService;
   /** Reads and changes the watchlists that people own. */

@@ -1,7 +1,7 @@
 import { type RequestHandler, Router } from "express";
 import { paths } from "../../../wellknown/paths.ts";
 import { withCallerAddress } from "../../auth/auditor.ts";
-import { createCodeGuard } from "../../limits/code-guard.ts";
+import { CodeGuard } from "../../limits/code-guard.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { APPLY_PATH } from "./apply.ts";
 import { applyRoutes } from "./apply-routes.ts";
@@ -39,7 +39,7 @@ export function pagesRouter(options: PagesOptions): Router {
   const show = createShowPage({ name, stylePath: styleAddress });
   const throttle = createThrottle(limits);
   const throttleNetworks = createThrottleNetworks(limits);
-  const guard = createCodeGuard(limits);
+  const guard = new CodeGuard(limits);
   const csrf = createCsrfGuard(sessions, baseUrl);
   const parts: PageContext = { ...options, show, throttle, throttleNetworks, guard, csrf };
   const router = Router();

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { createAuditor, withCallerAddress } from "../../../src/auth/auditor.ts";
-import { createApiKeys } from "../../../src/auth/keys/api-keys.ts";
+import { ApiKeys } from "../../../src/auth/keys/api-keys.ts";
 import { LastUse } from "../../../src/auth/last-use.ts";
 import { anonymousCeiling } from "../../../src/auth/scopes.ts";
 import { networkSlotsGroup, slots } from "../../../src/intake/capacity.ts";
 import { createDecisions } from "../../../src/intake/decisions.ts";
-import { createIntake } from "../../../src/intake/intake.ts";
+import { Intake } from "../../../src/intake/intake.ts";
 import {
   applicationOfToken,
   readApplications,
@@ -32,10 +32,10 @@ async function open(engine: Engine, mode: StoreMode = "sandbox") {
   const hashAddress = (address: string) => `hash of ${address}`;
   const audit = createAuditor({ hashAddress, now });
   const lastUse = new LastUse({ records, now, onError: () => {} });
-  const keys = createApiKeys({ records, mode, now, audit, lastUse });
+  const keys = new ApiKeys({ records, mode, now, audit, lastUse });
   /** The intake of the same store, parts of which do something else. */
   const again = (others: Partial<Records>) =>
-    createIntake({ records: { ...records, ...others }, mode, now, audit, keys, hashAddress });
+    new Intake({ records: { ...records, ...others }, mode, now, audit, keys, hashAddress });
   const intake = again({});
   const mailbox = createOutbox({ vault, now });
   const decisions = createDecisions({ records, audit, keys, mailbox });

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, it, onTestFinished } from "vitest";
-import { createSignIn, signInCodes } from "../../../../src/auth/accounts/email-code-sign-in.ts";
+import { SignIn, signInCodes } from "../../../../src/auth/accounts/email-code-sign-in.ts";
 import type { SignUp } from "../../../../src/config/config.ts";
 
 import { fingerprint } from "../../../../src/lib/fingerprint.ts";
@@ -35,7 +35,7 @@ async function begin(engine: Engine, choice: Choice = {}) {
   const records = through(store.records);
   const { accounts, now, audit } = peopleOf(store, records);
   const vault = createVault(randomBytes(32));
-  const signIn = createSignIn({
+  const signIn = new SignIn({
     hashAddress: String,
     ...{ records, accounts, audit, signUp, serviceName: "Market Signal and Verification Service" },
     mailbox: createOutbox({ vault, now }),

@@ -2,11 +2,11 @@ import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { accounts as accountRecords } from "../../../../src/auth/accounts/accounts.ts";
 import { Sessions, sessions } from "../../../../src/auth/accounts/browser-sessions.ts";
-import { createSignIn, signInCodes } from "../../../../src/auth/accounts/email-code-sign-in.ts";
+import { SignIn, signInCodes } from "../../../../src/auth/accounts/email-code-sign-in.ts";
 import { forgetEmail } from "../../../../src/auth/accounts/forget.ts";
 import { grantGroup, grants } from "../../../../src/auth/accounts/grants.ts";
 import { accountRecordsGroup, clientGroup, clients } from "../../../../src/auth/agents/agent.ts";
-import { apiKeys, createApiKeys } from "../../../../src/auth/keys/api-keys.ts";
+import { ApiKeys, apiKeys } from "../../../../src/auth/keys/api-keys.ts";
 import { emailGroup } from "../../../../src/mail/email-address.ts";
 import { createOutbox, mails } from "../../../../src/mail/outbox.ts";
 import { createVault } from "../../../../src/store/keys/vault.ts";
@@ -35,7 +35,7 @@ async function live(store: TestStore, email: string): Promise<string> {
   const { records } = store;
   const { accounts, now, audit, lastUse } = peopleOf(store, records);
   const { id } = await accounts.findOrCreateByEmail(email);
-  const keys = createApiKeys({ records, mode: "sandbox", now, audit, lastUse });
+  const keys = new ApiKeys({ records, mode: "sandbox", now, audit, lastUse });
   const own = await keys.createFor(id, { name: "Desk", scopes: ["signals:read"] });
   const given = { name: "Ada", scopes: ["signals:read"], actor: "operator" } as const;
   const other = await keys.create({ ...given, groups: [emailGroup(email)] });
@@ -49,7 +49,7 @@ async function live(store: TestStore, email: string): Promise<string> {
   const keeper = new Sessions({ records, now, secure: true, audit });
   await keeper.open(await keeper.browserOf(undefined), id);
   const mailbox = createOutbox({ vault: createVault(randomBytes(32)), now });
-  const signIn = createSignIn({
+  const signIn = new SignIn({
     hashAddress: String,
     ...{
       records,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { accounts } from "../../../../src/auth/accounts/accounts.ts";
 import { accountRecordsGroup } from "../../../../src/auth/agents/agent.ts";
-import { createApiKeys, KEYS_PER_ACCOUNT } from "../../../../src/auth/keys/api-keys.ts";
+import { ApiKeys, KEYS_PER_ACCOUNT } from "../../../../src/auth/keys/api-keys.ts";
 import { generateKey } from "../../../../src/auth/keys/key-format.ts";
 import { LastUse } from "../../../../src/auth/last-use.ts";
 import { type AuditEntry, audited, unsealedAudit } from "../../../../src/store/audit/entry.ts";
@@ -25,7 +25,7 @@ function keysOn({ clock }: TestStore, records: Records, mode: "sandbox" | "live"
   const onError = (error: unknown) => {
     throw error;
   };
-  return createApiKeys({
+  return new ApiKeys({
     ...{ records, mode, now },
     audit: (entry) => audited(entry, clock.now),
     lastUse: new LastUse({ records, now, onError }),
