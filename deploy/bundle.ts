@@ -10,7 +10,7 @@ export const ROOT = join(import.meta.dirname, "..");
 type Entries = Readonly<Record<string, string>>;
 
 /** A file of another package that is served as it is. */
-const RESOLVED_FILE = /import\.meta\.resolve\(\s*"([^"]+)",?\s*\)/g;
+const RESOLVED_FILE = /import\.meta\.resolve\((\s*)"([^"]+)",?(\s*)\)/g;
 
 /** Gives the modules of the project their own place as `import.meta.url`, below the folder of the
  *  chunks, and puts the files of other packages that they read there too. */
@@ -23,12 +23,12 @@ const filesBesideModules = (entries: Entries): Plugin => ({
       if (!isOurs || Object.values(entries).includes(id)) return;
       const placed = code
         .replaceAll("import.meta.url", `${urlOf(relative(ROOT, id))}.href`)
-        .replaceAll(RESOLVED_FILE, (_, file: string) => {
+        .replaceAll(RESOLVED_FILE, (_, before: string, file: string, after: string) => {
           const source = readFileSync(fileURLToPath(import.meta.resolve(file)));
           this.emitFile({ type: "asset", fileName: file, source });
-          return `${urlOf(file)}.href`;
+          return `${before}${urlOf(file)}.href${after}`;
         });
-      // Lines stay where they are, or nearly, so the map of the source holds.
+      // Lines stay where they are, so the map of the source holds.
       return { code: placed, map: null };
     },
   },
