@@ -40,6 +40,15 @@ const numberOf = (question: string) =>
   String(tasks.findIndex((task) => task.question.includes(question)) + 1);
 
 describe("tasks on the command line", () => {
+  it("begin with a usage, for who asks for it or gives no command", async () => {
+    const [usage, code] = await play("--help");
+    expect([usage.split("\n")[0], code]).toEqual([
+      "Plays the tasks from a command line: whoever reads the output is the player.",
+      0,
+    ]);
+    expect(await play()).toEqual([usage, 2]);
+  });
+
   it("show the question and the tools, as a client shows them to a model, and no more", async () => {
     const [said] = await play("tools", numberOf("Aldermoor"));
     const [question, blank, shown = "", ...more] = said.split("\n");

@@ -1,29 +1,34 @@
 import { parseArgs } from "node:util";
 
-/**
- * Plays the tasks from a command line: whoever reads the output is the player.
- *
- *   node test/evals/play.ts serve [--port 4750] [--out report.json]
- *   node test/evals/play.ts tools TASK            the question and the tools, as a client shows them
- *   node test/evals/play.ts call TASK TOOL JSON   calls a tool as the agent of the task
- *   node test/evals/play.ts person TASK TEXT      tells the person something, and prints what they say
- *   node test/evals/play.ts answer TASK TEXT      answers, once
- *   node test/evals/play.ts report [--json]       what was solved
- *
- * TASK is a number from 1. All but `serve` talk to it at `--port`; the exit code is 1 when a tool
- * answers with an error, 2 when the command makes no sense.
- */
+/** What the program does, and how it is called. */
+const USAGE = `Plays the tasks from a command line: whoever reads the output is the player.
+
+  node test/evals/play.ts serve [--port 4750] [--out report.json]
+  node test/evals/play.ts tools TASK            the question and the tools, as a client shows them
+  node test/evals/play.ts call TASK TOOL JSON   calls a tool as the agent of the task
+  node test/evals/play.ts person TASK TEXT      tells the person something, and prints what they say
+  node test/evals/play.ts answer TASK TEXT      answers, once
+  node test/evals/play.ts report [--json]       what was solved
+
+TASK is a number from 1. All but serve talk to it at --port. The exit code is 1 when a tool answers
+with an error, 2 when the command makes no sense.
+`;
+
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
     port: { type: "string", default: "4750" },
     out: { type: "string" },
     json: { type: "boolean", default: false },
+    help: { type: "boolean", short: "h", default: false },
   },
 });
 const [command = "", task = "", ...rest] = positionals;
 
-if (command === "serve") {
+if (values.help || command === "") {
+  process.stdout.write(USAGE);
+  process.exitCode = values.help ? 0 : 2;
+} else if (command === "serve") {
   const { serveRounds } = await import("./play-server.ts");
   await serveRounds({ port: Number(values.port), out: values.out });
 } else {

@@ -32,6 +32,7 @@ describe("the tasks", () => {
     const text = readFileSync(new URL("../../docs/evals.md", import.meta.url), "utf8");
     for (const [kind, { length }] of Map.groupBy(tasks, (task) => task.kind)) {
       expect(text).toMatch(new RegExp(`\\| ${kind}[^|]*\\| ${length} \\|`));
+      expect(text).toMatch(new RegExp(`\\| ${kind} \\| \\d+ of ${length} \\|`));
     }
   });
 
