@@ -1,3 +1,4 @@
+// @module-tag full
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { grantGroup, grants } from "../../src/auth/accounts/grants.ts";

@@ -1,3 +1,4 @@
+// @module-tag full
 import { setImmediate as turn } from "node:timers/promises";
 import pino from "pino";
 import { expect, it } from "vitest";
