@@ -1,8 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import express from "express";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { accounts } from "../../src/auth/accounts/accounts.ts";
 import { grants } from "../../src/auth/accounts/grants.ts";
 import { type Agent, clientGroup, clients } from "../../src/auth/agents/agent.ts";
@@ -22,6 +20,7 @@ import { insert, put } from "../../src/store/port/operations.ts";
 import { collection } from "../../src/store/port/records.ts";
 import { storeUnavailable } from "../../src/store/port/unavailable.ts";
 import { postJson } from "../support/agent.ts";
+import { serveForTest } from "../support/local-server.ts";
 import { problemHandler } from "../support/route-listener.ts";
 import { embedded, openStore } from "../support/stores.ts";
 import { verifies } from "../support/verifies.ts";
@@ -36,13 +35,7 @@ type Limits = Readonly<Partial<Record<QuotaName, Quota>>>;
 async function start(overrides: Limits = {}) {
   const { records, clock } = await openStore(embedded);
   const app = express();
-  const server = createServer(app);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const base = await serveForTest(app);
   const now = () => new Date(clock.now);
   const store = { isDown: false };
   const claims = new Claims({

@@ -1,12 +1,9 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { healthRoute } from "../../src/http/api/health.ts";
 import type { ToolContext } from "../../src/tool.ts";
+import { serveForTest } from "../support/local-server.ts";
 import { listenerOf } from "../support/route-listener.ts";
 import { SANDBOX_NOW, startTestService } from "../support/test-service.ts";
-
 import { verifies } from "../support/verifies.ts";
 
 const { base, service, clock } = await startTestService();
@@ -87,11 +84,8 @@ it("answers in time when a component hangs", async () => {
     now: () => SANDBOX_NOW,
     readiness: silent,
   });
-  const server = createServer(listenerOf([route])).listen(0, "127.0.0.1");
-  onTestFinished(() => void server.close());
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const response = await fetch(`http://127.0.0.1:${port}/api/health`);
+  const base = await serveForTest(listenerOf([route]));
+  const response = await fetch(`${base}/api/health`);
   expect([response.status, await response.json()]).toMatchObject([
     200,
     { status: "degraded", reasons: [expect.stringMatching(/^checks: not finished/)] },

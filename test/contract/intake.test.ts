@@ -1,9 +1,7 @@
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import express from "express";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { LastUse } from "../../src/auth/last-use.ts";
@@ -18,6 +16,7 @@ import type { Records } from "../../src/store/port/records.ts";
 import type { StoreMode } from "../../src/store/port/store.ts";
 import { storeUnavailable } from "../../src/store/port/unavailable.ts";
 import { postJson } from "../support/agent.ts";
+import { serveForTest } from "../support/local-server.ts";
 import { problemHandler } from "../support/route-listener.ts";
 import { embedded, openStore } from "../support/stores.ts";
 import { verifies } from "../support/verifies.ts";
@@ -51,11 +50,7 @@ async function open({ mode = "sandbox", records: wrapped = (same) => same }: Sit
   app.use(intakeRouter({ intake, limits: createLimits() }));
   app.use(notFound);
   app.use(problemHandler((error) => failures.push(error)));
-  const server = app.listen(0, "127.0.0.1");
-  onTestFinished(() => void server.close());
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const base = `http://127.0.0.1:${port}`;
+  const base = await serveForTest(app);
   let callers = 0;
   /** Posts as a caller with an address of its own, so that no limit is met by accident. */
   const post = (path: string, body: unknown) => {
@@ -63,6 +58,7 @@ async function open({ mode = "sandbox", records: wrapped = (same) => same }: Sit
     const address = `10.0.${callers >> 8}.${callers & 255}`;
     return postJson(`${base}${path}`, body, { "x-forwarded-for": address });
   };
+  const { port } = new URL(base);
   return { base, port, records, keys, clock, post, failures };
 }
 
@@ -397,7 +393,7 @@ describe.each(["/api/apply", "/api/contact"])("%s", (path) => {
 
   it("accepts a body without Content-Length, up to 16 kB", async () => {
     const { port } = await open();
-    const socket = connect(port, "127.0.0.1");
+    const socket = connect(Number(port), "127.0.0.1");
     socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`);
     socket.write("Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n");
     const chunk = `1000\r\n${" ".repeat(4096)}\r\n`;

@@ -1,5 +1,3 @@
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import express, { type ErrorRequestHandler, type RequestHandler } from "express";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { toOAuthError } from "../../src/http/oauth/oauth-errors.ts";
@@ -7,6 +5,7 @@ import { limitBy } from "../../src/http/rate-limits.ts";
 import { addressKey } from "../../src/limits/address-key.ts";
 import { createLimits, type LimitsOptions } from "../../src/limits/memory-limits.ts";
 import { postJson, register } from "../support/agent.ts";
+import { serveForTest } from "../support/local-server.ts";
 import { problemHandler } from "../support/route-listener.ts";
 import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 import { createWeb } from "../support/web.ts";
@@ -27,12 +26,9 @@ async function serve({ hops = 0, limited, translate }: Site) {
   app.get("/", ...limited, (req, res) => void res.send(addressKey(req.ip)));
   if (translate) app.use(translate);
   app.use(problemHandler(() => undefined));
-  const server = app.listen(0, "127.0.0.1");
-  onTestFinished(() => void server.close());
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  const base = await serveForTest(app);
   return (forwardedFor?: string) =>
-    fetch(`http://127.0.0.1:${port}/`, {
+    fetch(base, {
       headers: forwardedFor === undefined ? {} : { "x-forwarded-for": forwardedFor },
     });
 }

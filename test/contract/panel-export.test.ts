@@ -1,7 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -11,6 +10,7 @@ import { runProgram } from "../../src/cli/program.ts";
 import { newToken } from "../support/agent.ts";
 import { duckdb } from "../support/duckdb.ts";
 import { atFileEnd } from "../support/file-end.ts";
+import { listenLocally } from "../support/local-server.ts";
 import { smallMarket } from "../support/small-market.ts";
 import { startTestService } from "../support/test-service.ts";
 
@@ -48,9 +48,9 @@ async function breakingAt(broken: number): Promise<string> {
     if (count !== broken) return void res.end(body);
     res.write(body.slice(0, body.length / 2), () => res.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const origin = await listenLocally(server);
   onTestFinished(() => void server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return origin;
 }
 
 describe("market-signal export", () => {

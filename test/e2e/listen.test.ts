@@ -4,7 +4,6 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -14,6 +13,7 @@ import { webhookKeySet } from "../../src/alerts/delivery/webhook-keys.ts";
 import { createWebhookPolicy } from "../../src/outbound/webhook-policy.ts";
 import type { Key } from "../../src/store/keys/key-records.ts";
 import { keyUses } from "../../src/store/keys/key-uses.ts";
+import { listenLocally } from "../support/local-server.ts";
 import { freePort, temporaryFolder } from "../support/process.ts";
 import { PROGRAM } from "../support/program.ts";
 
@@ -158,10 +158,8 @@ describe("market-signal listen", () => {
       const isThere = req.url === "/.well-known/webhook-keys.json";
       res.writeHead(isThere ? 200 : 404).end(JSON.stringify(webhookKeySet([key])));
     });
-    service.listen(0, "127.0.0.1");
+    const base = await listenLocally(service);
     onTestFinished(() => void service.close());
-    await once(service, "listening");
-    const base = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
     const { url, says } = await listen("--keys", base, "--secret", secret);
     await deliver(url, { id: "msg_1" });
     await says(line(204, "verified v1 v1a new .*"));

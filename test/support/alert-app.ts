@@ -1,5 +1,4 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import pino from "pino";
 import { AlertService } from "../../src/alerts/api/alert-service.ts";
 import type { AlertDependencies } from "../../src/alerts/api/dependencies.ts";
@@ -25,6 +24,7 @@ import {
 } from "./alert-service.ts";
 import { atFileEnd } from "./file-end.ts";
 import { namedInstrument } from "./instruments.ts";
+import { listenLocally } from "./local-server.ts";
 import { embedded, START, type TestStore } from "./stores.ts";
 
 const LISTED = ["ALDER.SIM", "BRINE.SIM"].map((symbol) =>
@@ -70,8 +70,7 @@ export async function startAlertApp({
     reader: { ...reader, scopes: new Set(anonymousCeiling) },
   };
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const base = await listenLocally(server);
   const failures: unknown[] = [];
   const onError = (error: unknown) => void failures.push(error);
   const repeat: Repeat = (tick, everyMs) => startLoop({ tick, everyMs, schedule, onError });

@@ -1,6 +1,6 @@
 import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
 import { atFileEnd } from "./file-end.ts";
+import { listenLocally } from "./local-server.ts";
 
 /**
  * Stands in front of a service for a program that can send no credential: adds a token to each
@@ -21,10 +21,10 @@ export async function startBearerProxy(base: string, token: string): Promise<str
     res.once("close", () => passed.destroy());
     req.pipe(passed);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const origin = await listenLocally(server);
   atFileEnd(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return origin;
 }

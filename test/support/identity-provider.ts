@@ -1,6 +1,5 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
@@ -9,6 +8,7 @@ import {
   type TrustedIssuer,
 } from "../../src/auth/assertions/trusted-issuers.ts";
 import { atFileEnd } from "./file-end.ts";
+import { listenLocally } from "./local-server.ts";
 
 /** Claims, right or wrong. */
 export type Claims = Readonly<Record<string, unknown>>;
@@ -76,8 +76,7 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
     server.closeAllConnections();
     server.close();
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const issuer = await listenLocally(server);
   const entry = { name: "Corp", issuer, jwks_uri: `${issuer}/jwks.json` };
 
   return {

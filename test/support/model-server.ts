@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import type { ModelAddress } from "../evals/models.ts";
 import type { Answer, Step, Task } from "../evals/task.ts";
 import { atFileEnd } from "./file-end.ts";
+import { listenLocally } from "./local-server.ts";
 
 /** A message of either format, as far as the server reads it. */
 interface Message {
@@ -57,9 +57,8 @@ export async function startModelServer(
       .writeHead(fault === undefined ? 200 : 400, { "content-type": "application/json" })
       .end(JSON.stringify(fault ?? (format === "openai" ? asChat(said) : asMessages(said))));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = await listenLocally(server);
   atFileEnd(() => server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return { format, url, key, model: "reference" };
 }
 

@@ -1,7 +1,6 @@
 import { mkdtempSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
@@ -12,6 +11,7 @@ import { mails, openEmail } from "../../src/mail/outbox.ts";
 import { createService, type Service, type ServiceOptions } from "../../src/service.ts";
 import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
 import { atFileEnd } from "./file-end.ts";
+import { listenLocally } from "./local-server.ts";
 import { createPerson, type Person } from "./person.ts";
 import { acquireSandbox, usesPooledSandbox } from "./sandbox-pool.ts";
 
@@ -137,8 +137,8 @@ export function codesIn(email: string): readonly string[] {
 }
 
 async function listen(server: Server): Promise<string> {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const origin = await listenLocally(server);
+  return origin;
 }
 
 async function newFolder(): Promise<string> {

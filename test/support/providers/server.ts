@@ -1,8 +1,7 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
+import { listenLocally } from "../local-server.ts";
 import type { Serve, ServedAnswer, ServedRequest } from "./drive.ts";
 
 /** What a provider can do to whoever asks it. */
@@ -58,15 +57,14 @@ export async function startProvider(serve: Serve, now: () => number): Promise<Pr
     else if (fault !== "an endless answer") misbehaviors[fault](res, good);
     else pour(res, count);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const origin = await listenLocally(server);
   const close = async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   };
   onTestFinished(close);
   return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    origin: origin,
     asked,
     poured: () => poured,
     become(next) {

@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { isJSONRPCRequest, McpServer, type ProtocolEra } from "@modelcontextprotocol/server";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
@@ -9,6 +8,7 @@ import { createFastPath, plainRequest, type Received } from "../../../../src/htt
 import { resultJson, toolResult } from "../../../../src/http/mcp/tool-result-json.ts";
 import { jsonSchema } from "../../../../src/lib/json-schema.ts";
 import { tools } from "../../../../tools/index.ts";
+import { listenLocally } from "../../../support/local-server.ts";
 
 const VERSION = "io.modelcontextprotocol/protocolVersion";
 const META = { [VERSION]: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} };
@@ -182,10 +182,8 @@ async function serve() {
     written.push((async () => (await answering)?.(res))());
     server.emit("taken");
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const url = await listenLocally(server);
   afterAll(() => server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return { server, url, begun, written, reported };
 }
 
