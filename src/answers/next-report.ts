@@ -88,3 +88,16 @@ export function nextReportAnswer(
 }
 
 const unknown = (nextReportReason: string) => ({ nextReport: null, nextReportReason });
+
+/** When the quarterly reports of a company were filed in (from, until], Unix milliseconds. */
+export const filedReports = (
+  { symbol, assetClass }: Instrument,
+  from: number,
+  until: number,
+  market: Pick<Market, "dayMs"> & { records(symbol: string): InstrumentRecords },
+): readonly number[] =>
+  assetClass !== "stock"
+    ? []
+    : quarterlyFilings(market.records(symbol).fundamentals ?? [], market.dayMs)
+        .map(({ availableAt }) => availableAt)
+        .filter((at) => at > from && at <= until);

@@ -149,7 +149,7 @@ describe("the home page of the sandbox", () => {
       /<script defer src="([^"]*)"/.exec(await (await fetch(base)).text()) ?? [];
     const script = await fetch(base + address);
     expect(script.headers.get("content-type")).toBe("text/javascript; charset=utf-8");
-    expect((await script.arrayBuffer()).byteLength).toBeLessThan(5_000);
+    expect((await script.arrayBuffer()).byteLength).toBeLessThan(10_000);
   });
 
   it.each(["/", "/market/ALDER.SIM"])(
@@ -309,35 +309,69 @@ describe("the page of an instrument", () => {
       expect(html).toContain(`<time datetime="${day}">`);
     }
     expect(html).toContain(
-      `; the next report is expected about ${expected}, between ${earliest} and ${latest}">`,
+      `; the next report is expected about ${expected}, between ${earliest} and ${latest}"`,
     );
-    expect(textOf(html)).toContain("next report expected, in its window");
+    expect(textOf(html)).toContain("R? next report expected, in its window");
     const answer = await fetch(`${base}${path}`, { headers: { accept: "text/markdown" } });
     expect(await answer.text()).toContain(`| ${expected} (${earliest} to ${latest}) |`);
     const { html: coin } = await createWeb(base).get("/market/DRIMO-USD.SIM");
     expect(textOf(coin)).not.toMatch(/next report/i);
   });
 
-  it("has the history of the API, as a chart and as a table", async () => {
-    const { html } = await createWeb(base).get(path);
+  it.each([
+    ["", 366],
+    ["?range=6m", 183],
+    ["?range=1m&scale=log", 31],
+    ["?range=nonsense&scale=%22%3E", 366],
+  ])("has the history of the API as chart, table and CSV: %s", async (query, days) => {
+    const { html } = await createWeb(base).get(`${path}${query}`);
     const { asOf } = await ask<{ readonly asOf: string }>(
       "/api/signals?detail=full&symbol=ALDER.SIM",
     );
-    const from = new Date(Date.parse(asOf) - 366 * 60_000).toISOString();
+    const from = new Date(Date.parse(asOf) - days * 60_000).toISOString();
     const history = await historyRows(ask, `/api/signals?symbol=ALDER.SIM&from=${from}`);
     const [table = ""] = /<caption>\d+ sessions.*?<\/table>/s.exec(html) ?? [];
     const rows = [
-      ...table.matchAll(/datetime="([^"]*)".*?<td>(\w+)<\/td>.*?value="([^"]*)">(\d+)/g),
+      ...table.matchAll(
+        /datetime="([^"]*)".*?<td>(\w+)<\/td><td>([\d.]+)<\/td><td>([\d.]+)<\/td><td>([\d.]+)</g,
+      ),
     ];
     expect(rows.map(([, ...cells]) => cells)).toEqual(
       history
-        .map((one) => [one.asOf, one.signal, String(one.scoreRaw), String(one.score)])
+        .map((one) => [
+          one.asOf,
+          one.signal,
+          ...[one.scoreRaw, one.scoreSmoothed, one.price ?? Number.NaN].map((value) =>
+            value.toFixed(2),
+          ),
+        ])
         .toReversed(),
     );
-    expect(rows.length).toBeGreaterThan(100);
-    expect(html).toMatch(
-      /<figure [^>]*role="img" aria-label="Score of ALDER.SIM over \d+ sessions/,
+    expect(rows.length).toBeGreaterThan(20);
+    expect(html).toContain(
+      `role="img" tabindex="0" aria-label="Score of ALDER.SIM over ${rows.length} sessions: `,
     );
+    const csv = await fetch(`${base}${path}/history.csv${query}`);
+    expect(csv.headers.get("content-type")).toContain("text/csv");
+    const rest = await fetch(`${base}/api/signals?symbol=ALDER.SIM&from=${from}&detail=full`, {
+      headers: { authorization: `Bearer ${token}`, accept: "text/csv" },
+    });
+    expect(await csv.text()).toBe(await rest.text());
+  });
+
+  it("leads to its neighbors by score, and has the smoothed scores of its peers", async () => {
+    const { html } = await createWeb(base).get(path);
+    const { items } = await ask<{ readonly items: readonly Item[] }>(
+      "/api/signals?detail=full&sector=Technology&sort=score",
+    );
+    const peers = [...html.matchAll(/<a class="card peer" href="\/market\/([^"]*)"/g)];
+    expect(peers.map(([, symbol]) => symbol)).toEqual(items.map(({ symbol }) => symbol));
+    const place = items.findIndex(({ symbol }) => symbol === "ALDER.SIM");
+    expect(textOf(html)).toContain(`${place + 1} of ${items.length} by score`);
+    expect(html).toContain(`rel="prev" href="/market/${items[place - 1]?.symbol}"`);
+    expect(html).toContain(`rel="next" href="/market/${items[place + 1]?.symbol}"`);
+    const found = symbolsIn((await createWeb(base).get("/?q=technology")).html);
+    expect(found.toSorted()).toEqual(items.map(({ symbol }) => symbol).toSorted());
   });
 
   it("has the off-exchange trades of the API, and states their limits", async () => {

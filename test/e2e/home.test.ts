@@ -4,7 +4,7 @@ import type { BrowserContextOptions, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { getWith, newToken } from "../support/agent.ts";
 import { startBrowser } from "../support/browser.ts";
-import { heightsOf } from "../support/drawn.ts";
+import { heightsByAxis, pointsOf } from "../support/drawn.ts";
 import { type HistoryRow, historyRows } from "../support/history.ts";
 import { accessibilityFaults, photograph } from "../support/look.ts";
 import { startTestService, type TestService } from "../support/test-service.ts";
@@ -86,12 +86,6 @@ interface Item {
   readonly asOf: string;
 }
 
-/** What the API answers about an instrument over time. */
-interface Past {
-  readonly history: readonly HistoryRow[];
-  readonly thresholds: { readonly enterLong: number; readonly enterShort: number };
-}
-
 const token = await newToken(base);
 
 async function ask<T>(path: string): Promise<T> {
@@ -110,31 +104,41 @@ const shown = (page: Page): Promise<readonly (readonly (string | null)[])[]> =>
       ),
     );
 
-const answered = async () => {
-  const { items } = await ask<{ readonly items: readonly Item[] }>(
-    "/api/signals?detail=full&limit=500",
-  );
-  return items.map(({ symbol, signal, score }) => [symbol, signal, String(score)]);
-};
+/** The same from the API, page by page. */
+async function answered(cursor = ""): Promise<readonly (readonly string[])[]> {
+  const { items, nextCursor } = await ask<{
+    readonly items: readonly Item[];
+    readonly nextCursor: string | null;
+  }>(`/api/signals?detail=full&limit=500${cursor}`);
+  const rows = items.map(({ symbol, signal, score }) => [symbol, signal, String(score)]);
+  return nextCursor === null ? rows : [...rows, ...(await answered(`&cursor=${nextCursor}`))];
+}
 
 /** The sessions of a year: as far back as the page goes. */
 const YEAR_MS = 366 * SESSION_MS;
 
-async function pastOf(symbol: string): Promise<Past> {
-  const { asOf, thresholds } = await ask<Item & Past>(`/api/signals?detail=full&symbol=${symbol}`);
+async function pastOf(symbol: string): Promise<readonly HistoryRow[]> {
+  const { asOf } = await ask<Item>(`/api/signals?detail=full&symbol=${symbol}`);
   const from = new Date(Date.parse(asOf) - YEAR_MS).toISOString();
-  const history = await historyRows(ask, `/api/signals?symbol=${symbol}&from=${from}`);
-  return { thresholds, history };
+  return historyRows(ask, `/api/signals?symbol=${symbol}&from=${from}`);
 }
 
-/** A pixel of the smaller drawing, in points of the score: lines may be moved to whole pixels. */
-const PIXEL = 0.6;
+/** The panel of a class as it stands, with its height. */
+async function panelOf(page: Page, name: string) {
+  const panel = page.locator(`.panel.${name}`);
+  const box = await panel.locator("> svg").first().boundingBox();
+  return { html: await panel.innerHTML(), height: box?.height ?? 0 };
+}
 
-/** Expects points of a line at the heights of values. */
-function expectHeights(heights: readonly number[], values: readonly number[]): void {
-  expect(heights).toHaveLength(values.length);
-  const errors = heights.map((height, at) => Math.abs(height - (values[at] ?? Number.NaN)));
-  expect(Math.max(...errors)).toBeLessThan(PIXEL);
+/** Expects points of a line within a pixel of where they should be. */
+function expectHeights(
+  points: readonly { readonly y: number }[],
+  expected: readonly number[],
+  height: number,
+): void {
+  expect(points).toHaveLength(expected.length);
+  const errors = points.map(({ y }, at) => Math.abs((y * height) / 1_000 - (expected[at] ?? 0)));
+  expect(Math.max(...errors)).toBeLessThan(1);
 }
 
 /** What stands in the table of a history: time, signal, score and smoothed score. */
@@ -146,7 +150,7 @@ const figures = (page: Page): Promise<readonly (readonly (string | null | undefi
       rows.map((row) => [
         row.querySelector("time")?.getAttribute("datetime"),
         row.children[1]?.textContent,
-        row.querySelector("data")?.getAttribute("value"),
+        row.children[2]?.textContent,
         row.children[3]?.textContent,
       ]),
     );
@@ -187,8 +191,8 @@ describe("the home page in a browser", () => {
     await page.goto(base);
     await page.getByRole("link", { name: "ALDER.SIM" }).press("Enter");
     await page.getByRole("heading", { name: "ALDER.SIM" }).waitFor();
-    await page.getByText("The same in figures").press("Enter");
-    await page.getByText("sessions, newest first").waitFor();
+    await page.getByText("The same in figures").first().press("Enter");
+    await page.getByText("sessions, newest first").first().waitFor();
     expect(await page.getByRole("button", { name: "Copy" }).count()).toBe(0);
     expect(complaints).toEqual([]);
   });
@@ -238,40 +242,67 @@ describe("the page of an instrument in a browser", () => {
     const { items } = await ask<{ items: readonly Item[] }>("/api/signals?assetClass=crypto");
     const { page } = await open(`${base}/market/${items[0]?.symbol}`);
     await page.getByText("No feed.").waitFor();
-    await page.getByText("The same in figures").click();
+    await page.getByText("The same in figures").first().click();
     await expectGood(page, "coin", ["dark"]);
   });
 
-  it("shows the API's history as one chart for each width, and as a table", async () => {
+  it("draws every price and score of the API to a pixel at every width, and as a table", async () => {
     const { page } = await open(`${base}/market/ALDER.SIM`);
-    const { history, thresholds } = await pastOf("ALDER.SIM");
-    const raw = history.map(({ scoreRaw }) => scoreRaw);
-    const smoothed = history.map(({ scoreSmoothed }) => scoreSmoothed);
-    expect(new Set(smoothed).size).toBeGreaterThan(100);
-    for (const [width, name] of [
-      [390, "narrow"],
-      [1280, "wide"],
-    ] as const) {
+    const history = await pastOf("ALDER.SIM");
+    const prices = history.map(({ price }) => price ?? Number.NaN);
+    expect(new Set(history.map(({ scoreSmoothed }) => scoreSmoothed)).size).toBeGreaterThan(100);
+    for (const width of [390, 1280]) {
       await page.setViewportSize({ width, height: 844 });
-      const drawing = page.locator(".drawing:visible");
-      expect(await drawing.getAttribute("class")).toBe(`drawing ${name}`);
-      const svg = await drawing.innerHTML();
-      expectHeights(heightsOf(svg, "var(--faint)"), raw);
-      expectHeights(heightsOf(svg, "var(--accent)"), smoothed);
-      expectHeights(heightsOf(svg, "var(--up)"), Array(2).fill(thresholds.enterLong));
-      expectHeights(heightsOf(svg, "var(--down)"), Array(2).fill(thresholds.enterShort));
+      const price = await panelOf(page, "p-price");
+      expectHeights(pointsOf(price, "l-price"), heightsByAxis(price, prices), price.height);
+      const scores = await panelOf(page, "p-score");
+      for (const [name, member] of [
+        ["l-raw", "scoreRaw"],
+        ["l-score", "scoreSmoothed"],
+      ] as const) {
+        const expected = history.map((one) => ((100 - one[member]) * scores.height) / 100);
+        expectHeights(pointsOf(scores, name), expected, scores.height);
+      }
     }
-    await page.getByText("The same in figures").click();
+    await page.getByText("The same in figures").first().click();
     expect(await figures(page)).toEqual(
       history
         .toReversed()
         .map(({ asOf, signal, scoreRaw, scoreSmoothed }) => [
           asOf,
           signal,
-          String(scoreRaw),
+          scoreRaw.toFixed(2),
           scoreSmoothed.toFixed(2),
         ]),
     );
+  });
+
+  it("tells the figures of a session by pointer and by keys", async () => {
+    const { page, complaints } = await open(`${base}/market/ALDER.SIM`);
+    const history = await pastOf("ALDER.SIM");
+    const plot = page.getByRole("img", { name: "Score of ALDER.SIM" });
+    const output = page.locator(".readout output").first();
+    const told = async (at: number) => {
+      const { signal, scoreRaw, price } = history.at(at) ?? {};
+      expect(await output.innerText()).toContain(
+        `Signal ${signal} · Score ${scoreRaw?.toFixed(2)} ·`,
+      );
+      expect(await output.innerText()).toContain(`Close ${price?.toFixed(2)}`);
+    };
+    await plot.focus();
+    await page.keyboard.press("Home");
+    await told(0);
+    await page.keyboard.press("ArrowRight");
+    await told(1);
+    await page.keyboard.press("End");
+    await page.keyboard.press("ArrowLeft");
+    await told(-2);
+    const svg = await plot.locator(".p-price > svg").first().boundingBox();
+    const { html } = await panelOf(page, "p-price");
+    const { x = 0 } = pointsOf({ html }, "l-price")[40] ?? {};
+    await page.mouse.move((svg?.x ?? 0) + (x / 1_000) * (svg?.width ?? 0), (svg?.y ?? 0) + 50);
+    await told(40);
+    expect(complaints).toEqual([]);
   });
 });
 

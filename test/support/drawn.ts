@@ -1,27 +1,41 @@
-/** Numbers of a path of an SVG drawing: x and y in turn. */
-const numbersOf = (path: string): readonly number[] =>
-  Array.from(path.matchAll(/-?\d+(?:\.\d+)?/g), Number);
-
-const heightsIn = (path: string): readonly number[] =>
-  numbersOf(path).filter((_, at) => at % 2 === 1);
-
-/** The heights of the points of a line in a color, from 0 on the lowest line of the grid to 100 on the
- *  highest. @param svg A drawing of a score history. @param color As the drawing names it. */
-export function heightsOf(svg: string, color: string): readonly number[] {
-  const paths = Array.from(svg.matchAll(/<path d="([^"]*)"([^>]*)>/g), ([, d = "", rest = ""]) => ({
-    heights: heightsIn(d),
-    isIn: (name: string) => rest.includes(`stroke="${name}"`),
-  }));
-  const levels = paths.filter(({ isIn }) => isIn("var(--line)")).flatMap(({ heights }) => heights);
-  const [top, bottom] = [Math.min(...levels), Math.max(...levels)];
-  const lines = paths.filter(({ isIn }) => isIn(color)).flatMap(({ heights }) => heights);
-  return lines.map((y) => (100 * (bottom - y)) / (bottom - top));
+/** A panel of a figure as the page has it. */
+export interface DrawnPanel {
+  readonly html: string;
+  /** Height in CSS pixels. */
+  readonly height: number;
 }
 
-/** From where to where the shapes with an attribute reach, in the drawing's own units from its left. */
-export function spanOf(svg: string, attribute: string) {
-  const shapes = svg.matchAll(/<(?:path d|polygon points)="([^"]*)"([^>]*)>/g);
-  const chosen = Array.from(shapes).filter(([, , rest = ""]) => rest.includes(attribute));
-  const places = chosen.flatMap(([, d = ""]) => numbersOf(d).filter((_, at) => at % 2 === 0));
-  return { from: Math.min(...places), to: Math.max(...places) };
+/** The points of the line of a class: places from 0 to 1 000 across and down. */
+export function pointsOf(
+  { html }: Pick<DrawnPanel, "html">,
+  name: string,
+): readonly { readonly x: number; readonly y: number }[] {
+  const [, path = ""] = new RegExp(`<path class="${name}" d="([^"]*)"`).exec(html) ?? [];
+  return Array.from(path.matchAll(/(-?[\d.]+) (-?[\d.]+)/g), ([, x, y]) => ({
+    x: Number(x),
+    y: Number(y),
+  }));
+}
+
+/**
+ * Where values should be drawn by the labels of the axis, in CSS pixels from the top of the panel.
+ *
+ * @param transform The scale of the axis: the logarithm, or the value itself.
+ */
+export function heightsByAxis(
+  { html, height }: DrawnPanel,
+  values: readonly number[],
+  transform: (value: number) => number = (value) => value,
+): readonly number[] {
+  // Labels without a class are not moved out of each other's way.
+  const labels = Array.from(
+    html.matchAll(/<text x="10%" y="([\d.]+)%" dy=".35em">([^<]*)<\/text>/g),
+    ([, y, text = ""]) => ({ y: Number(y), at: transform(Number(text.replaceAll(",", ""))) }),
+  ).toSorted((a, b) => a.y - b.y);
+  const [top, bottom] = [labels[0], labels.at(-1)];
+  if (top === undefined || bottom === undefined || top === bottom) {
+    throw new Error("an axis with fewer than two labels");
+  }
+  const slope = (bottom.y - top.y) / (bottom.at - top.at);
+  return values.map((value) => ((top.y + slope * (transform(value) - top.at)) * height) / 100);
 }

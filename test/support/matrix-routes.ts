@@ -123,6 +123,7 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     "GET /apply": row(open(200), "/apply"),
     "POST /apply": forged("/apply", { name: "Matrix", email: "matrix@example.com" }),
     "GET /market/:symbol": row(open(200), "/market/ALDER.SIM"),
+    "GET /market/:symbol/history.csv": row(open(200), "/market/ALDER.SIM/history.csv"),
     "GET /track-record": row(open(200), "/track-record"),
     "POST /api/apply": row(
       open(200),

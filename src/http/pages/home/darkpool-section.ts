@@ -2,6 +2,7 @@ import { facts } from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import type { Darkpool } from "./instrument-view.ts";
 import { dateTime, fixed, percent, price, shortUsd, toTheSecond, whole } from "./number-format.ts";
+import { OFF_EXCHANGE_TABLE, offExchangeFigure } from "./off-exchange-figure.ts";
 
 /** Off-exchange trades are in US dollars. */
 const CURRENCY = "USD";
@@ -9,12 +10,12 @@ const CURRENCY = "USD";
 const usd = (value: number | null): Html => (value === null ? whole(null) : price(value, CURRENCY));
 
 /** The dark pool section of an instrument. */
-export function darkpoolSection(darkpool: Darkpool): Html {
+export function darkpoolSection(darkpool: Darkpool, dayMs: number): Html {
   const { feeds } = darkpool;
   const isObserved = feeds.prints !== "no_feed" || feeds.shortVolume !== "no_feed";
   return html`<section aria-labelledby="darkpool">
 <h2 id="darkpool">Dark pool</h2>
-${isObserved ? observed(darkpool) : html`<div class="empty"><p><strong>No feed.</strong> Nothing observes off-exchange trades of this instrument.</p></div>`}
+${isObserved ? observed(darkpool, dayMs) : html`<div class="empty"><p><strong>No feed.</strong> Nothing observes off-exchange trades of this instrument.</p></div>`}
 </section>`;
 }
 
@@ -25,7 +26,11 @@ const feedLabels: Readonly<Record<Darkpool["feeds"]["prints"], string>> = {
   no_feed: "no feed",
 };
 
-const observed = (darkpool: Darkpool): Html => html`<p class="quiet">${darkpool.note}</p>
+const observed = (
+  darkpool: Darkpool,
+  dayMs: number,
+): Html => html`<p class="quiet">${darkpool.note}</p>
+${offExchangeFigure(darkpool.days, dayMs)}
 ${summaryFacts(darkpool)}
 ${daysTable(darkpool.days)}
 ${printsTable(darkpool.prints)}`;
@@ -59,14 +64,16 @@ function daysTable(days: Darkpool["days"]): Html | false {
   const names = ["Session", "Prints", "Shares", "Average price", "Blocks", "Of volume", "Short"];
   return (
     days.length > 0 &&
-    html`<div class="card"><table class="figures">
+    html`<details class="more"><summary>The same in figures</summary>
+<div class="scroller" tabindex="0"><table class="figures" id="${OFF_EXCHANGE_TABLE}">
 <caption>By session, newest first</caption>
 ${columns(names, ["Average price", "Blocks", "Of volume"])}
 <tbody>${days.map(
       (day) =>
         html`<tr><th scope="row">${dateTime(day.session)}</th><td>${whole(day.prints)}</td><td>${whole(day.shares)}</td><td class="roomy">${usd(day.vwap)}</td><td class="roomy">${whole(day.blocks)}</td><td class="roomy">${percent(2)(day.shareOfVolume)}</td><td>${percent(1)(day.shortVolumeRatio)}</td></tr>`,
     )}</tbody>
-</table></div>`
+</table></div>
+</details>`
   );
 }
 
@@ -74,14 +81,16 @@ function printsTable(prints: Darkpool["prints"]): Html | false {
   const names = ["Traded", "Price", "Shares", "Value", "Side", "Kind"];
   return (
     prints.length > 0 &&
-    html`<div class="card"><table class="figures">
+    html`<details class="more"><summary>${prints.length} newest prints</summary>
+<div class="scroller" tabindex="0"><table class="figures">
 <caption>Newest prints. The side is a guess from quotes: 1 buyer, −1 seller</caption>
 ${columns(names, ["Value", "Kind"])}
 <tbody>${prints.map(
       (print) =>
         html`<tr><th scope="row">${toTheSecond(print.tradedAt)}</th><td>${usd(print.price)}</td><td>${whole(print.sizeShares)}</td><td class="roomy">${shortUsd(print.price * print.sizeShares)}</td><td>${fixed(2)(print.side)}</td><td class="roomy">${kindOf(print)}</td></tr>`,
     )}</tbody>
-</table></div>`
+</table></div>
+</details>`
   );
 }
 

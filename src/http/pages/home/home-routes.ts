@@ -18,7 +18,7 @@ import { type Client, clientSetups } from "./connect.ts";
 import { filterOf } from "./filter.ts";
 import type { HomeContext } from "./frame.ts";
 import { homePage } from "./home-page.ts";
-import { showInstrument } from "./instrument-route.ts";
+import { showHistoryCsv, showInstrument } from "./instrument-route.ts";
 import { createListMarket } from "./market-list.ts";
 import { scriptAddress, scriptRoute } from "./script-route.ts";
 import { showTrackRecord } from "./track-record-page.ts";
@@ -66,6 +66,7 @@ export function homeRouter(options: HomeOptions): Router {
   const router = Router();
   serveReading(router, "/", showHome(surroundings));
   serveReading(router, "/market/:symbol", showInstrument(surroundings));
+  serveReading(router, "/market/:symbol/history.csv", showHistoryCsv(surroundings));
   serveReading(router, paths.trackRecord, showTrackRecord(surroundings));
   router.use(scriptRoute());
   router.use(errorPages({ show: createShowPage(frame), now, onError }));

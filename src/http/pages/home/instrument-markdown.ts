@@ -5,10 +5,10 @@ import { table } from "../../../../wellknown/markdown.ts";
 import { paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
 import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../../../answers/meaning.ts";
+import type { FullSignal } from "../../../answers/signal.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { escaped } from "../../markdown.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
-import type { SignalAnswer } from "./history-chart.ts";
 import type { Darkpool, FactorsAnswer, InstrumentView } from "./instrument-view.ts";
 import type { FactorName } from "./market-list.ts";
 import { instrumentPath } from "./market-table.ts";
@@ -75,7 +75,7 @@ const figures = (rows: readonly (readonly [name: string, value: Figure])[]): str
     rows.map(([name, value]) => [name, value === null ? "not known" : escaped(String(value))]),
   );
 
-function signalRows(signal: SignalAnswer): readonly (readonly [string, Figure])[] {
+function signalRows(signal: FullSignal): readonly (readonly [string, Figure])[] {
   const { price, sources, forcedWait } = signal;
   return [
     ["Signal", signal.signal],
@@ -95,7 +95,7 @@ function signalRows(signal: SignalAnswer): readonly (readonly [string, Figure])[
 }
 
 /** The next filing; results are published on that day or a few sessions before. */
-function reportRows(signal: SignalAnswer): readonly (readonly [string, Figure])[] {
+function reportRows(signal: FullSignal): readonly (readonly [string, Figure])[] {
   const { nextReport, nextReportReason } = signal;
   if (signal.assetClass !== "stock") return [];
   if (nextReport === null) return [["Next quarterly filing", nextReportReason]];

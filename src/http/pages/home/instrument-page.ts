@@ -1,28 +1,51 @@
 import type { Site } from "../../../../wellknown/site.ts";
 import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../../../answers/meaning.ts";
+import type { FullSignal } from "../../../answers/signal.ts";
 import { type Fact, facts, untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 import { darkpoolSection } from "./darkpool-section.ts";
 import { factorsSection } from "./factor-cards.ts";
+import { factorHistory } from "./factor-history.ts";
 import { homeLinks, live, updateStatus } from "./frame.ts";
-import type { SignalAnswer } from "./history-chart.ts";
+import { historySection } from "./history-section.ts";
+import type { HistoryChoice, HistoryView } from "./history-view.ts";
 import type { InstrumentView } from "./instrument-view.ts";
-import { answerNotes, classNames, scoreBar, signalMark } from "./marks.ts";
-import { dateTime, fixed, percent, price } from "./number-format.ts";
+import {
+  answerNotes,
+  classNames,
+  coverageBar,
+  coverageText,
+  scoreBar,
+  signalMark,
+} from "./marks.ts";
+import { dateTime, figureText, fixed, percent, price, signedPercent } from "./number-format.ts";
+import { type Peers, peersSection, trail } from "./peers.ts";
 import type { Viewer } from "./viewer.ts";
 /** What the page of an instrument shows. */
 export interface InstrumentPageOptions {
+  readonly view: InstrumentView;
+  readonly history: HistoryView;
+  readonly choice: HistoryChoice;
+  readonly peers: Peers;
+  /** Length of a market day in milliseconds. */
+  readonly dayMs: number;
   readonly site: Site;
   readonly viewer: Viewer;
   readonly scriptPath: string;
 }
 
-/** The page of one instrument: its signal with reasons and start, and its off-exchange trades. */
-export function instrumentPage(
-  view: InstrumentView,
-  { site, viewer, scriptPath }: InstrumentPageOptions,
-): PageAnswer {
+/** The page of one instrument: its signal with the evidence, its past, the reasons and its peers. */
+export function instrumentPage({
+  view,
+  history,
+  choice,
+  peers,
+  dayMs,
+  site,
+  viewer,
+  scriptPath,
+}: InstrumentPageOptions): PageAnswer {
   const { signal, factors, darkpool } = view;
   return {
     heading: signal.symbol,
@@ -32,12 +55,14 @@ export function instrumentPage(
     body: html`<p class="lead under">${untrustedText(signal.name)}</p>
 ${live(
   "instrument",
-  html`${signalSection(view)}
+  html`${trail(peers)}
+${signalSection(view)}
+<p class="note">${SCORE_IS} ${SCORE_IS_NOT} ${DIRECTION_WORTH}</p>
+${historySection({ signal, history, choice, dayMs })}
 ${factors && factorsSection(factors)}
-${historySection(view)}
-${darkpool && darkpoolSection(darkpool)}`,
+<div class="two">${factors && factorHistory(history.points, dayMs)}${darkpool && darkpoolSection(darkpool, dayMs)}</div>
+${peersSection(peers, signal.symbol)}`,
 )}
-<p class="quiet">${SCORE_IS} ${SCORE_IS_NOT} ${DIRECTION_WORTH}</p>
 ${updateStatus({}, site.market)}`,
   };
 }
@@ -55,12 +80,13 @@ function signalSection({ signal: answer, factors }: InstrumentView): Html {
 ${scoreBar(scoreRaw)}
 <p class="scale" aria-hidden="true"><span>0 bearish</span><span>50</span><span>100 bullish</span></p>
 </div>
-<div class="columns">${facts(factsOf(answer, factors?.sector ?? null))}</div>
+<div class="columns">${facts(factsOf(answer, factors?.sector ?? null))}
+<p class="quiet">${answer.risk.summary}</p></div>
 </section>`;
 }
 
-function factsOf(answer: SignalAnswer, sector: string | null): readonly (Fact | false)[] {
-  const { assetClass, exchange, confidence, coverage, horizon, asOf } = answer;
+function factsOf(answer: FullSignal, sector: string | null): readonly (Fact | false)[] {
+  const { assetClass, exchange, confidence, coverage, risk, horizon, asOf } = answer;
   const origin = answer.sources.map(({ name }) => name).join(", ");
   const kind = [classNames[assetClass], exchange, sector].filter((part) => part !== null);
   return [
@@ -75,7 +101,12 @@ function factsOf(answer: SignalAnswer, sector: string | null): readonly (Fact | 
     ],
     [
       "Coverage",
-      html`${percent(0)(coverage)} <span class="quiet">of the weight of the factors that it can have</span>`,
+      html`${percent(0)(coverage)} ${coverageBar(assetClass, answer.missingFactors)}<span class="quiet">${coverageText(assetClass, answer.missingFactors)}, of the weight of the factors that it can have</span>`,
+    ],
+    ...rangeFacts(answer),
+    [
+      "Risk",
+      html`${risk.level ?? "–"} <span class="quiet">${risk.peerLevel === null ? "against its own year" : `against its own year; ${risk.peerLevel} in its class`}</span>`,
     ],
     ["Horizon", horizon],
     answer.assetClass === "stock" && ["Next report", reportText(answer)],
@@ -83,18 +114,25 @@ function factsOf(answer: SignalAnswer, sector: string | null): readonly (Fact | 
   ];
 }
 
+/** The ranges of the close ahead. */
+const rangeFacts = ({ range80, price: newest, assetClass }: FullSignal): readonly Fact[] =>
+  Object.entries(range80 ?? {}).map(([sessions, [low = 0, high = 0]]) => [
+    `80 % range, ${sessions} ${assetClass === "crypto" ? "days" : "sessions"}`,
+    html`${figureText(low)} to ${figureText(high)}${newest && html` <span class="quiet">${signedPercent(low / newest.value - 1)} to ${signedPercent(high / newest.value - 1)}</span>`}`,
+  ]);
+
 /** The next expected filing, or why none is expected. */
-const reportText = ({ nextReport, nextReportReason }: SignalAnswer): Html =>
+const reportText = ({ nextReport, nextReportReason }: FullSignal): Html =>
   nextReport === null
     ? html`<span class="quiet">${nextReportReason}</span>`
     : html`filed about ${dateTime(nextReport.expected)} <span class="quiet">${dateTime(nextReport.earliest)} to ${dateTime(nextReport.latest)}; results come on that day or a few sessions before</span>`;
 
-const sinceText = ({ since, previousSignal }: SignalAnswer): Html =>
+const sinceText = ({ since, previousSignal }: FullSignal): Html =>
   html`Since ${dateTime(since)}${
     previousSignal === null ? ", where the record begins" : html`, before it was ${previousSignal}`
   }.`;
 
-const forcedWaitTexts: Readonly<Record<NonNullable<SignalAnswer["forcedWait"]>, string>> = {
+const forcedWaitTexts: Readonly<Record<NonNullable<FullSignal["forcedWait"]>, string>> = {
   too_young: "It is WAIT whatever the score, because its history is too short.",
   not_trading: "It is WAIT whatever the score, because it does not trade just now.",
   low_confidence: "It is WAIT whatever the score, because the evidence is too thin.",
@@ -102,36 +140,7 @@ const forcedWaitTexts: Readonly<Record<NonNullable<SignalAnswer["forcedWait"]>, 
 };
 
 /** Why the signal may differ from what the score suggests. */
-function reasonText({ thresholds, scoreSmoothed, forcedWait, frozen }: SignalAnswer): Html {
+function reasonText({ thresholds, scoreSmoothed, forcedWait, frozen }: FullSignal): Html {
   const { enterLong, exitLong, enterShort, exitShort, enterConfidence, minCoverage } = thresholds;
   return html`${forcedWait !== null && `${forcedWaitTexts[forcedWait]} `}The signal follows the score smoothed over sessions, ${fixed(2)(scoreSmoothed)} now: LONG begins at ${enterLong} and ends below ${exitLong}, SHORT begins at ${enterShort} and ends above ${exitShort}. To begin, each needs a confidence of ${percent(0)(enterConfidence)} and a coverage of ${percent(0)(minCoverage)}.${frozen && " While trading pauses, it stays what it was."}`;
-}
-
-/** Scores over the past year of the market, as a chart and as a table. */
-function historySection({ history, drawings, signal }: InstrumentView): Html {
-  const { symbol, thresholds, nextReport } = signal;
-  const [first, last] = [history[0], history.at(-1)];
-  if (drawings === undefined || first === undefined || last === undefined) {
-    return html`<section aria-labelledby="history"><h2 id="history">Score history</h2>
-<div class="empty"><p>Too few sessions are recorded to draw a line.</p></div></section>`;
-  }
-  return html`<section aria-labelledby="history">
-<h2 id="history">Score history</h2>
-<figure class="card" role="img" aria-label="Score of ${symbol} over ${history.length} sessions: ${first.score} at first, ${last.score} at last; the smoothed score from ${first.scoreSmoothed} to ${last.scoreSmoothed}${nextReport && `; the next report is expected about ${nextReport.expected}, between ${nextReport.earliest} and ${nextReport.latest}`}">
-${drawings}
-</figure>
-<ul class="legend"><li class="smoothed">smoothed score</li><li class="daily">score of each session</li><li class="long">LONG begins at ${thresholds.enterLong}</li><li class="short">SHORT begins at ${thresholds.enterShort}</li>${nextReport && html`<li class="report">next report expected, in its window</li>`}</ul>
-<details class="more"><summary>The same in figures</summary>
-<table class="figures">
-<caption>${history.length} sessions, newest first</caption>
-<thead><tr><th scope="col">Session closed</th><th scope="col">Signal</th><th scope="col">Score</th><th scope="col">Smoothed</th><th scope="col" class="roomy">Confidence</th></tr></thead>
-<tbody>${history
-    .toReversed()
-    .map(
-      (point) =>
-        html`<tr><th scope="row">${dateTime(point.asOf)}</th><td>${point.signal}</td><td><data value="${point.scoreRaw}">${point.score}</data></td><td>${fixed(2)(point.scoreSmoothed)}</td><td class="roomy">${percent(0)(point.confidence)}</td></tr>`,
-    )}</tbody>
-</table>
-</details>
-</section>`;
 }

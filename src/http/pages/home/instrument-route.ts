@@ -1,19 +1,25 @@
 import type { RequestHandler } from "express";
 import { SymbolInput } from "../../../answers/common.ts";
 import { whyNotCovered } from "../../../answers/lookup.ts";
+import { signalColumns } from "../../../answers/signal-table.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { type Resolution, resolveSymbol } from "../../../market/symbols.ts";
+import { CSV_TYPE, csvEncoder } from "../../../tables/csv.ts";
+import { tableOf } from "../../../tables/table.ts";
 import { linkToMarkdown } from "../../discovery/link-headers.ts";
+import { queryOf } from "../../request-context.ts";
 import { untrustedText } from "../elements.ts";
 import { html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 import { type HomeContext, homeLinks } from "./frame.ts";
+import { historyChoiceOf, snapshotsIn, viewHistory } from "./history-view.ts";
 import { signInNotice } from "./home-page.ts";
 import { cacheByInstrument } from "./instrument-cache.ts";
 import { closedMarkdown, instrumentMarkdown, unknownMarkdown } from "./instrument-markdown.ts";
 import { instrumentPage } from "./instrument-page.ts";
 import { viewInstrument, visibleParts } from "./instrument-view.ts";
 import { instrumentPath } from "./market-table.ts";
+import { viewPeers } from "./peers.ts";
 import { scriptAddress } from "./script-route.ts";
 import type { Viewer } from "./viewer.ts";
 
@@ -37,10 +43,38 @@ export function showInstrument({ site, context, viewerOf, send }: HomeContext): 
     const { symbol } = found.instrument;
     if (symbol !== requested) return res.redirect(instrumentPath(symbol));
 
-    const view = visibleParts(await viewOf(symbol), viewer.scopes);
-    const page = instrumentPage(view, { site, viewer, scriptPath: scriptAddress });
+    const choice = historyChoiceOf(queryOf(req));
+    const view = visibleParts(viewOf(symbol), viewer.scopes);
+    const page = instrumentPage({
+      view,
+      choice,
+      site,
+      viewer,
+      history: viewHistory(symbol, choice.range, context),
+      peers: viewPeers(symbol, context),
+      dayMs: context.market.dayMs,
+      scriptPath: scriptAddress,
+    });
     res.set("link", linkToMarkdown(site.baseUrl + instrumentPath(symbol)));
     send(req, res, page, instrumentMarkdown(view, site));
+  };
+}
+
+/** Sends the history of an instrument as CSV, with the columns of `get_signal`. */
+export function showHistoryCsv({ context, viewerOf }: HomeContext): RequestHandler {
+  return async (req, res) => {
+    const { scopes } = await viewerOf(req);
+    const symbol = String(req.params.symbol);
+    const found = scopes.has("signals:read") ? find(symbol, context) : undefined;
+    if (found?.kind !== "found") return res.redirect(instrumentPath(symbol));
+    const { range } = historyChoiceOf(queryOf(req));
+    const past = snapshotsIn(found.instrument.symbol, range, context);
+    const { columns, rows } = tableOf(
+      signalColumns,
+      past.map((snapshot) => ({ snapshot, context })),
+    );
+    res.set({ "cache-control": "private, no-cache", vary: "Cookie" }).type(CSV_TYPE);
+    res.send(csvEncoder(columns).add(rows));
   };
 }
 

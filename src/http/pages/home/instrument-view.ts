@@ -1,22 +1,15 @@
 import type { z } from "zod";
 import { getDarkpool } from "../../../../tools/get-darkpool.ts";
-import { isoInstant } from "../../../answers/common.ts";
 import { type FullFactors, fullFactors } from "../../../answers/factors.ts";
-import { fullSignal } from "../../../answers/signal.ts";
-import { exactSignal } from "../../../answers/signal-point.ts";
+import { type FullSignal, fullSignal } from "../../../answers/signal.ts";
 import type { Scope } from "../../../auth/scopes.ts";
 import type { ToolContext } from "../../../tool.ts";
-import type { Html } from "../html.ts";
-import type { ChartData, History, SignalAnswer } from "./history-chart.ts";
 
-/** Length of the history in market days: the sessions of a year. */
-const HISTORY_DAYS = 366;
+/** Number of sessions in the dark pool section: those of a quarter. */
+const DARKPOOL_DAYS = 63;
 
-/** Minimum number of points of a chart. */
-const MIN_POINTS = 2;
-
-/** Number of sessions and prints in the dark pool section. */
-const DARKPOOL_ROWS = 20;
+/** Number of prints in it. */
+const DARKPOOL_PRINTS = 20;
 
 /** The factors of an instrument, from `get_factors`. */
 export type FactorsAnswer = FullFactors;
@@ -34,47 +27,20 @@ type DarkpoolAnswer = z.infer<typeof getDarkpool.output>;
 
 /** All data of an instrument's page. */
 export interface InstrumentView {
-  readonly signal: SignalAnswer;
-  /** Oldest first. */
-  readonly history: History;
-  /** The history as a chart; absent if it is too short. */
-  readonly drawings: Html | undefined;
+  readonly signal: FullSignal;
   /** Absent for viewers without access, like `darkpool`. */
   readonly factors: FactorsAnswer | undefined;
   readonly darkpool: Darkpool | undefined;
 }
 
 /** Reads the data of a listed instrument through the tools. */
-export async function viewInstrument(
-  symbol: string,
-  context: ToolContext,
-): Promise<InstrumentView> {
-  const { market, snapshots } = context;
-  const newest = snapshots.newest(symbol);
-  const signal = fullSignal(newest, context, { showsFactors: false });
-  const { dayMs } = market;
-  const past = market.isWarm?.()
-    ? []
-    : snapshots.history(symbol, Math.max(0, newest.at - HISTORY_DAYS * dayMs), newest.at);
-  const history = Array.from(past, (snapshot) => ({
-    asOf: isoInstant(snapshot.at),
-    status: snapshot.status,
-    ...exactSignal(snapshot),
-  }));
+export function viewInstrument(symbol: string, context: ToolContext): InstrumentView {
+  const newest = context.snapshots.newest(symbol);
   return {
-    signal,
-    history,
-    drawings: history.length < MIN_POINTS ? undefined : await draw({ ...signal, history, dayMs }),
+    signal: fullSignal(newest, context, { showsFactors: false }),
     factors: fullFactors(newest, context, undefined),
     darkpool: viewDarkpool(symbol, context),
   };
-}
-
-/** Draws the chart. The chart library is loaded for the first chart, so that a service without page
- *  views starts faster. */
-async function draw(data: ChartData): Promise<Html> {
-  const { historyDrawings } = await import("./history-chart.ts");
-  return historyDrawings(data);
 }
 
 /** The parts that a viewer may see. */
@@ -85,11 +51,11 @@ export const visibleParts = (view: InstrumentView, scopes: ReadonlySet<Scope>): 
 });
 
 function viewDarkpool(symbol: string, context: ToolContext): Darkpool {
-  const look = (view: DarkpoolAnswer["view"]) =>
-    getDarkpool.run({ symbol, view, detail: "full", limit: DARKPOOL_ROWS }, context);
-  const { feeds, note, summary } = look("summary");
+  const look = (view: DarkpoolAnswer["view"], limit: number) =>
+    getDarkpool.run({ symbol, view, detail: "full", limit }, context);
+  const { feeds, note, summary } = look("summary", 1);
   if (summary === undefined) throw new Error("a summary without figures");
-  const { days = [] } = look("days");
-  const { prints = [] } = look("prints");
+  const { days = [] } = look("days", DARKPOOL_DAYS);
+  const { prints = [] } = look("prints", DARKPOOL_PRINTS);
   return { feeds, note, summary, days, prints };
 }

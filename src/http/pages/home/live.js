@@ -54,6 +54,7 @@ function show(text) {
     if (!next) return location.reload();
     renew(part, next);
   }
+  document.dispatchEvent(new Event("renewed"));
   if (focused.isConnected && focused !== document.activeElement) {
     focused.focus({ preventScroll: true });
   }

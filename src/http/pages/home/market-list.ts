@@ -1,6 +1,7 @@
 import { type FullFactors, fullFactors } from "../../../answers/factors.ts";
 import { type FullItem, fullItem } from "../../../answers/signal.ts";
 import type { Scope } from "../../../auth/scopes.ts";
+import type { Instrument } from "../../../market/instrument.ts";
 import { searchInstruments } from "../../../market/symbols.ts";
 import type { ToolContext } from "../../../tool.ts";
 import type { Filter } from "./filter.ts";
@@ -67,10 +68,20 @@ export function createListMarket(context: ToolContext): ListMarket {
 
 /** Matching symbols in the order of `find_instruments`, or by descending score. */
 function select(filter: Filter, { market, snapshots }: ToolContext): readonly string[] {
-  const found = searchInstruments(market.instruments(), filter.q ?? "")
+  const found = searched(market.instruments(), filter.q ?? "")
     .filter(({ assetClass }) => filter.class === undefined || assetClass === filter.class)
     .map(({ symbol }) => snapshots.newest(symbol))
     .filter(({ signal }) => filter.signal === undefined || signal.direction === filter.signal);
   const sorted = filter.sort === "score" ? found.toSorted((a, b) => b.score - a.score) : found;
   return sorted.map(({ instrument }) => instrument.symbol);
+}
+
+/** Instruments whose symbol or name fits, as `find_instruments` orders them, then those whose sector
+ *  begins with the text. */
+function searched(all: readonly Instrument[], text: string): readonly Instrument[] {
+  const found = searchInstruments(all, text);
+  if (text === "") return found;
+  const wanted = text.toLowerCase();
+  const inSector = all.filter(({ sector }) => sector?.toLowerCase().startsWith(wanted));
+  return [...new Set([...found, ...inSector])];
 }

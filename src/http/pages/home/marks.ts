@@ -1,9 +1,10 @@
 import type { z } from "zod";
 import type { AnswerStatus, Direction } from "../../../answers/common.ts";
-
 import type { AssetClass } from "../../../market/instrument.ts";
+import { CLASS_FACTORS, WEIGHTS } from "../../../score/composite.ts";
 import { type Html, html } from "../html.ts";
 import type { FactorName, Factors } from "./market-list.ts";
+import { line, type ValueAxis } from "./plot.ts";
 
 type Signal = z.infer<typeof Direction>;
 
@@ -25,7 +26,7 @@ export const scoreBar = (score: number): Html => bar(score - 50, 50);
 
 /** Points of a factor that fill half a bar: the maximum distance of a score from 50. A factor can
  *  exceed it if others offset it. */
-const FULL_BAR_POINTS = 50;
+export const FULL_BAR_POINTS = 50;
 
 /** The contribution of a factor to the score, as a bar. */
 export const pointsBar = (points: number): Html => bar(points, FULL_BAR_POINTS);
@@ -39,6 +40,35 @@ function bar(value: number, most: number): Html {
     Math.abs(value) > most &&
     html`<rect class="gap" x="${value < 0 ? 5 : 92}" width="3" height="6"/>`;
   return html`<svg class="bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="rail" width="100" height="6"/><rect class="${value < 0 ? "down" : "up"}" x="${x}" width="${width}" height="6"/>${gap}<rect class="middle" x="49.5" width="1" height="6"/></svg>`;
+}
+
+/** How many factors of those that a class can have are measured. */
+export function coverageText(assetClass: AssetClass, missing: readonly FactorName[]): string {
+  const expected = CLASS_FACTORS[assetClass];
+  const measured = expected.filter((factor) => !missing.includes(factor));
+  return `${measured.length} of ${expected.length}`;
+}
+
+/** The factors of a class as segments as wide as their weights; dashed where one is missing. */
+export function coverageBar(assetClass: AssetClass, missing: readonly FactorName[]): Html {
+  const weights = WEIGHTS[assetClass];
+  const expected = CLASS_FACTORS[assetClass];
+  const total = expected.reduce((sum, factor) => sum + weights[factor], 0);
+  let x = 0;
+  const segments = expected.map((factor) => {
+    const width = (100 * weights[factor]) / total;
+    const place = html`x="${(x + 0.75).toFixed(1)}%" width="${(width - 1.5).toFixed(1)}%"`;
+    x += width;
+    return html`<rect class="${missing.includes(factor) ? "seg none" : "seg"}" ${place} y="1" height="6"/>`;
+  });
+  return html`<svg class="cover" aria-hidden="true">${segments}</svg>`;
+}
+
+/** A small line through values, without an axis. @param name Class of the line. */
+export function sparkline(values: readonly number[], axis: ValueAxis, name: string): Html | false {
+  if (values.length < 2) return false;
+  const path = line(values, { total: values.length, labels: [] }, axis);
+  return html`<svg class="spark" viewBox="0 0 1000 1000" preserveAspectRatio="none" aria-hidden="true"><path class="${name}" d="${path}"/></svg>`;
 }
 
 /** Labels of the factors, in order. */

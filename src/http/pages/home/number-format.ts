@@ -59,6 +59,23 @@ export const plain = nullable((value) =>
   (Math.abs(value) >= LARGE ? compacts() : significant()).format(value),
 );
 
+/** A signed fraction in percent, with one decimal. */
+export const signedPercent = nullable((value) => {
+  const text = (100 * value).toFixed(1);
+  return `${value > 0 && Number(text) !== 0 ? "+" : ""}${text}\u00a0%`;
+});
+
+/** Six significant digits, or four of a small number. */
+const digitsOf = (value: number): string =>
+  value >= 1 ? value.toFixed(2) : String(Number(value.toPrecision(4)));
+
+/** A price without its currency. @param others Prices beside it: whole ones have no decimals. */
+export const priceText = (value: number, others: readonly number[] = []): string =>
+  others.length > 0 && others.every(Number.isInteger) ? wholes().format(value) : digitsOf(value);
+
+/** A price of a table, without its currency. */
+export const figureText = nullable(digitsOf);
+
 /** A price with its currency code; small prices keep four significant digits. */
 export function price(value: number, currency: string): Html {
   const digits = new Intl.NumberFormat("en-US", {

@@ -1,10 +1,13 @@
 import { readFileSync } from "node:fs";
 import { createAsset } from "../asset.ts";
 
+/** The parts of the script. Each has its own block, so that their names do not meet. */
+const parts = [new URL("./live.js", import.meta.url), new URL("./crosshair.js", import.meta.url)];
+
 const script = createAsset({
   path: "/assets/live.js",
   type: "js",
-  text: readFileSync(new URL("./live.js", import.meta.url), "utf8"),
+  text: parts.map((part) => `{\n${readFileSync(part, "utf8")}}\n`).join(""),
 });
 
 /** URL of the script of the pages about the market. */

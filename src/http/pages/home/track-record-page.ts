@@ -12,16 +12,16 @@ import {
 } from "../../../grading/track-record.ts";
 import type { TrackRecord } from "../../../log/signal-log.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
+import type { MarketView } from "../../../market/market-view.ts";
 import { linkToMarkdown } from "../../discovery/link-headers.ts";
-import { nameAxis, QUIET, valueAxis } from "../drawing.ts";
 import { type Fact, facts } from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 import { type HomeContext, homeLinks } from "./frame.ts";
-import { COLORS, drawings, line } from "./history-chart.ts";
 import { signInNotice } from "./home-page.ts";
 import { classNames } from "./marks.ts";
 import { dateTime, fixed, percent, whole } from "./number-format.ts";
+import { level, line, panel, ticks, timeAxis, timePanel } from "./plot.ts";
 
 type ClassRecord = TrackRecord["records"][number];
 
@@ -33,7 +33,7 @@ export function showTrackRecord(home: HomeContext): RequestHandler {
     const isAllowed = viewer.scopes.has("signals:read");
     const record = isAllowed ? await signalLog?.trackRecord() : undefined;
     const body = isAllowed
-      ? recordBody(record, { site, isSimulated: context.market.source.simulated })
+      ? recordBody(record, { site, market: context.market })
       : signInNotice(paths.trackRecord);
     const page: PageAnswer = {
       status: isAllowed ? 200 : 403,
@@ -50,15 +50,15 @@ export function showTrackRecord(home: HomeContext): RequestHandler {
 /** What the page says of where its figures come from. */
 interface Surroundings {
   readonly site: Site;
-  readonly isSimulated: boolean;
+  readonly market: MarketView;
 }
 
 const INTRO =
   "Every signal is logged when its session closes, and settled when its returns are known, by a rule that was logged before the first of them. WAIT is counted and not graded. Nothing here is joined with the backtest.";
 
-function recordBody(record: TrackRecord | undefined, { site, isSimulated }: Surroundings): Html {
+function recordBody(record: TrackRecord | undefined, { site, market }: Surroundings): Html {
   const lead = html`<p class="lead under">${INTRO}</p>
-${isSimulated && html`<p class="note warning"><strong>Simulated.</strong> The prices of this market are made up. The record shows how the figures work, and says nothing about any method.</p>`}`;
+${market.source.simulated && html`<p class="note warning"><strong>Simulated.</strong> The prices of this market are made up. The record shows how the figures work, and says nothing about any method.</p>`}`;
   if (record === undefined) {
     return html`${lead}
 <div class="empty"><p>${
@@ -70,7 +70,7 @@ ${isSimulated && html`<p class="note warning"><strong>Simulated.</strong> The pr
   const started = record.records.filter(({ figures }) => figures.from !== null);
   const waiting = record.records.filter(({ figures }) => figures.from === null);
   return html`${lead}
-${started.map((one) => classSection(one, record))}
+${started.map((one) => classSection(one, record, market))}
 ${waiting.length > 0 && waitingSection(waiting)}
 ${rulesSection(record)}
 ${verifySection(record, site)}
@@ -93,13 +93,17 @@ const VERDICTS: Readonly<Record<RecordVerdict, string>> = {
   evidence_against: "evidence against it",
 };
 
-function classSection(record: ClassRecord, { verdictDates }: TrackRecord): Html {
+function classSection(
+  record: ClassRecord,
+  { verdictDates }: TrackRecord,
+  { dayMs }: MarketView,
+): Html {
   const { figures } = record;
   const id = `${figures.assetClass}-${figures.horizon}`;
   return html`<section aria-labelledby="${id}">
 <h2 id="${id}">${titleOf(record)}</h2>
 ${isHeadline(record) && html`<p>${verdictText(record, verdictDates)}</p>`}
-${curve(record)}
+${curve(record, dayMs)}
 <div class="card columns">${facts(factsOf(record))}</div>
 </section>`;
 }
@@ -180,7 +184,7 @@ const EXCLUDED: Readonly<Record<Exclusion, string>> = {
 const instantOf = (at: number | null): string | null => (at === null ? null : isoInstant(at));
 
 /** The mean excess return, summed over the sessions, beside what shuffled signals have. */
-function curve(record: ClassRecord): Html {
+function curve(record: ClassRecord, dayMs: number): Html {
   const { figures, runs } = record;
   const points = excessCurve(runs, figures.horizon);
   const last = points.at(-1);
@@ -188,33 +192,33 @@ function curve(record: ClassRecord): Html {
     return html`<div class="empty"><p>Too few sessions are settled to draw a line.</p></div>`;
   }
   const shown = (value: number) => `${(100 * value).toFixed(2)} %`;
-  const option = {
-    xAxis: {
-      ...nameAxis(points.map(({ close }) => isoInstant(close).slice(0, "2026-11".length))),
-      boundaryGap: false,
-    },
-    yAxis: valueAxis((value) => `${(100 * value).toFixed(1)} %`),
-    series: [
-      line(
-        points.map(({ chance }) => chance),
-        { color: COLORS.score, width: 1, type: "dashed" },
-      ),
-      line(
-        points.map(({ chance }) => -chance),
-        { color: COLORS.score, width: 1, type: "dashed" },
-      ),
-      line(
-        points.map(() => 0),
-        { color: QUIET, width: 1 },
-      ),
-      line(
-        points.map(({ sum }) => sum),
-        { color: COLORS.smoothed, width: 2 },
-      ),
-    ],
-  };
-  return html`<figure class="card" role="img" aria-label="Excess return of LONG and SHORT summed over ${points.length} sessions: ${shown(last.sum)}; shuffled signals lie within ${shown(last.chance)} on either side in 95 % of cases">
-${drawings(option)}
+  const bounds = points.flatMap(({ chance, sum }) => [chance, -chance, sum]);
+  const axis = { low: 1.1 * Math.min(...bounds), high: 1.1 * Math.max(...bounds) };
+  const time = timeAxis(
+    points.map(({ close }) => close),
+    { dayMs },
+  );
+  const curve = (name: string, values: readonly number[]) =>
+    html`<path class="${name}" d="${line(values, time, axis)}"/>`;
+  const marks = ticks(axis);
+  return html`<figure class="card chart" role="img" aria-label="Excess return of LONG and SHORT summed over ${points.length} sessions: ${shown(last.sum)}; shuffled signals lie within ${shown(last.chance)} on either side in 95 % of cases">
+${panel({
+  name: "p-price",
+  time,
+  axis,
+  shapes: html`${marks.map((value) => level(value, axis, value === 0 ? "zero" : "grid"))}${[
+    1, -1,
+  ].map((sign) =>
+    curve(
+      "l-raw",
+      points.map(({ chance }) => sign * chance),
+    ),
+  )}${curve(
+    "l-score",
+    points.map(({ sum }) => sum),
+  )}`,
+  labels: marks.map((value) => ({ value, text: `${(100 * value).toFixed(1)} %` })),
+})}${timePanel(time)}
 </figure>
 <ul class="legend"><li class="smoothed">LONG and SHORT, beyond the mean of all</li><li class="daily">shuffled signals, 95 %; LONG on everything is 0</li></ul>`;
 }

@@ -1,0 +1,67 @@
+// A crosshair over the charts, with the figures of the table below them. The page is complete without it.
+document.documentElement.classList.add("scripted");
+
+/** The session that was last pointed at, by plot; and the plots that show one. */
+const places = new Map();
+const shown = new Set();
+
+/** Places the crosshair of a plot on a session, and reads its row; `undefined` takes both away. */
+function point(plot, place) {
+  const count = Number(plot.dataset.count);
+  const output = plot.parentElement.querySelector("output");
+  plot.classList.toggle("pointed", place !== undefined);
+  if (place === undefined) {
+    shown.delete(plot);
+    output.textContent = "";
+    return;
+  }
+  shown.add(plot);
+  const chosen = Math.max(0, Math.min(count - 1, place));
+  places.set(plot, chosen);
+  for (const cross of plot.querySelectorAll(".cross")) {
+    const x = (1000 * (chosen + 0.5)) / Number(plot.dataset.total);
+    cross.setAttribute("x1", x);
+    cross.setAttribute("x2", x);
+  }
+  const table = document.getElementById(plot.dataset.table);
+  const names = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+  const figures = [...table.tBodies[0].rows[count - 1 - chosen].cells].map(
+    (cell) => cell.textContent,
+  );
+  output.textContent = figures
+    .map((figure, at) => (at > 0 ? `${names[at]} ${figure}` : figure))
+    .join(" · ");
+}
+
+const plotOf = ({ target }) => target.closest?.(".plot[data-table]");
+
+document.addEventListener("pointermove", (event) => {
+  const plot = plotOf(event);
+  for (const other of shown) {
+    if (other !== plot && other !== document.activeElement) point(other);
+  }
+  if (!plot) return;
+  const { left, width } = plot.querySelector("svg").getBoundingClientRect();
+  point(plot, Math.floor(((event.clientX - left) / width) * Number(plot.dataset.total)));
+});
+
+// New figures take the crosshair away.
+document.addEventListener("renewed", () => {
+  for (const plot of shown) if (plot.isConnected) point(plot, places.get(plot));
+});
+
+document.addEventListener("focusout", (event) => {
+  const plot = plotOf(event);
+  if (plot) point(plot);
+});
+
+document.addEventListener("keydown", (event) => {
+  const plot = plotOf(event);
+  if (!plot || event.ctrlKey || event.metaKey || event.altKey) return;
+  const count = Number(plot.dataset.count);
+  const at = places.get(plot) ?? count;
+  const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: count - 1 }[event.key];
+  if (to === undefined) return;
+  event.preventDefault();
+  point(plot, to);
+});

@@ -1,0 +1,88 @@
+import type { Contributions } from "../../../score/composite.ts";
+import { type Html, html } from "../html.ts";
+import type { HistoryPoint } from "./history-view.ts";
+import type { FactorName } from "./market-list.ts";
+import { FULL_BAR_POINTS, factorNames } from "./marks.ts";
+import { dateTime, points as pointsText } from "./number-format.ts";
+import { columns, level, panel, plot, type TimeAxis, timeAxis, timePanel } from "./plot.ts";
+
+const FACTORS = Object.keys(factorNames) as FactorName[];
+
+/** Most bars of a panel. */
+const MAX_BARS = 52;
+
+/** Id of the table with the figures of the drawing. */
+const POINTS_TABLE = "points-figures";
+
+/** The same for every panel, so that factors can be compared. */
+const POINTS = { low: -FULL_BAR_POINTS, high: FULL_BAR_POINTS };
+
+/** A session whose contributions are known. */
+interface Measured {
+  readonly asOf: string;
+  readonly contributions: Contributions;
+}
+
+/** The contributions of the factors over time: one panel for each, at evenly spaced sessions. */
+export function factorHistory(points: readonly HistoryPoint[], dayMs: number): Html | false {
+  const step = Math.ceil(points.length / MAX_BARS);
+  const chosen = points.flatMap(({ asOf, contributions }, place) =>
+    contributions !== undefined && (points.length - 1 - place) % step === 0
+      ? [{ asOf, contributions }]
+      : [],
+  );
+  if (chosen.length < 2) return false;
+  const time = timeAxis(
+    chosen.map(({ asOf }) => Date.parse(asOf)),
+    { dayMs },
+  );
+  return html`<section aria-labelledby="points">
+<h2 id="points">Points over time</h2>
+<figure class="card chart">
+<p class="readout"><span>${step === 1 ? "Every session" : `Every ${step} sessions`}; each row from −${FULL_BAR_POINTS} to +${FULL_BAR_POINTS}.</span><output></output></p>
+${plot(
+  {
+    label: `Points of the four factors at ${chosen.length} sessions`,
+    table: POINTS_TABLE,
+    count: chosen.length,
+    time,
+  },
+  html`${FACTORS.map((factor) => factorPanel(factor, chosen, time))}${timePanel(time)}`,
+)}
+</figure>
+<details class="more"><summary>The same in figures</summary>
+<div class="scroller" tabindex="0"><table class="figures" id="${POINTS_TABLE}">
+<caption>${chosen.length} sessions, newest first</caption>
+<thead><tr><th scope="col">Session closed</th>${FACTORS.map((factor) => html`<th scope="col">${factorNames[factor]}</th>`)}</tr></thead>
+<tbody>${chosen
+    .toReversed()
+    .map(
+      ({ asOf, contributions }) =>
+        html`<tr><th scope="row">${dateTime(asOf)}</th>${FACTORS.map((factor) => html`<td>${pointsText(contributions[factor])}</td>`)}</tr>\n`,
+    )}</tbody>
+</table></div>
+</details>
+</section>`;
+}
+
+/** A bar beyond 50 points, which others offset, ends at the edge; the table has its number. */
+function factorPanel(factor: FactorName, chosen: readonly Measured[], time: TimeAxis): Html {
+  const bars = chosen.map(({ contributions }, place) => ({
+    place,
+    from: 0,
+    to: Math.max(POINTS.low, Math.min(POINTS.high, contributions[factor])),
+  }));
+  const drawn = (isUp: boolean) =>
+    columns(
+      bars.filter(({ to }) => to !== 0 && to > 0 === isUp),
+      time,
+      POINTS,
+    );
+  return panel({
+    name: "p-factor",
+    time,
+    axis: POINTS,
+    shapes: html`${level(0, POINTS, "zero")}<path class="up" d="${drawn(true)}"/><path class="down" d="${drawn(false)}"/>`,
+    labels: [{ value: 0, text: factorNames[factor], name: "strong" }],
+  });
+}

@@ -1,0 +1,69 @@
+import type { FullSignal } from "../../../answers/signal.ts";
+import { type Html, html } from "../html.ts";
+import { HISTORY_TABLE, historyPlot } from "./history-figure.ts";
+import { type HistoryChoice, type HistoryView, rangeNames } from "./history-view.ts";
+import { instrumentPath } from "./market-table.ts";
+import { dateTime, priceText, signedPercent } from "./number-format.ts";
+
+/** Minimum number of sessions of a chart. */
+const MIN_POINTS = 2;
+
+/** What the section shows. */
+export interface HistorySection {
+  readonly signal: FullSignal;
+  readonly history: HistoryView;
+  readonly choice: HistoryChoice;
+  /** Length of a market day in milliseconds. */
+  readonly dayMs: number;
+}
+
+/** Price and score over time, as a chart and as a table. */
+export function historySection({ signal, history, choice, dayMs }: HistorySection): Html {
+  const { symbol, thresholds, nextReport } = signal;
+  const { points, filed, splits } = history;
+  const [first, last] = [points[0], points.at(-1)];
+  if (points.length < MIN_POINTS || first === undefined || last === undefined) {
+    return html`<section aria-labelledby="history"><h2 id="history">Price and score</h2>
+<div class="empty"><p>Too few sessions are recorded to draw a line.</p></div></section>`;
+  }
+  const change = first.close && last.close ? last.close / first.close - 1 : null;
+  const label = `Score of ${symbol} over ${points.length} sessions: ${first.score} at first, ${last.score} at last; the smoothed score from ${first.scoreSmoothed} to ${last.scoreSmoothed}${nextReport === null ? "" : `; the next report is expected about ${nextReport.expected}, between ${nextReport.earliest} and ${nextReport.latest}`}`;
+  return html`<section aria-labelledby="history">
+<div class="section-head"><h2 id="history">Price and score</h2>${choiceLinks(symbol, choice)}</div>
+<figure class="card chart">
+<p class="readout"><span>${points.length} sessions${change !== null && html`, price <strong>${signedPercent(change)}</strong>`}.<span class="scripted"> Point at the chart, or focus it and use the arrow keys, Home and End.</span></span><output></output></p>
+${historyPlot({ ...history, signal, isLog: choice.scale === "log", dayMs }, label)}
+</figure>
+<ul class="legend"><li class="price">close${splits > 0 && ` in shares of today (${splits === 1 ? "one split" : `${splits} splits`} since)`}</li><li class="smoothed">smoothed score</li><li class="daily">score of each session</li><li class="long">LONG begins at ${thresholds.enterLong}, ends below ${thresholds.exitLong} (dotted)</li><li class="short">SHORT begins at ${thresholds.enterShort}, ends above ${thresholds.exitShort} (dotted)</li>${signal.range80 && html`<li class="ahead">80 % range ahead</li>`}${filed.length > 0 && html`<li class="filed">R report filed</li>`}${nextReport && html`<li class="report">R? next report expected, in its window</li>`}</ul>
+<details class="more"><summary>The same in figures</summary>
+<p><a href="${historyAddress(symbol, choice, "/history.csv")}" download>These sessions as CSV</a></p>
+<div class="scroller" tabindex="0"><table class="figures" id="${HISTORY_TABLE}">
+<caption>${points.length} sessions, newest first</caption>
+<thead><tr><th scope="col">Session closed</th><th scope="col">Signal</th><th scope="col">Score</th><th scope="col">Smoothed</th><th scope="col">Close</th><th scope="col" class="roomy">Confidence</th><th scope="col" class="roomy">Coverage</th></tr></thead>
+<tbody>${points
+    .toReversed()
+    .map(
+      (point) =>
+        html`<tr><th scope="row">${dateTime(point.asOf)}</th><td>${point.signal}</td><td>${point.scoreRaw.toFixed(2)}</td><td>${point.scoreSmoothed.toFixed(2)}</td><td>${point.close === null ? "–" : priceText(point.close)}</td><td class="roomy">${(100 * point.confidence).toFixed(0)} %</td><td class="roomy">${(100 * point.coverage).toFixed(0)} %</td></tr>\n`,
+    )}</tbody>
+</table></div>
+</details>
+</section>`;
+}
+
+/** The address of a page of an instrument with another choice. */
+function historyAddress(symbol: string, { range, scale }: HistoryChoice, rest = ""): string {
+  const query = new URLSearchParams();
+  if (range !== "1y") query.set("range", range);
+  if (scale !== "linear" && rest === "") query.set("scale", scale);
+  return `${instrumentPath(symbol)}${rest}${query.size > 0 ? `?${query}` : ""}`;
+}
+
+function choiceLinks(symbol: string, choice: HistoryChoice): Html {
+  const link = (other: HistoryChoice, text: string, isCurrent: boolean) =>
+    html`<a href="${historyAddress(symbol, other)}#history"${isCurrent && html` aria-current="true"`}>${text}</a>`;
+  const { range, scale } = choice;
+  return html`<nav class="ranges" aria-label="Range and scale">${Object.entries(rangeNames).map(
+    ([name, text]) => link({ range: name as HistoryChoice["range"], scale }, text, name === range),
+  )}${link({ range, scale: scale === "log" ? "linear" : "log" }, "Log", scale === "log")}</nav>`;
+}

@@ -1,0 +1,102 @@
+import { z } from "zod";
+import { isoInstant } from "../../../answers/common.ts";
+import { filedReports } from "../../../answers/next-report.ts";
+import type { FullSignal } from "../../../answers/signal.ts";
+import { exactSignal } from "../../../answers/signal-point.ts";
+import { countKnown } from "../../../market/point-in-time.ts";
+import type { Contributions } from "../../../score/composite.ts";
+import { contributionsOf, type PastSnapshot } from "../../../score/snapshot.ts";
+import type { ToolContext } from "../../../tool.ts";
+
+/** Lengths of a history in market days, by the value of `range`; `all`: all that is served. */
+const RANGES = { "1m": 31, "6m": 183, "1y": 366, all: Number.POSITIVE_INFINITY } as const;
+
+/** The part of the past that a page shows, and how. */
+const View = z.object({
+  range: z.enum(["1m", "6m", "1y", "all"]).catch("1y"),
+  scale: z.enum(["linear", "log"]).catch("linear"),
+});
+export type HistoryChoice = z.output<typeof View>;
+
+/** Names of the ranges, in order. */
+export const rangeNames: Readonly<Record<HistoryChoice["range"], string>> = {
+  "1m": "1M",
+  "6m": "6M",
+  "1y": "1Y",
+  all: "All",
+};
+
+/** Reads the choice from a query; whatever else it says gives the usual view. */
+export const historyChoiceOf = (query: URLSearchParams): HistoryChoice =>
+  View.parse({ range: query.get("range"), scale: query.get("scale") });
+
+/** A session of a history. */
+export interface HistoryPoint extends ReturnType<typeof exactSignal> {
+  readonly asOf: string;
+  readonly status: FullSignal["status"];
+  /** Close in shares of today: as traded, divided by the splits since; `null` without one. */
+  readonly close: number | null;
+  /** Points by factor; absent where another method recorded the score. */
+  readonly contributions: Contributions | undefined;
+}
+
+/** What happened to an instrument, oldest first. */
+export interface HistoryView {
+  readonly points: readonly HistoryPoint[];
+  /** When quarterly reports were filed, Unix milliseconds. */
+  readonly filed: readonly number[];
+  /** Number of splits within the history, by which earlier closes are divided. */
+  readonly splits: number;
+}
+
+/** The snapshots of a range, oldest first. While scores are computed again, there are none. */
+export function snapshotsIn(
+  symbol: string,
+  range: HistoryChoice["range"],
+  { market, snapshots }: ToolContext,
+): readonly PastSnapshot[] {
+  if (market.isWarm?.()) return [];
+  const { at } = snapshots.newest(symbol);
+  return [...snapshots.history(symbol, Math.max(0, at - RANGES[range] * market.dayMs), at)];
+}
+
+/** Reads the history of a listed instrument. */
+export function viewHistory(
+  symbol: string,
+  range: HistoryChoice["range"],
+  context: ToolContext,
+): HistoryView {
+  const { market, snapshots } = context;
+  const past = snapshotsIn(symbol, range, context);
+  const { instrument, at } = snapshots.newest(symbol);
+  const from = past[0]?.at ?? at;
+  const splits = splitsIn(symbol, from, context);
+  return {
+    points: past.map((snapshot) => ({
+      asOf: isoInstant(snapshot.at),
+      status: snapshot.status,
+      ...exactSignal(snapshot),
+      close: closeOf(snapshot, splits),
+      contributions: contributionsOf(snapshot),
+    })),
+    filed: filedReports(instrument, from, at, market),
+    splits: splits.length,
+  };
+}
+
+interface Split {
+  readonly availableAt: number;
+  readonly split: number;
+}
+
+function splitsIn(symbol: string, from: number, { market }: ToolContext): readonly Split[] {
+  const { bars } = market.records(symbol);
+  const known = bars.slice(countKnown(bars, from), countKnown(bars, market.knownUntil()));
+  return known.filter(({ split }) => split !== 1);
+}
+
+function closeOf({ price }: PastSnapshot, splits: readonly Split[]): number | null {
+  if (price === null) return null;
+  const later = splits.filter(({ availableAt }) => availableAt > price.at);
+  return later.reduce((close, { split }) => close / split, price.value);
+}

@@ -1,0 +1,241 @@
+import { type Content, type Html, html } from "../html.ts";
+
+/** Height and width of the coordinates of every plot. The style sheet sets the size in pixels. */
+const FULL = 1_000;
+
+/** Coordinates to a tenth: less than a pixel at every width of a page. */
+const tenth = (value: number): number => Math.round(10 * value) / 10;
+
+/** Horizontal axis of the panels of a figure: places of equal width, one for each session. */
+export interface TimeAxis {
+  /** Number of places, with those ahead of the newest session. */
+  readonly total: number;
+  /** Places with a label. */
+  readonly labels: readonly TimeLabel[];
+}
+
+interface TimeLabel {
+  readonly place: number;
+  readonly text: string;
+}
+
+/** Horizontal coordinate of the middle of a place, counted from 0. */
+export const across = (place: number, { total }: TimeAxis): number =>
+  tenth((FULL * (place + 0.5)) / total);
+
+/** Vertical axis. */
+export interface ValueAxis {
+  readonly low: number;
+  readonly high: number;
+  readonly isLog?: boolean;
+}
+
+/** Vertical coordinate of a value, from 0 at the top. */
+export function down(value: number, { low, high, isLog = false }: ValueAxis): number {
+  const scale = isLog ? Math.log : (number: number) => number;
+  return tenth((FULL * (scale(high) - scale(value))) / (scale(high) - scale(low)));
+}
+
+/** Round values of an axis: multiples of 1, 2 or 5 times a power of ten, at most six. */
+export function ticks({ low, high }: ValueAxis): readonly number[] {
+  const least = (high - low) / 6;
+  const power = 10 ** Math.floor(Math.log10(least));
+  const step = ([1, 2, 5, 10].find((factor) => factor * power >= least) ?? 10) * power;
+  const first = Math.ceil(low / step);
+  const count = Math.floor(high / step) - first + 1;
+  return Array.from({ length: count }, (_, index) =>
+    Number(((first + index) * step).toPrecision(12)),
+  );
+}
+
+/** A line through the values of the first places; it is interrupted where there is none. */
+export function line(values: readonly (number | null)[], time: TimeAxis, axis: ValueAxis): string {
+  let isDrawing = false;
+  return values
+    .map((value, place) => {
+      if (value === null) {
+        isDrawing = false;
+        return "";
+      }
+      const start = isDrawing ? " " : "M";
+      isDrawing = true;
+      return `${start}${across(place, time)} ${down(value, axis)}`;
+    })
+    .join("");
+}
+
+/** Rectangles from one value to another, as one path. */
+export const columns = (
+  parts: readonly { readonly place: number; readonly from: number; readonly to: number }[],
+  time: TimeAxis,
+  axis: ValueAxis,
+): string => {
+  const width = tenth((0.7 * FULL) / time.total);
+  return parts
+    .map(({ place, from, to }) => {
+      const [foot, top] = [down(from, axis), down(to, axis)];
+      return `M${tenth(across(place, time) - width / 2)} ${foot}V${top}h${width}V${foot}Z`;
+    })
+    .join("");
+};
+
+/** A rectangle over whole places, from the first to the last of them. */
+export function span(
+  { first, last }: { readonly first: number; readonly last: number },
+  time: TimeAxis,
+  attributes: Html,
+): Html {
+  const x = tenth((FULL * first) / time.total);
+  const width = tenth((FULL * (last + 1 - first)) / time.total);
+  return html`<rect x="${x}" width="${width}" ${attributes}/>`;
+}
+
+/** A line across the whole plot at a value. */
+export const level = (value: number, axis: ValueAxis, name: string): Html => {
+  const y = down(value, axis);
+  return html`<line class="${name}" x2="${FULL}" y1="${y}" y2="${y}"/>`;
+};
+
+/** A line from top to bottom at a place. */
+export const upright = (place: number, time: TimeAxis, name: string): Html => {
+  const x = across(place, time);
+  return html`<line class="${name}" x1="${x}" x2="${x}" y2="${FULL}"/>`;
+};
+
+/** A text of the axis column. */
+export interface AxisLabel {
+  readonly value: number;
+  readonly text: string;
+  /** Class of a label that matters: it is kept, and plain ones near it give way. */
+  readonly name?: string;
+}
+
+/** Least distance of labels, as a share of the height of a panel. */
+const LABEL_SHARE = 0.07;
+
+/** One drawing of a figure. */
+export interface Panel {
+  /** Class, which sets its height. */
+  readonly name: string;
+  readonly time: TimeAxis;
+  /** What is drawn, in the coordinates of `across` and `down`. */
+  readonly shapes: Content;
+  /** Texts over the plot, in percent. */
+  readonly texts?: Content;
+  readonly axis?: ValueAxis;
+  readonly labels?: readonly AxisLabel[];
+  /** Least distance of labels as a share of the height; lower panels need more. */
+  readonly labelShare?: number;
+}
+
+/**
+ * A panel: the plot, and a column for the labels of its axis, so that the times of all panels of a
+ * figure stand under each other. The shapes are stretched to every width, and texts are not.
+ */
+export function panel({ name, time, shapes, texts, axis, labels = [], labelShare }: Panel): Html {
+  const grid = time.labels.map(({ place }) => upright(place, time, "grid"));
+  return html`<div class="panel ${name}"><svg><svg viewBox="0 0 ${FULL} ${FULL}" preserveAspectRatio="none">${grid}${shapes}<line class="cross" y2="${FULL}"/></svg>${texts}</svg>${
+    axis && html`<svg>${labelTexts(labels, axis, labelShare ?? LABEL_SHARE)}</svg>`
+  }</div>`;
+}
+
+function labelTexts(labels: readonly AxisLabel[], axis: ValueAxis, share: number): readonly Html[] {
+  const gap = FULL * share;
+  const placed: number[] = [];
+  const strong = labels
+    .filter(({ name }) => name !== undefined)
+    .toSorted((a, b) => b.value - a.value);
+  const drawn = strong.map((label) => {
+    const y = Math.max(down(label.value, axis), (placed.at(-1) ?? -gap) + gap);
+    placed.push(y);
+    return axisText(label, y);
+  });
+  const plain = labels.filter(({ name, value }) => {
+    const y = down(value, axis);
+    return name === undefined && placed.every((other) => Math.abs(other - y) >= gap);
+  });
+  return [...plain.map((label) => axisText(label, down(label.value, axis))), ...drawn];
+}
+
+const axisText = ({ text, name }: AxisLabel, y: number): Html =>
+  html`<text x="10%" y="${tenth(y / 10)}%" dy=".35em"${name && html` class="${name}"`}>${text}</text>`;
+
+/** A text over a plot. @param y From the top, in percent. */
+export const plotText = (
+  {
+    place,
+    y,
+    text,
+    name,
+  }: { readonly place: number; readonly y: number; readonly text: string; readonly name: string },
+  time: TimeAxis,
+): Html =>
+  html`<text class="${name}" x="${tenth(across(place, time) / 10)}%" y="${y}%">${text}</text>`;
+
+/** What a figure of several panels says of itself. */
+export interface PlotText {
+  /** What it shows, for those who do not see it. */
+  readonly label: string;
+  /** Id of the table with its figures, newest first, which the crosshair of the script reads. */
+  readonly table: string;
+  /** Number of rows of that table, which are the first places of the drawing. */
+  readonly count: number;
+  readonly time: TimeAxis;
+}
+
+/** The panels of a figure, above a line in which the script tells the figures under the crosshair. */
+export const plot = ({ label, table, count, time }: PlotText, panels: Html): Html =>
+  html`<div class="plot" role="img" tabindex="0" aria-label="${label}" data-table="${table}" data-count="${count}" data-total="${time.total}">
+${panels}
+</div>`;
+
+/** The lowest panel, which names the times. Every other label is left out on a phone. */
+export const timePanel = (time: TimeAxis): Html =>
+  panel({
+    name: "p-time",
+    time,
+    shapes: false,
+    texts: time.labels.map(({ place, text }, index) =>
+      plotText({ place, y: 70, text, name: index % 2 === 1 ? "mid minor" : "mid" }, time),
+    ),
+    axis: { low: 0, high: 1 },
+  });
+
+const DAY_MS = 86_400_000;
+
+const format = (options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat =>
+  new Intl.DateTimeFormat("en-GB", { ...options, timeZone: "UTC" });
+
+const months = format({ month: "short", year: "numeric" });
+const days = format({ day: "numeric", month: "short" });
+const times = format({ hour: "2-digit", minute: "2-digit" });
+
+/** Most labels of an axis of times. */
+const MAX_LABELS = 8;
+
+/** Fewest sessions whose labels are months. */
+const MONTHS_FROM = 60;
+
+/**
+ * The axis of sessions: labels stand where a month begins, or at days or minutes if it is short.
+ *
+ * @param instants When the sessions closed, Unix milliseconds.
+ * @param ahead Places after the newest.
+ * @param dayMs Length of a market day in milliseconds.
+ */
+export function timeAxis(
+  instants: readonly number[],
+  { ahead = 0, dayMs }: { readonly ahead?: number; readonly dayMs: number },
+): TimeAxis {
+  const total = instants.length + ahead;
+  const isMonthly = dayMs >= DAY_MS && instants.length >= MONTHS_FROM;
+  const words = dayMs < DAY_MS ? times : isMonthly ? months : days;
+  const texts = instants.map((at) => words.format(at));
+  const starts = texts.flatMap((text, place) =>
+    !isMonthly || (place > 0 && text !== texts[place - 1]) ? [{ place, text }] : [],
+  );
+  const step = Math.ceil(starts.length / MAX_LABELS);
+  // The first place has no room to its left.
+  const first = isMonthly ? 0 : Math.floor(step / 2);
+  return { total, labels: starts.filter((_, index) => index % step === first % step) };
+}

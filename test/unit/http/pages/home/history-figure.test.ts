@@ -1,0 +1,164 @@
+import { describe, expect, it } from "vitest";
+import {
+  type HistoryFigure,
+  historyPlot,
+} from "../../../../../src/http/pages/home/history-figure.ts";
+import { THRESHOLDS } from "../../../../../src/score/signal-hysteresis.ts";
+import { heightsByAxis, pointsOf } from "../../../../support/drawn.ts";
+
+const DAY_MS = 86_400_000;
+
+type Point = HistoryFigure["points"][number];
+
+const point = (day: number, some: Partial<Point> = {}): Point => ({
+  asOf: new Date(Date.UTC(2014, 0, 1, 21) + day * DAY_MS).toISOString(),
+  status: "ok",
+  signal: "WAIT",
+  score: 50,
+  scoreRaw: 50,
+  scoreSmoothed: 50,
+  confidence: 0.5,
+  coverage: 1,
+  close: 100,
+  contributions: undefined,
+  ...some,
+});
+
+const days = (count: number, some: (day: number) => Partial<Point>) =>
+  Array.from({ length: count }, (_, day) => point(day, some(day)));
+
+interface Chosen extends Partial<Omit<HistoryFigure, "signal">> {
+  readonly points: readonly Point[];
+  readonly signal?: Partial<HistoryFigure["signal"]>;
+}
+
+/** The panels of a drawing in order: price, score and times. */
+function drawn({ signal, ...chosen }: Chosen): readonly string[] {
+  const usual = { thresholds: THRESHOLDS, nextReport: null, range80: null, price: null };
+  const figure = { filed: [], splits: 0, isLog: false, dayMs: DAY_MS, ...chosen };
+  const plot = historyPlot({ ...figure, signal: { ...usual, ...signal } }, "of a test");
+  return String(plot).split('<div class="panel ').slice(1);
+}
+
+const HEIGHT = 304;
+
+const closes = [100, 103, 97, 120, 80, 111.11, 99.5];
+
+describe("the chart of price and score", () => {
+  it.each([
+    ["linear", false, (value: number) => value],
+    ["logarithmic", true, Math.log],
+  ])("places every close by a %s axis, to a pixel", (_, isLog, transform) => {
+    const points = days(closes.length, (day) => ({ close: closes[day] ?? null }));
+    const [html = ""] = drawn({ points, isLog });
+    const expected = heightsByAxis({ html, height: HEIGHT }, closes, transform);
+    const errors = pointsOf({ html }, "l-price").map(
+      ({ y }, day) => (y * HEIGHT) / 1_000 - (expected[day] ?? Number.NaN),
+    );
+    expect(errors).toHaveLength(closes.length);
+    expect(Math.max(...errors.map(Math.abs))).toBeLessThan(1);
+  });
+
+  it("places scores and smoothed scores from 0 to 100", () => {
+    const scores = [0, 100, 50, 75];
+    const smoothed = [40, 55, 30, 90];
+    const points = days(4, (day) => ({
+      scoreRaw: scores[day] ?? 0,
+      scoreSmoothed: smoothed[day] ?? 0,
+    }));
+    const [, html = ""] = drawn({ points });
+    expect(pointsOf({ html }, "l-raw").map(({ y }) => 100 - y / 10)).toEqual(scores);
+    expect(pointsOf({ html }, "l-score").map(({ y }) => 100 - y / 10)).toEqual(smoothed);
+  });
+
+  it("has all four thresholds, dashed where a direction begins and dotted where it ends", () => {
+    const thresholds = {
+      ...THRESHOLDS,
+      enterLong: 71,
+      exitLong: 56,
+      enterShort: 22,
+      exitShort: 44,
+    };
+    const [, html = ""] = drawn({ points: days(3, () => ({})), signal: { thresholds } });
+    const lines = Array.from(
+      html.matchAll(/<line class="(t-[^"]*)"[^>]*y1="([\d.]+)"/g),
+      ([, name, y]) => [name, 100 - Number(y) / 10],
+    );
+    expect(lines).toEqual([
+      ["t-long", 71],
+      ["t-long t-end", 56],
+      ["t-short t-end", 44],
+      ["t-short", 22],
+    ]);
+  });
+
+  it("shades exactly the sessions of LONG and SHORT", () => {
+    const signals = ["LONG", "LONG", "WAIT", "SHORT", "LONG"] as const;
+    const points = days(5, (day) => ({ signal: signals[day] ?? "WAIT" }));
+    const [, html = ""] = drawn({ points });
+    // The first session has its point in the middle of its place.
+    const width = 2 * (pointsOf({ html }, "l-raw")[0]?.x ?? 0);
+    const places = (x: string | undefined) => Math.round(Number(x) / width);
+    const spans = Array.from(
+      html.matchAll(/<rect x="([\d.]+)" width="([\d.]+)" class="span-(\w+)" /g),
+      ([, from, across, name]) => [name, places(from), places(across)],
+    );
+    expect(spans).toEqual([
+      ["long", 0, 2],
+      ["short", 3, 1],
+      ["long", 4, 1],
+    ]);
+  });
+
+  it("marks filed reports, and the window of the next ahead of the newest session", () => {
+    const nextReport = {
+      expected: "2014-02-04",
+      earliest: "2014-02-01",
+      latest: "2014-02-07",
+      basis: "year_before",
+    } as const;
+    const filed = [Date.UTC(2014, 0, 10)];
+    const [html = ""] = drawn({ points: days(31, () => ({})), filed, signal: { nextReport } });
+    const newest = Number(/class="now" x1="([\d.]+)"/.exec(html)?.[1]);
+    const session = newest / 30.5;
+    const at = (name: string) =>
+      Number(new RegExp(`class="${name}" x1="([\\d.]+)"`).exec(html)?.[1]) / session - 0.5;
+    expect(at("filed")).toBeCloseTo(9, 1);
+    expect(at("report-l")).toBeCloseTo(33, 1);
+    const [, x, width] = /class="report" x="([\d.]+)%" width="([\d.]+)%"/.exec(html) ?? [];
+    expect((10 * Number(x)) / session).toBeCloseTo(31, 1);
+    expect((10 * Number(width)) / session).toBeCloseTo(6, 1);
+    expect(drawn({ points: days(31, () => ({})) }).join()).not.toMatch(/class="(?:report|filed)/);
+  });
+
+  it("draws the published range ahead at its sessions and prices", () => {
+    const range80 = { "5": [90, 110], "21": [80, 125] };
+    const [html = ""] = drawn({ points: days(20, () => ({})), signal: { range80 } });
+    const [, path = ""] = /<path class="fan" d="M([^"]*)Z"/.exec(html) ?? [];
+    const places = path.split(" ").map(Number);
+    const [xs, ys] = [0, 1].map((part) => places.filter((_, at) => at % 2 === part));
+    const session = (places[0] ?? 0) / 19.5;
+    expect(xs?.map((x) => Math.round(x / session - 19.5))).toEqual([0, 5, 21, 21, 5, 0]);
+    const expected = heightsByAxis({ html, height: 1_000 }, [100, 110, 125, 80, 90, 100]);
+    const errors = ys?.map((y, at) => Math.abs(y - (expected[at] ?? Number.NaN))) ?? [];
+    expect(Math.max(...errors)).toBeLessThan(1_000 / HEIGHT);
+  });
+
+  it("leaves a gap where there is no close", () => {
+    const points = days(5, (day) => ({ close: day === 2 ? null : 100 + day }));
+    const [html = ""] = drawn({ points });
+    expect(/<path class="l-price" d="([^"]*)"/.exec(html)?.[1]?.match(/M/g)).toHaveLength(2);
+    expect(drawn({ points: days(5, () => ({ close: null })) })[0]).toMatch(/^p-score/);
+  });
+
+  it("labels each month once, short histories by day and short market days by time", () => {
+    const [, , months = ""] = drawn({ points: days(120, () => ({})) });
+    expect(Array.from(months.matchAll(/>(\w{3} 2014)</g), ([, text]) => text)).toEqual([
+      "Feb 2014",
+      "Mar 2014",
+      "Apr 2014",
+    ]);
+    expect(drawn({ points: days(20, () => ({})) })[2]).toContain("Jan<");
+    expect(drawn({ points: days(20, () => ({})), dayMs: 60_000 })[2]).toContain(">21:00<");
+  });
+});
