@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
@@ -146,6 +147,16 @@ interface Day {
   readonly blockShares: number;
   readonly blockNotionalUsd: number;
 }
+
+describe("the table of tools in README.md", () => {
+  const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+
+  it.each(tools)("names the scopes of $name", ({ name, scopes: needed }) => {
+    const row = readme.split("\n").find((line) => line.startsWith(`| \`${name}\` |`)) ?? "";
+    const named = [...(row.split(" | ")[2] ?? "").matchAll(/`([^`]+)`/g)].map(([, scope]) => scope);
+    expect(named.sort()).toEqual([...needed].sort());
+  });
+});
 
 describe("the context that get_factors shows next to its evidence", () => {
   const ask = async <T>(path: string) => (await (await getWith(token, base + path)).json()) as T;
