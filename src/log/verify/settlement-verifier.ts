@@ -150,7 +150,7 @@ export class SettlementVerifier {
       this.#checkRun(leaf, of);
     } else {
       this.#corrections += 1;
-      checkCorrection(leaf, of);
+      this.#checkCorrection(leaf, of);
     }
     this.#checkTimes(leaf, of);
     if (leaf.corrects === undefined) of.horizons = of.horizons.slice(1);
@@ -168,6 +168,27 @@ export class SettlementVerifier {
         ? `settles run ${index} over ${horizon} sessions twice, or before a shorter horizon`
         : `settles run ${index} over ${horizon} sessions, which its method does not register`,
     );
+  }
+
+  #checkCorrection(leaf: LeafOf<"settlement">, of: RunToSettle): void {
+    const { assetClass, corrects = -1, entry, horizon } = leaf;
+    checkIsOf(leaf, of);
+    if (of.settled.get(corrects)?.horizon !== horizon) {
+      throw new CheckFailure(
+        `corrects ${corrects}, which is no settlement of run ${of.index} over ${horizon} sessions that can be corrected`,
+      );
+    }
+    // Else whoever keeps the log could choose the day, and take away what it does not like.
+    if (this.#laterThan(of) < this.#correctedAfter(assetClass)) {
+      throw new CheckFailure(`corrects ${corrects} before it is looked at again`);
+    }
+    if (entry === null) throw new CheckFailure(`corrects ${corrects} without prices`);
+  }
+
+  /** Later runs after which the settlements of a run are looked at again. */
+  #correctedAfter(assetClass: AssetClass): number {
+    const last = Math.max(0, ...(this.#method?.record?.horizons[assetClass] ?? []));
+    return last + CONFIRMED_AFTER + RECORD_RULES.correctedWithin;
   }
 
   #checkTimes(leaf: LeafOf<"settlement">, of: RunToSettle): void {
@@ -269,8 +290,7 @@ export class SettlementVerifier {
 
   /** Forgets the statements of runs whose settlements can be corrected no more. */
   #letGo(assetClass: AssetClass): void {
-    const last = Math.max(0, ...(this.#method?.record?.horizons[assetClass] ?? []));
-    const until = last + CONFIRMED_AFTER + RECORD_RULES.correctedWithin + PATIENCE_SESSIONS;
+    const until = this.#correctedAfter(assetClass) + PATIENCE_SESSIONS;
     const left = (this.#correctable.get(assetClass) ?? []).filter((of) => {
       if (this.#laterThan(of) <= until) return true;
       of.statements = [];
@@ -331,15 +351,6 @@ function checkIsOf(
 ): void {
   if (assetClass === run.assetClass && close === run.close && results === run.results) return;
   throw new CheckFailure(`has another class, session or number of results than run ${index}`);
-}
-
-/** @throws {CheckFailure} If a settlement takes the place of none that can be corrected. */
-function checkCorrection(leaf: LeafOf<"settlement">, of: RunToSettle): void {
-  checkIsOf(leaf, of);
-  if (of.settled.get(leaf.corrects ?? -1)?.horizon === leaf.horizon) return;
-  throw new CheckFailure(
-    `corrects ${leaf.corrects}, which is no settlement of run ${of.index} over ${leaf.horizon} sessions that can be corrected`,
-  );
 }
 
 /** Later runs after which the next settlement of a run is due. */

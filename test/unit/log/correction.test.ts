@@ -124,6 +124,16 @@ describeStores("a settlement whose prices are corrected", (engine) => {
   });
 });
 
+/** What is said of the settlements in a log of other entries. */
+function judged(contents: readonly object[]) {
+  const verifier = new EntryVerifier({ origin: "", sightings: [] });
+  for (const content of contents) {
+    const sorted = Object.entries(content).sort(([a], [b]) => (a < b ? -1 : 1));
+    verifier.add(JSON.stringify(Object.fromEntries(sorted)), () => Buffer.alloc(32));
+  }
+  return verifier.checks().find(({ name }) => name === "settlements");
+}
+
 describeStores("a forged correction", (engine) => {
   it("is found, whatever it claims to correct", async () => {
     const { log, close } = await played(await openStore(engine));
@@ -131,19 +141,14 @@ describeStores("a forged correction", (engine) => {
     await log.settle();
     const leaves = await leavesOf(log);
     const [wrong, next] = await settlementsIn(log);
-    const judge = (forge: (corrects: number) => object) => {
-      const verifier = new EntryVerifier({ origin: "", sightings: [] });
-      for (const leaf of leaves) {
-        const content = JSON.parse(leaf);
-        const { corrects } = content;
-        const text = corrects === undefined ? content : { ...content, ...forge(corrects) };
-        const sorted = Object.fromEntries(
-          Object.entries(text).sort(([a], [b]) => (a < b ? -1 : 1)),
-        );
-        verifier.add(JSON.stringify(sorted), () => Buffer.alloc(32));
-      }
-      return verifier.checks().find(({ name }) => name === "settlements");
-    };
+    const judge = (forge: (corrects: number) => object) =>
+      judged(
+        leaves.map((leaf) => {
+          const content = JSON.parse(leaf);
+          const { corrects } = content;
+          return corrects === undefined ? content : { ...content, ...forge(corrects) };
+        }),
+      );
     expect(judge(() => ({}))).toMatchObject({ outcome: "proved" });
     for (const forged of [
       { corrects: next.index },
@@ -158,5 +163,35 @@ describeStores("a forged correction", (engine) => {
         JSON.stringify(forged),
       ).toMatchObject({ outcome: "failed" });
     }
+  });
+
+  it("is found if it comes early, or takes away what was known", async () => {
+    const { log, close } = await played(await openStore(engine));
+    close(33);
+    await log.settle();
+    const contents = (await leavesOf(log)).map((leaf) => JSON.parse(leaf));
+    /** The entries before one, and then a settlement in the place of another. */
+    const corrected = (before: number, wrong: number, changes: object, outcome: object) => {
+      const { results } = contents[wrong];
+      const outcomes = contents.slice(wrong + 1, wrong + 1 + results);
+      return judged([
+        ...contents.slice(0, before),
+        { ...contents[wrong], ...changes, corrects: wrong },
+        ...outcomes.map((one) => ({ ...one, ...outcome, settlement: before })),
+      ]);
+    };
+    const [first] = await settlementsIn(log);
+    const lastRun = contents.findLastIndex(({ kind }) => kind === "run");
+    expect(corrected(lastRun, first.index, {}, {})).toMatchObject({
+      outcome: "failed",
+      detail: expect.stringContaining("before it is looked at again"),
+    });
+    const longer = contents.findIndex(({ horizon }) => horizon === 21);
+    const end = contents.length;
+    expect(corrected(end, longer, {}, {})).toMatchObject({ outcome: "proved" });
+    const none = { status: "unsettled", followed: undefined, fromClose: undefined };
+    expect(
+      corrected(end, longer, { entry: null, exit: null }, { ...none, lastPrice: undefined }),
+    ).toMatchObject({ outcome: "failed", detail: expect.stringContaining("without prices") });
   });
 });
