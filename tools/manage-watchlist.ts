@@ -47,8 +47,7 @@ export const manageWatchlist = defineTool({
         list: "watchlists",
         limit: lists.length,
         cursor,
-        // A client can have a list of the same name as the person.
-        keyOf: ({ name, isOwn }) => `${name} ${isOwn}`,
+        keyOf: ({ key }) => key,
         render: watchlistAnswer,
       });
       return { watchlists: items, others, nextCursor };

@@ -24,6 +24,18 @@ const setList = (headers: Headers, watchlist: string, symbols: readonly string[]
 const symbolsIn = ({ body }: { readonly body: Record<string, unknown> }) =>
   (body.items as { readonly symbol: string }[]).map(({ symbol }) => symbol);
 
+/** The names of all lists, each page of which is short. */
+async function namesOnPages(headers: Headers): Promise<readonly string[]> {
+  const seen: string[] = [];
+  for (let cursor = ""; ; ) {
+    const { body } = await ask(headers, `/api/watchlists${cursor}`);
+    seen.push(...(body.watchlists as { readonly name: string }[]).map(({ name }) => name));
+    expect(tokensOf(body)).toBeLessThan(10_000);
+    if (body.nextCursor === null || seen.length > 50) return seen;
+    cursor = `?cursor=${body.nextCursor}`;
+  }
+}
+
 /** Two applications and an API key of one person, and somebody else's application. */
 async function parties() {
   const [person, other] = [testService.person(), testService.person()];
@@ -66,15 +78,21 @@ describe("a watchlist", () => {
     const all = testService.service.market.instruments().map(({ symbol }) => symbol);
     const names = Array.from({ length: 25 }, (_, place) => `${place} ${"long ".repeat(19)}x`);
     for (const name of names) await setList(mine, name, all);
-    const seen: string[] = [];
-    for (let cursor = ""; ; ) {
-      const { body } = await ask(mine, `/api/watchlists${cursor}`);
-      seen.push(...(body.watchlists as { readonly name: string }[]).map(({ name }) => name));
-      if (body.nextCursor === null) break;
-      expect(tokensOf(body)).toBeLessThan(10_000);
-      cursor = `?cursor=${body.nextCursor}`;
-    }
+    const seen = await namesOnPages(mine);
     expect(seen).toEqual(names.sort());
+  });
+
+  it("is listed once for a person's key, whose clients all use the same names", async () => {
+    const { mine, theirs, own } = await parties();
+    const all = testService.service.market.instruments().map(({ symbol }) => symbol);
+    const names = Array.from({ length: 12 }, (_, place) => `${place} ${"long ".repeat(19)}x`);
+    const others = [mine, theirs];
+    for (const name of names) for (const client of others) await setList(client, name, all);
+    const twice = names.sort().flatMap((name) => [name, name]);
+    expect(await namesOnPages(own)).toEqual(twice);
+    // Now pages end between other lists of one name.
+    await setList(mine, "- one more", all);
+    expect(await namesOnPages(own)).toEqual(["- one more", ...twice]);
   });
 
   it("is refused with what is wrong: a symbol, a name, an action", async () => {

@@ -32,10 +32,15 @@ export interface ReadableWatchlist extends Pick<Watchlist, "name" | "symbols"> {
   readonly isOwn: boolean;
 }
 
+/** A list among others, of which several clients may have made one of the same name. */
+interface ListedWatchlist extends ReadableWatchlist {
+  readonly key: string;
+}
+
 /** The lists that a caller may read. */
 export interface WatchlistOverview {
   /** By name. */
-  readonly lists: readonly ReadableWatchlist[];
+  readonly lists: readonly ListedWatchlist[];
   /** How many more the account has through other clients. */
   readonly others: number;
 }
@@ -74,7 +79,7 @@ export class Watchlists {
     const owner = listOwnerOf(caller);
     const all = await readAll(this.#dependencies.records, watchlists, quotaGroup(owner));
     const readable = all.filter(({ value }) => mayRead(value.owner, caller));
-    const lists = readable.map(({ value }) => viewOf(value, caller));
+    const lists = readable.map(({ key, value }) => ({ key, ...viewOf(value, caller) }));
     return { lists: lists.toSorted(byName), others: all.length - readable.length };
   }
 
