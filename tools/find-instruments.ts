@@ -70,13 +70,14 @@ export const findInstruments = defineTool({
   name: "find_instruments",
   title: "Find instruments",
   description:
-    'Which stocks, funds and coins are covered, by ticker or name, for a symbol that you do not know: {"assetClass": "crypto"} lists all coins. For scores, also of a whole class or sector, use get_signal.',
+    'Which stocks, funds and coins are covered, by ticker or name, to find a symbol: {"assetClass": "crypto"} lists all coins. For scores, also of a whole class or sector, use get_signal.',
   scopes: ["signals:read"],
   routes: [{ method: "GET", path: "/api/instruments" }],
   isShared: true,
   input: Input,
   output: z.object({
     ...AnswerOrigin.shape,
+    total: z.int().describe("How many match, on this page or not."),
     items: z.array(Candidate).optional(),
     ...FieldRows.shape,
     note: z.string().optional().describe("Why there are no items."),
@@ -107,6 +108,7 @@ export const findInstruments = defineTool({
     const symbols = seen.map(({ instrument }) => instrument.symbol);
     return {
       ...answerOrigin(context, context.market.knownUntil(), { detail, symbols }),
+      total: list.length,
       ...(items && { items }),
       ...table,
       ...(list.length === 0 && {

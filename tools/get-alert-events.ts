@@ -1,5 +1,11 @@
 import { z } from "zod";
-import { AttemptAnswer, attemptAnswer, EventAnswer, eventAnswer } from "../src/answers/alert.ts";
+import {
+  AttemptAnswer,
+  attemptAnswer,
+  EventAnswer,
+  eventAnswer,
+  termsOnce,
+} from "../src/answers/alert.ts";
 import { AlertIdInput } from "../src/answers/alert-input.ts";
 import { attemptColumns, eventColumns } from "../src/answers/alert-table.ts";
 import { CursorInput, Provenance, provenance } from "../src/answers/common.ts";
@@ -44,6 +50,10 @@ export const getAlertEvents = defineTool({
     asOf: Provenance.shape.asOf,
     market: Provenance.shape.market,
     events: z.array(EventAnswer).optional(),
+    terms: z
+      .record(z.string(), z.string())
+      .optional()
+      .describe("With events: the terms of their sources, by id."),
     deliveries: z.array(AttemptAnswer).optional(),
     nextCursor: z
       .string()
@@ -64,6 +74,7 @@ export const getAlertEvents = defineTool({
 /** A page of events. */
 interface EventsAnswer {
   readonly events: z.input<typeof EventAnswer>[];
+  readonly terms: Readonly<Record<string, string>>;
   readonly nextCursor: string | null;
   readonly hasMore: boolean;
 }
@@ -77,13 +88,15 @@ interface DeliveriesAnswer {
 
 async function events(query: Query, context: ToolContext, call: Call): Promise<EventsAnswer> {
   const page = await eventPage(query, context, call);
-  const readable = readableItems(page.events.map(eventAnswer));
+  const { events: told, terms } = termsOnce(page.events.map(eventAnswer));
+  const readable = readableItems(told);
   // A shorter page has a cursor of its own.
   if (readable.length < page.events.length) {
     return events({ ...query, limit: readable.length }, context, call);
   }
   return {
     events: readable,
+    terms,
     nextCursor: page.cursor ?? null,
     hasMore: page.hasMore,
   };

@@ -19,7 +19,7 @@ import {
 import { instantRange, resolve, snapshotAt } from "../src/answers/lookup.ts";
 import { dayColumns, printColumns } from "../src/answers/off-exchange-table.ts";
 import { onTicks, ratioOrNull } from "../src/answers/rounding.ts";
-import { isDay, WhenInput } from "../src/answers/when.ts";
+import { dayAsked, isDay, WhenInput } from "../src/answers/when.ts";
 import { stateAnswer } from "../src/answers/why.ts";
 import {
   type DaySummary,
@@ -42,7 +42,10 @@ const NOTE =
 
 /** The note for coins, whose blocks come from a derivatives exchange. */
 const COIN_NOTE =
-  "Block trades in futures on the coin, arranged away from the order book of one exchange; shown, and not part of the score.";
+  "Off-exchange trades of a coin are block trades in futures on it, arranged away from the order book of one exchange. They are no part of the score.";
+
+/** What it says besides when nothing is observed. */
+const NO_COIN_FEED = "No feed observes them here.";
 
 /** The note for markets where only block prints are stored. */
 const BLOCKS_NOTE =
@@ -53,8 +56,14 @@ const BLOCKS_NOTE =
  *
  * @param printsAre Which prints are stored; `undefined` for all.
  */
-function noteFor({ assetClass }: Instrument, printsAre: "blocks" | undefined): string {
-  if (assetClass === "crypto") return COIN_NOTE;
+function noteFor(
+  { assetClass }: Instrument,
+  { feeds }: OffExchangeView,
+  printsAre: PrintsAre,
+): string {
+  if (assetClass === "crypto") {
+    return feeds.prints === "not_observed" ? `${COIN_NOTE} ${NO_COIN_FEED}` : COIN_NOTE;
+  }
   return printsAre === "blocks" ? `${NOTE} ${BLOCKS_NOTE}` : NOTE;
 }
 
@@ -277,7 +286,7 @@ export const getDarkpool = defineTool({
   name: "get_darkpool",
   title: "Get dark pool activity",
   description:
-    "Off-exchange (dark pool) activity of one instrument: totals with blocks and short-volume ratio, a row per session, or single prints and blocks with a buy/sell proxy.",
+    "Off-exchange (dark pool) activity of one instrument: totals with blocks and short-volume ratio, or sessions, prints or blocks (with a buy/sell proxy), newest first. Shares of volume are fractions.",
   scopes: ["darkpool:read"],
   routes: [{ method: "GET", path: "/api/darkpool" }],
   isShared: true,
@@ -290,9 +299,10 @@ export const getDarkpool = defineTool({
     const { instrument, snapshot, view } = viewOf(query, context);
     const { prints, shortVolume } = view.feeds;
     return {
+      ...dayAsked(query.asOf),
       ...instrumentAnswer(context, snapshot, query.detail),
       feeds: { prints: stateAnswer(prints), shortVolume: stateAnswer(shortVolume) },
-      note: noteFor(instrument, context.market.printsAre),
+      note: noteFor(instrument, view, context.market.printsAre),
       view: query.view,
       ...selectedPart(query, view, instrument.symbol, context.market.printsAre),
     };

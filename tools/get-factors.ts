@@ -2,7 +2,7 @@ import { z } from "zod";
 import { DetailInput, SymbolInput } from "../src/answers/common.ts";
 import { briefFactors, FactorsAnswer, fullFactors } from "../src/answers/factors.ts";
 import { resolve, snapshotAt } from "../src/answers/lookup.ts";
-import { WhenInput } from "../src/answers/when.ts";
+import { dayAsked, WhenInput } from "../src/answers/when.ts";
 import { defineTool } from "../src/tool.ts";
 
 /** The tool that returns the four factors behind a score, number by number. */
@@ -10,7 +10,7 @@ export const getFactors = defineTool({
   name: "get_factors",
   title: "Get factors",
   description:
-    "The evidence behind one score: momentum, valuation, social and dark pool factors, each with its inputs, confidence, points and, when it is missing, the reason. For the points alone, or for several instruments, use get_signal.",
+    "The evidence behind one score: momentum, valuation, social and dark pool factors, each with its inputs, confidence, contribution in points and, when it is missing, the reason. For contributions alone, or for several instruments, use get_signal.",
   scopes: ["factor:read"],
   routes: [{ method: "GET", path: "/api/factors" }],
   isShared: true,
@@ -27,6 +27,6 @@ export const getFactors = defineTool({
   run({ symbol, detail, asOf, include }, context) {
     const snapshot = snapshotAt(resolve(symbol, context), asOf, context);
     const answer = detail === "full" ? fullFactors : briefFactors;
-    return answer(snapshot, context, include);
+    return { ...dayAsked(asOf), ...answer(snapshot, context, include) };
   },
 });

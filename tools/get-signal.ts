@@ -41,7 +41,7 @@ import {
 } from "../src/answers/signal.ts";
 import { scoreChange, signalColumns } from "../src/answers/signal-table.ts";
 import { WatchlistInput } from "../src/answers/watchlist.ts";
-import { WhenInput } from "../src/answers/when.ts";
+import { dayAsked, WhenInput } from "../src/answers/when.ts";
 import { attributionAnswer } from "../src/answers/why.ts";
 import { type PageRequest, paginate, readablePage } from "../src/lib/pagination.ts";
 import { AssetClass } from "../src/market/instrument.ts";
@@ -67,8 +67,8 @@ const Input = z.strictObject({
     "The past: an instant, or a date for the close of its session (coins: of its UTC day).",
   ),
   since: WhenInput.optional().describe("With symbol: adds what moved the score from then to asOf."),
-  from: WhenInput.optional().describe("With symbol: history from then."),
-  to: WhenInput.optional().describe("With symbol: history until then."),
+  from: WhenInput.optional().describe("With symbol: start of a history."),
+  to: WhenInput.optional().describe("Its end."),
   last: z
     .number()
     .int()
@@ -77,24 +77,26 @@ const Input = z.strictObject({
     .optional()
     .describe("With symbol: history of so many sessions, until to."),
   risk: z.literal("full").optional().describe("With symbol and detail=full: the risk forecast."),
-  signal: Direction.optional().describe("List: only this signal."),
-  assetClass: AssetClass.optional().describe("List: only this class."),
-  sector: z.string().max(100).optional().describe("List: only this sector."),
-  minScore: Points.optional().describe("List: least score."),
-  maxScore: Points.optional().describe("List: highest score."),
-  minConfidence: Fraction.optional().describe("List: least confidence."),
-  minCoverage: Fraction.optional().describe("List: least coverage."),
+  signal: Direction.optional().describe("Only this signal."),
+  assetClass: AssetClass.optional().describe("Only this class."),
+  sector: z.string().max(100).optional().describe("Only this sector; an unknown one names all."),
+  minScore: Points.optional().describe("Least score."),
+  maxScore: Points.optional().describe("Highest score."),
+  minConfidence: Fraction.optional().describe("Least confidence."),
+  minCoverage: Fraction.optional().describe("Least coverage."),
   sort: z
     .enum(SORTS)
     .default("symbol")
-    .describe("List: what comes first; rise and fall since the close before."),
+    .describe("What comes first; rise and fall since the close before."),
   limit: z
     .number()
     .int()
     .min(0)
     .max(500)
     .default(50)
-    .describe("Most rows of a page; 0 for counts alone."),
+    .describe(
+      "Most rows of a page; 0: only counts, which obey filters; WAIT excludes insufficientData.",
+    ),
   cursor: CursorInput.optional(),
 });
 
@@ -106,7 +108,7 @@ export const getSignal = defineTool({
   name: "get_signal",
   title: "Get signal",
   description:
-    'Score (0 to 100 points) and LONG, SHORT or WAIT of stocks, funds and coins, now or in the past: one symbol, its history (last, from, to), what moved it (since), or a list with counts, filtered and sorted: {"signal": "LONG", "sort": "score", "limit": 5}. Inputs of factors are in get_factors.',
+    'Score (0 to 100 points) and LONG, SHORT or WAIT of stocks, funds and coins, now or before: one symbol, with price, its expected range, next report and evidence; its history (last, from, to); what moved it (since); or a list with counts, filtered and sorted: {"signal": "LONG", "sort": "score", "limit": 5}. Inputs of factors are in get_factors.',
   scopes: ["signals:read"],
   extraScopes: ["factor:read"],
   routes: [{ method: "GET", path: "/api/signals" }],
@@ -198,10 +200,8 @@ function one(symbol: string, query: Query, context: ToolContext, { scopes }: Cal
   const snapshot = snapshotAt(instrument, query.asOf, context);
   const isRiskFull = query.risk === "full";
   const options = { showsFactors: scopes.has("factor:read"), isRiskFull };
-  const answer =
-    detail === "full" || isRiskFull
-      ? fullSignal(snapshot, context, options)
-      : briefSignal(snapshot, context, options);
+  const render = detail === "full" || isRiskFull ? fullSignal : briefSignal;
+  const answer = { ...dayAsked(query.asOf), ...render(snapshot, context, options) };
   if (since === undefined) return answer;
   const before = snapshotAt(instrument, since, context);
   if (before.at > snapshot.at) {
@@ -329,8 +329,10 @@ function page(list: readonly PastSnapshot[], query: Query, context: ToolContext)
   const classes = new Set(seen.map(({ instrument }) => instrument.assetClass));
   const at = asOf === undefined ? context.market.knownUntil() : instantAsked(asOf, context);
   return {
+    ...dayAsked(asOf),
     ...answerOrigin(context, at, { detail, symbols }),
     counts: signalCounts(list),
+    total: list.length,
     ...(items && { items }),
     ...table,
     evidence: AssetClass.options

@@ -1,6 +1,10 @@
 import { z } from "zod";
 import { logOf } from "../src/answers/signal-log.ts";
-import { TrackRecordAnswer, trackRecordAnswer } from "../src/answers/track-record.ts";
+import {
+  BACKTEST_VERDICT,
+  TrackRecordAnswer,
+  trackRecordAnswer,
+} from "../src/answers/track-record.ts";
 import { AssetClass } from "../src/market/instrument.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool } from "../src/tool.ts";
@@ -22,7 +26,7 @@ export const getTrackRecord = defineTool({
     if (record === undefined) {
       throw new Problem("not_found", {
         detail: "Nothing is logged yet: the first session has not closed.",
-        next: "Ask again after the next close of the market.",
+        next: `Ask again after the next close of the market. ${BACKTEST_VERDICT}`,
       });
     }
     return trackRecordAnswer(record, { mode, source, now: now() }, assetClass);

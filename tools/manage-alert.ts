@@ -38,7 +38,7 @@ const Updates = z.strictObject({
   kinds: AlertFields.kinds.optional(),
   scoreMove: AlertFields.scoreMove.optional(),
   volatilityZ: AlertFields.volatilityZ.optional(),
-  cooldownDays: AlertFields.cooldownDays.nullable().optional().describe("null: none."),
+  cooldownDays: AlertFields.cooldownDays.nullable().optional().describe("null: the default."),
   reportSessions: AlertFields.reportSessions.optional(),
   url: UrlInput.optional().describe("Of the webhook; it must answer a challenge again."),
   label: AlertFields.label.nullable().optional().describe("null: none."),

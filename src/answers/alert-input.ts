@@ -42,7 +42,7 @@ export const AlertFields = {
     .min(0.25)
     .max(30)
     .multipleOf(0.25)
-    .describe("Market days without events after an event; default a session, for coins 0.25."),
+    .describe("Market days without events after one; default a session, for coins 0.25."),
   reportSessions: z.number().int().min(1).max(21).describe("Sessions before an expected report."),
   label: Label.describe("Your name for it."),
   expiresAt: InstantInput.describe("When it ends."),

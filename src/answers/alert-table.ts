@@ -28,7 +28,7 @@ export const alertColumns: readonly Column<Alert>[] = [
   },
   ofAlert("scoreMove", "number", "Points."),
   ofAlert("volatilityZ", "number"),
-  ofAlert("cooldownDays", "number", "Empty: as by default."),
+  ofAlert("cooldownDays", "number", "Empty: a session, for coins a quarter of a day."),
   ofAlert("reportSessions", "integer"),
   { name: "delivery", type: "text", cell: ({ delivery }) => delivery.type },
   { name: "url", type: "text", cell: ({ delivery }) => delivery.url ?? null },

@@ -4,6 +4,8 @@ import type { AlertEvent } from "../alerts/api/event-log.ts";
 import type { AlertDetails, AlertView, AttemptView } from "../alerts/api/queries.ts";
 import type { Attempt } from "../alerts/delivery/delivery.ts";
 import { AssetClass } from "../market/instrument.ts";
+import type { Source } from "../market/market.ts";
+import { EVENT_RULES } from "../score/events.ts";
 import { REPORT_SESSIONS } from "../score/report-events.ts";
 import { Direction, Instant, isoInstant, isoInstantOrNull } from "./common.ts";
 
@@ -37,10 +39,8 @@ export const AlertAnswer = z.object({
   kinds: z.array(z.enum(ALERT_KINDS)),
   scoreMove: z.number().describe("Points."),
   volatilityZ: z.number(),
-  cooldownDays: z
-    .number()
-    .nullable()
-    .describe("null: a session for stocks and funds, a quarter of a day for coins."),
+  cooldownDays: z.number().nullable().describe("null: cooldownDefault applies."),
+  cooldownDefault: z.string().optional().describe("Present while cooldownDays is null."),
   reportSessions: z.number().int(),
   delivery: DeliveryAnswer,
   createdAt: Instant,
@@ -79,6 +79,9 @@ export const AlertDetail = z.object({
     .describe("Deliveries not yet accepted; at most 100 are counted."),
 });
 
+/** The cooldown of the method, which depends on the class of an instrument. */
+const COOLDOWN_DEFAULT = `a session; ${EVENT_RULES.coinQuietDays} days for coins`;
+
 /** Renders an alert. */
 export function alertAnswer({ id, alert, status }: AlertView): z.input<typeof AlertAnswer> {
   const { label, kinds, watched, thresholds, way, createdAt, expiresAt, snoozedUntil } = alert;
@@ -94,6 +97,7 @@ export function alertAnswer({ id, alert, status }: AlertView): z.input<typeof Al
     signal,
     kinds: [...kinds],
     ...thresholds,
+    ...(thresholds.cooldownDays === null && { cooldownDefault: COOLDOWN_DEFAULT }),
     reportSessions: thresholds.reportSessions ?? REPORT_SESSIONS,
     delivery: deliveryAnswer(way),
     createdAt: isoInstant(createdAt),
@@ -132,14 +136,30 @@ export const EventAnswer = z.object({
   timestamp: Instant,
   data: z
     .looseObject({ alertId: z.string() })
-    .describe("As sent to webhooks: sequence counts from 1 by alert and symbol, without gaps."),
+    .describe(
+      "As sent to webhooks, but for the terms of sources: sequence counts from 1 by alert and symbol, without gaps.",
+    ),
 });
+type EventAnswer = z.input<typeof EventAnswer>;
 
 /** Renders an event: the payload that webhooks get. */
 export const eventAnswer = ({ id, body }: AlertEvent): z.input<typeof EventAnswer> => ({
   id,
   ...(JSON.parse(body) as Omit<z.input<typeof EventAnswer>, "id">),
 });
+
+/** Events of which the terms of sources, the same text in most, are told once. */
+export function termsOnce(events: readonly EventAnswer[]) {
+  const terms = new Map<string, string>();
+  const told = events.map((event): EventAnswer => {
+    const { sources } = event.data as { readonly sources?: readonly Source[] };
+    if (sources === undefined) return event;
+    for (const source of sources) terms.set(source.id, source.terms);
+    const named = sources.map(({ id, name, simulated }) => ({ id, name, simulated }));
+    return { ...event, data: { ...event.data, sources: named } };
+  });
+  return { events: told, terms: Object.fromEntries(terms) };
+}
 
 const ERRORS = [
   "none",

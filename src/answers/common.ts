@@ -85,6 +85,10 @@ export const Provenance = z.object({
 /** Source and method of an answer, of which a brief one says the first two. */
 export const AnswerOrigin = z.object({
   ...Provenance.shape,
+  date: z
+    .string()
+    .optional()
+    .describe("With a date as asOf: that date. The answer is of its close, or of the last before."),
   recordedUntil: Instant.optional().describe(
     "Present for a recording, not for the market of today: where it ends.",
   ),

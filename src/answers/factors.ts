@@ -46,7 +46,7 @@ const FullFactor = z.object({
   asOf: Instant.nullable().describe("When its newest input became known."),
   staleAfter: Instant.nullable(),
   inputs: z.array(FactorInput),
-  summary: z.string(),
+  summary: z.string().describe("One sentence; a brief answer has it of factors without a value."),
 });
 
 const FullFactors = z.object({
@@ -143,10 +143,10 @@ export function briefFactors(
     score: wholePoints(snapshot.score),
     confidence: fraction(snapshot.confidence),
     factors: {
-      momentum: briefFactor(factors.momentum),
-      valuation: briefFactor(factors.valuation),
-      social: briefFactor(factors.social),
-      darkpool: briefFactor(factors.darkpool),
+      momentum: briefFactor("momentum", factors),
+      valuation: briefFactor("valuation", factors),
+      social: briefFactor("social", factors),
+      darkpool: briefFactor("darkpool", factors),
     },
     ...(include !== undefined && { candidates: candidatesAnswer(snapshot) }),
   };
@@ -225,20 +225,15 @@ function factorAnswer(
   };
 }
 
-function briefFactor({
-  z: evidence,
-  confidence,
-  weight,
-  contribution,
-  status,
-  inputs,
-}: FactorResult) {
+function briefFactor(name: Factor, { [name]: result }: Snapshot["factors"]) {
+  const { z: evidence, confidence, weight, contribution, status, inputs } = result;
   return {
     z: ratioOrNull(evidence),
     confidence: fraction(confidence),
     weight,
     contribution: pointDifference(contribution),
     status: stateAnswer(status),
+    ...(evidence === null && { summary: summarize(name, result) }),
     inputs: inputs
       .filter((input) => input.weight !== 0)
       .map(({ name, value, unit, z: own }) => ({

@@ -11,9 +11,7 @@ export const FieldsInput = z
   .min(1)
   .max(30)
   .optional()
-  .describe(
-    "Rows with only these columns, such as symbol; an unknown name is answered with all names.",
-  );
+  .describe("Rows with only these columns, such as symbol; an unknown one names all.");
 
 /** The rows of an answer to a query with fields, in place of its list. */
 export const FieldRows = z.object({

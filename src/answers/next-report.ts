@@ -8,6 +8,7 @@ import {
 } from "../factors/next-report.ts";
 import { reportWindows } from "../factors/report-windows.ts";
 import { MAX_FIGURE_AGE_DAYS } from "../factors/yields.ts";
+import { dayName } from "../lib/market-day.ts";
 import type { Instrument } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
 import type { InstrumentRecords } from "../market/records.ts";
@@ -17,7 +18,7 @@ const Day = z.string();
 
 /** The day on which a company is expected to file its next quarterly report. */
 export const ExpectedReportAnswer = z.object({
-  expected: Day.describe("An ISO date; in a simulated market the instant at which its day begins."),
+  expected: Day.describe("An ISO date; an instant where market days are shorter."),
   earliest: Day.describe("95 % of past filings came between earliest and latest."),
   latest: Day,
   basis: z
@@ -55,13 +56,13 @@ export type ReportMarket = Pick<Market, "source" | "dayMs">;
  */
 export const filingDay = (at: number, { source, dayMs }: ReportMarket): string =>
   source.simulated
-    ? isoInstant(Math.floor(at / dayMs) * dayMs)
+    ? dayName(Math.floor(at / dayMs) * dayMs, dayMs)
     : isoInstant(at - dayMs / 2).slice(0, "2020-01-31".length);
 
 /** The day on which a quarter ends; outside the sandbox it is given as that day's last instant in
  *  UTC. */
-export const periodEndDay = (at: number, { source }: ReportMarket): string =>
-  source.simulated ? isoInstant(at) : isoInstant(at).slice(0, "2020-01-31".length);
+export const periodEndDay = (at: number, { source, dayMs }: ReportMarket): string =>
+  source.simulated ? dayName(at, dayMs) : isoInstant(at).slice(0, "2020-01-31".length);
 
 const REASONS: Readonly<Record<NoReportReason, string>> = {
   no_filings: "No quarterly filing is known.",

@@ -1,4 +1,5 @@
 import { FACTORS, type Factor } from "../factors/reading.ts";
+import { DAY_MS } from "../lib/market-day.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { RecordList } from "../market/records.ts";
 import { evidenceOf, METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
@@ -43,9 +44,6 @@ const evidence = (factor: Factor): readonly Column<PanelRow>[] => [
 
 /** Columns of the factors, for callers who may read them. */
 const factorColumns: readonly Column<PanelRow>[] = FACTORS.flatMap(evidence);
-
-/** Length of a day outside the sandbox, in milliseconds. */
-const DAY_MS = 86_400_000;
 
 /**
  * The columns of the panel: identity, score and price, then the factors. Figures are not rounded, so

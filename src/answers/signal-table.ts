@@ -4,6 +4,7 @@ import { METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
 import type { Cell, Column, ColumnType } from "../tables/table.ts";
 import type { ToolContext } from "../tool.ts";
 import { isoInstant, isoInstantOrNull } from "./common.ts";
+import { nextReportAnswer } from "./next-report.ts";
 import { fraction, pointDifference, points, ratio, wholePoints } from "./rounding.ts";
 import { sessionOf } from "./signal-point.ts";
 
@@ -94,5 +95,12 @@ export const signalColumns: readonly Column<SignalRow>[] = [
     about: "Of the session, as a fraction, dividends and splits included; empty: no bar.",
     cell: ({ snapshot, context }) => returnOf(snapshot, context.market),
     round: ratio,
+  },
+  {
+    name: "nextReport",
+    type: "text",
+    about: "When the next quarterly report was expected; empty: not known, or none is filed.",
+    cell: ({ snapshot: { instrument, at }, context: { market } }) =>
+      nextReportAnswer(instrument, at, market).nextReport?.expected ?? null,
   },
 ];

@@ -193,6 +193,7 @@ export const SignalPage = z.object({
       insufficientData: z.int().describe("Not among WAIT."),
     })
     .describe("Of all that match, on this page or not."),
+  total: z.int().describe("How many match, insufficientData included."),
   items: z.array(Item).optional(),
   ...FieldRows.shape,
   evidence: z.array(BriefEvidence).describe("One for each asset class among the items."),

@@ -51,6 +51,7 @@ export const TrackRecordAnswer = z.object({
   origin: z.string().describe("The log in which every statement and outcome stands."),
   beganAt: Instant,
   records: z.array(ClassRecord),
+  note: z.string().optional().describe("Where a verdict is as long as the log has none."),
 });
 export type TrackRecordAnswer = z.infer<typeof TrackRecordAnswer>;
 
@@ -64,30 +65,38 @@ export const figuresAnswer = ({ twins, from, to, ranges, ...others }: RecordFigu
   ranges: [...ranges],
 });
 
+/** Where the verdict of the backtest is. */
+export const BACKTEST_VERDICT =
+  "That of the backtest is the member evidence of get_signal (GET /api/signals).";
+
 /** Renders the record, of one class or of all that have something to say. */
 export function trackRecordAnswer(
   { origin, beganAt, verdictDates, records }: TrackRecord,
   { mode, source, now }: { mode: MarketMode; source: Source; now: number },
   assetClass: AssetClass | undefined,
 ): z.input<typeof TrackRecordAnswer> {
+  const wanted = records.filter(
+    ({ figures }) => assetClass === undefined || figures.assetClass === assetClass,
+  );
   return {
     market: mode,
     simulated: source.simulated,
     origin,
     beganAt: isoInstant(beganAt),
-    records: records
-      .filter(({ figures }) => assetClass === undefined || figures.assetClass === assetClass)
-      .map(({ figures, verdicts, expectedAt }) => {
-        const isHeadline = HEADLINE_HORIZONS[figures.assetClass] === figures.horizon;
-        const next = isHeadline ? verdictDates.find((at) => at > now) : undefined;
-        return {
-          ...figuresAnswer(figures),
-          isHeadline,
-          expectedAt: figures.from === null ? isoInstant(expectedAt) : null,
-          verdicts: verdicts.map(({ at, verdict }) => ({ at: isoInstant(at), verdict })),
-          nextVerdictAt: instantOrNull(next ?? null),
-        };
-      }),
+    ...(wanted.every(({ verdicts }) => verdicts.length === 0) && {
+      note: `The log has no verdict yet. ${BACKTEST_VERDICT}`,
+    }),
+    records: wanted.map(({ figures, verdicts, expectedAt }) => {
+      const isHeadline = HEADLINE_HORIZONS[figures.assetClass] === figures.horizon;
+      const next = isHeadline ? verdictDates.find((at) => at > now) : undefined;
+      return {
+        ...figuresAnswer(figures),
+        isHeadline,
+        expectedAt: figures.from === null ? isoInstant(expectedAt) : null,
+        verdicts: verdicts.map(({ at, verdict }) => ({ at: isoInstant(at), verdict })),
+        nextVerdictAt: instantOrNull(next ?? null),
+      };
+    }),
   };
 }
 

@@ -1,11 +1,9 @@
 import { z } from "zod";
+import { DAY_MS } from "../lib/market-day.ts";
 import type { MarketView } from "../market/market-view.ts";
 
 const Day = z.iso.date();
 const Moment = z.iso.datetime({ offset: true });
-
-/** Length of a day in milliseconds. */
-const DAY_MS = 86_400_000;
 
 /** A day or an instant in the input. */
 export const WhenInput = z
@@ -32,3 +30,7 @@ export const endOf = (when: string, { dayMs }: Pick<MarketView, "dayMs">): numbe
 
 /** Whether a text of `WhenInput` is a day. */
 export const isDay = (when: string): boolean => Day.safeParse(when).success;
+
+/** Member of an answer that repeats a day given as `asOf`: the instant of an answer can be of the next. */
+export const dayAsked = (asOf: string | undefined): { readonly date?: string } =>
+  asOf !== undefined && isDay(asOf) ? { date: asOf } : {};

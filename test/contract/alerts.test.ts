@@ -85,6 +85,7 @@ describe("POST /api/alerts", () => {
       scoreMove: 15,
       volatilityZ: 2.5,
       cooldownDays: null,
+      cooldownDefault: "a session; 0.25 days for coins",
       reportSessions: 5,
       delivery: { ...HOOK, state: "pending", stateSince: "2026-11-21T12:00:00.000Z" },
       createdAt: "2026-11-21T12:00:00.000Z",

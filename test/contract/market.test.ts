@@ -31,7 +31,16 @@ interface Signal {
 
 interface Factors extends Signal {
   readonly factors: Readonly<
-    Record<string, { z: number | null; contribution: number; status: string; confidence: number }>
+    Record<
+      string,
+      {
+        z: number | null;
+        contribution: number;
+        status: string;
+        confidence: number;
+        summary: string;
+      }
+    >
   >;
 }
 
@@ -109,6 +118,41 @@ describe("the market of the sandbox", () => {
     }
   });
 
+  it("says why in words in a brief answer too, where a factor is missing and only there", async () => {
+    for (const { symbol, factors } of all) {
+      const brief = await read<{
+        factors: Readonly<Record<string, { z: number | null; summary?: string }>>;
+      }>(`/api/factors?symbol=${symbol}`);
+      for (const [name, { z, summary }] of Object.entries(brief.factors)) {
+        expect(summary).toEqual(z === null ? factors[name]?.summary : undefined);
+      }
+    }
+    expect(all.some(({ factors }) => factors.valuation?.z === null)).toBe(true);
+  });
+
+  it("repeats a day that was asked for beside the instant of the answer", async () => {
+    const day = "2026-11-21";
+    for (const path of [
+      "signals?symbol=ALDER.SIM",
+      "signals?limit=1",
+      "darkpool?symbol=ALDER.SIM",
+    ]) {
+      expect(await read(`/api/${path}&asOf=${day}`)).toMatchObject({ date: day });
+      expect(await read(`/api/${path}&asOf=${day}T04:59:00Z`)).not.toHaveProperty("date");
+    }
+  });
+
+  it("has the next report of each company as a column", async () => {
+    const { rows } = await read<{ rows: readonly (readonly [string, string | null])[] }>(
+      "/api/signals?assetClass=stock&fields=symbol,nextReport&limit=500",
+    );
+    const { rows: listed } = await read<{ rows: typeof rows }>(
+      "/api/instruments?assetClass=stock&fields=symbol,nextReport&limit=500",
+    );
+    expect(rows).toEqual(listed);
+    expect(rows.filter(([, expected]) => expected !== null).length).toBeGreaterThan(20);
+  });
+
   it("marks every answer as simulated", async () => {
     for (const path of [
       "/api/signals?detail=full&limit=1",
@@ -140,11 +184,14 @@ describe("the market of the sandbox", () => {
 
   it("filters by signal, class and score as displayed", async () => {
     const list = (query: string) =>
-      read<{ items: Signal[] }>(`/api/signals?detail=full&limit=500&${query}`);
-    const { items: long } = await list("signal=LONG");
+      read<{ items: Signal[]; total: number }>(`/api/signals?detail=full&${query}`);
+    const { items: long, total } = await list("limit=500&signal=LONG");
+    expect(total).toBe(long.length);
+    expect(await list("limit=0&signal=LONG")).toMatchObject({ items: [], total });
+    expect(await read("/api/instruments?limit=1")).toMatchObject({ total: signals.length });
     expect(long.length).toBeGreaterThan(0);
     expect(long).toEqual(signals.filter(({ signal }) => signal === "LONG"));
-    const { items: strong } = await list("minScore=60&assetClass=crypto");
+    const { items: strong } = await list("limit=500&minScore=60&assetClass=crypto");
     expect(strong).toEqual(
       signals.filter(({ score, assetClass }) => score >= 60 && assetClass === "crypto"),
     );
@@ -238,6 +285,7 @@ describe("off-exchange prints", () => {
     const answer = await read<object>(`/api/darkpool?detail=full&symbol=${coin?.symbol}`);
     expect(answer).toMatchObject({
       feeds: { prints: "no_feed", shortVolume: "no_feed" },
+      note: expect.stringMatching(/No feed observes them here\.$/),
       summary: { prints: null, vwap: null, shareOfVolume: null },
     });
   });
@@ -257,6 +305,8 @@ describe("time in the sandbox", () => {
   it("may be any past instant, between two sessions too", async () => {
     const path = "/api/signals?detail=full&symbol=ALDER.SIM";
     const now = clock.now.toISOString();
+    // The log follows the score of a session.
+    await expect.poll(() => read(path)).toMatchObject({ logged: { index: expect.any(Number) } });
     expect(await read(`${path}&asOf=${now}`)).toEqual(await read(path));
   });
 

@@ -110,7 +110,7 @@ function claimRequired(
   const expires = instant(expiresAt);
   const problem = new Problem("claim_required", {
     detail: `${name} needs ${missing.join(" ")}, which an agent has once a person has claimed it. Nobody has claimed this one yet.`,
-    next: `${isDeclined ? "The person did not open the claim page: ask them before you go on. " : ""}Say to the person: "To let me do this, open ${page}, sign in and enter the code ${code} (valid until ${expires}). There you choose what I may do." When they have done it, call ${name} again with the same arguments. The agent stays registered, but its earlier tokens end: if your client gets no new one by itself, POST ${baseUrl}/oauth/token with the same client_id and client_secret and without scope. Called earlier, ${name} repeats the code.`,
+    next: `${isDeclined ? "The person did not open the claim page: ask them before you go on. " : ""}Say to the person: "To let me do this, open ${page}, sign in and enter the code ${code} (valid until ${expires}). There you choose what I may do." When they have done it, the same call works: call ${name} again with the same arguments. Called earlier, it repeats the code. Only a client that manages its tokens itself needs a new one, since the claim ends the earlier: POST ${baseUrl}/oauth/token with the same client_id and client_secret and without scope.`,
   });
   const { detail, next } = problem;
   const claim = { page, code, expiresAt: expires, scope: scopes.join(" ") };

@@ -1,3 +1,4 @@
+import { dayName } from "../../lib/market-day.ts";
 import { BarFilter } from "../../market/bar-quality.ts";
 import { withReturn } from "../../market/bar-return.ts";
 import type { Market, Source } from "../../market/market.ts";
@@ -57,9 +58,6 @@ function openRecordLists(profile: Profile, world: World, filter: BarFilter) {
 
 type RecordLists = ReturnType<typeof openRecordLists>;
 
-/** Label of a session: its first instant. */
-const sessionLabel = (day: number, dayMs: number): string => new Date(day * dayMs).toISOString();
-
 /** Labels kept in memory; more than are read at a time. */
 const REMEMBERED_DAYS = 2_000;
 
@@ -70,7 +68,7 @@ function createLabels(dayMs: number): World["sessionOf"] {
     const known = labels.get(day);
     if (known !== undefined) return known;
     if (labels.size === REMEMBERED_DAYS) labels.clear();
-    const label = sessionLabel(day, dayMs);
+    const label = dayName(day * dayMs, dayMs);
     labels.set(day, label);
     return label;
   };

@@ -52,6 +52,16 @@ const haltsOf = ({ bars }: Records) =>
     .filter((missed) => missed > 0);
 
 describe("the simulated market", () => {
+  it("names sessions by dates where they are days, and by instants where they are shorter", () => {
+    const at = Date.UTC(2026, 10, 21, 5, 0, 30);
+    const named = [86_400, 86_399, 60].map((sessionSeconds) =>
+      createSandbox({ seed: 7, sessionSeconds }).sessionAt(at, "stock"),
+    );
+    const [day, odd, minute] = named;
+    expect([day, minute]).toEqual(["2026-11-21", "2026-11-21T05:00:00.000Z"]);
+    expect(odd).toHaveLength("2026-11-21T05:00:00.000Z".length);
+  });
+
   it("says that it is simulated and how long its day is", () => {
     expect(market).toMatchObject({
       mode: "sandbox",

@@ -1,0 +1,29 @@
+import { expect, it } from "vitest";
+import { termsOnce } from "../../../src/answers/alert.ts";
+
+const BARS = { id: "bars", name: "Bars", terms: "Ours.", simulated: false };
+const NEWS = { id: "news", name: "News", terms: "Theirs.", simulated: true };
+
+it("the terms of sources are told once beside events, which keep the rest of what was sent", () => {
+  const event = (id: string, data: object) => ({
+    ...{ id, type: "signal.shift", timestamp: "2026-11-21T05:00:00.000Z" },
+    data: { alertId: "alert_1", ...data },
+  });
+  const { terms: _, ...bars } = BARS;
+  const { terms: __, ...news } = NEWS;
+  const test = event("3", { type: "alert.test" });
+  expect(
+    termsOnce([
+      event("1", { sources: [BARS], score: 70 }),
+      event("2", { sources: [BARS, NEWS] }),
+      test,
+    ]),
+  ).toEqual({
+    events: [
+      event("1", { sources: [bars], score: 70 }),
+      event("2", { sources: [bars, news] }),
+      test,
+    ],
+    terms: { bars: "Ours.", news: "Theirs." },
+  });
+});
