@@ -238,6 +238,45 @@ describe("the filter of the market", () => {
     expect(scores.length).toBeGreaterThan(40);
   });
 
+  it("sorts by links in the headers, both ways, and names the order", async () => {
+    const html = await page("?sort=-score&class=stock");
+    const scores = rowsIn(html).map(({ scoreRaw }) => scoreRaw);
+    expect(scores).toEqual(scores.toSorted((a, b) => a - b));
+    expect(html).toContain(
+      'aria-sort="ascending"><a href="/?class=stock&amp;sort=score#market">Score',
+    );
+    expect(await page("?sort=score")).toContain(
+      'aria-sort="descending"><a href="/?sort=-score#market">Score',
+    );
+    const changes = [
+      ...(await page("?sort=change")).matchAll(/<td class="change".*?value="([^"]*)"/gs),
+    ].map(([, value]) => Number(value));
+    expect(changes).toEqual(changes.toSorted((a, b) => b - a));
+    expect(changes.length).toBeGreaterThan(40);
+  });
+
+  it("compares up to five instruments, chosen by boxes or in the address", async () => {
+    const html = await page("?compare=ALDER.SIM&compare=BRIKT.SIM&compare=NOPE");
+    const [table = ""] = /<section aria-labelledby="compare".*?<\/section>/s.exec(html) ?? [];
+    const heads = [...table.matchAll(/<th scope="col"><a href="\/market\/([^"]*)"/g)];
+    expect(heads.map(([, symbol]) => symbol)).toEqual(["ALDER.SIM", "BRIKT.SIM"]);
+    const { items } = await signals();
+    for (const { symbol, scoreRaw } of items.filter(({ symbol }) => table.includes(symbol))) {
+      expect(table, symbol).toContain(`<data value="${scoreRaw}">`);
+    }
+    expect(await page("?compare=%3Cscript%3E")).not.toContain('id="compare"');
+    const many = await createWeb(base).get("/?compare=A,B,C,D,E,F");
+    expect(many.status).toBe(400);
+    expect(textOf(many.html)).toContain("Compare at most 5 instruments.");
+  });
+
+  it("maps every instrument by its sector and score", async () => {
+    const [map = ""] = /<table class="figures map">.*?<\/table>/s.exec(await page("")) ?? [];
+    const counts = [...map.matchAll(/<td[^>]*>(\d+)</g)].map(([, count]) => Number(count));
+    const { items } = await signals();
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(items.length);
+  });
+
   it("shows the selection again, with its text escaped", async () => {
     const html = await page("?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E&class=etf&signal=WAIT");
     expect(html).toContain('value="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;"');

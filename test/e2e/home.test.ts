@@ -178,10 +178,10 @@ describe("the home page in a browser", () => {
 
   it("can be filtered, sorted and followed to an instrument by keyboard, without JavaScript", async () => {
     const { page, complaints } = await open(base, { javaScriptEnabled: false });
-    await page.getByLabel("Symbol or name").fill("aldermoor");
+    await page.getByLabel("Symbol, name or sector").fill("aldermoor");
     await page.keyboard.press("Enter");
     await page.getByText("One instrument").waitFor();
-    expect(await page.getByLabel("Symbol or name").inputValue()).toBe("aldermoor");
+    expect(await page.getByLabel("Symbol, name or sector").inputValue()).toBe("aldermoor");
     await page.getByRole("link", { name: "Clear" }).press("Enter");
     await page.getByLabel("Signal").selectOption("SHORT");
     await page.getByLabel("Order").selectOption("score");
@@ -200,12 +200,34 @@ describe("the home page in a browser", () => {
   it("is still a table to assistive technology on a phone", async () => {
     const { page } = await open(base, { viewport: { width: 390, height: 844 } });
     const table = page.getByRole("table");
-    expect(await table.getByRole("columnheader").count()).toBe(9);
+    expect(await table.getByRole("columnheader").count()).toBe(12);
     const row = table
       .getByRole("row")
       .filter({ has: page.getByRole("link", { name: "ALDER.SIM" }) });
     expect(await row.getByRole("rowheader").count()).toBe(1);
     expect(await row.getByRole("cell").count()).toBeGreaterThanOrEqual(6);
+  });
+
+  it("moves between rows, chooses and searches by keys", async () => {
+    const { page, complaints } = await open(base);
+    const focused = () => page.evaluate("document.activeElement.textContent");
+    const [[first] = [], [second] = []] = await shown(page);
+    await page.keyboard.press("j");
+    expect(await focused()).toBe(first);
+    await page.keyboard.press("x");
+    await page.keyboard.press("j");
+    await page.keyboard.press("x");
+    expect(await focused()).toBe(second);
+    await page.getByRole("button", { name: "Compare the chosen" }).click();
+    await page.getByRole("heading", { name: "Compared" }).waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("jk");
+    expect(await page.getByLabel("Symbol, name or sector").inputValue()).toBe("jk");
+    await page.goto(base);
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: String(first) }).waitFor();
+    expect(complaints).toEqual([]);
   });
 
   it("copies a snippet to the clipboard, and confirms it", async () => {

@@ -10,6 +10,21 @@ export const MAX_SEARCH = 100;
 /** Maximum page number accepted. */
 const MAX_PAGE = 100_000;
 
+/** Orders of the list by what comes first, with their names. A minus turns an order around. */
+export const SORTS = {
+  symbol: "By symbol",
+  score: "By score",
+  "-score": "By score, lowest first",
+  change: "By change",
+  "-change": "By change, falls first",
+  coverage: "By coverage",
+  confidence: "By confidence",
+} as const;
+export type Sort = keyof typeof SORTS;
+
+/** Most instruments of a comparison. */
+export const MAX_COMPARED = 5;
+
 /** Treats an empty form field as absent. */
 const optionalField = <S extends z.ZodType>(schema: S) =>
   z.preprocess((value) => (String(value).trim() === "" ? undefined : value), schema.optional());
@@ -22,7 +37,17 @@ const Filter = z.object({
   ),
   class: optionalField(z.enum(AssetClass.options, "Choose one of the classes.")),
   signal: optionalField(z.enum(Direction.options, "Choose one of the signals.")),
-  sort: optionalField(z.enum(["symbol", "score"], "Choose one of the orders.")),
+  sort: optionalField(z.enum(Object.keys(SORTS) as Sort[], "Choose one of the orders.")),
+  compare: optionalField(
+    z
+      .string()
+      .trim()
+      .max(200)
+      .refine(
+        (text) => text.split(",").length <= MAX_COMPARED,
+        `Compare at most ${MAX_COMPARED} instruments.`,
+      ),
+  ),
   page: optionalField(
     z
       .string()
@@ -48,13 +73,13 @@ export interface ParsedFilter {
  *  parameters. */
 export function filterOf(query: URLSearchParams): ParsedFilter {
   const given: Record<string, string> = {};
-  for (const name of Filter.keyof().options) given[name] = query.get(name) ?? "";
+  for (const name of Filter.keyof().options) given[name] = query.getAll(name).join(",");
   const search = (given.q ?? "").slice(0, 2 * MAX_SEARCH);
   const { data, error } = Filter.safeParse(given);
   if (data !== undefined) return { filter: data, errors: [], search };
   const errors = error.issues.map(({ path: [name], message }) => ({
-    // The page number has no form field.
-    id: name === "page" ? "market" : String(name),
+    // These have no form field.
+    id: name === "page" || name === "compare" ? "market" : String(name),
     text: message,
   }));
   return { filter: {}, errors, search };

@@ -9,9 +9,11 @@ import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 import { withReturn } from "../return-to.ts";
 import { type Client, clientSetups } from "./connect.ts";
-import { addressOf, type Filter, MAX_SEARCH, type ParsedFilter } from "./filter.ts";
+import { addressOf, type Filter, MAX_SEARCH, type ParsedFilter, SORTS } from "./filter.ts";
 import { homeLinks, live, updateStatus } from "./frame.ts";
+import { comparison } from "./market-compare.ts";
 import type { MarketList } from "./market-list.ts";
+import { marketMap } from "./market-map.ts";
 import { marketTable } from "./market-table.ts";
 import { classNames } from "./marks.ts";
 import type { Viewer } from "./viewer.ts";
@@ -105,7 +107,7 @@ function marketSection({ viewer, query, list }: HomeView): Html {
 <h2 id="market">The market</h2>
 ${
   viewer.scopes.has("signals:read")
-    ? html`${filterForm(query)}${list && live("instruments", marketTable(list, query.filter))}`
+    ? html`${filterForm(query)}${list && live("instruments", html`${comparison(list.compared, query.filter)}${marketTable(list, query.filter)}${marketMap(list.groups)}`)}`
     : signInNotice("/")
 }
 </section>`;
@@ -189,10 +191,10 @@ const signals: readonly Option[] = [
   ["WAIT", "WAIT"],
 ];
 
-const orders: readonly Option[] = [
-  ["", "By symbol"],
-  ["score", "By score"],
-];
+const orders: readonly Option[] = Object.entries(SORTS).map(([value, text]) => [
+  value === "symbol" ? "" : value,
+  text,
+]);
 
 const classes: readonly Option[] = [["", "All classes"], ...Object.entries(classNames)];
 
@@ -202,7 +204,7 @@ function filterForm({ filter, errors, search }: ParsedFilter): Html {
   return html`<form class="filters" method="get" action="/#market" role="search" aria-label="Instruments">
 ${field({
   id: "q",
-  label: "Symbol or name",
+  label: "Symbol, name or sector",
   value: search,
   errors,
   attributes: html`type="search" maxlength="${MAX_SEARCH}" autocomplete="off" spellcheck="false"`,

@@ -2,10 +2,13 @@ import { type FullFactors, fullFactors } from "../../../answers/factors.ts";
 import { type FullItem, fullItem } from "../../../answers/signal.ts";
 import type { Scope } from "../../../auth/scopes.ts";
 import type { Instrument } from "../../../market/instrument.ts";
+import { countKnown } from "../../../market/point-in-time.ts";
 import { searchInstruments } from "../../../market/symbols.ts";
+import type { Snapshot } from "../../../score/snapshot.ts";
 import type { ToolContext } from "../../../tool.ts";
 import type { Filter } from "./filter.ts";
 import { cacheByInstrument } from "./instrument-cache.ts";
+import { changeOf, groupOf, SPARK_SESSIONS } from "./peers.ts";
 
 /** Rows per page. */
 const PAGE_ROWS = 50;
@@ -20,6 +23,13 @@ export type FactorName = keyof Factors;
 export interface MarketRow {
   /** From `get_signal`. */
   readonly signal: FullItem;
+  readonly missing: readonly FactorName[];
+  readonly price: Snapshot["price"];
+  readonly currency: string;
+  /** Simple return of the newest session; `null` without one. */
+  readonly change: number | null;
+  /** Closes of some sessions with dividends and splits, from 1, oldest first. */
+  readonly closes: readonly number[];
   /** Absent for viewers without access. */
   readonly factors: Factors | undefined;
 }
@@ -35,6 +45,10 @@ export interface MarketList {
   /** Number of the last page. */
   readonly pages: number;
   readonly rows: readonly MarketRow[];
+  /** Scores of all matching instruments by group, for the map. */
+  readonly groups: ReadonlyMap<string, readonly number[]>;
+  /** Those to be compared. */
+  readonly compared: readonly MarketRow[];
 }
 
 /** Lists the instruments that match a filter. */
@@ -47,6 +61,18 @@ export function createListMarket(context: ToolContext): ListMarket {
     context,
     (symbol) => fullFactors(context.snapshots.newest(symbol), context, undefined).factors,
   );
+  const rowOf = (symbol: string, maySeeFactors: boolean): MarketRow => {
+    const snapshot = context.snapshots.newest(symbol);
+    return {
+      signal: fullItem(snapshot, context),
+      missing: snapshot.missingFactors,
+      price: snapshot.price,
+      currency: snapshot.instrument.currency,
+      change: changeOf(symbol, context),
+      closes: closesOf(symbol, context),
+      factors: maySeeFactors ? factorsOf(symbol) : undefined,
+    };
+  };
   return (filter, scopes) => {
     const all = context.market.instruments();
     const found = select(filter, context);
@@ -58,21 +84,69 @@ export function createListMarket(context: ToolContext): ListMarket {
       total: all.length,
       page,
       pages: Math.max(1, Math.ceil(found.length / PAGE_ROWS)),
-      rows: symbols.map((symbol) => ({
-        signal: fullItem(context.snapshots.newest(symbol), context),
-        factors: maySeeFactors ? factorsOf(symbol) : undefined,
-      })),
+      rows: symbols.map((symbol) => rowOf(symbol, maySeeFactors)),
+      groups: groupScores(found, context),
+      compared: comparedOf(filter, all).map((symbol) => rowOf(symbol, maySeeFactors)),
     };
   };
 }
 
-/** Matching symbols in the order of `find_instruments`, or by descending score. */
-function select(filter: Filter, { market, snapshots }: ToolContext): readonly string[] {
+/** Listed symbols among those to be compared. */
+const comparedOf = ({ compare = "" }: Filter, all: readonly Instrument[]): readonly string[] => {
+  const wanted = new Set(compare.split(","));
+  return all.flatMap(({ symbol }) => (wanted.has(symbol) ? [symbol] : []));
+};
+
+/** Scores by group, in alphabetical order of the groups. */
+const groupScores = (
+  symbols: readonly string[],
+  { snapshots }: ToolContext,
+): ReadonlyMap<string, readonly number[]> => {
+  const groups = Map.groupBy(symbols, (symbol) => groupOf(snapshots.newest(symbol).instrument));
+  return new Map(
+    [...groups]
+      .toSorted(([a], [b]) => a.localeCompare(b))
+      .map(([group, some]) => [group, some.map((symbol) => snapshots.newest(symbol).score)]),
+  );
+};
+
+/** Closes of the newest sessions relative to the first, with dividends and splits. */
+function closesOf(symbol: string, { market }: ToolContext): readonly number[] {
+  const { bars } = market.records(symbol);
+  const known = countKnown(bars, market.knownUntil());
+  let close = 1;
+  return bars.slice(Math.max(0, known - SPARK_SESSIONS), known).map(({ logReturn }, index) => {
+    close *= Math.exp(index === 0 ? 0 : (logReturn ?? 0));
+    return close;
+  });
+}
+
+/** What an order compares, by which the highest come first. */
+const sortKeys: Readonly<
+  Record<
+    "score" | "change" | "coverage" | "confidence",
+    (one: Snapshot, context: ToolContext) => number
+  >
+> = {
+  score: ({ score }) => score,
+  change: ({ instrument }, context) => changeOf(instrument.symbol, context) ?? 0,
+  coverage: ({ coverage }) => coverage,
+  confidence: ({ confidence }) => confidence,
+};
+
+/** Matching symbols in the order of `find_instruments`, or by a figure. */
+function select(filter: Filter, context: ToolContext): readonly string[] {
+  const { market, snapshots } = context;
   const found = searched(market.instruments(), filter.q ?? "")
     .filter(({ assetClass }) => filter.class === undefined || assetClass === filter.class)
     .map(({ symbol }) => snapshots.newest(symbol))
     .filter(({ signal }) => filter.signal === undefined || signal.direction === filter.signal);
-  const sorted = filter.sort === "score" ? found.toSorted((a, b) => b.score - a.score) : found;
+  const { sort = "symbol" } = filter;
+  const key =
+    sort === "symbol" ? undefined : sortKeys[sort.replace("-", "") as keyof typeof sortKeys];
+  const sign = sort.startsWith("-") ? -1 : 1;
+  const keyed = key && found.map((one) => ({ one, value: sign * key(one, context) }));
+  const sorted = keyed?.toSorted((a, b) => b.value - a.value).map(({ one }) => one) ?? found;
   return sorted.map(({ instrument }) => instrument.symbol);
 }
 

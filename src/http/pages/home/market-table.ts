@@ -1,20 +1,47 @@
 import { untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
-import { addressOf, type Filter } from "./filter.ts";
+import { addressOf, type Filter, MAX_COMPARED, SORTS, type Sort } from "./filter.ts";
 import type { FactorName, Factors, MarketList, MarketRow } from "./market-list.ts";
 import {
   answerNotes,
-  classNames,
+  coverageBar,
+  coverageText,
   factorNames,
   pointsBar,
   scoreBar,
   signalMark,
+  sparkline,
   statusLabels,
 } from "./marks.ts";
-import { dateTime, points } from "./number-format.ts";
+import { percent, points, priceText, signedPercent } from "./number-format.ts";
 
 /** Path of an instrument's page. */
 export const instrumentPath = (symbol: string): string => `/market/${encodeURIComponent(symbol)}`;
+
+/** Columns that can be sorted by, with their headers. */
+const sorted: Readonly<Record<string, Sort>> = {
+  Instrument: "symbol",
+  Score: "score",
+  Day: "change",
+  Coverage: "coverage",
+  Confidence: "confidence",
+};
+
+/** Orders that have an opposite. */
+const isSort = (name: string): name is Sort => Object.hasOwn(SORTS, name);
+
+/** A header, with a link that sorts by its column, or turns the order around. */
+function header(title: string, filter: Filter): Html {
+  const sort = sorted[title];
+  if (sort === undefined) return html`<th scope="col" role="columnheader">${title}</th>`;
+  const { page: _, sort: current = "symbol", ...others } = filter;
+  const opposite = `-${sort}`;
+  const next = current === sort && isSort(opposite) ? opposite : sort;
+  const direction =
+    current === sort ? (sort === "symbol" ? "ascending" : "descending") : "ascending";
+  const isCurrent = current === sort || current === opposite;
+  return html`<th scope="col" role="columnheader"${isCurrent && html` aria-sort="${direction}"`}><a href="${addressOf({ ...others, sort: next })}#market">${title}</a></th>`;
+}
 
 /** A page of the market as a table, with links to the other pages. */
 export function marketTable(list: MarketList, filter: Filter): Html {
@@ -23,36 +50,42 @@ export function marketTable(list: MarketList, filter: Filter): Html {
   const [first] = rows;
   const names = Object.keys(first?.factors ?? {}) as FactorName[];
   const note = names.length > 0 && " Factors are in points: they add up to the score less 50.";
+  const titles = [
+    ...["Instrument", "Signal", "Score", "Price", "Day", "60 sessions", "Coverage", "Confidence"],
+    ...names.map((name) => factorNames[name]),
+  ];
   // Stacked rows lose their table semantics in browsers without an explicit role.
-  return html`<table class="market" role="table">
+  return html`<form id="pick" method="get" action="/#compare"><p class="quiet choose"><button class="second">Compare the chosen, up to ${MAX_COMPARED}</button> <span class="scripted"><kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> rows <kbd>Enter</kbd> opens <kbd>x</kbd> chooses</span></p></form>
+<table class="market" role="table">
 <caption>${found === 1 ? "One instrument" : html`${found} instruments`}. 50 is no evidence either way.${note}</caption>
 <thead role="rowgroup"><tr role="row">
-${[
-  "Instrument",
-  "Class",
-  "Signal",
-  "Score",
-  ...names.map((name) => factorNames[name]),
-  "As of",
-].map((title) => html`<th scope="col" role="columnheader">${title}</th>`)}
+${titles.map((title) => header(title, filter))}
 </tr></thead>
 <tbody role="rowgroup">${rows.map(tableRow)}</tbody>
 </table>
 ${pager(list, filter)}`;
 }
 
-function tableRow({ signal: row, factors }: MarketRow): Html {
-  const { symbol, name, assetClass, signal, score, scoreRaw, status, asOf } = row;
+function tableRow(row: MarketRow): Html {
+  const { signal: item, factors, missing, price, change } = row;
+  const { symbol, name, assetClass, signal, score, scoreRaw, status } = item;
   const warning = answerNotes[status];
   return html`<tr id="row-${symbol}" role="row">
-<th scope="row" role="rowheader"><a href="${instrumentPath(symbol)}">${symbol}</a><span class="name">${untrustedText(name)}</span>${warning && html`<span class="tag">${warning}</span>`}</th>
-<td class="class" role="cell">${classNames[assetClass]}</td>
+<th scope="row" role="rowheader"><input type="checkbox" name="compare" value="${symbol}" form="pick" aria-label="Compare ${symbol}"><a href="${instrumentPath(symbol)}">${symbol}</a><span class="name">${untrustedText(name)}</span>${warning && html`<span class="tag">${warning}</span>`}</th>
 <td class="direction" role="cell">${signalMark(signal)}</td>
 <td class="score" role="cell"><data value="${scoreRaw}">${score}</data>${scoreBar(scoreRaw)}</td>
+<td class="price" role="cell">${price === null ? "–" : priceText(price.value)}</td>
+<td class="change" role="cell">${signedPercent(change)}</td>
+<td class="line" role="cell">${closesLine(row)}</td>
+<td class="coverage" role="cell">${coverageBar(assetClass, missing)}<span class="unit">${percent(0)(item.coverage)} · ${coverageText(assetClass, missing)}</span></td>
+<td class="confidence" role="cell"><span class="label" aria-hidden="true">Confidence</span>${percent(0)(item.confidence)}</td>
 ${factors && Object.entries(factors).map(([name, factor]) => factorCell(name as FactorName, factor))}
-<td class="as-of" role="cell">${dateTime(asOf)}</td>
 </tr>`;
 }
+
+/** The closes of an instrument as a small line from its lowest to its highest. */
+export const closesLine = ({ closes }: MarketRow): Html | false =>
+  sparkline(closes, { low: Math.min(...closes), high: Math.max(...closes) }, "l-close");
 
 function factorCell(name: FactorName, { z, contribution, status }: Factors[FactorName]): Html {
   const label = html`<span class="label" aria-hidden="true">${factorNames[name]}</span>`;

@@ -4,7 +4,6 @@ import type { AssetClass } from "../../../market/instrument.ts";
 import { CLASS_FACTORS, WEIGHTS } from "../../../score/composite.ts";
 import { type Html, html } from "../html.ts";
 import type { FactorName, Factors } from "./market-list.ts";
-import { line, type ValueAxis } from "./plot.ts";
 
 type Signal = z.infer<typeof Direction>;
 
@@ -64,11 +63,19 @@ export function coverageBar(assetClass: AssetClass, missing: readonly FactorName
   return html`<svg class="cover" aria-hidden="true">${segments}</svg>`;
 }
 
+/** Height of the coordinates of a small line; a session is one unit wide. */
+const SPARK_HEIGHT = 40;
+
 /** A small line through values, without an axis. @param name Class of the line. */
-export function sparkline(values: readonly number[], axis: ValueAxis, name: string): Html | false {
+export function sparkline(
+  values: readonly number[],
+  { low, high }: { readonly low: number; readonly high: number },
+  name: string,
+): Html | false {
   if (values.length < 2) return false;
-  const path = line(values, { total: values.length, labels: [] }, axis);
-  return html`<svg class="spark" viewBox="0 0 1000 1000" preserveAspectRatio="none" aria-hidden="true"><path class="${name}" d="${path}"/></svg>`;
+  const y = (value: number) => Math.round((SPARK_HEIGHT * (high - value)) / (high - low || 1));
+  const path = values.map((value, x) => `${x} ${y(value)}`).join(" ");
+  return html`<svg class="spark" viewBox="0 0 ${values.length - 1} ${SPARK_HEIGHT}" preserveAspectRatio="none" aria-hidden="true"><path class="${name}" d="M${path}"/></svg>`;
 }
 
 /** Labels of the factors, in order. */

@@ -12,7 +12,7 @@ import { signedPercent } from "./number-format.ts";
 const MAX_PEERS = 10;
 
 /** Sessions of a small line. */
-const SPARK_SESSIONS = 60;
+export const SPARK_SESSIONS = 60;
 
 /** An instrument beside its peers. */
 interface Peer {
@@ -37,10 +37,11 @@ export interface Peers {
 }
 
 /** The name of the group that an instrument is compared with. */
-const groupOf = ({ sector, assetClass }: Instrument): string => sector ?? classNames[assetClass];
+export const groupOf = ({ sector, assetClass }: Instrument): string =>
+  sector ?? classNames[assetClass];
 
 /** Simple return of an instrument's newest session; `null` without one. */
-function changeOf(symbol: string, { market }: Pick<ToolContext, "market">): number | null {
+export function changeOf(symbol: string, { market }: Pick<ToolContext, "market">): number | null {
   const { bars } = market.records(symbol);
   const bar = bars.at(countKnown(bars, market.knownUntil()) - 1);
   return bar?.logReturn == null ? null : Math.expm1(bar.logReturn);
@@ -87,7 +88,8 @@ export function trail({ group, rank, count, previous, next }: Peers): Html {
 }
 
 /** The market, searched for a group. */
-const groupAddress = (group: string): string => `/?${new URLSearchParams({ q: group })}#market`;
+export const groupAddress = (group: string): string =>
+  `/?${new URLSearchParams({ q: group })}#market`;
 
 /** The peers as cards, with a line of their smoothed scores. */
 export const peersSection = ({ group, shown }: Peers, symbol: string): Html | false =>

@@ -2,7 +2,11 @@ import { readFileSync } from "node:fs";
 import { createAsset } from "../asset.ts";
 
 /** The parts of the script. Each has its own block, so that their names do not meet. */
-const parts = [new URL("./live.js", import.meta.url), new URL("./crosshair.js", import.meta.url)];
+const parts = [
+  new URL("./live.js", import.meta.url),
+  new URL("./crosshair.js", import.meta.url),
+  new URL("./keys.js", import.meta.url),
+];
 
 const script = createAsset({
   path: "/assets/live.js",
