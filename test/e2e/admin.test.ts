@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable, Writable } from "node:stream";
-import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { LastUse } from "../../src/auth/last-use.ts";
 import { runProgram } from "../../src/cli/program.ts";
@@ -20,8 +20,6 @@ import { createDatabase, postgresAvailable } from "../support/postgres.ts";
 import { startProcess, temporaryFolder } from "../support/process.ts";
 import { startStoreServer } from "../support/store-server.ts";
 import { dumped } from "../support/stores.ts";
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const root = mkdtempSync(join(tmpdir(), "admin-"));
 afterAll(() => rmSync(root, { recursive: true }));

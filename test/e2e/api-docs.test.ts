@@ -44,7 +44,7 @@ async function openReference(
 const operation = (page: Page, id: string) => page.locator(`[id="operations-${id}"]`);
 
 /** For what moves. */
-const PATIENT = { timeout: 30_000 };
+const PATIENT = { timeout: 60_000 };
 
 /** How far below the upper edge of the window something stands, in CSS pixels. */
 const topOf = (part: Locator): Promise<number> =>

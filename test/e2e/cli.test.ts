@@ -19,7 +19,7 @@ import { createInterface } from "node:readline";
 import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { Sessions } from "../../src/auth/accounts/browser-sessions.ts";
 import { SignIn } from "../../src/auth/accounts/email-code-sign-in.ts";
 import { runProgram } from "../../src/cli/program.ts";
@@ -39,8 +39,6 @@ import { startStoreServer } from "../support/store-server.ts";
 import { dumped } from "../support/stores.ts";
 
 // What a process of its own adds nothing to is done in this one, which saves most of the time.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
-
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const root = mkdtempSync(join(tmpdir(), "cli-"));
 afterAll(() => rmSync(root, { recursive: true }));

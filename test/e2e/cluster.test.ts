@@ -10,8 +10,6 @@ import { createDatabase, postgresAvailable, startPostgres } from "../support/pos
 import { freePort, runToEnd, startProcess } from "../support/process.ts";
 import { LOOSE_LIMITS } from "../support/test-service.ts";
 
-vi.setConfig({ testTimeout: 180_000 });
-
 const title = postgresAvailable
   ? "three processes on one database"
   : "three processes on one database SKIPPED: no PostgreSQL binaries for this platform";
@@ -42,7 +40,7 @@ describe.skipIf(!postgresAvailable)(title, () => {
       const all = await Promise.all(bases.map((base) => answersOf(base, token)));
       expect(all[1]).toEqual(all[0]);
       expect(all[2]).toEqual(all[0]);
-    }, 40_000);
+    }, 120_000);
   });
 
   it("share a port with each other and with no other process", async () => {

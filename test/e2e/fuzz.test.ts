@@ -17,7 +17,7 @@ const SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);
 /** Requests that are under way at once. */
 const LANES = 12;
 
-vi.setConfig({ testTimeout: 60_000 + REQUESTS * 20 });
+vi.setConfig({ testTimeout: 180_000 + REQUESTS * 20 });
 
 /** A request line beyond this many characters may be refused before it is read to its end. */
 const LONG_PATH = 15_000;

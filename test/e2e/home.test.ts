@@ -15,7 +15,7 @@ const browser = await startBrowser();
 const SESSION_MS = 60_000;
 
 /** For what comes with the next look of the page, every five seconds. */
-const PATIENT = { timeout: 30_000 };
+const PATIENT = { timeout: 60_000 };
 
 /** A sandbox at the time of the machine, by which oidc-provider judges tokens. */
 async function startSandbox(): Promise<TestService> {

@@ -15,8 +15,6 @@ import { postEvent, serveJetstream } from "../support/providers/jetstream.ts";
 import { type Served, serveProviders, unreachable } from "../support/providers/served.ts";
 import { verifies } from "../support/verifies.ts";
 
-vi.setConfig({ testTimeout: 120_000 });
-
 const SCOPES = "signals:read factor:read darkpool:read";
 
 /** What an answer about one instrument says, as far as it matters here. */
@@ -26,7 +24,7 @@ interface Answer {
   readonly sources: readonly { readonly id: string; readonly terms: string }[];
 }
 
-const until = <T>(look: () => Promise<T>) => vi.waitFor(look, { timeout: 60_000, interval: 250 });
+const until = <T>(look: () => Promise<T>) => vi.waitFor(look, { timeout: 120_000, interval: 250 });
 
 const stop = async ({ child }: RunningProcess) => {
   child.kill("SIGTERM");

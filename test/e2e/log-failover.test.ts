@@ -18,8 +18,6 @@ import {
 } from "../support/process.ts";
 import { LOOSE_LIMITS } from "../support/test-service.ts";
 
-vi.setConfig({ testTimeout: 180_000 });
-
 /** For what comes with one of the next sessions of the sandbox, after a lease of the leader. */
 const PATIENT = { timeout: 60_000, interval: 250 };
 

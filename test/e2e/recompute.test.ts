@@ -1,6 +1,6 @@
 // @module-tag full
 
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { wholePoints } from "../../src/answers/rounding.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { startProcess } from "../support/process.ts";
@@ -20,8 +20,6 @@ interface Page {
 const ENOUGH = 100;
 
 /** Reading years of a whole market takes seconds. */
-vi.setConfig({ testTimeout: 180_000 });
-
 /** What get_factors says beyond what a recomputation needs. */
 interface Answer extends FactorsAnswer {
   readonly methodVersion: string;

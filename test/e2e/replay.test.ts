@@ -14,7 +14,7 @@ async function start(env: Readonly<Record<string, string>>) {
   const said: string[] = [];
   process.child.stderr?.on("data", (chunk) => said.push(String(chunk)));
   const ended = () => said.join("").includes("the replay has ended");
-  await expect.poll(ended, { timeout: 20_000 }).toBe(true);
+  await expect.poll(ended).toBe(true);
   return process;
 }
 
@@ -50,7 +50,7 @@ describe("the process with REPLAY", () => {
     const health = await (await fetch(`${first.baseUrl}/api/health`)).json();
     expect(health).toMatchObject({ market: "replay", asOf: "2014-01-10T00:00:00.000Z" });
     const lastRecorded = () => recorded(DATA_DIR).at(-1);
-    await expect.poll(lastRecorded, { timeout: 10_000 }).toBe("2014-01-09");
+    await expect.poll(lastRecorded).toBe("2014-01-09");
     const dates = recorded(DATA_DIR);
     expect(dates.slice(-4)).toEqual(["2014-01-06", "2014-01-07", "2014-01-08", "2014-01-09"]);
     expect(new Set(dates).size).toBe(dates.length);
@@ -104,7 +104,7 @@ describe("the process without REPLAY", () => {
       const { asOf } = (await (await fetch(`${baseUrl}/api/health`)).json()) as { asOf: string };
       return (Date.parse(asOf) - Date.parse(String(ready.asOf))) / 1_000;
     };
-    await expect.poll(sessions, { timeout: 20_000 }).toBeGreaterThanOrEqual(3);
+    await expect.poll(sessions).toBeGreaterThanOrEqual(3);
     expect(recorded(DATA_DIR, "ALDER.SIM")).toEqual([]);
   });
 });

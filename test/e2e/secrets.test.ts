@@ -17,8 +17,6 @@ import {
 import { PROGRAM } from "../support/program.ts";
 import { codesIn, LOOSE_LIMITS } from "../support/test-service.ts";
 
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
-
 /** A text that must not be found, and what it is. */
 type Planted = Readonly<Record<string, string>>;
 

@@ -47,9 +47,7 @@ describe("the service, as a process", () => {
     ]);
     for (const some of [silent, header, whole]) expect(statusesOf(some)).toEqual(new Set(["408"]));
     expect(silent[0]?.said()).toContain('"code":"request_timeout"');
-    await expect
-      .poll(() => service.usage().files, { timeout: 20_000 })
-      .toBeLessThan(filesBefore + 20);
+    await expect.poll(() => service.usage().files).toBeLessThan(filesBefore + 20);
   });
 
   it("rejects a megabyte of headers long before the end", async () => {

@@ -63,7 +63,7 @@ export async function openStream(
         const found = find();
         if (found === undefined && end === undefined) return;
         waiting.delete(look);
-        if (found === undefined) reject(new Error(`the stream ended: ${JSON.stringify(blocks)}`));
+        if (found === undefined) reject(new Error(`the stream ended: ${response.status} ${text}`));
         else resolve(found);
       };
       waiting.add(look);

@@ -1,5 +1,8 @@
+import { firstDue, loadState } from "../../../src/ingest/poller-state.ts";
+import { assignProviders } from "../../../src/ingest/setup.ts";
 import type { Instrument } from "../../../src/market/instrument.ts";
 import { providers } from "../../../src/sources/live/providers.ts";
+import type { Records } from "../../../src/store/port/records.ts";
 import type { Serve } from "./drive.ts";
 import { RIG_INSTRUMENTS, rigsFor } from "./rigs.ts";
 import { type ProviderServer, startProvider } from "./server.ts";
@@ -16,6 +19,8 @@ export interface Served {
   readonly env: Readonly<Record<string, string>>;
   /** @throws {Error} When it is none of them. */
   server(id: string): RememberingServer;
+  /** Ids of those that a service has something left to ask, by the progress in its store. */
+  due(records: Records): Promise<readonly string[]>;
 }
 
 /** What is served. */
@@ -42,18 +47,32 @@ export async function serveProviders({ ids, now, symbols, others = {} }: ServedW
     ...Object.fromEntries([...servers].map(([id, { origin }]) => [id, origin])),
     ...others,
   });
+  const settings: Readonly<Record<string, string>> = Object.assign(
+    {},
+    ...rigs.map((rig) => rig.settings),
+  );
   return {
     env: {
       MARKET: "live",
       UNIVERSE: spelled(instruments),
       PROVIDERS: origins.map(([id]) => id).join(" "),
       PROVIDER_URLS: origins.map(([id, origin]) => `${id}=${origin}`).join(" "),
-      ...Object.assign({}, ...rigs.map(({ settings }) => settings)),
+      ...settings,
     },
     server(id) {
       const found = servers.get(id);
       if (found === undefined) throw new Error(`${id} is not served`);
       return found;
+    },
+    async due(records) {
+      const served = providers.filter(({ id }) => servers.has(id));
+      const due = assignProviders(served, instruments).map(async ({ provider, ...use }) => {
+        if (provider.kind === "streamed") return [];
+        const series = provider.series({ ...use, historyFrom: 0, settings });
+        const progress = await loadState({ provider, series, records, now }, undefined);
+        return firstDue(progress.series, now()) === undefined ? [] : [provider.id];
+      });
+      return (await Promise.all(due)).flat();
     },
   } satisfies Served;
 }
