@@ -1,6 +1,6 @@
 import type { Bar } from "../market/records.ts";
 import { PRICE_WINDOWS } from "./price-history.ts";
-import { decay, ewStep } from "./statistics.ts";
+import { countBelow, decay, ewStep } from "./statistics.ts";
 
 /** Windows of a coin's momentum. */
 export const COIN_WINDOWS = {
@@ -77,7 +77,8 @@ function changeOver(
   dayMs: number,
 ): number | undefined {
   const start = (times.at(-1) as number) - days * dayMs;
-  const index = times.findLastIndex((time) => time <= start);
+  const after = countBelow(times, start);
+  const index = times[after] === start ? after : after - 1;
   if (index < 0 || start - (times[index] as number) > COIN_WINDOWS.maxGapDays * dayMs) {
     return undefined;
   }

@@ -111,38 +111,39 @@ type Visit = (...evidence: [Evidence["name"], Evidence["with"], z: number, weigh
  */
 function compare({ measurement, norms }: ValuedStock, tables: ValuationTables, visit: Visit): void {
   const { sector, yields } = measurement;
-  const peers = YIELDS.map((name) =>
-    yields[name] === undefined ? undefined : tableOf(name, sector, tables),
-  );
-  const own = YIELDS.map((name) => ownScore(name, yields, norms));
   let peerYields = 0;
   let peerWeights = 0;
   let ownYields = 0;
-  for (let index = 0; index < YIELDS.length; index++) {
-    if (own[index] !== undefined) ownYields++;
-    if (peers[index] === undefined) continue;
+  for (const name of YIELDS) {
+    if (ownScore(name, yields, norms) !== undefined) ownYields++;
+    if (tableOf(name, measurement, tables) === undefined) continue;
     peerYields++;
-    peerWeights += weightOf(YIELDS[index] as YieldName, sector);
+    peerWeights += weightOf(name, sector);
   }
   if (peerYields < VALUATION_RULES.minYields) return;
   const peerShare = ownYields === 0 ? 1 : VALUATION_RULES.relativeWeight;
-  for (const [index, name] of YIELDS.entries()) {
-    const table = peers[index];
+  for (const name of YIELDS) {
+    const table = tableOf(name, measurement, tables);
     if (table === undefined) continue;
     const weight = (weightOf(name, sector) / peerWeights) * peerShare;
     visit(name, "peers", ecdfZ(table, yields[name] as number), weight);
   }
   const ownWeight = (1 / ownYields) * VALUATION_RULES.ownWeight;
-  for (const [index, name] of YIELDS.entries()) {
-    const z = own[index];
+  for (const name of YIELDS) {
+    const z = ownScore(name, yields, norms);
     if (z !== undefined) visit(name, "own past", z, ownWeight);
   }
 }
 
-/** The table of the sector, else that of the class. */
-function tableOf(name: YieldName, sector: string | null, { yields }: ValuationTables) {
-  const tables = yields[name];
-  return (sector === null ? undefined : tables?.get(sector)) ?? tables?.get(WHOLE_CLASS);
+/** The table that a known yield is compared with: of the sector, else of the class. */
+function tableOf(
+  name: YieldName,
+  { sector, yields }: ValuationMeasurement,
+  tables: ValuationTables,
+): EcdfTable | undefined {
+  if (yields[name] === undefined) return undefined;
+  const bySector = tables.yields[name];
+  return (sector === null ? undefined : bySector?.get(sector)) ?? bySector?.get(WHOLE_CLASS);
 }
 
 const weightOf = (name: YieldName, sector: string | null): number =>
