@@ -129,17 +129,27 @@ export class LogWriter {
     const { id } = state.value;
     if (this.#options.witnesses?.refusal(id) !== undefined) this.#isChecked = false;
     if (!this.#isChecked && !(await this.#check(state.value))) return 0;
-    const { open, settling, unsettled = [] } = state.value;
+    const { open, unsettled = [] } = state.value;
     if (open !== null) return this.#goOn(state, open);
-    if (settling) return this.#appended(await this.#settler.goOn(state, settling));
     if (unsettled.some(({ coveredAt }) => coveredAt === null)) return this.#sign(state);
-    const due = dueSettlement(state.value);
-    const started = due && (await this.#settler.start(state, due));
-    if (started !== undefined) return this.#appended(started);
+    const settled = await this.#settle(state);
+    if (settled !== undefined) return settled;
     const checkpoint = await store.checkpoint();
     const size = sizeOf(state.value);
     if (checkpoint?.id !== id || checkpoint.size < size) return this.#sign(state);
     return this.#startNextRun(state);
+  }
+
+  /** Appends the next part of a settlement. @returns As `tick`; `undefined` if none is due. */
+  async #settle(state: Stored<LogState>): Promise<number | undefined> {
+    const { settling, unsettled = [] } = state.value;
+    const knownUntil = this.#options.knownUntil();
+    // To a new leader that has not caught up yet, prices would be missing that the last one had.
+    if (unsettled.some(({ close }) => close > knownUntil)) return settling ? 0 : undefined;
+    if (settling) return this.#appended(await this.#settler.goOn(state, settling));
+    const due = dueSettlement(state.value);
+    const started = due && (await this.#settler.start(state, due));
+    return started && this.#appended(started);
   }
 
   async #appended(state: Stored<LogState> | undefined): Promise<number> {
