@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { matchesEtag } from "../lib/etag.ts";
 import type { Answer } from "./api/answers.ts";
+import { type Coding, codedEtag, codingFor, compressOnce } from "./content-coding.ts";
+import type { RequestContext } from "./request-context.ts";
 
 /** Caches must not share a response between callers, nor between the forms that it can be had in. */
 const VARY = "Accept, Authorization, X-Api-Key";
@@ -8,58 +10,94 @@ const VARY = "Accept, Authorization, X-Api-Key";
 /** Responses are revalidated on each use: the next session or print may change them. */
 const REVALIDATE = "private, no-cache";
 
-/** What a caller that already has a response knows it by. */
-interface Validator {
-  /** Absent for responses that must not be cached. */
-  readonly etag: string | undefined;
-  readonly cacheControl?: string;
-}
+/** Shorter bodies are not compressed, in characters: they fit into one packet as they are. */
+const MIN_COMPRESSED = 1_024;
 
-/** A JSON response to an authorized caller. */
-interface Validated extends Validator {
-  readonly json: string;
-}
+/** Media types of texts. */
+export const MEDIA_TYPES = {
+  css: "text/css; charset=utf-8",
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  json: "application/json; charset=utf-8",
+  txt: "text/plain; charset=utf-8",
+} as const;
 
-/** Sends JSON with its validator, or 304 if the caller already has it. */
-export function sendValidated(
-  req: IncomingMessage,
-  res: ServerResponse,
-  { json, ...validator }: Validated,
-): void {
-  if (!isUnmodified(req, res, validator)) sendJson(res, json);
+/** A body that is the same for everybody who may have it. */
+export interface Representation {
+  readonly type: string;
+  readonly body: string | Uint8Array;
+  /** A strong validator: a hash of the body. */
+  readonly etag: string;
 }
 
 /**
- * Sets the headers by which a response can be validated, and sends 304 if the caller already has it.
+ * Sends a representation, compressed where the client accepts that, or 304 if the client already has
+ * it (RFC 9110 sections 8.8.3, 13.1.2 and 15.4.5). Must be called after all other headers are set.
+ *
+ * Only what goes through here is compressed. The length of a compressed body tells whether a text of
+ * an attacker repeats a secret beside it (BREACH), so that answers for one caller, tokens, and pages
+ * with form tokens (sign-in, claim, consent, account) are sent as they are; so is MCP.
+ */
+export async function sendRepresentation(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { type, body, etag }: Representation,
+): Promise<void> {
+  const coding = body.length < MIN_COMPRESSED ? undefined : codingFor(req.headers);
+  if (isUnmodified(req, res, { etag, coding })) return;
+  res.setHeader("Content-Type", type);
+  const sent = coding === undefined ? body : await compressOnce(coding, { etag, body });
+  res.setHeader("Content-Length", Buffer.byteLength(sent));
+  res.end(sent);
+}
+
+/**
+ * Sets the headers by which a response can be validated and cached, and its coding, and sends 304 if
+ * the client already has it.
  *
  * @returns Whether it was sent.
  */
 export function isUnmodified(
   req: IncomingMessage,
   res: ServerResponse,
-  { etag, cacheControl = REVALIDATE }: Validator,
+  { etag, coding }: { readonly etag: string; readonly coding: Coding | undefined },
 ): boolean {
-  if (etag === undefined) return false;
-  res.setHeader("ETag", etag);
-  res.setHeader("Cache-Control", cacheControl);
-  res.setHeader("Vary", VARY);
-  if (!matchesEtag(req, etag)) return false;
-  res.writeHead(304).end();
-  return true;
+  const tag = codedEtag(etag, coding);
+  res.setHeader("ETag", tag);
+  const vary = res.getHeader("Vary");
+  res.setHeader("Vary", vary === undefined ? "Accept-Encoding" : `${vary}, Accept-Encoding`);
+  if (res.statusCode === 200 && matchesEtag(req, tag)) {
+    res.writeHead(304).end();
+    return true;
+  }
+  if (coding !== undefined) res.setHeader("Content-Encoding", coding);
+  return false;
 }
 
-/** Sends the result of a tool. */
-export function sendAnswer(
-  req: IncomingMessage,
-  res: ServerResponse,
+/** Sets the headers of an answer to authorized callers that can be validated. */
+export function setPrivate(res: ServerResponse, cacheControl: string = REVALIDATE): void {
+  res.setHeader("Cache-Control", cacheControl);
+  res.setHeader("Vary", VARY);
+}
+
+/**
+ * Sends the result of a tool.
+ *
+ * @param cacheControl Of shared results.
+ */
+export async function sendAnswer(
+  { req, res }: Pick<RequestContext, "req" | "res">,
   { json, etag }: Answer,
-): void {
-  sendValidated(req, res, { json, etag });
+  cacheControl: string = REVALIDATE,
+): Promise<void> {
+  if (etag === undefined) return sendJson(res, json);
+  setPrivate(res, cacheControl);
+  await sendRepresentation(req, res, { type: MEDIA_TYPES.json, body: json, etag });
 }
 
 /** Sends JSON with the headers Express would set, without its content negotiation. */
 export function sendJson(res: ServerResponse, json: string): void {
-  res.setHeader("Content-Type", "application/json; charset=utf-8");
+  res.setHeader("Content-Type", MEDIA_TYPES.json);
   res.setHeader("Content-Length", Buffer.byteLength(json));
   res.end(json);
 }

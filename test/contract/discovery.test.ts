@@ -103,7 +103,11 @@ describe.each(all)("%s", (path) => {
   });
 
   it("answers HEAD like GET, without the body", async () => {
-    const [get, head] = [await ask(path), await ask(path, { method: "HEAD" })];
+    const headers = { "accept-encoding": "identity" };
+    const [get, head] = [
+      await ask(path, { headers }),
+      await ask(path, { method: "HEAD", headers }),
+    ];
     expect(head.status).toBe(200);
     expect(fieldsOf(head)).toEqual(fieldsOf(get));
     expect(Number(head.headers.get("content-length"))).toBe((await get.bytes()).length);
@@ -148,9 +152,12 @@ describe.each(all)("%s", (path) => {
 describe.each(all)("%s", (path) => {
   it("answers 304 to a matching If-None-Match", async () => {
     const first = await ask(path);
-    const { "content-type": _, "content-length": __, ...fields } = fieldsOf(first);
+    const body = ["content-type", "content-length", "content-encoding"];
+    const fields = Object.fromEntries(
+      Object.entries(fieldsOf(first)).filter(([name]) => !body.includes(name)),
+    );
     const { etag = "" } = fields;
-    expect(etag).toMatch(/^"[\w-]{43,64}"$/);
+    expect(etag).toMatch(/^"[\w-]{43,64}(-gzip)?"$/);
     for (const known of [etag, `"x", ${etag}`, `W/${etag}`, "*"]) {
       const response = await ask(path, { headers: { "if-none-match": known } });
       expect(response.status, known).toBe(304);
@@ -175,7 +182,7 @@ describe("a document with two representations", () => {
   ])("%s for %s is %s", async (path, accept, type) => {
     const { headers } = await ask(path, { headers: { accept } });
     expect(headers.get("content-type")).toBe(type);
-    expect(headers.get("vary")).toBe("Accept");
+    expect(headers.get("vary")).toBe("Accept, Accept-Encoding");
   });
 
   it("has a validator for each representation", async () => {

@@ -125,7 +125,7 @@ describe("GET /api/export", () => {
     const query = "assetClass=etf";
     const etagOf = async (...asked: Parameters<typeof get>) => {
       const { headers } = await get(...asked);
-      expect(headers.get("vary")).toBe("Accept, Authorization, X-Api-Key");
+      expect(headers.get("vary")).toBe("Accept, Authorization, X-Api-Key, Accept-Encoding");
       return headers.get("etag") ?? "";
     };
     const etag = await etagOf(query);

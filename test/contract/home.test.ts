@@ -160,7 +160,7 @@ describe("the home page of the sandbox", () => {
       const first = await fetch(address);
       const etag = first.headers.get("etag") ?? "";
       expect(first.headers.get("cache-control")).toBe("private, no-cache");
-      expect(first.headers.get("vary")).toBe("Accept, Cookie");
+      expect(first.headers.get("vary")).toBe("Accept, Cookie, X-Live-Parts, Accept-Encoding");
       for (const tag of [etag, `W/${etag}`, `"x", ${etag}`, "*"]) {
         const again = await fetch(address, { headers: known(tag) });
         expect([again.status, await again.text()], tag).toEqual([304, ""]);
@@ -197,7 +197,7 @@ describe("the home page for agents", () => {
     const response = await accepting("text/markdown");
     const text = await response.text();
     expect(response.headers.get("content-type")).toBe("text/markdown; charset=utf-8");
-    expect(response.headers.get("vary")).toBe("Accept");
+    expect(response.headers.get("vary")).toBe("Accept, Accept-Encoding");
     expect(text).toMatch(/^# Market Signal and Verification Service\n/);
     expect(text).not.toContain("ALDER.SIM");
     const etag = response.headers.get("etag") ?? "";
@@ -512,7 +512,7 @@ describe("a market with no access for unclaimed agents", () => {
       expect(response.status, path).toBe(200);
       expect(html, path).not.toMatch(SECRETS);
       expect(html).toContain('<a href="/sign-in?return_to=%2F">Sign in to see them</a>');
-      expect(response.headers.get("vary")).toBe("Accept, Cookie");
+      expect(response.headers.get("vary")).toBe("Accept, Cookie, X-Live-Parts, Accept-Encoding");
       expect(response.headers.get("cache-control")).toBe("private, no-cache");
     }
     const markdown = await fetch(recorded.base, { headers: { accept: "text/markdown" } });
@@ -524,7 +524,7 @@ describe("a market with no access for unclaimed agents", () => {
     async (accept) => {
       const [there, nowhere] = await Promise.all(
         ["ACME", "NOPE"].map(async (symbol) => {
-          const headers = { accept };
+          const headers = { accept, "accept-encoding": "identity" };
           const response = await fetch(`${recorded.base}/market/${symbol}`, { headers });
           expect(response.headers.get("link")).toBeNull();
           const html = withoutWords(await response.text(), symbol);

@@ -135,7 +135,7 @@ describe("shared answers", () => {
       expect(headers).toMatchObject({
         ...{ etag: expect.stringMatching(/^"[\w-]{43}"$/), "cache-control": "private, no-cache" },
         ...{
-          vary: "Accept, Authorization, X-Api-Key",
+          vary: "Accept, Authorization, X-Api-Key, Accept-Encoding",
           "content-length": String(Buffer.byteLength(body)),
         },
       });
@@ -144,7 +144,10 @@ describe("shared answers", () => {
         const known = await ask(address, { ...credential, "if-none-match": condition });
         expect(known).toMatchObject({ status: 304, body: "", headers: { etag } });
         expect(known.headers).toMatchObject({
-          ...{ "cache-control": "private, no-cache", vary: "Accept, Authorization, X-Api-Key" },
+          ...{
+            "cache-control": "private, no-cache",
+            vary: "Accept, Authorization, X-Api-Key, Accept-Encoding",
+          },
           ...{ ratelimit: expect.any(String), "ratelimit-policy": expect.any(String) },
         });
         expect(known.headers["content-type"]).toBeUndefined();

@@ -79,6 +79,7 @@ describe("the log over HTTP", () => {
     const tile = await fetch(`${base}/log/tile/0/000.p/${size}`);
     expect(tile.headers.get("content-type")).toBe("application/octet-stream");
     expect(tile.headers.get("cache-control")).toContain("immutable");
+    expect(tile.headers.get("content-encoding")).toBeNull();
     expect(tile.headers.get("access-control-allow-origin")).toBe("*");
     expect((await tile.arrayBuffer()).byteLength).toBe(32 * size);
     const entries = await fetch(`${base}/log/tile/entries/000.p/${size}`);

@@ -140,7 +140,7 @@ describe("CSV over REST", () => {
   it("has a validator of its own for every query and form", async () => {
     const etagOf = async (path: string, accept = "*/*") => {
       const { headers } = await get(path, { accept });
-      expect(headers.get("vary")).toBe("Accept, Authorization, X-Api-Key");
+      expect(headers.get("vary")).toBe("Accept, Authorization, X-Api-Key, Accept-Encoding");
       return headers.get("etag");
     };
     const path = "/api/signals?symbol=ALDER.SIM";

@@ -85,7 +85,7 @@ function withQuery(operation: Operation, read: ReadQuery): Handler {
       return sendTable({ ...operation, context, caller }, { ...table, format: "csv" });
     }
     const answer = await runTool(context, tool, () => answers.of(tool, input, call));
-    sendAnswer(context.req, context.res, answer);
+    await sendAnswer(context, answer);
   };
 }
 
@@ -102,7 +102,7 @@ function withBody({ tool, route, answers, api }: Operation): Handler {
       res.statusCode = 201;
       res.setHeader("Location", locationOf(answer, route));
     }
-    sendAnswer(req, res, answer);
+    await sendAnswer(context, answer);
   };
 }
 

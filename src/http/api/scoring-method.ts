@@ -3,7 +3,7 @@ import { serviceOperations } from "../../openapi/operations/service-status.ts";
 import type { PeerTables } from "../../score/peers.ts";
 import type { ToolContext } from "../../tool.ts";
 import type { ProtectedResource } from "../authorize.ts";
-import { sendValidated } from "../conditional-response.ts";
+import { sendAnswer } from "../conditional-response.ts";
 import { routeOf } from "../mount.ts";
 import { queryParameters } from "../request-context.ts";
 import type { Route } from "../route-table.ts";
@@ -31,14 +31,14 @@ const CACHE = {
 export function methodRoute({ context, api, tables }: MethodOptions): Route {
   const cache = createAnswerCache(context);
   return routeOf(getMethod, async (request) => {
-    const { req, res, params } = request;
+    const { req, params } = request;
     await api.authorize(request, ["factor:read"]);
     const version = parse(MethodVersion, params.version);
     const query = parse(MethodQuery, queryParameters(req));
     const question = `${version} ${query.tables ?? ""}`;
     const answer = () => answerOf(methodAnswer(version, query, { context, tables: tables() }));
-    const { json, etag } = cache.find(question) ?? (await cache.compute(question, answer));
+    const method = cache.find(question) ?? (await cache.compute(question, answer));
     const cacheControl = query.tables === undefined ? CACHE.newest : CACHE.named;
-    sendValidated(req, res, { json, etag, cacheControl });
+    await sendAnswer(request, method, cacheControl);
   });
 }

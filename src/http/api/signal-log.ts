@@ -1,6 +1,4 @@
 import type { ServerResponse } from "node:http";
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 import type { z } from "zod";
 import type { Limits } from "../../limits/limits.ts";
 import { proofFile } from "../../log/log-reader.ts";
@@ -15,6 +13,7 @@ import {
 import { Problem } from "../../problem.ts";
 import type { ProtectedResource } from "../authorize.ts";
 import { sendJson } from "../conditional-response.ts";
+import { codingFor, compress } from "../content-coding.ts";
 import { routeOf } from "../mount.ts";
 import { countPublicRequest } from "../rate-limits.ts";
 import { queryOf, type RequestContext } from "../request-context.ts";
@@ -33,8 +32,6 @@ const CACHE = {
 
 const TEXT = "text/plain; charset=utf-8";
 const BYTES = "application/octet-stream";
-
-const compress = promisify(gzip);
 
 /** Dependencies of the routes of the log. */
 export interface LogRoutesOptions {
@@ -156,11 +153,11 @@ function send(res: ServerResponse, { type, cache, body }: Sent): void {
   res.end(body);
 }
 
-/** Entries compress to a seventh. */
+/** Entries compress to a seventh; tlog-tiles knows gzip alone. */
 async function sendCompressed({ req, res }: RequestContext, sent: Sent): Promise<void> {
   res.setHeader("Vary", "Accept-Encoding, Authorization, X-Api-Key");
-  const accepted = String(req.headers["accept-encoding"] ?? "");
-  if (!/\bgzip\b(?!;q=0\b)/.test(accepted)) return send(res, sent);
-  res.setHeader("Content-Encoding", "gzip");
-  send(res, { ...sent, body: await compress(sent.body) });
+  const coding = codingFor(req.headers, ["gzip"]);
+  if (coding === undefined) return send(res, sent);
+  res.setHeader("Content-Encoding", coding);
+  send(res, { ...sent, body: await compress(coding, sent.body) });
 }

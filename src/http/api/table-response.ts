@@ -1,11 +1,13 @@
 import type { ServerResponse } from "node:http";
+import type { Writable } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Caller } from "../../auth/caller.ts";
 import { CSV_TYPE, csvEncoder } from "../../tables/csv.ts";
 import { PARQUET_TYPE, parquetEncoder } from "../../tables/parquet.ts";
 import { type Cell, type ColumnHead, inParts, type TablePage } from "../../tables/table.ts";
 import type { TableEncoder } from "../../tables/table-encoder.ts";
-import { isUnmodified } from "../conditional-response.ts";
+import { isUnmodified, setPrivate } from "../conditional-response.ts";
+import { type Coding, codingFor, compress, createEncoder } from "../content-coding.ts";
 import { breakOff } from "../errors.ts";
 import type { Streams } from "../open-streams.ts";
 import type { RequestContext } from "../request-context.ts";
@@ -50,10 +52,15 @@ export async function sendTable(exchange: TableExchange, table: SentTable): Prom
   const { nextCursor, etag, columns, rows } = table;
   const { type, encoder } = FORMATS[table.format];
   if (nextCursor !== null) res.setHeader("Link", `<${nextUrl(req.url, nextCursor)}>; rel="next"`);
-  if (isUnmodified(req, res, { etag })) return;
+  // As in `sendRepresentation`, but before the length is known. Parquet is compressed in itself.
+  const coding = table.format === "csv" && etag !== undefined ? codingFor(req.headers) : undefined;
+  if (etag !== undefined) {
+    setPrivate(res);
+    if (isUnmodified(req, res, { etag, coding })) return;
+  }
   res.setHeader("Content-Type", type);
   if (req.method === "HEAD") res.end();
-  else await sendParts(exchange, partsOf(rows, encoder(columns)));
+  else await sendParts(exchange, partsOf(rows, encoder(columns)), coding);
 }
 
 /** The URL of the next page. */
@@ -78,32 +85,39 @@ function* partsOf(
 async function sendParts(
   { context, caller, streams }: TableExchange,
   parts: Iterator<Part, undefined>,
+  coding: Coding | undefined,
 ): Promise<void> {
   const { res } = context;
   const first = [parts.next(), parts.next(), parts.next()].flatMap(({ value }) => value ?? []);
   let next = parts.next();
   if (next.done) {
-    const body = Buffer.concat(first.map((part) => Buffer.from(part)));
+    const whole = Buffer.concat(first.map((part) => Buffer.from(part)));
+    const body = coding === undefined ? whole : await compress(coding, whole);
     res.setHeader("Content-Length", body.length);
     res.end(body);
     return;
   }
   streams.track(context, caller, () => breakOff(res));
-  for (const part of first) res.write(part);
+  const encoder = coding && createEncoder(coding);
+  encoder?.pipe(res).once("close", () => encoder.destroy());
+  const sink = encoder ?? res;
+  for (const part of first) sink.write(part);
   for (; !next.done && !res.destroyed; next = parts.next()) {
     // An empty part is not written, since it would end the body.
-    if (next.value.length > 0 && !res.write(next.value)) await untilDrained(res);
+    if (next.value.length > 0 && !sink.write(next.value)) await untilDrained(sink, res);
     await turn();
   }
-  res.end();
+  sink.end();
 }
 
 /** Resolves when the caller has read what was written, or has gone. */
-const untilDrained = (res: ServerResponse): Promise<void> =>
+const untilDrained = (sink: Writable, res: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
     const settle = () => {
-      res.off("drain", settle).off("close", settle);
+      sink.off("drain", settle);
+      res.off("close", settle);
       resolve();
     };
-    res.on("drain", settle).on("close", settle);
+    sink.on("drain", settle);
+    res.on("close", settle);
   });

@@ -4,9 +4,9 @@ import { type DiscoveryDocument, documents } from "../../../wellknown/index.ts";
 import { paths } from "../../../wellknown/paths.ts";
 import type { Site } from "../../../wellknown/site.ts";
 import type { WebhookKeySet } from "../../alerts/delivery/webhook-keys.ts";
-import { matchesEtag } from "../../lib/etag.ts";
 import { memoByVersion } from "../../lib/memo.ts";
 import { onlyMethods, serveReading } from "../allowed-methods.ts";
+import { type Representation, sendRepresentation } from "../conditional-response.ts";
 import { linkHeader } from "./link-headers.ts";
 
 const DAY_MS = 86_400_000;
@@ -24,34 +24,27 @@ export function discoveryRouter(site: Site, now: () => Date): Router {
     router
       .route(document.path)
       .get(headersOf(document, site), (req, res) => {
-        const type = typeFor(req, document);
-        const { bytes, etags } = current();
-        const etag = etags.get(type) ?? "";
-        res.set("etag", etag);
-        if (matchesEtag(req, etag)) return void res.status(304).end();
-        // Express would add a charset, which JSON and Markdown profiles do not define.
-        res.setHeader("content-type", type);
-        res.send(bytes);
+        return sendRepresentation(req, res, current()[typeFor(req, document)] as Representation);
       })
       .all(onlyMethods(["get"]));
   }
   return router;
 }
 
-/** A rendered document, with an ETag per media type. */
-interface Rendering {
-  readonly bytes: Buffer;
-  readonly etags: ReadonlyMap<string, string>;
-}
+/** A rendered document by media type: two of one document are two representations (RFC 9110 section
+ *  8.8.1). */
+type Rendering = Readonly<Record<string, Representation>>;
 
 function renderDocument(document: DiscoveryDocument, site: Site, today: Date): Rendering {
   const content = document.render(site, { today, sha256 });
   const text = typeof content === "string" ? content : JSON.stringify(content);
-  // Two media types of one document are two representations (RFC 9110 section 8.8.1).
-  const etags = document.mediaTypes.map(
-    (type) => [type, `"${sha256(`${type}\n${text}`)}"`] as const,
+  const body = Buffer.from(text);
+  return Object.fromEntries(
+    document.mediaTypes.map((type) => {
+      const etag = `"${sha256(`${type}\n${text}`)}"`;
+      return [type, { type, body, etag }];
+    }),
   );
-  return { bytes: Buffer.from(text), etags: new Map(etags) };
 }
 
 function headersOf(document: DiscoveryDocument, site: Site): RequestHandler {

@@ -2,13 +2,14 @@ import { type Request, type RequestHandler, type Response, Router } from "expres
 import { documents } from "../../../wellknown/index.ts";
 import { paths } from "../../../wellknown/paths.ts";
 import type { Site } from "../../../wellknown/site.ts";
-import { matchesEtag, strongEtag } from "../../lib/etag.ts";
+import { strongEtag } from "../../lib/etag.ts";
 import { memo } from "../../lib/memo.ts";
 import { type Operation, type Tag, tags } from "../../openapi/operation.ts";
 import { operationsWith } from "../../openapi/operations/all-operations.ts";
 import type { DocumentRoute } from "../../openapi/operations/documents.ts";
 import { referenceMarkdown } from "../../openapi/reference-markdown.ts";
 import { serveReading } from "../allowed-methods.ts";
+import { MEDIA_TYPES, type Representation, sendRepresentation } from "../conditional-response.ts";
 import { notFound } from "../errors.ts";
 import { MARKDOWN_TYPE, prefersMarkdown } from "../markdown.ts";
 import { type Html, html } from "../pages/html.ts";
@@ -53,9 +54,9 @@ const TEXT_HEADERS = { "cache-control": "public, max-age=300", vary: "Accept" } 
  *  rendered at the first request. */
 export function apiDocsRouter(site: Site): Router {
   const assets = memo(readAssets);
-  const page = memo(() => renderedText("html", pageText(site, assets())));
-  const redirect = memo(() => renderedText("html", redirectText(site, assets())));
-  const markdown = memo(() => renderedText(MARKDOWN_TYPE, referenceMarkdown(site, documents)));
+  const page = memo(() => representationOf(MEDIA_TYPES.html, pageText(site, assets())));
+  const redirect = memo(() => representationOf(MEDIA_TYPES.html, redirectText(site, assets())));
+  const markdown = memo(() => representationOf(MARKDOWN_TYPE, referenceMarkdown(site, documents)));
 
   const router = Router();
   serveReading(router, paths.reference, (req, res) => {
@@ -89,36 +90,24 @@ function redirectText(site: Site, assets: ReadonlyMap<string, Asset>): string {
  *  origin, since they keep no cookies. */
 const isBrowser = ({ headers }: Request): boolean => headers.accept?.includes("text/html") === true;
 
-/** A text with its ETag. */
-interface RenderedText {
-  readonly type: string;
-  readonly text: string;
-  readonly etag: string;
-}
-
-const renderedText = (type: string, text: string): RenderedText => ({
+const representationOf = (type: string, body: string): Representation => ({
   type,
-  text,
-  etag: strongEtag(text),
+  body,
+  etag: strongEtag(body),
 });
 
-/** Sends a text with a strong validator (RFC 9110 sections 8.8.3 and 13.1.2). */
-function send(req: Request, res: Response, { type, text, etag }: RenderedText): void {
-  res.set(type === "html" ? PAGE_HEADERS : {}).set({ ...TEXT_HEADERS, etag });
-  if (matchesEtag(req, etag)) res.status(304).end();
-  else res.type(type).send(text);
+function send(req: Request, res: Response, text: Representation): Promise<void> {
+  res.set(text.type === MEDIA_TYPES.html ? PAGE_HEADERS : {}).set(TEXT_HEADERS);
+  return sendRepresentation(req, res, text);
 }
 
 function serveAsset(assets: () => ReadonlyMap<string, Asset>): RequestHandler {
-  return async (req, res, next) => {
+  return (req, res, next) => {
     const asset = assets().get(String(req.params.name));
     if (asset === undefined) return notFound(req, res, next);
-    const isCompressed = req.acceptsEncodings("gzip") !== false;
-    const etag = `"${asset.digest}${isCompressed ? "-gzip" : ""}"`;
-    res.set({ ...headersOf(asset, req), etag, vary: "Accept-Encoding" });
-    if (matchesEtag(req, etag)) return res.status(304).end();
-    if (isCompressed) res.set("content-encoding", "gzip");
-    res.type(asset.type).send(isCompressed ? await asset.gzipped() : asset.bytes);
+    res.set(headersOf(asset, req));
+    const { bytes: body, digest, type } = asset;
+    return sendRepresentation(req, res, { type: MEDIA_TYPES[type], body, etag: `"${digest}"` });
   };
 }
 

@@ -1,7 +1,5 @@
 import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 
 /** URL of each asset and license notice. */
 const files = {
@@ -26,11 +24,7 @@ export interface Asset {
   readonly bytes: Buffer;
   /** Hash of the contents. */
   readonly digest: string;
-  /** The compressed file; created on first request. */
-  readonly gzipped: () => Promise<Buffer>;
 }
-
-const compress = promisify(gzip);
 
 /**
  * Reads the assets.
@@ -43,15 +37,10 @@ export function readAssets(): ReadonlyMap<string, Asset> {
 
 function read(name: string, url: string | URL): Asset {
   const bytes = readFileSync(new URL(url));
-  let gzipped: Promise<Buffer> | undefined;
   return {
     bytes,
     type: name.split(".").at(-1) as Asset["type"],
     digest: hash("sha256", bytes, "base64url").slice(0, 16),
-    gzipped() {
-      gzipped ??= compress(bytes);
-      return gzipped;
-    },
   };
 }
 

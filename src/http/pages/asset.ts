@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { Router } from "express";
-import { onlyMethods } from "../allowed-methods.ts";
+import { serveReading } from "../allowed-methods.ts";
+import { MEDIA_TYPES, sendRepresentation } from "../conditional-response.ts";
 
 /** A static text file that pages load. */
 interface AssetText {
@@ -25,18 +26,13 @@ export function createAsset({ path, type, text }: AssetText): Asset {
   const headers = {
     "cache-control": "public, max-age=86400",
     "cross-origin-resource-policy": "same-origin",
-    etag: `"${digest}"`,
   };
+  const asset = { type: MEDIA_TYPES[type], body: text, etag: `"${digest}"` };
   return {
     address: `${path}?v=${digest}`,
     route() {
       const router = Router();
-      router
-        .route(path)
-        .get((_req, res) => {
-          res.set(headers).type(type).send(text);
-        })
-        .all(onlyMethods(["get"]));
+      serveReading(router, path, (req, res) => sendRepresentation(req, res.set(headers), asset));
       return router;
     },
   };

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import type { Html } from "./html.ts";
 import { type Frame, layout, type Page } from "./layout.ts";
 
 /** A page with its HTTP status. */
@@ -6,6 +7,8 @@ export interface PageAnswer extends Page {
   /** Default: 200, or 400 with errors. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The parts of the body that the script keeps up to date. */
+  readonly liveParts?: readonly Html[];
 }
 
 /** Sends a page. */

@@ -95,10 +95,34 @@ describe("a table as CSV", () => {
 
   it("is not sent to who has it, nor for HEAD", async () => {
     const { url } = await serve(() => numbers(upTo(1_000), { etag: '"a"' }));
-    const known = await fetch(url, { headers: { "if-none-match": '"a"' } });
-    expect([known.status, known.headers.get("etag"), await known.text()]).toEqual([304, '"a"', ""]);
-    const head = await fetch(url, { method: "HEAD" });
-    expect([head.status, head.headers.get("etag"), await head.text()]).toEqual([200, '"a"', ""]);
+    for (const [coding, etag] of [
+      ["identity", '"a"'],
+      ["gzip", '"a-gzip"'],
+      ["br", '"a-br"'],
+    ] as const) {
+      const coded = { "accept-encoding": coding };
+      const known = await fetch(url, { headers: { ...coded, "if-none-match": etag } });
+      expect([known.status, known.headers.get("etag"), await known.text()]).toEqual([
+        304,
+        etag,
+        "",
+      ]);
+      const head = await fetch(url, { method: "HEAD", headers: coded });
+      expect([head.status, head.headers.get("etag"), await head.text()]).toEqual([200, etag, ""]);
+    }
+  });
+
+  it("is compressed in parts and in one, and only with a validator", async () => {
+    for (const count of [1, 5_001]) {
+      const { url } = await serve(() => numbers(upTo(count), { etag: '"a"' }));
+      for (const coding of ["gzip", "br"]) {
+        const response = await fetch(url, { headers: { "accept-encoding": coding } });
+        expect(response.headers.get("content-encoding")).toBe(coding);
+        expect(await response.text()).toBe(`${["number", ...upTo(count)].join("\r\n")}\r\n`);
+      }
+      const own = await serve(() => numbers(upTo(count)));
+      expect((await fetch(own.url)).headers.get("content-encoding")).toBeNull();
+    }
   });
 
   it("that fails before it begins is a problem", async () => {

@@ -18,7 +18,12 @@ export interface HomeContext {
   readonly signalLog: Pick<SignalLog, "fault" | "trackRecord"> | undefined;
   readonly viewerOf: ViewerOf;
   /** Sends a page, or its Markdown version to clients that prefer Markdown. */
-  readonly send: (req: Request, res: Response, page: PageAnswer, markdown?: string) => void;
+  readonly send: (
+    req: Request,
+    res: Response,
+    page: PageAnswer,
+    markdown?: string,
+  ) => Promise<void>;
 }
 
 /** Links at the top of the market pages. */

@@ -41,9 +41,16 @@ export interface HomeView {
 
 /** The home page: what the service is, how reliable a score is, the market, and how to connect. */
 export function homePage(view: HomeView): PageAnswer {
-  const { site, viewer, query, scriptPath } = view;
+  const { site, viewer, query, list, scriptPath } = view;
   const errors = viewer.scopes.has("signals:read") ? query.errors : [];
   const status = errors.length > 0 ? 400 : 200;
+  const standing = liveStanding(view);
+  const instruments =
+    list &&
+    live(
+      "instruments",
+      html`${comparison(list.compared, query.filter)}${marketTable(list, query.filter)}${marketMap(list.groups)}`,
+    );
   return {
     errors,
     heading: "What the evidence says about a stock or a coin",
@@ -51,6 +58,7 @@ export function homePage(view: HomeView): PageAnswer {
     isWide: true,
     links: homeLinks(viewer),
     scriptPath,
+    liveParts: instruments === undefined ? [standing] : [standing, instruments],
     body: html`<div class="hero">
 <div>
 <p class="lead">${site.name} gives AI agents, and people, a score from 0 to 100 for each instrument, the signal LONG, SHORT or WAIT that follows from it, and the four factors behind both. ${agentAccessText(site)} Every answer says what was known, when, and from which source.</p>
@@ -58,8 +66,8 @@ export function homePage(view: HomeView): PageAnswer {
 </div>
 ${scoreNotice}
 </div>
-${serviceSection(view)}
-${marketSection(view)}
+${serviceSection(site, standing)}
+${marketSection(view, instruments)}
 ${verifySection(site)}
 ${connectSection(site)}
 ${documentsSection}
@@ -80,7 +88,7 @@ const marketKinds: Readonly<Record<MarketMode, string>> = {
   live: "Live",
 };
 
-function serviceSection({ site, service }: HomeView): Html {
+function liveStanding({ site, service }: HomeView): Html {
   const { asOf, instruments, source, logFault } = service;
   const entries = facts([
     ["Market", html`${marketKinds[site.market]} <code>${site.market}</code>`],
@@ -88,12 +96,15 @@ function serviceSection({ site, service }: HomeView): Html {
     ["Instruments", instruments],
     ["Source", source.name],
   ]);
-  return html`<section aria-labelledby="state" class="standing">
-<h2 id="state">This service now</h2>
-<p class="quiet">${withCode(marketNotes[site.market])}</p>
-${live("standing", html`${entries}${logFault !== undefined && logNotice(logFault)}`)}
-</section>`;
+  return live("standing", html`${entries}${logFault !== undefined && logNotice(logFault)}`);
 }
+
+const serviceSection = ({ market }: Site, standing: Html): Html =>
+  html`<section aria-labelledby="state" class="standing">
+<h2 id="state">This service now</h2>
+<p class="quiet">${withCode(marketNotes[market])}</p>
+${standing}
+</section>`;
 
 const logNotice = (fault: string): Html =>
   html`<p class="note warning">What is decided now cannot be verified until the operator has acted: the log of signals has a fault (${fault}).</p>`;
@@ -102,14 +113,10 @@ const logNotice = (fault: string): Html =>
 const withCode = (text: string): readonly (string | Html)[] =>
   text.split("`").map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
 
-function marketSection({ viewer, query, list }: HomeView): Html {
+function marketSection({ viewer, query }: HomeView, instruments: Html | undefined): Html {
   return html`<section aria-labelledby="market">
 <h2 id="market">The market</h2>
-${
-  viewer.scopes.has("signals:read")
-    ? html`${filterForm(query)}${list && live("instruments", html`${comparison(list.compared, query.filter)}${marketTable(list, query.filter)}${marketMap(list.groups)}`)}`
-    : signInNotice("/")
-}
+${viewer.scopes.has("signals:read") ? html`${filterForm(query)}${instruments}` : signInNotice("/")}
 </section>`;
 }
 

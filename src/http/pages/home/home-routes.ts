@@ -3,10 +3,11 @@ import { llmsTxt } from "../../../../wellknown/llms.ts";
 import { fenced } from "../../../../wellknown/markdown.ts";
 import { paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
-import { matchesEtag, strongEtag } from "../../../lib/etag.ts";
+import { strongEtag } from "../../../lib/etag.ts";
 import type { SignalLog } from "../../../log/signal-log.ts";
 import type { ToolContext } from "../../../tool.ts";
 import { serveReading } from "../../allowed-methods.ts";
+import { MEDIA_TYPES, sendRepresentation } from "../../conditional-response.ts";
 import { MARKDOWN_TYPE, prefersMarkdown } from "../../markdown.ts";
 import { queryOf } from "../../request-context.ts";
 import { type ErrorPageOptions, errorPages } from "../error.ts";
@@ -33,9 +34,15 @@ export interface HomeOptions
   readonly signalLog: Pick<SignalLog, "fault" | "trackRecord"> | undefined;
 }
 
+/** Request header of the script, which asks for the live parts of a page alone. */
+const LIVE_PARTS = "X-Live-Parts";
+
 /** Headers of all market pages: they depend on the viewer, so shared caches must not store them and
  *  browsers must revalidate. */
-const MARKDOWN_HEADERS = { "cache-control": "private, no-cache", vary: "Accept, Cookie" };
+const MARKDOWN_HEADERS = {
+  "cache-control": "private, no-cache",
+  vary: `Accept, Cookie, ${LIVE_PARTS}`,
+};
 
 /** Headers of HTML pages: only the script may run, and may fetch its own page. */
 const HEADERS = {
@@ -57,10 +64,12 @@ export function homeRouter(options: HomeOptions): Router {
       res.status(statusOf(page));
       if (markdown !== undefined && prefersMarkdown(req)) {
         res.set(MARKDOWN_HEADERS);
-        return sendWithEtag(req, res, { type: MARKDOWN_TYPE, text: markdown });
+        return sendWithEtag(req, res, { type: MARKDOWN_TYPE, body: markdown });
       }
       res.set(HEADERS);
-      sendWithEtag(req, res, { type: "html", text: layout(page, frame).toString() });
+      const isPart = page.liveParts !== undefined && req.get(LIVE_PARTS) !== undefined;
+      const body = isPart ? page.liveParts.join("") : layout(page, frame).toString();
+      return sendWithEtag(req, res, { type: MEDIA_TYPES.html, body });
     },
   };
   const router = Router();
@@ -76,7 +85,7 @@ export function homeRouter(options: HomeOptions): Router {
 function showHome({ site, context, signalLog, viewerOf, send }: HomeContext): RequestHandler {
   const { market } = context;
   const listMarket = createListMarket(context);
-  const markdown = { type: MARKDOWN_TYPE, text: homeMarkdown(site) };
+  const markdown = { type: MARKDOWN_TYPE, body: homeMarkdown(site) };
   return async (req, res) => {
     if (prefersMarkdown(req)) {
       res.set({ "cache-control": "public, max-age=300", vary: "Accept" });
@@ -92,29 +101,19 @@ function showHome({ site, context, signalLog, viewerOf, send }: HomeContext): Re
       logFault: signalLog?.fault,
     };
     const list = isShown ? listMarket(query.filter, viewer.scopes) : undefined;
-    send(req, res, homePage({ site, viewer, service, query, list, scriptPath: scriptAddress }));
+    return send(
+      req,
+      res,
+      homePage({ site, viewer, service, query, list, scriptPath: scriptAddress }),
+    );
   };
 }
 
-/**
- * Sends a text with its strong ETag, or 304 (RFC 9110 sections 8.8.3, 13.1.2 and 15.4.5). Must be
- * called after all other headers are set.
- *
- * @param type Media type, as Express names it.
- */
-function sendWithEtag(
+const sendWithEtag = (
   req: Request,
   res: Response,
-  { type, text }: { readonly type: string; readonly text: string },
-): void {
-  const etag = strongEtag(text);
-  res.set("etag", etag);
-  if (res.statusCode === 200 && matchesEtag(req, etag)) {
-    res.status(304).end();
-  } else {
-    res.type(type).send(text);
-  }
-}
+  { type, body }: { readonly type: string; readonly body: string },
+): Promise<void> => sendRepresentation(req, res, { type, body, etag: strongEtag(body) });
 
 /**
  * The home page for agents: llms.txt with a quick start before its lists, and client configurations

@@ -47,22 +47,24 @@ export function instrumentPage({
   scriptPath,
 }: InstrumentPageOptions): PageAnswer {
   const { signal, factors, darkpool } = view;
-  return {
-    heading: signal.symbol,
-    isWide: true,
-    links: homeLinks(viewer),
-    scriptPath,
-    body: html`<p class="lead under">${untrustedText(signal.name)}</p>
-${live(
-  "instrument",
-  html`${trail(peers)}
+  const instrument = live(
+    "instrument",
+    html`${trail(peers)}
 ${signalSection(view)}
 <p class="note">${SCORE_IS} ${SCORE_IS_NOT} ${DIRECTION_WORTH}</p>
 ${historySection({ signal, history, choice, dayMs })}
 ${factors && factorsSection(factors)}
 <div class="two">${factors && factorHistory(history.points, dayMs)}${darkpool && darkpoolSection(darkpool, dayMs)}</div>
 ${peersSection(peers, signal.symbol)}`,
-)}
+  );
+  return {
+    heading: signal.symbol,
+    isWide: true,
+    links: homeLinks(viewer),
+    scriptPath,
+    liveParts: [instrument],
+    body: html`<p class="lead under">${untrustedText(signal.name)}</p>
+${instrument}
 ${updateStatus({}, site.market)}`,
   };
 }

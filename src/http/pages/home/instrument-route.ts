@@ -56,7 +56,7 @@ export function showInstrument({ site, context, viewerOf, send }: HomeContext): 
       scriptPath: scriptAddress,
     });
     res.set("link", linkToMarkdown(site.baseUrl + instrumentPath(symbol)));
-    send(req, res, page, instrumentMarkdown(view, site));
+    return send(req, res, page, instrumentMarkdown(view, site));
   };
 }
 

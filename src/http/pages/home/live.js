@@ -72,7 +72,7 @@ async function refresh() {
   try {
     const answer = await fetch(location.href, {
       cache: "no-store",
-      headers: { accept: "text/html", "if-none-match": tag },
+      headers: { accept: "text/html", "if-none-match": tag, "x-live-parts": "only" },
       signal: AbortSignal.timeout(SLOWEST_MS / 2),
     });
     if (!answer.ok && answer.status !== 304) throw new Error(String(answer.status));

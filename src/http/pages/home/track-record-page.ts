@@ -43,7 +43,7 @@ export function showTrackRecord(home: HomeContext): RequestHandler {
       body,
     };
     res.set("link", linkToMarkdown(site.baseUrl + paths.trackRecord));
-    send(req, res, page, recordMarkdown(record, site));
+    return send(req, res, page, recordMarkdown(record, site));
   };
 }
 
