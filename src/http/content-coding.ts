@@ -13,6 +13,9 @@ const CODINGS: readonly Coding[] = ["br", "gzip"];
 /** Brotli quality: a page of 115 kB takes 3 ms and 10.0 kB; quality 9 takes 23 ms for 9.8 kB. */
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
+/** The best of gzip, which is what browsers take without TLS; 2 % smaller than by default. */
+const GZIP = { level: 9 };
+
 const compressors = { br: promisify(brotliCompress), gzip: promisify(gzip) } as const;
 
 /**
@@ -45,11 +48,11 @@ export const codedEtag = (etag: string, coding: Coding | undefined): string =>
 
 /** Compresses a body outside the event loop. */
 export const compress = (coding: Coding, body: string | Uint8Array): Promise<Buffer> =>
-  coding === "br" ? compressors.br(body, BROTLI) : compressors.gzip(body);
+  coding === "br" ? compressors.br(body, BROTLI) : compressors.gzip(body, GZIP);
 
 /** Creates a stream that compresses a body of any length. */
 export const createEncoder = (coding: Coding): Transform =>
-  coding === "br" ? createBrotliCompress(BROTLI) : createGzip();
+  coding === "br" ? createBrotliCompress(BROTLI) : createGzip(GZIP);
 
 /** Maximum size of the cached bodies before compression, in characters or bytes; a sixth of it is
  *  kept. */
