@@ -195,11 +195,13 @@ it("the verdicts of a record are those of the entries", async () => {
     ...runs.record("stock", horizon, verdictDates, now),
     expectedAt: 0,
   }));
-  const record = trackRecordAnswer(
-    { origin, beganAt, verdictDates, records },
-    { mode: "live", source: { simulated: false } as Source, now },
-    undefined,
-  );
+  const market = { mode: "live", source: { simulated: false } as Source, now } as const;
+  const known = { origin, beganAt, verdictDates, records };
+  const record = trackRecordAnswer(known, market, undefined);
+  // Before a verdict the answer leads to that of the backtest.
+  expect(record.note).toBeUndefined();
+  const coins = trackRecordAnswer(known, market, "crypto");
+  expect(coins.note).toMatch(/evidence of get_signal/);
   const headline = record.records.find(({ isHeadline }) => isHeadline);
   const at = "2026-02-05T00:00:00.000Z";
   expect(headline?.verdicts).toEqual([{ at, verdict: "insufficient_data" }]);
