@@ -76,9 +76,9 @@ export interface Service {
   readonly app: RequestListener;
   /** Everything that is served over HTTP. */
   readonly routes: readonly ServedRoute[];
-  /** What is served, for the operator. */
+  /** The served market, for reports to the operator. */
   readonly market: MarketView;
-  /** What is followed of live markets; absent where the market is recorded or made. */
+  /** Providers and instruments of a live market; absent for a recorded or simulated market. */
   readonly following: Setup | undefined;
   readonly state: State;
   /** Scores everything that became known since the last call. */
@@ -93,7 +93,7 @@ export interface Service {
   endStreams(): void;
   /** How this process is doing. */
   readonly report: Report;
-  /** What is measured; absent where no METRICS_PORT is set. */
+  /** Metrics; absent where no METRICS_PORT is set. */
   readonly metrics: ServedMetrics | undefined;
   /** Ends the work under way; no request may come any more. */
   close(): Promise<void>;
@@ -283,7 +283,7 @@ export function toolContext(
   signalLog?: SignalLog,
 ): ToolContext {
   const perEdition = <T>(make: () => T) => memoByVersion(snapshots.edition, make);
-  // While scores are computed anew, their records are read ahead of what is shown.
+  // While scores are recomputed, their records are read ahead of what is shown.
   const list = perEdition(() => market.recordsUntil(isWarm() ? marketNow() : knownUntil()));
   const records = memoByVersion(
     list,

@@ -20,7 +20,7 @@ export interface ToolContext {
   readonly analyser: Analyser;
   readonly market: MarketView;
   readonly snapshots: {
-    /** Rises whenever something has changed that tools which only read can tell of; the passing of
+    /** Increases whenever data that read-only tools can return has changed; the passing of
      *  time is no change. */
     edition(): number;
     /** The latest instant that any of them is of, Unix milliseconds. */
@@ -60,8 +60,8 @@ export interface ToolRoute {
   readonly path: `/api/${string}`;
   /** Members of the input that the route itself says. */
   readonly with?: Readonly<Record<string, string>>;
-  /** Of a successful answer; absent: 200. With 201 the answer's `id` names, below the path, what was
-   *  made. */
+  /** HTTP status of a successful answer; absent: 200. With 201 the answer's `id` names the new resource
+   *  below the path. */
   readonly status?: 201;
 }
 
@@ -97,7 +97,7 @@ export interface Tool<I extends z.ZodObject = z.ZodObject, O extends AnswerSchem
   readonly routes: readonly ToolRoute[];
   readonly input: I;
   readonly output: O;
-  /** Absent: it only reads, and only what is here. */
+  /** Absent: the tool only reads, and only data of this service. */
   readonly effect?: Effect;
   /** Scopes that a credential need not have, and that add to the answer. */
   readonly extraScopes?: readonly Scope[];

@@ -14,7 +14,7 @@ interface Source {
   readonly lines: number;
   /** Files of the code that it imports, for values or for types alone. */
   readonly imports: ReadonlySet<string>;
-  /** Of these the ones that are loaded when the program runs. */
+  /** The imports that are loaded at run time, that is, not types only. */
   readonly loaded: ReadonlySet<string>;
 }
 

@@ -68,7 +68,7 @@ export interface SigningSecrets {
 
 /** Whether events may be sent to a webhook. */
 export type WebhookState =
-  /** It has not answered the challenge yet. Events are held back. */
+  /** The webhook has not answered the challenge yet. Events are held back. */
   | { readonly is: "pending"; readonly since: number; readonly challenge: string }
   | { readonly is: "active"; readonly since: number }
   /** Nothing is sent until its owner enables it. */

@@ -223,7 +223,7 @@ export const fullInstrument = (
   snapshot: PastSnapshot,
 ) => ({ ...common({ market }, snapshot), ...recordingOf(market) });
 
-/** The same of a brief answer, which names the newest doubts about bars without explaining them. */
+/** The instrument in a brief answer, which names the newest doubted bars without explaining them. */
 export function briefInstrument(
   context: { readonly market: MarketView },
   { instrument, at, status }: PastSnapshot,

@@ -59,7 +59,7 @@ interface ListRequest<T, R, I> extends PageRequest<T> {
 
 /** A page of a list that a language model can read at once. */
 interface ListPage<T, I> {
-  /** What is on the page. */
+  /** Items of the page. */
   readonly seen: readonly T[];
   /** Absent with fields. */
   readonly items?: I[];

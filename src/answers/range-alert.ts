@@ -13,7 +13,14 @@ import {
 } from "../risk/range-events.ts";
 import type { HorizonTable } from "../risk/table.ts";
 import { Instant, isoInstant } from "./common.ts";
-import { bounds, percent, SESSIONS_PER_YEAR, significant, TOO_YOUNG, whyNoRange } from "./risk.ts";
+import {
+  bounds,
+  percent,
+  SESSIONS_PER_YEAR,
+  significant,
+  TOO_FEW_SESSIONS,
+  whyNoRange,
+} from "./risk.ts";
 
 /** Members of an event about a range. */
 export const RangeAlertFields = z.object({
@@ -134,7 +141,7 @@ function rateOf(
   ];
 }
 
-/** What is watched and has no range now: symbols, or whole classes. */
+/** The watched symbols, or whole classes, that have no range now. */
 function withoutRange(watched: ResolvedSelector, market: MarketView): readonly WithoutRange[] {
   const table = riskTableOf(market.source);
   const untested = (assetClass: AssetClass): string | undefined => {
@@ -150,7 +157,7 @@ function withoutRange(watched: ResolvedSelector, market: MarketView): readonly W
           const isYoung = sigmaAt(bars, assetClass, market.knownUntil()) === undefined;
           return {
             name: symbol,
-            reason: untested(assetClass) ?? (isYoung ? TOO_YOUNG : undefined),
+            reason: untested(assetClass) ?? (isYoung ? TOO_FEW_SESSIONS : undefined),
           };
         });
   const byReason = Map.groupBy(found, ({ reason }) => reason);
@@ -159,7 +166,7 @@ function withoutRange(watched: ResolvedSelector, market: MarketView): readonly W
   );
 }
 
-/** The classes that are watched, of those that the market has. */
+/** The asset classes of the market that are watched. */
 function classesOf(watched: ResolvedSelector, market: MarketView): readonly AssetClass[] {
   if (watched.by === "filter" && watched.assetClass !== null) return [watched.assetClass];
   const instruments =

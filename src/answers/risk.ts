@@ -77,7 +77,7 @@ export const Risk = z.object({
 });
 
 /** Why an instrument has no forecast, to follow a colon. */
-export const TOO_YOUNG = `it needs ${RISK_RULES.windowSessions} sessions in which the price moves`;
+export const TOO_FEW_SESSIONS = `it needs ${RISK_RULES.windowSessions} sessions in which the price moves`;
 
 /** Sessions of a year by class. */
 export const SESSIONS_PER_YEAR: Readonly<Record<AssetClass, number>> = {
@@ -199,7 +199,7 @@ export function riskAnswer(
     peerLevel,
     summary: outlook
       ? summaryOf(outlook, assetClass, { level, peerLevel }, table)
-      : `No forecast: ${TOO_YOUNG}.`,
+      : `No forecast: ${TOO_FEW_SESSIONS}.`,
     table: hashOf(table).slice(0, 16),
     ...(isFull && { forecast: outlook ? forecastOf(outlook, instrument, table) : null }),
   };

@@ -48,7 +48,7 @@ const Evidence = z.object({
   universe: z.string().describe("What was graded."),
 });
 
-/** The same, of which a brief answer has the first two members. */
+/** Evidence of which a brief answer has only the first two members. */
 const BriefEvidence = Evidence.partial({
   ic: true,
   interval: true,

@@ -44,7 +44,7 @@ const ClassRecord = z.object({
   nextVerdictAt: Instant.nullable(),
 });
 
-/** What became of the logged statements. */
+/** Outcomes of the logged statements. */
 export const TrackRecordAnswer = z.object({
   market: MarketMode,
   simulated: z.boolean(),

@@ -24,7 +24,7 @@ export interface CommandContext {
 
 /** What a command works with that needs no store. */
 interface LocalContext {
-  /** Absolute path of the current folder, which relative file names start from. */
+  /** Absolute path of the working directory, which relative file names start from. */
   readonly folder: string;
   readonly terminal: Terminal;
   readonly progress: ProgressLine;

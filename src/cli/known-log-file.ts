@@ -1,7 +1,7 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { KnownLog } from "../log/verify/known-log.ts";
 
-/** What was kept of a log; `undefined`: nothing yet. @throws {Error} If the file is of something else. */
+/** The log as kept in a file; `undefined`: no file yet. @throws {Error} If the file has another format. */
 export async function readKnownLog(path: string): Promise<KnownLog | undefined> {
   let text: string;
   try {

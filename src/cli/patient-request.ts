@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 /** Time for one request, in milliseconds. */
 const TIMEOUT_MS = 30_000;
 
-/** Most times that a request is repeated because of a limit. */
+/** Maximum number of times that a request is repeated because of a limit. */
 const MAX_REPEATS = 20;
 
 /** Longest pause that a limit can ask for, in milliseconds. */

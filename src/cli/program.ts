@@ -48,7 +48,7 @@ export interface ProgramCall {
   /** Arguments, without the program. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Absolute path of the current folder, which relative file names start from. */
+  /** Absolute path of the working directory, which relative file names start from. */
   readonly folder: string;
   readonly terminal: Terminal;
 }

@@ -45,7 +45,7 @@ const providerVariables = {
   },
 } as const;
 
-/** Their names. */
+/** Names of the settings of providers. */
 export const providerSettings = Object.keys(
   providerVariables,
 ) as readonly (keyof typeof providerVariables)[];

@@ -278,7 +278,7 @@ function rateLimits(text: string): Partial<Record<QuotaName, Quota>> | undefined
   return isKnown ? Object.fromEntries(entries) : undefined;
 }
 
-/** One setting. */
+/** A setting with its schema, default and purpose. */
 interface Setting {
   readonly schema: z.ZodType;
   /** Allowed values, for the message that refuses others. */

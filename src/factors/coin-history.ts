@@ -25,7 +25,7 @@ export interface CoinHistory {
   variance: number | undefined;
 }
 
-/** Before the first bar. */
+/** The history before the first bar. */
 export const createCoinHistory = (): CoinHistory => ({
   bars: 0,
   times: [],

@@ -1,7 +1,7 @@
 import { latest } from "../market/point-in-time.ts";
 import type { BlockReading } from "./block-pressure.ts";
 import { MAX_FEED_AGE_DAYS } from "./off-exchange.ts";
-import { type Input, type Reading, unread } from "./reading.ts";
+import { type Input, missingReading, type Reading } from "./reading.ts";
 import type { ShortReading } from "./short-pressure.ts";
 
 /** Constants of the combination of block imbalance and short ratio. */
@@ -66,11 +66,11 @@ export function readDarkpool(
   { at, dayMs, closesAfter, feedAt }: DarkpoolContext,
 ): Reading {
   const asOf = latest(block.asOf, short.asOf);
-  if (asOf === null) return unread("not_observed");
+  if (asOf === null) return missingReading("not_observed");
   const maxAge = DARKPOOL_RULES.maxFeedAgeDays * dayMs;
   const isFresh = (instant: number | null) => instant !== null && at - instant <= maxAge;
   if (!isFresh(asOf)) {
-    return unread(isFresh(feedAt) ? "no_activity" : "stale", { asOf });
+    return missingReading(isFresh(feedAt) ? "no_activity" : "stale", { asOf });
   }
   const imbalanceZ = isFresh(block.asOf) ? block.z : null;
   const isShortFresh =
@@ -83,7 +83,7 @@ export function readDarkpool(
     listInputs: () => darkpoolInputs({ block, short }, imbalanceZ, shortZ),
   };
   const combined = combineDarkpool(imbalanceZ, shortZ, block.blocks);
-  if (combined === undefined) return unread(whyUnread({ block, short }), seen);
+  if (combined === undefined) return missingReading(whyUnread({ block, short }), seen);
   return { ...combined, status: "ok", ...seen };
 }
 

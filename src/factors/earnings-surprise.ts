@@ -25,7 +25,7 @@ export interface EarningsSurprise {
 /** Net income of a quarter. */
 interface Quarter {
   readonly periodEnd: number;
-  /** As restated last. */
+  /** Value as last restated. */
   readonly value: number;
   /** When it was first filed, Unix milliseconds. */
   readonly availableAt: number;

@@ -33,7 +33,7 @@ export interface Filings {
   readonly newestAt?: number;
 }
 
-/** Before the first filing. */
+/** The filings before the first one. */
 export const NO_FILINGS: Filings = { trailing: {}, newest: {}, shareCounts: [] };
 
 /**

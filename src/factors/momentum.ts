@@ -3,7 +3,7 @@ import { momentumGate } from "./benchmark.ts";
 import { type CoinHistory, type CoinTrend, coinTrends } from "./coin-history.ts";
 import { type EcdfTable, ecdfZ, freezeEcdf } from "./ecdf.ts";
 import { PRICE_WINDOWS, type PriceHistory, peakOf, type Sums, sumsOf } from "./price-history.ts";
-import { type Input, type Reading, shown, unread } from "./reading.ts";
+import { type Input, missingReading, type Reading, shown } from "./reading.ts";
 import { clip, Z_BOUND } from "./statistics.ts";
 /** Maximum age in days of the newest bar regardless of the calendar: a long weekend. */
 export const MAX_BAR_AGE_DAYS: Readonly<Record<AssetClass, number>> = {
@@ -18,7 +18,7 @@ type Ranked = (typeof RANKED)[number];
 
 /** Frozen distributions of the peer group; absent where the group is too small. */
 export type MomentumTables = Readonly<Partial<Record<Ranked, EcdfTable>>> & {
-  /** Of the mean of the sub-signals' z. */
+  /** Distribution of the mean of the sub-signals' z. */
   readonly combined?: EcdfTable;
 };
 
@@ -150,12 +150,12 @@ export function readMomentum(
   context: MomentumContext,
 ): Reading {
   const { at, assetClass, dayMs, tables, marketVolatility } = context;
-  if (measurement === undefined) return unread("insufficient_data");
+  if (measurement === undefined) return missingReading("insufficient_data");
   const listInputs = () => momentumInputs(measurement, asOf, context);
   const staleAfter = asOf + MAX_BAR_AGE_DAYS[assetClass] * dayMs;
   const average = averageZ(measurement, tables);
   if (missedSessions > 1 || at > staleAfter || average === undefined) {
-    return unread("stale", { asOf, staleAfter, listInputs });
+    return missingReading("stale", { asOf, staleAfter, listInputs });
   }
   const freshness = missedSessions === 0 ? 1 : 0.5;
   const history = Math.min(1, measurement.observations / PRICE_WINDOWS.windowReturns);

@@ -1,5 +1,5 @@
 import type { OnChain } from "../market/records.ts";
-import { type Input, type Reading, shown, unread } from "./reading.ts";
+import { type Input, missingReading, type Reading, shown } from "./reading.ts";
 import { mean, ownHistoryZ } from "./statistics.ts";
 
 /** Constants of the valuation of coins. */
@@ -48,7 +48,7 @@ export function createNetworkValue(): NetworkValue {
       const ratios = [marketToTransfers.read(), marketToRealised.read()].filter(
         (ratio) => ratio !== undefined,
       );
-      if (ratios.length === 0) return unread("not_observed");
+      if (ratios.length === 0) return missingReading("not_observed");
       return readRatios(ratios, at, maxAgeMs);
     },
   };
@@ -95,8 +95,8 @@ function readRatios(ratios: readonly RatioReading[], at: number, maxAgeMs: numbe
   const used = ratios.filter((ratio) => ratio.z !== undefined && at - ratio.asOf <= maxAgeMs);
   const listInputs = () => ratios.map((ratio) => ratioInput(ratio, used));
   const seen = { asOf, staleAfter: asOf + maxAgeMs, listInputs };
-  if (at > seen.staleAfter) return unread("stale", seen);
-  if (used.length === 0) return unread("insufficient_data", seen);
+  if (at > seen.staleAfter) return missingReading("stale", seen);
+  if (used.length === 0) return missingReading("insufficient_data", seen);
   const confidence = NETWORK_RULES.confidencePerRatio * used.length;
   return { z: -mean(used.map(({ z }) => z as number)), confidence, status: "ok", ...seen };
 }

@@ -72,7 +72,7 @@ export function addPrint(days: Map<string, OffExchangeDay>, print: Print): void 
 
 /** The selected range; times in Unix milliseconds. */
 export interface OffExchangeRange {
-  /** Only records known by then. */
+  /** Unix milliseconds; only records known by this instant count. */
   readonly at: number;
   readonly from: number;
   readonly to: number;

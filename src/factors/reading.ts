@@ -16,7 +16,7 @@ export const FACTOR_STATUSES = [
   "not_observed",
   "insufficient_data",
 ] as const;
-/** One of the reasons above. */
+/** One of `FACTOR_STATUSES`. */
 export type FactorStatus = (typeof FACTOR_STATUSES)[number];
 
 /** An input of a factor, or a figure shown with weight 0. */
@@ -72,7 +72,7 @@ const ABSENT: Readonly<Record<Absence, Reading>> = {
 };
 
 /** A reading without a value: the reason, and any available details. */
-export const unread = (
+export const missingReading = (
   status: Absence,
   seen?: Partial<Pick<Reading, "asOf" | "staleAfter" | "listInputs">>,
 ): Reading => (seen === undefined ? ABSENT[status] : { ...ABSENT[status], ...seen });

@@ -1,7 +1,7 @@
 import { ATTENTION_RULES, type AttentionReading, attentionPenalty } from "./attention.ts";
 import { MIN_PEERS } from "./ecdf.ts";
 import { bullishness, type Sentiment } from "./message-counters.ts";
-import { type Input, type Reading, shown, unread } from "./reading.ts";
+import { type Input, missingReading, type Reading, shown } from "./reading.ts";
 import { clip, decay, ewStep, type Norm, normOf, standardized, Z_BOUND } from "./statistics.ts";
 
 /** Constants of the social factor. */
@@ -81,19 +81,22 @@ export interface SocialContext {
 /** Sentiment of messages against the instrument's own history; confidence n/(n + 10). */
 export function readSocial(context: SocialContext): Reading {
   const { at, dayMs, feedAt, asOf, sentiment, attention } = context;
-  if (asOf === null) return unread("not_observed");
+  if (asOf === null) return missingReading("not_observed");
   const maxAge = SOCIAL_RULES.staleAfterDays * dayMs;
-  if (feedAt === null || at - feedAt > maxAge) return unread("stale", { asOf });
+  if (feedAt === null || at - feedAt > maxAge) return missingReading("stale", { asOf });
 
   const seen = { asOf, staleAfter: feedAt + maxAge };
   if (sentiment.clarity !== "clear") {
-    return unread(sentiment.clarity === "silent" ? "no_activity" : "insufficient_data", seen);
+    return missingReading(
+      sentiment.clarity === "silent" ? "no_activity" : "insufficient_data",
+      seen,
+    );
   }
   const { value, effectiveMessages } = bullishness(sentiment.counters);
   const norm = normFor(context);
   const score = norm && sentimentZ(value, effectiveMessages, norm);
   const listInputs = () => socialInputs(context, asOf, score ?? null);
-  if (score === undefined) return unread("insufficient_data", { ...seen, listInputs });
+  if (score === undefined) return missingReading("insufficient_data", { ...seen, listInputs });
   const z = socialZ(score, attention);
   return { z, confidence: shrink(effectiveMessages), status: "ok", ...seen, listInputs };
 }

@@ -1,6 +1,6 @@
 import { type EcdfTable, ecdfZ, freezeEcdf } from "./ecdf.ts";
 import type { Filings } from "./filings.ts";
-import { type Input, type Reading, shown, unread } from "./reading.ts";
+import { type Input, missingReading, type Reading, shown } from "./reading.ts";
 import { ownScore, type YieldNorms } from "./yield-history.ts";
 import {
   MAX_FIGURE_AGE_DAYS,
@@ -92,7 +92,7 @@ function freezeYield(
   return tables;
 }
 
-/** One comparison of one yield. */
+/** A yield compared with the peers or with the stock's own past. */
 interface Evidence {
   readonly name: YieldName;
   readonly with: "peers" | "own past";
@@ -188,18 +188,19 @@ export function readValuation(
   tables: ValuationTables,
   { filings, at, dayMs, missedSessions }: ReadingTime,
 ): Reading {
-  if (stock === undefined) return unread(whyUnmeasured(filings, at, dayMs));
+  if (stock === undefined) return missingReading(whyUnmeasured(filings, at, dayMs));
   const { asOf, yields } = stock.measurement;
   const staleAfter = asOf + VALUATION_RULES.freshFilingDays * dayMs;
   // Computed again on demand: storing the inputs of every instrument would cost more.
   const listInputs = () => stockInputs(stock.measurement, evidence(stock, tables));
   const mixed = mixture(stock, tables);
-  if (mixed === undefined) return unread("insufficient_data", { asOf, staleAfter, listInputs });
+  if (mixed === undefined)
+    return missingReading("insufficient_data", { asOf, staleAfter, listInputs });
 
   const { freshFilingDays, maxFilingAgeDays } = VALUATION_RULES;
   const freshness = Math.min(1, (maxFilingAgeDays - (at - asOf) / dayMs) / freshFilingDays);
   if (freshness <= 0 || missedSessions > 1)
-    return unread("stale", { asOf, staleAfter, listInputs });
+    return missingReading("stale", { asOf, staleAfter, listInputs });
   const present = Object.keys(yields).length / possibleYields(yields, tables);
   return {
     z: tables.combined === undefined ? mixed : ecdfZ(tables.combined, mixed),

@@ -81,7 +81,7 @@ const newFollower = (): Follower => ({
 
 /**
  * Reads the volatility of many instruments as time goes on: every bar is taken in once. A look back
- * is right too, but reads the list anew.
+ * is right too, but reads the list again.
  *
  * @returns A function of an instrument's list of bars, always the same one as long as it only
  *   grows, and of an instant: the reading at the newest bar known by then.

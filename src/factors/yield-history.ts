@@ -14,7 +14,7 @@ export type YieldNorms = Readonly<Partial<Record<YieldName, Norm>>>;
 
 /** Keeps the yields of one stock at the first session of each month. */
 export interface YieldHistory {
-  /** Of the months before the current one; a new object only when a month is added. */
+  /** Norms of the months before the current one; a new object only when a month is added. */
   readonly norms: YieldNorms;
   /** Whether an instant (Unix milliseconds) lies in a month that has no point yet. */
   isDue(at: number): boolean;

@@ -5,10 +5,10 @@ import type { Figure, Filings } from "./filings.ts";
  * equity over market value, and trailing EBITDA over enterprise value.
  */
 export const YIELDS = ["earningsYield", "freeCashFlowYield", "bookYield", "ebitdaYield"] as const;
-/** One of the four. */
+/** Name of one of the four yields. */
 export type YieldName = (typeof YIELDS)[number];
 
-/** By yield, for those that are known. */
+/** Values by yield; unknown yields are absent. */
 export type Yields = Readonly<Partial<Record<YieldName, number>>>;
 
 /** Age in days after which figures count as missing: filings come every quarter, share counts every

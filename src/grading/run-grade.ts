@@ -42,7 +42,7 @@ export interface RunGrade {
   readonly universe: number;
   /** Sum over LONG and SHORT of the log return less that of the universe; SHORT counts negatively. */
   readonly excess: number;
-  /** The same without subtracting the universe. */
+  /** Sum over LONG and SHORT of the log return, without subtracting the universe; SHORT counts negatively. */
   readonly followed: number;
   /** LONG and SHORT with an excess above 0 on their side. */
   readonly hits: number;

@@ -68,7 +68,7 @@ interface Estimate extends Interval {
 /** The track record of one class over one horizon. Returns are log returns as fractions. */
 export interface RecordFigures {
   readonly assetClass: AssetClass;
-  /** In sessions. */
+  /** Horizon in sessions. */
   readonly horizon: number;
   /** Closes of the first and the last graded run, Unix milliseconds; `null` without any. */
   readonly from: number | null;
@@ -81,7 +81,7 @@ export interface RecordFigures {
   readonly calls: { readonly long: number; readonly short: number; readonly wait: number };
   /** Mean over the runs of the mean excess return of LONG and SHORT; `null` under two runs with calls. */
   readonly meanExcess: Estimate | null;
-  /** The same of the plain return. */
+  /** Mean over the runs of the mean return of LONG and SHORT, without subtracting the universe. */
   readonly meanReturn: number | null;
   /** Share of LONG and SHORT with an excess above 0 on their side. */
   readonly hitRate: number | null;
@@ -206,7 +206,7 @@ export function excessCurve(runs: readonly GradedRun[], horizon: number): readon
   });
 }
 
-/** A verdict at one of the dates that were fixed beforehand. */
+/** A verdict at one of the predetermined dates. */
 export interface DatedVerdict {
   /** Unix milliseconds on the market's clock. */
   readonly at: number;

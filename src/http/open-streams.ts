@@ -58,7 +58,7 @@ interface OpenStream {
   readonly caller: string;
   /** The account that owns the caller; `undefined` for unclaimed agents. */
   readonly accountId: string | undefined;
-  /** As `Caller.application`. */
+  /** Client or agent of the caller, as in `Caller.application`. */
   readonly application: string | undefined;
   /** The widest network of the caller's address. */
   readonly network: string;

@@ -3,7 +3,7 @@ import { allowOf, methodNotAllowed } from "./allowed-methods.ts";
 import type { WriteError } from "./errors.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** Handles a request. What it throws goes to the error writer. */
+/** Handles a request. Its exceptions go to the error writer. */
 export type Handler = (context: RequestContext) => void | Promise<void>;
 
 /** A method and a path with their handler. */

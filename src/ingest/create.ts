@@ -90,7 +90,7 @@ export interface Scoring {
   refresh(): void;
   /** Milliseconds until there is something new to score, `undefined` when time stands still. */
   untilNextRefresh(): number | undefined;
-  /** Makes the clock of a replay wait, at every step, for work on what it has reached. */
+  /** Makes the clock of a replay wait, at every step, until the work on the sessions so far is done. */
   waitFor(isBehind: () => boolean): void;
   /** Position of market time. Its end is no fault: answers are as of the last instant. */
   check(): Check;

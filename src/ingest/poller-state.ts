@@ -57,7 +57,7 @@ export interface PollerState {
 /** A step with a request. */
 export type RequestStep = Extract<PollStep, { readonly request: unknown }>;
 
-/** What is due: a request, or a fault in making it. */
+/** A due request, or the fault that occurred in building it. */
 export type Due = { readonly followed: SeriesState } & (
   | { readonly step: RequestStep }
   | { readonly fault: ProviderFault }

@@ -42,10 +42,10 @@ export interface ProviderProgress {
   readonly by: string;
 }
 
-/** By provider and series. */
+/** Progress by provider and series. */
 export const seriesProgress = collection<SeriesProgress>("ingest-series");
 
-/** By provider. */
+/** Progress by provider. */
 export const providerProgress = collection<ProviderProgress>("ingest-providers");
 
 /** Key of a series. */
@@ -54,7 +54,7 @@ export const seriesKey = (providerId: string, series: string): string => `${prov
 /** Group of the series of a provider. */
 export const seriesGroup = (providerId: string): string => `ingest ${providerId}`;
 
-/** Before the first request. */
+/** Progress of a series before the first request. */
 export const NEW_SERIES: SeriesProgress = {
   cursor: null,
   notBefore: 0,
@@ -64,7 +64,7 @@ export const NEW_SERIES: SeriesProgress = {
   askedAt: 0,
 };
 
-/** Before the first request. */
+/** Progress of a provider before the first request. */
 export const NEW_PROVIDER: ProviderProgress = {
   sentAt: [],
   openUntil: 0,
@@ -94,7 +94,7 @@ export function correctedProgress(noted: ProviderProgress, now: number): Provide
   };
 }
 
-/** The same of a series. @param now Unix milliseconds. */
+/** As `correctedProgress`, for a series. @param now Unix milliseconds. */
 export function correctedSeriesProgress(
   noted: SeriesProgress | undefined,
   now: number,

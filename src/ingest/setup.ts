@@ -63,7 +63,7 @@ export interface Setup {
 /** Holds one record. */
 export const setups = collection<Setup>("ingest-setup");
 
-/** Its key. */
+/** Key of that record. */
 export const SETUP_KEY = "live";
 
 /** Required settings of a provider that are not set. */

@@ -32,7 +32,7 @@ interface IntakeOptions extends SlotOptions {
   readonly now: () => Date;
   readonly audit: Auditor;
   readonly keys: ApiKeys;
-  /** Mode of the store; in the sandbox a queue token is an API key. */
+  /** Mode of the store. In the sandbox the queue token of an application is also an API key. */
   readonly mode: StoreMode;
 }
 

@@ -5,7 +5,7 @@ import { Problem } from "../problem.ts";
 export interface PageRequest<T> {
   /** Name of the list; a cursor of another list is refused. */
   readonly list: string;
-  /** Most items of the page. */
+  /** Maximum number of items of the page. */
   readonly limit: number;
   /** `nextCursor` of the previous page; absent for the first page. */
   readonly cursor: string | undefined;
@@ -52,7 +52,7 @@ export const readablePage = <T, R>(
     readableItems(items.values().map(request.render), request.shown),
   );
 
-/** @param take Turns the items of a page into those that it has, of which it may leave out the last. */
+/** @param take Converts the items of a page, and may drop the last ones to fit its size. */
 function pageOf<T, R>(
   list: RecordList<T>,
   request: PageRequest<T>,
@@ -68,7 +68,7 @@ function pageOf<T, R>(
   return { items, nextCursor: hasMore ? cursorOf(last) : null };
 }
 
-/** Most tokens of the items of a page, by `estimatedTokens`. */
+/** Maximum tokens of the items of a page, by `estimatedTokens`. */
 const MAX_PAGE_TOKENS = 6_500;
 
 /** The first items that a language model can read at once, at least one. */

@@ -15,7 +15,7 @@ const PAGE = 1_000;
 /** The track record of one class over one horizon. */
 export interface ClassRecord {
   readonly figures: RecordFigures;
-  /** Those that have been due; empty for another horizon than the headline. */
+  /** Verdicts that have been due; empty for every horizon but the headline. */
   readonly verdicts: readonly DatedVerdict[];
   /** Oldest first. */
   readonly runs: readonly GradedRun[];
@@ -26,7 +26,7 @@ export class GradedRuns {
   readonly #store: LogStore;
   /** Oldest first, by class and horizon. */
   readonly #runs = new Map<string, GradedRun[]>();
-  /** The same: corrections that were read, and the index after the last. */
+  /** Corrections that were read, and the index after the last. */
   readonly #corrections = new Map<string, { readonly count: number; readonly end: number }>();
   /** What was computed of them, with the number of runs, corrections and verdicts that it is of. */
   readonly #records = new Map<string, { readonly of: string; readonly record: ClassRecord }>();

@@ -26,7 +26,7 @@ export type Leaf = string;
 
 const leafOf = (content: object): Leaf => canonicalize(content) as string;
 
-/** What is fixed before the first statement is logged: how it is made, and how it will be graded. */
+/** What is fixed before the first signal is logged: how signals are computed and how they are graded. */
 export interface Registration {
   readonly market: MarketMode;
   /** Quantiles of the ranges. */
@@ -128,8 +128,8 @@ export const runLeaf = ({ assetClass, close, at, universe, results }: RunManifes
     results,
   });
 
-/** A signal's place in the log. */
-export interface SignalPlace {
+/** The run that a signal belongs to, and the close of its session. */
+export interface RunReference {
   /** Index of the run's leaf. */
   readonly run: number;
   /** Close of the session, ISO 8601. */
@@ -145,7 +145,7 @@ export interface SignalPlace {
  */
 export function signalLeaf(
   snapshot: PastSnapshot & Pick<Snapshot, "candidate">,
-  { run, close }: SignalPlace,
+  { run, close }: RunReference,
   { commitments, sigma }: { readonly commitments: Commitments; readonly sigma: number | null },
 ): Leaf {
   const { candidate } = snapshot;
@@ -172,7 +172,7 @@ export function signalLeaf(
 }
 
 /** An instrument of a run whose result is gone: the process ended before it was logged. */
-export const failedLeaf = (symbol: string, { run, close }: SignalPlace): Leaf =>
+export const failedLeaf = (symbol: string, { run, close }: RunReference): Leaf =>
   JSON.stringify({
     close,
     kind: "signal",
@@ -201,7 +201,7 @@ export interface SettlementManifest {
   readonly at: number;
   /** Number of outcome leaves that follow: one for each result of the run, in the same order. */
   readonly results: number;
-  /** Index of the settlement that this one takes the place of, since prices were corrected. */
+  /** Index of the settlement that this one replaces because prices were corrected. */
   readonly corrects?: number;
 }
 
@@ -220,13 +220,13 @@ export const settlementLeaf = (manifest: SettlementManifest): Leaf =>
     at: isoInstant(manifest.at),
   });
 
-/** What became of a statement: its returns, or the reason why there are none. */
+/** Outcome of a logged signal: its returns, or the reason why there are none. */
 export type Outcome =
   | {
       readonly status: "settled";
       /** Log total return from the close of `entry` to that of `exit`. */
       readonly followed: number;
-      /** The same from the close of the statement, where its ranges begin; `null` if unknown. */
+      /** Return from the close of the statement, where its ranges begin; `null` if unknown. */
       readonly fromClose: number | null;
       /** Label of the session of the last price, if that is before the exit. */
       readonly lastPrice: string | null;
@@ -264,7 +264,7 @@ export interface Commitments {
   readonly inputs: string | null;
 }
 
-/** What a commitment is opened with: SHA-256 of both texts, one behind the other, is the hash. */
+/** The texts that open a commitment: the SHA-256 of their concatenation is the hash. */
 export interface Opening {
   /** 64 hexadecimal digits. */
   readonly salt: string;
@@ -322,7 +322,7 @@ export class Committer {
   }
 }
 
-/** Text of what is said of each factor; one call for all of it takes two thirds of the time. */
+/** Text of all factors; one call for all of them takes two thirds of the time of a call for each. */
 const textOf = (factors: Snapshot["factors"], of: (result: FactorResult) => object): string =>
   JSON.stringify(Object.fromEntries(SORTED_FACTORS.map((factor) => [factor, of(factors[factor])])));
 

@@ -40,7 +40,7 @@ export interface LogState extends StoredTree {
   readonly recordedUntil: Readonly<Partial<Record<AssetClass, number>>>;
   /** The run whose results are being appended. */
   readonly open: OpenRun | null;
-  /** Text of the last checkpoint of the log in whose place this one was started. */
+  /** Text of the last checkpoint of the log that this one replaces. */
   readonly replaces: string | null;
   /** Origins of the logs that this store had before; any process may have signed them last. */
   readonly former?: readonly string[];
@@ -131,7 +131,7 @@ interface Refusal {
 
 const refusals = collection<Refusal>("log-refusal");
 
-/** What is appended in one commit. */
+/** Data appended in one commit. */
 export interface Appended {
   readonly leaves: readonly Leaf[];
   /** Members of the state that change. */
@@ -150,7 +150,7 @@ export interface LoggedGrade {
   /** Index after the last outcome that it is made from. */
   readonly end: number;
   readonly graded: GradedRun;
-  /** Whether it takes the place of an earlier one. */
+  /** Whether it replaces an earlier settlement. */
   readonly isCorrection?: boolean;
 }
 
@@ -210,7 +210,7 @@ export class LogStore {
     return (await this.#records.get(refusals, KEY))?.value.reason ?? undefined;
   }
 
-  /** Tells every process why the log is not signed, or that it may be signed again. */
+  /** Announces to every process why the log is not signed, or that it may be signed again. */
   async tellRefusal(reason: string | undefined): Promise<void> {
     if ((await this.refusal()) === reason) return;
     const value = { reason: reason ?? null };
@@ -306,7 +306,7 @@ export class LogStore {
     return rows.map(({ body }) => body as LoggedGrade);
   }
 
-  /** The grades that took the place of others, by the index after their last outcome. */
+  /** The grades that replaced others, by the index after their last outcome. */
   async corrections(
     id: string,
     of: Pick<LoggedGrade, "assetClass" | "horizon">,

@@ -12,10 +12,10 @@ export interface Range {
   readonly end: number;
 }
 
-/** Two hashes behind the prefix of a node; written anew for each. */
+/** Two hashes behind the prefix of a node; rewritten for each. */
 const pair = Buffer.alloc(1 + 2 * HASH_BYTES, 1);
 
-/** By way of a string, which takes Node.js a third of the time of a buffer. */
+/** Hashes through a binary string, which takes Node.js a third of the time of a buffer. */
 const sha256 = (bytes: Uint8Array | string): Hash =>
   Buffer.from(hash("sha256", bytes, "binary"), "binary");
 

@@ -8,7 +8,7 @@ const ID_BYTES = 6;
 /** Former logs that are remembered: a replay starts a new log each time. */
 const MAX_FORMER = 100;
 
-/** Origins of the logs in whose place one is started, oldest first. @param head What was signed here. */
+/** Origins of the logs that a new log replaces, oldest first. @param head What was signed here. */
 export function formerLogs(
   before: LogState | undefined,
   head?: ReturnType<LogHead["read"]>,

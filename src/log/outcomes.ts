@@ -44,7 +44,7 @@ export interface RunToSettle {
   readonly horizon: number;
 }
 
-/** What followed the statements of a run. */
+/** Outcomes of the statements of a run. */
 export interface RunOutcomes {
   /** Closes between which the returns are measured, Unix milliseconds. */
   readonly entry: number;
@@ -96,7 +96,7 @@ export async function outcomesOf(
   return { entry: entry.close, exit: exit.close, outcomes };
 }
 
-/** The same reason for every result of a run. */
+/** Outcomes without returns: the same reason for every result of a run. */
 export const withoutReturns = ({ symbols }: RunToSettle, status: Exclusion): readonly Outcome[] =>
   symbols.map(() => ({ status }));
 

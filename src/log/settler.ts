@@ -77,7 +77,7 @@ function stepOf({ assetClass, settled, settlements }: UnsettledRun) {
   return { horizon, after, corrects: settlements?.[settled - horizons.length] };
 }
 
-/** Appends what became of statements: a settlement for each run and horizon, with an outcome for each
+/** Appends the outcomes of statements: a settlement for each run and horizon, with an outcome for each
  *  result of the run. */
 export class Settler {
   readonly #options: SettlerOptions;
@@ -123,7 +123,7 @@ export class Settler {
     return store.append(state, { leaves: [leaf], change: { settling } });
   }
 
-  /** Whether prices that were corrected meanwhile tell of other outcomes than those that were logged. */
+  /** Whether prices that were corrected since give other outcomes than the logged ones. */
   async #differs(
     state: LogState,
     settlement: Settlement | undefined,

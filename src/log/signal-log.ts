@@ -56,7 +56,7 @@ interface RecordOfClass extends ClassRecord {
   readonly expectedAt: number;
 }
 
-/** What became of everything that was logged. Instants are Unix milliseconds on the market's clock. */
+/** Outcomes of all logged statements. Instants are Unix milliseconds on the market's clock. */
 export interface TrackRecord {
   /** Name of the log. */
   readonly origin: string;
@@ -183,7 +183,7 @@ export class SignalLog {
     return this.#runs.reload();
   }
 
-  /** What became of everything that was logged; `undefined` before the first checkpoint. */
+  /** Outcomes of all logged statements; `undefined` before the first checkpoint. */
   async trackRecord(): Promise<TrackRecord | undefined> {
     const { market, marketNow } = this.#options.scoring;
     const state = (await this.#store.state())?.value;
@@ -212,7 +212,7 @@ export class SignalLog {
     return this.#runs.edition;
   }
 
-  /** Index of what was decided on an instrument at the close of a session (Unix milliseconds). */
+  /** Index of the leaf with an instrument's signal at the close of a session (Unix milliseconds). */
   indexOf(instrument: Instrument, close: number): number | undefined {
     return this.#runs.indexOf(instrument, close);
   }
@@ -222,7 +222,7 @@ export class SignalLog {
     return signersOf(this.#options.state.keyring, origin).map(verifierText);
   }
 
-  /** Those of them that verify the short signatures. */
+  /** The verifiers of the short signatures. */
   shortVerifiersOf(origin: string): readonly string[] {
     const signers = signersOf(this.#options.state.keyring, origin);
     return signers.filter(({ type }) => type === SIGNATURE_TYPES.ed25519).map(verifierText);

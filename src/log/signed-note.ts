@@ -1,7 +1,7 @@
 /** Length of a key id in bytes. */
 export const KEY_ID_BYTES = 4;
 
-/** Most signatures that are read; C2SP signed-note asks for at least 16. */
+/** Maximum number of signatures that are read; C2SP signed-note asks for at least 16. */
 const MAX_SIGNATURES = 64;
 
 /** Control characters other than newline, which a note must not contain. */

@@ -107,7 +107,7 @@ function subtreesOf({ start, end }: Range): readonly Subtree[] {
   return found;
 }
 
-/** The place of a subtree's hashes: `count` hashes of a tile from `offset` on. */
+/** Position of a subtree's hashes: `count` hashes of a tile from `offset` on. */
 function placeOf({ height, index }: Subtree) {
   const level = Math.floor(height / TILE_HEIGHT);
   const count = 2 ** (height % TILE_HEIGHT);

@@ -32,7 +32,7 @@ export function timeSigned(
   return isSigned ? seconds : undefined;
 }
 
-/** What is signed. @throws {Error} If ML-DSA-44 is to sign what is no checkpoint. */
+/** The bytes that are signed. @throws {Error} If ML-DSA-44 is to sign a text that is not a checkpoint. */
 function messageOf(
   text: string,
   { name, type }: Pick<NoteVerifier, "name" | "type">,

@@ -12,7 +12,7 @@ const MAX_CONNECTIONS = 5;
 /** An email to send. */
 interface SendOptions {
   readonly email: Email;
-  /** The same in every attempt, so that recipients can detect duplicates. */
+  /** Message id; equal in every attempt, so that recipients can detect duplicates. */
   readonly id: string;
   readonly date: Date;
   /** Cancels the attempt. */

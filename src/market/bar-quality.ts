@@ -28,7 +28,7 @@ const SPLIT_RATIOS = [1.5, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 
   (ratio) => [ratio, 1 / ratio],
 );
 
-/** What is wrong with a bar. */
+/** The fault of a bar. */
 interface Suspicion {
   readonly fault: BarFault;
   /** A sentence for people. */

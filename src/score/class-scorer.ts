@@ -68,11 +68,11 @@ export class ClassScorer {
   readonly #benchmark: Benchmark;
   /** What the instruments of the class share. */
   readonly #shared: ClassContext;
-  /** By position in the class. */
+  /** States of the instruments, by position in the class. */
   readonly #states: InstrumentState[] = [];
   /** Closes of the sessions scored so far, Unix milliseconds. */
   readonly #closes: number[] = [];
-  /** Tables frozen at the close before the newest one. */
+  /** Tables frozen at the close before the newest close. */
   #tablesBefore: PeerTables;
   /** Tables frozen at the newest close. */
   #tables: PeerTables;

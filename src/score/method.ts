@@ -25,7 +25,7 @@ import { EVENT_RULES } from "./events.ts";
 import { MIN_BARS, SMOOTHING_HALF_LIFE, THRESHOLDS } from "./signal-hysteresis.ts";
 import { METHOD_HASH, METHOD_VERSION } from "./snapshot.ts";
 
-/** All constants of the method, as the code uses them; plain JSON data. */
+/** All constants of the method, as plain JSON data. */
 export const METHOD = {
   version: METHOD_VERSION,
   methodHash: METHOD_HASH,

@@ -1,6 +1,6 @@
 import { readDarkpool } from "../factors/darkpool.ts";
 import { type MomentumContext, readMomentum } from "../factors/momentum.ts";
-import { type Reading, unread } from "../factors/reading.ts";
+import { missingReading, type Reading } from "../factors/reading.ts";
 import { readSocial } from "../factors/social.ts";
 import { readValuation } from "../factors/valuation.ts";
 import type { Readings } from "./composite.ts";
@@ -46,9 +46,9 @@ function readAnyValuation(
 ): Reading {
   const { filings, network, yields, instrument } = state;
   if (instrument.assetClass === "crypto") {
-    return network?.accumulator.read(at, dayMs) ?? unread("not_observed");
+    return network?.accumulator.read(at, dayMs) ?? missingReading("not_observed");
   }
-  if (yields === undefined) return unread("not_observed");
+  if (yields === undefined) return missingReading("not_observed");
   const time = { filings, at, dayMs, missedSessions };
   return readValuation(measurement.valuation, tables.valuation, time);
 }
@@ -57,7 +57,7 @@ function readMessages(
   { state: { messages }, measurement: { sentiment, attention } }: MeasuredInstrument,
   { at, dayMs, tables, mentionsAt }: ReadingContext,
 ): Reading {
-  if (messages === undefined) return unread("not_observed");
+  if (messages === undefined) return missingReading("not_observed");
   const { newestAt, baseline } = messages;
   const feed = { at, dayMs, asOf: newestAt, feedAt: mentionsAt };
   return readSocial({ ...feed, sentiment, attention, baseline, classNorm: tables.social });
@@ -67,6 +67,6 @@ function readOffExchange(
   { state: { block, short }, measurement: { darkpool } }: MeasuredInstrument,
   { at, dayMs, closesAfter, printsAt }: ReadingContext,
 ): Reading {
-  if (block === undefined && short === undefined) return unread("not_observed");
+  if (block === undefined && short === undefined) return missingReading("not_observed");
   return readDarkpool(darkpool, { at, dayMs, closesAfter, feedAt: printsAt });
 }

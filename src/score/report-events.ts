@@ -19,7 +19,7 @@ const NEWS_DAYS = 7;
 export const REPORT_REASONS = ["report_ahead", "report_filed", "report_late"] as const;
 type ReportReason = (typeof REPORT_REASONS)[number];
 
-/** What is known of a company's reports at the close of a session. */
+/** Reports of a company as known at the close of a session. */
 export interface ReportReading {
   /** The newest filing, `undefined` before the first. */
   readonly filing: QuarterlyFiling | undefined;

@@ -80,7 +80,7 @@ export type Evidence = Readonly<Record<Factor, Pick<Reading, "z" | "confidence">
 /** A snapshot whose factors may no longer be stored. */
 export interface PastSnapshot extends Omit<Snapshot, "factors"> {
   readonly factors?: Snapshot["factors"];
-  /** What is stored of the factors where they are not. */
+  /** Summary that is stored when the factors themselves are not. */
   readonly evidence?: Evidence;
   /** The method of a recorded snapshot, if it is not the one in use. */
   readonly methodVersion?: string;

@@ -3,7 +3,7 @@ import type { Market } from "../market/market.ts";
 import { countKnown } from "../market/point-in-time.ts";
 import { FEEDS, type Feed, type InstrumentRecords } from "../market/records.ts";
 
-/** What is hashed of a record: numbers, then texts. `null` and what is absent are NaN and "". */
+/** The hashed members of a record: numbers, then texts. `null` and absent members count as NaN and "". */
 const COLUMNS: Readonly<Record<Feed, readonly [readonly string[], readonly string[]]>> = {
   bars: [
     ["availableAt", "open", "high", "low", "close", "volume", "dividend", "split"],

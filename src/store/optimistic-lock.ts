@@ -7,7 +7,7 @@ import { collection, type Operation, type Records, type Stored } from "./port/re
  */
 export interface OptimisticLock {
   readonly key: string;
-  /** Groups with which what is counted is deleted. */
+  /** Groups whose removal deletes the counted records. */
   readonly groups: readonly string[];
 }
 

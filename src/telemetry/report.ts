@@ -19,7 +19,7 @@ export interface ProcessReport {
   readonly openStreams: number;
   /** Refusals since the start, by the limit exceeded; limits without refusals are absent. */
   readonly denials: Readonly<Partial<Record<QuotaName, number>>>;
-  /** Agents that nobody has claimed, for want of capacity since the start. */
+  /** Unclaimed agents that were evicted or rejected for lack of capacity since the start. */
   readonly unclaimedCapacity: {
     /** Agents that were removed to make room for others. */
     readonly evicted: number;

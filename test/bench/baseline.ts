@@ -4,7 +4,7 @@ import { startBearer } from "./baselines/bearer.ts";
 /** A server that the service is compared with: `baseline.ts <name> <file with answers>`. Says where
  *  it is when it listens. */
 
-/** How each is started; only what is measured is loaded. */
+/** Starts each baseline; loads only the measured one. */
 const baselines = {
   raw: async () => (await import("./baselines/raw.ts")).startRaw,
   bare: async () => (await import("./baselines/express.ts")).startBare,

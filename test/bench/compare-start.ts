@@ -39,7 +39,7 @@ interface Round {
   readonly next: Started;
 }
 
-/** What is compared. */
+/** The compared figures. */
 const FIGURES: readonly (readonly [name: string, (round: Round) => number])[] = [
   ["first start to the first answer, ms", ({ first }) => first.answeredMs],
   ["the same, ms of CPU", ({ first }) => first.processorMs],

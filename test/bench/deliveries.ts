@@ -26,7 +26,7 @@ const size = {
 const one = { engine: "embedded", workers: 1 } as const;
 const three = { engine: "postgres", workers: 3 } as const;
 const calm = { kill: "none", goals: { p99Ms: 250, memoryMb: 50 } } as const;
-/** What is promised at an even pace: 100 deliveries a second. */
+/** Load at a steady rate: 100 deliveries a second. */
 const steady = {
   events: 3_000,
   perSecond: 100,

@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 /** What callers do for a while. Each has a connection of its own and waits for an answer before it
  *  asks again. */
 export interface Load {
-  /** On this machine; callers are spread over them. */
+  /** Ports on this machine; callers are spread over them. */
   readonly ports: readonly number[];
   readonly callers: number;
   readonly ms: number;
@@ -19,13 +19,13 @@ export interface RawCall {
   readonly expected: string;
 }
 
-/** What came of it. */
+/** Result of the load. */
 export interface Loaded {
   /** Answers with status 200 and the right body. */
   readonly answered: number;
   /** Refusals with status 503: there was more to do than could be done. */
   readonly refused: number;
-  /** All others; the first of them as it came. */
+  /** Number of wrong answers, and the text of the first one. */
   readonly wrong: number;
   readonly firstWrong: string | undefined;
   readonly seconds: number;

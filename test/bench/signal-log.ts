@@ -17,7 +17,7 @@ import { closeOf, DAY_MS, Sessions, signalLog, verifierTextOf } from "../support
 import { median, quantile } from "./harness/numbers.ts";
 
 /**
- * What the log of signals costs: `signal-log.ts <runs>` prints it as JSON, after so many runs of 10,000
+ * What the log of signals costs: `signal-log.ts <runs>` prints it as JSON, after this many runs of 10,000
  * signals, and leaves the log in the folder that it names. `signal-log.ts verify <folder> <key>` verifies
  * it in a process that does nothing else.
  */

@@ -121,7 +121,7 @@ interface MeasuredOpening {
   readonly heapMb: number;
 }
 
-/** What was measured of one size. */
+/** Measurements of a store of one size. */
 export interface MeasuredStore extends MeasuredOpening {
   readonly changes: Rate;
   readonly additions: Rate;
@@ -148,7 +148,7 @@ async function measureOpening(folder: string): Promise<MeasuredOpening> {
 const openIn = (folder: string): Promise<EmbeddedStore> =>
   openEmbedded({ folder, mode: "sandbox", now: Date.now });
 
-/** In a process of its own, whose memory holds nothing else. */
+/** Opens the store in a separate process, so that its memory can be measured. */
 function opening(folder: string): MeasuredOpening {
   const self = fileURLToPath(import.meta.url);
   return JSON.parse(execFileSync(process.execPath, [self, "open", folder], { encoding: "utf8" }));

@@ -24,7 +24,7 @@ interface Figure {
 
 const random = (below: number) => Math.floor(Math.random() * below);
 
-/** Lets callers call again and again for the span. @param call Resolves to how much it did. */
+/** Runs callers in a loop for the span. @param call Resolves to the amount of work that it did. */
 async function measure(
   what: string,
   callers: number,

@@ -75,7 +75,7 @@ const ALERTS = [
   ...alertSteps("volatile", { kinds: ["volatility"] }),
 ];
 
-/** What they hear, without the order within a session. */
+/** The expected events, in no order within a session. */
 const HEARD = [
   ...["all A@301 score", "all C@301 direction", "polled C@301 direction"],
   ...["all A@302 direction", "all A@302 extreme", "all B@302 extreme", "all B@302 score"],
@@ -90,7 +90,7 @@ async function heardIn(store: TestStore): Promise<readonly string[]> {
   return told.map(({ alertId }, index) => `${alertId} ${summary[index]}`);
 }
 
-/** Everything that must hold whatever happened. */
+/** Checks the invariants that hold after any failure. */
 async function expectWhole(store: TestStore): Promise<void> {
   const told = await toldIn(store);
   for (const [index, event] of told.entries()) {

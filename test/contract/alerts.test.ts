@@ -8,7 +8,7 @@ import { removeGroup } from "../../src/store/port/operations.ts";
 import { tools } from "../../tools/index.ts";
 import { registerAlert } from "../../tools/register-alert.ts";
 import { startAlertApp } from "../support/alert-app.ts";
-import { attempted, auditedIn, toldEvent } from "../support/alert-service.ts";
+import { attempted, auditedIn, storedEvent } from "../support/alert-service.ts";
 import { connectMcp, textOf } from "../support/mcp.ts";
 import { verifies } from "../support/verifies.ts";
 
@@ -262,7 +262,7 @@ describe("Idempotency-Key", () => {
     expect(detail).toContain("Idempotency-Key");
   });
 
-  it('is what stands between quotes, with \\" for a quote', async () => {
+  it('may be a quoted string, in which \\" is a quote', async () => {
     const quoted = await answered(under('"a\\"b\\\\c"'), 201);
     const inBody = { ...HOOKED, idempotencyKey: 'a"b\\c' };
     expect(await answered(post("/api/alerts", inBody), 201)).toEqual(quoted);
@@ -404,8 +404,8 @@ describe("alert actions:", () => {
     const { id } = await register();
     const owner = { kind: "agent", id: "agent" } as const;
     const at = clock.now - 60_000;
-    const one = await toldEvent({ archive }, { owner, alertId: id, at });
-    await toldEvent({ archive }, { owner, alertId: id, at: at + 1 });
+    const one = await storedEvent({ archive }, { owner, alertId: id, at });
+    await storedEvent({ archive }, { owner, alertId: id, at: at + 1 });
     const sent = await answered(post(`/api/alerts/${id}/deliveries/${one}/redeliver`));
     expect(sent).toMatchObject({ id, eventId: one, queued: 1 });
     parses("manage_alert", sent);
@@ -425,7 +425,7 @@ describe("the events of an alert", () => {
     const owner = { kind: "service", id: "key" } as const;
     const told: string[] = [];
     for (const [index, { id: alertId }] of [hook, poll, hook].entries()) {
-      told.push(await toldEvent({ archive }, { owner, alertId, at: clock.now - 100 + index }));
+      told.push(await storedEvent({ archive }, { owner, alertId, at: clock.now - 100 + index }));
     }
     const first = await answered(as("key", "/api/alerts/events?limit=2"));
     parses("get_alert_events", first);
@@ -586,7 +586,7 @@ describe("alerts over MCP:", async () => {
     const rotated = await manage({ action: "rotate_secret" });
     expect(rotated.secret).not.toBe(made.secret);
     const event = { owner: callers.agent as NonNullable<typeof callers.agent>, alertId: id };
-    const eventId = await toldEvent({ archive }, { ...event, at: clock.now });
+    const eventId = await storedEvent({ archive }, { ...event, at: clock.now });
     expect(await manage({ action: "redeliver", eventId })).toMatchObject({ queued: 1 });
     expect(await done("get_alert_events", { alertId: id })).toMatchObject({
       events: [{ id: eventId }],

@@ -5,16 +5,16 @@ import { connectMcp, textOf } from "../support/mcp.ts";
 import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 import { tokensOf, visibleTokens } from "../support/tokens.ts";
 
-/** Most tokens of the tools that a model sees. */
+/** Maximum tokens of the tools that a model sees. */
 const MAX_LIST_TOKENS = 3_500;
 
-/** Most tokens of an answer. */
+/** Maximum tokens of an answer. */
 const MAX_ANSWER_TOKENS = 10_000;
 
-/** Most tokens of a typical answer. */
+/** Maximum tokens of a typical answer. */
 const MAX_TYPICAL: Readonly<Record<string, number>> = { get_signal: 350, get_factors: 600 };
 
-/** Most tokens of a session in a history, where sessions have dates. */
+/** Maximum tokens per session of a history. */
 const MAX_ROW_TOKENS = 15;
 
 const testService = await startTestService({ RATE_LIMITS: LOOSE_LIMITS });

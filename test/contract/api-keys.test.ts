@@ -12,7 +12,7 @@ const running = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} calls=20/
 const { base, service, clock, logged } = running;
 const { records, identity } = service.state.store;
 
-/** The keys as another process has them, such as a command of the operator. */
+/** The API keys as seen by another process, such as an operator's command. */
 const keys = new ApiKeys({
   ...{ records, mode: identity.mode, now: () => clock.now },
   audit: (entry) => audited(entry, clock.now.getTime()),

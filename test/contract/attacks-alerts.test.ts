@@ -131,7 +131,7 @@ async function regrant(clientId: string, scope: string): Promise<void> {
 const eventsOf = async (headers: Headers, query = "") =>
   (await ask(headers, `/api/alerts/events${query}`)).body.events as Body[];
 
-/** The same over MCP. */
+/** The events as read over MCP. */
 async function overMcp(token: string, name: string, args: Record<string, unknown>) {
   const client = await connectMcp(base, token);
   onTestFinished(() => client.close());

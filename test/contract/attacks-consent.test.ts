@@ -207,7 +207,7 @@ describe("offline access", () => {
     };
   }
 
-  /** Another process reads the document anew. */
+  /** Another process reads the document again. */
   async function forgetDocuments() {
     server.useKeys(server.keys());
   }

@@ -46,7 +46,7 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
   const { client_id } = client;
   const refresh = (refresh_token = "") =>
     exchange(server, { grant_type: "refresh_token", client_id, refresh_token });
-  /** Rotates a token so often. @returns Every answer, the first exchange before them. */
+  /** Rotates a token this many times. @returns Every answer, beginning with the first exchange. */
   const rotate = async (times: number) => {
     const answers = [body];
     for (let at = 0; at < times; at += 1) {
@@ -229,7 +229,7 @@ describeEngines("refresh tokens issued concurrently", (engine) => {
 
 const expiring = { ttlMs: 86_400_000 };
 
-/** Lets so many others act for a person. @returns Their grants. */
+/** Lets this many applications act for a person. @returns Their grants. */
 async function letAct(records: Records, accountId: string, count: number) {
   const keys = Array.from({ length: count }, (_, at) => `grant-${at}`);
   const steps = keys.map((key) => {

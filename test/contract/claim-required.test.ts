@@ -162,7 +162,7 @@ describe("the result that asks for a claim", () => {
     expect(code).toBe(agent.claim.code);
   });
 
-  it("has one code for calls at the same time, when none was given before", async () => {
+  it("has the same code for concurrent calls when none was issued before", async () => {
     const agent = await registerAnonymous();
     clock.now = new Date(clock.now.getTime() + 11 * MINUTE_MS);
     const client = await connect(agent);
@@ -198,7 +198,7 @@ describe("the result that asks for a claim", () => {
     expect((await registerAlert(client)).isError).not.toBe(true);
   });
 
-  it("is limited as other new codes are", async () => {
+  it("is subject to the limit on new claim codes", async () => {
     const limited = await startTestService({ RATE_LIMITS: "claim-start=1/3600" });
     const agent = await register(limited.base, { scope: "" });
     const client = await connectMcp(limited.base, await tokenOf(limited.base, agent));
@@ -246,7 +246,7 @@ describe("a client that can open pages (elicitation in URL mode)", () => {
     ]);
   });
 
-  it("leaves the rest to the model when the person has opened the page, or has not", async () => {
+  it("leaves the rest to the model, whether or not the person has opened the page", async () => {
     for (const [action, said] of [
       ["accept", /Nobody has claimed this one yet\. Say to the person/],
       ["decline", /The person did not open the claim page: ask them/],

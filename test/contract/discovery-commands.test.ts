@@ -275,7 +275,7 @@ const inviting = [
   "/.well-known/agent-skills/register-agent/SKILL.md",
 ];
 
-/** What documents tell agents that nobody answers for, by what those get. */
+/** What documents tell unclaimed agents, by what those get. */
 describe.each([
   ["signals:read factor:read darkpool:read"],
   ["signals:read"],

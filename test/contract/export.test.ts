@@ -57,7 +57,7 @@ describe("GET /api/export", () => {
     ]);
   });
 
-  it("leads through all pages of a small limit, and each is of whole sessions", async () => {
+  it("links all pages of a small limit, each with whole sessions", async () => {
     const all = await rowsOf("assetClass=crypto&from=2013-01-01&limit=50000");
     const pages = await pagesOf("assetClass=crypto&from=2013-01-01&limit=100");
     const rows = (await Promise.all(pages.map((page) => page.text()))).map(parse);
@@ -77,7 +77,7 @@ describe("GET /api/export", () => {
     expect(await datesOf(`assetClass=stock&from=${close}&to=${close}`)).toEqual(["2013-06-04"]);
   });
 
-  it("has factors for who may read them, from which every score follows", async () => {
+  it("has factors for callers who may read them, and every score follows from its factors", async () => {
     const query = "assetClass=stock&from=2014-01-02";
     const [own] = await rowsOf(query);
     const withoutFactors = parse(await (await get(query, narrow)).text())[0] as Row;

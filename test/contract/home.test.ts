@@ -14,7 +14,7 @@ beforeEach(() => {
   testService.clock.now = SANDBOX_NOW;
 });
 
-/** To this fetch adds, as a browser does, that it wants nothing from a cache on the way. */
+/** Headers of a conditional request. As a browser does, fetch adds Cache-Control: no-cache. */
 const known = (etag: string) => ({ "if-none-match": etag });
 
 const headingOf = (html: string) => textOf(/<h1>(.*?)<\/h1>/s.exec(html)?.[1] ?? "");
@@ -486,7 +486,7 @@ const recorded = await startTestService({
   ...{ SIGN_UP: "open", ANONYMOUS_SCOPES: "factor:read darkpool:read" },
 });
 
-/** All that only members may see. */
+/** Texts that only members may see. */
 const SECRETS = /ACME|LATE|FUND|COIN-USD|X\d\d|alert\(|Broad Market|<data|row-|class="signal|<svg/;
 
 describe("a market from files, with default settings", () => {
@@ -614,7 +614,7 @@ describe("a visitor over the rate limit", () => {
 });
 
 describe("the page of the track record", () => {
-  it("says what is simulated, what there is nothing of yet, and how to check it", async () => {
+  it("says that it is simulated, which figures do not exist yet, and how to check them", async () => {
     const web = createWeb(base);
     const { html, status } = await web.get("/track-record");
     expect(status).toBe(200);

@@ -202,7 +202,7 @@ describe("registration with an identity assertion", () => {
     ["another server", () => "https://other.example"],
     ["nothing", () => []],
     ["a path here that is no resource", (base) => `${base}/api`],
-  ])("makes no agent of one for %s", async (_what, resource) => {
+  ])("creates no agent from an assertion for %s", async (_what, resource) => {
     const { base, assert, enter, records } = await setting();
     const answer = await enter(await assert(idp.issuer, { resource: resource(base) }));
     expect(answer).toMatchObject({ status: 400, body: { error: "invalid_target" } });

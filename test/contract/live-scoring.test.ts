@@ -24,7 +24,7 @@ const daysOf = (from: string, to: string): readonly Observation[] =>
     })),
   );
 
-/** A process that scores what is kept in a store; it asks nobody. */
+/** A process that scores the records of a store and polls no provider. */
 async function scoringOf(store: TestStore, storeNow?: () => number) {
   const env = { MARKET: "live", UNIVERSE: COINS.join(), DATA_DIR: temporaryFolder() };
   const scoring = await openScoring({
@@ -95,7 +95,7 @@ describe("a clock that is temporarily wrong", () => {
     };
   }
 
-  /** Goes on, five seconds at a time, until something is so. */
+  /** Advances the clock in steps of five seconds until a condition holds. */
   async function goOn(
     { clock }: TestStore,
     { refresh }: Scoring,

@@ -39,7 +39,7 @@ async function statusesOf(requests: readonly (() => Promise<Response>)[]) {
   return statuses;
 }
 
-/** The answer to whoever was given too many, in the words of OAuth. */
+/** Expects the OAuth error for an exceeded limit. */
 async function expectRefused(answer: Response, quota: string): Promise<void> {
   expect(answer.status).toBe(429);
   expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(3000);

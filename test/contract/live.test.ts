@@ -32,7 +32,7 @@ async function followed() {
       clock.now = new Date(text);
       token = await newToken(base);
     },
-    /** Lets a little time pass until something is so. */
+    /** Lets a little time pass until a condition holds. */
     until: (look: () => Promise<void>) =>
       vi.waitFor(
         async () => {

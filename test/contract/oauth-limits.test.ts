@@ -33,7 +33,7 @@ const interactions = collection<object>("oidc:Interaction");
 
 const TWO = { points: 2, windowSeconds: 600 };
 
-/** The answer to whoever came too often, in the words of OAuth. */
+/** Expects the OAuth error for an exceeded limit. */
 async function expectRefused(response: Response, quota: string): Promise<void> {
   expect(response.status).toBe(429);
   expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(590);
@@ -304,7 +304,7 @@ function ask(
   });
 }
 
-/** Sends whatever to the token endpoint. */
+/** Sends a form to the token endpoint. */
 const askWith = (local: string, form: Record<string, string>, from = OWN) =>
   fetch(`${local}/oauth/token`, {
     method: "POST",

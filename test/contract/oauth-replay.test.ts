@@ -26,7 +26,7 @@ async function build(engine: Engine, seenAs = asIs) {
   return { ...kept, server, person };
 }
 
-/** What came of a hundred requests at once. */
+/** Results of a hundred concurrent requests. */
 async function hundred(request: () => Promise<Answered>) {
   const answers = await Promise.all(Array.from({ length: 100 }, request));
   return {
@@ -44,7 +44,7 @@ async function replaysIn(records: Records): Promise<readonly AuditEntry[]> {
   return entries.filter(({ action }) => action === "grant.replayed");
 }
 
-/** Nothing that came of the grant is left, though one request was answered with tokens. */
+/** Expects all records of the grant to be deleted, although one request was answered with tokens. */
 async function expectFamilyDead(
   { server, store }: Awaited<ReturnType<typeof build>>,
   { access_token, refresh_token = "" }: Answered["body"] = {},

@@ -85,14 +85,14 @@ async function authorize(changes: Record<string, string> = {}): Promise<Response
   return fetch(`${base}/oauth/authorize?${query}`, { redirect: "manual" });
 }
 
-/** Goes where an answer points, or to another place, with the cookies that it sets. */
+/** Follows the redirect of an answer, or requests another URL, with the cookies that it sets. */
 function next(answer: Response, place = String(answer.headers.get("location"))): Promise<Response> {
   const cookie = answer.headers.getSetCookie().map((line) => line.split(";")[0]);
   const headers = { cookie: cookie.join("; ") };
   return fetch(new URL(place, base), { redirect: "manual", headers });
 }
 
-/** Goes on with an authorization request after the page. */
+/** Resumes an authorization request after the interaction page. */
 const goOn = (start: Response): Promise<Response> =>
   next(start, String(start.headers.get("location")).replace("/interaction/", "/authorize/"));
 
@@ -393,7 +393,7 @@ describe("the audit log", () => {
     return entries.filter(({ actor, target }) => actor === clientId || target === clientId);
   }
 
-  /** Has somebody answer for an agent. */
+  /** Gives an agent an owner. */
   async function own(clientId: string): Promise<void> {
     const client = await records.get(clients, clientId);
     if (client === undefined) return expect.unreachable();

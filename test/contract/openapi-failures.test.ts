@@ -54,11 +54,11 @@ const { key } = atSandbox;
 const protectedAt = ({ operation: { operationId } }: Described) =>
   OPEN_IN_SANDBOX.includes(operationId) ? atReplay : atSandbox;
 
-/** What a request says besides what it asks for. */
+/** Headers, body, path and query of a request. */
 interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** In the place of the parts of the path that vary. */
+  /** Values of the path parameters. */
   readonly ids?: Readonly<Record<string, string>>;
   readonly query?: string;
   readonly to?: string;
@@ -195,7 +195,7 @@ describe("a documented error", () => {
     },
   );
 
-  it("of the log, which a market without passing time lacks", async () => {
+  it("of the log in a market whose time stands still", async () => {
     const asOf = new Date(range.to);
     const standing = await startTestService({}, { market: { kind: "files", folder, asOf } });
     const { base: to } = standing;

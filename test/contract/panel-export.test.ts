@@ -81,7 +81,7 @@ describe("market-signal export", () => {
     },
   );
 
-  it("goes on where it was interrupted, and each row is there once", async () => {
+  it("resumes after an interruption, and has each row once", async () => {
     const proxy = await breakingAt(3);
     const query = "assetClass=crypto&from=2013-01-01&limit=100";
     const wanted = {
@@ -102,7 +102,7 @@ describe("market-signal export", () => {
     expect(await textOf("pages.csv")).toBe(await whole.text());
   });
 
-  it("says what it needs, and repeats what a service refuses", async () => {
+  it("names a missing option, and prints the advice of a service that refuses", async () => {
     const neither = await exported("a.csv");
     expect([neither.code, neither.stderr]).toEqual([
       2,

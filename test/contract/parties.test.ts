@@ -117,7 +117,7 @@ describe("a caller", () => {
     expect(await statusWith(await testService.person().createKey(["signals:read"]))).toBe(200);
   });
 
-  it("cannot be anything else", async () => {
+  it("cannot have any other type", async () => {
     for (const type of ["root", "", 1, null, ["agent"], "Agent"]) {
       const { status, body } = await registered({ type });
       expect(status, JSON.stringify(type)).toBe(400);

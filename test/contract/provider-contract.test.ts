@@ -24,13 +24,13 @@ import {
 import { RIG_INSTRUMENTS, type Rig, rigsFor } from "../support/providers/rigs.ts";
 import { describeEngines, model, openStore, PATIENT, type TestStore } from "../support/stores.ts";
 
-/** Time in which history is there, whatever the budget. */
+/** Time within which the whole history is read, in milliseconds. */
 const HISTORY_MS = 3_600_000;
 
 /** Time that a process takes to start, in milliseconds. */
 const RESTART_MS = 1_000;
 
-/** Most characters of a cursor. */
+/** Maximum characters of a cursor. */
 const MAX_CURSOR = 1_000;
 
 const rigs = rigsFor();
@@ -111,7 +111,7 @@ async function history(rig: Rig) {
   return { whole: await keptOf(rig, store), before: server.asked.length };
 }
 
-/** The same in several lives, each of which ends before the answer or its place is noted. */
+/** Follows in several runs, each of which is killed before the answer or its position is stored. */
 async function killed(rig: Rig, store: TestStore, pace: number) {
   const run = await runRig(rig, store);
   let place = store;

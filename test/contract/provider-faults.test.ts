@@ -17,7 +17,7 @@ const DAY_MS = 86_400_000;
 /** Time in which a provider recovers and its history is there, in milliseconds. */
 const RECOVERED = NOW + 45 * 60_000;
 
-/** A fault lasts for so many questions; those that take real time for one. */
+/** Number of requests that a fault lasts; faults that take real time last for one. */
 const TWICE = 2;
 
 /** Bytes of an answer without end that may be taken, with all buffers on the way. */
@@ -107,7 +107,7 @@ function provesFaults(rig: Rig) {
   });
 }
 
-/** Nothing was kept that is not true. */
+/** Expects every stored record to be one that the provider published. */
 function expectAmong(truth: readonly string[], kept: readonly string[]) {
   const known = new Set(truth);
   expect(kept.filter((datum) => !known.has(datum))).toEqual([]);
@@ -127,7 +127,7 @@ async function expectNoted({ provider: { id } }: Rig, store: TestStore, noted: N
   expect(until).toBe(store.clock.now + noted.pauseMs);
 }
 
-/** Nothing is left of it. */
+/** Expects no failure in the progress of the provider and of its series. */
 async function expectWell({ provider: { id } }: Rig, store: TestStore) {
   expect((await store.records.get(providerProgress, id))?.value.failures).toBe(0);
   const series = await seriesOf(id, store);

@@ -33,7 +33,7 @@ const LOOK_MS = 50_000;
 /** Time in which nothing is lost, so seldom as it may be looked at. */
 const SLOW_MS = 6 * HOUR_MS;
 
-/** So often it is checked, at all times of the day. */
+/** Interval of the checks, in milliseconds; they fall on all times of the day. */
 const CHECK_EVERY_MS = 10 * HOUR_MS;
 
 /** Time that the history of the beginning takes, in milliseconds. */
@@ -109,7 +109,7 @@ async function followStream(store: TestStore) {
     visits: server.visits,
     posts,
     kept,
-    /** Lets it work until everything is there that was posted by now. */
+    /** Runs the stream until everything posted by now is stored. */
     async look() {
       const visits = server.visits.length;
       await listener.step();
@@ -153,7 +153,7 @@ async function createFollower(store: TestStore) {
   };
 }
 
-/** What was public when it was looked at last is here. */
+/** Expects all records that were public at the last check to be stored. */
 async function expectFresh(all: readonly Followed[], store: TestStore, lookedAt: number) {
   const kept = new Set(named(await contentOf(store, FEEDS)));
   for (const { rig, truth } of all) {

@@ -51,7 +51,7 @@ function ask(path: string, headers: Headers = {}, method = "GET"): Promise<Said>
   });
 }
 
-/** Without what differs from request to request. */
+/** An answer without the headers that differ from request to request. */
 function comparable({ status, headers, body }: Said) {
   const { date: _, "x-request-id": __, ratelimit, "content-length": length, ...rest } = headers;
   const isProblem = status >= 400;

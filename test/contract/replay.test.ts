@@ -38,7 +38,7 @@ async function answers({ base }: TestService, symbols: readonly string[]) {
 const mode = (bodies: Readonly<Record<string, string>>) =>
   new Set(Object.values(bodies).map((body) => (JSON.parse(body) as { market?: string }).market));
 
-/** Without what tells the two apart: a market that stands still has no log, and ends there. */
+/** Answers without the expected differences: a stopped market has no log, and ends there. */
 const withoutMode = (bodies: Readonly<Record<string, string>>) =>
   Object.values(bodies).map((body) =>
     body.replaceAll(

@@ -81,7 +81,7 @@ const endings: Readonly<Record<string, (testService: TestService) => Promise<End
   },
 };
 
-/** Whatever is lost on the way, this is enough; in milliseconds, and for a busy machine. */
+/** Timeout and interval of polls, in milliseconds, for a busy machine and lost notifications. */
 const SOON = { timeout: 5_000, interval: 20 };
 
 describe("a single process", async () => {

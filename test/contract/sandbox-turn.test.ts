@@ -8,7 +8,7 @@ import { model, openStore } from "../support/stores.ts";
 
 const DAY_MS = 60_000;
 const YEAR_DAYS = 252;
-/** By so many days the first day that is served moves forward. */
+/** Number of days by which the first served day moves forward. */
 const SERVED_STEP_DAYS = 63;
 
 /** A day with which a year of the sandbox, and another record, begins. */

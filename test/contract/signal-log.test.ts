@@ -179,7 +179,7 @@ describe("verify_signal", () => {
     expect(score).toBeCloseTo(entry.scoreRaw, 2);
   });
 
-  it("proves that the log extends a checkpoint that was kept, or says that it does not", async () => {
+  it("proves that the log extends a known checkpoint, or says that it does not", async () => {
     const { fromRoot } = JSON.parse(await textAt("/log/consistency?from=5&to=5"));
     const ask = (known: string) =>
       jsonAt(`/api/signals/verify?index=1&knownCheckpoint=${encodeURIComponent(known)}`);

@@ -47,11 +47,11 @@ function startListener(origin: string): Listener {
   return started;
 }
 
-/** A post on Apple, so many seconds after the start. */
+/** A post on Apple, this many seconds after the start. */
 const post = (second: number): StreamedEvent =>
   postEvent({ text: `$AAPL at ${second}`, at: START + second * 1_000, rkey: `r${second}` });
 
-/** Lets the listener work until something is so. */
+/** Lets the listener work until a condition holds. */
 async function until(isSo: () => Promise<boolean> | boolean, on: Listener = listener) {
   do {
     await on.step();

@@ -32,7 +32,7 @@ const rowsAt = async (path: string) => rowsOf(await get(path));
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** All items of a paged list. */
+/** All items of a list, from all its pages. */
 async function itemsAt(path: string, member: string): Promise<Item[]> {
   const items: Item[] = [];
   let cursor = "";
@@ -168,7 +168,7 @@ describe("CSV over REST", () => {
     }
   });
 
-  it("is refused where the answer has no rows, and where an instrument is missing", async () => {
+  it("is refused when the answer has no rows, and when an instrument is unknown", async () => {
     const detailOf = async (path: string) => {
       const response = await get(path);
       const { detail, next } = (await response.json()) as Record<string, string>;
@@ -259,11 +259,14 @@ describe("fields", () => {
     ["get_signal", { symbol: "ALDER.SIM", fields: ["score"] }, "no rows", "history"],
     ["get_signal", { fields: [] }, "at least 1", "Correct"],
     ["get_signal", { fields: Array(31).fill("score") }, "at most 30", "Correct"],
-  ])("of %s are refused with what there is: %j", async (name, given, detail, next) => {
-    const client = await connectMcp(base, token);
-    const answer = await client.callTool({ name, arguments: given });
-    expect(answer.isError).toBe(true);
-    expect(textOf(answer)).toContain(detail);
-    expect(textOf(answer)).toContain(next);
-  });
+  ])(
+    "of %s that do not exist are refused with the valid ones: %j",
+    async (name, given, detail, next) => {
+      const client = await connectMcp(base, token);
+      const answer = await client.callTool({ name, arguments: given });
+      expect(answer.isError).toBe(true);
+      expect(textOf(answer)).toContain(detail);
+      expect(textOf(answer)).toContain(next);
+    },
+  );
 });

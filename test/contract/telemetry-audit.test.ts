@@ -52,7 +52,7 @@ describe("the audit log", () => {
   });
 });
 
-/** Registers, takes and revokes a token, updates and removes an agent that nobody answers for.
+/** Registers, takes and revokes a token, updates and removes an unclaimed agent.
  *  @returns The statuses. */
 async function comeAndGo(): Promise<readonly number[]> {
   const client = await register(base);

@@ -5,9 +5,9 @@ import { mcpAsks, resultOf } from "../support/mcp-messages.ts";
 import { sharedTestService } from "../support/test-service.ts";
 import { answerFaults, type ListedTool, toolFaults } from "../support/tool-linter.ts";
 
-/** Most bytes of the whole list, as it is sent. */
+/** Maximum bytes of the whole list, as it is sent. */
 const MAX_LIST_BYTES = 28_000;
-/** Most tools that a model should have to choose from. */
+/** Maximum number of tools that a model should have to choose from. */
 const MAX_TOOLS = 12;
 
 const testService = await sharedTestService();

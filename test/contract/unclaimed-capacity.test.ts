@@ -8,7 +8,7 @@ import { ALL_SCOPES, authorizationRequest, CALLBACK } from "../support/person.ts
 import { describeEngines, type Engine } from "../support/stores.ts";
 import { consented, createVisitor, exchange } from "../support/visitor.ts";
 
-/** Room for agents that nobody answers for, in these tests. */
+/** Capacity for unclaimed agents in these tests. */
 const CAPACITY = 50;
 
 /** Longer than a claim code lasts, in milliseconds. */
@@ -21,7 +21,7 @@ interface Place {
   readonly server: AuthServer;
   readonly records: Records;
   readonly clock: { aheadMs: number };
-  /** Another process on the same store. */
+  /** Starts another process on the same store. */
   beside(): Promise<AuthServer>;
 }
 

@@ -255,7 +255,7 @@ describe("a person with an external account", () => {
   });
 
   it.each<SignUp>(["applications", "closed"])(
-    "is whoever has come before, with SIGN_UP=%s",
+    "is let in after an earlier sign-in, with SIGN_UP=%s",
     async (signUp) => {
       const { upstream, provider, accounts, answer } = await begin({ signUp });
       const { issuer } = provider;

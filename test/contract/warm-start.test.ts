@@ -25,7 +25,7 @@ async function newFolder(): Promise<string> {
   return folder;
 }
 
-/** A process on a folder, so many days later; it has not refreshed after a warm start. */
+/** A process on a folder, this many days later, before its first refresh after a warm start. */
 async function processOn(folder: string, days = 0, seed = "1") {
   const warnings: string[] = [];
   const scoring = await openScoring({
@@ -38,7 +38,7 @@ async function processOn(folder: string, days = 0, seed = "1") {
   return { scoring, warnings };
 }
 
-/** What is told of every instrument, without the tables of peers. */
+/** The snapshot of every instrument, without the tables of peers. */
 const toldBy = ({ snapshots }: Scoring): unknown =>
   JSON.parse(JSON.stringify(snapshots.allNewest().map((one) => ({ ...one, tables: null }))));
 

@@ -112,7 +112,7 @@ describe("a watchlist", () => {
     }
   });
 
-  it("stands in place of symbols in get_signal, as JSON, as CSV and over MCP", async () => {
+  it("replaces the symbols in get_signal, as JSON, as CSV and over MCP", async () => {
     const { mine, theirs, token } = await parties();
     await setList(mine, "two", ["BYTEN.SIM", "ALDER.SIM"]);
     await setList(theirs, "two", ["BORUN.SIM"]);
@@ -132,7 +132,7 @@ describe("a watchlist", () => {
     expect((await ask(mine, "/api/signals?watchlist=none")).body.code).toBe("not_found");
   });
 
-  it("is what an alert watches, and cannot be deleted meanwhile", async () => {
+  it("can be watched by an alert, and cannot be deleted while it is", async () => {
     const { mine } = await parties();
     await setList(mine, "Mine", ["ALDER.SIM"]);
     const made = await ask(mine, "/api/alerts", "POST", { watchlist: "mine" });

@@ -5,13 +5,13 @@ import { type Rig, rigsFor } from "../support/providers/rigs.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** What is filled. */
+/** Parameters of a backfill. */
 export interface BackFill {
   /** Number of instruments, coins among them. */
   readonly instruments: number;
   /** Length of the history in days. */
   readonly days: number;
-  /** When it begins, Unix milliseconds. */
+  /** Start of the history, Unix milliseconds. */
   readonly begins: number;
 }
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 export interface BlackHole {
   /** Address of the database through it. */
   readonly url: string;
-  /** From now on connections are taken and nothing comes back; nothing is refused either. */
+  /** From now on connections are accepted and nothing is answered. */
   open(): void;
   /** Everything that was swallowed goes on its way, as after a cut in a network. */
   close(): void;
@@ -15,7 +15,7 @@ export interface BlackHole {
   end(): void;
 }
 
-/** Stands between clients and a server that listens on a Unix socket. */
+/** Starts a proxy in front of a server on a Unix socket, which can stop answering. */
 export async function blackHole(url: string): Promise<BlackHole> {
   const target = join(new URL(url).searchParams.get("host") ?? "", ".s.PGSQL.5432");
   const sockets = new Set<Socket>();

@@ -12,7 +12,7 @@ interface Asked {
   readonly holds: string;
 }
 
-/** What is asked of a service, over REST and both kinds of MCP. */
+/** Requests to a service, over REST and both eras of MCP. */
 export function questions(key: string): readonly Asked[] {
   const credential = { "x-api-key": key };
   const params = { name: "get_signal", arguments: { symbol: "ALDER.SIM" } };
@@ -71,7 +71,7 @@ export interface Callers {
   stop(): Promise<void>;
 }
 
-/** Lets many callers ask, nothing of which is tried again. */
+/** Starts many callers, which never retry a request. */
 export function startCallers(options: CallersOptions): Callers {
   const { base, key, keeping, fresh, pauseMs } = options;
   const asked = questions(key);
@@ -102,7 +102,7 @@ export function startCallers(options: CallersOptions): Callers {
   };
 }
 
-/** Says aloud what went wrong. @returns How often. */
+/** Prints the failures. @returns Their number. */
 export function tellFailures({ failures }: Pick<Callers, "failures">): number {
   for (const [fault, times] of failures) process.stderr.write(`${times} times: ${fault}\n`);
   return [...failures.values()].reduce((sum, times) => sum + times, 0);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openStore } from "./open-store.ts";
 import { contentsOf } from "./places.ts";
-import { speak } from "./speak.ts";
+import { writeReport } from "./write-report.ts";
 
 /** The file of an embedded store. */
 const FILE = "store.sqlite";
@@ -14,7 +14,7 @@ try {
   await tellContents();
   if (existsSync(address)) examine(FILE);
 } catch (error) {
-  speak({ is: "damaged", text: error instanceof Error ? error.message : String(error) });
+  writeReport({ is: "damaged", text: error instanceof Error ? error.message : String(error) });
 }
 
 /** Opens the store as a restart does and says what is in it. */
@@ -22,10 +22,10 @@ async function tellContents(): Promise<void> {
   const startedAt = performance.now();
   const store = await openStore(address);
   const ms = performance.now() - startedAt;
-  speak({ is: "open", ms, records: (await store.counts()).records });
-  for await (const contents of contentsOf(store)) speak({ is: "contents", contents });
+  writeReport({ is: "open", ms, records: (await store.counts()).records });
+  for await (const contents of contentsOf(store)) writeReport({ is: "contents", contents });
   await store.close();
-  speak({ is: "complete" });
+  writeReport({ is: "complete" });
 }
 
 /** Looks whether a file holds together, more thoroughly than a start does. */
@@ -34,5 +34,5 @@ function examine(file: string): void {
   const [found] = database.prepare("PRAGMA integrity_check").all();
   database.close();
   const text = String(found?.integrity_check);
-  if (text !== "ok") speak({ is: "damaged", text: `${file}: ${text}` });
+  if (text !== "ok") writeReport({ is: "damaged", text: `${file}: ${text}` });
 }

@@ -11,7 +11,7 @@ import type { Report } from "./reports.ts";
 export interface Child {
   /** Resolves when it has reported this, now or before; rejects when it ends without. */
   said<K extends Report["is"]>(is: K): Promise<Extract<Report, { is: K }>>;
-  /** Tells it to come to an end. */
+  /** Asks the process to stop. */
   stop(): void;
   /** Halts it wherever it is; from when this resolves it does nothing any more. */
   freeze(): Promise<void>;
@@ -24,7 +24,7 @@ export interface Child {
 /** Part of a child's standard error that a message quotes, in characters. */
 const QUOTED = 2_000;
 
-/** Most that a child may take to say something it is waited for, in milliseconds. */
+/** Maximum time for an expected report of a child process, in milliseconds. */
 const PATIENCE_MS = 60_000;
 
 /** No process lives longer, whatever it hangs on, in milliseconds. */

@@ -25,7 +25,7 @@ const OPEN_MS = 1_000;
 /** Longest storm before a crash, in milliseconds. */
 const STORM_MS = 1_000;
 
-/** Every so many rounds, the crash comes while the store is being opened. */
+/** Interval, in rounds, at which the crash comes while the store is being opened. */
 const EARLY_EVERY = 5;
 
 /** Span in which an early crash comes after the start, in milliseconds. */

@@ -15,13 +15,13 @@ const REFUSAL_MS = 3_000;
 /** `/api/health` answers within this time, in milliseconds. */
 const HEALTH_MS = 1_000;
 
-/** All is well again after this many milliseconds. */
+/** Maximum time to recovery, in milliseconds. */
 const HEAL_MS = 5_000;
 
 /** Who was let in a moment before still is, in milliseconds (`credential-cache.ts`). */
 const REMEMBERED_MS = 1_500;
 
-/** All is well for so long before and after, in milliseconds: until a process has settled. */
+/** Time without faults before and after the outage, in milliseconds, in which a process settles. */
 const CALM_MS = 5_000;
 
 /** Pause of a caller between two requests, in milliseconds. */
@@ -32,7 +32,7 @@ const PATIENCE_MS = 30_000;
 
 const TITLE = "a database that takes connections and does not answer";
 
-/** Lets the database of two processes fall silent while they are asked for everything. */
+/** Stops the database of two processes from answering while they serve requests of every kind. */
 export async function databaseOutage(seconds: number): Promise<Outcome> {
   if (!postgresAvailable) return skip(TITLE, "there is no PostgreSQL for this platform");
   const server = await startPostgres();
@@ -57,7 +57,7 @@ interface Seen {
   readonly retryAfter: string | null;
   /** Milliseconds from the request to the end of the answer. */
   readonly tookMs: number;
-  /** When it was asked, by `performance.now`. */
+  /** When the request was sent, by `performance.now`. */
   readonly at: number;
 }
 
@@ -99,7 +99,7 @@ async function silence(cluster: Cluster, { open, close, seconds }: Silence) {
   ];
 }
 
-/** What is asked all the time, by a name. */
+/** The requests that are repeated, by name. */
 function questionsTo(base: string, key: string): Readonly<Record<string, () => Promise<Response>>> {
   const headers = { "x-api-key": key };
   const get = (path: string) => () => fetch(base + path, { headers });

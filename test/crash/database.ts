@@ -146,7 +146,7 @@ async function onPostgres(title: string, scenario: Scenario): Promise<Outcome> {
 interface Storm {
   readonly ledger: Ledger;
   readonly pace: Pace;
-  /** Lets everybody come to an end. */
+  /** Stops the processes. */
   end(): Promise<void>;
 }
 

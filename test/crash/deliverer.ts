@@ -26,7 +26,7 @@ import { openEmbedded } from "../../src/store/sqlite/open.ts";
 // A process that queues events, or delivers them, or both, as the service does, until it is told to
 // stop or killed.
 
-/** What it is told at its start, as JSON in its first argument. */
+/** Options of the deliverer process, as JSON in its first argument. */
 export interface DelivererOptions {
   /** A folder, or a database's URL. */
   readonly store: string;
@@ -41,7 +41,7 @@ export interface DelivererOptions {
   readonly watches: readonly string[];
 }
 
-/** What is queued. */
+/** The deliveries to queue. */
 export interface Queuing {
   readonly events: number;
   /** Whether each goes to every alert, or to one in turn. */
@@ -51,7 +51,7 @@ export interface Queuing {
   readonly alertIds: readonly string[];
 }
 
-/** What it says. */
+/** A report of the deliverer process. */
 export type DelivererReport =
   | { readonly is: "ready" }
   /** Attempts that ended. */

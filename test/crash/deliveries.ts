@@ -35,12 +35,12 @@ const BAD: readonly ReceiverOptions[] = [
   { tls: createCertificate("127.0.0.1") },
 ];
 
-/** Most deliveries of all that may come twice after a kill, as a share. */
+/** Maximum share of deliveries that may arrive twice after a kill. */
 const TWICE = 0.01;
 
 const MEGABYTE = 1024 * 1024;
 
-/** How it storms. */
+/** Options of a delivery load. */
 export interface DeliveryStorm {
   readonly engine: "embedded" | "postgres";
   readonly events: number;
@@ -55,7 +55,7 @@ export interface DeliveryStorm {
   readonly kill: "none" | "one" | "all";
   /** Goals where nothing else runs; absent: neither times nor memory are judged. */
   readonly goals?: {
-    /** From queued to received, 99 % of deliveries, in milliseconds. */
+    /** 99th percentile of the time from queued to received, in milliseconds. */
     readonly p99Ms: number;
     /** Live memory more than before the storm, in megabytes. */
     readonly memoryMb: number;
@@ -165,7 +165,7 @@ async function keepAlerts(inboxes: readonly Inbox[], { store: address, masterKey
   await store.close();
 }
 
-/** Lets it storm until every healthy receiver has got everything. @returns Whoever delivered. */
+/** Runs the load until every healthy receiver has got everything. @returns The processes that delivered. */
 async function blow(
   storm: DeliveryStorm,
   { inboxes, ...kept }: Kept & { readonly inboxes: readonly Inbox[] },

@@ -7,22 +7,22 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** A folder of one's own; it goes with the process, however that ends. */
+/** A temporary folder that is removed when the process ends, however it ends. */
 export interface Place {
   readonly folder: string;
   /** Removes everything. */
   remove(): Promise<void>;
 }
 
-/** A disk whose power can be cut. */
-export interface MortalDisk extends Place {
+/** A file system that can be stopped as by a power failure. */
+export interface CrashableDisk extends Place {
   /** Stops the file system as it stands: what was not synced to the disk is gone. */
   cut(): Promise<void>;
   /** Mounts it again; nobody may have a file of it open. */
   restore(): Promise<void>;
 }
 
-/** Why there can be no such disk here. */
+/** The reason why this machine cannot mount such a file system. */
 export interface Missing {
   readonly missing: string;
 }
@@ -64,7 +64,7 @@ export function smallDisk(megabytes: number): Promise<Place | Missing> {
 }
 
 /** An ext4 file system in a file. */
-export function mortalDisk(): Promise<MortalDisk | Missing> {
+export function crashableDisk(): Promise<CrashableDisk | Missing> {
   return attempt(async (place) => {
     const { folder } = place;
     const image = join(folder, "../image");

@@ -25,7 +25,7 @@ const GOAL_MS = 10_000;
 /** Attempts to let two services begin to watch at the same session. */
 const ATTEMPTS = 12;
 
-/** How often is looked what was told, in milliseconds. */
+/** Interval at which the delivered events are read, in milliseconds. */
 const READ_MS = 500;
 
 const BUSY = "the machine is too busy";
@@ -38,7 +38,7 @@ const LEASE_MS = 75_000;
 /** Events before the kill and after it. */
 const EVENTS = 20;
 
-/** How it is done. */
+/** Options of the failover. */
 export interface Failover {
   /** Whether to wait until what the killed process had taken was delivered by another. */
   readonly untilDelivered: boolean;

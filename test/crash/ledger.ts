@@ -8,13 +8,13 @@ export interface Tally {
   refused: number;
   /** Refusals that were no `store_unavailable`. */
   strange: number;
-  /** Places that do not show what was acknowledged last. */
+  /** Keys whose value is not the last acknowledged one. */
   lost: number;
   /** Commits of which one part is there and another is not. */
   half: number;
-  /** Places that show what was refused, or what did not hold. */
+  /** Keys that have a refused value, or one whose condition failed. */
   refusedVisible: number;
-  /** Of these, what may have been done before the answer got lost: not in `refusedVisible`. */
+  /** Refused writes that may have been applied before the answer was lost; not in `refusedVisible`. */
   uncertain: number;
   /** Commits that did not hold though they had to, or the other way round, or held twice. */
   wrong: number;
@@ -23,7 +23,7 @@ export interface Tally {
 /** Follows the reports of writers and knows what must be in their store. */
 export interface Ledger {
   readonly tally: Readonly<Tally>;
-  /** Takes a line of a writer. */
+  /** Records a report of a writer. */
   note(report: Report): void;
   /** From this instant, in milliseconds since the epoch, no answer comes through: what was begun
    *  before may be done although it is refused, and nobody can know. */

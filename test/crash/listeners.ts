@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 /** Pause before a listener whose stream has ended comes back, in milliseconds. */
 const COME_BACK_MS = 200;
 
-/** Somebody who listens to events, and comes back whenever the stream ends. */
+/** A client of the event stream that reconnects whenever it ends. */
 export interface Listener {
   /** Leaves. @returns How often the stream had ended in good order, and how often otherwise. */
   leave(): Promise<{ readonly ended: number; readonly cut: number }>;

@@ -7,7 +7,7 @@ import { verifyLog } from "../../src/log/verify/verify-log.ts";
 import { servedBy } from "../support/log-source.ts";
 import { closeOf, DAY_MS, Sessions, signalLog } from "../support/signal-log.ts";
 import { openStore } from "./open-store.ts";
-import { speak } from "./speak.ts";
+import { writeReport } from "./write-report.ts";
 
 const { values } = parseArgs({
   options: {
@@ -27,7 +27,7 @@ const PAST_DAYS = 40;
 
 const dayOf = (close: number): number => Math.round((close - closeOf(0)) / DAY_MS);
 
-speak({ is: "start" });
+writeReport({ is: "start" });
 const isCheck = values.told !== undefined;
 const store = await openStore(values.store);
 const sessions = new Sessions();
@@ -48,7 +48,7 @@ for (let day = isCheck ? 0 : Math.max(0, closed - PAST_DAYS); day < closed; day+
   scored = day;
 }
 score();
-speak({ is: "log open", inside: insideOf(before) });
+writeReport({ is: "log open", inside: insideOf(before) });
 if (values.told === undefined) await appendForever();
 else await verifyAll(values.told);
 
@@ -77,11 +77,11 @@ async function appendForever(): Promise<void> {
     if ((await log.writer.tick()) === 0) closed += 1;
     if (!isSettling && insideOf((await log.store.state())?.value) === "settlement") {
       isSettling = true;
-      speak({ is: "log settling" });
+      writeReport({ is: "log settling" });
     }
-    for (const reason of log.refusals.splice(0)) speak({ is: "log refused", reason });
+    for (const reason of log.refusals.splice(0)) writeReport({ is: "log refused", reason });
     const { note = "" } = (await log.store.checkpoint()) ?? {};
-    if (note !== told) speak({ is: "signed", note });
+    if (note !== told) writeReport({ is: "signed", note });
     told = note;
   }
 }
@@ -105,6 +105,6 @@ async function verifyAll(path: string): Promise<void> {
   });
   const settled = records.reduce((sum, { figures }) => sum + figures.runs, 0);
   const record = { settled, differing: differing.length };
-  speak({ is: "log verified", size, checks, refusals: log.refusals, ...record });
+  writeReport({ is: "log verified", size, checks, refusals: log.refusals, ...record });
   await store.close();
 }

@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { parseCheckpoint } from "../../src/log/checkpoint.ts";
 import { postgresAvailable, startPostgres } from "../support/postgres.ts";
 import { type Child, startChild } from "./child.ts";
-import { mortalDisk, temporaryPlace } from "./disks.ts";
+import { crashableDisk, temporaryPlace } from "./disks.ts";
 import { kill } from "./kills.ts";
 import { type Measure, type Outcome, skip } from "./outcome.ts";
 import { cut } from "./power-cuts.ts";
@@ -58,7 +58,7 @@ export async function logKillsOnPostgres(rounds: number): Promise<Outcome> {
 /** Cuts the power of the disk, with log-head on it. */
 export async function logPowerCuts(rounds: number): Promise<Outcome> {
   const title = "power cut while runs are logged";
-  const disk = await mortalDisk();
+  const disk = await crashableDisk();
   if ("missing" in disk) return skip(title, disk.missing);
   const store = join(disk.folder, "store");
   const crash = (appender: Child) => cut(disk, appender);

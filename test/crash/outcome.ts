@@ -10,7 +10,7 @@ export interface Measure {
   readonly least?: number;
 }
 
-/** What came of a scenario. */
+/** Result of a scenario. */
 export interface Outcome {
   readonly title: string;
   readonly measures: readonly Measure[];
@@ -18,7 +18,7 @@ export interface Outcome {
   readonly skipped?: string;
 }
 
-/** Says aloud that a scenario was not run. */
+/** Prints that a scenario was skipped. */
 export function skip(title: string, reason: string): Outcome {
   process.stderr.write(`\nSKIPPED: ${title}: ${reason}\n\n`);
   return { title, measures: [], skipped: reason };
@@ -27,7 +27,7 @@ export function skip(title: string, reason: string): Outcome {
 /**
  * What missed its goal, in words.
  *
- * @param slack Times may be so many times their goal, where other work has the processor too.
+ * @param slack Times may be this many times their goal, where other work has the processor too.
  */
 export function missed({ measures }: Outcome, slack = 1): readonly string[] {
   return measures.filter((measure) => !isMet(measure, slack)).map(line);

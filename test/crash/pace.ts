@@ -4,7 +4,7 @@ import type { Report } from "./reports.ts";
 /** How writers get on, by this process's clock, in milliseconds, and since `restart`. */
 export interface Pace {
   note(report: Report): void;
-  /** Begins anew. */
+  /** Starts again. */
   restart(): void;
   /** Writes that were acknowledged, by all lanes together. */
   acknowledged(): number;
@@ -21,7 +21,7 @@ export interface Pace {
 /** When waiting for writers to be served again is given up, in milliseconds. */
 const PATIENCE_MS = 10_000;
 
-/** Without a refusal for so long, writers are through with them, in milliseconds. */
+/** Time without a refusal after which writers count as recovered, in milliseconds. */
 const CALM_MS = 500;
 
 /**

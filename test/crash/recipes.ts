@@ -43,7 +43,7 @@ export interface Position {
 /** Slots of a lane, by number. A prime, so that every recipe meets every slot. */
 const SLOTS = 23;
 
-/** Every so many steps, all lanes try for the same place. */
+/** Interval, in steps, at which all lanes try to take the same key. */
 const CONTEST_EVERY = 101;
 
 /** Members of the group that is granted and revoked as a whole. */
@@ -76,9 +76,9 @@ const recipes: readonly Recipe[] = [
 interface Slot {
   readonly key: string;
   readonly stored: Stored<Document> | undefined;
-  /** As it is now. */
+  /** The key and its value now. */
   readonly standing: Standing;
-  /** As it will be once written by this step. */
+  /** The key and its value after this step. */
   readonly written: Standing;
 }
 

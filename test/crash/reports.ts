@@ -6,7 +6,7 @@ import type { Check } from "../../src/log/verify/check.ts";
  */
 export type Seen = string | null;
 
-/** One place, such as `slot/0.3.7` or `row/0.3.12`, and what stands there. */
+/** A key, such as `slot/0.3.7` or `row/0.3.12`, and its value. */
 export type Standing = readonly [place: string, seen: Seen];
 
 /** What a lane is about to do. */
@@ -14,7 +14,7 @@ export interface Attempt {
   readonly is: "try";
   /** Which of the writers that run side by side; it has one attempt under way at a time. */
   readonly lane: string;
-  /** When it begins, in milliseconds since the epoch. */
+  /** Start of the attempt, in milliseconds since the epoch. */
   readonly at: number;
   /** Places that only this lane writes, as it has just read them. */
   readonly found: readonly Standing[];

@@ -33,7 +33,7 @@ const { values } = parseArgs({
   },
 });
 
-/** Each with the number that says how long or how often. */
+/** The scenarios; the number is a duration or a count. */
 const scenarios: Readonly<Record<string, () => Promise<Outcome>>> = {
   kills: () => kills(Number(values.kills)),
   "power-cuts": () => powerCuts(Number(values["power-cuts"])),

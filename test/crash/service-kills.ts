@@ -59,7 +59,7 @@ export async function serviceKills(rounds: number): Promise<Outcome> {
   };
 }
 
-/** Goes on until the service is gone. */
+/** Registers agents until the service is killed. */
 async function agent(base: string, { registered, removed, revoked }: Promises): Promise<void> {
   try {
     for (;;) {

@@ -10,7 +10,7 @@ interface Waiting {
   readonly everyMs?: number;
 }
 
-/** Waits until something is so. @throws {Error} When that takes too long. */
+/** Waits until a condition holds. @throws {Error} When that takes too long. */
 export async function until(
   isSo: () => Promise<boolean>,
   { patienceMs = PATIENCE_MS, everyMs = LOOK_MS }: Waiting = {},

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { openStore } from "./open-store.ts";
 import { slots } from "./places.ts";
-import { speak } from "./speak.ts";
+import { writeReport } from "./write-report.ts";
 
 /** Between two looks, in milliseconds. */
 const LOOK_MS = 1;
@@ -15,13 +15,13 @@ const store = await openStore(address);
 for (const key of keys) {
   if ((await store.records.get(slots, key)) === undefined) throw new Error(`${key} is not there`);
 }
-speak({ is: "open", ms: performance.now(), records: keys.length });
+writeReport({ is: "open", ms: performance.now(), records: keys.length });
 
 for (const key of keys) {
   while ((await store.records.get(slots, key)) !== undefined) {
     if (performance.now() > PATIENCE_MS) throw new Error(`${key} is still there`);
     await setTimeout(LOOK_MS);
   }
-  speak({ is: "gone", key });
+  writeReport({ is: "gone", key });
 }
 await store.close();

@@ -16,7 +16,7 @@ export interface Told {
   readonly type: string;
 }
 
-/** How somebody watches. */
+/** Options of a watching client. */
 interface Watching {
   /** Alerts with equal thresholds share what is remembered, those of two attempts do not. */
   readonly attempt: number;
@@ -41,7 +41,7 @@ export async function watch(
   await Promise.all(making);
 }
 
-/** All events of whoever asks. */
+/** All events of a caller. */
 export async function eventsFor(asker: Asker): Promise<readonly Told[]> {
   const told: Told[] = [];
   for (let cursor = ""; ; ) {

@@ -12,7 +12,7 @@ export interface Figures {
   /** Memory in use, in bytes: when it was ready, and the most since then. */
   readonly firstBytes: number;
   readonly mostBytes: number;
-  /** Most memory that the process took, in bytes, with what was not collected yet. */
+  /** Maximum resident memory of the process, in bytes, including garbage. */
   readonly rss: number;
 }
 
@@ -24,7 +24,7 @@ export interface Worker {
   cleared(): Promise<void>;
   /** Ends it as it stands: kill -9. */
   kill(): Promise<void>;
-  /** Lets it come to its end, if it still runs. */
+  /** Stops the process, if it still runs. */
   stop(): Promise<void>;
 }
 

@@ -4,8 +4,8 @@ import type { Store } from "../../src/store/port/store.ts";
 import { openStore } from "./open-store.ts";
 import { contentsOf, documentOf, filler } from "./places.ts";
 import type { Standing } from "./reports.ts";
-import { speak } from "./speak.ts";
 import { storm } from "./storm.ts";
+import { writeReport } from "./write-report.ts";
 
 /** Records that are written at once while the store is filled. */
 const FILL_BATCH = 500;
@@ -31,11 +31,11 @@ await main();
 
 /** Writes until SIGTERM, then says what it sees and closes the store. */
 async function main(): Promise<void> {
-  speak({ is: "start" });
+  writeReport({ is: "start" });
   const startedAt = performance.now();
   const store = await openStore(values.store);
   const ms = performance.now() - startedAt;
-  speak({ is: "open", ms, records: (await store.counts()).records });
+  writeReport({ is: "open", ms, records: (await store.counts()).records });
 
   await fill(store, Number(values.fill));
   await storm({
@@ -45,12 +45,12 @@ async function main(): Promise<void> {
     lanes: Number(values.lanes),
     pauseMs: Number(values["pause-ms"]),
     onRefusal: values.silent ? "fall silent" : "go on",
-    report: speak,
+    report: writeReport,
     isOver: () => isOver,
   });
   isOver = true;
-  for await (const contents of contentsOf(store)) speak({ is: "contents", contents });
-  speak({ is: "complete" });
+  for await (const contents of contentsOf(store)) writeReport({ is: "contents", contents });
+  writeReport({ is: "complete" });
   await store.close();
 }
 
@@ -62,10 +62,10 @@ async function fill(store: Store, records: number): Promise<void> {
     );
     const effects: readonly Standing[] = keys.map((key) => [`filler/${key}`, key]);
     const lane = "fill";
-    speak({ is: "try", lane, at: Date.now(), found: [], effects, expects: "held" });
+    writeReport({ is: "try", lane, at: Date.now(), found: [], effects, expects: "held" });
     const held = await store.records.commit(
       keys.map((key) => insert(filler, { key, value: documentOf(key) })),
     );
-    speak({ is: held ? "held" : "not held", lane });
+    writeReport({ is: held ? "held" : "not held", lane });
   }
 }

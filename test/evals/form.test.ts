@@ -61,7 +61,7 @@ const cases: readonly (readonly [
 
 describe("the form of an answer", () => {
   it.each(cases)(
-    "%s takes what says the value, and nothing else",
+    "%s accepts every correct spelling of the value, and nothing else",
     (_name, form, expected, right, wrong) => {
       for (const text of right) expect([text, form.fits(text, expected)]).toEqual([text, true]);
       for (const text of wrong) expect([text, form.fits(text, expected)]).toEqual([text, false]);

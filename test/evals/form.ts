@@ -49,7 +49,7 @@ export const word = (says: string): Form => ({
 /** The symbol of an instrument. */
 export const symbol = word("Answer with the symbol alone.");
 
-/** One of some words. */
+/** One of the given words. */
 export const choice = (...words: readonly [string, string, ...string[]]): Form => ({
   ...word(`Answer with one of these words: ${words.slice(0, -1).join(", ")} or ${words.at(-1)}.`),
   spoil: (value) => words.find((one) => one !== value) ?? "",
@@ -58,7 +58,7 @@ export const choice = (...words: readonly [string, string, ...string[]]): Form =
 /** A day of the calendar. */
 export const day = word("Answer with the date alone, as YYYY-MM-DD.");
 
-/** The same, for a day that may not be known. */
+/** A day, or the word for an unknown one. */
 export const dayOrUnknown = word(
   `Answer with the date alone, as YYYY-MM-DD, or with ${UNKNOWN} if the service does not say.`,
 );
@@ -110,7 +110,7 @@ export const list = (what: string): Form => ({
 const sorted = (values: readonly unknown[]): string =>
   JSON.stringify(values.map((one) => String(one).toLowerCase()).sort());
 
-/** The same in any order. */
+/** A list in any order. */
 export const set = (what: string): Form => ({
   ...list(what),
   says: `Answer with a JSON list of ${what} alone, in any order; [] for none.`,

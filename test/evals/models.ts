@@ -30,9 +30,9 @@ interface Turn {
 export interface Conversation {
   /** What the model says now. @throws {Error} When the address fails. */
   next(): Promise<Turn>;
-  /** Gives it the results of the calls of its last turn, in their order. */
+  /** Passes the model the results of the calls of its last turn, in order. */
   give(results: readonly Result[]): void;
-  /** Says something to it as the person. */
+  /** Sends the model a message of the person. */
   say(text: string): void;
 }
 

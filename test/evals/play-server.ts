@@ -25,7 +25,7 @@ interface Reply {
 const done = (text: string): Reply => ({ status: 200, text });
 const senseless = (text: string): Reply => ({ status: 400, text });
 
-/** What was done so far. */
+/** The finished tasks. */
 const playedOf = (rounds: readonly Round[]): readonly Played[] =>
   rounds.flatMap((round, at) => {
     const outcome = round.outcome();

@@ -63,7 +63,7 @@ describe("tasks on the command line", () => {
     }
   });
 
-  it("are played by calls and answered once, without a word on what is right", async () => {
+  it("accept calls and one answer, and do not reveal whether it is right", async () => {
     const number = numberOf("Aldermoor");
     const [text, code] = await play("call", number, "get_signal", '{"symbol": "ALDER.SIM"}');
     const { score } = JSON.parse(text) as { readonly score: number };
@@ -78,7 +78,7 @@ describe("tasks on the command line", () => {
     expect(await play("answer", other, "0")).toEqual(["The answer is kept.", 0]);
   });
 
-  it("have a person who follows a link and a code, and asks for what is not in the text", async () => {
+  it("have a person who uses a link and a code, and asks when the text lacks one", async () => {
     const number = numberOf("named Ships");
     const set = ["call", number, "manage_watchlist"] as const;
     const list = '{"action": "set", "watchlist": "Ships", "symbols": ["RIVTO.SIM", "CRANO.SIM"]}';
@@ -102,7 +102,7 @@ describe("tasks on the command line", () => {
     await play("answer", number, "Ships");
   });
 
-  it("say what a command lacks", async () => {
+  it("state what a command is missing", async () => {
     expect(await play("tools", "101")).toEqual(["TASK is a number from 1 to 100.", 2]);
     expect((await play("win", "1"))[0]).toMatch(/^Commands: serve, tools, call/);
     expect(await play("report", "--port", "1", "--")).toEqual([
@@ -111,7 +111,7 @@ describe("tasks on the command line", () => {
     ]);
   });
 
-  it("are counted in a table and in a file, without those that nobody began", async () => {
+  it("are counted in a table and in a file, except those not started", async () => {
     const [table] = await play("report");
     expect(table).toContain("| all | 2 of 3 | 21–94 % |");
     const report = JSON.parse(readFileSync(out, "utf8")) as ReturnType<typeof reportOf>;

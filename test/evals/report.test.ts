@@ -15,7 +15,7 @@ it("an interval is Wilson's", () => {
   }
 });
 
-it("a row adds up what its tasks came to, and counts tools that their references do without", () => {
+it("a row sums the results of its tasks, and counts the tools that their reference solutions do not use", () => {
   const [task] = tasks.filter(({ kind }) => kind === "single call");
   if (task === undefined) throw new Error("no task");
   const call = { given: {}, isError: false, bytes: 300, tokens: 100, durationMs: 2 };

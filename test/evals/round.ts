@@ -9,9 +9,9 @@ interface Call {
   readonly tool: string;
   readonly given: object;
   readonly isError: boolean;
-  /** Of the text that the player read. */
+  /** Size of the text that the player read, in bytes. */
   readonly bytes: number;
-  /** Of that text, in the encoding o200k. */
+  /** Tokens of that text, in the encoding o200k. */
   readonly tokens: number;
   readonly durationMs: number;
 }
@@ -29,7 +29,7 @@ export interface Result {
   readonly isError: boolean;
 }
 
-/** What became of a task. */
+/** Outcome of a task. */
 export interface Outcome {
   readonly calls: readonly Call[];
   /** What the person was told. */
@@ -39,7 +39,7 @@ export interface Outcome {
   readonly isSolved: boolean;
 }
 
-/** One task in play. */
+/** A task that is being solved. */
 export interface Round {
   readonly task: Task;
   /** What the player is asked, with the form of the answer. */

@@ -23,7 +23,7 @@ const unknown = numbers.at(-1);
 const known = numbers.slice(0, -1).flatMap((number) => tasks[number - 1] ?? []);
 
 describe.each(FORMATS)("the runner with a model that speaks the format %s", (format) => {
-  it("lets it play, and reports what it solved and what it read", async () => {
+  it("gives it tasks, and reports which it solved and how much it read", async () => {
     const { url, key, model } = await startModelServer(format, known);
     const out = join(temporaryFolder(), "report.json");
     const { stdout } = await run(

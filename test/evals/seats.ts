@@ -18,7 +18,7 @@ import type { Answer, Item, MarketName, Task, Truth } from "./task.ts";
 /** Length of a session of the sandbox: a day, so that people can speak of days. */
 const SESSION_SECONDS = 86_400;
 
-/** What counts as now in the recorded folder, which is invented and written anew at each start. */
+/** What counts as now in the recorded folder, which is invented and rewritten at each start. */
 const RECORDED_NOW = "2014-02-20T22:00:00Z";
 
 /** An agent with what it was given at its registration. */
@@ -29,7 +29,7 @@ interface Agent extends Registered {
 /** Where one task is played: an agent of its own, and what the judge sees. */
 export interface Seat {
   readonly task: Task;
-  /** Of the whole market, and of what the agent has. */
+  /** Facts about the whole market and the agent's own data. */
   truth(): Promise<Truth>;
   own(): Promise<Truth>;
   /** Connects the agent, which gets its tokens by itself. */

@@ -36,7 +36,7 @@ describe("the tasks", () => {
     }
   });
 
-  it("name no tool, and solve each with tools that there are", () => {
+  it("name no tool, and their solutions use existing tools only", () => {
     const names = tools.map(({ name }) => name as string);
     for (const { question, solution } of tasks) {
       expect(names.filter((name) => question.includes(name))).toEqual([]);
@@ -48,7 +48,7 @@ describe("the tasks", () => {
 
 describe("a task", () => {
   it.each(seats.map((seat, at) => [at + 1, seat.task.kind, seat] as const))(
-    "is solved by its reference, and not by less: %i (%s)",
+    "is solved by its reference solution, and by no part of it: %i (%s)",
     async (_number, _kind, seat) => {
       const { task } = seat;
       const text = await playSolution(openRound(seat));
@@ -62,7 +62,7 @@ describe("a task", () => {
     },
   );
 
-  it("refuses the answers of other tasks, unless they say the same", () => {
+  it("rejects the answers of other tasks, unless they are equal", () => {
     expect(played).toHaveLength(tasks.length);
     for (const { task, text, expected } of played) {
       const others = played.filter((other) => other.task !== task);
@@ -74,7 +74,7 @@ describe("a task", () => {
   });
 });
 
-describe("the right words of an agent that did nothing", () => {
+describe("correct answers of an agent that made no change", () => {
   it.each(idle.map((seat) => [seat.task.question, seat] as const))(
     "are refused: %s",
     async (_question, seat) => {

@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 export interface Answered {
   /** HTTP status; 0: the connection ended without one. */
   readonly status: number;
-  /** From when it was asked for to when it was whole, in milliseconds. */
+  /** From the request to the complete answer, in milliseconds. */
   readonly ms: number;
 }
 
@@ -20,7 +20,7 @@ interface Population {
 
 /** Agents that ask one server, each on a connection of its own. */
 export interface Callers {
-  /** Lets an agent ask that has nothing else to do. @returns `undefined` when there is none. */
+  /** Sends a request of an idle agent. @returns `undefined` when all agents are busy. */
   send(request: Buffer): Promise<Answered> | undefined;
   close(): void;
 }

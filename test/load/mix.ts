@@ -3,9 +3,9 @@ import { getWith, newToken, type Registered, register } from "../support/agent.t
 /** A kind of request, and how often it comes. */
 export interface Kind {
   readonly name: string;
-  /** Of a hundred requests. */
+  /** Requests of this kind in a hundred. */
   readonly share: number;
-  /** As they go over the wire; callers take turns with them. */
+  /** Bytes of the requests, which callers send in turn. */
   readonly requests: readonly Buffer[];
 }
 

@@ -2,28 +2,28 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Answered, createCallers, type Manners } from "./callers.ts";
 import { get, type Kind } from "./mix.ts";
 
-/** Requests are sent in groups, so often, in milliseconds. */
+/** Interval between groups of requests, in milliseconds. */
 const TICK_MS = 2;
 
-/** What has not come by then never comes, in milliseconds. */
+/** Time after which an answer counts as lost, in milliseconds. */
 const GIVEN_UP_MS = 30_000;
 
-/** Pause between two questions how the process is, in milliseconds. */
+/** Pause between two requests to /api/health, in milliseconds. */
 const HEALTH_MS = 20;
 
-/** Agents that ask. When all of them wait or rest, what was due is not asked. */
+/** Number of agents. When all of them wait for an answer or a retry time, a due request is skipped. */
 const AGENTS = 3_000;
 
 /** An answer to a request of one kind. */
 interface Outcome extends Answered {
   readonly kind: Kind;
-  /** When it came, by `performance.now`. */
+  /** When the answer came, in milliseconds by `performance.now`. */
   readonly at: number;
 }
 
-/** What came of a load. */
+/** Result of a load. */
 export interface Offered {
-  /** When it was at its height, by `performance.now`. */
+  /** First and last instant of the full load, in milliseconds by `performance.now`. */
   readonly from: number;
   readonly to: number;
   /** Answers to all that was sent, in the order in which they came. */
@@ -45,7 +45,7 @@ interface Load {
   readonly onTime?: () => void;
 }
 
-/** Lets agents ask at a steady rate, whatever becomes of it: they know nothing of each other. */
+/** Sends requests of independent agents at a steady rate, whatever the answers. */
 export async function offer(load: Load & { readonly perSecond: number }): Promise<Offered> {
   const next = inShares(load.kinds);
   return during(load, async (ask, endsAt) => {
@@ -59,7 +59,7 @@ export async function offer(load: Load & { readonly perSecond: number }): Promis
   });
 }
 
-/** Lets a number of callers ask, each again as soon as it has its answer. */
+/** Runs callers, each of which sends its next request as soon as it has its answer. */
 export async function saturate(load: Load & { readonly callers: number }): Promise<Offered> {
   const next = inShares(load.kinds);
   return during(load, async (ask, endsAt) => {

@@ -24,16 +24,16 @@ const ROUND_MS = Number(process.env.ROUND_MS ?? 6_000);
 /** Time until a load is steady, in milliseconds: queues are full, and everybody is connected. */
 const RISE_MS = 3_000;
 
-/** Each is made so often; the middle one counts. */
+/** Number of measurements of each load; the median counts. */
 const ROUNDS = Number(process.env.ROUNDS ?? 5);
 
-/** Whoever waits longer has gone elsewhere, in milliseconds: what comes later counts for nothing. */
+/** How long a caller waits, in milliseconds: a later answer does not count. */
 const PATIENCE_MS = 5_000;
 
 /** Whether agents wait as long as they are told; the server holds up those that do not. */
 const MANNERS: Manners = process.env.MANNERS === "rude" ? "rude" : "polite";
 
-/** What is measured of one load. */
+/** Measurements of one load. */
 interface Row {
   /** Requests that came, and good answers, for each second of the processor. */
   readonly offered: number;

@@ -51,7 +51,7 @@ export interface LoadedService {
   usage(): Usage;
   /** How long turns of its event loop took since it was last asked. */
   loopDelay(): Promise<LoopDelay>;
-  /** What its heap holds after everything unused was collected, in megabytes. */
+  /** Size of the heap after a garbage collection, in megabytes. */
   heapMb(): Promise<number>;
   stop(): Promise<void>;
 }

@@ -13,7 +13,7 @@ const LOOK_MS = 20_000;
 /** The first part is warm-up: caches fill and code is compiled. */
 const WARM_UP = 0.25;
 
-/** What the heap may grow by in ten minutes, in megabytes, and files by at all. */
+/** Maximum growth of the heap in ten minutes, in megabytes, and of the number of open files. */
 const MOST = { heapMb: 1, files: 10 };
 
 const { values } = parseArgs({ options: { minutes: { type: "string", default: "10" } } });

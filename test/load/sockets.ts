@@ -7,7 +7,7 @@ const AT_A_TIME = 200;
 /** A connection to the service, in the hands of somebody who means no good. */
 export interface Hostile {
   readonly socket: Socket;
-  /** What it was answered so far. */
+  /** Bytes received so far, as text. */
   said(): string;
   /** How long it lasted, in milliseconds, once the service has ended it. */
   readonly lasted: Promise<number>;

@@ -92,7 +92,7 @@ const sha256 = (value: unknown): string =>
 
 /** The identity of the method: what `method.lock.json` pins. */
 export interface MethodLock {
-  /** For people. */
+  /** Version of the method, for people. */
   readonly version: string;
   /** SHA-256 of the canonical JSON (RFC 8785) of the two below. */
   readonly methodHash: string;

@@ -150,7 +150,7 @@ export async function auditedIn(records: Records): Promise<readonly AuditEntry[]
 }
 
 /** Puts an event into the archive as the leader does. @returns Its id. */
-export async function toldEvent(
+export async function storedEvent(
   { archive }: Pick<TestStore, "archive">,
   { owner, alertId, at }: { readonly owner: OwnerIdentity; alertId: string; at: number },
 ): Promise<string> {

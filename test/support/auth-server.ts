@@ -55,11 +55,11 @@ async function newSigningKey(alg: string): Promise<JWK> {
 interface AuthServerOptions {
   readonly records: Records;
   readonly now: () => Date;
-  /** Its public address when that is not where it listens. */
+  /** Public URL; absent: the address where it listens. */
   readonly publicUrl?: string;
   /** Limits that a test runs into; all others are out of reach. */
   readonly limits?: Readonly<Partial<Record<QuotaName, Quota>>>;
-  /** What it gets for addresses that clients name; absent: nothing. */
+  /** Fetches the URLs that clients name; absent: every fetch fails. */
   readonly fetch?: typeof fetch;
   readonly issuers?: readonly TrustedIssuer[];
   /** Capacity for agents that nobody has claimed; absent: that of the service. */
@@ -80,15 +80,15 @@ interface Parts {
 /** The OAuth endpoints alone, on a socket of their own, with two resources that they protect and, as
  *  the page of an interaction, its data. */
 export interface AuthServer extends Parts {
-  /** Where it listens. */
+  /** URL where it listens. */
   readonly local: string;
   readonly port: number;
   /** The authorization server of the moment. */
   provider(): Provider;
   keys(): AuthServerKeys;
-  /** Puts another authorization server with other keys in the place of the present one. */
+  /** Replaces the authorization server by one with other keys. */
   useKeys(keys: AuthServerKeys): void;
-  /** What became of agents for want of capacity. */
+  /** Counts of agents that were evicted or rejected for lack of capacity. */
   capacityTally(): CapacityCounts;
   /** Failures that were not the caller's, newest last. */
   readonly failures: readonly unknown[];

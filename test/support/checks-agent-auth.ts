@@ -2,7 +2,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 /** What a scan read. */
 export interface AgentAuthScan {
-  /** Where it began, without a trailing slash. */
+  /** Origin of the scanned service, without a trailing slash. */
   readonly origin: string;
   /** Metadata of the authorization server, where `agent_auth` is a member. */
   readonly server: Members;
@@ -71,13 +71,13 @@ function isOfKind(kind: Kind, value: unknown, origin: string): boolean {
   }
 }
 
-/** Whether agents register that nobody answers for; who does not let them in must not say so. */
-const takesAnyone = ({ identity_types_supported: types, anonymous }: Members): boolean =>
+/** Whether unclaimed agents may register; otherwise the metadata must not advertise it. */
+const acceptsUnclaimed = ({ identity_types_supported: types, anonymous }: Members): boolean =>
   anonymous !== undefined || !isNames(types) || types.includes("anonymous");
 
 function memberFaults(auth: Members, origin: string): readonly string[] {
   const wrong = Object.entries(members)
-    .filter(([name]) => name !== "anonymous" || takesAnyone(auth))
+    .filter(([name]) => name !== "anonymous" || acceptsUnclaimed(auth))
     .filter(([name, { kind }]) => !isOfKind(kind, auth[name], origin))
     .map(([name, { kind, by }]) => `${name} is no ${kind}, for readers: ${by.join(", ")}`);
   const unread = Object.keys(auth).filter((name) => strange.test(name));
@@ -89,7 +89,7 @@ function memberFaults(auth: Members, origin: string): readonly string[] {
   ];
 }
 
-/** What is said twice is the same. */
+/** Faults in facts that the metadata states twice differently. */
 function sameFaults(auth: Members, { origin, server }: AgentAuthScan): readonly string[] {
   const types = isNames(auth.identity_types_supported) ? auth.identity_types_supported : [];
   const accepted = auth.credential_types_supported;

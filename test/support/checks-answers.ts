@@ -39,11 +39,11 @@ export const describedIn = ({ paths }: Description): readonly Described[] =>
     })),
   );
 
-/** Holds answers to what is said of them, and remembers which were seen. */
+/** Compares answers with their description, and remembers which were seen. */
 export interface Witness {
   /** Looks at an answer, which stays unread. */
   saw(one: Described, response: Response): Promise<void>;
-  /** Takes note of an answer that somebody else looked at. */
+  /** Records an answer that was checked elsewhere. */
   knows(operationId: string, status: number): void;
   /** Answers that are not as described. */
   readonly faults: () => readonly string[];
@@ -60,7 +60,7 @@ export function createWitness(document: Description): Witness {
   const seen = new Set<string>();
   const faults = new Set<string>();
 
-  /** What is said of an answer, and where. */
+  /** The description of an answer, and its place in the document. */
   function saidOf({ method, path, operation }: Described, status: number) {
     const answer = operation.responses[status];
     const { $ref } = answer ?? {};

@@ -1,10 +1,10 @@
 /** Gets an address as whoever is tested sees it. */
 export type Get = (address: string, init?: RequestInit) => Promise<Response>;
 
-/** One address that something leads to. */
+/** A link. */
 interface Found {
   readonly address: string;
-  /** Where it stands. */
+  /** URL of the page that has the link. */
   readonly on: string;
 }
 

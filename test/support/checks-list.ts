@@ -3,7 +3,7 @@ export function say(lines: readonly string[]): void {
   process.stdout.write(`${["", ...lines, ""].join("\n")}\n`);
 }
 
-/** One check: a name, and what looks. */
+/** A check: a name and a function. */
 export interface Check {
   readonly name: string;
   /** @returns What is wrong, one line each; or, in `note`, what is worth telling. */

@@ -20,7 +20,7 @@ interface ListedTool {
   readonly annotations?: { readonly readOnlyHint?: boolean; readonly destructiveHint?: boolean };
 }
 
-/** One call, and what came of it. */
+/** A call and its result. */
 export interface WalkedCall {
   readonly tool: string;
   readonly sent: Arguments;
@@ -36,12 +36,12 @@ export interface WalkedCall {
 
 /** What a walk found. */
 export interface Walk {
-  /** Where it was, in order. */
+  /** Descriptions of the steps taken, in order. */
   readonly steps: readonly string[];
   readonly tools: readonly ListedTool[];
   /** What the agent could do by itself. */
   readonly alone: readonly WalkedCall[];
-  /** What it could do after a person had answered for it. */
+  /** Calls of the agent after a person had claimed it. */
   readonly claimed: readonly WalkedCall[];
   /** The description of the interface, as text. */
   readonly description: string;

@@ -22,12 +22,12 @@ export async function receiver(options: ReceiverOptions = {}): Promise<Receiver>
 
 /** A worker at work. */
 export interface RunningWorker {
-  /** What it could not do. */
+  /** Errors that the worker reported. */
   readonly errors: unknown[];
   readonly stop: () => Promise<void>;
   /** Resolves when nothing is under way. */
   quiet(): Promise<void>;
-  /** Lets it look for what is due, and resolves when nothing is left to do. */
+  /** Makes the worker check for due deliveries; resolves when none is left. */
   look(): Promise<void>;
 }
 

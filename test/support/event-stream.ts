@@ -11,13 +11,13 @@ interface Block {
 /** A stream that is open. */
 export interface OpenStream {
   readonly response: Response;
-  /** What has come so far. */
+  /** Events received so far. */
   readonly blocks: readonly Block[];
-  /** The same as text. */
+  /** Received text so far. */
   text(): string;
   /** The ids of the events among it. */
   ids(): readonly string[];
-  /** Resolves when so many events have come; rejects when the stream ends before. */
+  /** Resolves when this many events have come; rejects when the stream ends before. */
   until(events: number): Promise<void>;
   /** Resolves when something has come of which this is true. */
   untilBlock(isIt: (block: Block) => boolean): Promise<Block>;

@@ -33,7 +33,7 @@ export interface FuzzOptions {
   readonly ids: readonly string[];
 }
 
-/** One in so many parts of a request is not as described. */
+/** One in this many parts of a request is not as described. */
 const ODD_ONE_IN = 4;
 
 /** How much more often an operation is asked that takes something. */

@@ -18,7 +18,7 @@ export interface IdentityProvider {
   readonly issuer: string;
   /** How often its keys were fetched. */
   readonly fetches: () => number;
-  /** What it publishes. */
+  /** Published keys. */
   readonly keys: readonly JWK[];
   /** As the operator would trust it. */
   trusted(): Promise<readonly TrustedIssuer[]>;

@@ -7,5 +7,5 @@ export const namedInstrument = (
   assetClass: AssetClass = symbol.endsWith("-USD") ? "crypto" : "stock",
 ): Instrument => ({ symbol, name, assetClass, exchange: null, currency: "USD", sector: null });
 
-/** The same, whose name is its symbol. */
+/** An instrument whose name is its symbol. */
 export const instrument = (symbol: string): Instrument => namedInstrument(symbol, symbol);

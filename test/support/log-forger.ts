@@ -77,7 +77,7 @@ function withHorizons(method: string): string {
   return json({ ...leaf, record: { ...leaf.record, horizons } });
 }
 
-/** Most instruments of a class. */
+/** Maximum number of instruments of a class. */
 const MOST = 4;
 
 /** Log total return of an instrument in the session of a day. */
@@ -281,7 +281,7 @@ interface Forged {
 
 type Forger = (of: Forged) => Forgery;
 
-/** Whoever forges has no key of the log, and serves changed entries below the honest tree. */
+/** A forger without a key of the log serves changed entries below the honest tree. */
 const servedOver = (honest: readonly string[], entries: readonly string[]): Files => {
   const files = filesOf(honest);
   for (const tile of allTiles(honest.length)) {

@@ -19,7 +19,7 @@ export interface Answer {
   readonly location?: string;
 }
 
-/** What an operation asks of whoever calls it. */
+/** The expected answer of an operation to a caller. */
 export type Policy = (credential: Credential, victims: Victims) => Answer;
 
 const anonymousScopes = "signals:read factor:read darkpool:read";
@@ -29,18 +29,18 @@ export const open =
   (...status: readonly number[]): Policy =>
   () => ({ status });
 
-/** What the gate of a resource answers to whoever it does not know. */
+/** The answer of a protected resource to an unauthenticated caller. */
 function unauthenticated({ isPresented }: Credential, resource: "" | "/mcp"): Answer {
   const error = isPresented ? "invalid_token" : undefined;
   const challenge = { error, scope: anonymousScopes, resource } as const;
   return { status: [401], challenge, body: "problem" };
 }
 
-/** What whoever is let in is answered. */
+/** The answer to an admitted caller. */
 const OK: Answer = { status: [200] };
 
-/** What is not theirs is not there, whoever asks. */
-export const NOT_THEIRS: Answer = { status: [404], body: "problem" };
+/** The answer to a caller who does not own the resource. */
+export const NOT_OWNED: Answer = { status: [404], body: "problem" };
 
 /** Scopes as a challenge names them. */
 export type ScopeNames = Scope | "alerts:write signals:read";

@@ -9,7 +9,7 @@ import {
   clientAuthentication,
   form,
   gated,
-  NOT_THEIRS,
+  NOT_OWNED,
   open,
   type Policy,
   page,
@@ -93,8 +93,8 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
 
   const alert = `/api/alerts/${ids.alert}`;
   const told = gated("", "alerts:write signals:read");
-  const notTold = gated("", "alerts:write signals:read", NOT_THEIRS);
-  const ofVictim = gated("", "alerts:write", NOT_THEIRS);
+  const notTold = gated("", "alerts:write signals:read", NOT_OWNED);
+  const ofVictim = gated("", "alerts:write", NOT_OWNED);
   const made = gated("", "alerts:write signals:read", { status: [201] });
 
   return {
@@ -161,7 +161,7 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
       policy: told,
       send: ({ headers }) => begun(fetch(`${base}/api/alerts/stream`, { headers })),
     },
-    "GET /api/alerts/:id": row(gated("", "signals:read", NOT_THEIRS), alert),
+    "GET /api/alerts/:id": row(gated("", "signals:read", NOT_OWNED), alert),
     "PATCH /api/alerts/:id": row(ofVictim, alert, json("PATCH", { label: "stolen" })),
     "DELETE /api/alerts/:id": row(ofVictim, alert, { method: "DELETE" }),
     "POST /api/alerts/:id/test": row(ofVictim, `${alert}/test`, { method: "POST" }),

@@ -3,7 +3,7 @@ import type { Credential, World } from "./matrix-credentials.ts";
 import type { Answer, Policy } from "./matrix-policies.ts";
 import { messageIn } from "./mcp-messages.ts";
 
-/** One operation of the service, and what it asks of whoever calls it. */
+/** An operation of the service with its access policy. */
 export interface Row {
   readonly policy: Policy;
   /** Sends a request that would do harm if it were let in. */
@@ -27,7 +27,7 @@ const OAuthBody = z.strictObject({
   error: z.string().regex(/^[a-z_]+$/),
   error_description: z.string().optional(),
   scope: z.string().optional(),
-  /** Of the claim: where a person claims the agent, and where the agent gets a new code. */
+  /** Links of the claim: where a person claims the agent, and where the agent gets a new code. */
   page: z.string().optional(),
   start_url: z.string().optional(),
 });

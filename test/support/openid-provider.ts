@@ -4,7 +4,7 @@ import { exportJWK, generateKeyPair } from "jose";
 import { type ClientAuthMethod, type JWK, Provider } from "oidc-provider";
 import { onTestFinished } from "vitest";
 
-/** Whoever is at the browser of the provider. */
+/** The person who is signed in at the provider. */
 interface Person {
   readonly sub: string;
   readonly email?: string;
@@ -26,7 +26,7 @@ export interface OpenIdProvider {
   readonly client: { readonly clientId: string; readonly clientSecret: string };
   /** Who signs in from now on; `undefined` declines. */
   person: Person | undefined;
-  /** What it answers to every request instead, when it is set: a status, or nothing at all. */
+  /** Fault to simulate, if set: a status for every request, or no answer. */
   fault: { readonly path: string; readonly status: number | "silent" } | undefined;
   /** Paths that were asked for. */
   readonly asked: readonly string[];

@@ -59,7 +59,7 @@ export interface Cluster {
 }
 
 interface Place {
-  /** Holds everything of the cluster, its socket too. */
+  /** Folder with the data and the socket of the cluster. */
   readonly folder: string;
   /** Holds `bin`, `lib` and `share`. */
   readonly native: string;

@@ -38,7 +38,7 @@ export interface ReceiverOptions {
   readonly tls?: Certificate;
   /** Header fields of its answers. */
   readonly answers?: Readonly<Record<string, string>>;
-  /** How long it thinks before it answers, in milliseconds. Default: not at all. */
+  /** Delay of the answer, in milliseconds. Default: 0. */
   readonly thinksMs?: number;
   /** Throws when a delivery is not signed as it must be. */
   readonly verify?: (received: Received) => unknown;
@@ -49,7 +49,7 @@ export interface ReceiverOptions {
 /** An HTTP server on the loopback address that webhooks point to. */
 export interface Receiver {
   readonly url: string;
-  /** What came, whatever it did with it. */
+  /** All received deliveries, whatever the answer. */
   readonly received: readonly Received[];
   /** Why deliveries were refused that were not signed as they must be. */
   readonly forged: readonly string[];
@@ -57,7 +57,7 @@ export interface Receiver {
   readonly connections: number;
   behavior: Behavior;
   answers: Readonly<Record<string, string>>;
-  /** Resolves when so many deliveries have come. */
+  /** Resolves when this many deliveries have come. */
   arrived(count: number): Promise<readonly Received[]>;
   close(): Promise<void>;
 }

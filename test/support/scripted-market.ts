@@ -17,7 +17,7 @@ import type {
   VolatilityAlertEvent,
 } from "../../src/answers/event.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
-import { unread } from "../../src/factors/reading.ts";
+import { missingReading } from "../../src/factors/reading.ts";
 import type { AssetClass } from "../../src/market/instrument.ts";
 import type { Market } from "../../src/market/market.ts";
 import type { Bar, Fundamental, InstrumentRecords } from "../../src/market/records.ts";
@@ -40,7 +40,7 @@ export interface Said {
   readonly assetClass?: AssetClass;
 }
 
-const { listInputs: _, ...absent } = unread("not_observed");
+const { listInputs: _, ...absent } = missingReading("not_observed");
 const missing = { ...absent, inputs: [], weight: 0.25, contribution: 0 };
 
 /** A final snapshot. */
@@ -90,7 +90,7 @@ export interface ScriptedMarket {
   readonly snapshots: ReturnType<typeof createSnapshotArchive>;
   readonly market: Market;
   readonly knownUntil: () => number;
-  /** Closes the session that ends after so many days; nothing is said of others. */
+  /** Closes the session that ends after this many days; nothing is said of others. */
   close(day: number, said: Readonly<Record<string, Said>>): void;
   /** The instant up to which everything is known, in days. */
   know(day: number): void;

@@ -66,7 +66,7 @@ export class Sessions {
 
   readonly knownUntil = () => this.#until;
 
-  /** What is lost with the process. */
+  /** Drops the state that is lost with the process. */
   forget(symbol: string): void {
     const list = this.#bySymbol.get(symbol) ?? [];
     this.#bySymbol.set(symbol, list.slice(0, -1));

@@ -26,7 +26,7 @@ export interface SmtpServer {
   /** Everything that clients said, line by line. */
   readonly said: readonly string[];
   reactions: Partial<Record<Step, Reaction>>;
-  /** Resolves when so many messages have come. */
+  /** Resolves when this many messages have come. */
   received(count: number): Promise<readonly ReceivedMail[]>;
   /** Resolves at the next time that a client comes to a step. */
   reached(step: Step): Promise<unknown>;

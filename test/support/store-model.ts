@@ -21,7 +21,7 @@ export interface ModelDisk {
   revision: number;
   /** By revision; expired ones stay until they are purged or written over. */
   records: readonly RecordRow[];
-  /** In the order they came. */
+  /** Archive rows in the order of insertion. */
   archive: readonly HistoryRow[];
 }
 
@@ -32,7 +32,7 @@ export interface ModelPlace {
   readonly now: () => number;
 }
 
-/** Nothing yet. */
+/** An empty disk. */
 export function emptyDisk(identity: StoreIdentity): ModelDisk {
   return { identity, revision: 0, records: [], archive: [] };
 }
@@ -147,7 +147,7 @@ function tell(listeners: readonly Listener[], operations: readonly Operation[]):
   }
 }
 
-/** A listener that fails is the matter of nobody else. */
+/** Calls a listener; its failure does not affect others. */
 function attempt(work: () => void): void {
   try {
     work();

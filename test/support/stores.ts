@@ -163,9 +163,9 @@ export const engines: readonly Engine[] = [embedded, postgres];
 export interface TestStore extends Pick<Store, "records" | "archive"> {
   readonly store: Store;
   readonly clock: { now: number };
-  /** The same place after a restart. */
+  /** Opens the same store after a restart. */
   reopen(): Promise<TestStore>;
-  /** The same place in a second process. */
+  /** Opens the same store in a second process. */
   openBeside(): Promise<TestStore>;
 }
 

@@ -64,7 +64,7 @@ function phi(z: number): number {
   return 0.5 + (sum * Math.exp((-z * z) / 2)) / Math.sqrt(2 * Math.PI);
 }
 
-/** Its inverse by bisection. */
+/** Inverse of the normal distribution function, by bisection. */
 function quantile(p: number): number {
   let [low, high] = [-6, 6];
   for (let step = 0; step < 80; step++) {
@@ -101,7 +101,7 @@ function canonical(value: unknown): string {
   return `{${members.map(([name, one]) => `${JSON.stringify(name)}:${canonical(one)}`).join(",")}}`;
 }
 
-/** The z of every factor, and the score, worked out anew. */
+/** The z of every factor, and the score, recomputed. */
 export function recompute(answer: FactorsAnswer, method: MethodAnswer) {
   const { parameters } = method;
   const { probabilities } = parameters.normalisation;

@@ -20,7 +20,7 @@ interface ToolAnswer {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Most bytes that one definition may have: all are read before the first call. */
+/** Maximum bytes that one definition may have: all are read before the first call. */
 const MAX_TOOL_BYTES = 5_000;
 /** Shortest and longest description, in characters. */
 const DESCRIPTION = { min: 50, max: 1_024 };

@@ -28,7 +28,7 @@ export interface Visitor {
   authorize(request: string | URL, answer?: Answer): Promise<URL>;
 }
 
-/** What is asked on a page. */
+/** The interaction that a page shows. */
 export const interactionOn = (page: WebPage): Interaction => JSON.parse(page.html);
 
 /** A person at a new browser. */

@@ -13,7 +13,7 @@ export interface WebPage {
   readonly status: number;
   readonly headers: Headers;
   readonly html: string;
-  /** Another site that the browser is sent to; it is not asked. */
+  /** URL of another site that the page redirects to; it is not fetched. */
   readonly leavesFor: URL | undefined;
   readonly forms: readonly WebForm[];
   /** The form that is sent to a path of the site. @throws {Error} When there is none. */
@@ -48,7 +48,7 @@ export interface Web {
   cookie(target?: string | URL): string;
 }
 
-/** Most redirects that are followed. */
+/** Maximum number of redirects that are followed. */
 const MAX_REDIRECTS = 10;
 
 /** Opens a browser. @param base Origin of the service. */

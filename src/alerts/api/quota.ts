@@ -46,7 +46,7 @@ function excessOfAccount(existing: readonly StoredAlert[], way: DeliveryMethod) 
   return isOver ? `${MAX_WEBHOOKS} webhooks with all your agents and keys` : undefined;
 }
 
-/** The same for the share of the application that registers it, itself or by an agent. */
+/** As `excessOfAccount`, for the share of the application that registers the alert, itself or by an agent. */
 async function excessOfApplication(
   records: Records,
   existing: readonly StoredAlert[],

@@ -18,10 +18,10 @@ import { type AlertEvent, findEvent, readEvents } from "./event-log.ts";
 import { requireOwnAlert } from "./ownership.ts";
 import { notActive, noWebhook } from "./validation.ts";
 
-/** Events that one request redelivers at most. */
+/** Maximum number of events that one request redelivers. */
 const MAX_EVENTS = 1_000;
 
-/** Events that one commit enqueues. */
+/** Number of events per commit. */
 const BATCH = 100;
 
 /** Statuses in which an enqueued event would never be sent. */
@@ -103,7 +103,7 @@ export async function redeliverSince(
   return { alert, queued, next };
 }
 
-/** One event more than are sent: it tells where to continue. */
+/** The events to send and one more, which determines where to continue. */
 async function eventsSince(
   options: AlertDependencies,
   { key, value: { owner } }: StoredAlert,

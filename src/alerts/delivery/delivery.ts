@@ -58,7 +58,7 @@ export interface Attempt {
   readonly alertId: string;
   readonly eventId: string;
   readonly type: string;
-  /** From 1. */
+  /** Number of the attempt, from 1. */
   readonly number: number;
   /** HTTP status, `null` when there was no answer. */
   readonly status: number | null;

@@ -23,7 +23,7 @@ const MAX_RETRY_AFTER_MS = 24 * HOUR_MS;
  *  not retried together. */
 const JITTER = 0.1;
 
-/** After which failure a pause follows. */
+/** Inputs of the pause before a retry. */
 export interface RetryOptions {
   /** Failed attempts, from 1. */
   readonly failures: number;
@@ -31,7 +31,7 @@ export interface RetryOptions {
   readonly random: () => number;
 }
 
-/** The same, with what the receiver asked for. */
+/** Inputs of the pause before the retry of a delivery, with the pause that the receiver requested. */
 interface DeliveryRetryOptions extends RetryOptions {
   /** `Retry-After` of a 429 or 503, in milliseconds. */
   readonly retryAfterMs: number | undefined;

@@ -171,7 +171,7 @@ function evaluateRange(
   return { state: open && { kind: "range", at: range.at, state: open }, event };
 }
 
-/** A stored alert of which it is known what it watches now. */
+/** A stored alert with its watchlist resolved to instruments. */
 export type StoredResolved = Stored<ResolvedAlert>;
 
 /** The alerts that share a condition. */

@@ -33,7 +33,7 @@ export const watchlistKey = (owner: OwnerIdentity, name: string): string =>
 /** What an alert watches, with the symbols of a watchlist as they are now. */
 export type ResolvedSelector = Exclude<InstrumentSelector, { readonly by: "watchlist" }>;
 
-/** An alert of which it is known what it watches now. */
+/** An alert with its watchlist resolved to instruments. */
 export type ResolvedAlert = Alert & { readonly watched: ResolvedSelector };
 
 /** A resolved selector, and the list that it comes from. */

@@ -167,9 +167,9 @@ export function newClaim(
 /** A code that an agent was given, and its expiry in milliseconds since the epoch. */
 export type GivenCode = Pick<ClaimStart, "code" | "expiresAt">;
 
-/** The code of a pending claim. @returns `undefined` when there is none that a person could still
+/** The code of a pending claim. @returns `undefined` when there is no code that a person could still
  *  use: it is about to expire, has no attempts left, or was derived with another key. */
-export function repeatableCode(
+export function usableClaimCode(
   claim: Stored<ClaimRecord> | undefined,
   { codeKey: key, now }: Pick<NewClaim, "codeKey" | "now">,
 ): GivenCode | undefined {

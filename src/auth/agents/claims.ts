@@ -20,7 +20,7 @@ import {
   isUnclaimed,
   newClaim,
   openClaim,
-  repeatableCode,
+  usableClaimCode,
 } from "./claim-records.ts";
 import {
   type ClaimContext,
@@ -112,14 +112,14 @@ export class Claims {
   giveCode(agentId: string, admit: () => Promise<void>): Promise<GivenCode | undefined> {
     return commitDecision(this.#context.records, async () => {
       const state = await claimStateOf(this.#context.records, agentId);
-      const answer = openClaim(state) && repeatableCode(state.claim, this.#codeSource());
+      const answer = openClaim(state) && usableClaimCode(state.claim, this.#codeSource());
       if (answer !== undefined) return { answer, steps: [] };
       await admit();
       return this.#started(state, state.claim?.value.loginHint);
     });
   }
 
-  /** What a new claim in place of the previous one takes. */
+  /** The steps that replace the previous claim by a new one. */
   #started({ client, claim: previous }: ClaimState, loginHint?: string) {
     if (client === undefined || !isUnclaimed(client)) return { answer: undefined, steps: [] };
     const { key: agentId } = client;

@@ -230,7 +230,7 @@ export class UnclaimedCapacity {
     }
   }
 
-  /** Deletes those that are not in use. @returns How many were deleted. */
+  /** Deletes the candidates that are not in use. @returns How many were deleted. */
   async #evict(candidates: readonly Candidate[]): Promise<number> {
     const checks = candidates.map(async ({ agent, isProtected }) => {
       const client = await this.#records.get(clients, agent.id);

@@ -117,7 +117,7 @@ async function exchange(ctx: Context, provider: Provider, options: JwtBearerOpti
 /**
  * Registers the grant of RFC 7523 for identity assertions: an access token for the person whom a
  * trusted provider identifies, valid for the client that the assertion was issued to. There is no
- * refresh token, since the provider decides anew each time. The token does not say when the person
+ * refresh token, since the provider decides again each time. The token does not say when the person
  * signed in, since they did not sign in here, so it cannot claim an agent.
  *
  * Must be called before `commitIssuances`, so that a replay detected by the commit is recorded.

@@ -32,7 +32,7 @@ const Arguments = z
   })
   .refine(({ from = "", to = "9999" }) => from <= to, { error: "is after --to", path: ["from"] });
 
-/** What is exported, and to which file. */
+/** The exported sessions and the file they go to. */
 interface Export {
   readonly file: string;
   readonly format: FileFormat;

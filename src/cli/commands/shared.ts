@@ -43,7 +43,7 @@ export function decisionsOf(context: CommandContext, mailbox?: Mailbox): Decisio
   return createDecisions({ ...options, site: context.site, ...(mailbox && { mailbox }) });
 }
 
-/** The outbox, whose emails a server sends. */
+/** The outbox; a running server sends its emails. */
 export async function mailboxOf({ keyring, now }: CommandContext): Promise<Mailbox> {
   const vault = createKeyringVault(await keyring());
   return createOutbox({ vault, now: () => new Date(now()) });
@@ -70,7 +70,7 @@ export const queueTokenNotes: readonly string[] = [
   "apply with anybody's address, and each token that was given for an application counts.",
 ];
 
-/** The file argument of a command; absolute, because a server has another current folder. */
+/** The file argument of a command; absolute, because a server has another working directory. */
 export const FileArgument = z.string("name a file").refine(isAbsolute, "must be absolute");
 
 /** Whether the operator has confirmed in advance. */

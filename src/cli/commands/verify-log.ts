@@ -20,7 +20,7 @@ import {
 } from "../log-source.ts";
 import type { ProgressLine } from "../progress-line.ts";
 
-/** Exit codes: what is not proved is no success, and no failure either. */
+/** Exit codes: "not proved" is neither a success nor a failure. */
 const EXIT_CODES: Readonly<Record<Outcome, number>> = { proved: 0, failed: 1, not_proved: 2 };
 
 const WORDS: Readonly<Record<Outcome, string>> = {
@@ -37,7 +37,7 @@ const isVerifier = (text: string): boolean => {
   }
 };
 
-/** Option for what is read with a credential. */
+/** Option with the credential for reading the service. */
 export const tokenOption = {
   value: "<token>",
   isSecret: true,

@@ -52,7 +52,7 @@ export interface EntryVerifierOptions {
   readonly origin: string;
   /** Earlier looks at the log, in order of size. */
   readonly sightings: readonly Sighting[];
-  /** Whose cosignatures date an anchor; absent: nobody's. */
+  /** Policy whose witnesses date the anchors; absent: anchors prove no time. */
   readonly policy?: Policy | undefined;
   /** Called with every settlement that is complete. */
   readonly onSettled?: ((settlement: LoggedSettlement) => void) | undefined;
@@ -81,7 +81,7 @@ export class EntryVerifier {
   readonly #recent: CommittedSignal[] = [];
   #anchors = 0;
   #unknown = 0;
-  /** Entries before this index are kept no more; what they say is not known. */
+  /** Entries before this index are no longer kept; their content is unknown. */
   #skipped = 0;
   /** Runs that an earlier look proves to be older than the close after theirs. */
   #provedRuns = 0;

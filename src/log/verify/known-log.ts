@@ -5,7 +5,7 @@ const KeptSighting = z.strictObject({
   size: z.int().min(0),
   /** In base64. */
   root: z.string(),
-  /** By the clock of who saw it, Unix milliseconds. */
+  /** Unix milliseconds, by the clock of the verifier. */
   seenAt: z.int(),
 });
 
@@ -28,7 +28,7 @@ export type KnownLog = z.infer<typeof KnownLog>;
 /** Sightings that are kept: the first, and the newest of these. */
 const KEPT_SIGHTINGS = 1_000;
 
-/** What is known after another look. */
+/** The known log after another verification. */
 export function withSighting(
   known: KnownLog | undefined,
   seen: Omit<KnownLog, "sightings">,

@@ -9,7 +9,7 @@ const NAME = "outcomes";
 /** Largest difference of a logged return and the recomputed one. */
 const TOLERANCE = 1e-9;
 
-/** Without prices nobody but the log says what followed. */
+/** Result without prices: only the log itself states the returns. */
 export const NO_PRICES: Check = {
   name: NAME,
   outcome: "not_proved",
@@ -39,7 +39,7 @@ export class PriceCheck {
     this.#queue.push(settlement);
   }
 
-  /** Recomputes what was added since the last call. */
+  /** Recomputes the settlements that were added since the last call. */
   async compare(): Promise<void> {
     const queue = this.#queue;
     this.#queue = [];

@@ -288,7 +288,7 @@ export class SettlementVerifier {
     this.#correctable.set(assetClass, [...(this.#correctable.get(assetClass) ?? []), of]);
   }
 
-  /** Forgets the statements of runs whose settlements can be corrected no more. */
+  /** Drops the statements of runs whose settlements can no longer be corrected. */
   #letGo(assetClass: AssetClass): void {
     const until = this.#correctedAfter(assetClass) + PATIENCE_SESSIONS;
     const left = (this.#correctable.get(assetClass) ?? []).filter((of) => {
@@ -305,7 +305,7 @@ export class SettlementVerifier {
     return (this.#closes.get(run.assetClass)?.length ?? 0) - 1 - place;
   }
 
-  /** What is said of the settlements where none is wrong. */
+  /** The check of the settlements when none is wrong. */
   check(): Check {
     const name = "settlements";
     const waiting = [...this.#waiting.values()].flat();

@@ -4,15 +4,15 @@ import { verifyNote } from "../note-signatures.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";
 import { type KnownLog, withSighting } from "./known-log.ts";
 
-/** What is known of a log before it is verified. */
+/** The keys and earlier observations that a log is verified against. */
 export interface KeyTrust {
   /** Verifier keys that the caller knows from elsewhere (C2SP signed-note). */
   readonly keys: readonly string[];
-  /** What was kept of the log at earlier looks. */
+  /** The log as kept from earlier verifications. */
   readonly known: KnownLog | undefined;
 }
 
-/** The checkpoint of a log. @throws {CheckFailure} If it is none. */
+/** The checkpoint of a log. @throws {CheckFailure} If the text is not a checkpoint. */
 export function readCheckpoint(text: string): SignedCheckpoint {
   try {
     return parseCheckpoint(text);
@@ -73,7 +73,7 @@ export function checkSignature(
   }
 }
 
-/** @throws {CheckFailure} If none of the keys has signed, or one of them something else. */
+/** @throws {CheckFailure} If no key has signed, or the signature of one is wrong. */
 function signedBy(note: SignedCheckpoint["note"], keys: readonly NoteVerifier[], origin: string) {
   try {
     return verifyNote(

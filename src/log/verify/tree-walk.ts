@@ -7,7 +7,7 @@ import type { Sighting } from "./known-log.ts";
 
 /** The entries of a bundle, as far as they can be read. */
 export interface ReadBundle {
-  /** In their places; `undefined` for one that is kept no more. */
+  /** By position; `undefined` for an entry that is no longer kept. */
   readonly entries: readonly (string | undefined)[];
   /** Why there are fewer or more than there should be. */
   readonly fault?: CheckFailure;
@@ -42,11 +42,11 @@ export class TreeWalk {
   readonly #checkpoint: SignedCheckpoint;
   readonly #sightings: readonly Sighting[];
   readonly #edge = new TreeEdge();
-  /** What was seen before, by size. */
+  /** Earlier observations of the tree, by size. */
   readonly #seen: ReadonlyMap<number, readonly Sighting[]>;
   #history: Check | undefined;
 
-  /** @param sightings What was seen of the log before, in order of size. */
+  /** @param sightings Earlier observations of the log, in order of size. */
   constructor(reader: TreeReader, checkpoint: SignedCheckpoint, sightings: readonly Sighting[]) {
     this.#reader = reader;
     this.#checkpoint = checkpoint;
@@ -54,7 +54,7 @@ export class TreeWalk {
     this.#seen = Map.groupBy(sightings, ({ size: of }) => of);
   }
 
-  /** @returns The checks of the tree, and of what was seen before. */
+  /** @returns The checks of the tree and of the earlier observations. */
   async run(listener: WalkListener): Promise<readonly Check[]> {
     const name = "tree";
     const { size, root } = this.#checkpoint;
@@ -96,7 +96,7 @@ export class TreeWalk {
     if (fault !== undefined) throw fault;
   }
 
-  /** @throws {CheckFailure} If a tile above the leaves is not what they hash to. */
+  /** @throws {CheckFailure} If a tile above the leaves does not match their hashes. */
   async #compareTile(tile: FilledTile): Promise<void> {
     if (tile.level === 0) return;
     const found = await this.#reader.hashes(tile);

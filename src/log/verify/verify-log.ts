@@ -55,7 +55,7 @@ export interface Verified {
   readonly known?: KnownLog;
 }
 
-/** Verifies a whole log: its signature, its tree, what was seen of it before, and what its entries say. */
+/** Verifies a whole log: its signature, its tree, earlier observations of it, and its entries. */
 export async function verifyLog(options: VerifyOptions): Promise<Verified> {
   const { source, known, now, onProgress = () => undefined } = options;
   let checkpoint: SignedCheckpoint;

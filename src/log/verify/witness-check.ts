@@ -12,14 +12,14 @@ const NAME = "witnesses";
 /** Time that a log has to publish what a witness has cosigned, in milliseconds. */
 const PUBLISHING_MS = 600_000;
 
-/** Without witnesses nobody but the log says when something was in it. */
+/** Result without witnesses: only the log itself states when it had an entry. */
 const NO_WITNESSES: Check = {
   name: NAME,
   outcome: "not_proved",
   detail: "no witness was asked (--policy): that others saw the same log is not proved",
 };
 
-/** What is verified with the help of witnesses. */
+/** Input of the witness check. */
 export interface WitnessQuestion {
   readonly checkpoint: SignedCheckpoint;
   /** Absent: no witness is trusted. */

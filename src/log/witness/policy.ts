@@ -23,7 +23,7 @@ export interface PolicyWitness {
   readonly url: string | undefined;
 }
 
-/** Members of which so many are needed. */
+/** A group of witnesses and how many of them must cosign. */
 interface Group {
   readonly threshold: number;
   readonly members: readonly string[];

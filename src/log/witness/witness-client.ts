@@ -31,7 +31,7 @@ const LATE_MS = 600_000;
 export interface WitnessClientOptions {
   readonly store: LogStore;
   readonly policy: Policy;
-  /** The keys of this log of which one has signed whatever it signed. */
+  /** The keys of this log; every checkpoint of the log is signed by at least one of them. */
   readonly verifiersOf: (origin: string) => readonly NoteVerifier[];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -46,7 +46,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** A witness with what is known of it. */
+/** A witness and its state. */
 interface Asked {
   readonly witness: PolicyWitness;
   readonly url: string;
@@ -55,14 +55,14 @@ interface Asked {
   cosignature: Cosignature | undefined;
   /** Why it has not cosigned; `undefined` before it was asked. */
   problem: string | undefined;
-  /** What it showed that was signed here and that this log lacks. */
+  /** Description of a checkpoint that the witness shows, that was signed here and that this log lacks. */
   contradiction: string | undefined;
-  /** When it first said what it did not show, Unix milliseconds. */
+  /** When the witness first made a claim without showing a checkpoint for it, Unix milliseconds. */
   doubtedSince: number | undefined;
   retryAt: number;
 }
 
-/** What is known of a witness that was not asked yet. */
+/** State of a witness before the first request. */
 const UNKNOWN = {
   size: 0,
   cosignature: undefined,
@@ -123,7 +123,7 @@ export class WitnessClient {
     return `no quorum of witnesses since ${begun} (${problems.join("; ") || "none has an address"})`;
   }
 
-  /** Has the last checkpoint cosigned by those that have not done so. @returns 0: it waits in between. */
+  /** Asks the witnesses that have not cosigned the last checkpoint. @returns 0: the next round comes after a pause. */
   tick(): Promise<number> {
     this.#running ??= this.#round().finally(() => {
       this.#running = undefined;
@@ -207,7 +207,7 @@ export class WitnessClient {
     return undefined;
   }
 
-  /** Compares the log with what a witness shows for what it says. @returns What to tell of it. */
+  /** Compares the log with the checkpoint that a witness shows. @returns The finding in words. */
   async #examine(asked: Asked, { id, origin }: SignedState, says: string): Promise<string> {
     const held = await this.#heldBy(asked, origin).catch(() => undefined);
     const { store, now } = this.#options;

@@ -2,7 +2,7 @@ import { mean } from "../../factors/statistics.ts";
 
 /** A forecast probability and its outcome. */
 export interface Forecast {
-  /** In [0, 1]. */
+  /** Forecast probability, in [0, 1]. */
   readonly probability: number;
   /** 1 if the event happened, else 0. */
   readonly outcome: 0 | 1;

@@ -9,7 +9,12 @@ import { type Calibration, calibrate, skillOf } from "./calibration.ts";
 import { type Coverage, coverageOf, type DatedValue } from "./coverage.ts";
 import { type DecileBook, decileBook } from "./decile-book.ts";
 import { type HitRates, hitRates } from "./hit-rates.ts";
-import { crossSections, outcomesOver, throughTime, withCrossSection } from "./outcomes.ts";
+import {
+  crossSections,
+  outcomesOver,
+  timeSeriesCoefficient,
+  withCrossSection,
+} from "./outcomes.ts";
 import { type Calibrated, type WalkForward, walkForward } from "./probabilities.ts";
 import { headlineHorizon, horizonsOf, type Question, stepOf } from "./question.ts";
 import type { ReportAccuracy } from "./report-dates.ts";
@@ -49,7 +54,7 @@ interface ProbabilityMeasures extends Calibration {
 /** Measures of one asset class, before the verdict. */
 export interface ClassMeasures {
   readonly assetClass: AssetClass;
-  /** Comparison of statements: across instruments at each date, or of one instrument through time. */
+  /** What statements are compared with: other instruments at the same date, or other dates of one instrument. */
   readonly comparison: "cross_section" | "through_time";
   /** Sessions from one graded date to the next. */
   readonly step: number;
@@ -131,7 +136,7 @@ function measureHorizon(replayed: ReplayedClass, horizon: number): HorizonMeasur
   const overlap = { horizon, step: stepOf(question.pace, grid.assetClass) };
   const dates = outcomesOver(panel.dates, grid, horizon);
   const series = isThroughTime(replayed)
-    ? throughTime(dates, seed)
+    ? timeSeriesCoefficient(dates, seed)
     : crossSections(dates, grid, seed);
   const summary = (figures: readonly { readonly value: number }[]) => {
     const values = figures.map(({ value }) => value);

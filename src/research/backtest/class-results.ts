@@ -19,7 +19,7 @@ export interface ClassResult extends ClassMeasures {
   readonly horizons: readonly HorizonResult[];
   /** Verdict of the headline horizon. */
   readonly verdict: Verdict;
-  /** Its entry in the log of variants. */
+  /** Entry of this variant in the log of variants. */
   readonly trial: Trial;
   readonly trials: TrialCount;
 }

@@ -30,7 +30,7 @@ export interface DecileBook {
   /** Non-overlapping consecutive spreads, before costs and at 10 bp. */
   readonly path: readonly PathPoint[];
   readonly maxDrawdown: number;
-  /** Of the path before costs; `null` if it cannot be measured. */
+  /** Sharpe ratio of the path before costs; `null` if it cannot be measured. */
   readonly sharpe: SharpeFinding | null;
 }
 

@@ -4,7 +4,7 @@ import { type DatedOutcomes, type Outcome, withCrossSection } from "./outcomes.t
 /** Hit rate of calls, with its base rate. */
 export interface HitRate {
   readonly calls: number;
-  /** In [0, 1], `null` without calls. */
+  /** Share of hits, in [0, 1]; `null` without calls. */
   readonly rate: number | null;
   /** Share of all outcomes for which the same call would have been right, in [0, 1]. */
   readonly baseRate: number;

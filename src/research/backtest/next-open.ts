@@ -5,7 +5,7 @@ import {
   type DatedOutcomes,
   type DateFigure,
   type Outcome,
-  throughTime,
+  timeSeriesCoefficient,
 } from "./outcomes.ts";
 import type { GridRow, ReturnGrid } from "./return-grid.ts";
 
@@ -41,7 +41,9 @@ export function nextOpenCoefficients(wanted: NextOpenOptions): readonly DateFigu
       return { place, date: grid.sessions[place]?.label ?? "", outcomes };
     })
     .filter(({ date }) => date >= from);
-  return graded.size === 1 ? throughTime(dates, seed).raw : crossSections(dates, grid, seed).raw;
+  return graded.size === 1
+    ? timeSeriesCoefficient(dates, seed).raw
+    : crossSections(dates, grid, seed).raw;
 }
 
 /** Newest statement before the open of each session, by place. */

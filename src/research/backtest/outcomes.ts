@@ -111,10 +111,13 @@ function neutralCoefficient(
 }
 
 /**
- * One instrument through time: the contribution of each date to the rank correlation of statements and
- * returns. The mean of the contributions is the coefficient.
+ * For one instrument: the contribution of each date to the rank correlation between scores and later
+ * returns over time. The mean of the contributions is the coefficient.
  */
-export function throughTime(dates: readonly DatedOutcomes[], seed: number): CoefficientSeries {
+export function timeSeriesCoefficient(
+  dates: readonly DatedOutcomes[],
+  seed: number,
+): CoefficientSeries {
   const single = dates.flatMap(({ place, outcomes }) =>
     outcomes.map(({ z, followed }) => ({ place, z, followed })),
   );

@@ -104,7 +104,7 @@ export interface ReportAccuracy {
   readonly filings: number;
   /** Predicted filings that had not come before that of the next quarter. */
   readonly missing: number;
-  /** Of the absolute errors, in days. */
+  /** Median of the absolute errors, in days. */
   readonly medianError: number;
   readonly meanError: number;
   /** Shares of the filings within 3 and 7 days. */

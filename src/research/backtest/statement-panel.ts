@@ -19,7 +19,7 @@ export interface Statement {
 
 /** Statements at one graded date. */
 export interface PanelDate {
-  /** Place of the session in the grid. */
+  /** Index of the session in the grid. */
   readonly place: number;
   /** One per row of the grid; absent where not graded or without a value. */
   readonly statements: readonly (Statement | undefined)[];
@@ -47,7 +47,7 @@ interface Wanted {
   readonly grid: ReturnGrid;
   /** Rows of the grid that are graded. */
   readonly graded: ReadonlySet<number>;
-  /** Places of the graded dates, ascending. */
+  /** Session indexes of the graded dates, ascending. */
   readonly places: readonly number[];
 }
 

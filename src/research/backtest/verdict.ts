@@ -11,7 +11,7 @@ export const STRONG_T = 3;
 /** Two-sided significance level, shared by all variants tried (Bonferroni). */
 const SIGNIFICANCE = 0.05;
 
-/** The |t| that the best of so many variants without skill exceeds in 5 % of cases. */
+/** The |t| that the best of this many variants without skill exceeds in 5 % of cases. */
 export const deflatedT = (variants: number): number =>
   normalQuantile(1 - SIGNIFICANCE / (2 * variants));
 

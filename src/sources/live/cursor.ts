@@ -26,5 +26,5 @@ export const cursorAt = (day: string): string =>
 /** Malformed answers in a row after which a page token counts as expired. */
 const LOST_AFTER = 5;
 
-/** Whether a page token has expired; then its session or period is read anew. */
+/** Whether a page token has expired, so that its session or period is read again. */
 export const isPageLost = (failures = 0): boolean => failures >= LOST_AFTER;

@@ -4,15 +4,15 @@ import { neutralText } from "../../outbound/neutral-text.ts";
 export type FaultKind =
   /** No connection, no answer in time, or one that broke off. */
   | "unreachable"
-  /** It limits our rate (429, or its own words for it). */
+  /** The provider limits our rate (429 or an equivalent). */
   | "limited"
-  /** It fails itself (5xx). */
+  /** The provider fails (5xx). */
   | "failing"
-  /** It refuses access: the key or the plan does not allow it. */
+  /** The provider refuses access: the key or the plan does not allow it. */
   | "refused"
-  /** Its answer is not as documented. */
+  /** The answer is not as documented. */
   | "malformed"
-  /** Its clock and ours are far apart, so that times cannot be trusted. */
+  /** The provider's clock and ours are far apart, so that times cannot be trusted. */
   | "clock"
   /** Our own store could not persist the answer. */
   | "unkept";

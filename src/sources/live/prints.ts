@@ -29,7 +29,7 @@ const MAX_HISTORY_MS = 120 * 86_400_000;
 /** Pause after the provider did not know a symbol, in milliseconds. */
 const UNKNOWN_MS = 86_400_000;
 
-/** How often a session with expired page tokens is read anew; then it is skipped. */
+/** How often a session with expired page tokens is read again; then it is skipped. */
 const MAX_LOST = 3;
 
 /** A print as a provider reports it; its session is that of the request. */
@@ -69,7 +69,7 @@ const PAGE_CHARACTERS = 900;
 const PrintCursor = z.object({
   session: z.iso.date().refine(isSession),
   page: z.string().max(PAGE_CHARACTERS).optional(),
-  /** How often it was read anew. */
+  /** How often the session was read again. */
   lost: z.int().optional(),
 });
 type PrintCursor = z.infer<typeof PrintCursor>;
@@ -103,7 +103,7 @@ export function printSeries(
   };
 }
 
-/** Position of the last reading. A session whose page token has expired is read anew, a few times. */
+/** Position of the last reading. A session whose page token has expired is read again, a few times. */
 function positionOf(
   cursor: string | undefined,
   failures: number | undefined,

@@ -102,7 +102,7 @@ export interface Series {
    * @param cursor Cursor of the last reading, `undefined` at the very beginning.
    * @param now Unix milliseconds.
    * @param failures Malformed answers in a row: where a page token has expired, its session or
-   *   period is read anew.
+   *   period is read again.
    */
   next(cursor: string | undefined, now: number, failures?: number): PollStep;
 }

@@ -8,7 +8,7 @@ import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
  *  minutes, and requests for a whole universe take minutes. */
 const BAR_DELAY_MS = 30 * 60_000;
 
-/** The same for coins, whose venues have no delay. */
+/** Time until a vendor has a coin's bar, in milliseconds; venues of coins publish without a delay. */
 const COIN_BAR_DELAY_MS = 5 * 60_000;
 
 const DAY_MS = 86_400_000;

@@ -39,7 +39,7 @@ const STALE_MENTION_MS = 2 * 86_400_000;
 /**
  * A record that arrives up to this much later than others were read, in milliseconds, is merely
  * late and counts from then on: because of slow answers, of clocks that differ, and of processes
- * that read what another one wrote. A year is scored anew for none of them, unless a session has
+ * that read what another one wrote. A year is scored again for none of them, unless a session has
  * closed without the record.
  */
 const LATE_MS = 3_600_000;

@@ -12,7 +12,7 @@ const TALK_DAYS = 20;
 /** Days for which the mood about an instrument lasts. */
 const MOOD_DAYS = 40;
 
-/** Once in so many days, one instrument gets copies of one sentence as spam. */
+/** Interval in days at which one instrument gets copies of one sentence as spam. */
 const SPAM_CYCLE_DAYS = 8;
 const SPAM_COPIES = 24;
 

@@ -36,7 +36,7 @@ export interface Profile {
   readonly phrases: readonly (readonly string[])[];
 }
 
-/** One stock in so many makes losses, pays no dividend or splits; fixed, so that each case occurs. */
+/** Intervals, in stocks, at which one makes losses, pays no dividend or splits; fixed, so that each occurs. */
 const EVERY = { lossMaker: 13, noDividend: 2, split: 4 } as const;
 const THIN_PRINTS_PER_DAY = 0.15;
 

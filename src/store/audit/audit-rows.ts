@@ -190,7 +190,7 @@ export class AuditRows implements TreeReader {
   }
 }
 
-/** Says that a row is not what was sealed. */
+/** Message that a row differs from the sealed one. */
 export const changed = (position: number): string =>
   `Row ${position} was changed: it is not the one in the tree.`;
 

@@ -23,7 +23,7 @@ export interface AuditReport {
   /** Position of the oldest row; above 1 if retention has removed older ones. */
   readonly firstPosition: number | undefined;
   readonly lastPosition: number | undefined;
-  /** The newest signed checkpoint. A copy kept elsewhere reveals a tree that was built anew. */
+  /** The newest signed checkpoint. A copy kept elsewhere reveals a tree that was rebuilt. */
   readonly checkpoint: string | undefined;
   /** Rows that are not sealed yet; changes to these cannot be detected. */
   readonly unsealed: number;
@@ -35,7 +35,7 @@ export interface AuditReport {
 
 /** How to verify the audit log. */
 export interface AuditLook {
-  /** What was kept at the last look; absent: this is the first. */
+  /** The log as kept from the last verification; absent: this is the first. */
   readonly known?: KnownLog | undefined;
   /** Clock of the verifier, in milliseconds since the epoch. */
   readonly now: () => number;
@@ -48,7 +48,7 @@ export interface AuditLook {
  * hash chain of earlier versions by the chain, and the others as the leaves of the tree, as every log is
  * verified. A server may be writing meanwhile.
  *
- * Whoever can write the whole store and has its keys, as its operator can, can also build the tree anew;
+ * Whoever can write the whole store and has its keys, as its operator can, can also rebuild the tree;
  * only what was kept elsewhere (`known`) reveals that.
  */
 export async function verifyAudit(
@@ -82,7 +82,7 @@ interface TreeLook extends Pick<AuditLook, "known" | "now"> {
   readonly tell: (problem: string) => void;
 }
 
-/** What is wrong with a tree, and what to keep of it if nothing is. */
+/** Problems of a tree, and the state to keep if there are none. */
 interface VerifiedTree {
   readonly faults: readonly string[];
   readonly after?: KnownLog;

@@ -84,7 +84,7 @@ export type Operation =
       readonly key: string;
       readonly revision: number;
     }
-  /** Makes the one use of a record; does not hold when there is none or it was made before. */
+  /** Marks a record as used, once; does not hold when there is no record or it was used before. */
   | { readonly kind: "consume"; readonly collection: string; readonly key: string }
   /** Removes the record, if there is one; with `revision`, does not hold unless it is at that. */
   | {

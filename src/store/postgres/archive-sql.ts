@@ -67,7 +67,7 @@ begin
   return to_json(nullif(added, 0));
 end $$;
 
-/* Drops the months that hold nothing else, and deletes at most so many of the other rows. As soon as
+/* Drops the months that hold nothing else, and deletes at most this many of the other rows. As soon as
    a reader is in the way, nothing more is dropped. How many went. */
 create function market_signal.prune(pruned text, before bigint, most int) returns bigint
 language plpgsql as $$

@@ -49,14 +49,14 @@ export function pathsIn(given: string): Paths {
   };
 }
 
-/** Path of the write-ahead log of a file. */
-export function logOf(path: string): string {
+/** Path of the write-ahead log (WAL) of a database file. */
+export function walPathOf(path: string): string {
   return `${path}-wal`;
 }
 
 /** A file with its write-ahead log and shared-memory index. */
 export function withCompanions(path: string): readonly string[] {
-  return [path, logOf(path), `${path}-shm`];
+  return [path, walPathOf(path), `${path}-shm`];
 }
 
 /** Every file that can contain data of a store. */

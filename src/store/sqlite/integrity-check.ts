@@ -3,11 +3,11 @@ import { basename } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { brokenArchiveRows } from "./archive.ts";
-import { createFile, logOf, withCompanions } from "./folder.ts";
+import { createFile, walPathOf, withCompanions } from "./folder.ts";
 import { brokenRecords } from "./record-table.ts";
 import { damaged, explainFileErrors, messageOf } from "./sqlite-errors.ts";
 import { PAGE_BYTES, RECORD_TABLES, StoreFile } from "./store-file.ts";
-import { faultOfLog } from "./write-ahead-log.ts";
+import { walFault } from "./write-ahead-log.ts";
 
 /**
  * Largest file, in bytes, of which every start checks all pages, indexes and record checksums, which
@@ -35,10 +35,10 @@ export function placeOf(path: string): string {
 export function checkBeforeOpening(path: string): void {
   if (!existsSync(path)) throw damaged(path, "it is missing");
   const { size } = statSync(path);
-  const log = logOf(path);
+  const log = walPathOf(path);
   if (size === 0) throw damaged(path, "it is empty");
   if (size % PAGE_BYTES !== 0 && !existsSync(log)) throw damaged(path, "it is cut off");
-  const fault = existsSync(log) ? explainFileErrors(path, () => faultOfLog(log)) : undefined;
+  const fault = existsSync(log) ? explainFileErrors(path, () => walFault(log)) : undefined;
   if (fault !== undefined) throw damaged(log, fault);
   withCompanions(path).filter(existsSync).forEach(createFile);
 }

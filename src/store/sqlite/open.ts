@@ -22,11 +22,11 @@ import {
   holdsFormat1,
   holdsStore,
   lockFolder,
-  logOf,
   type Paths,
   pathsIn,
   recoverNext,
   removeNext,
+  walPathOf,
 } from "./folder.ts";
 import { Gate, type OnWarning } from "./gate.ts";
 import { GroupCommit } from "./group-commit.ts";
@@ -44,7 +44,7 @@ import {
 } from "./sqlite-errors.ts";
 import type { Tables } from "./steps.ts";
 import { FORMAT, SCHEMA, StoreFile } from "./store-file.ts";
-import { cutLog } from "./write-ahead-log.ts";
+import { truncateWal } from "./write-ahead-log.ts";
 
 /** How to open an embedded store. */
 export interface EmbeddedOptions {
@@ -144,7 +144,7 @@ function openFor(paths: Paths, mode: StoreMode | undefined): Opened {
 function openFile({ store }: Paths): Opened {
   const path = placeOf(store);
   checkBeforeOpening(path);
-  const hasCrashed = (statSync(logOf(path), { throwIfNoEntry: false })?.size ?? 0) > 0;
+  const hasCrashed = (statSync(walPathOf(path), { throwIfNoEntry: false })?.size ?? 0) > 0;
   const file = explainFileErrors(path, () => StoreFile.open(path));
   // The log was just created; without a directory sync it could be lost.
   syncFolder(dirname(path));
@@ -198,7 +198,7 @@ class SqliteStore implements EmbeddedStore {
     this.#paths = paths;
     this.#now = now;
     this.#unlock = unlock;
-    this.#gate = new Gate(onWarning, () => cutLog(this.#opened.file));
+    this.#gate = new Gate(onWarning, () => truncateWal(this.#opened.file));
     const tables = () => this.#opened;
     this.#commits = new GroupCommit(
       {
@@ -229,7 +229,7 @@ class SqliteStore implements EmbeddedStore {
   readonly size = async (): Promise<StoreSize> => {
     return this.#gate.answer(() => {
       const { file, records } = this.#opened;
-      const files = [file.path, logOf(file.path)];
+      const files = [file.path, walPathOf(file.path)];
       const sizes = files.map((path) => statSync(path, { throwIfNoEntry: false })?.size ?? 0);
       return { records: records.count(), bytes: sizes.reduce((sum, size) => sum + size) };
     });

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync, statSync, truncateSync } from "node:fs";
-import { logOf, syncFile } from "./folder.ts";
+import { syncFile, walPathOf } from "./folder.ts";
 import { PAGE_BYTES, type StoreFile } from "./store-file.ts";
 
 /**
@@ -48,7 +48,7 @@ interface Frame {
  *
  * @returns The damage; `undefined` if the log is intact or torn at its end.
  */
-export function faultOfLog(path: string): string | undefined {
+export function walFault(path: string): string | undefined {
   const file = openSync(path, "r");
   try {
     const { size } = fstatSync(file);
@@ -143,12 +143,12 @@ function hasContents(file: number, size: number): boolean {
  *
  * @throws {Error} If the disk does not allow it.
  */
-export function cutLog({ database, path }: StoreFile): void {
+export function truncateWal({ database, path }: StoreFile): void {
   // NOOP writes nothing back; it only reports the number of valid frames.
   const frames = Number(database.prepare("PRAGMA wal_checkpoint(NOOP)").get()?.log);
   if (!(frames >= 0)) throw new Error(`${path} does not say how long its log is`);
   const bytes = frames === 0 ? 0 : HEADER_BYTES + frames * (FRAME_HEADER_BYTES + PAGE_BYTES);
-  const log = logOf(path);
+  const log = walPathOf(path);
   if (statSync(log).size <= bytes) return;
   truncateSync(log, bytes);
   syncFile(log);

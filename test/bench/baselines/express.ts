@@ -8,7 +8,7 @@ export function startBare(answers: Answers, bearer: Bearer): Promise<string> {
   return listen(createServer(routes(express(), answers, bearer)));
 }
 
-/** The same without what costs time for each answer and can be turned off. */
+/** The same server without optional features that cost time for each answer. */
 export function startLean(answers: Answers, bearer: Bearer): Promise<string> {
   const app = express().disable("etag").disable("x-powered-by");
   return listen(createServer(routes(app, answers, bearer)));

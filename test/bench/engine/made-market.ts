@@ -95,7 +95,7 @@ function feedsOf(): Omit<InstrumentRecords, "instrument" | "bars"> {
   };
 }
 
-/** A market of so many instruments. */
+/** A market of this many instruments. */
 export function createMarket(size: number, feeds: Feeds): Market {
   const histories = Array.from({ length: HISTORIES }, barsOf);
   const shared = Array.from({ length: 50 }, feedsOf);

@@ -23,14 +23,14 @@ export const NAMES: Readonly<Record<BaselineName, string>> = {
   tmcp: "tmcp",
 };
 
-/** The service and what it is compared with, all running. */
+/** The service and the servers that it is compared with, all running. */
 interface Field {
   /** Everyone who is asked the same questions. */
   variants(questions: readonly Question[], others: readonly BaselineName[]): Promise<Variant[]>;
   stop(): Promise<void>;
 }
 
-/** Starts the service and others that answer what it answers. @param questions All that will be
+/** Starts the service and the servers that it is compared with. @param questions All that will be
  *  asked. */
 async function startField(
   questions: readonly Question[],

@@ -9,7 +9,7 @@ const SYMBOLS = ["ALDER.SIM", "BYTEN.SIM", "DRIMO-USD.SIM", "GLIMO.SIM", "QUILM.
 const ERAS = { modern: "2026-07-28", legacy: "2025-11-25" } as const;
 export type Era = keyof typeof ERAS;
 
-/** Something a caller asks. */
+/** A request of a caller. */
 export interface Question {
   /** Names it among all questions. */
   readonly key: string;
@@ -118,7 +118,7 @@ function sameOf(answer: object): unknown {
   return Array.isArray(payload) ? payload.map(({ name }) => name) : payload;
 }
 
-/** What is sent for a question. */
+/** Text of an HTTP request, as it is sent. */
 export function wire(
   { baseUrl }: Pick<Server, "baseUrl">,
   question: Omit<Question, "key">,

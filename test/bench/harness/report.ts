@@ -1,6 +1,6 @@
 import { short } from "./numbers.ts";
 
-/** What a figure must not exceed, or must reach: the ratio, or the figure where there is none. */
+/** Upper or lower bound of the ratio or, without a ratio, of the figure. */
 export interface Goal {
   readonly most?: number;
   readonly least?: number;
@@ -11,11 +11,11 @@ export interface Row {
   readonly budget: string;
   readonly figure: number;
   readonly unit: string;
-  /** What it is compared with, measured in the same run. */
+  /** The server that it is compared with, measured in the same run. */
   readonly baseline?: { readonly name: string; readonly figure: number };
   /** Median of the ratios of the rounds, figure to baseline. */
   readonly ratio?: number;
-  /** The same in time of the processor, turned so that more is better as it is for throughput. */
+  /** Ratio of CPU times, inverted so that more is better, as for throughput. */
   readonly ratioByCpu?: number;
   /** Absent: for comparison only. */
   readonly goal?: Goal;
@@ -30,7 +30,7 @@ export interface Curve {
 
 /** How thorough the bench is. */
 export interface Effort {
-  /** For a first look: fewer and shorter rounds. */
+  /** Whether to run fewer and shorter rounds, for a first look. */
   readonly isQuick: boolean;
 }
 

@@ -65,7 +65,7 @@ async function warmUp(caller: Caller, variant: Variant, pace: Pace): Promise<voi
   }
 }
 
-/** Lets variants take turns, so that what else the machine does hits all alike. */
+/** Runs variants in turn, so that other work of the machine affects all of them equally. */
 export async function takeTurns(
   caller: Caller,
   variants: readonly Variant[],

@@ -6,7 +6,7 @@ import { HEAP_FLAGS } from "./server.ts";
 
 const run = promisify(execFile);
 
-/** Most that a script prints, in bytes. */
+/** Maximum output of a script, in bytes. */
 const MOST_BYTES = 2 ** 26;
 
 /**

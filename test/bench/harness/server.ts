@@ -21,7 +21,7 @@ const PRODUCT = startArguments(ROOT);
 /** Flags of `npm start` that say how V8 uses memory and threads; whatever is compared has the same. */
 export const HEAP_FLAGS = PRODUCT.filter((argument) => /semi-space|v8-pool/.test(argument));
 
-/** No limit is ever met: what is measured is work, not refusals. */
+/** Limits that are never reached: the benchmark measures work, not rejections. */
 const NO_LIMITS = Object.keys(quotas)
   .map((name) => `${name}=999999999/1`)
   .join(" ");
@@ -30,7 +30,7 @@ const NO_LIMITS = Object.keys(quotas)
 export interface Server {
   readonly name: string;
   readonly baseUrl: string;
-  /** Where its tokens are bought. */
+  /** URL of its token endpoint. */
   readonly tokensUrl: string;
   readonly pid: number;
   /** From the start of the process to its ready line, in milliseconds. */
@@ -39,7 +39,7 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** What is started. */
+/** Options of a server. */
 interface Start {
   readonly name: string;
   readonly args: readonly string[];

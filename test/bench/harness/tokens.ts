@@ -4,7 +4,7 @@ import type { Server } from "./server.ts";
 /** Agents that register at the same time. */
 const AT_ONCE = 20;
 
-/** Until a request that was refused is sent again, in milliseconds. */
+/** Pause before a rejected request is sent again, in milliseconds. */
 const PAUSE_MS = 500;
 
 const SCOPE = "signals:read factor:read darkpool:read";

@@ -11,7 +11,7 @@ const AGENTS = [1, 10, 100, 1_000];
 
 const MS = 3_000;
 
-/** How calls of MCP fare with the number of agents. */
+/** How MCP calls scale with the number of agents. */
 export async function agents({ isQuick }: Effort): Promise<Part> {
   const most = AGENTS.at(-1) ?? 0;
   progress(`Registering ${most.toLocaleString("en")} agents`);

@@ -8,7 +8,7 @@ import type { Effort, Part, Row } from "../harness/report.ts";
 /** Messages read in one round. */
 const MESSAGES = 50_000;
 
-/** Messages a second that one core has to read. */
+/** Goal: messages per second on one core. */
 const ASKED = 50_000;
 
 /** Messages of a social feed, read with and without a trained model. */

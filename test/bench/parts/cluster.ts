@@ -58,7 +58,7 @@ export async function cluster(effort: Effort): Promise<Part> {
   }
 }
 
-/** Each has a port of its own behind one public address. */
+/** Starts three processes with a port each behind one public address. */
 async function startThree(DATABASE_URL: string): Promise<readonly Server[]> {
   const ports = [];
   while (ports.length < PROCESSES) ports.push(await freePort());

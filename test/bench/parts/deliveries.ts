@@ -3,7 +3,7 @@ import { missed } from "../../crash/outcome.ts";
 import { progress } from "../harness/progress.ts";
 import type { Effort, Part } from "../harness/report.ts";
 
-/** What is promised: 99 % of deliveries, at 100 a second, in milliseconds. */
+/** Goal for the 99th percentile of delivery time at 100 deliveries a second, in milliseconds. */
 const P99_MS = 100;
 const PER_SECOND = 100;
 

@@ -5,7 +5,7 @@ import { progress } from "../harness/progress.ts";
 import type { Curve, Effort, Part, Row } from "../harness/report.ts";
 import { runScript } from "../harness/script.ts";
 
-/** What is promised of a full refresh of so many instruments: time beyond reading, and memory. */
+/** Goals of a full refresh by number of instruments: time without reading, and memory. */
 const PROMISED: Readonly<Record<number, { readonly ms: number; readonly mb?: number }>> = {
   10000: { ms: 150 },
   100000: { ms: 1_500, mb: 700 },

@@ -17,7 +17,7 @@ import { type Rounds, takeTurns } from "../harness/rounds.ts";
 const MOST_OF_EXPRESS = 2;
 const LEAST_OF_SDK = 4;
 
-/** Something that is asked of all of them. */
+/** A request that all compared servers are measured with. */
 interface Contest {
   readonly what: string;
   readonly questions: readonly Question[];

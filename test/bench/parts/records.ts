@@ -6,7 +6,7 @@ import type { MeasuredStore } from "../store-embedded.ts";
 /** Records that are stored: clients, tokens, alerts, deliveries. */
 const SIZES = [10_000, 50_000, 100_000, 200_000];
 
-/** How writes and reads of the embedded store fare with the number of records. */
+/** How writes and reads of the embedded store scale with the number of records. */
 export async function records({ isQuick }: Effort): Promise<Part> {
   const raw: Record<number, MeasuredStore> = {};
   for (const size of SIZES) {

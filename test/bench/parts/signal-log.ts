@@ -16,7 +16,7 @@ const RUNS = { whole: 44, quick: 10 } as const;
 /** Least of a static answer's throughput that a tile must reach. */
 const LEAST_OF_STATIC = 0.9;
 
-/** What the log of signals costs on an embedded store, and whoever verifies it. */
+/** What the signal log costs on an embedded store, and what its verification costs. */
 export async function signalLog({ isQuick }: Effort): Promise<Part> {
   const runs = isQuick ? RUNS.quick : RUNS.whole;
   progress(`A log of ${runs} runs of 10,000 signals`);

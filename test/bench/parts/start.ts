@@ -47,7 +47,7 @@ export async function start({ isQuick }: Effort): Promise<Part> {
 /** What one start showed. */
 export interface Started {
   readonly readyMs: number;
-  /** To the first answer. */
+  /** From the start to the first answer, in milliseconds. */
   readonly answeredMs: number;
   /** CPU time of the process until then. */
   readonly processorMs: number;

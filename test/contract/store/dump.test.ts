@@ -37,7 +37,7 @@ const HISTORY = {
 
 const OTHER = { id: "another-store", mode: "sandbox" } as const;
 
-/** Something of everything. */
+/** Stores records and archive rows of every kind. */
 async function fill({ records, archive }: TestStore): Promise<void> {
   await records.commit([
     put(pages, { key: "b", value: { z: 1, a: [1.5, "ключ 😀 \u0000 \ud83d"], "": null } }),

@@ -22,7 +22,7 @@ const moves: fc.Arbitrary<Move> = fc.oneof(
 );
 const sequences = fc.array(moves, { minLength: 1, maxLength: 40, size: "max" });
 
-/** One of the two stores that are held against each other. */
+/** One of the two compared stores. */
 interface Side {
   readonly engine: Engine;
   readonly player: Player;

@@ -36,7 +36,7 @@ export interface Prepared {
   readonly ask: (store: Store) => Promise<unknown>;
 }
 
-/** Gives a command and waits for the answer. */
+/** Executes a command and waits for the answer. */
 export async function played(player: Player, command: Command): Promise<Noted> {
   const { player: ready, ask } = await prepared(player, command);
   return noted(ready, await ask(ready.store));
@@ -112,7 +112,7 @@ async function listed(
 const placed = (name: string, stored: readonly Stored<unknown>[]) =>
   stored.map((each) => ({ collection: name, ...each }));
 
-/** Takes note of the revisions in an answer. */
+/** Records the revisions in an answer. */
 export function noted(player: Player, answer: unknown): Noted {
   const seen = [...player.seen];
   const inOwnWords = (one: unknown) => {

@@ -1,6 +1,6 @@
 /**
  * Counts requests: whether one at `now` (Unix milliseconds) is among those that are allowed. A clock
- * that is set back begins anew.
+ * that is set back starts again.
  */
 export function allowance(requests: number, perMs: number): (now: number) => boolean {
   let asked: number[] = [];

@@ -4,11 +4,11 @@ import { allowance } from "./allowance.ts";
 import type { Serve, ServedAnswer } from "./drive.ts";
 import { adjustedBar, type ListedWorld, tradedBar, tradesOf } from "./listed.ts";
 
-/** What its data and limits are like. */
+/** Data and limits of the simulated Alpaca. */
 export interface AlpacaWorld extends ListedWorld {
   readonly keyId: string;
   readonly secret: string;
-  /** Most rows of a page, whatever is asked for; 10,000 unless given. */
+  /** Maximum number of rows of a page, whatever is asked for; 10,000 unless given. */
   readonly pageRows?: number;
 }
 

@@ -26,7 +26,7 @@ interface Span {
   readonly from: number;
   /** Unix milliseconds, not included. */
   readonly until: number;
-  /** There is one message in each stretch of so many milliseconds. */
+  /** Interval with one message, in milliseconds. */
   readonly everyMs: number;
 }
 

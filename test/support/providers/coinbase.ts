@@ -4,7 +4,7 @@ import type { Serve, ServedAnswer } from "./drive.ts";
 
 /** What Coinbase trades. */
 export interface CoinbaseWorld {
-  /** As it spells them: `BTC-USD`. */
+  /** Products as Coinbase spells them: `BTC-USD`. */
   readonly products: readonly string[];
   /** First day that anything was traded, an ISO date. */
   readonly since: string;

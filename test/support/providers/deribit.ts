@@ -3,13 +3,13 @@ import { coinClose, isoDay } from "./coins.ts";
 import { drawn } from "./drawn.ts";
 import type { Serve } from "./drive.ts";
 
-/** What is traded on Deribit. */
+/** Trades of the simulated Deribit. */
 export interface DeribitWorld {
   /** `BTC` and the like. */
   readonly coins: readonly string[];
-  /** Trades come in threes of one instant, one three in each stretch of so many milliseconds. */
+  /** Interval with one group of three simultaneous trades, in milliseconds. */
   readonly tradeEveryMs: number;
-  /** A request for quotes is traded in each stretch of so many milliseconds. */
+  /** Interval with one traded request for quotes, in milliseconds. */
   readonly rfqEveryMs: number;
   /** When the first request was, Unix milliseconds. */
   readonly rfqSince: number;

@@ -21,7 +21,7 @@ export interface ServedRequest {
 /** What a provider's local server answers. */
 export interface ServedAnswer {
   readonly status: number;
-  /** By names in lower case. */
+  /** Headers, by names in lower case. */
   readonly headers?: Record<string, string>;
   readonly body: string | Buffer;
 }
@@ -31,7 +31,7 @@ export type Serve = (request: ServedRequest, now: number) => ServedAnswer;
 
 /** How far to drive. */
 export interface Drive extends Omit<ProviderOptions, "feeds"> {
-  /** Those that are wanted of the provider; all of its own unless given. */
+  /** Requested feeds; by default all feeds of the provider. */
   readonly feeds?: ProviderOptions["feeds"];
   /** Where the clock begins, Unix milliseconds. It is set forward by waits and by the budget. */
   readonly now: number;
@@ -51,7 +51,7 @@ interface Sent extends ProviderRequest {
   readonly at: number;
 }
 
-/** What came of it. */
+/** Result of a run. */
 export interface Driven {
   /** Each datum once, as it was given first, in the order given. */
   readonly data: readonly Observation[];

@@ -7,7 +7,7 @@ import type { Serve, ServedAnswer } from "./drive.ts";
 
 /** A company that files by calendar quarters. */
 export interface FilingCompany {
-  /** As the SEC spells it: `BRK-B`. */
+  /** Ticker as the SEC spells it: `BRK-B`. */
   readonly ticker: string;
   readonly cik: number;
   /** First year of its reports. */

@@ -11,7 +11,7 @@ import type { TestStore } from "../stores.ts";
 /** Patience of tests with a provider that does not answer, in milliseconds. */
 const PATIENCE = { totalMs: 2_000, silenceMs: 250 };
 
-/** What is followed, where and into what. */
+/** A provider with its options, its origin and the store for its records. */
 export interface Followed {
   readonly provider: PolledProvider;
   readonly options: ProviderOptions;
@@ -41,7 +41,7 @@ export function pollerOf({ provider, options, origin, store, cache }: Followed):
 /**
  * Follows until nothing is due before an instant, in virtual time.
  *
- * @param mostSteps Stops after so many requests, as if killed.
+ * @param mostSteps Stops after this many requests, as if killed.
  * @returns How many requests went out.
  */
 export async function follow(
@@ -74,7 +74,7 @@ export async function contentOf({ archive }: TestStore, feeds: Iterable<Feed>) {
   return content;
 }
 
-/** What was set apart, with the reasons. */
+/** The quarantined records, with the reasons. */
 export const rejectedIn = async ({ archive }: TestStore) =>
   (await archive.read(REJECTED_KIND, { order: "oldest", limit: 1_000 })).map(({ body }) => {
     const { symbol, reason } = body as RejectedBody;

@@ -6,7 +6,7 @@ import type { Serve, ServedAnswer } from "./drive.ts";
 export interface NewsWorld {
   /** Phrases in lower case by the names that headlines have for them: `apple inc` → `Apple`. */
   readonly topics: ReadonlyMap<string, string>;
-  /** One article a topic in each stretch of so many milliseconds. */
+  /** Interval with one article per topic, in milliseconds. */
   readonly everyMs: number;
 }
 

@@ -4,7 +4,7 @@ import type { Serve, ServedAnswer } from "./drive.ts";
 
 /** What Kraken trades. */
 export interface KrakenWorld {
-  /** As it spells them: `XBTUSD`. */
+  /** Pairs as Kraken spells them: `XBTUSD`. */
   readonly pairs: readonly string[];
 }
 

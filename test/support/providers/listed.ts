@@ -49,7 +49,7 @@ export function adjustedBar(
   return scaled(traded, 1 / ratioAfter(world, bar));
 }
 
-/** Old shares of a session are worth so many at the end of a later day. */
+/** Number of shares at the end of a later day that one share of a session has become. */
 function ratioAfter(
   { splits = [] }: ListedWorld,
   {
@@ -98,9 +98,9 @@ const scaled = (bar: ListedBar, factor: number): ListedBar => ({
 
 const cents = (price: number): number => Math.round(price * 100) / 100;
 
-/** One trade. */
+/** A trade of a listed instrument. */
 export interface ListedTrade {
-  /** From 1 within symbol and session. */
+  /** Number of the trade within symbol and session, from 1. */
   readonly number: number;
   /** Unix milliseconds. */
   readonly at: number;

@@ -3,10 +3,10 @@ import { newYorkDate } from "../../../src/market/new-york.ts";
 import type { Serve, ServedAnswer } from "./drive.ts";
 import { type ListedTrade, type ListedWorld, tradesOf } from "./listed.ts";
 
-/** What its data are like. */
+/** Data of the simulated Massive. */
 export interface MassiveWorld extends ListedWorld {
   readonly key: string;
-  /** Most trades of a page, whatever is asked for; 50,000 unless given. */
+  /** Maximum number of trades of a page, whatever is asked for; 50,000 unless given. */
   readonly pageRows?: number;
 }
 

@@ -70,7 +70,7 @@ const shapes = {
   }),
 } satisfies Readonly<Record<Feed, z.ZodType>>;
 
-/** What is wrong with a datum, `undefined` when nothing is. */
+/** The fault of a record; `undefined` when it has none. */
 export function wrongIn({
   feed,
   symbol,

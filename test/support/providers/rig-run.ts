@@ -68,7 +68,7 @@ export const publicBy = (data: readonly string[], at: number): readonly string[]
 /** How a process says that it has died. */
 export const KILLED = "killed";
 
-/** A store whose process dies before it has written so many times, data and places together. */
+/** A store whose process dies before it has written this many times, data and places together. */
 export function dying(store: TestStore, writes: number): TestStore {
   let left = writes;
   const { records, archive } = store;
@@ -99,7 +99,7 @@ export function dying(store: TestStore, writes: number): TestStore {
   };
 }
 
-/** Most requests of any time that the budget is for. @param asked Ascending instants. */
+/** Maximum number of requests within any window of the budget. @param asked Ascending instants. */
 export function mostAtOnce({ provider: { budget } }: Rig, asked: readonly number[]): number {
   let first = 0;
   let most = 0;

@@ -34,7 +34,7 @@ const DAY_MS = 24 * HOUR_MS;
 /** A provider that is asked, with all that it needs here. */
 export interface Rig {
   readonly provider: PolledProvider;
-  /** Its local server, all of whose data belong to the instruments. It counts requests anew. */
+  /** Its local server, all of whose data belong to the instruments. It counts requests from zero. */
   readonly serve: () => Serve;
   /** Keys that the server knows. */
   readonly settings: Readonly<Record<string, string>>;
@@ -42,7 +42,7 @@ export interface Rig {
   readonly shortMs: number;
   /** Time in which much new comes, in milliseconds. */
   readonly laterMs: number;
-  /** From when something is public to when it has surely been asked for, in milliseconds. */
+  /** Maximum time from publication to the request, in milliseconds. */
   readonly lagMs: number;
 }
 
@@ -58,9 +58,9 @@ const ONCE_A_DAY = { laterMs: 3 * DAY_MS, lagMs: 7 * HOUR_MS } as const;
 interface Density {
   /** Trades of a stock and session. */
   readonly tradesADay: number;
-  /** One message, and one article, on an instrument in each stretch of so many milliseconds. */
+  /** Interval with one message and one article per instrument, in milliseconds. */
   readonly messageEveryMs: number;
-  /** Three trades in futures on a coin in each stretch of so many milliseconds. */
+  /** Interval with three trades in futures per coin, in milliseconds. */
   readonly futuresEveryMs: number;
 }
 

@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 import { listenLocally } from "../local-server.ts";
 import type { Serve, ServedAnswer, ServedRequest } from "./drive.ts";
 
-/** What a provider can do to whoever asks it. */
+/** Faults that a provider can show to its callers. */
 export type Fault =
   | "silence"
   | "reset"
@@ -19,13 +19,13 @@ export type Fault =
 
 /** A provider's local server behind real HTTP. */
 export interface ProviderServer {
-  /** Where it is, without a trailing slash. */
+  /** Origin, without a trailing slash. */
   readonly origin: string;
   /** Instants of the requests so far, by its clock. */
   readonly asked: readonly number[];
   /** Bytes of endless answers that were taken from it. */
   readonly poured: () => number;
-  /** From now on it does this; `undefined`: it answers well. */
+  /** Sets the fault from now on; `undefined`: none. */
   become(fault: Fault | undefined): void;
   close(): Promise<void>;
 }

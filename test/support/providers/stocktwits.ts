@@ -5,9 +5,9 @@ import type { Serve, ServedAnswer } from "./drive.ts";
 
 /** Who talks on Stocktwits. */
 export interface StocktwitsWorld {
-  /** As the place spells them: `AAPL`, `BRK.B`, `BTC.X`. */
+  /** Symbols as Stocktwits spells them: `AAPL`, `BRK.B`, `BTC.X`. */
   readonly symbols: readonly string[];
-  /** One message a symbol in each stretch of so many milliseconds. */
+  /** Interval with one message per symbol, in milliseconds. */
   readonly everyMs: number;
   /** Whether `max` itself is given again; the documentation can be read both ways. */
   readonly isMaxInclusive?: boolean;

@@ -27,7 +27,7 @@ const sentencesOf = (text: string): readonly string[] =>
     .map((sentence) => sentence.replace(/^\*\*[^*]+\*\* /, ""));
 
 describe("what scores mean", () => {
-  it("is said in the sentences of one module alone, in every page, tool and document", () => {
+  it("is stated only by sentences of one module, in every page, tool and document", () => {
     const others = TEXTS.flatMap((path) =>
       sentencesOf(readFileSync(path, "utf8"))
         .filter((sentence) => CLAIM.test(sentence) || OTHER_NAME.test(sentence))

@@ -16,7 +16,7 @@ const frozen: PeerTables = {
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
 describe("the version of a table", () => {
-  it("names class, close and hash of the canonical content, which says who read messages", () => {
+  it("names class, close and hash of the canonical content, which includes the sentiment model", () => {
     const content =
       '{"analyser":{"modelSha256":null,"name":"lexicon"},"assetClass":"stock","epoch":"2015-06-30T20:15:00.000Z","momentum":{},"social":{"mean":0.25,"sd":0.5},"valuation":{"yields":{}}}';
     expect(tableVersion(frozen, LEXICON)).toEqual({
@@ -25,7 +25,7 @@ describe("the version of a table", () => {
     });
   });
 
-  it("is another one with a model, even where nobody spoke", () => {
+  it("differs with a sentiment model, even without messages", () => {
     const silent = { ...frozen, social: undefined };
     const [lexicon, model] = [LEXICON, MODEL].map((one) => tableVersion({ ...silent }, one));
     expect(model?.version).not.toBe(lexicon?.version);
@@ -38,7 +38,7 @@ describe("the version of a table", () => {
     );
   });
 
-  it("says nothing of a table that differs in one bit", () => {
+  it("differs for a table that differs in one bit", () => {
     const near = { ...frozen, social: { mean: 0.25, sd: 0.5 + Number.EPSILON } };
     expect(tableVersion(near, LEXICON).version).not.toBe(tableVersion(frozen, LEXICON).version);
   });

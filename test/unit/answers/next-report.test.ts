@@ -40,7 +40,7 @@ function answerOn(
 }
 
 describe("the next report in an answer", () => {
-  it("is told in dates, by what was known then", () => {
+  it("is given in dates, from what was known at that time", () => {
     expect(answerOn("2015-03-02T21:15:00Z", FILED)).toEqual({
       nextReport: {
         expected: "2015-04-29",
@@ -71,7 +71,7 @@ describe("the next report in an answer", () => {
     expect(nextReportReason).toMatch(reason);
   });
 
-  it("is told of simulated companies in simulated days, and holds what it promises", () => {
+  it("is given for simulated companies in simulated days, and comes within its window", () => {
     const market = createSandbox({ seed: 1, sessionSeconds: 60 });
     const { source, dayMs } = market;
     const years = Array.from({ length: 4 }, (_, year) => (252 * (2 * year + 1) - 1) * dayMs);

@@ -50,7 +50,7 @@ describe("an alert on ranges", () => {
     expect(rangeSteps({ kinds: ["volatility"], watched: named("AAA") }, market)).toEqual([]);
   });
 
-  it("says of what no event comes, why, and what to use there", () => {
+  it("names the instruments without events, the reason and the alternative", () => {
     expect(stepsFor(named("AAA", "SPY", "NEW"))).toEqual([
       STOCKS,
       "range: no event comes of NEW: it needs 252 sessions in which the price moves. Use signal_shift or volatility there.",

@@ -102,7 +102,7 @@ describe("the risk of an instrument", () => {
     ]);
   });
 
-  it("is none of what has traded for under a year, and says so", () => {
+  it("is missing for an instrument that has traded for under a year, with the reason", () => {
     const young = Answer.safeParse(
       getSignal.run(
         getSignal.input.parse({ symbol: symbolOf("crypto", false), detail: "full" }),
@@ -126,7 +126,7 @@ describe("the risk of an instrument", () => {
   });
 
   it.each([{ risk: "full" }, { risk: "full", symbol, from: "2026-11-20T00:00:00Z" }])(
-    "is refused where there is not one answer: %j",
+    "is refused without one symbol and one instant: %j",
     (query) => {
       expect(() => ask(simulated, query)).toThrow(
         "risk: the risk answer is that of one symbol at one instant",

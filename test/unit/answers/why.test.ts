@@ -121,7 +121,7 @@ describe("a brief answer", () => {
     { sort: "fall", limit: 7 },
     { symbol, last: 20 },
     { asOf: new Date(NOW - 10 * DAY_MS).toISOString() },
-  ])("has members of the full one alone: %j", (query) => {
+  ])("has no member that the full one lacks: %j", (query) => {
     const ask = (detail: string) =>
       getSignal.run(getSignal.input.parse({ ...query, detail }), context, call);
     const [brief, whole] = [ask("brief"), ask("full")] as [object, object];
@@ -129,7 +129,7 @@ describe("a brief answer", () => {
     expect(isPartOf(rest, whole)).toBe(true);
   });
 
-  it("of get_factors has members of the full one alone", () => {
+  it("of get_factors has no member that the full one lacks", () => {
     for (const one of instruments) {
       const ask = (detail: string) =>
         getFactors.run(getFactors.input.parse({ symbol: one.symbol, detail }), context);

@@ -39,7 +39,7 @@ function cacheOf(good: Map<string, Caller>) {
       clock.monotonic += ms;
       clock.now += ms;
     },
-    /** From now on look-ups end when they are let go. @returns Lets them go. */
+    /** Suspends lookups from now on. @returns A function that resumes them. */
     slow() {
       isSlow = true;
       return () => {

@@ -38,7 +38,7 @@ describe("entitlement to alerts", () => {
     [
       ["an agent that is not there", "agent", [], false],
       [
-        "an agent that nobody answers for",
+        "an unclaimed agent",
         "agent",
         [insert(clients, { ...placed, value: { metadata: {}, agent } })],
         false,

@@ -49,7 +49,7 @@ describe("the filings of a company", () => {
       availableAt / DAY_MS,
     ]);
 
-  it("are one a quarter, known when its first figure was", () => {
+  it("are one per quarter, known when its first figure became known", () => {
     expect(daysOf([filed(91, 120), filed(91, 120, "equity"), filed(91, 130, "cash")])).toEqual([
       [91, 120],
     ]);

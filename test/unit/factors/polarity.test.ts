@@ -241,7 +241,7 @@ const reading = (text: string): Label => {
 };
 
 describe("polarity on sentences written for this project", () => {
-  it("counts at least 98% of each label as what they are", () => {
+  it("classifies at least 98% of the sentences of each label correctly", () => {
     for (const sentences of Map.groupBy(written, ({ label }) => label).values()) {
       const misread = sentences.filter(({ text, label }) => reading(text) !== label);
       expect(misread.length / sentences.length, JSON.stringify(misread)).toBeLessThan(0.02);

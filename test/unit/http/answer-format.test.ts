@@ -14,7 +14,7 @@ describe("the format of a table", () => {
     ["JSON more", "text/csv;q=0.5, application/json", "json"],
     ["no CSV", "text/csv;q=0", "json"],
     ["another type of that beginning", "text/csv-schema", "json"],
-  ])("is by Accept for who accepts %s", (_, accept, format) => {
+  ])("follows the Accept header %s", (_, accept, format) => {
     expect(preferredFormat({ headers: { accept } })).toBe(format);
   });
 });

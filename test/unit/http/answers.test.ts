@@ -87,7 +87,7 @@ async function replay(): Promise<World> {
 
 const COINS = ["BTC-USD", "ETH-USD"];
 
-/** News come late, so that a year is scored anew piece by piece while questions are asked. */
+/** News come late, so that a year is scored again piece by piece while questions are asked. */
 async function live(): Promise<World> {
   const opened = await open(
     { MARKET: "live", UNIVERSE: COINS.join(), PROVIDERS: "coinbase" },
@@ -289,7 +289,7 @@ describe("the answer cache", () => {
     expect(other.json).toBe(page.json);
   });
 
-  it("differs by the extra scopes of a tool alone, and only in what they are for", async () => {
+  it("depends on the extra scopes of a tool only, and differs only in what they protect", async () => {
     const { scoring } = await sandbox();
     const answers = createAnswers(contextOf(scoring));
     const { symbol } = contextOf(scoring).market.instruments()[0] ?? { symbol: "" };

@@ -72,7 +72,7 @@ const post = (path: string, body = ""): string =>
 const some = (count: number, request: string): readonly string[] =>
   Array.from({ length: count }, () => request);
 
-/** Lets everything go as far as it can. */
+/** Runs the event loop until all requests are done or blocked. */
 async function settle(isDone: () => boolean): Promise<void> {
   while (!isDone()) await turn();
 }

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { reader, type StreamApp, startStreams, until } from "./stream-app.ts";
 
-/** After this long every stream was looked at again. */
+/** Time within which every stream is checked again, in milliseconds. */
 const LOOK_MS = 500;
 
 /** Whether a stream is still open after a look. */

@@ -153,7 +153,7 @@ async function unread(
   return socket;
 }
 
-/** Lets real time pass until something is so: bytes on a socket have no clock that a test could
+/** Lets real time pass until a condition holds: bytes on a socket have no clock that a test could
  *  move. */
 export async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await settled();

@@ -93,7 +93,7 @@ describe("a table as CSV", () => {
     expect(headers.get("link")).toBe('</api/list?limit=1&cursor=b2s&query=a+b>; rel="next"');
   });
 
-  it("is not sent to who has it, nor for HEAD", async () => {
+  it("is not sent to a client that has it, nor for HEAD", async () => {
     const { url } = await serve(() => numbers(upTo(1_000), { etag: '"a"' }));
     for (const [coding, etag] of [
       ["identity", '"a"'],
@@ -131,14 +131,14 @@ describe("a table as CSV", () => {
     expect(failures).toHaveLength(1);
   });
 
-  it("that fails on its way resets the connection, so that no part of it looks whole", async () => {
+  it("that fails while it is sent resets the connection, so that no part of it looks complete", async () => {
     const { port, url, failures } = await serve(() => numbers(failingAfter(2_000)));
     await expect(fetch(url).then((response) => response.text())).rejects.toThrow("terminated");
     expect(await endOf(port)).toBe("read ECONNRESET");
     expect(failures).toHaveLength(2);
   });
 
-  it("is made no faster than its caller reads, and no further once the caller has gone", async () => {
+  it("is generated no faster than its caller reads, and no further once the caller has disconnected", async () => {
     const read = { last: -1 };
     const { port, streams } = await serve(() => numbers(upTo(50_000_000, read)));
     const socket = connect(port, "127.0.0.1");

@@ -46,7 +46,7 @@ async function open(engine: Engine, mode: StoreMode = "sandbox") {
   return { ...kept, keys, intake, again, decisions, audits };
 }
 
-/** Takes all seats of a kind but some. */
+/** Fills all slots of a kind but some. */
 async function fill({ records }: Pick<Awaited<ReturnType<typeof open>>, "records">, kind: string) {
   for (let from = 0; from < 30_000; from += 1_000) {
     const steps = Array.from({ length: 1_000 }, (_, at) =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { lazy } from "../../../src/lib/lazy.ts";
 
-/** Something that fails to open so many times. */
+/** Something that fails to open this many times. */
 function opening(failures: number) {
   const state = { opened: 0 };
   const thing = lazy(async () => {

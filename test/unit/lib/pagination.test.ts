@@ -89,7 +89,7 @@ describe("a page for a language model", () => {
     fc.assert(property, { seed: 4, numRuns: 20 });
   });
 
-  it("has two fifths and more of what it may have, of rows of figures", () => {
+  it("uses at least two fifths of its tokens for rows of figures", () => {
     const rows = Array.from({ length: 2_000 }, (_, index) => ({
       ...{ symbol: `SYM${index}`, name: "Example Company Inc.", signal: "LONG" },
       ...{ score: index % 100, confidence: 0.6813, coverage: 0.82, status: "partial" },

@@ -37,7 +37,7 @@ const CT_LEAVES = [
   "606162636465666768696a6b6c6d6e6f",
 ];
 
-/** Their roots, by size from 1. */
+/** Roots of the trees, by size from 1. */
 const CT_ROOTS = [
   "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
   "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125",

@@ -66,7 +66,7 @@ describe("a policy", () => {
     expect(() => new Policy(`${lines}log ${keys[3]}\nquorum none\n`)).toThrow("earlier line");
   });
 
-  it("can need no witness, which then dates nothing", () => {
+  it("may require no witness, and then proves no time", () => {
     const policy = new Policy(`log ${LOG}\nquorum none\n`);
     expect(policy.hasQuorum([])).toBe(true);
     expect(policy.quorumAt([])).toBeUndefined();

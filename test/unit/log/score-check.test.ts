@@ -17,7 +17,7 @@ it("proves scores whose factors are opened and add up", async () => {
   expect(await checkScores([signal], 1, undefined)).toMatchObject({ outcome: "not_proved" });
 });
 
-it("fails with the entry where factors are others, or give another score", async () => {
+it("fails and names the entry when the factors differ or give another score", async () => {
   const failed = { outcome: "failed", entry: 7 };
   expect(await check({ scoreRaw: 60.35 })).toMatchObject(failed);
   expect(await check({}, { ...opening, salt: "5b" })).toMatchObject(failed);

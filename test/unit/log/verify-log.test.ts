@@ -103,7 +103,7 @@ describe("the verifier of a log", () => {
     expect(named(again.checks)).toMatchObject({ signature: "proved", history: "proved" });
   });
 
-  it("proves times that a look between two closes shows", async () => {
+  it("proves times from verifications between two closes", async () => {
     let known: KnownLog | undefined;
     for (let day = 1; day <= 4; day++) {
       const looked = await look(
@@ -119,7 +119,7 @@ describe("the verifier of a log", () => {
     expect(Number(/^\d+/.exec(times?.detail ?? "")?.[0])).toBeGreaterThan(2);
   });
 
-  it("finds what a log with its own key says wrong", async () => {
+  it("finds false entries in a log signed with its own key", async () => {
     const honest = honestEntries(below(1), 3);
     const wrong = (kind: string, change: object) => {
       const at = honest.findIndex((entry) => JSON.parse(entry).kind === kind);
@@ -144,7 +144,7 @@ describe("the verifier of a log", () => {
     expect(failures(checks)[0]).toMatchObject({ name: "entries", entry: 0 });
   });
 
-  it("finds runs of which nobody tells what followed", async () => {
+  it("finds runs without a settlement", async () => {
     for (let seed = 0; seed < 20; seed++) {
       const isSettled = ({ assetClass, day }: MadeRun) => assetClass !== "stock" || day !== 2;
       const entries = honestEntries(below(seed), 16, { isSettled });
@@ -241,7 +241,7 @@ describe("the verifier of a proof", () => {
     expect(failures(checks)).toMatchObject([{ name: "history" }]);
   });
 
-  it("says when no key was given, and what is no proof", async () => {
+  it("says when no key was given, and when the text is not a proof", async () => {
     const proof = proofText(await proofOf(files, entries, 1));
     const { checks } = verifyProofFile(proof, { keys: [], known: undefined });
     expect(named(checks)).toMatchObject({ signature: "not_proved", inclusion: "proved" });

@@ -60,7 +60,7 @@ async function witnessedLog(count: number, quorum = "all", isMlDsa = false) {
   return { sessions, store, folder, witnesses, policy, key, log };
 }
 
-/** What somebody finds who looks at a log an hour after its last close, and asks the witnesses. */
+/** Verifies a log an hour after its last close, with the cosignatures of the witnesses. */
 const verified = (log: Log, policy: Policy, sessions: Sessions) =>
   verifyLog({
     source: servedBy(log),
@@ -291,7 +291,7 @@ it("stops no log by refusing what extends its checkpoint", async () => {
   expect(await log.store.refusal()).toBeUndefined();
 });
 
-it("has a minute to show what it says, so that a lost answer makes no fork", async () => {
+it("has a minute to show a checkpoint for its claim, so that a lost answer is not taken for a fork", async () => {
   const { sessions, store, policy, witnesses, log } = await witnessedLog(1);
   const copy = await copyOf(log, store);
   sessions.close(1, "stock", SYMBOLS);

@@ -11,7 +11,7 @@ const ACCEPT_MS = 200;
 interface Stage {
   readonly server: Server;
   readonly port: number;
-  /** What was done, in its order. */
+  /** The performed steps, in order. */
   readonly done: string[];
   readonly stop: (acceptMs: number) => Promise<void>;
 }
@@ -36,7 +36,7 @@ async function startStage(): Promise<Stage> {
   return { server, port, done, stop };
 }
 
-/** Somebody who keeps a connection as long as it is left open. */
+/** A client that keeps its connection as long as the server does. */
 function caller(port: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());

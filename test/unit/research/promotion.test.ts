@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { promotionOf } from "../../../src/research/backtest/promotion.ts";
 import { CANDIDATE } from "../../../src/score/candidate.ts";
 
-/** Measures of 5 sessions with so many weekly dates, a lower bound of the interval and a net spread. */
+/** Measures of 5 sessions with this many weekly dates, a lower bound of the interval and a net spread. */
 const measured = (dates: number, low: number, net: number, assetClass = "stock") =>
   ({
     assetClass,

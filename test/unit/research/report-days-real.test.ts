@@ -35,7 +35,7 @@ interface Observation {
   readonly returns: GridRow["returns"];
   /** Standard deviation of a session. */
   readonly sigma: number;
-  /** Place of the day on which the next report was expected then. */
+  /** Index of the session on which the next report was expected, as known at `date`. */
   readonly expected: number | undefined;
 }
 

@@ -92,7 +92,7 @@ describe("a risk forecast that is right", () => {
 });
 
 describe("the verdict on a risk forecast", () => {
-  it("takes a rival that is as good, ranges that miss, and too few names or weeks", () => {
+  it("reflects an equally good rival, ranges that miss, and too few names or weeks", () => {
     expect(verdictOn({ rivalError: 0 })).toBe("not_supported");
     expect(verdictOn({ scale: 1.3 })).toBe("not_supported");
     expect(verdictOn({ names: 9 })).toBe("insufficient_data");

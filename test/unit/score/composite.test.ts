@@ -1,6 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FACTORS, type Factor, type Reading, unread } from "../../../src/factors/reading.ts";
+import {
+  FACTORS,
+  type Factor,
+  missingReading,
+  type Reading,
+} from "../../../src/factors/reading.ts";
 import {
   CLASS_FACTORS,
   type Composite,
@@ -10,7 +15,7 @@ import {
 } from "../../../src/score/composite.ts";
 
 const reading = (z: number, confidence: number): Reading => ({
-  ...unread("stale"),
+  ...missingReading("stale"),
   status: "ok",
   z,
   confidence,
@@ -36,7 +41,7 @@ describe("the composite", () => {
   });
 
   it("equals it with two missing: Z .893666, score 81.4250, confidence .456", () => {
-    const missing = unread("not_observed");
+    const missing = missingReading("not_observed");
     const composite = compose({ ...all, valuation: missing, darkpool: missing }, WEIGHTS.stock);
     expect(composite.z).toBeCloseTo(0.893666, 6);
     expect(composite.score).toBeCloseTo(81.425, 4);
@@ -52,7 +57,7 @@ describe("the composite", () => {
   });
 
   it("covers a class by the factors that it can have", () => {
-    const missing = unread("not_observed");
+    const missing = missingReading("not_observed");
     const fund = { ...all, valuation: missing, darkpool: missing };
     const { coverage } = compose(fund, WEIGHTS.etf, CLASS_FACTORS.etf);
     expect(coverage).toBeCloseTo((0.33 + 0.21) / (0.33 + 0.21 + 0.18), 9);
@@ -61,7 +66,7 @@ describe("the composite", () => {
   });
 
   it("is 50 with confidence 0 when nothing is known", () => {
-    const nothing = unread("not_observed");
+    const nothing = missingReading("not_observed");
     const readings = { momentum: nothing, valuation: nothing, social: nothing, darkpool: nothing };
     const { score, confidence, coverage, contributions } = compose(readings, WEIGHTS.crypto);
     expect({ score, confidence, coverage }).toEqual({ score: 50, confidence: 0, coverage: 0 });
@@ -94,7 +99,7 @@ describe("the score, for any z and confidence", () => {
   const confidence = fc.double({ min: 0, max: 1, noNaN: true });
   const evidence = fc.record({ z, confidence });
   const readingOf = (one: { readonly z: number; readonly confidence: number } | null): Reading =>
-    one === null ? unread("stale") : reading(one.z, one.confidence);
+    one === null ? missingReading("stale") : reading(one.z, one.confidence);
   const factors = fc.record({
     momentum: fc.option(evidence),
     valuation: fc.option(evidence),
@@ -172,7 +177,7 @@ describe("the score, for any z and confidence", () => {
 
   it("takes a missing factor for its prior mean: z 0, and not for the mean of the others", () => {
     always(({ weights, factor }, _, readings) => {
-      const without = compose({ ...readings, [factor]: unread("stale") }, weights);
+      const without = compose({ ...readings, [factor]: missingReading("stale") }, weights);
       const neutral = compose({ ...readings, [factor]: reading(0, 1) }, weights);
       expect(without.z).toBe(neutral.z);
       expect(without.score).toBe(neutral.score);
@@ -185,7 +190,7 @@ describe("the score, for any z and confidence", () => {
     always(({ weights, factor }, { score, z }, readings) => {
       const isOneSided = FACTORS.every((name) => (readings[name].z ?? 0) * z >= 0);
       if (!isOneSided) return;
-      const without = compose({ ...readings, [factor]: unread("stale") }, weights);
+      const without = compose({ ...readings, [factor]: missingReading("stale") }, weights);
       expect(Math.abs(without.score - 50)).toBeLessThanOrEqual(Math.abs(score - 50) + ROUNDING);
       expect((without.score - 50) * (score - 50)).toBeGreaterThanOrEqual(0);
     });

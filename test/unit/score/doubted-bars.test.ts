@@ -119,7 +119,7 @@ const CORRUPTIONS: readonly Corruption[] = [
 interface Case {
   readonly records: InstrumentRecords;
   readonly corruption: Corruption;
-  /** Place of the corrupted bar. */
+  /** Index of the corrupted bar. */
   readonly place: number;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { unread } from "../../../src/factors/reading.ts";
+import { missingReading } from "../../../src/factors/reading.ts";
 import { createVolatility, type VolatilityReading } from "../../../src/factors/volatility.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import {
@@ -15,7 +15,7 @@ import { namedInstrument } from "../../support/instruments.ts";
 import { referenceBars } from "../factors/reference.ts";
 
 const DAY_MS = 86_400_000;
-const { listInputs: _, ...absent } = unread("not_observed");
+const { listInputs: _, ...absent } = missingReading("not_observed");
 const missing = { ...absent, inputs: [], weight: 0.25, contribution: 0 };
 
 const snapshot = (

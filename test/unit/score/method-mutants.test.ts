@@ -101,7 +101,7 @@ describe("the hash of the method", { timeout: 60_000 }, () => {
     expect(lockAfter([fault]).methodHash).not.toBe(lock.methodHash);
   });
 
-  it.each(SURVIVORS)("stays when %s has a fault that is made good: %s", (...fault) => {
+  it.each(SURVIVORS)("stays the same when %s has a fault that is compensated: %s", (...fault) => {
     expect(lockAfter([fault])).toEqual(lock);
   });
 

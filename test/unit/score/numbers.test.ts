@@ -30,7 +30,7 @@ const finite = fc.oneof(
   fc.constantFrom(0, -0, 1, -1, 5e-324, -5e-324, 1.7e308, -1.7e308, 1e-9, 1e18),
 );
 
-/** Sane feeds in which every so often a number is anything at all. */
+/** Normal feeds in which some numbers are replaced by arbitrary ones. */
 const feeds = fc.record({
   isCoin: fc.boolean(),
   sector: fc.constantFrom("Tools", "Financials", "Information Technology"),
@@ -41,7 +41,7 @@ const feeds = fc.record({
 });
 type Feeds = typeof feeds extends fc.Arbitrary<infer T> ? T : never;
 
-/** Gives the sane number, or anything when its turn has come. */
+/** Returns the normal number, or an arbitrary one at fixed intervals. */
 function mixer({ every, anything }: Feeds) {
   let turn = 0;
   const next = (sane: number): number => {

@@ -15,7 +15,7 @@ import { marketOf, toolContextAt } from "./markets.ts";
 const DAY_MS = 60_000;
 const START = Math.floor(Date.UTC(2026, 10, 21, 4) / DAY_MS) * DAY_MS;
 
-/** As it arrives at a caller. */
+/** A value after serialization, as a caller receives it. */
 const overTheWire = <T>(value: unknown) => JSON.parse(JSON.stringify(value)) as T;
 
 /** What the service answers on a simulated market: every instrument's factors, and the method. */

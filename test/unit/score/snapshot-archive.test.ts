@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FACTORS, unread } from "../../../src/factors/reading.ts";
+import { FACTORS, missingReading } from "../../../src/factors/reading.ts";
 import { DIRECTIONS, FORCED_WAITS } from "../../../src/score/signal-hysteresis.ts";
 import { type Snapshot, STATUSES } from "../../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import { instrument } from "../../support/instruments.ts";
 
-const missing = { ...unread("not_observed"), weight: 0.25, contribution: 0, inputs: [] };
+const missing = { ...missingReading("not_observed"), weight: 0.25, contribution: 0, inputs: [] };
 
 const snapshot = (symbol: string, at: number): Snapshot => ({
   instrument: instrument(symbol),

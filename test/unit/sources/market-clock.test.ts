@@ -68,21 +68,21 @@ describe("the clock of a replay", () => {
 });
 
 describe("the other clocks of a market", () => {
-  it("know a market that never closes up to the beginning of the present day", () => {
+  it("have data up to the start of the current day in a market that never closes", () => {
     const clock = dailyClock(60_000);
     expect(clock.now(125_000)).toBe(125_000);
     expect(clock.advance(125_000)).toBe(120_000);
     expect(clock.untilNext(125_000)).toBe(55_000);
   });
 
-  it("know a live market up to a moment ago, and look at it again and again", () => {
+  it("have data of a live market up to two seconds ago, and check again every five seconds", () => {
     const clock: MarketClock = new LiveClock({ confirmedAt: () => Number.NEGATIVE_INFINITY });
     clock.start(START);
     expect([clock.now(START), clock.advance(START)]).toEqual([START, START - 2_000]);
     expect(clock.untilNext(START)).toBe(5_000);
   });
 
-  it("follow the machine's clock as it drifts, and a leap only once something came by it", () => {
+  it("follow the drift of the machine's clock, and a jump only once data confirm it", () => {
     let [steady, confirmedAt] = [START, START];
     const clock: MarketClock = new LiveClock({
       steady: () => steady,

@@ -41,7 +41,7 @@ const FAULTS: readonly (readonly [string, FaultKind])[] = [
   ["EService:", "failing"],
 ];
 
-/** Its error for a pair that it does not trade. */
+/** Kraken's error for a pair that it does not trade. */
 const UNKNOWN_PAIR = "EQuery:Unknown asset pair";
 
 /**

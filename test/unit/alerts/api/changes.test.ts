@@ -263,7 +263,7 @@ describe("a removal", () => {
   });
 });
 
-describe("another's alert", () => {
+describe("an alert of another owner", () => {
   const calls: Readonly<
     Record<string, (service: AlertService, caller: Caller, alertId: string) => Promise<unknown>>
   > = {
@@ -281,26 +281,30 @@ describe("another's alert", () => {
       service.attempts({ caller, alertId }, { cursor: undefined, limit: 1 }),
   };
 
-  it.each(Object.entries(calls))("is not found by %s, like one that is none", async (_, call) => {
-    const { service, records, id } = await openService();
-    const before = await storedIn(records, id);
-    const others = [
-      await newPerson(records, "acc_1"),
-      await newAgent(records, "agent-2", "acc_1"),
-      await newKeyHolder(records, "key-1", "acc_2"),
-      await newPerson(records, "agent-1"),
-    ];
-    const errors: unknown[] = [];
-    for (const other of others) errors.push(await call(service, other, id).catch((error) => error));
-    for (const none of ["alert_0000000000000000", "alert_", "x", "\0", "a".repeat(600), ""]) {
-      errors.push(await call(service, others[0] as Caller, none).catch((error) => error));
-    }
-    for (const error of errors) {
-      expect(error).toMatchObject({ code: "not_found" });
-      expect(error).toEqual(errors[0]);
-    }
-    expect(await storedIn(records, id)).toEqual(before);
-  });
+  it.each(Object.entries(calls))(
+    "gets the same error from %s as an unknown alert",
+    async (_, call) => {
+      const { service, records, id } = await openService();
+      const before = await storedIn(records, id);
+      const others = [
+        await newPerson(records, "acc_1"),
+        await newAgent(records, "agent-2", "acc_1"),
+        await newKeyHolder(records, "key-1", "acc_2"),
+        await newPerson(records, "agent-1"),
+      ];
+      const errors: unknown[] = [];
+      for (const other of others)
+        errors.push(await call(service, other, id).catch((error) => error));
+      for (const none of ["alert_0000000000000000", "alert_", "x", "\0", "a".repeat(600), ""]) {
+        errors.push(await call(service, others[0] as Caller, none).catch((error) => error));
+      }
+      for (const error of errors) {
+        expect(error).toMatchObject({ code: "not_found" });
+        expect(error).toEqual(errors[0]);
+      }
+      expect(await storedIn(records, id)).toEqual(before);
+    },
+  );
 
   it("is not listed", async () => {
     const { service, records, agent, id } = await openService();

@@ -12,7 +12,7 @@ import {
   made,
   newAgent,
   POLLED,
-  toldEvent,
+  storedEvent,
 } from "../../../support/alert-service.ts";
 import { describeStores, type Engine, embedded, openStore } from "../../../support/stores.ts";
 import { vault } from "../../../support/webhook-alerts.ts";
@@ -24,7 +24,7 @@ async function openService(engine: Engine = embedded) {
   const agent = await newAgent(store.records, "agent-1");
   const service = alertServiceOn(store);
   const { id } = await made(service, agent, HOOKED);
-  const tell = (at: number, alertId = id) => toldEvent(store, { owner: agent, alertId, at });
+  const tell = (at: number, alertId = id) => storedEvent(store, { owner: agent, alertId, at });
   return { ...store, agent, service, id, tell };
 }
 
@@ -115,7 +115,7 @@ describe("a page of events", () => {
       at += 1 + (at % 3);
       const isMine = alertId !== "foreign";
       const owner = isMine ? agent : stranger;
-      const toldId = await toldEvent(store, { owner, alertId, at });
+      const toldId = await storedEvent(store, { owner, alertId, at });
       if (isMine) mine.push({ id: toldId, alertId, at });
     };
     const readAll = async (asked: Omit<EventQuery, "cursor">) => {

@@ -14,7 +14,7 @@ import {
   auditedIn,
   made,
   newAgent,
-  toldEvent,
+  storedEvent,
 } from "../../../support/alert-service.ts";
 import { describeEngines, embedded, openStore, START } from "../../../support/stores.ts";
 
@@ -52,7 +52,7 @@ async function openService(choice: Parameters<typeof alertServiceOn>[1] = {}) {
       return { ...alert, way: { ...way, state: states[is] } };
     });
   await setState("active");
-  const tell = (at: number, alertId = id) => toldEvent(store, { owner: agent, alertId, at });
+  const tell = (at: number, alertId = id) => storedEvent(store, { owner: agent, alertId, at });
   const waiting = async () =>
     (await records.list(deliveries, { limit: 5_000 })).map(({ key }) => key);
   const wanted = { caller: agent, alertId: id };
@@ -96,7 +96,7 @@ describe("redelivery of one event", () => {
     const stranger = await newAgent(records, "agent-2");
     const ids = [
       await tell(clock.now, other.id),
-      await toldEvent(store, { owner: stranger, alertId: wanted.alertId, at: clock.now }),
+      await storedEvent(store, { owner: stranger, alertId: wanted.alertId, at: clock.now }),
       "msg_unknown",
       await tell(clock.now - 30 * DAY_MS - 1),
     ];
@@ -155,7 +155,7 @@ describeEngines("redelivery of an unknown event", (engine) => {
     const service = alertServiceOn({ ...store, archive });
     const { id: alertId } = await made(service, agent);
     for (let at = START - 600; at < START; at += 1) {
-      await toldEvent(store, { owner: agent, alertId, at });
+      await storedEvent(store, { owner: agent, alertId, at });
     }
     await expect(service.redeliver({ caller: agent, alertId }, eventId)).rejects.toMatchObject({
       code: "not_found",

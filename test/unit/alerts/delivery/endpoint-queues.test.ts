@@ -91,7 +91,7 @@ describe("endpoint queues", () => {
     expect([queues.saturated(), calls()]).toEqual([[], 1]);
   });
 
-  it("serve owners in turn when there is but one place for each", async () => {
+  it("serve owners in turn when each has only one slot", async () => {
     const { queues, add, end } = manualQueues(3, 1);
     for (const owner of ["a", "b", "c"]) add(owner, 1);
     await end("a1", "success");

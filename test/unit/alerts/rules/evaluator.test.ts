@@ -473,7 +473,7 @@ describe("the recipients of an event", () => {
     ["turned to another instrument", { watched: named("B") }],
     ["given other thresholds", { thresholds: { scoreMove: 20 } }],
     ["given another kind", { kinds: ["volatility"] }],
-  ])("is nobody whose alert was %s since the round began", async (_, wanted) => {
+  ])("do not include an alert that was %s since the round began", async (_, wanted) => {
     const { store, stage } = await begun();
     stage.close(2, { A: LONG });
     const changed: Records = {

@@ -42,7 +42,7 @@ async function open(engine: Engine, seenAs = (records: Records) => records) {
 }
 
 describeStores("a watchlist", (engine) => {
-  it("keeps its symbols sorted and each once, and its name in any case", async () => {
+  it("keeps its symbols sorted and unique, and is found by its name in any letter case", async () => {
     const { app, save, symbolsOf, lists } = await open(engine);
     expect(await save(app, "Chips", ["B", "A", "B"])).toEqual({
       name: "Chips",
@@ -81,7 +81,7 @@ describeStores("a watchlist", (engine) => {
     expect(await symbolsOf(app, "many")).toEqual(added);
   });
 
-  it("belongs to its client: others of the person only learn how many there are", async () => {
+  it("belongs to its client: the person's other clients learn only the number of lists", async () => {
     const { app, agent, stranger, save, symbolsOf, lists } = await open(engine);
     await save(app, "mine", ["A"]);
     await save(agent, "mine", ["B"]);
@@ -99,7 +99,7 @@ describeStores("a watchlist", (engine) => {
     expect(await symbolsOf(app, "secret")).toEqual(["A"]);
   });
 
-  it("of a person's key is read-only to the person's clients, and hidden by one of their own", async () => {
+  it("of a person's key is read-only to the person's clients, and hidden by a client's own list of that name", async () => {
     const { app, agent, key, stranger, save, symbolsOf, lists, records } = await open(engine);
     await save(key, "house", ["A"]);
     expect((await lists.overview(agent)).lists).toEqual([
@@ -119,7 +119,7 @@ describeStores("a watchlist", (engine) => {
     expect(await symbolsOf(key, "house")).toEqual(["A", "C"]);
   });
 
-  it("ends with its client, and the person's own with the account", async () => {
+  it("is deleted with its client, and the person's own lists with the account", async () => {
     const { app, agent, key, save, records } = await open(engine);
     for (const by of [app, agent, key]) await save(by, by.kind, ["A"]);
     const left = async () =>
@@ -132,7 +132,7 @@ describeStores("a watchlist", (engine) => {
     expect(await left()).toEqual([]);
   });
 
-  it("is one of at most 50 of an account, of which one application has half", async () => {
+  it("counts toward 50 per account, of which one application may use half", async () => {
     const { app, agent, key, save, lists } = await open(engine, slowed);
     const fill = async (by: Caller) => {
       const names = Array.from({ length: 60 }, (_, index) => `list ${index}`);
@@ -147,7 +147,7 @@ describeStores("a watchlist", (engine) => {
     await save(app, first?.name ?? "", ["B"], "add");
   }, 60_000);
 
-  it("cannot be deleted while alerts watch it, however the two meet", async () => {
+  it("cannot be deleted while alerts watch it, even by a concurrent request", async () => {
     const { app, agent, key, save, lists, watch, alerts, records } = await open(engine, slowed);
     await save(key, "house", ["A"]);
     const { id } = await watch(agent, "house");
@@ -173,7 +173,7 @@ describeStores("a watchlist", (engine) => {
     expect(await records.list(watchlists, { limit: 9 })).toEqual([]);
   });
 
-  it("is audited when it changes, without what is in it", async () => {
+  it("is audited when it changes, without its symbols", async () => {
     const { app, save, lists, records } = await open(engine);
     await save(app, "mine", ["A"]);
     await lists.remove(app, "mine");

@@ -263,7 +263,7 @@ describeStores("the lifetime of a client in the store adapter", (engine) => {
     const { adapterFor, clock, started } = built;
     await adapterFor("Client").upsert("a", { client_id: "a", client_name: "one" });
     await adapterFor("RegistrationAccessToken").upsert("rat", { clientId: "a" });
-    /** What is there after so many milliseconds: the client, then its registration token. */
+    /** Whether the client and its registration token exist after this many milliseconds. */
     const after = async (ms: number) => {
       clock.now = started + ms;
       const client = await adapterFor("Client").find("a");

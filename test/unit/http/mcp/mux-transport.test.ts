@@ -48,7 +48,7 @@ async function start(era: "modern" | "legacy") {
     params: { name, ...(era === "modern" && { _meta: META }) },
     ...more,
   });
-  /** Lets everything go on that can. */
+  /** Runs the event loop until nothing more can proceed. */
   const settled = () => new Promise((resolve) => setImmediate(resolve));
   return { server, transport, call, begun, reported, settled };
 }

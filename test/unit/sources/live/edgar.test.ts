@@ -21,7 +21,7 @@ const COMPANIES = [
   { ticker: "ACME", cik: 1_000_042, since: 2022 },
   { ticker: "BRK-B", cik: 7, since: 2023, amended: ["2024-06-30"] },
 ];
-/** Counts requests from anew. */
+/** Counts requests from zero. */
 const serve = () => serveEdgar(COMPANIES);
 
 /** One evening, for filings from 2024 on. */

@@ -56,7 +56,7 @@ describe("the name of an instrument in the news", () => {
   });
 });
 
-/** What is made of an answer to a question about Apple. */
+/** The parsed answer to a request about Apple. */
 function readingOf(body: string): ParsedResponse {
   const [series] = gdelt.series({ ...OPTIONS, feeds: new Set(["mentions"]) });
   const step = series?.next(undefined, NOW);

@@ -178,7 +178,7 @@ describe("dark pool prints of Unusual Whales", () => {
     ]);
   });
 
-  it("before and after regular trading are left out, and those that cannot be true set aside", () => {
+  it("before and after regular trading are omitted, and impossible ones quarantined", () => {
     const driven = driveRows(
       row({ tracking_id: 1, executed_at: "2026-06-12T13:29:59Z" }),
       row({ tracking_id: 2, executed_at: "2026-06-12T13:30:00Z" }),

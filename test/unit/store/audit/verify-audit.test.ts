@@ -281,13 +281,13 @@ describeStores("the verification of an audit log that was tampered with", (engin
   });
 });
 
-describeStores("a look at the audit log that was kept", (engine) => {
+describeStores("a kept state of the audit log", (engine) => {
   const lookAt = async (store: TestStore, known?: KnownLog) => {
     const { known: seen, problems } = await auditOf(store, { known, now: () => store.clock.now });
     return { seen, problems };
   };
 
-  it("is extended by every later look, also after retention and a new key", async () => {
+  it("is extended by every later state, also after retention and a new key", async () => {
     const store = await tenRows(engine);
     const { seen } = await lookAt(store);
     expect(seen?.sightings).toMatchObject([{ size: 10 }]);
@@ -307,7 +307,7 @@ describeStores("a look at the audit log that was kept", (engine) => {
     expect(later.seen?.keys).toHaveLength(2);
   });
 
-  it("reveals a tree that was built anew by whoever has the keys", async () => {
+  it("reveals a tree that somebody with the keys rebuilt", async () => {
     const { seen } = await lookAt(await tenRows(engine));
     const store = await openStore(engine);
     await sealed(store, 10);

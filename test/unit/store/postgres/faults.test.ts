@@ -20,7 +20,7 @@ const pages = collection<number>("pages");
 /** Long enough for a restart on the busiest machine. */
 const PATIENT_MS = 20_000;
 
-/** Short, so that what is refused is refused soon. */
+/** Short timeout in milliseconds, so that rejections come soon. */
 const IMPATIENT_MS = 300;
 
 /** Writers who each insert one record after the other, and what they were told. */
@@ -42,7 +42,7 @@ function startStorm({ records }: Store, writers: number) {
     inserted,
     /** Records of which the writer was told that they were there already. */
     twice,
-    /** Waits for so many more acknowledged writes. */
+    /** Waits for this many more acknowledged writes. */
     async more(count: number) {
       const goal = inserted.length + count;
       while (inserted.length < goal) await Promise.race([once(progress, "write"), done]);

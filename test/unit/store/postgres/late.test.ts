@@ -8,7 +8,7 @@ import { sql } from "./sql.ts";
 
 const pages = collection<number>("pages");
 
-/** Short, so that what is refused is refused soon. */
+/** Short timeout in milliseconds, so that rejections come soon. */
 const IMPATIENT_MS = 300;
 
 /** Lets every new row of a table keep the server busy for so long. */

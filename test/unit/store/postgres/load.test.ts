@@ -23,7 +23,7 @@ async function* each<T>(batches: readonly T[]) {
   yield* batches;
 }
 
-/** Waits until so many sessions of the database wait for a lock. */
+/** Waits until this many sessions of the database wait for a lock. */
 async function untilWaiting(url: string, count: number): Promise<void> {
   const waiting = `select from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock'`;

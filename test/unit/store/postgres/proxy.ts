@@ -7,9 +7,9 @@ import { onTestFinished } from "vitest";
 export interface Proxy {
   /** DATABASE_URL of the database through it. */
   readonly url: string;
-  /** Connections are taken and never answered, those that are there included. */
+  /** Stops answering on all connections, existing and new. */
   swallow(): void;
-  /** New connections work; those that were swallowed stay silent for ever. */
+  /** Makes new connections work; the connections of the outage stay silent. */
   heal(): void;
   /** Keeps back what clients send. @returns Sends it on its way, even if the client has gone, and
    *  waits for the answers. */

@@ -10,7 +10,7 @@ import { GroupCommit } from "../../../../src/store/sqlite/group-commit.ts";
 import { RecordTable } from "../../../../src/store/sqlite/record-table.ts";
 import { SqliteRecords } from "../../../../src/store/sqlite/records.ts";
 import { StoreFile } from "../../../../src/store/sqlite/store-file.ts";
-import { cutLog } from "../../../../src/store/sqlite/write-ahead-log.ts";
+import { truncateWal } from "../../../../src/store/sqlite/write-ahead-log.ts";
 import { fill, NOW, newFolder, openIn, pages, rowsOf } from "./folders.ts";
 
 /** A folder of which the disk refuses to take a record with this key. */
@@ -32,7 +32,7 @@ function partsOf(folder: string, onWarning: (message: string) => void) {
   const file = StoreFile.open(join(folder, "store.sqlite"));
   const table = new RecordTable(file);
   const tables = () => ({ records: table, archive: new ArchiveTable(file) });
-  const gate = new Gate(onWarning, () => cutLog(file));
+  const gate = new Gate(onWarning, () => truncateWal(file));
   const commits = new GroupCommit(table, gate);
   const records = new SqliteRecords({ tables, gate, commits, now: () => NOW, onWarning });
   return { file, gate, records };

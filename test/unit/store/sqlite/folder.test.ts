@@ -25,7 +25,7 @@ const OPENER = fileURLToPath(new URL("../../../../src/store/sqlite/open.ts", imp
 
 const FILES = ["store.sqlite"];
 
-/** Opens a folder in a process of its own, and says what came of it. */
+/** Opens a folder in a separate process. @returns The result. */
 async function openElsewhere(folder: string) {
   const code = `
     const { openEmbedded } = await import(${JSON.stringify(OPENER)});

@@ -90,7 +90,7 @@ export function requestedSymbols(
   return batch.filter((symbol) => !names.has(symbol));
 }
 
-/** The cursor after a symbol was refused; its window is read anew. */
+/** The cursor after a symbol was refused; its window is read again. */
 export function cursorWithout(
   { done, span, without }: BarCursor,
   { symbol, receivedAt }: { readonly symbol: string; readonly receivedAt: number },

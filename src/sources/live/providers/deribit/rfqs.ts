@@ -60,7 +60,7 @@ export function rfqSeries(symbol: string, historyFrom: number): Series {
   };
 }
 
-/** Position of the last reading; a pass whose page token has expired begins anew. */
+/** Position of the last request; a pass whose page token has expired starts again. */
 function placeOf(text: string | undefined, failures: number | undefined): Cursor | undefined {
   const cursor = readCursor(text, Cursor);
   return cursor && isPageLost(failures) ? { known: cursor.known } : cursor;

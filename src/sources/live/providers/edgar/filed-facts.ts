@@ -19,10 +19,10 @@ export interface FiledFacts {
 
 /** Values of one tag by the first day of their period, `undefined` for an instant. */
 type ByStart = Map<string | undefined, number>;
-/** The same by the last day of the period. */
+/** Facts by the last day of the period. */
 type ByEnd = Map<string, ByStart>;
 
-/** Without any fact. */
+/** An empty set of facts. */
 export function createFiledFacts(): FiledFacts {
   const byTag = new Map<string, ByEnd>();
   const ends = new Set<string>();

@@ -33,7 +33,7 @@ export async function receiver(listener: RequestListener): Promise<string> {
   return `http://${HOST}:${await listen(createHttpServer(listener))}/`;
 }
 
-/** A receiver that does with a connection what it likes. @returns Its URL. */
+/** A TCP server with a custom connection handler. @returns Its URL. */
 export async function rawReceiver(onConnection: (socket: Socket) => void): Promise<string> {
   return `http://${HOST}:${await listen(createServer(onConnection))}/`;
 }
@@ -51,5 +51,5 @@ export function testSender(options: Partial<SenderOptions> = {}) {
   return sender;
 }
 
-/** What is sent to a URL when a test does not care. */
+/** A request to a URL with arbitrary headers and body. */
 export const to = (url: string) => ({ url, headers: { "webhook-id": "msg_1" }, body: "{}" });

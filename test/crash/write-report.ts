@@ -11,7 +11,7 @@ const never = new Int32Array(new SharedArrayBuffer(4));
  * Writes a line to the harness; all of it is in the pipe when this returns, so that no end of the
  * process takes it back. A pipe whose reader is slow takes a part of the bytes, or none (EAGAIN).
  */
-export function speak(report: Report): void {
+export function writeReport(report: Report): void {
   const line = Buffer.from(`${JSON.stringify(report)}\n`);
   for (let written = 0; written < line.length; ) {
     try {

@@ -9,13 +9,13 @@ const LINES = 50;
 const PLACES = 20_000;
 
 const SCRIPT = `
-  import { speak } from ${JSON.stringify(new URL("speak.ts", import.meta.url).href)};
+  import { writeReport } from ${JSON.stringify(new URL("writeReport.ts", import.meta.url).href)};
   // Makes the pipe non-blocking, as loading process.stdout does.
   process.stdout.isTTY;
   const contents = Array.from({ length: ${PLACES} }, (_, at) => ["slot/" + at, "x"]);
   process.stderr.write("ready");
-  for (let n = 0; n < ${LINES}; n++) speak({ is: "contents", contents });
-  speak({ is: "complete" });
+  for (let n = 0; n < ${LINES}; n++) writeReport({ is: "contents", contents });
+  writeReport({ is: "complete" });
 `;
 
 it("a report arrives complete when its reader is slower than its writer", async () => {
