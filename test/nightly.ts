@@ -14,7 +14,7 @@ const COMMANDS = [
   "npm run bench",
 ];
 
-/** How much of what is drawn or filled, more than when one runs such a test by hand. */
+/** Sizes of the random and backfill tests, larger than their defaults. */
 const SIZES = { FUZZ: "20000", BACK_FILL: "500x730", STORE_MODEL_RUNS: "2000" };
 
 /** Runs a command to its end. @returns How it ended. */

@@ -7,7 +7,7 @@ import { collection, type Records, type Stored } from "../store/port/records.ts"
 import type { Leaf } from "./leaves.ts";
 import type { Hash } from "./merkle.ts";
 import { TILE_WIDTH, type Tile } from "./tiles.ts";
-import { grow, type StoredTree, storedHashes } from "./tree-store.ts";
+import { appendLeaves, type StoredTree, storedHashes } from "./tree-store.ts";
 
 /** Topic announced when a checkpoint was signed. */
 const LOG_TOPIC = "log";
@@ -246,7 +246,7 @@ export class LogStore {
     { leaves, change, run, grade }: Appended,
   ): Promise<Stored<LogState> | undefined> {
     const { id } = before.value;
-    const { tree, edge, steps } = grow(before.value, leaves);
+    const { tree, edge, steps } = appendLeaves(before.value, leaves);
     const first = tree.size - leaves.length;
     const value = { ...before.value, ...change, edge };
     const isNew = run !== undefined && run.universe >= first;

@@ -37,7 +37,7 @@ export const sizeOf = ({ edge }: Pick<StoredTree, "edge">): number =>
  *
  * @returns The tree; its edge for the record; and the steps that store the tiles that it completes.
  */
-export function grow(stored: StoredTree, leaves: readonly string[]) {
+export function appendLeaves(stored: StoredTree, leaves: readonly string[]) {
   const tree = edgeOf(stored);
   const tiles = leaves.flatMap((leaf) => tree.append(leafHash(leaf)));
   return {

@@ -35,7 +35,7 @@ async function settled(): Promise<Person> {
   return person;
 }
 
-/** Every form of every page, each with what it takes to be accepted. */
+/** Every form of every page, each with valid values. */
 async function everyForm(person: Person) {
   const { web } = person;
   const [agent, other] = [await newAgent(), await newAgent()];

@@ -24,7 +24,7 @@ const metadata = {
   "/.well-known/jwks.json": "application/jwk-set+json; charset=utf-8",
 } as const;
 
-/** Every document with what it is sent as when nobody asks for another type. */
+/** Default media type of every document. */
 const types: Readonly<Record<string, string>> = {
   "/.well-known/oauth-protected-resource": "application/json",
   "/.well-known/oauth-protected-resource/mcp": "application/json",
@@ -536,7 +536,7 @@ const isIdentifier = (address: string): boolean =>
   );
 
 describe("every link of a document", () => {
-  /** Addresses that answer something, though not to GET by whoever comes along. */
+  /** URLs that exist but do not answer an unauthenticated GET. */
   const endpoints = service.routes.map(
     ({ path }) => new RegExp(`^${path.replace(/:\w+/g, "[^/]+")}$`),
   );

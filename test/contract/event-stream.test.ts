@@ -199,7 +199,7 @@ describe("the event stream", () => {
 let last = SANDBOX_NOW.getTime();
 const nextAt = () => ++last;
 
-/** What happens while somebody reads. */
+/** An event or a fault while a reader is connected. */
 type Step =
   | { readonly is: "written"; readonly sizes: readonly number[] }
   | { readonly is: "reconnected" }
@@ -214,7 +214,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ is: fc.constant("turns" as const), turns: fc.integer({ min: 1, max: 400 }) }),
 );
 
-/** Somebody who reads, is cut off, and comes back with the last id that they have seen. */
+/** A reader that reconnects with the last event id that it has seen. */
 async function createReader(watcher: Watcher) {
   const seen: string[] = [];
   let stream = await watcher.open();

@@ -19,7 +19,7 @@ const known = (etag: string) => ({ "if-none-match": etag });
 
 const headingOf = (html: string) => textOf(/<h1>(.*?)<\/h1>/s.exec(html)?.[1] ?? "");
 
-/** What a row of the market says, with the exact figures beside those that are shown. */
+/** A row of the market, with the exact figures next to the shown ones. */
 interface ShownRow {
   readonly symbol: string;
   readonly signal: string;

@@ -19,7 +19,7 @@ interface Site {
   readonly translate?: ErrorRequestHandler;
 }
 
-/** A service with one limited route. @returns Asks it, with an `X-Forwarded-For` or without. */
+/** Starts a service with one limited route. @returns Sends a request, with an `X-Forwarded-For` or without. */
 async function serve({ hops = 0, limited, translate }: Site) {
   const app = express();
   app.set("trust proxy", hops);

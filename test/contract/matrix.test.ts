@@ -45,7 +45,7 @@ const ungated = [
   "prompts/list",
 ];
 
-/** Something in a list of what there is. */
+/** An entry of a list. */
 interface Listed {
   readonly name: string;
   readonly uri?: string;

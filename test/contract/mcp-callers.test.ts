@@ -55,7 +55,7 @@ const known = new Map(
 
 const at = <T>(values: readonly T[], index: number): T => values[index % values.length] as T;
 
-/** One of many calls: who asks what, by an id that others use as well, and what they must hear. */
+/** One of many calls: its caller, its arguments, an id that others use too, and the expected answer. */
 function question(index: number) {
   const [way, id] = [at(ways, index), at([1, 2, "1", "x"], Math.floor(index / 4))];
   const draw = Math.floor(index / 16);

@@ -293,7 +293,7 @@ describe("a client with a client ID metadata document", () => {
 describe("a client with private_key_jwt and a jwks_uri", () => {
   const jwks_uri = "https://keys.example/jwks.json";
 
-  /** A registered client and how it asks for a token. */
+  /** A registered client and its token request. */
   async function signing(limits = {}) {
     const { privateKey, publicKey } = await generateKeyPair("ES256");
     const server = await start(limits);

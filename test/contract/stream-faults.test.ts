@@ -70,7 +70,7 @@ async function connected(visits = 1) {
   await until(() => server.visits.length === visits);
 }
 
-/** Follows a first post, so that there is a place to go on from. */
+/** Follows until the first post, so that there is a cursor to resume from. */
 async function following() {
   await connected();
   server.tell(post(0));

@@ -87,7 +87,7 @@ const listed = new Map(
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
 
-/** Those that change something, or are about what is one caller's own, have a test of their own. */
+/** Tools that only read the market; those with effects or private data have their own tests. */
 const shared = tools.filter((tool) => !isAboutAlerts(tool));
 
 describe.each(shared)("$name", ({ name, routes, output }) => {

@@ -91,7 +91,7 @@ async function deletions(records: Records): Promise<readonly string[]> {
     .flatMap(({ action, target }) => (action === "client.deleted" ? [target] : []));
 }
 
-/** Registers many, the next as soon as the one before is through. @returns How they were answered. */
+/** Registers many agents, one after another. @returns The answers. */
 async function flood(local: string, addresses: Iterable<string>): Promise<readonly number[]> {
   const statuses: number[] = [];
   for (const address of addresses) statuses.push((await ask(local, address)).status);

@@ -36,7 +36,7 @@ async function namesOnPages(headers: Headers): Promise<readonly string[]> {
   }
 }
 
-/** Two applications and an API key of one person, and somebody else's application. */
+/** Two applications and an API key of one person, and an application of another person. */
 async function parties() {
   const [person, other] = [testService.person(), testService.person()];
   const { access_token: token } = await person.tokens();

@@ -111,7 +111,7 @@ export function tellFailures({ failures }: Pick<Callers, "failures">): number {
 /** Longest wait for an answer, in milliseconds. */
 const PATIENCE_MS = 10_000;
 
-/** What is wrong with the answer to a request; `undefined`: nothing. */
+/** The fault of an answer; `undefined`: none. */
 async function faultOf(base: string, asked: Asked, agent: Agent): Promise<string | undefined> {
   const { path, headers, body, holds } = asked;
   const method = body === undefined ? "GET" : "POST";

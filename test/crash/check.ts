@@ -17,7 +17,7 @@ try {
   writeReport({ is: "damaged", text: error instanceof Error ? error.message : String(error) });
 }
 
-/** Opens the store as a restart does and says what is in it. */
+/** Opens the store as a restart does and reports its contents. */
 async function tellContents(): Promise<void> {
   const startedAt = performance.now();
   const store = await openStore(address);

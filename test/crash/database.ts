@@ -16,7 +16,7 @@ const LANES = [7, 7, 6];
 /** Storm before and after each blow, in milliseconds. */
 const CALM_MS = 1_000;
 
-/** Goal for the time in which nobody is served around a restart, in milliseconds. */
+/** Goal for the time without service around a restart, in milliseconds. */
 const GAP_MS = 1_000;
 
 /** Budget for trying again before a write is refused, in milliseconds. */
@@ -28,7 +28,7 @@ const REFUSAL_MS = 3_000;
 /** Goal for writing again once the network is back, in milliseconds. */
 const HEAL_MS = 3_000;
 
-/** Goal until a record that one process removed is gone for all, in milliseconds. */
+/** Goal for the time until a record that one process removed is gone for all, in milliseconds. */
 const REVOKED_MS = 1_000;
 
 /** How often that is measured. */

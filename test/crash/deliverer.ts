@@ -32,7 +32,7 @@ export interface DelivererOptions {
   readonly store: string;
   /** 32 bytes in hexadecimal. */
   readonly masterKey: string;
-  /** The store's clock is so much ahead, in milliseconds: the leases of killed processes are over. */
+  /** How far the store's clock is ahead, in milliseconds, so that leases of killed processes have expired. */
   readonly aheadMs: number;
   readonly delivers: boolean;
   /** Absent: it queues nothing. */
@@ -67,7 +67,7 @@ const PADDING = "x".repeat(1_200);
 /** Pauses between two reports, in milliseconds; for one of memory all of it is looked through. */
 const REPORT_EVERY_MS = { sent: 50, left: 250, memory: 2_000 };
 
-/** Pause of whoever queues when nothing is due to be queued, in milliseconds. */
+/** Pause of the queuing loop when nothing is due to be queued, in milliseconds. */
 const TICK_MS = 5;
 
 /** How many events were queued, in the same commit as they are. */

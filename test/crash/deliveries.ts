@@ -97,7 +97,7 @@ async function placeOf(engine: DeliveryStorm["engine"]): Promise<Place> {
   return { address, leave: () => rm(address, { recursive: true }) };
 }
 
-/** A receiver, the alert that points to it, and what came. */
+/** A receiver, the alert that points to it, and the received deliveries. */
 interface Inbox {
   readonly receiver: Receiver;
   readonly isHealthy: boolean;

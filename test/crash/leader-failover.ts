@@ -103,7 +103,7 @@ async function kill(
   }
 }
 
-/** Processes, and what they keep. */
+/** A cluster with the records of its store. */
 interface Kept extends Cluster {
   readonly records: Records;
 }

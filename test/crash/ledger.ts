@@ -62,11 +62,11 @@ export function createLedger(): Ledger {
 }
 
 interface Book {
-  /** What was acknowledged last, by place. */
+  /** Last acknowledged value, by key. */
   readonly standing: Map<string, string>;
-  /** What was refused or did not hold, as `<place>=<seen>`. */
+  /** Writes that were refused or did not hold, as `<place>=<seen>`. */
   readonly refused: Set<string>;
-  /** What was refused and may be there all the same. */
+  /** Refused writes that may still have been applied. */
   readonly uncertain: Set<string>;
 }
 
@@ -120,7 +120,7 @@ function doubt({ effects }: Attempt, { book }: Account): void {
   for (const [place, seen] of effects) book.uncertain.add(`${place}=${seen}`);
 }
 
-/** Several lanes may try for a place that begins with `won/`, and one gets it, once. */
+/** Several lanes may compete for a key that begins with `won/`, and one gets it, once. */
 function isTakenTwice([place]: Standing, { standing }: Book): boolean {
   return place.startsWith("won/") && standing.has(place);
 }

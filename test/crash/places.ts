@@ -14,13 +14,13 @@ export interface Document {
 /** Records that belong to one lane each. */
 export const slots = collection<Document>("slot");
 
-/** Records that lie there while others are written. */
+/** Records that stay unchanged while others are written. */
 export const filler = collection<Document>("filler");
 
-/** Records that all lanes want, each of which one gets. */
+/** Keys that all lanes compete for; one lane gets each. */
 export const won = collection<Document>("won");
 
-/** Counts them. */
+/** Number of taken keys. */
 export const counter = collection<{ readonly count: number }>("counter");
 
 /** Key of the only counter. */

@@ -5,7 +5,7 @@ import { type Outcome, skip } from "./outcome.ts";
 
 const TITLE = "power cut in a write storm";
 
-/** Stops the file system under writers, so that only what was synced is left: in the midst of a
+/** Stops the file system under writers, so that only what was synced is left:during a
  *  storm, and while they create their store. */
 export async function powerCuts(rounds: number): Promise<Outcome> {
   const disk = await crashableDisk();

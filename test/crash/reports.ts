@@ -40,7 +40,7 @@ export type Report =
   | { readonly is: "start" }
   /** The store is open; how long that took, in milliseconds. */
   | { readonly is: "open"; readonly ms: number; readonly records: number }
-  /** A part of what is in the store. */
+  /** A part of the contents of the store. */
   | { readonly is: "contents"; readonly contents: readonly Standing[] }
   /** All contents were reported. */
   | { readonly is: "complete" }

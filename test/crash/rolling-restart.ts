@@ -5,7 +5,7 @@ import { startListener } from "./listeners.ts";
 import { onCluster } from "./on-cluster.ts";
 import type { Measure, Outcome } from "./outcome.ts";
 
-/** Callers: those that keep a connection, and those that make one for each request. */
+/** Callers that keep a connection, and callers that open one for each request. */
 const CALLERS = { keeping: 60, fresh: 12, pauseMs: 700 };
 
 /** Open streams of events. */

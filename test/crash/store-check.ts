@@ -8,7 +8,7 @@ export interface Finding {
   /** Time that opening it took in a new process, in milliseconds. */
   readonly openMs: number;
   readonly records: number;
-  /** Why it cannot be opened, or what is wrong with its files. */
+  /** Why the store cannot be opened, or the faults of its files. */
   readonly damages: readonly string[];
 }
 

@@ -18,7 +18,7 @@ export interface Told {
 
 /** Options of a watching client. */
 interface Watching {
-  /** Alerts with equal thresholds share what is remembered, those of two attempts do not. */
+  /** Number of the attempt. Alerts with equal thresholds share state; those of two attempts do not. */
   readonly attempt: number;
   readonly delivery?: object;
 }

@@ -20,7 +20,7 @@ export interface Figures {
 export interface Worker {
   readonly delivers: boolean;
   figures(): Figures;
-  /** Resolves when it says that nothing is left of what it watches; never once it has ended. */
+  /** Resolves when the process reports that its work is done; never once it has ended. */
   cleared(): Promise<void>;
   /** Ends it as it stands: kill -9. */
   kill(): Promise<void>;

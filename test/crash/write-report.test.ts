@@ -9,7 +9,7 @@ const LINES = 50;
 const PLACES = 20_000;
 
 const SCRIPT = `
-  import { writeReport } from ${JSON.stringify(new URL("writeReport.ts", import.meta.url).href)};
+  import { writeReport } from ${JSON.stringify(new URL("write-report.ts", import.meta.url).href)};
   // Makes the pipe non-blocking, as loading process.stdout does.
   process.stdout.isTTY;
   const contents = Array.from({ length: ${PLACES} }, (_, at) => ["slot/" + at, "x"]);

@@ -10,7 +10,7 @@ export interface Form {
   fits(text: string, expected: Value): boolean;
   /** Text of a value, as a perfect player writes it. */
   write(value: Value): string;
-  /** A near miss of a value: right in its form, wrong in what it says. */
+  /** A wrong value in the right form. */
   spoil(value: Value): Value;
 }
 

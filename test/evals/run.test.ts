@@ -17,7 +17,7 @@ const PROGRAM = fileURLToPath(new URL("run.ts", import.meta.url));
 
 const numberOf = (kind: string) => tasks.findIndex((task) => task.kind === kind) + 1;
 
-/** One call, calls together and one after them, a person between calls, and one that nobody can. */
+/** A single call, parallel and sequential calls, a person between calls, and an impossible task. */
 const numbers = ["single call", "several calls", "claim", "counting"].map(numberOf);
 const unknown = numbers.at(-1);
 const known = numbers.slice(0, -1).flatMap((number) => tasks[number - 1] ?? []);

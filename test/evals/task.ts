@@ -199,7 +199,7 @@ export interface Task {
   readonly isClaimed?: boolean;
   /** What the agent has made before the task, one session earlier. */
   readonly prepare?: (own: Truth) => Promise<unknown>;
-  /** Whether what it prepared is an alert that fires before the task begins. */
+  /** Whether the task prepares an alert that fires before the task begins. */
   readonly awaitsEvents?: boolean;
   /** The steps of a reference solution, and the answer that it draws from theirs. */
   readonly solution: readonly Step[];

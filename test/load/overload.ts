@@ -15,7 +15,7 @@ import { startLoaded } from "./service.ts";
 /** Load, as a multiple of what the service could do just before. */
 const FACTORS = (process.env.FACTORS ?? "0.5,1,2,3,5,8").split(",").map(Number);
 
-/** Callers that show what it can do: enough to keep it busy, too few to make it refuse. */
+/** Callers for measuring capacity: enough to saturate the service, too few to cause rejections. */
 const CALLERS = 64;
 
 /** Time of one measurement, in milliseconds. */

@@ -72,7 +72,7 @@ interface LoopDelay {
   readonly maxMs: number;
 }
 
-/** Starts `src/main.ts` on a free port, with limits that nobody meets. */
+/** Starts `src/main.ts` on a free port, with limits that are never reached. */
 export async function startLoaded(
   env: Readonly<Record<string, string>> = {},
 ): Promise<LoadedService> {

@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 /** Connections that are opened at a time, so that none waits for the system to accept it. */
 const AT_A_TIME = 200;
 
-/** A connection to the service, in the hands of somebody who means no good. */
+/** A connection of an attacker to the service. */
 export interface Hostile {
   readonly socket: Socket;
   /** Bytes received so far, as text. */

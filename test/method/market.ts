@@ -62,7 +62,7 @@ interface Traits {
 
 const SECTORS = ["Health Care", "Energy", "Financials"] as const;
 
-/** By number of the stock. */
+/** Traits by number of the stock. */
 const TRAITS: Readonly<Record<number, Traits>> = {
   1: { feeds: "none", hasFilings: false },
   2: { feeds: "quiet" },

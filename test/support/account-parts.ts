@@ -33,7 +33,7 @@ export async function auditOf({ records }: Pick<TestStore, "records">) {
   return entries.map(({ action, actor, target }) => ({ action, actor, target }));
 }
 
-/** Registers an agent that an account answers for, and a token of it. */
+/** Stores an agent that an account owns, and a token of the agent. */
 export async function claimedAgent(
   { records, clock }: Pick<TestStore, "records" | "clock">,
   { accountId, agentId }: { readonly accountId: string; readonly agentId: string },

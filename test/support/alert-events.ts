@@ -44,7 +44,7 @@ export async function makeAlert(
   return id;
 }
 
-/** An alert of whoever sends the headers, and whose it is. */
+/** An alert and the credential of its owner. */
 export interface Watcher {
   readonly headers: Headers;
   readonly alertId: string;

@@ -98,7 +98,7 @@ async function throughClient(
   return { ...caller("user", accountId, accountId), clientId, scopes: new Set(scopes) };
 }
 
-/** Registers an agent that a person answers for. */
+/** Stores an agent that a person owns. */
 export async function newAgent(
   records: Records,
   id: string,

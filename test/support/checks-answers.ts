@@ -41,7 +41,7 @@ export const describedIn = ({ paths }: Description): readonly Described[] =>
 
 /** Compares answers with their description, and remembers which were seen. */
 export interface Witness {
-  /** Looks at an answer, which stays unread. */
+  /** Checks an answer without consuming its body. */
   saw(one: Described, response: Response): Promise<void>;
   /** Records an answer that was checked elsewhere. */
   knows(operationId: string, status: number): void;

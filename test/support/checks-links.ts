@@ -1,4 +1,4 @@
-/** Gets an address as whoever is tested sees it. */
+/** Fetches a URL from the tested service. */
 export type Get = (address: string, init?: RequestInit) => Promise<Response>;
 
 /** A link. */
@@ -17,7 +17,7 @@ interface Visited extends Found {
 /** Everything that links lead to. */
 export interface Crawl {
   readonly visited: readonly Visited[];
-  /** Addresses of other origins, which nobody calls. */
+  /** Links to other origins, which are not fetched. */
   readonly elsewhere: readonly Found[];
 }
 
@@ -79,7 +79,7 @@ async function linksAt(address: string, get: Get) {
   return { response, links: links.flatMap((link) => resolved(link, address)) };
 }
 
-/** A link that varies by what a caller knows is none that can be followed. */
+/** The URL of a link, in a list; empty for a template, which cannot be followed. */
 function resolved(link: string, base: string): readonly string[] {
   if (/[${}]|%7B/.test(link)) return [];
   const url = URL.parse(link, base);

@@ -1,4 +1,4 @@
-/** Prints lines where whoever runs the tests sees them. */
+/** Prints lines on the terminal of the test run. */
 export function say(lines: readonly string[]): void {
   process.stdout.write(`${["", ...lines, ""].join("\n")}\n`);
 }

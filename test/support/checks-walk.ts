@@ -24,13 +24,13 @@ interface ListedTool {
 export interface WalkedCall {
   readonly tool: string;
   readonly sent: Arguments;
-  /** `refused`: by the tool, in words; `forbidden`: for want of scopes that a person can give. */
+  /** `refused`: by the tool, in words; `forbidden`: for lack of scopes that a person can grant. */
   readonly outcome: "ok" | "refused" | "forbidden";
-  /** Whether it was made upon the words of a refusal. */
+  /** Whether the call followed the advice of a refusal. */
   readonly isAdvised: boolean;
   /** What a refusal says. */
   readonly words: string;
-  /** What a refusal for want of scopes asks for. */
+  /** Scopes that a refusal requires. */
   readonly scopes: readonly string[];
 }
 

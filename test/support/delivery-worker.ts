@@ -63,7 +63,7 @@ export function startWorker(
   return { errors, stop: () => worker.stop(), quiet: watch.quiet, look: watch.look };
 }
 
-/** Records and a sender that know whether somebody is at work with them. */
+/** Records and a sender that count their pending operations. */
 function watching(records: Records, sender: Pick<Sender, "send">) {
   const events = new EventEmitter().setMaxListeners(0);
   let pending = 0;

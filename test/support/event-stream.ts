@@ -23,11 +23,11 @@ export interface OpenStream {
   untilBlock(isIt: (block: Block) => boolean): Promise<Block>;
   /** Resolves when the stream has ended, in good order or not. */
   readonly ended: Promise<"ended" | "cut">;
-  /** Leaves it. */
+  /** Closes the connection. */
   leave(): void;
 }
 
-/** Opens a stream; it is left when the tests of the file have run. */
+/** Opens a stream, which is closed after the tests of the file. */
 export async function openStream(
   url: string,
   headers: Readonly<Record<string, string>> = {},

@@ -194,14 +194,14 @@ function pairsIn(
   );
 }
 
-/** A value without what is measured. */
+/** A value without measured figures, which differ from run to run. */
 function steady(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value ?? null, (name, one) => (MEASURED.has(name) ? typeof one : one)),
   );
 }
 
-/** A value with what was measured before, so that only what matters differs from before. */
+/** A value with the measured figures of before, so that only real changes differ. */
 function withMeasuresOf(before: unknown, value: unknown, member = ""): unknown {
   if (MEASURED.has(member) && before !== undefined) return before;
   if (typeof value !== "object" || value === null) return value;

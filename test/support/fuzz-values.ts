@@ -29,7 +29,7 @@ export type Resolve = (ref: string) => Schema;
 const MAX_ITEMS = 4;
 
 /** Text that has broken programs: control and direction characters, halves of pairs, markup, paths,
- *  formats, numbers that are none, names of every object. */
+ *  formats, non-numbers such as NaN, names of members that every object has. */
 const ODD_TEXTS: readonly string[] = [
   ...["", " ", "\u0000", "a\u0000b", "\ud800", "\u202egnp.exe", "\u0007\u001b[31m", "ﬃ", "İ", "ß"],
   ...["<script>alert(1)</script>", "{{7*7}}", "#{7*7}", "%s%n%x", "' OR 1=1 --", "; rm -rf /"],

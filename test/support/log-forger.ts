@@ -262,7 +262,7 @@ export async function proofOf(files: Files, entries: readonly string[], index: n
   return { index, proof, checkpoint, extra: Buffer.from(entries[index] ?? "") };
 }
 
-/** An attempt to pass off another history, against somebody who saw the log before. */
+/** An attempt to present another history to a verifier who saw the log before. */
 interface Forgery {
   readonly files: Files;
   /** The entry that has to be named; absent where no single one is to blame. */

@@ -8,7 +8,7 @@ import { witnessServer } from "../../src/log/witness/witness-server.ts";
 import { atFileEnd } from "./file-end.ts";
 import { dataFolder } from "./signal-log.ts";
 
-/** What a witness answers in place of the truth. */
+/** False answers of a witness. */
 interface Lies {
   addCheckpoint?: (() => WitnessAnswer) | undefined;
   checkpoint?: (() => WitnessAnswer) | undefined;

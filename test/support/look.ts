@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core"), "utf8");
 
-/** Keeps a picture in the folder that `SCREENSHOTS` names, when somebody wants to look. */
+/** Saves a screenshot in the folder that `SCREENSHOTS` names, if it is set. */
 export async function photograph(page: Page, name: string): Promise<void> {
   const folder = process.env.SCREENSHOTS;
   if (folder === undefined) return;

@@ -2,7 +2,7 @@ import { isScope, type Scope, scopeNames, scopes } from "../../src/auth/scopes.t
 import { postForm, postJson, type Registered, register, tokenOf } from "./agent.ts";
 import type { Person, UserTokens } from "./person.ts";
 
-/** Whom a good credential speaks for. */
+/** The party that a valid credential identifies. */
 interface Holder {
   readonly kind: "agent" | "user" | "service";
   readonly scopes: readonly Scope[];
@@ -38,11 +38,11 @@ export interface Victims {
 export interface World {
   readonly credentials: readonly Credential[];
   readonly victims: Victims;
-  /** Every secret that was handed out, none of which any answer may repeat. */
+  /** All issued secrets; no answer may contain one. */
   readonly secrets: readonly string[];
 }
 
-/** What the world is made in. */
+/** The service and the clock that the credentials are created with. */
 interface WorldOptions {
   readonly base: string;
   /** A new person at a new browser. */
@@ -53,7 +53,7 @@ interface WorldOptions {
 
 const DAY_MS = 86_400_000;
 
-/** What an application's queue token is good for in the sandbox, and a little more. */
+/** Lifetime of an application's queue token in the sandbox and one second, in milliseconds. */
 const QUEUE_TOKEN_MS = 7 * DAY_MS + 1_000;
 
 const allScopes = Object.keys(scopes).filter(isScope);
@@ -124,7 +124,7 @@ async function createVictims(base: string, person: Person): Promise<Victims> {
   return { agent, agentToken: await tokenOf(base, agent), person };
 }
 
-/** Credentials that somebody put an end to. */
+/** Revoked and otherwise ended credentials. */
 async function createEnded(base: string, person: Person): Promise<readonly Credential[]> {
   const revoked = await tokenOf(base, await register(base));
   await postForm(`${base}/oauth/revoke`, { token: revoked });

@@ -9,7 +9,7 @@ export interface Odd {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** Mostly what is usual; once in a while something else. */
+/** Mostly the usual value; sometimes another one. */
 const mostly = <T, U>(usual: T, ...odd: U[]): fc.Arbitrary<T | U> =>
   fc.oneof(
     { weight: 12, arbitrary: fc.constant(usual) },
@@ -30,7 +30,7 @@ const SYMBOLS: readonly unknown[] = [
 ];
 const symbol = fc.oneof({ weight: 3, arbitrary: of<unknown>("ALDER.SIM") }, of(...SYMBOLS));
 
-/** What methods are asked with: what they take, and what they do not. */
+/** Calls of methods, with valid and invalid parameters. */
 const calls = fc.record({
   name: fc.oneof(
     {
@@ -106,7 +106,7 @@ const CLIENT = "io.modelcontextprotocol/clientInfo";
 /** Members beside the usual ones, most often none. */
 const more = (...members: object[]) => mostly({}, ...members);
 
-/** What is said about a message. @param version `undefined` in messages of older clients. */
+/** The `_meta` of a message. @param version `undefined` in messages of older clients. */
 const metaOf = (version: string | undefined) =>
   fc
     .tuple(
@@ -200,7 +200,7 @@ export const oddMessages: fc.Arbitrary<Odd> = fc.oneof(
     .map(([body, { headers }]) => ({ body, headers })),
 );
 
-/** Headers of an answer that mean something to whoever asked. */
+/** Headers of an answer that matter to the caller. */
 const MEANT = [
   ...["content-type", "cache-control", "x-accel-buffering", "www-authenticate", "allow"],
   ...["ratelimit-policy", "x-content-type-options", "content-security-policy", "referrer-policy"],

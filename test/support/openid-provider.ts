@@ -19,7 +19,7 @@ interface Choice {
   readonly port?: number;
 }
 
-/** Another OpenID provider, on a socket of its own, that signs its person in without asking. */
+/** An external OpenID provider on its own socket, which signs its person in without a prompt. */
 export interface OpenIdProvider {
   readonly issuer: string;
   readonly port: number;

@@ -173,7 +173,7 @@ function drip(socket: Socket): void {
   socket.once("close", () => clearInterval(timer));
 }
 
-/** Writes as long as somebody reads. */
+/** Writes endlessly while the client reads. */
 function pourOut(res: ServerResponse): void {
   const chunk = Buffer.alloc(64 * 1024, "x");
   const pour = (): void => {

@@ -6,9 +6,9 @@ import { atFileEnd } from "./file-end.ts";
 
 /** How a proxy is set up. */
 interface ProxyOptions {
-  /** Origin of what is behind it. */
+  /** Origin of the server behind the proxy. */
   readonly inner: string;
-  /** Origin under which the world knows it. */
+  /** Public origin. */
   readonly publicUrl: string;
 }
 

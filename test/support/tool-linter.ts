@@ -30,7 +30,7 @@ const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHi
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
 
-/** What is wrong with the definition of a tool, each with the name of the tool. */
+/** Faults of the definition of a tool, each with the name of the tool. */
 export function toolFaults(tool: ListedTool): readonly string[] {
   const { name, title = "", description = "", inputSchema, outputSchema, annotations = {} } = tool;
   const { min, max } = DESCRIPTION;
@@ -65,7 +65,7 @@ export function toolFaults(tool: ListedTool): readonly string[] {
   return rules.filter(([holds]) => !holds).map(([, fault]) => `${name}: ${fault}`);
 }
 
-/** What is wrong with an answer of a tool, which some clients read as a text and others as data. */
+/** Faults of an answer of a tool, which some clients read as text and others as data. */
 export function answerFaults(tool: ListedTool, answer: ToolAnswer): readonly string[] {
   const { content, structuredContent, isError } = answer;
   const [first, ...others] = content as readonly { type: string; text: string }[];
@@ -81,7 +81,7 @@ function isSchema(schema: object): boolean {
   return ajv.validateSchema(schema) === true && !JSON.stringify(schema).includes('"$ref":"http');
 }
 
-/** A constant says what it is. */
+/** Whether a member has a description; a constant needs none. */
 const isDescribed = (member: Json): boolean =>
   "const" in member || (typeof member.description === "string" && member.description !== "");
 

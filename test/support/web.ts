@@ -2,7 +2,7 @@
 interface WebForm {
   /** Absolute address that it is sent to. */
   readonly action: string;
-  /** What is sent when nobody changes anything: hidden fields, values, ticked boxes. */
+  /** Fields as sent without changes: hidden fields, values, checked boxes. */
   readonly fields: readonly (readonly [name: string, value: string])[];
 }
 
@@ -28,7 +28,7 @@ export interface Web {
   /** Opens a path or address, and follows redirects as long as they stay on its site. */
   get(target: string | URL): Promise<WebPage>;
 
-  /** Sends a form as it is, save for what is filled in. */
+  /** Sends a form with its values, except for those filled in. */
   submit(form: WebForm, filled?: Filled): Promise<WebPage>;
 
   /**

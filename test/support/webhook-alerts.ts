@@ -19,12 +19,12 @@ export const vault: Vault = createVault(randomBytes(32));
 export const newKey = (): PrivateKeyJwk =>
   generateKeyPairSync("ed25519").privateKey.export({ format: "jwk" }) as PrivateKeyJwk;
 
-/** The owner of alerts that are nobody else's. */
+/** Default owner of alerts. */
 export const OWNER: Owner = { kind: "agent", id: "agent-1", accountId: undefined };
 
 /** An alert with a webhook, as the alert service would register it. */
 export interface Hooked extends AlertTarget {
-  /** What its deliveries are signed with. */
+  /** Signing secret of its deliveries. */
   readonly secret: string;
 }
 

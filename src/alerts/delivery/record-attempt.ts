@@ -98,7 +98,7 @@ async function afterSuccess(
 const isChallenge = ({ delivery }: CompletedAttempt): boolean =>
   delivery.value.type === CHALLENGE_TYPE;
 
-/** Activates a webhook that answered its challenge, unless a newer challenge has replaced that one. */
+/** Activates a webhook that answered its challenge, unless a newer challenge has replaced it. */
 async function verifyWebhook(
   { delivery, at }: CompletedAttempt,
   { records, audit }: RecordAttemptOptions,

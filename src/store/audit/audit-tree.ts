@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import canonicalize from "canonicalize";
 import { verifierText } from "../../log/note-keys.ts";
 import { type SigningKeys, signCheckpoint, signersOf } from "../../log/signers.ts";
-import { grow, type StoredTree } from "../../log/tree-store.ts";
+import { appendLeaves, type StoredTree } from "../../log/tree-store.ts";
 import type { ArchiveRow } from "../port/archive.ts";
 import { append, insert, removeAt, replace } from "../port/operations.ts";
 import { collection, type Records } from "../port/records.ts";
@@ -72,7 +72,7 @@ export async function sealAudit({ records, keyring }: Sealing, now: () => number
     ...(chain === undefined ? [] : [chainRow(chain, sealedAt)]),
     ...waiting.map(({ value }) => value),
   ].map((row, at) => sealedRow(row, before.last + 1 + at, sealedAt));
-  const { tree, edge, steps } = grow(before, rows.map(leafOf));
+  const { tree, edge, steps } = appendLeaves(before, rows.map(leafOf));
   const { origin } = before;
   const value: AuditTree = {
     ...before,

@@ -54,7 +54,7 @@ async function outcome(player: Player, answers: readonly unknown[]) {
   return { player: after, told: JSON.parse(JSON.stringify(all)) as unknown };
 }
 
-/** The model, which can be copied to try what comes of one order and of another. */
+/** The model, which can be copied to try several orders. */
 interface Reference {
   readonly disk: ModelDisk;
   readonly player: Player;
@@ -86,7 +86,7 @@ async function noticeLoad({ records }: Store): Promise<void> {
   await records.commit([announce("noticed")]).catch(() => undefined);
 }
 
-/** Whatever happens at once looks as if it had happened one after the other. */
+/** Checks that concurrent commands have the result of some sequential order. */
 async function explain(engine: Engine, numRuns: number): Promise<void> {
   const clock = { now: START };
   const now = () => clock.now;

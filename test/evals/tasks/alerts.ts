@@ -297,5 +297,5 @@ const claim: readonly Task[] = [
   },
 ];
 
-/** Tasks that leave something behind, and about what is there. */
+/** Tasks that create or change alerts and watchlists, and tasks about existing ones. */
 export const alertTasks: readonly Task[] = [...alert, ...watchlist, ...claim];

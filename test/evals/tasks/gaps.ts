@@ -4,7 +4,7 @@ import { full, symbolsOf, type Task, type Truth } from "../task.ts";
 const wholeOrUnknown = number(0, { orUnknown: true });
 const numberOrUnknown = number(2, { orUnknown: true });
 
-/** What is said of a symbol or an instant that the service refuses. */
+/** The figure of an answer; `UNKNOWN` if the service rejected the call. */
 async function unlessRefused(
   answer: ReturnType<Truth["get"]>,
   figure: (known: Awaited<ReturnType<Truth["get"]>>) => number | null,

@@ -3,7 +3,7 @@ import { newYorkInstant } from "../../../src/market/new-york.ts";
 import { drawn } from "./drawn.ts";
 import type { Serve, ServedAnswer } from "./drive.ts";
 
-/** What FINRA's files tell of. */
+/** Data of the simulated FINRA files. */
 export interface ShortVolumeWorld {
   /** As the files spell them: `BRK/B`, `ABRpD`. */
   readonly symbols: readonly string[];
@@ -35,7 +35,7 @@ export function serveFinraDaily({ symbols, late = new Map() }: ShortVolumeWorld)
   };
 }
 
-/** What a store of files answers for one that does not exist to those who may not list it. */
+/** Answer of the file store for a missing file, to callers who may not list files. */
 const DENIED: ServedAnswer = {
   status: 403,
   headers: { "content-type": "application/xml" },

@@ -8,7 +8,7 @@ import { type ProviderServer, startProvider } from "./server.ts";
 /** When it is looked at: Sunday noon, so that the last week is history and Monday is to come. */
 export const NOW = START + 86_400_000;
 
-/** What is asked of a rig: its short history. */
+/** Options with which a provider's short history is requested. */
 function optionsOf({ provider, settings, shortMs }: Rig) {
   const instruments = RIG_INSTRUMENTS.filter(({ assetClass }) =>
     provider.classes.includes(assetClass),
@@ -20,7 +20,7 @@ function optionsOf({ provider, settings, shortMs }: Rig) {
 /** A rig over real HTTP. */
 export interface RigRun {
   readonly server: ProviderServer;
-  /** A process that follows it, into the store or the same one after a restart. */
+  /** Starts a process that polls the provider into the store, or into the same store after a restart. */
   start(on?: TestStore): ReturnType<typeof pollerOf>;
 }
 

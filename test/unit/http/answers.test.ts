@@ -87,7 +87,7 @@ async function replay(): Promise<World> {
 
 const COINS = ["BTC-USD", "ETH-USD"];
 
-/** News come late, so that a year is scored again piece by piece while questions are asked. */
+/** A world in which late records cause a year to be rescored in steps while tools are called. */
 async function live(): Promise<World> {
   const opened = await open(
     { MARKET: "live", UNIVERSE: COINS.join(), PROVIDERS: "coinbase" },
@@ -123,7 +123,7 @@ const daysOf = (from: string, to: string): readonly Observation[] =>
     })),
   );
 
-/** Something that is asked, with instants as strides before or after the present. */
+/** A tool call, with instants as offsets from the present. */
 interface Asked {
   readonly tool: Tool;
   readonly symbol: number;
@@ -195,7 +195,7 @@ interface Question {
   readonly input: object;
 }
 
-/** Compares what is remembered with what is said anew. @returns Asks; tells whether it was remembered. */
+/** Compares cached answers with fresh ones. @returns Calls a tool and reports whether the answer was cached. */
 function comparison(context: ToolContext): (question: Question) => Promise<boolean> {
   const answers = createAnswers(context);
   const given = new Set<object>();

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { schedule, startLoop } from "../../../src/lib/loop.ts";
 import { manualTimers } from "../../support/timers.ts";
 
-/** A step that finds what was put there, and can be held up. */
+/** A step that processes queued work and can be suspended. */
 function work(...found: number[]) {
   const errors: unknown[] = [];
   let ticks = 0;

@@ -19,7 +19,7 @@ function countersOf({ store }: TestStore): Counters {
   return store.counters;
 }
 
-/** Counters that note what they are asked. */
+/** Counters that record their calls. */
 function noted(counters: Counters) {
   const asked: (readonly Addition[])[] = [];
   return {

@@ -13,7 +13,7 @@ import {
 import { createCertificate } from "../../support/certificate.ts";
 import { privateAddresses, privateHosts } from "./hosts.ts";
 
-/** Where the servers are that may be asked, while 127.0.0.1 is what nobody may reach. */
+/** Address of the permitted servers; 127.0.0.1 is the forbidden one. */
 const FRIEND = "127.0.0.2";
 const isAllowed = (address: string) => address === FRIEND;
 

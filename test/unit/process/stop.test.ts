@@ -16,7 +16,7 @@ interface Stage {
   readonly stop: (acceptMs: number) => Promise<void>;
 }
 
-/** A server that notes what is done to stop it. */
+/** A server that records the steps of its shutdown. */
 async function startStage(): Promise<Stage> {
   const done: string[] = [];
   const server = createServer((_req, res) => void res.end("here"));

@@ -107,7 +107,7 @@ describe("the verdict on a risk forecast", () => {
 describe("the date of the fit", () => {
   const all = invented();
 
-  it("keeps later outcomes out of the quantiles, those that reach across as well", () => {
+  it("keeps later outcomes out of the quantiles, including those that span the date", () => {
     const known = all.filter(({ end }) => end < "2020-01-01");
     expect(fitQuantiles(all, "2020-01-01")).toEqual(fitQuantiles(known, "2020-01-01"));
     expect(measureRisk(known, QUESTION).evidence.forecasts).toBe(0);

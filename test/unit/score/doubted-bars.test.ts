@@ -134,7 +134,7 @@ function corrupted({ records, corruption, place }: Case): readonly ReportedBar[]
   });
 }
 
-/** What is left for a feed that lacks a dropped bar, and announces a split but tells it a session late. */
+/** The records expected after the checks: without a dropped bar, and with a split announced a session late. */
 function expected({ records, corruption, place }: Case): readonly ReportedBar[] {
   const { ratio } = corruption;
   if (ratio === undefined) return [...records.bars].map(bare).filter((_, at) => at !== place);

@@ -18,7 +18,7 @@ const DAY_MS = 60_000;
 /** Sandbox years have 252 days; their records begin four years before. */
 const YEAR_DAYS = 252;
 const END = (Math.floor(Date.UTC(2026, 10, 21) / DAY_MS / YEAR_DAYS) + 1) * YEAR_DAYS - 1;
-/** What is served moves forward every 100 days. */
+/** Number of days by which the first served day moves forward. */
 const STEP_DAYS = 100;
 const FIRST = END - 600;
 
@@ -87,11 +87,11 @@ const log = pino({ level: "warn" }, { write: (line) => warnings.push(line) });
 const fileIn = (path: string, one: Market = market, method = "1") =>
   new KeptSignalsFile({ market: one, folder: path, key: new Uint8Array(32), method, log });
 
-describe("signals that are carried", () => {
+describe("kept signals", () => {
   const keeper = memoryKeeper();
   served(market, [END], keeper);
 
-  it("are kept at the last close before what is served moves forward", () => {
+  it("are stored at the last close before the first served day moves forward", () => {
     expect(keeper.kept.length).toBeGreaterThan(10);
     for (const { at } of keeper.kept) {
       expect(market.servedFrom(at + DAY_MS)).toBeGreaterThan(market.servedFrom(at));

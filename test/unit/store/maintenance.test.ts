@@ -8,7 +8,7 @@ import type { Store } from "../../../src/store/port/store.ts";
 import { auditOf } from "../../support/audit.ts";
 import { describeStores, type Engine, openStore, type TestStore } from "../../support/stores.ts";
 
-/** Less than any pause but that of the sealer, so that only what was told at once is in time. */
+/** Timeout shorter than every pause but the sealer's, so that only immediate notifications are in time. */
 const AT_ONCE = { timeout: 2_500 };
 
 /** Keys that a new keyring makes, each with an audit row. */

@@ -26,7 +26,7 @@ const addresses = [
   "revocation_uri",
 ];
 
-/** Those that two generations of auth.md call by different names. */
+/** Members that two generations of auth.md name differently. */
 const pairs = [
   ["register_uri", "identity_endpoint"],
   ["claim_uri", "claim_endpoint"],

@@ -78,7 +78,7 @@ async function expanded(command: string, variables: Variables): Promise<string> 
   return result;
 }
 
-/** The request that a curl command makes. @throws {Error} For what is not known of curl here. */
+/** The request of a curl command. @throws {Error} For an option that is not supported here. */
 function requestOf(command: string) {
   const [line = "", document = ""] = command.split(/ <<END\n(.*)\nEND$/s);
   const words = wordsIn(line);

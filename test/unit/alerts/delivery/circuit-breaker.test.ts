@@ -6,7 +6,7 @@ import {
   CLOSED,
 } from "../../../../src/alerts/delivery/circuit-breaker.ts";
 
-/** A breaker after failures of attempts that each began when it was known what came before. */
+/** A circuit breaker after this many consecutive failed attempts. */
 function failedTimes(
   failures: number,
   from: CircuitBreaker = CLOSED,

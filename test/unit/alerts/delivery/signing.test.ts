@@ -29,7 +29,7 @@ const attempted = (parts: Partial<SignedMessage> = {}): SignedMessage => ({
 const [secret, old, other] = [newSecret(), newSecret(), newSecret()];
 const [key, oldKey] = [newKey(), newKey()];
 
-/** Verifies as somebody does who has the standard and no code of ours. */
+/** Verifies a signature by the standard alone, without code of the service. */
 function isSignedBy({ x }: PrivateKeyJwk, headers: SignatureHeaders, body: string): boolean {
   // SubjectPublicKeyInfo of Ed25519 (RFC 8410 section 10.1) up to the key.
   const head = Buffer.from("302a300506032b6570032100", "hex");

@@ -16,7 +16,7 @@ const META = {
 
 const by = (clientId: string): AuthInfo => ({ token: "", clientId, scopes: [] });
 
-/** A server with tools that answer when the test says so, that throw, and that say what they must not. */
+/** A server with tools that answer on command, throw, or violate their output schema. */
 async function start(era: "modern" | "legacy") {
   const reported: Error[] = [];
   const begun: { readonly who: string; readonly finish: () => void }[] = [];

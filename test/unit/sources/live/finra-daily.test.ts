@@ -40,7 +40,7 @@ const sessionsIn = ({ data }: Driven, symbol = "AAPL") =>
 
 const daysAsked = ({ requests }: Driven) => requests.map(({ path }) => path.slice(-12, -4));
 
-/** FINRA's files, but another answer for what `other` has one for. */
+/** FINRA's files, with the answers of `other` where it has one. */
 const instead =
   (other: (...asked: Parameters<Serve>) => ServedAnswer | undefined): Serve =>
   (request, now) =>

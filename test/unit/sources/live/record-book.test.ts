@@ -89,7 +89,7 @@ describe("a record book", () => {
     expect(returns).toEqual([null, Math.log(101 / 100), Math.log(110 / 101)]);
   });
 
-  it("grows in the records that were handed out", () => {
+  it("appends new records to the lists that readers hold", () => {
     const book = new RecordBook(coin);
     book.add(bar(0, 0), NEVER);
     const { bars } = book.revise();

@@ -23,7 +23,7 @@ const PATIENT_MS = 20_000;
 /** Short timeout in milliseconds, so that rejections come soon. */
 const IMPATIENT_MS = 300;
 
-/** Writers who each insert one record after the other, and what they were told. */
+/** Writers that each insert records one after another, and the answers they got. */
 function startStorm({ records }: Store, writers: number) {
   const inserted: string[] = [];
   const twice: string[] = [];

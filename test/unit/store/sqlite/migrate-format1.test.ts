@@ -28,7 +28,7 @@ const CONTENT: Format1Content = {
   revision: 40,
 };
 
-/** Opens a folder. @returns The store, and what was said of the migration. */
+/** Opens a folder. @returns The store, and the messages of the migration. */
 async function opened(folder: string): Promise<{ store: EmbeddedStore; said: string[] }> {
   const said: string[] = [];
   const onProgress = (text: string) => void said.push(text);

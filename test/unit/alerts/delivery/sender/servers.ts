@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { onTestFinished } from "vitest";
 import { createSender, type SenderOptions } from "../../../../../src/alerts/delivery/sender.ts";
 
-/** Where the receivers are that may be asked, while 127.0.0.1 is what nobody may reach. */
+/** Address of the permitted receivers; 127.0.0.1 is the forbidden one. */
 export const FRIEND = "127.0.0.2";
 
 /** Host of the URLs in tests; every name stands for the friend. */
