@@ -114,5 +114,5 @@ describe.skipIf(!postgresAvailable)(title, () => {
     for (const [symbol, numbers] of numbersIn(streams.slice(1))) {
       expect(numbers, symbol).toEqual(numbers.map((_, index) => index + 1));
     }
-  }, 300_000);
+  }, 600_000);
 });
