@@ -9,6 +9,7 @@ import type { Command, StoreCommand, Terminal } from "./command.ts";
 import { ConfirmationNeeded, type Outcome } from "./command.ts";
 import { helpText, type Invocation, PROGRAM, readCommandLine, UsageError } from "./command-line.ts";
 import { backtest, explain } from "./commands/backtest.ts";
+import { drill } from "./commands/drill.ts";
 import { exportPanel } from "./commands/export.ts";
 import { listen } from "./commands/listen.ts";
 import { downloadLog } from "./commands/log-download.ts";
@@ -24,6 +25,7 @@ import { storeCommands } from "./store-commands.ts";
 export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   ["serve", serve],
   ...storeCommands,
+  ["store drill", drill],
   ["verify", verifyTheLog],
   ["log download", downloadLog],
   ["witness", witnessLogs],

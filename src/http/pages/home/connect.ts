@@ -12,7 +12,7 @@ export interface Client {
   readonly intro: string;
   /** Configuration to copy. */
   readonly code: string;
-  readonly language: "json" | "shell" | "text" | "toml";
+  readonly language: "json" | "shell" | "text" | "toml" | "yaml";
 }
 
 /** Name of the environment variable from which the examples read an API key. */
@@ -98,6 +98,22 @@ const terminals = (endpoint: string): readonly Client[] => [
     intro: `Put this into ~/.gemini/settings.json, then type /mcp auth ${SERVER_NAME} and sign in: it registers itself and gets its token by OAuth.`,
     code: json({ mcpServers: { [SERVER_NAME]: { httpUrl: endpoint } } }),
     language: "json",
+  },
+  {
+    name: "Goose",
+    intro:
+      "Put this under extensions in ~/.config/goose/config.yaml, or enter the address in goose configure as a remote extension (streamable HTTP), then sign in when Goose opens the browser: it registers itself and gets its token by OAuth.",
+    code: `extensions:
+  ${SERVER_NAME}:
+    type: streamable_http
+    name: ${SERVER_NAME}
+    enabled: true
+    uri: ${JSON.stringify(endpoint)}
+    headers: {}
+    env_keys: []
+    envs: {}
+    timeout: 300`,
+    language: "yaml",
   },
 ];
 

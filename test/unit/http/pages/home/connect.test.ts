@@ -61,8 +61,17 @@ describe("the configuration of a client", () => {
     expect(client("Claude Desktop and claude.ai").code).toBe(url);
     expect(client("Claude Code").code).toBe(`claude mcp add --transport http market-signal ${url}`);
     expect(clients.map(({ language }) => language)).toEqual(
-      ["shell", "text", "json", "json", "toml", "json", "json", "shell"], // In their order.
+      ["shell", "text", "json", "json", "toml", "json", "yaml", "json", "shell"], // In their order.
     );
+    expect(client("Goose").code.split("\n").slice(0, 6)).toEqual([
+      ...[
+        "extensions:",
+        "  market-signal:",
+        "    type: streamable_http",
+        "    name: market-signal",
+      ],
+      ...["    enabled: true", `    uri: "${url}"`],
+    ]);
   });
 
   it("starts OAuth for clients that register themselves", async () => {

@@ -1,0 +1,156 @@
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { z } from "zod";
+import { LogReader } from "../../log/log-reader.ts";
+import { LogStore } from "../../log/log-store.ts";
+import { parseTilePath } from "../../log/tile-path.ts";
+import type { Check } from "../../log/verify/check.ts";
+import type { LogSource } from "../../log/verify/source.ts";
+import { verifyLog } from "../../log/verify/verify-log.ts";
+import { type BackupFacts, checkBackup, openBackup } from "../../store/backup/backup.ts";
+import { verifyStore } from "../../store/backup/verify-store.ts";
+import type { Store } from "../../store/port/store.ts";
+import { openEmbedded } from "../../store/sqlite/open.ts";
+import { defineLocalCommand } from "../command.ts";
+import { counted, rowsText } from "../format.ts";
+import type { ProgressLine } from "../progress-line.ts";
+import { shownOn } from "./verify-log.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** Restores the newest backup of a folder where nobody uses it. */
+export const drill = defineLocalCommand({
+  summary: "Restores the newest backup of a folder into a scratch folder, and verifies all of it.",
+  notes: [
+    "Reads every row, the tree of audit rows and the log of signals, and says what is wrong. Nothing",
+    "of the service is touched, and neither it nor its keys are needed. Backups are the files whose",
+    "names end in .gz; the newest by its date in the file system has to be good, whatever the others",
+    "are. The scratch folder is below TMPDIR and removed afterwards; it takes the space of a store.",
+    "The exit code is 1 when there is a problem.",
+  ],
+  operand: "<folder>",
+  options: {
+    "max-age": {
+      value: "<hours>",
+      about: "an older backup is a problem (default: any age is good)",
+    },
+  },
+  args: z.strictObject({
+    folder: z.string("is missing: name the folder of the backups").min(1, "is empty"),
+    "max-age": z.coerce.number("is not a number of hours").positive("is not above 0").optional(),
+  }),
+
+  async run({ folder: given, "max-age": maxAgeHours }, { folder: from, progress }) {
+    const file = await newestIn(resolve(from, given));
+    const facts = await checkBackup(file, (step) => progress.show(step));
+    const scratch = await mkdtemp(join(tmpdir(), "market-signal-drill-"));
+    try {
+      await restoreInto(scratch, file, facts);
+      const found = await verifyIn(scratch, progress);
+      const problems = [...ageProblems(facts, maxAgeHours), ...found.problems];
+      const counts = { records: facts.rows.record, archive: facts.rows.archive };
+      const isGood = problems.length === 0;
+      return {
+        isGood,
+        text: [
+          `${file}, as of ${facts.createdAt}: restored ${rowsText(counts)}.`,
+          `Sealed audit rows: ${counted(found.auditRows)}`,
+          `Log of signals: ${found.log}`,
+          ...(isGood ? ["ok"] : problems),
+        ].join("\n"),
+        result: { isGood, file, createdAt: facts.createdAt, ...counts, problems },
+        notes: isGood ? ["master.key is in no backup; see that its copy is where you think."] : [],
+      };
+    } finally {
+      await rm(scratch, { recursive: true, force: true });
+    }
+  },
+});
+
+/** @throws {Error} If there is none. */
+async function newestIn(folder: string): Promise<string> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".gz"));
+  const files = await Promise.all(
+    names.map(async (name) => {
+      const path = join(folder, name);
+      return { path, at: (await stat(path)).mtimeMs };
+    }),
+  );
+  const [newest] = files.toSorted((a, b) => b.at - a.at);
+  if (newest === undefined) throw new Error(`${folder} has no backup: no name in it ends in .gz.`);
+  return newest.path;
+}
+
+/** Makes a store of a backup, and closes it as a stop of the service would. */
+async function restoreInto(folder: string, file: string, { identity }: BackupFacts): Promise<void> {
+  const { batches } = await openBackup(file);
+  const store = await openEmbedded({ folder, mode: identity.mode, now: Date.now });
+  try {
+    await store.load(identity, batches);
+  } finally {
+    await store.close();
+  }
+}
+
+/** What the verification of a restored store says. */
+interface Findings {
+  readonly auditRows: number;
+  readonly log: string;
+  readonly problems: readonly string[];
+}
+
+async function verifyIn(folder: string, progress: ProgressLine): Promise<Findings> {
+  const store = await openEmbedded({ folder, now: Date.now });
+  try {
+    const { audit, problems } = await verifyStore(store, { now: Date.now }, (step) =>
+      progress.show(step),
+    );
+    const { size, checks } = await verifyStoredLog(store, progress);
+    const failed = checks.filter(({ outcome }) => outcome === "failed");
+    return {
+      auditRows: audit.rows,
+      log: size === undefined ? "none" : `${counted(size)} entries`,
+      problems: [
+        ...problems,
+        ...failed.map(({ name, detail }) => `The ${name} of the log of signals: ${detail}.`),
+      ],
+    };
+  } finally {
+    await store.close();
+  }
+}
+
+async function verifyStoredLog(
+  store: Store,
+  progress: ProgressLine,
+): Promise<{ readonly size: number | undefined; readonly checks: readonly Check[] }> {
+  const source = storedLog(store);
+  if ((await source.read("checkpoint")) === undefined) return { size: undefined, checks: [] };
+  const onProgress = shownOn(progress);
+  return verifyLog({ source, keys: [], known: undefined, now: Date.now, onProgress });
+}
+
+/** The log of signals of a store, as it is served. Its keys are sealed, so that none is published. */
+function storedLog(store: Store): LogSource {
+  const reader = new LogReader(new LogStore(store));
+  return {
+    async read(path) {
+      if (path === "keys") return new Uint8Array();
+      if (path === "checkpoint") {
+        const signed = await reader.checkpoint();
+        return signed && Buffer.from(signed.note);
+      }
+      const part = parseTilePath(path.replace(/^tile\//, ""));
+      if (part === undefined) return undefined;
+      const { level } = part;
+      return level === "entries" ? reader.bundle(part) : reader.tile({ ...part, level });
+    },
+  };
+}
+
+function ageProblems({ createdAt }: BackupFacts, maxHours: number | undefined): readonly string[] {
+  const hours = (Date.now() - Date.parse(createdAt)) / HOUR_MS;
+  if (maxHours === undefined || hours <= maxHours) return [];
+  return [`The newest backup is ${Math.floor(hours)} hours old; at most ${maxHours} were allowed.`];
+}

@@ -1,0 +1,127 @@
+import { copyFileSync, readFileSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
+import { beforeAll, describe, expect, it } from "vitest";
+import { runProgram } from "../../../src/cli/program.ts";
+import { audited } from "../../../src/store/audit/entry.ts";
+import { writeBackup } from "../../../src/store/backup/backup.ts";
+import type { DumpRow, Store } from "../../../src/store/port/store.ts";
+import { openEmbedded } from "../../../src/store/sqlite/open.ts";
+import { sealAll } from "../../support/audit.ts";
+import { dataFolder, Sessions, signalLog } from "../../support/signal-log.ts";
+
+const folders = { store: dataFolder(), good: dataFolder() };
+const good = join(folders.good, "good.backup.gz");
+
+/** A backup of a store with audit rows and a log of signals, in which rows may be changed. */
+async function backUp(file: string, change: (row: DumpRow) => DumpRow = (row) => row) {
+  const store = await openEmbedded({ folder: folders.store, mode: "sandbox", now: Date.now });
+  const { identity } = store;
+  const changed = {
+    identity,
+    counts: () => store.counts(),
+    async *dump() {
+      for await (const batch of store.dump()) yield batch.map(change);
+    },
+  } as Partial<Store> as Store;
+  await writeBackup({ store: changed, file, now: Date.now }, () => {});
+  await store.close();
+}
+
+beforeAll(async () => {
+  const store = await openEmbedded({ folder: folders.store, mode: "sandbox", now: Date.now });
+  const { records } = store;
+  for (let at = 0; at < 5; at++) {
+    const entry = { action: "page.read", actor: "system", target: `page ${at}` };
+    await records.commit(audited(entry, at));
+  }
+  await sealAll({ records, clock: { now: 1 } });
+  const sessions = new Sessions();
+  for (let day = 0; day < 3; day++) sessions.close(day, "crypto", ["A", "B"]);
+  await signalLog(store, sessions).settle();
+  await store.close();
+  await backUp(good);
+});
+
+/** Runs the drill on a folder. @returns Its exit code and everything it printed. */
+async function drill(folder: string, ...options: readonly string[]) {
+  const terminal = {
+    stdin: new PassThrough(),
+    stdout: new PassThrough(),
+    stderr: new PassThrough(),
+  };
+  const argv = ["store", "drill", folder, ...options];
+  const code = await runProgram({ argv, env: {}, folder: tmpdir(), terminal });
+  const { stdout, stderr } = terminal;
+  stdout.end();
+  stderr.end();
+  return { code, out: await text(stdout), err: await text(stderr) };
+}
+
+/** A folder with the good backup of yesterday and a newer one. */
+function folderWith(newer: (file: string) => void): string {
+  const folder = dataFolder();
+  const older = join(folder, "older.backup.gz");
+  copyFileSync(good, older);
+  utimesSync(older, 0, 0);
+  newer(join(folder, "newer.backup.gz"));
+  return folder;
+}
+
+describe("the drill", () => {
+  it("restores and verifies a good backup, and leaves nothing behind", async () => {
+    const { code, out } = await drill(folders.good);
+    expect(out).toMatch(/Sealed audit rows: 5\nLog of signals: \d+ entries\nok\n/);
+    expect(code).toBe(0);
+    const left = await readdir(tmpdir());
+    expect(left.filter((name) => name.startsWith("market-signal-drill-"))).toEqual([]);
+  });
+
+  it("finds a broken newest backup, although an older one is good", async () => {
+    const folder = folderWith((file) => {
+      copyFileSync(good, file);
+      truncateSync(file, readFileSync(good).length - 40);
+    });
+    const { code, err } = await drill(folder);
+    expect(err).toContain("newer.backup.gz");
+    expect(code).toBe(1);
+  });
+
+  it("finds a file that is no backup", async () => {
+    const { code, err } = await drill(folderWith((file) => writeFileSync(file, "not a backup")));
+    expect(err).toContain("newer.backup.gz");
+    expect(code).toBe(1);
+  });
+
+  it.each([
+    ["audit row", "audit", "page 3", "page 4", /row/],
+    ["entry of the log of signals", "", '\\"A\\"', '\\"C\\"', /log of signals/],
+  ])("finds a whole backup of a store with a changed %s", async (_name, kind, from, to, said) => {
+    const folder = dataFolder();
+    let changes = 0;
+    await backUp(join(folder, "changed.backup.gz"), (row) => {
+      const isMeant = row.table === "archive" && (kind === "" || row.kind === kind);
+      if (!isMeant || changes > 0 || !row.text.includes(from)) return row;
+      changes += 1;
+      return { ...row, text: row.text.replace(from, to) };
+    });
+    expect(changes).toBe(1);
+    const { code, out } = await drill(folder);
+    expect(out).toMatch(said);
+    expect(out).not.toMatch(/^ok$/m);
+    expect(code).toBe(1);
+  });
+
+  it("finds a backup that is too old, and a folder without one", async () => {
+    const late = await drill(folders.good, "--max-age", "0.0000001");
+    expect(late.out).toContain("The newest backup is 0 hours old");
+    expect(late.code).toBe(1);
+    expect((await drill(folders.good, "--max-age", "26")).code).toBe(0);
+    const none = await drill(dataFolder());
+    expect(none.err).toContain("has no backup");
+    expect(none.code).toBe(1);
+  });
+});
