@@ -14,6 +14,8 @@ import {
   temporaryFolder,
 } from "../support/process.ts";
 
+vi.setConfig({ testTimeout: 600_000 });
+
 /** For a machine that has much else to do: its database may refuse what it has no time for. */
 const PATIENT = { timeout: 120_000, interval: 250 };
 
@@ -114,5 +116,5 @@ describe.skipIf(!postgresAvailable)(title, () => {
     for (const [symbol, numbers] of numbersIn(streams.slice(1))) {
       expect(numbers, symbol).toEqual(numbers.map((_, index) => index + 1));
     }
-  }, 600_000);
+  });
 });
