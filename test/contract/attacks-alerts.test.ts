@@ -608,7 +608,7 @@ describe("challenges of webhooks", () => {
 });
 
 describe("attempts of one application", () => {
-  it("leave the person's other applications some, and other people all of theirs", async () => {
+  it("use up neither the share of other applications of the person nor that of other people", async () => {
     const own = await startTestService({
       ALLOW_INSECURE_WEBHOOKS: "1",
       RATE_LIMITS: `${LOOSE_LIMITS} alert-repeats=6/86400 alert-repeats-client=3/86400`,

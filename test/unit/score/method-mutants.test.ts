@@ -77,7 +77,10 @@ const SURVIVORS: readonly Change[] = [
 /** Changes of the text alone. */
 const REFACTORINGS: readonly (readonly [title: string, changes: readonly Change[]])[] = [
   ["a function has another name", [["factors/momentum.ts", "averageZ", "meanOfScores"]]],
-  ["a comment is another", [["factors/ecdf.ts", "/** Minimum peer group", "/** Smallest peer group"]]],
+  [
+    "a comment is another",
+    [["factors/ecdf.ts", "/** Minimum peer group", "/** Smallest peer group"]],
+  ],
   [
     "an expression becomes a function",
     [
