@@ -32,6 +32,8 @@ async function settled(): Promise<Person> {
   const headers = { authorization: `Bearer ${access_token}` };
   const alert = await postJson(`${base}/api/alerts`, { assetClass: "stock" }, headers);
   expect(alert.status).toBe(201);
+  const body = { watchlist: "Chips", symbols: ["ALDER.SIM"] };
+  expect((await postJson(`${base}/api/watchlists`, body, headers)).status).toBe(200);
   return person;
 }
 

@@ -53,7 +53,7 @@ describeStores("a watchlist", (engine) => {
     await save(app, "chips", ["A", "Z"], "remove");
     expect(await symbolsOf(app, "chiPs")).toEqual(["B", "C"]);
     expect((await lists.overview(app)).lists).toEqual([
-      { name: "Chips", symbols: ["B", "C"], isOwn: true },
+      { name: "Chips", symbols: ["B", "C"], isOwn: true, key: expect.any(String) },
     ]);
     await save(app, "Chips", ["D"]);
     expect(await symbolsOf(app, "Chips")).toEqual(["D"]);
@@ -103,7 +103,7 @@ describeStores("a watchlist", (engine) => {
     const { app, agent, key, stranger, save, symbolsOf, lists, records } = await open(engine);
     await save(key, "house", ["A"]);
     expect((await lists.overview(agent)).lists).toEqual([
-      { name: "house", symbols: ["A"], isOwn: false },
+      { name: "house", symbols: ["A"], isOwn: false, key: expect.any(String) },
     ]);
     expect(await symbolsOf(app, "house")).toEqual(["A"]);
     await expect(lists.find(stranger, "house")).rejects.toMatchObject({ code: "not_found" });
