@@ -74,7 +74,12 @@ export async function addressFaults(base: string, get: Get): Promise<readonly st
 
 async function faultsAt(address: Address, base: string, get: Get): Promise<readonly string[]> {
   const { path, status = 200, type, otherTypes = [] } = address;
-  const ask = (init?: RequestInit) => get(base + path, { redirect: "manual", ...init });
+  // The length of a compressed body is not that of what `fetch` hands on.
+  const ask = (init?: RequestInit) => {
+    const headers = new Headers(init?.headers);
+    headers.set("accept-encoding", "identity");
+    return get(base + path, { redirect: "manual", ...init, headers });
+  };
   const first = await ask();
   const body = await first.bytes();
   const typed = await Promise.all(
@@ -104,7 +109,8 @@ type Ask = (init?: RequestInit) => Promise<Response>;
 const typeOf = ({ headers }: Response): string => headers.get("content-type") ?? "";
 const isOfType = (sent: string, type: string): boolean =>
   sent === type || sent.startsWith(`${type};`);
-const varies = ({ headers }: Response): boolean => /\baccept\b/i.test(headers.get("vary") ?? "");
+const varies = ({ headers }: Response): boolean =>
+  /(^|,)\s*accept\s*(,|$)/i.test(headers.get("vary") ?? "");
 
 /** Fields that say something of the connection, or change from one request to the next. */
 const passing = [
