@@ -232,8 +232,14 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
     routers: [
       claimRouter({ ...access, baseUrl, now }),
       pagesRouter({
-        ...{ ...access, alerts: alerts.service, watchlists: alerts.watchlists },
-        ...{ name: NAME, baseUrl, now, onError, context: served.context },
+        ...access,
+        alerts: alerts.service,
+        watchlists: alerts.watchlists,
+        name: NAME,
+        baseUrl,
+        now,
+        onError,
+        context: served.context,
         isMailShownToOperator: config.mail === undefined,
         signUp: config.signUp,
       }),

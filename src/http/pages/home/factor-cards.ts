@@ -1,6 +1,6 @@
 import { type Html, html } from "../html.ts";
 import type { FactorsAnswer } from "./instrument-view.ts";
-import type { FactorName } from "./market-list.ts";
+import type { FactorName } from "./marks.ts";
 import { factorNames, pointsBar, statusLabels } from "./marks.ts";
 import { dateTime, fixed, percent, plain, points, withMinus } from "./number-format.ts";
 

@@ -1,7 +1,7 @@
 import type { Contributions } from "../../../score/composite.ts";
 import { type Html, html } from "../html.ts";
 import type { HistoryPoint } from "./history-view.ts";
-import type { FactorName } from "./market-list.ts";
+import type { FactorName } from "./marks.ts";
 import { FULL_BAR_POINTS, factorNames } from "./marks.ts";
 import { dateTime, points as pointsText } from "./number-format.ts";
 import { columns, level, panel, plot, type TimeAxis, timeAxis, timePanel } from "./plot.ts";

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { Direction } from "../../../answers/common.ts";
-
 import { AssetClass } from "../../../market/instrument.ts";
 import type { FieldErrors } from "../elements.ts";
 
@@ -9,6 +8,9 @@ export const MAX_SEARCH = 100;
 
 /** Maximum page number accepted. */
 const MAX_PAGE = 100_000;
+
+/** Path of an instrument's page. */
+export const instrumentPath = (symbol: string): string => `/market/${encodeURIComponent(symbol)}`;
 
 /** Orders of the list by what comes first, with their names. A minus turns an order around. */
 export const SORTS = {

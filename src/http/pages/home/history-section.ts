@@ -1,8 +1,8 @@
 import type { FullSignal } from "../../../answers/signal.ts";
 import { type Html, html } from "../html.ts";
+import { instrumentPath } from "./filter.ts";
 import { HISTORY_TABLE, historyPlot } from "./history-figure.ts";
 import { type HistoryChoice, type HistoryView, rangeNames } from "./history-view.ts";
-import { instrumentPath } from "./market-table.ts";
 import { dateTime, priceText, signedPercent } from "./number-format.ts";
 
 /** Minimum number of sessions of a chart. */

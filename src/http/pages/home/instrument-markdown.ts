@@ -9,9 +9,9 @@ import type { FullSignal } from "../../../answers/signal.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { escaped } from "../../markdown.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
+import { instrumentPath } from "./filter.ts";
 import type { Darkpool, FactorsAnswer, InstrumentView } from "./instrument-view.ts";
-import type { FactorName } from "./market-list.ts";
-import { instrumentPath } from "./market-table.ts";
+import type { FactorName } from "./marks.ts";
 import { factorNames, statusLabels } from "./marks.ts";
 
 /** The page of an instrument as Markdown, for agents: figures as the tools return them, and the

@@ -1,7 +1,7 @@
 import { type Content, type Html, html } from "../html.ts";
-import { addressOf, type Filter } from "./filter.ts";
+import { addressOf, type Filter, instrumentPath } from "./filter.ts";
 import type { MarketRow } from "./market-list.ts";
-import { closesLine, instrumentPath } from "./market-table.ts";
+import { closesLine } from "./market-table.ts";
 import { coverageText, factorNames, scoreBar, signalMark } from "./marks.ts";
 import { fixed, percent, points, price, signedPercent } from "./number-format.ts";
 

@@ -1,4 +1,4 @@
-import { type FullFactors, fullFactors } from "../../../answers/factors.ts";
+import { fullFactors } from "../../../answers/factors.ts";
 import { type FullItem, fullItem } from "../../../answers/signal.ts";
 import type { Scope } from "../../../auth/scopes.ts";
 import type { Instrument } from "../../../market/instrument.ts";
@@ -8,16 +8,11 @@ import type { Snapshot } from "../../../score/snapshot.ts";
 import type { ToolContext } from "../../../tool.ts";
 import type { Filter } from "./filter.ts";
 import { cacheByInstrument } from "./instrument-cache.ts";
+import type { FactorName, Factors } from "./marks.ts";
 import { changeOf, groupOf, SPARK_SESSIONS } from "./peers.ts";
 
 /** Rows per page. */
 const PAGE_ROWS = 50;
-
-/** The four factors of an instrument, from `get_factors`. */
-export type Factors = FullFactors["factors"];
-
-/** Name of a factor. */
-export type FactorName = keyof Factors;
 
 /** One instrument of the list. */
 export interface MarketRow {

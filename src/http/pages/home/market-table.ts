@@ -1,11 +1,20 @@
 import { untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
-import { addressOf, type Filter, MAX_COMPARED, SORTS, type Sort } from "./filter.ts";
-import type { FactorName, Factors, MarketList, MarketRow } from "./market-list.ts";
+import {
+  addressOf,
+  type Filter,
+  instrumentPath,
+  MAX_COMPARED,
+  SORTS,
+  type Sort,
+} from "./filter.ts";
+import type { MarketList, MarketRow } from "./market-list.ts";
 import {
   answerNotes,
   coverageBar,
   coverageText,
+  type FactorName,
+  type Factors,
   factorNames,
   pointsBar,
   scoreBar,
@@ -14,9 +23,6 @@ import {
   statusLabels,
 } from "./marks.ts";
 import { percent, points, priceText, signedPercent } from "./number-format.ts";
-
-/** Path of an instrument's page. */
-export const instrumentPath = (symbol: string): string => `/market/${encodeURIComponent(symbol)}`;
 
 /** Columns that can be sorted by, with their headers. */
 const sorted: Readonly<Record<string, Sort>> = {

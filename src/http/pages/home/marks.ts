@@ -1,9 +1,15 @@
 import type { z } from "zod";
 import type { AnswerStatus, Direction } from "../../../answers/common.ts";
+import type { FullFactors } from "../../../answers/factors.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
 import { CLASS_FACTORS, WEIGHTS } from "../../../score/composite.ts";
 import { type Html, html } from "../html.ts";
-import type { FactorName, Factors } from "./market-list.ts";
+
+/** The four factors of an instrument, from `get_factors`. */
+export type Factors = FullFactors["factors"];
+
+/** Name of a factor. */
+export type FactorName = keyof Factors;
 
 type Signal = z.infer<typeof Direction>;
 

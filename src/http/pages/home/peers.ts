@@ -4,7 +4,7 @@ import type { Snapshot } from "../../../score/snapshot.ts";
 import type { ToolContext } from "../../../tool.ts";
 import { untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
-import { instrumentPath } from "./market-table.ts";
+import { instrumentPath } from "./filter.ts";
 import { classNames, coverageText, signalMark, sparkline } from "./marks.ts";
 import { signedPercent } from "./number-format.ts";
 
