@@ -19,7 +19,7 @@ import { type Meters, NO_METERS } from "./telemetry/meters.ts";
 /** Retention of alert events and delivery attempts in the archive, in milliseconds. */
 const RETENTION_MS = { [EVENT_KIND]: EVENTS_KEPT_MS, [ATTEMPT_KIND]: EVENTS_KEPT_MS };
 
-/** What the state is opened with. */
+/** Options of the state. */
 export interface StateOptions {
   readonly choice: StoreChoice;
   readonly mode: StoreMode;
@@ -37,8 +37,8 @@ export interface StateOptions {
 export interface State {
   readonly store: Store;
   readonly keyring: Keyring;
-  /** Listens for commits of any process after which a credential may be good no longer, or for less.
-   *  @returns Stops listening. */
+  /** Subscribes to commits of any process after which a credential may be revoked or narrowed.
+   *  @returns Unsubscribes. */
   readonly onCredentialChange: (listener: () => void) => () => void;
   /** Starts the maintenance of the store. To be called when nothing will block the process for long any
    *  more: a leader that does not answer is replaced. */
@@ -51,7 +51,7 @@ export interface State {
   deriveKey(purpose: string): Uint8Array;
   /** Whether a write reaches the disk now. */
   probe(): Promise<Check>;
-  /** Ends the work under way and lets go of the store. */
+  /** Finishes the work in progress and closes the store. */
   close(): Promise<void>;
 }
 
@@ -100,7 +100,8 @@ export async function openState(options: StateOptions): Promise<State> {
   }
 }
 
-/** The driver of PostgreSQL is loaded only where there is one, as everything that few need. */
+/** Opens the store. Loads the PostgreSQL driver only if it is used, like everything that few
+ *  deployments need. */
 async function openStore({ choice, mode, now, storeNow, log }: StateOptions): Promise<Store> {
   const onWarning = (text: string, err?: unknown) => log.warn({ err }, text);
   const { folder, databaseUrl: url } = choice;
@@ -111,7 +112,8 @@ async function openStore({ choice, mode, now, storeNow, log }: StateOptions): Pr
   return openPostgres({ url, mode, onWarning });
 }
 
-/** The same store, whose commits are measured. Which store it is may change when one is loaded. */
+/** The same store with measured commits. Its identity is read each time, since loading a dump
+ *  changes it. */
 function measured(store: Store, meters: Meters): Store {
   const records = measuredRecords(store.records, meters);
   return Object.defineProperty({ ...store, records }, "identity", {

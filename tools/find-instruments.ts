@@ -65,7 +65,7 @@ const Input = z.strictObject({
 
 type Query = z.output<typeof Input>;
 
-/** The instruments that the service covers. */
+/** The tool that finds the instruments that the service covers. */
 export const findInstruments = defineTool({
   name: "find_instruments",
   title: "Find instruments",

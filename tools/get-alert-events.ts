@@ -34,7 +34,7 @@ const Input = z.strictObject({
 
 type Query = z.output<typeof Input>;
 
-/** Events of alerts, and their deliveries. */
+/** The tool that returns events of alerts, and their deliveries. */
 export const getAlertEvents = defineTool({
   name: "get_alert_events",
   title: "Get alert events",

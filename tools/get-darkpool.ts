@@ -44,7 +44,7 @@ const NOTE =
 const COIN_NOTE =
   "Off-exchange trades of a coin are block trades in futures on it, arranged away from the order book of one exchange. They are no part of the score.";
 
-/** What it says besides when nothing is observed. */
+/** Addition to that note when nothing is observed. */
 const NO_COIN_FEED = "No feed observes them here.";
 
 /** The note for markets where only block prints are stored. */

@@ -228,7 +228,7 @@ function filtered(query: Query, at: number, context: ToolContext): readonly Past
   });
 }
 
-/** Snapshots of all instruments; of the past those that had one. */
+/** Snapshots of all instruments; at a past instant, of those that had one. */
 function snapshotsAt({ asOf }: Query, at: number, context: ToolContext): readonly PastSnapshot[] {
   if (asOf === undefined) return context.snapshots.allNewest();
   refuseWhileWarm(context);
@@ -342,7 +342,7 @@ function page(list: readonly PastSnapshot[], query: Query, context: ToolContext)
   };
 }
 
-/** A list in an order; of equals the first by symbol comes first. */
+/** A list in an order; equal items are in the order of their symbols. */
 function inOrder(
   list: readonly PastSnapshot[],
   sort: Query["sort"],

@@ -56,7 +56,7 @@ const Output = z.object({
     ),
 });
 
-/** Entry of the log with what proves it. */
+/** The tool that returns an entry of the log with its proof. */
 export const verifySignal = defineTool({
   name: "verify_signal",
   title: "Verify signal",
@@ -93,7 +93,7 @@ export const verifySignal = defineTool({
 });
 
 /**
- * Index of the last decision that was logged of a symbol.
+ * Index of the last logged decision on a symbol.
  *
  * @throws {Problem} `invalid_request` without a symbol or with another question, `not_available_then` if
  *   nothing was logged by then.

@@ -61,9 +61,9 @@ interface ListRequest<T, R, I> extends PageRequest<T> {
 interface ListPage<T, I> {
   /** Items of the page. */
   readonly seen: readonly T[];
-  /** Absent with fields. */
+  /** The rendered items; absent if fields are requested. */
   readonly items?: I[];
-  /** Absent without fields. */
+  /** The rows of the requested fields; absent without fields. */
   readonly table?: z.input<typeof FieldRows>;
   readonly nextCursor: string | null;
 }

@@ -87,8 +87,8 @@ export function instantAsked(asOf: string | undefined, { market }: ToolContext):
 }
 
 /**
- * The last snapshot of an instrument at or before an instant. Of a day it is the last close, so that
- * nothing of the next session is in it.
+ * The last snapshot of an instrument at or before an instant. For a day, this is the snapshot of
+ * its last close, which contains nothing of the next session.
  *
  * @param asOf `undefined` for now.
  * @param at The instant of `asOf`.

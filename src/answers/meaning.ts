@@ -18,8 +18,8 @@ export const DIRECTION_WORTH = `In the published backtest scores could not be to
 export const SCORE_USE =
   "A score shows the evidence openly, number by number, so that you can check what is said about an instrument.";
 
-/** For example "−.0121 over 21 sessions (95 % interval −.0341 to +.0089; 369 large US stocks,
- *  2014-07 to 2024-12)". */
+/** The measured rank correlation in words, for example "−.0121 over 21 sessions (95 % interval
+ *  −.0341 to +.0089; 369 large US stocks, 2014-07 to 2024-12)". */
 function measured({ ic, interval, horizon, universe, period }: DirectionEvidence): string {
   if (ic === null || interval === null) return `not measured (${universe})`;
   const { low, high } = interval;
@@ -37,7 +37,7 @@ export function pOutperformReason({ brierSkill, skillInterval }: DirectionEviden
   return `Its out-of-sample Brier skill was ${decimal(brierSkill, 5)} (95 % interval ${decimal(low, 5)} to ${decimal(high, 5)}): the interval does not lie above 0.`;
 }
 
-/** With its sign and without the zero before the point. */
+/** A number with its sign, and without the zero before the decimal point. */
 function decimal(value: number, digits: number): string {
   const text = Math.abs(value).toFixed(digits).replace(/^0\./, ".");
   return `${value < 0 ? "−" : "+"}${text}`;

@@ -66,7 +66,7 @@ export function panelPage(
   };
 }
 
-/** The closes at a position of histories that are not empty, Unix milliseconds; -1 is the last. */
+/** The close at a position of each history that is not empty, Unix milliseconds; -1 is the last. */
 const closesAt = (
   histories: readonly RecordList<PastSnapshot>[],
   position: 0 | -1,

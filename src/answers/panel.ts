@@ -84,8 +84,8 @@ export const panelColumns = ({
 ];
 
 /**
- * The instants in which the sessions of a range of dates close, as ISO 8601; instants stay what they are.
- * The session of a coin closes at the first instant of the next day.
+ * The range of instants at which the sessions of a range of dates close, as ISO 8601; instants are
+ * returned unchanged. The session of a coin closes at the first instant of the next day.
  */
 export const dayRange = ({
   from,

@@ -72,7 +72,7 @@ export const rangeAlertAnswer = ({
   session: sessions,
 });
 
-/** Instruments without a range, and why, to follow a colon. */
+/** Instruments without a range, and the reason, worded to follow a colon. */
 interface WithoutRange {
   readonly names: readonly string[];
   readonly reason: string;
@@ -124,8 +124,8 @@ export function refuseWithoutRange(
   });
 }
 
-/** For example "range: closes left 1 in 16 ranges of stocks (6.2 % of 91044 over 5 sessions, out of
- *  sample): expect about 3 events a year for each." */
+/** The rate of events in words, for example "range: closes left 1 in 16 ranges of stocks (6.2 % of
+ *  91044 over 5 sessions, out of sample): expect about 3 events a year for each." */
 function rateOf(
   assetClass: AssetClass,
   { horizon }: HorizonTable,

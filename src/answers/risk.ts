@@ -76,7 +76,7 @@ export const Risk = z.object({
   forecast: RiskForecast.nullable().optional().describe("With risk=full; null: too young."),
 });
 
-/** Why an instrument has no forecast, to follow a colon. */
+/** Why an instrument has no forecast, worded to follow a colon. */
 export const TOO_FEW_SESSIONS = `it needs ${RISK_RULES.windowSessions} sessions in which the price moves`;
 
 /** Sessions of a year by class. */
@@ -331,7 +331,7 @@ function rangeSentence(
   return `95 % range over ${span}: ${quoted(low)} to ${quoted(high)} (${signed(lowPercent)} to ${signed(highPercent)} %, held ${held} %)${chance}. Tested on ${tested}.`;
 }
 
-/** Why the ranges of a class are not published, to follow a colon. */
+/** Why the ranges of a class are not published, worded to follow a colon. */
 export const whyNoRange = (evidence: RiskEvidence): string =>
   whyWithheld(evidence) === "insufficient_data"
     ? "too few instruments to test it on"

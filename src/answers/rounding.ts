@@ -8,7 +8,7 @@ const FRACTION_DECIMALS = 4;
  *  arithmetic. */
 const TICK_DIGITS = 14;
 
-/** Thresholds of the signal: values from which on something holds, and up to which something holds. */
+/** Thresholds of the rules of the signal: lower bounds (`floors`) and upper bounds (`ceilings`). */
 interface Thresholds {
   readonly floors: readonly number[];
   readonly ceilings: readonly number[];

@@ -1,7 +1,8 @@
 import { Problem } from "../problem.ts";
 import type { ToolContext, ToolLog } from "../tool.ts";
 
-/** The log of a market. @throws {Problem} `not_found` where time stands still. */
+/** The log of a market. @throws {Problem} `not_found` if there is none, because the market's time
+ *  stands still. */
 export function logOf({ signalLog }: ToolContext): ToolLog {
   if (signalLog !== undefined) return signalLog;
   throw new Problem("not_found", {

@@ -246,7 +246,7 @@ export function evidenceAnswer(assetClass: AssetClass, detail: Detail) {
   return { assetClass, verdict, ic, interval, horizon, period, universe };
 }
 
-/** What an answer about one instrument may tell. */
+/** What an answer about one instrument may contain. */
 export interface SignalOptions {
   /** Whether the caller may see the contributions of the factors. */
   readonly showsFactors: boolean;

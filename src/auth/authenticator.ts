@@ -25,9 +25,9 @@ export interface AuthenticatorOptions {
   readonly anonymousScopes: readonly Scope[];
 }
 
-/** Creates the lookup of callers with their current rights: of a token's scopes, those that its
- *  client is still registered for, and that its owner or the person it acts for still allows. It
- *  caches nothing and fetches no metadata documents. */
+/** Creates the lookup of callers with their current rights. A caller has the scopes of its token
+ *  that the client is still registered for, and that the client's owner or the person it acts for
+ *  still allows. The lookup caches nothing and fetches no metadata documents. */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticate {
   return async (credential) =>
     (await authenticateKey(credential, options)) ?? (await authenticateToken(credential, options));
@@ -77,7 +77,7 @@ function intersectScopes(issued: ReadonlySet<Scope>, ...allowed: readonly (reado
   return new Set([...issued].filter((scope) => allowed.every((names) => names.includes(scope))));
 }
 
-/** When a token expires, in milliseconds since the epoch: at the latest with its client. */
+/** Expiry of a token, in milliseconds since the epoch; never later than that of its client. */
 function expiryOf({ exp = Infinity }: Token, client: Stored<ClientRecord> | undefined): number {
   return Math.min(1000 * exp, client?.expiresAt ?? Infinity);
 }

@@ -9,8 +9,8 @@ export interface Caller {
   readonly id: string;
   /** The client that the token was issued to; `undefined` for API keys. */
   readonly clientId: string | undefined;
-  /** The client id of the application that the caller is or belongs to: the client of a person's token,
-   *  or the application that claimed the agent and on whose access the agent depends. `undefined` for
+  /** Client id of the application behind the caller: the client of a person's token, or the
+   *  application that claimed the agent and whose access the agent depends on. `undefined` for
    *  agents that a person claimed, and for API keys. */
   readonly application?: string | undefined;
   /** The grant of a person's token. */

@@ -31,8 +31,8 @@ interface Lookup {
 }
 
 /** Caches callers for a second by the hash of their credential. A change of any credential clears
- *  the cache, including pending lookups, since they may have read the old state: only requests that
- *  already wait for one get its result. Unknown credentials are not cached. */
+ *  the cache, including pending lookups, since they may have read the old state; only requests that
+ *  already wait for a pending lookup get its result. Unknown credentials are not cached. */
 export class CredentialCache {
   readonly #options: CredentialCacheOptions;
   readonly #lookups = new LRUCache<string, Lookup>({ max: MAX_CREDENTIALS });

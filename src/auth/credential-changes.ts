@@ -18,9 +18,9 @@ const credentialCollections: ReadonlySet<string> = new Set([
 /** A store whose commits notify listeners of changed credentials. */
 interface CredentialChanges {
   readonly store: Store;
-  /** Registers a listener for commits that may have revoked or changed a credential. For commits of
-   *  this process it runs before they resolve, even if their outcome is unknown; for those of other
-   *  processes, when they are announced. @returns A function that removes the listener. */
+  /** Registers a listener for commits that may have revoked or changed a credential. It runs before
+   *  a commit of this process resolves, even if the outcome is unknown, and when a commit of
+   *  another process is announced. @returns A function that removes the listener. */
   onCredentialChange(listener: () => void): () => void;
 }
 

@@ -6,8 +6,8 @@ const HOUR_MS = 3_600_000;
 /** Time for which a use is stored, in milliseconds. */
 const RETENTION_MS = 400 * 24 * HOUR_MS;
 
-/** Maximum number of ids in memory. The oldest is dropped first, and its next use is written
- *  again. */
+/** Maximum number of ids in memory. The oldest is dropped first; its next use is then written even
+ *  within the hour. */
 const MAX_REMEMBERED = 10_000;
 
 /** Last uses by id, in milliseconds since the epoch. */
@@ -17,7 +17,7 @@ const lastUses = collection<{ readonly at: number }>("last-uses");
 interface LastUseOptions {
   readonly records: Records;
   readonly now: () => Date;
-  /** Called when a use could not be written; the next use is written again. */
+  /** Called when a use could not be written. The next use is then written even within the hour. */
   readonly onError: (error: unknown) => void;
 }
 

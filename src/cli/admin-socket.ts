@@ -72,7 +72,7 @@ export async function serveAdmin({
   };
 }
 
-/** Does not wait for connections without a complete command. */
+/** Closes the server, without waiting for connections that have sent no complete command. */
 async function closeServer(server: Server, running: Serving["running"]): Promise<void> {
   const closed = once(server, "close");
   server.close();
@@ -115,7 +115,7 @@ function send(res: ServerResponse, line: AnswerLine): void {
   if (!res.destroyed) res.write(`${JSON.stringify(line)}\n`);
 }
 
-/** The first command loads the commands, many of which need PostgreSQL. */
+/** Reads a request. The first one loads the commands, many of which need PostgreSQL. */
 async function readRequest(req: IncomingMessage) {
   const { storeCommands } = await import("./store-commands.ts");
   const name = (req.url ?? "").slice(1).replaceAll("-", " ");

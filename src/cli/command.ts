@@ -7,7 +7,7 @@ import type { Store } from "../store/port/store.ts";
 import type { Report } from "../telemetry/report.ts";
 import type { ProgressLine } from "./progress-line.ts";
 
-/** What a command works on, in a server or in a process of its own. */
+/** Context of a command on the store, in a server or in a process of its own. */
 export interface CommandContext {
   readonly store: Store;
   /** The keys of the store; missing ones are created. */
@@ -22,7 +22,7 @@ export interface CommandContext {
   readonly site?: ServiceIdentity | undefined;
 }
 
-/** What a command works with that needs no store. */
+/** Context of a command that needs no store. */
 interface LocalContext {
   /** Absolute path of the working directory, which relative file names start from. */
   readonly folder: string;

@@ -15,7 +15,7 @@ export const isAddress = (text: string): boolean => /^https?:\/\//.test(text);
  * The log of a running service.
  *
  * @param address Public origin of the service.
- * @param token Token or API key with `signals:read`, which all but the sandbox ask for.
+ * @param token Token or API key with `signals:read`, which every service except a sandbox requires.
  */
 export function addressSource(address: string, token: string | undefined): LogSource {
   const base = new URL("log/", address.endsWith("/") ? address : `${address}/`);
@@ -37,7 +37,8 @@ export const readTrackRecord = (address: string, token: string | undefined): Pro
 
 const Opened = z.looseObject({ factors: z.object({ salt: z.string(), text: z.string() }) });
 
-/** The factors of an entry; `undefined` where they are not told to this caller, or not kept. */
+/** The factors of an entry; `undefined` if they are not disclosed to this caller, or no longer
+ *  kept. */
 export async function readFactors(
   address: string,
   index: number,
@@ -47,7 +48,7 @@ export async function readFactors(
   return Opened.safeParse(answer).data?.factors;
 }
 
-/** What a tool of a running service answers; `undefined` for a refusal. */
+/** The answer of a tool of a running service; `undefined` for a refusal. */
 async function answerAt(
   address: string,
   path: string,

@@ -1,15 +1,15 @@
 import { appendFile, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { bearer, requestPatiently } from "./patient-request.ts";
 
-/** Where a download stands, for a later run of the command. */
+/** State of a download, for a later run of the command. */
 interface State {
-  /** URL of the first page, which tells downloads apart. */
+  /** URL of the first page, which identifies the download. */
   readonly first: string;
-  /** URL of the page to continue with; `null` when all are there. */
+  /** URL of the page to continue with; `null` when all pages are downloaded. */
   readonly next: string | null;
   /** The header line; empty before the first page. */
   readonly header: string;
-  /** Size of the pages that are there. */
+  /** Size of the downloaded pages, in bytes. */
   readonly bytes: number;
   readonly rows: number;
 }
@@ -30,7 +30,7 @@ interface PanelDownload {
  * Downloads all pages of a panel into one CSV file, from where an interrupted download ended.
  *
  * @returns The number of rows.
- * @throws {Error} If a page is refused or breaks off, or the file is of another download.
+ * @throws {Error} If a page is refused or breaks off, or the file belongs to another download.
  */
 export async function downloadPanel({ url, token, file, onPage }: PanelDownload): Promise<number> {
   const stateFile = `${file}.state`;
@@ -89,7 +89,7 @@ async function fetchPage(url: URL, token: string | undefined): Promise<Page> {
   return { header, rows, next: next === undefined ? null : new URL(next, url).href };
 }
 
-/** What a refusal says and what to do about it. */
+/** The reason for a refusal, and what to do about it. */
 async function reasonOf(response: Response): Promise<string> {
   const problem: unknown = await response.json().catch(() => undefined);
   const { detail = `it answers ${response.status}.`, next = "" } = (problem ?? {}) as Refusal;

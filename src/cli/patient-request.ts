@@ -14,7 +14,7 @@ export const bearer = (token: string | undefined): Readonly<Record<string, strin
   token === undefined ? {} : { authorization: `Bearer ${token}` };
 
 /**
- * Sends a request, again after a pause while the service says that it is one too many.
+ * Sends a request, and repeats it after a pause while the service answers that a limit is exceeded.
  *
  * @returns Any other response.
  * @throws {Error} If nothing answers.

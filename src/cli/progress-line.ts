@@ -1,7 +1,7 @@
 import type { Progress } from "../store/backup/progress.ts";
 import { counted } from "./format.ts";
 
-/** A command that takes less shows no progress, in milliseconds. */
+/** Minimum duration of a command that shows its progress, in milliseconds. */
 const QUIET_MS = 1_000;
 
 /** Interval of updates, in milliseconds. */

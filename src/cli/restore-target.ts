@@ -93,7 +93,7 @@ async function openBeside(paths: Paths, mode: StoreMode): Promise<OpenedStore> {
   };
 }
 
-/** Adds second names to the damaged files, which keep them. @returns Notes for the operator. */
+/** Keeps the damaged files under second names (hard links). @returns Notes for the operator. */
 async function keepDamaged(paths: Paths): Promise<readonly string[]> {
   const stamp = new Date().toISOString().replaceAll(/[-:.]/g, "");
   const kept: string[] = [];

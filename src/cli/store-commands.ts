@@ -17,7 +17,7 @@ import { keysList, keysRotate } from "./commands/signing-keys.ts";
 import { status } from "./commands/status.ts";
 import { verify } from "./commands/verify.ts";
 
-/** What the operator does with the store, by name, in the order of the help. */
+/** The operator's commands on the store by name, in the order of the help. */
 export const storeCommands: ReadonlyMap<string, StoreCommand> = new Map([
   ["doctor", doctor],
   ["admin status", status],

@@ -18,7 +18,7 @@ const ROWS_PER_PART = 1_000;
 
 type Rows = readonly (readonly Cell[])[];
 
-/** A table and the file that it is to be in. */
+/** A table and its target file. */
 interface TableFile {
   readonly columns: readonly ColumnHead[];
   /** Some rows at a time. */
@@ -27,7 +27,7 @@ interface TableFile {
   readonly file: string;
 }
 
-/** Writes a table; a file of that name has it whole or not at all. @returns The number of rows. */
+/** Writes a table to a file, completely or not at all. @returns The number of rows. */
 export async function writeTable({ columns, parts, format, file }: TableFile): Promise<number> {
   const unfinished = `${file}.part`;
   const handle = await open(unfinished, "w");

@@ -104,7 +104,7 @@ function signatureOf(headers: Delivery["headers"]): SignatureHeaders {
 const messageIn = (body: Uint8Array): Message | undefined =>
   Message.safeParse(parseJson(Buffer.from(body).toString())).data;
 
-/** @returns Tells whether an id was seen before. The oldest ids are dropped. */
+/** @returns A function that returns whether an id was seen before. The oldest ids are dropped. */
 function createDuplicateFilter(): (id: string) => boolean {
   const ids = new Set<string>();
   return (id) => {

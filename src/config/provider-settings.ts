@@ -82,7 +82,7 @@ export const liveVariables = {
   },
 } as const;
 
-/** @returns `undefined` when one is not as it should be. */
+/** @returns `undefined` when one is malformed. */
 function providerUrls(text: string): Readonly<Record<string, string>> | undefined {
   const entries = text
     .split(/\s+/)

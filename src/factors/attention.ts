@@ -16,7 +16,7 @@ export const ATTENTION_RULES = {
 export interface Attention {
   /** Ends a session with the weight of the messages of its last day. */
   closeSession(weight: number): void;
-  /** The closed session becomes history. */
+  /** Begins the next session: the closed one becomes history. */
   beginSession(): void;
   /** Attention ln((1 + W24)/(1 + mean30 W24)) and its z against the 60 sessions before. */
   read(weight: number): AttentionReading;

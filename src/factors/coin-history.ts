@@ -8,7 +8,9 @@ export const COIN_WINDOWS = {
   days: [28, 90, 365],
   /** Half-life in sessions of the volatility that scales a return. */
   volatilityHalfLife: 30,
-  /** Tolerance in days for the age of a look-back price, for gaps in the history. */
+  /**
+   * Days by which a look-back price may be older than its window, because of gaps in the history.
+   */
   maxGapDays: 3,
 } as const;
 

@@ -201,7 +201,9 @@ export interface ListedMomentum {
   readonly return12m1: number;
   /** sum(r) / sqrt(n var(r)) over r[T-251..T-21]; about N(0,1) under a random walk. */
   readonly ram: number;
-  /** The same on residual returns r - b m; `undefined` if the market explains them fully. */
+  /**
+   * `ram` of the residual returns r - b m; `undefined` if the market explains the returns fully.
+   */
   readonly res: number | undefined;
   /** ln(C_T / max(H[T-251..T])), at most about 0 (George & Hwang, 2004). */
   readonly hi52: number;

@@ -29,14 +29,14 @@ export interface Sums {
 
 /** Offsets of the sums among an instrument's figures. */
 const SUM = { n: 0, r: 1, m: 2, rr: 3, mm: 4, rm: 5 } as const;
-/** ln of the highest high over the newest close, and the bars since that high. */
+/** Offset of ln(highest high / newest close), followed by the number of bars since that high. */
 const PEAK = 6;
 const PEAK_AGE = 7;
-/** ln of the highest high over the highest one of the bars before it in the year. */
+/** Offset of ln(highest high / highest high of the earlier bars of the year). */
 const LEAD = 8;
 const FIGURES = 9;
 
-/** Above this, rounding does not decide which high is the highest. */
+/** Lead above which rounding cannot decide which high is the highest. */
 const CLEAR_LEAD = 1e-9;
 
 /** Instruments per chunk: a few large arrays cost less than many small objects. */
@@ -188,7 +188,7 @@ function shiftReturn(
 /**
  * Finds the highest adjusted high of the year.
  *
- * @param length Bars that are looked at, the newest ones: no bar before them has a higher one.
+ * @param length Number of newest bars to examine; no bar before them has a higher high.
  */
 function findPeak(history: PriceHistory, length: number): void {
   const { bars } = history;
@@ -212,7 +212,7 @@ function findPeak(history: PriceHistory, length: number): void {
   const base = history.index * FIGURES;
   figures[base + PEAK] = peak;
   figures[base + PEAK_AGE] = peakAge;
-  // The oldest bar that was looked at keeps its lead over those before it.
+  // The oldest examined bar keeps its lead over those before it.
   if (peakAge < end - 1 || length >= PRICE_WINDOWS.yearBars) figures[base + LEAD] = peak - before;
 }
 

@@ -17,7 +17,7 @@ export const SHORT_RULES = {
 
 /** Share of off-exchange volume that is marked short. */
 export interface ShortReading {
-  /** Of the newest session with enough volume, in [0, 1]. */
+  /** Short ratio of the newest session with enough volume, in [0, 1]. */
   readonly ratio: number | null;
   /** Decayed z of the ratios, each against the 60 sessions before it, in [-3, 3]. */
   readonly z: number | null;

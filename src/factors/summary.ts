@@ -8,7 +8,7 @@ const SUBJECT: Readonly<Record<Factor, string>> = {
   darkpool: "Off-exchange pressure",
 };
 
-/** Reference of each factor. */
+/** What each factor is compared with, in sentences. */
 const YARDSTICK: Readonly<Record<Factor, string>> = {
   momentum: "its peers",
   valuation: "its peers or its own past",

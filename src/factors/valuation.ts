@@ -214,7 +214,7 @@ export function readValuation(
 
 /**
  * Every source of filings can have three yields. EBITDA, debt and cash count as missing only where
- * a peer has them: a source that knows none is not punished twice.
+ * a peer has them: a source without them is not penalized twice.
  */
 function possibleYields(yields: ValuationMeasurement["yields"], tables: ValuationTables): number {
   const hasEbitda = yields.ebitdaYield !== undefined || tables.yields.ebitdaYield !== undefined;

@@ -80,8 +80,8 @@ const newFollower = (): Follower => ({
 });
 
 /**
- * Reads the volatility of many instruments as time goes on: every bar is taken in once. A look back
- * is right too, but reads the list again.
+ * Reads the volatility of many instruments as time goes on: every bar is taken in once. The reading
+ * at an earlier instant is also correct, but reads the list again.
  *
  * @returns A function of an instrument's list of bars, always the same one as long as it only
  *   grows, and of an instant: the reading at the newest bar known by then.
@@ -107,8 +107,8 @@ export function createVolatilityReader(): (
  * Variance proxy of a session: the squared log gap from the close before to the open, plus the
  * range estimator ln(H/C) ln(H/O) + ln(L/C) ln(L/O) (Rogers & Satchell, 1991), at least 0.
  *
- * @param logReturn Of the bar, which is not its first.
- * @returns Possibly no finite number, between absurd prices.
+ * @param logReturn Log return of the bar, which is not the first one. @returns May be infinite or
+ *   NaN for absurd prices.
  */
 export function sessionVariance(bar: Bar, logReturn: number): number {
   const { open, high, low, close, dividend } = bar;

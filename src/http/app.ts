@@ -81,7 +81,7 @@ export interface AppOptions {
   /** Set only by tests. */
   readonly mcpAddition?: McpExtension | undefined;
   readonly readiness: Readiness;
-  /** Absent: the market has none. */
+  /** The log of the market; `undefined` if it has none. */
   readonly signalLog: SignalLog | undefined;
   readonly now: () => Date;
   readonly log: Logger;

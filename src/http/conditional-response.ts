@@ -4,13 +4,13 @@ import type { Answer } from "./api/answers.ts";
 import { type Coding, codedEtag, codingFor, compressOnce } from "./content-coding.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** Caches must not share a response between callers, nor between the forms that it can be had in. */
+/** Caches must not share a response between callers, nor between the formats of a response. */
 const VARY = "Accept, Authorization, X-Api-Key";
 
 /** Responses are revalidated on each use: the next session or print may change them. */
 const REVALIDATE = "private, no-cache";
 
-/** Shorter bodies are not compressed, in characters: they fit into one packet as they are. */
+/** Minimum length of a body that is compressed, in characters: shorter ones fit into one packet. */
 const MIN_COMPRESSED = 1_024;
 
 /** Media types of texts. */
@@ -34,9 +34,9 @@ export interface Representation {
  * Sends a representation, compressed where the client accepts that, or 304 if the client already has
  * it (RFC 9110 sections 8.8.3, 13.1.2 and 15.4.5). Must be called after all other headers are set.
  *
- * Only what goes through here is compressed. The length of a compressed body tells whether a text of
- * an attacker repeats a secret beside it (BREACH), so that answers for one caller, tokens, and pages
- * with form tokens (sign-in, claim, consent, account) are sent as they are; so is MCP.
+ * Nothing else is compressed: the length of a compressed body reveals whether an attacker's text
+ * repeats a secret in it (BREACH). Answers for one caller, tokens, pages with form tokens (sign-in,
+ * claim, consent, account) and MCP are therefore sent uncompressed.
  */
 export async function sendRepresentation(
   req: IncomingMessage,
@@ -83,7 +83,7 @@ export function setPrivate(res: ServerResponse, cacheControl: string = REVALIDAT
 /**
  * Sends the result of a tool.
  *
- * @param cacheControl Of shared results.
+ * @param cacheControl Value of Cache-Control for shared results.
  */
 export async function sendAnswer(
   { req, res }: Pick<RequestContext, "req" | "res">,

@@ -13,7 +13,7 @@ const CODINGS: readonly Coding[] = ["br", "gzip"];
 /** Brotli quality: a page of 115 kB takes 3 ms and 10.0 kB; quality 9 takes 23 ms for 9.8 kB. */
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
-/** The best of gzip, which is what browsers take without TLS; 2 % smaller than by default. */
+/** The best level of gzip, 2 % smaller than the default. Without TLS, browsers accept only gzip. */
 const GZIP = { level: 9 };
 
 const compressors = { br: promisify(brotliCompress), gzip: promisify(gzip) } as const;
@@ -21,7 +21,7 @@ const compressors = { br: promisify(brotliCompress), gzip: promisify(gzip) } as 
 /**
  * The coding of a response by `Accept-Encoding` (RFC 9110 section 12.5.3).
  *
- * @returns `undefined` if the client prefers the body as it is, or does not say.
+ * @returns `undefined` if the client prefers an uncoded body, or states no preference.
  */
 export function codingFor(
   { "accept-encoding": accepted }: IncomingHttpHeaders,
@@ -41,7 +41,7 @@ function weighted(member: string): readonly [name: string, weight: number] {
   return [name.trim().toLowerCase(), Number(/^\s*q=([\d.]+)\s*$/i.exec(weight)?.[1]) || 0];
 }
 
-/** The validator of a coded representation: another one than that of the body as it is (RFC 9110
+/** The validator of a coded representation, which differs from that of the uncoded body (RFC 9110
  *  section 8.8.3.3). */
 export const codedEtag = (etag: string, coding: Coding | undefined): string =>
   coding === undefined ? etag : `${etag.slice(0, -1)}-${coding}"`;
@@ -54,8 +54,8 @@ export const compress = (coding: Coding, body: string | Uint8Array): Promise<Buf
 export const createEncoder = (coding: Coding): Transform =>
   coding === "br" ? createBrotliCompress(BROTLI) : createGzip(GZIP);
 
-/** Maximum size of the cached bodies before compression, in characters or bytes; a sixth of it is
- *  kept. */
+/** Maximum total size of the cached bodies, before compression, in characters or bytes. Compressed,
+ *  they take a sixth of that. */
 const MAX_CACHED = 32 * 1024 * 1024;
 
 /** Compressed bodies by their validators. These name contents, so that all parts of the service can
@@ -63,9 +63,9 @@ const MAX_CACHED = 32 * 1024 * 1024;
 const cache = new LRUCache<string, Promise<Buffer>>({ maxSize: MAX_CACHED });
 
 /**
- * As `compress`, once for each content.
+ * Like `compress`, but compresses each content once.
  *
- * @param etag The strong validator of the body as it is, a hash of it.
+ * @param etag The strong validator of the uncoded body: a hash of it.
  */
 export function compressOnce(
   coding: Coding,

@@ -72,8 +72,8 @@ export function createErrorWriter(
   };
 }
 
-/** Ends a response that cannot be completed, by a reset of its connection: without a length or chunks
- *  an orderly end looks like that of the body. */
+/** Resets the connection of a response that cannot be completed: if it has neither a length nor
+ *  chunks, an orderly close would make it look complete. */
 export function breakOff(res: ServerResponse): void {
   res.socket?.resetAndDestroy();
   res.destroy();

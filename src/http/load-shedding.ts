@@ -33,7 +33,7 @@ const VITAL: ReadonlySet<string> = new Set(["/api/health", "/livez", "/readyz"])
 /** A page of a hundred items or more, or a whole table, in any encoding. */
 const LARGE_PAGE = /[?&](?:limit|last)=(?!\d{1,2}(?:&|$))|[?&]format=(?!json)|%/;
 
-/** What a caller accepts who asks for a table by `Accept`. */
+/** Matches the `Accept` field of a caller that asks for a table. */
 const TABLE_TYPE = /\btext\/csv\b/i;
 
 /** Matches paths that may be quick: no OAuth paths, no exports, and no unusual spellings. */

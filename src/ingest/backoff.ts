@@ -45,7 +45,7 @@ export function backoffMs(fault: ProviderFault, failures: number, random: number
 export interface FailureBackoff {
   /** When the next attempt is due, Unix milliseconds; in the past when there is no reason to wait. */
   until(): number;
-  /** Does the work. @throws What the work throws; the next attempt is then due after a pause. */
+  /** Runs the work. @throws The error of the work; the next attempt is then due after a pause. */
   run(work: () => Promise<number>): Promise<number>;
 }
 

@@ -25,7 +25,8 @@ export const noticeRecords = collection<NoticeBatch>("ingest-news");
 /** How long a notice is stored, in milliseconds. A reader that was away for longer reads all rows. */
 export const NOTICE_TTL_MS = 1_800_000;
 
-/** The same where one process reads: every answer makes a notice, up to 20 a second. */
+/** How long a notice is stored if only one process reads, in milliseconds; shorter, since every
+ *  answer creates a notice, up to 20 a second. */
 const NOTICE_TTL_ALONE_MS = 300_000;
 
 /** How long a notice is stored in a store, in milliseconds. */
@@ -86,7 +87,7 @@ export function noticesOf(data: readonly Observation[]): readonly ChangeNotice[]
   );
 }
 
-/** The same rows in as few spans as possible. */
+/** Merges notices into as few spans as possible, with the same rows. */
 export function mergeNotices(notices: readonly ChangeNotice[]): readonly ChangeNotice[] {
   const groups = Map.groupBy(notices, ({ feed, symbol }) => `${feed} ${symbol ?? ""}`);
   return [...groups.values()].flatMap(spansOf);
@@ -110,7 +111,9 @@ const ROW_PAGE = 5_000;
 /** Notices that are read at once. */
 const NOTICE_PAGE = 100;
 
-/** Pause between two looks for notices, in milliseconds; an announcement on the topic may be lost. */
+/**
+ * Interval of checks for notices, in milliseconds, since an announcement on the topic may be lost.
+ */
 const POLL_EVERY_MS = 2_000;
 
 /** A notice that appears older than this comes from a process with another clock. Milliseconds. */

@@ -16,7 +16,7 @@ const FILE = "kept-signals.json";
 interface Entry {
   /** Unix milliseconds. */
   readonly at: number;
-  /** Of everything known by then: see `DataHash`, which takes in the entries one after another. */
+  /** Hash of everything known by then, from a `DataHash` that advances from entry to entry. */
   readonly dataHash: string;
   readonly classes: readonly {
     readonly assetClass: AssetClass;

@@ -37,7 +37,7 @@ const DAY_MS = 86_400_000;
 /** History before the first session that is served, in milliseconds: a year of returns. */
 const HISTORY_BEFORE_SERVED_MS = 400 * DAY_MS;
 
-/** Pause between two looks for a due request, in milliseconds; budgets are per second or longer. */
+/** Interval of checks for a due request, in milliseconds; budgets are per second or longer. */
 const POLL_EVERY_MS = 500;
 
 /** How far rows are read before that history, in milliseconds: a year's filings are dated long before

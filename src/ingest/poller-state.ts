@@ -15,7 +15,8 @@ import {
   seriesProgress,
 } from "./provider-progress.ts";
 
-/** Budgets over this time or longer do not recover during a restart of the process. Milliseconds. */
+/** Length of a budget's window from which it does not recover during a restart of the process, in
+ *  milliseconds. */
 const LONG_MS = 60_000;
 
 /** Whether a request is recorded on disk before it is sent. For short budgets, the next process counts

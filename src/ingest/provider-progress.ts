@@ -94,7 +94,7 @@ export function correctedProgress(noted: ProviderProgress, now: number): Provide
   };
 }
 
-/** As `correctedProgress`, for a series. @param now Unix milliseconds. */
+/** Like `correctedProgress`, for a series. @param now Unix milliseconds. */
 export function correctedSeriesProgress(
   noted: SeriesProgress | undefined,
   now: number,

@@ -64,7 +64,7 @@ type Members = Readonly<Record<string, Json>>;
 const mapped = (members: Members, change: (member: Json) => Json): Members =>
   Object.fromEntries(Object.entries(members).map(([name, member]) => [name, change(member)]));
 
-/** One schema that accepts what any of several accepts. */
+/** A schema that accepts whatever any of several schemas accepts. */
 function outlineOfOne(schemas: readonly Json[]): Json {
   if (schemas.every(({ type }) => type === "object")) {
     return { type: "object", properties: schemas.reduce(withMembers, {}) };

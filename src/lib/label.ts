@@ -2,10 +2,10 @@ import { z } from "zod";
 import { hasMarkRun, NO_MARK_RUN } from "./mark-run.ts";
 
 /** Where HTML begins a tag, an end tag, a comment or a declaration (HTML section 13.2.5.6): a `<` before
- *  a letter, `/`, `!` or `?`. Any other `<` is a character like others, as in `A <3 B` and `z < 2`. */
+ *  a letter, `/`, `!` or `?`. Any other `<` is an ordinary character, as in `A <3 B` and `z < 2`. */
 const MARKUP = /<[a-z/!?]/i;
 
-/** Problem of a text that contains markup; follows the name of the member. */
+/** Error message for a text that contains markup; follows the name of the member. */
 export const NO_MARKUP = "must have no markup such as <b>; put a space after a < that is none";
 
 /** Whether a text contains markup. Every output of this service encodes text anyway; the check protects

@@ -2,7 +2,7 @@
  *  Stream-Safe Text Format). */
 const MARK_RUN = /\p{M}{31}/u;
 
-/** The fault of a text with a mark run, after the name of the member. */
+/** Error message for a text with a mark run; follows the name of the member. */
 export const NO_MARK_RUN = "must have at most 30 combining marks in a row";
 
 /** Whether a text has so many combining marks in a row that it must not be normalized: normalization

@@ -1,8 +1,8 @@
 import { networksOf } from "./address-key.ts";
 import type { Counter } from "./count-in-order.ts";
 
-/** Counters of what agents do about their own claims, by the networks of their address: anybody can
- *  register as many agents as those may. */
+/** Counters of what agents do about their own claims, by the networks of their address, since one
+ *  caller can register many agents. */
 export function ownClaimCounters(ip: string | undefined): readonly Counter[] {
   const { address, site, provider } = networksOf(ip);
   return [

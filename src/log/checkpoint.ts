@@ -1,7 +1,7 @@
 import { HASH_BYTES, type Hash } from "./merkle.ts";
 import { decodeBase64, type Note, parseNote } from "./signed-note.ts";
 
-/** What a log says of its tree (C2SP tlog-checkpoint). */
+/** The claim of a log about its tree (C2SP tlog-checkpoint). */
 export interface Checkpoint {
   /** Unique name of the log. */
   readonly origin: string;

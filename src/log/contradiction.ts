@@ -10,14 +10,14 @@ export interface SignedTree {
   readonly root: Hash;
 }
 
-/** Why a log is no continuation of a tree that was signed; `undefined` if it is one. */
+/** Why a log does not extend a tree that was signed; `undefined` if it does. */
 export async function contradictionOf(
   store: LogStore,
   state: LogState,
   { origin, size, root }: SignedTree,
 ): Promise<string | undefined> {
   if (origin !== state.origin) {
-    // What a log was started in place of is no part of it.
+    // A log that this one replaced is not part of it, so it cannot contradict it.
     const isFormer = state.former?.includes(origin);
     return isFormer ? undefined : `${origin} was signed here, which is another log`;
   }

@@ -17,7 +17,7 @@ export interface LoggedStatement {
 export interface SettlementTimes {
   /** Close of the session of the run. */
   readonly close: number;
-  /** When a checkpoint came to cover the run. */
+  /** When a checkpoint first covered the run. */
   readonly coveredAt: number;
   /** Closes between which returns are measured; `undefined` if those sessions are not known. */
   readonly entry: number | undefined;
@@ -33,7 +33,7 @@ export function excludedBy(statement: LoggedStatement | undefined): Outcome | un
 /**
  * Grades a settlement, when it is logged and when it is verified.
  *
- * @param statements Those of the run. @param outcomes In the same order.
+ * @param statements The statements of the run. @param outcomes In the same order.
  * @param table Ranges and falls of the class over the horizon.
  */
 export function gradeSettlement(

@@ -7,8 +7,8 @@ import { parseCheckpoint, type SignedCheckpoint } from "./checkpoint.ts";
 const FILE = "log-head";
 
 /**
- * The last signed checkpoint in a file of this machine. It is no part of backups: a store that was
- * restored to an earlier state lacks what stands here, and so does not sign a fork.
+ * The last signed checkpoint in a file of this machine. Backups do not contain it. A store that was
+ * restored to an earlier state therefore lacks what this file names, and does not sign a fork.
  */
 export class LogHead {
   readonly #folder: string;

@@ -45,8 +45,9 @@ export class LogSigner {
   }
 
   /**
-   * Keeps what another process signed in `log-head`, so that a store that loses it, such as one that fails
-   * over without its last commits, is not signed here either.
+   * Copies a checkpoint that another process signed to `log-head`. If the store then loses that
+   * checkpoint, for example in a failover without its last commits, this process does not sign a
+   * fork either.
    */
   async keep(): Promise<void> {
     const { store, head, isShared } = this.#options;
@@ -55,18 +56,18 @@ export class LogSigner {
     const signed = await store.checkpoint();
     if (state === undefined || signed?.id !== state.id) return;
     if ((await this.refusal(state)) !== undefined) return;
-    // This process may have signed meanwhile, also another log.
+    // This process may have signed in the meantime, possibly another log.
     const { origin = signed.origin, size = -1 } = head.read() ?? {};
     const isOlder = origin === signed.origin ? size < signed.size : state.former?.includes(origin);
     if (isOlder) head.write(signed.note);
   }
 
   /**
-   * Signs the tree as it is; the checkpoint is in `log-head` before it is in the store, from where it is
-   * served.
+   * Signs the current tree. The checkpoint is written to `log-head` before the store, which serves
+   * it.
    *
    * @param change Members of the state that change with it.
-   * @returns Whether it is served now; not if the log has gone on meanwhile.
+   * @returns Whether the checkpoint was stored; `false` if the log has grown in the meantime.
    * @throws {Error} If it would contradict an earlier checkpoint.
    */
   async sign(of: Stored<LogState>, change?: Partial<LogState>): Promise<boolean> {

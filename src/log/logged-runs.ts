@@ -14,7 +14,7 @@ function positionsOf({ symbols }: LoggedRun): ReadonlyMap<string, number> {
   return known;
 }
 
-/** Where the log holds the decisions that answers rest on, in the memory of each process. */
+/** Finds the leaves of the decisions on which answers are based; in the memory of each process. */
 export class LoggedRuns {
   readonly #store: LogStore;
   /** Oldest first. */
@@ -26,12 +26,12 @@ export class LoggedRuns {
     this.#store = store;
   }
 
-  /** Rises whenever runs were added. */
+  /** Increases whenever runs are added. */
   get edition(): number {
     return this.#edition;
   }
 
-  /** Reads the runs that checkpoints came to cover since the last call. @returns How many. */
+  /** Reads the runs that checkpoints have covered since the last call. @returns How many. */
   async reload(): Promise<number> {
     const checkpoint = await this.#store.published();
     if (checkpoint === undefined) return 0;

@@ -12,7 +12,7 @@ export interface Range {
   readonly end: number;
 }
 
-/** Two hashes behind the prefix of a node; rewritten for each. */
+/** Buffer with the prefix of a node and two hashes; rewritten for each node. */
 const pair = Buffer.alloc(1 + 2 * HASH_BYTES, 1);
 
 /** Hashes through a binary string, which takes Node.js a third of the time of a buffer. */
@@ -152,10 +152,10 @@ export function verifyConsistency({ from, fromRoot, to, toRoot, proof }: Consist
 }
 
 /**
- * The sides on which the hashes of a proof stand, from node `fn` of a level whose last node is `sn` up to
- * the root.
+ * The side of each hash of a proof, from node `fn` of a level whose last node is `sn` up to the
+ * root.
  *
- * @returns `undefined` if the way up has another length.
+ * @returns `undefined` if the path to the root has another length.
  */
 function sidesOf(
   fn: number,
@@ -164,7 +164,7 @@ function sidesOf(
 ): readonly ("left" | "right")[] | undefined {
   const sides: ("left" | "right")[] = [];
   for (let [node, last] = [fn, sn]; last > 0; [node, last] = [half(node), half(last)]) {
-    // A last node without a sibling rises as it is.
+    // A last node without a sibling moves up unchanged.
     if (node % 2 === 1) sides.push("left");
     else if (node < last) sides.push("right");
   }
@@ -181,7 +181,7 @@ function climb(from: Hash, proof: readonly Hash[], sides: readonly ("left" | "ri
 /** Whether two hashes are the same; nothing here is secret. */
 export const isSameHash = (one: Hash, other: Hash): boolean => Buffer.compare(one, other) === 0;
 
-/** Shifts by one bit also above 2^31. */
+/** Halves and rounds down; unlike a shift, also above 2^31. */
 const half = (n: number): number => Math.floor(n / 2);
 
 const isSize = (n: number): boolean => Number.isSafeInteger(n) && n >= 0;

@@ -20,7 +20,7 @@ const PUBLIC_KEY_BYTES: Readonly<Record<SignatureType, number>> = {
   [SIGNATURE_TYPES.mlDsa44]: 1_312,
 };
 
-/** What a key of a signer or a verifier is called. */
+/** Name and id of the key of a signer or verifier. */
 interface KeyName {
   readonly name: string;
   /** The first four bytes of SHA-256(name || LF || type || public key), in hexadecimal. */
@@ -70,7 +70,7 @@ function keyIdOf(name: string, type: SignatureType, publicKey: Uint8Array): stri
   return hash("sha256", bytes, "hex").slice(0, 2 * KEY_ID_BYTES);
 }
 
-/** The key as people hand it on: `<name>+<key id>+<base64 of type and public key>`. */
+/** The verifier key in text form: `<name>+<key id>+<base64 of type and public key>`. */
 export function verifierText({ name, keyId, type, privateKey }: NoteSigner): string {
   const bytes = Buffer.concat([Uint8Array.of(type), rawKey(createPublicKey(privateKey))]);
   return `${name}+${keyId}+${bytes.toString("base64")}`;
@@ -88,7 +88,7 @@ export const parseVerifier = (text: string): NoteVerifier => parseKey(text, "ed2
 /** A key of a witness. @throws {Error} If the text is not one. */
 export const parseCosigner = (text: string): NoteVerifier => parseKey(text, "cosignature");
 
-/** @param scheme The one that is taken beside ML-DSA-44. */
+/** @param scheme The scheme that is accepted besides ML-DSA-44. */
 function parseKey(text: string, scheme: "ed25519" | "cosignature"): NoteVerifier {
   const [name = "", keyId = "", ...rest] = text.split("+");
   // Base64 may contain a plus itself.

@@ -3,7 +3,7 @@ import { type NoteSigner, type NoteVerifier, SIGNATURE_TYPES } from "./note-keys
 import { type Note, signatureLine } from "./signed-note.ts";
 import { signAt, timeSigned } from "./timed-signature.ts";
 
-/** A log says of its tree when it was the largest only to witnesses. */
+/** Time of a log's own ML-DSA-44 signature: only witnesses sign with a time. */
 const NO_TIME = 0n;
 
 /** Signs a text, which must end with a newline. ML-DSA-44 signs the texts of checkpoints only. */
@@ -20,10 +20,10 @@ export function signNote(text: string, signers: readonly NoteSigner[]): string {
 }
 
 /**
- * The keys that have signed a note. Signatures of other keys are passed over, as C2SP signed-note
+ * The keys that have signed a note. Signatures of other keys are ignored, as C2SP signed-note
  * requires.
  *
- * @throws {Error} If a known key has not signed what its line says, or no known key has signed.
+ * @throws {Error} If the signature of a known key is wrong, or no known key has signed.
  */
 export function verifyNote(
   { text, signatures }: Note,

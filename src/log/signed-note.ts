@@ -14,9 +14,9 @@ interface NoteSignature {
   readonly signature: Uint8Array;
 }
 
-/** A note in its parts, not verified. */
+/** A parsed note, not verified. */
 export interface Note {
-  /** With its last newline. */
+  /** Including its last newline. */
   readonly text: string;
   readonly signatures: readonly NoteSignature[];
 }
@@ -25,10 +25,12 @@ export interface Note {
 export const isKeyName = (name: string): boolean =>
   name.length > 0 && name.isWellFormed() && !/[\s+\p{Cc}]/u.test(name);
 
-/** Longest signature that counts as short, in bytes: Ed25519 behind a time. ML-DSA-44 has 2,420. */
+/**
+ * Maximum length of a short signature, in bytes: Ed25519 with a time. One of ML-DSA-44 has 2,420.
+ */
 const SHORT_BYTES = 72;
 
-/** A note with its short signatures alone, for who pays for each token. */
+/** A note with only its short signatures, for readers who pay for each token. */
 export function shortNote(note: string): string {
   const { text, signatures } = parseNote(note);
   const short = signatures.filter(({ signature }) => signature.length <= SHORT_BYTES);

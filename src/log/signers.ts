@@ -12,12 +12,12 @@ export type SigningKeys = Pick<Keyring, "keys">;
 export const LOG_KEY_USES = ["log-signing", "log-signing-ml-dsa"] as const;
 type LogKey = Key<(typeof LOG_KEY_USES)[number]>;
 
-/** The signers of a log, of each kind newest first: after a rotation the old key goes on signing until it
- *  ends. */
+/** The signers of a log, newest first within each kind: after a rotation the old key still signs
+ *  until its retention ends. */
 export const signersOf = (keyring: SigningKeys, origin: string): readonly NoteSigner[] =>
   LOG_KEY_USES.flatMap((use) => keyring.keys(use)).map((key) => signerOf(key, origin));
 
-/** Signs what a log says of its tree. @returns The note. */
+/** Signs the checkpoint of a log. @returns The note. */
 export const signCheckpoint = (keyring: SigningKeys, checkpoint: Checkpoint): string =>
   signNote(checkpointText(checkpoint), signersOf(keyring, checkpoint.origin));
 

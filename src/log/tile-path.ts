@@ -28,8 +28,8 @@ function numberedPath({ index, width }: Bundle): string {
 }
 
 /**
- * The tile or bundle of a path below `tile/`; `undefined` for any other text, so that each has one
- * address only.
+ * The tile or bundle of a path below `tile/`; `undefined` for any other text, so that each has only
+ * one address.
  */
 export function parseTilePath(path: string): Tile | (Bundle & { level: "entries" }) | undefined {
   const { level, index = "", width } = TILE_PATH.exec(path)?.groups ?? {};

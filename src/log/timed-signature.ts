@@ -8,7 +8,7 @@ const TIME_BYTES = 8;
 /** Latest time that C2SP tlog-cosignature allows ("Format"). */
 const MAX_TIME = 2n ** 63n - 1n;
 
-/** First bytes of what ML-DSA-44 signs. */
+/** First bytes of the message that ML-DSA-44 signs. */
 const LABEL = "subtree/v1\n\0";
 
 /** Signs the text of a checkpoint with a time, Unix seconds (C2SP tlog-cosignature, "Format"). */
@@ -54,7 +54,7 @@ function uint64(value: bigint): Uint8Array {
   return bytes;
 }
 
-/** A text behind its length in a byte (RFC 8446 section 3.4). */
+/** A text after its length in one byte (RFC 8446 section 3.4). */
 function opaque(text: string): Uint8Array {
   const bytes = Buffer.from(text);
   if (bytes.length > 255) throw new Error("the name of a log or key is longer than 255 bytes");

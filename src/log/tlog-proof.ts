@@ -14,7 +14,9 @@ export interface TlogProof {
   readonly proof: readonly Hash[];
   /** The signed checkpoint, verbatim. */
   readonly checkpoint: string;
-  /** Not authenticated by the format; here the entry itself, which the proof then proves. */
+  /**
+   * Data that the format does not authenticate; here the entry itself, which the proof verifies.
+   */
   readonly extra?: Uint8Array;
 }
 

@@ -13,7 +13,7 @@ import {
 /** Kind of the archive rows of full tiles. Their instant is the number of the tile within its level. */
 const TILE = "log-tile";
 
-/** What a record holds of a tree. */
+/** The stored state of a tree. */
 export interface StoredTree {
   /** Random; names the rows of the tree. */
   readonly id: string;
@@ -21,7 +21,7 @@ export interface StoredTree {
   readonly edge: readonly string[];
 }
 
-/** The right edge of a tree. @throws {RangeError} If the record holds no hashes. */
+/** The right edge of a tree. @throws {RangeError} If the stored hashes are malformed. */
 export const edgeOf = ({ edge }: Pick<StoredTree, "edge">): TreeEdge =>
   new TreeEdge(edge.map(decodeHashes));
 
@@ -50,8 +50,8 @@ export function appendLeaves(stored: StoredTree, leaves: readonly string[]) {
 /**
  * The hashes of a tile; fewer where the tree does not have it.
  *
- * @param id Of the tree.
- * @param current Reads the record of the tree; `undefined`: it holds another tree by now.
+ * @param id Id of the tree. @param current Reads the record of the tree; `undefined` if it now
+ *   holds another tree.
  */
 export async function storedHashes(
   archive: Archive,

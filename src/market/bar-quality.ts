@@ -17,8 +17,8 @@ const BAR_LIMITS = {
   minSplit: 1 / 3,
   /** A suspected split has less than this many usual volumes: a crash has more. */
   splitVolumes: 3,
-  /** And a range ln(high / low) of less than this many usual ones, or this share of the gap: a
-   *  crash goes on after its gap. */
+  /** Its range ln(high / low) is less than this many usual ones, or less than this share of the
+   *  gap: a crash continues after its gap. */
   splitRanges: 2.5,
   splitRangeShare: 0.1,
 } as const;
@@ -67,7 +67,7 @@ export interface BarCheck {
 }
 
 /**
- * Checks the next bar of an instrument against the bars before it alone. A doubted bar is held, and the
+ * Checks the next bar of an instrument against the bars before it. A doubted bar is held, and the
  * next bar decides on it: confirmed when that opens nearer the doubted price than the last accepted
  * close, else dropped. Splits and dividends of a dropped bar pass to the bar after it.
  */

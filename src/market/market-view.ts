@@ -6,7 +6,7 @@ import type { InstrumentRecords } from "./records.ts";
 export interface MarketView {
   readonly mode: MarketMode;
   readonly source: Source;
-  /** `blocks`: only blocks are stored; absent: all prints of the sources. */
+  /** `blocks` if only blocks are stored; absent if all prints of the sources are. */
   readonly printsAre?: "blocks";
   /** Sources of the records of a listed instrument, by feed; absent where `source` is that of all. */
   readonly sourcesOf?: (symbol: string) => SourcesByFeed;

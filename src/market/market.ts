@@ -32,7 +32,7 @@ export interface Market {
   /** Increases in `recordsUntil` when records were inserted before others that were already read, or old
    *  ones were dropped: everything is scored again. Absent where that never happens. */
   revision?(): number;
-  /** `blocks`: only blocks are stored; absent: all prints of the sources. */
+  /** `blocks` if only blocks are stored; absent if all prints of the sources are. */
   readonly printsAre?: "blocks";
   /** Sources of the records of an instrument, by feed; absent where `source` is that of all. */
   readonly sourcesOf?: (symbol: string) => SourcesByFeed;
@@ -48,8 +48,8 @@ export interface Market {
   /** Label of the session to which an instant (Unix milliseconds) belongs, under way or closed. */
   sessionAt(at: number, assetClass: AssetClass): string;
   /**
-   * First instant of the sessions whose scores can be asked for at `at`, Unix milliseconds: the start
-   * of the year before.
+   * First instant of the sessions whose scores are served at `at`, Unix milliseconds: the start of
+   * the year before.
    */
   servedFrom(at: number): number;
   /**

@@ -36,7 +36,8 @@ export type ReportedBar = Omit<Bar, "logReturn">;
 /**
  * Why a bar is doubted. `impossible`: prices that contradict each other or are not above 0. `jump`:
  * open or close too far from the close before. `spike`: high or low too far from open and close.
- * `repeat`: the bar before once more. `split`: prices as after a split that was not announced.
+ * `repeat`: a repetition of the bar before. `split`: prices as after a split that was not
+ * announced.
  */
 export const BAR_FAULTS = ["impossible", "jump", "spike", "repeat", "split"] as const;
 export type BarFault = (typeof BAR_FAULTS)[number];

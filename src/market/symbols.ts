@@ -9,8 +9,8 @@ const MAX_TYPOS = 1;
  *  tickers of up to three letters differ by one letter from another company's. */
 const MIN_NEAR_LENGTH = 4;
 
-/** Maximum length of a text that is searched for, in UTF-16 units. Nothing fits a longer one, which
- *  would cost much to normalize and to compare. */
+/** Maximum length of a text that is searched for, in UTF-16 units. Nothing matches a longer one,
+ *  which would be expensive to normalize and compare. */
 const MAX_SEARCH_LENGTH = 200;
 
 /** What a symbol resolves to: exactly one instrument, or candidates to choose from. */
@@ -55,7 +55,7 @@ interface Index {
   readonly coinsByBase: ReadonlyMap<string, readonly Entry[]>;
 }
 
-/** One for each list: the same lists are searched again and again. */
+/** Indexes by list, since the same lists are searched repeatedly. */
 const indexes = new WeakMap<readonly Instrument[], Index>();
 
 function indexOf(instruments: readonly Instrument[]): Index {
@@ -80,10 +80,10 @@ const instrumentsOf = (entries: readonly Entry[]): readonly Instrument[] =>
 
 /**
  * Finds the instrument of a symbol. A symbol is matched in full after normalization, a coin also
- * without the currency it is quoted in where it has one quote only. Nothing else is guessed: the
- * answer for the wrong company is worse than none.
+ * without its quote currency if it has only one. Nothing else is guessed: the answer for the wrong
+ * company is worse than none.
  *
- * @param instruments A list that stays as it is.
+ * @param instruments A list that does not change.
  */
 export function resolveSymbol(instruments: readonly Instrument[], symbol: string): Resolution {
   const { entries, byKey, coinsByBase } = indexOf(instruments);
@@ -125,7 +125,7 @@ const hasAll = (words: readonly string[], holds: (word: string) => boolean): boo
  * whose name every word of the query begins a word; then those whose name contains it. Each in the
  * order given; all of them for an empty query.
  *
- * @param instruments A list that stays as it is.
+ * @param instruments A list that does not change.
  */
 export function searchInstruments(
   instruments: readonly Instrument[],

@@ -31,7 +31,7 @@ export function referenceMarkdown(site: Site, documents: readonly DocumentRoute[
   return `${parts.join("\n\n")}\n`;
 }
 
-/** Groups of whose operations a line each says enough. */
+/** Groups whose operations get one line each. */
 const LISTED: readonly Tag[] = ["Log", "Service", "Discovery"];
 
 function group(tag: Tag, operations: readonly Operation[]): string {
@@ -60,7 +60,7 @@ function section(operation: Operation): string {
   ].join("\n");
 }
 
-/** The answers of an operation, one line for all statuses with an equal one; 304 is left out. */
+/** The answers of an operation: statuses with equal answers share a line, and 304 is omitted. */
 function answersOf({ answers }: Operation): readonly string[] {
   const described = Object.entries(answers).filter(([status]) => status !== "304");
   const byText = Map.groupBy(described, ([, answer]) => answerText(answer));
@@ -86,7 +86,7 @@ function failuresOf({ problems = [], errorsByStatus = {} }: Operation): readonly
   return all.length === 0 ? [] : [`- Failures: ${failureList(all)}`];
 }
 
-/** The error of the OAuth operations that a later request may not meet. */
+/** The OAuth error that may not occur again when the request is repeated later. */
 const OAUTH_TEMPORARY: OAuthError = "temporarily_unavailable";
 
 const COMMON_PROBLEMS: readonly ProblemCode[] = [...PROTECTED_PROBLEMS, ...BODY_PROBLEMS];
@@ -164,7 +164,7 @@ function simpleTypeText({ type, format, const: only, enum: values = [only] }: Js
   return alternatives([format ?? type ?? "anything"].flat() as string[]);
 }
 
-/** Types of which a value has one; a question mark stands for `null`. */
+/** Alternative types of a value; a question mark stands for `null`. */
 function alternatives(types: readonly string[]): string {
   const others = types.filter((type) => type !== "null").join(" or ");
   return types.includes("null") ? `${others}?` : others;

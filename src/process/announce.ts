@@ -119,7 +119,7 @@ export function showReplay({ market }: Service): void {
   process.stderr.write(`${ERASE_LINE}Replay: ${at.slice(0, 16)} UTC`);
 }
 
-/** Clears that line and logs the end of the replay. */
+/** Clears the line of the replay, and logs its end. */
 export function endReplay({ market }: Service, log: Logger): void {
   if (market.mode !== "replay") return;
   if (process.stderr.isTTY) process.stderr.write(ERASE_LINE);

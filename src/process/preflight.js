@@ -1,10 +1,11 @@
-/** Loaded before a program of the service (`node --import`), in words that an old Node reads too. */
+/** Loaded before a program of the service (`node --import`), in syntax that an old Node.js can also
+ *  parse. */
 
 import * as nodeModule from "node:module";
 import { fileURLToPath } from "node:url";
 
-/** Oldest Node with all that the service needs: TypeScript as it is, `node:sqlite`, and ML-DSA in
- *  `node:crypto`. */
+/** Oldest Node.js with everything that the service needs: TypeScript without compilation,
+ *  `node:sqlite`, and ML-DSA in `node:crypto`. */
 const OLDEST = { major: 24, minor: 18 };
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
@@ -21,9 +22,9 @@ if (major < OLDEST.major || (major === OLDEST.major && minor < OLDEST.minor)) {
   process.exit(1);
 }
 
-// What was compiled once is kept beside the packages, which only who installs them can write; where
-// nothing can be written there, every start compiles anew. Compiled, the service loads in half the
-// time and without what strips its types, which takes some 18 MB (measured).
+// Caches compiled code beside the packages, where only their installer can write; if nothing can be
+// written there, every start compiles again. With the cache, the service loads in half the time,
+// and without the type stripper, which takes some 18 MB (measured).
 nodeModule.enableCompileCache(
   fileURLToPath(new URL("../../node_modules/.cache/compiled", import.meta.url)),
 );

@@ -16,9 +16,9 @@ const CACHE_MS = 1_000;
 const MAX_BEHIND_MS = 600_000;
 
 /**
- * Checks every part. Only what another process could do better makes this one unready. Without a
- * leader, or with late deliveries, requests are answered as well here as elsewhere. The schema of
- * the store is migrated before a process listens, so it needs no check.
+ * Checks every part. This process is unready only because of faults that another process may not
+ * have. A missing leader and late deliveries are not among them: they affect all processes alike.
+ * The schema of the store is migrated before a process listens, so it needs no check.
  */
 export function createReadiness({
   state,
@@ -28,7 +28,7 @@ export function createReadiness({
 }: {
   readonly state: State;
   readonly scoring: Scoring;
-  /** Absent: the market has none. */
+  /** The log of the market; `undefined` if it has none. */
   readonly signalLog: SignalLog | undefined;
   readonly isDraining: () => boolean;
 }): Readiness {

@@ -1,5 +1,5 @@
-/** The two clocks of a steady clock, in milliseconds. A file of its own, since tests and the crash
- *  harness drive it with clocks of theirs. */
+/** The two clocks of a steady clock, in milliseconds. In a file of its own, since tests and the
+ *  crash harness drive it with their own clocks. */
 export interface SteadyClockSources {
   /** Unix time, as the machine's clock is set. */
   readonly wall: () => number;

@@ -25,7 +25,7 @@ const MAX_BUSY_MS = 500;
 
 /** The parts of the service that a shutdown stops, in order. */
 export interface Stopping {
-  /** Its connections are the sockets of `openSockets`. */
+  /** The server whose connections are the sockets of `openSockets`. */
   readonly server: Server;
   readonly openSockets: ReadonlySet<Socket>;
   /** Makes `/readyz` report that the service is stopping. */

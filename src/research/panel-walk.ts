@@ -4,7 +4,7 @@ import type { Market } from "../market/market.ts";
 import { ScoringEngine } from "../score/scoring-engine.ts";
 import type { Snapshot } from "../score/snapshot.ts";
 
-/** What of a market is wanted. */
+/** The part of a market to walk through. */
 interface Wanted {
   readonly market: Market;
   readonly assetClass: AssetClass;

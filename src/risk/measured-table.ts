@@ -320,8 +320,8 @@ export const riskTableOf = ({ simulated }: { readonly simulated: boolean }): Ris
   simulated ? SIMULATED_RISK_TABLE : RISK_TABLE;
 
 /**
- * How many of the ranges that alerts watch a close left before they ended. The share is above
- * 5 %, since any close within the horizon counts and a range is made for the last one.
+ * How many of the ranges watched by alerts were left by a close before they ended. The share is
+ * above 5 %, since any close within the horizon counts and a range is made for the last one.
  */
 interface RangeBreaches {
   /** Consecutive ranges of all instruments of the class. */
@@ -333,14 +333,14 @@ interface RangeBreaches {
 /** By class, after the date of the fit; `null` where no range is published. */
 type BreachesByClass = Readonly<Record<AssetClass, RangeBreaches | null>>;
 
-/** Of recorded markets, from 2020 to 2024. */
+/** Breaches of recorded markets, from 2020 to 2024. */
 export const RANGE_BREACHES: BreachesByClass = {
   stock: { ranges: 91_044, share: 0.062 },
   etf: null,
   crypto: { ranges: 2_935, share: 0.0457 },
 };
 
-/** Of the simulated markets that the simulated table was tested on. */
+/** Breaches of the simulated markets on which the simulated table was tested. */
 const SIMULATED_RANGE_BREACHES: BreachesByClass = {
   stock: { ranges: 28_545, share: 0.0585 },
   etf: null,

@@ -68,8 +68,8 @@ function barsBehind(bars: RecordList<Bar>, at: number, closes: number): readonly
 }
 
 /**
- * The sigma of the outlook at an instant (Unix milliseconds), without the rest of it: the standard
- * deviation of a session's log return.
+ * Only the sigma of the outlook at an instant (Unix milliseconds): the standard deviation of a
+ * session's log return.
  *
  * @returns `undefined` with under 252 sessions, and where no price moved.
  */

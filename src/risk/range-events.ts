@@ -15,7 +15,7 @@ type RangeReason = (typeof RANGE_REASONS)[number];
 export interface OpenRange {
   /** When that close became known, Unix milliseconds. */
   readonly openedAt: number;
-  /** That close. */
+  /** Price at that close. */
   readonly price: number;
   /** Log returns from that close, dividends included. */
   readonly low: number;
@@ -28,7 +28,7 @@ export interface RangeAlert {
   readonly reason: RangeReason;
   readonly range: OpenRange;
   readonly table: HorizonTable;
-  /** The bar whose close left it. */
+  /** The bar whose close left the range. */
   readonly bar: Bar;
   /** Log return from the close at which the range opened to that of the bar, dividends included. */
   readonly logReturn: number;
@@ -62,8 +62,9 @@ function openRange({ bars, assetClass, at, table }: RangeSession): OpenRange | u
 }
 
 /**
- * Whether a closed session triggers a `range.alert` event: if a newly known close leaves the open range. A range ends with the first such close, or with the last of its horizon; the next one
- * opens at the last close known then. A session without a close, or with a doubted one, changes nothing.
+ * Finds the `range.alert` event of a closed session: a newly known close that left the open range.
+ * A range ends with the first such close, or with the last of its horizon; the next one opens at
+ * the last close known then. A session without a close, or with a doubted one, changes nothing.
  *
  * @param open After the session before, `undefined` for the first, which is never an event.
  * @returns The same range while it stays open.

@@ -14,15 +14,16 @@ import { sigmaAt } from "./outlook.ts";
 interface Follower {
   /** Number of bars; the last `windowSessions` of them were all measured. */
   read: number;
-  /** What the model makes of these, oldest first: 2 kB. */
+  /** The model's variances of these bars, oldest first; 2 kB. */
   readonly variances: Float64Array;
 }
 
 /**
- * Reads the sigma of many instruments as time goes on: each bar is measured once. A look back is right too,
- * and so are lists with extreme prices, but they are measured anew.
+ * Reads the sigma of many instruments as time goes on: each bar is measured once. Results for
+ * earlier instants, and for lists with extreme prices, are also correct, but take a new
+ * measurement.
  *
- * @returns The same as `sigmaAt`, of lists that are always the same ones as long as they only grow.
+ * @returns The results of `sigmaAt`, for lists that keep their identity as long as they only grow.
  */
 export function createSigmaReader(): typeof sigmaAt {
   const followers = new WeakMap<RecordList<Bar>, Follower>();

@@ -54,7 +54,7 @@ export interface RiskEvidence {
   } | null;
 }
 
-/** What ranges and chances of a fall over one horizon are computed from. */
+/** Parameters of the ranges and of the chance of a fall over one horizon. */
 export interface HorizonQuantiles {
   /** In sessions. */
   readonly horizon: number;
@@ -73,9 +73,9 @@ export interface HorizonTable extends HorizonQuantiles {
   readonly evidence: RiskEvidence;
 }
 
-/** The quantiles of the method, and what was measured of them later. */
+/** The quantiles of the method, and the evidence on them from later data. */
 export interface RiskTable {
-  /** What the quantiles were fitted on, and what the evidence was measured on later. */
+  /** Data on which the quantiles were fitted, and later data on which the evidence was measured. */
   readonly fitted: string;
   readonly tested: string;
   readonly classes: Readonly<Record<AssetClass, readonly HorizonTable[]>>;

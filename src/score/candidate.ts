@@ -3,7 +3,7 @@ import { MIN_PEERS } from "../factors/ecdf.ts";
 import { mean, normalQuantile } from "../factors/statistics.ts";
 import lock from "./candidate.lock.json" with { type: "json" };
 
-/** The signals whose mean the candidate is. */
+/** The signals of which the candidate is the mean. */
 export const CANDIDATE_PARTS = ["surprise", "residualMomentum", "reversal"] as const;
 type CandidatePart = (typeof CANDIDATE_PARTS)[number];
 

@@ -11,7 +11,7 @@ type Closed = Snapshot | SignalRecord;
 
 /** The final snapshots of one instrument, oldest first. */
 export interface ClosedSnapshots {
-  /** The newest ones, kept in full. */
+  /** The newest snapshots, kept in full. */
   readonly whole: readonly Snapshot[];
   /** @param ahead Number of snapshots that will follow before the next read. */
   push(snapshot: Snapshot, ahead: number): void;

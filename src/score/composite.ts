@@ -31,7 +31,8 @@ export interface Composite {
   readonly score: number;
   /** sum(w c) / sum(w), in [0, 1]. */
   readonly confidence: number;
-  /** Share of the base weight of the factors that the class can have that have a value, in [0, 1]. */
+  /** Base weight of the factors with a value, as a share of that of all factors that the class can
+   *  have, in [0, 1]. */
   readonly coverage: number;
   readonly contributions: Contributions;
 }
@@ -39,7 +40,7 @@ export interface Composite {
 /** Points by factor; they add up to score - 50. */
 export type Contributions = Readonly<Record<Factor, number>>;
 
-/** What the composite takes of the reading of each factor. */
+/** The part of each factor's reading that the composite uses. */
 type Evidence = Readonly<Record<Factor, Pick<Reading, "z" | "confidence">>>;
 
 /** The contributions of factors to a score: shares of its distance from 50, by w c z. */

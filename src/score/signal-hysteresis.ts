@@ -3,7 +3,7 @@ import type { AssetClass } from "../market/instrument.ts";
 
 /** Direction of a signal; the wire calls it `signal`. */
 export const DIRECTIONS = ["LONG", "SHORT", "WAIT"] as const;
-/** One of them. */
+/** A direction of a signal. */
 export type Direction = (typeof DIRECTIONS)[number];
 
 /**

@@ -25,8 +25,8 @@ const COLUMNS: Readonly<Record<Feed, readonly [readonly string[], readonly strin
 
 /**
  * SHA-256 of everything that a market knew at some instants, one after another: identities, records
- * and the sessions of the calendar. What becomes known later changes nothing of it, so that a folder
- * that has grown has the same hashes as before.
+ * and the sessions of the calendar. Records that become known later do not change it, so a folder
+ * that has grown keeps its earlier hashes.
  */
 export class DataHash {
   readonly #market: Market;

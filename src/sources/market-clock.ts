@@ -81,7 +81,7 @@ export class ReplayClock implements MarketClock {
  *  known up to then, so that nothing arrives behind what was scored. */
 const READ_BACK_MS = 2_000;
 
-/** Pause between two looks at a live market, in milliseconds. */
+/** Interval of checks for new data of a live market, in milliseconds. */
 const LOOK_EVERY_MS = 5_000;
 
 /** A larger jump of the machine's clock, in milliseconds, means that it was set or that the machine
@@ -94,8 +94,8 @@ const CONFIRMED_MS = 10 * 60_000;
 
 /**
  * The machine's time, for a market of which something may become known at any moment. A leap of the
- * machine's clock is followed once an observation confirms it: scores of days that never were would
- * have to be withdrawn, and the alerts sent because of them cannot be.
+ * machine's clock is followed once an observation confirms it: otherwise scores of days that never
+ * happened would have to be withdrawn, and alerts that were sent for them cannot be.
  */
 export class LiveClock implements MarketClock {
   readonly #steady: (() => number) | undefined;

@@ -93,7 +93,8 @@ interface Term {
 }
 
 /**
- * A term that expires by itself, even if the store does not answer, and reports its beginning and end.
+ * A term of holding the lease. It expires even if the store does not answer, and reports its
+ * beginning and end.
  */
 function createTerm({ monotonic, schedule }: Pick<LeaseOptions, "monotonic" | "schedule">): Term {
   const listeners = new Set<() => void>();

@@ -30,7 +30,8 @@ export interface LeaderJob {
   readonly tick: () => Promise<number>;
   /** Pause between rounds, in milliseconds. */
   readonly everyMs: number;
-  /** Calls `wake` when a round has something to do; absent: nobody knows. @returns Unsubscribes. */
+  /** Subscribes to work: `wake` is called when a round has something to do. Absent if nothing
+   *  announces work. @returns Unsubscribes. */
   readonly onWork?: (wake: () => void) => () => void;
 }
 

@@ -2,8 +2,9 @@ import { insert, replace } from "./port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "./port/records.ts";
 
 /**
- * Serializes the commits that add to what a cap counts: each reads the version of the lock, counts, and
- * commits with `incrementVersion`. Of two concurrent commits the second does not hold, and counts again.
+ * Serializes commits that add records up to a limit: each reads the version of the lock, counts the
+ * records, and commits with `incrementVersion`. Of two concurrent commits the second fails, and
+ * counts again.
  */
 export interface OptimisticLock {
   readonly key: string;
@@ -25,7 +26,7 @@ export function readVersion(records: Records, { key }: OptimisticLock): Promise<
   return records.get(locks, key);
 }
 
-/** The operation that holds only while the lock has the version that was read. */
+/** The operation that fails unless the lock still has the version that was read. */
 export function incrementVersion({ key, groups }: OptimisticLock, version: LockVersion): Operation {
   const value = {};
   return version === undefined

@@ -4,10 +4,10 @@ import type { TableEncoder } from "./table-encoder.ts";
 /** Media type of a table with a header line (RFC 4180, section 3). */
 export const CSV_TYPE = "text/csv; charset=utf-8; header=present";
 
-/** What makes a spreadsheet read a cell as a formula (OWASP, CSV injection). */
+/** Matches a text that a spreadsheet would read as a formula (OWASP, CSV injection). */
 const FORMULA = /^[=+\-@\t\r]/;
 
-/** What must stand in quotes (RFC 4180, section 2). */
+/** Matches a text that must be quoted (RFC 4180, section 2). */
 const SPECIAL = /[",\r\n]/;
 
 /** Writes a table as CSV with a header line. */
@@ -42,7 +42,7 @@ export function csvLine(cells: readonly Cell[]): string {
   return `${line}\r\n`;
 }
 
-/** Either of the two; most texts are neither. */
+/** Matches either of the two; most texts match neither. */
 const UNUSUAL = /^[=+\-@\t\r]|[",\r\n]/;
 
 function csvText(text: string): string {
@@ -51,7 +51,7 @@ function csvText(text: string): string {
   return SPECIAL.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 
-/** A text that was written behind an apostrophe. */
+/** Matches the apostrophe before a text that would be read as a formula. */
 const DISARMED = /^'(?=[=+\-@\t\r])/;
 
 /** The cell that `csvLine` wrote as a text; an empty text is read as no value. */

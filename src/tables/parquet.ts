@@ -77,7 +77,7 @@ const ELEMENTS = {
 const same = (cell: Cell): unknown => cell;
 const timeOf = (cell: Cell): Date | null => (cell === null ? null : new Date(cell as string));
 
-/** What the writer takes for a cell. */
+/** Conversion of cells for the writer, by column type. */
 const VALUES: Readonly<Record<ColumnType, (cell: Cell) => unknown>> = {
   text: same,
   integer: (cell) => (cell === null ? null : BigInt(cell as number)),

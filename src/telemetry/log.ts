@@ -153,7 +153,7 @@ function withoutSecrets(line: string): string {
   return RECOGNIZED.reduce((text, pattern) => text.replace(pattern, HIDDEN), line);
 }
 
-/** The same for foreign text such as error messages; also hides whatever could be a token. */
+/** Hides what could be a secret or a token in foreign text such as error messages. */
 function withoutTokens(text: string): string {
   return withoutSecrets(text).replace(OPAQUE, HIDDEN);
 }

@@ -19,7 +19,7 @@ export interface Meters {
   commit(outcome: "ok" | "conflict" | "failed", seconds: number): void;
 }
 
-/** Records nothing. */
+/** Meters that record nothing. */
 export const NO_METERS: Meters = {
   request() {},
   toolCall() {},

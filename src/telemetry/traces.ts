@@ -13,12 +13,12 @@ import {
 import pkg from "../../package.json" with { type: "json" };
 import { Problem } from "../problem.ts";
 
-/** Does nothing unless the operator loads an OpenTelemetry SDK with `--import`. */
+/** The tracer; it does nothing unless the operator loads an OpenTelemetry SDK with `--import`. */
 const tracer = trace.getTracer(pkg.name, pkg.version);
 
 /** Name and attributes of a span. */
 interface SpanOf {
-  /** One of few names, without ids. */
+  /** Name from a small set, without ids. */
   readonly name: string;
   readonly attributes?: Attributes;
 }
@@ -48,7 +48,7 @@ async function inSpan<T>({ name, attributes }: SpanOf, kind: SpanKind, work: Wor
   }
 }
 
-/** Without an SDK the span is invalid, and the context stays as it is, which costs nothing. */
+/** Without an SDK the span is invalid and the context is unchanged, which costs nothing. */
 function contextOf(span: Span, parent: Context): Context {
   return trace.isSpanContextValid(span.spanContext()) ? trace.setSpan(parent, span) : parent;
 }

@@ -51,7 +51,7 @@ async function newSigningKey(alg: string): Promise<JWK> {
   return { ...(await exportJWK(privateKey)), kid: crypto.randomUUID(), alg } as JWK;
 }
 
-/** What an authorization server is started with. */
+/** Options of an authorization server. */
 interface AuthServerOptions {
   readonly records: Records;
   readonly now: () => Date;
@@ -68,7 +68,7 @@ interface AuthServerOptions {
   readonly proxyHops?: number;
 }
 
-/** What stands behind an authorization server. */
+/** The parts behind an authorization server. */
 interface Parts {
   readonly accounts: Accounts;
   readonly sessions: Sessions;
@@ -83,7 +83,7 @@ export interface AuthServer extends Parts {
   /** URL where it listens. */
   readonly local: string;
   readonly port: number;
-  /** The authorization server of the moment. */
+  /** The current authorization server. */
   provider(): Provider;
   keys(): AuthServerKeys;
   /** Replaces the authorization server by one with other keys. */

@@ -3,8 +3,9 @@ import { atFileEnd } from "./file-end.ts";
 import { listenLocally } from "./local-server.ts";
 
 /**
- * Stands in front of a service for a program that can send no credential: adds a token to each
- * request and passes the rest on as it came, `Host` and `Origin` too. Ends with the file's tests.
+ * A proxy in front of a service, for a program that cannot send credentials: it adds a token to
+ * each request and forwards the rest unchanged, including `Host` and `Origin`. Ends with the file's
+ * tests.
  *
  * @returns Where it listens.
  */

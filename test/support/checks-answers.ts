@@ -8,7 +8,7 @@ interface DescribedAnswer {
   readonly content?: Readonly<Record<string, object>>;
 }
 
-/** What a description says of an operation. */
+/** The description of an operation. */
 interface Operation {
   readonly operationId: string;
   readonly security: readonly { readonly oauth2?: readonly Scope[] }[];
@@ -16,7 +16,7 @@ interface Operation {
   readonly responses: Readonly<Record<string, DescribedAnswer>>;
 }
 
-/** What of an OpenAPI document answers are held to. */
+/** The parts of an OpenAPI document that answers are compared with. */
 export interface Description {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: { readonly responses: Readonly<Record<string, DescribedAnswer>> };
@@ -51,7 +51,7 @@ export interface Witness {
   readonly unseen: () => readonly string[];
 }
 
-/** Creates a witness who knows a description by heart. */
+/** Creates a witness for a description. */
 export function createWitness(document: Description): Witness {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** What of JSON Schema is read here. */
+/** The parts of JSON Schema that are read here. */
 export interface Schema {
   readonly type?: string;
   readonly const?: unknown;
@@ -18,7 +18,7 @@ export interface Schema {
   readonly exclusiveMinimum?: number;
 }
 
-/** What a call is made with. */
+/** The arguments of a call. */
 export type Arguments = Readonly<Record<string, unknown>>;
 
 const HOUR_MS = 3_600_000;

@@ -11,7 +11,7 @@ interface Said {
   readonly code: number;
   /** On standard output; what is on standard error is for people. */
   readonly printed: string;
-  /** Whom it tried to call, which it did not get to: nothing that it checks needs that. */
+  /** Hosts that it tried to connect to; every connection is blocked, since no check needs one. */
   readonly calls: readonly string[];
 }
 
@@ -31,7 +31,7 @@ const NO_CONNECTIONS = `data:text/javascript,${encodeURIComponent(`
   for (const lookup of ["lookup", "resolve4", "resolve6"]) dns[lookup] = refuse;
 `)}`;
 
-/** Programs send word home unless they are told not to. */
+/** Environment variables that disable the telemetry of the programs. */
 const OPT_OUT = { REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
 
 /** Runs a checker of another project in a folder of its own, where nothing is set up for it and nobody

@@ -40,11 +40,11 @@ export interface Player {
   fail(code: string, token?: string): Promise<void>;
   /** Compares what a webhook got. */
   deliver(type: string, body: unknown): void;
-  /** What stands for something in examples from now on. */
+  /** Registers the actual value for a value of the examples. */
   learn(example: string, actual: string): void;
   /** Examples that nothing was compared with, by file. */
   readonly left: () => readonly string[];
-  /** Writes what came into the files. */
+  /** Writes the received values into the files. */
   keep(): void;
 }
 

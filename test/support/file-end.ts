@@ -1,4 +1,4 @@
-/** What the present test file has started, in the order of the starts. */
+/** Cleanup functions of the current test file, in the order of the starts. */
 const endings: (() => unknown)[] = [];
 
 /**

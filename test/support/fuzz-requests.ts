@@ -10,7 +10,7 @@ export interface FuzzedRequest {
   readonly body: string | undefined;
 }
 
-/** What a description says of what an operation takes. */
+/** The input of an operation according to its description. */
 interface Taken {
   readonly parameters?: readonly {
     readonly name: string;
@@ -23,7 +23,7 @@ interface Taken {
   };
 }
 
-/** What requests are made with. */
+/** Options of the generated requests. */
 export interface FuzzOptions {
   readonly document: Description;
   readonly described: readonly Described[];

@@ -10,7 +10,7 @@ export async function listenLocally(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Serves on a free port of this machine until the present test ends. @returns The origin. */
+/** Serves on a free port of this machine until the current test ends. @returns The origin. */
 export function serveForTest(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   onTestFinished(() => {

@@ -10,7 +10,7 @@ interface Decision {
   readonly scopes?: readonly string[];
 }
 
-/** What a person asks an application of theirs for. */
+/** What a person requests through an application. */
 interface Asked {
   readonly scope?: string;
   /** Absent: the whole service. */

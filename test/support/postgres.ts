@@ -89,7 +89,7 @@ export async function createDatabase(): Promise<string> {
 }
 
 /**
- * Starts a server of one's own; it ends with the tests of the file, or with the process.
+ * Starts a separate server; it ends with the tests of the file, or with the process.
  *
  * @param options `durable`: whether commits wait for the disk. Only a power cut tells the
  *   difference, and tests are quicker without.

@@ -29,7 +29,7 @@ export interface Received {
   readonly body: string;
 }
 
-/** What a receiver is started with. */
+/** Options of a receiver. */
 export interface ReceiverOptions {
   readonly behavior?: Behavior;
   /** Behaviors in turn, delivery by delivery, in place of one. */

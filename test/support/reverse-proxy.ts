@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { Get } from "./checks-links.ts";
 import { atFileEnd } from "./file-end.ts";
 
-/** How a proxy is set up. */
+/** Options of a proxy. */
 interface ProxyOptions {
   /** Origin of the server behind the proxy. */
   readonly inner: string;

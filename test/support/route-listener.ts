@@ -4,7 +4,7 @@ import { createErrorWriter, errorHandler } from "../../src/http/errors.ts";
 import { RequestContext } from "../../src/http/request-context.ts";
 import { type Route, RouteTable } from "../../src/http/route-table.ts";
 
-/** What stands around some routes. */
+/** Surroundings of the served routes. */
 interface Surroundings {
   /** Told about failures that are not the caller's. */
   readonly onError?: (error: unknown) => void;

@@ -32,7 +32,7 @@ import type { TestStore } from "./stores.ts";
 
 export const DAY_MS = 86_400_000;
 
-/** What a session says of an instrument. */
+/** The result of a session for an instrument. */
 export interface Said {
   readonly score?: number;
   readonly direction?: Direction;

@@ -165,7 +165,7 @@ function committed(before: Held, operations: readonly Operation[], now: number):
   return held;
 }
 
-/** @returns What there is after the step; `undefined` when it does not hold. */
+/** @returns The state after the step; `undefined` when the step fails. */
 function afterStep(before: Held, operation: Operation, now: number): Held | undefined {
   switch (operation.kind) {
     case "announce":
@@ -198,7 +198,7 @@ function afterRecordStep(before: Held, operation: RecordStep, now: number): Held
   return row && written(before, row);
 }
 
-/** @returns The record after a step that writes it; `undefined` when the step does not hold. */
+/** @returns The record after a step that writes it; `undefined` when the step fails. */
 function rowAfter(
   there: RecordRow | undefined,
   operation: Exclude<RecordStep, { kind: "check" | "remove" }>,

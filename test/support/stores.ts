@@ -13,13 +13,13 @@ import { atFileEnd } from "./file-end.ts";
 import { createDatabase, postgresAvailable, sharedPostgres } from "./postgres.ts";
 import { emptyDisk, openModel } from "./store-model.ts";
 
-/** What every store of the tests belongs to. */
+/** Mode of every store of the tests. */
 const MODE: StoreMode = "sandbox";
 
 /** For machines that have much else to do; `timeout` is in milliseconds. */
 export const PATIENT = { timeout: 60_000 } as const;
 
-/** Where the clock of a test stands at first. */
+/** Start time of the clock of a test. */
 export const START = Date.UTC(2026, 10, 21, 12);
 
 /** The clock of a store. */

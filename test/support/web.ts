@@ -130,7 +130,7 @@ async function pageOf(url: URL, response: Response, leavesFor: URL | undefined):
 /** Elements that stand within a line of text. */
 const INLINE = /<\/?(?:a|b|bdi|code|span|strong|time)(?:\s[^>]*)?>/g;
 
-/** What a page says, without markup. */
+/** The text of a page, without markup. */
 export const textOf = (html: string): string =>
   decode(
     html

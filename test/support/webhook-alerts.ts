@@ -28,7 +28,7 @@ export interface Hooked extends AlertTarget {
   readonly secret: string;
 }
 
-/** What of an alert a test chooses. */
+/** Options of an alert in a test. */
 export interface HookedOptions {
   readonly url: string;
   readonly owner?: Owner;

@@ -130,7 +130,7 @@ function requireAllowed(
   });
 }
 
-/** The steps that remove an alert with everything that goes with it. */
+/** The steps that remove an alert with everything that belongs to it. */
 export const alertRemoval = (alert: StoredAlert): readonly Operation[] => [
   removeAt(alerts, alert),
   removeGroup(alertGroup(alert.key)),

@@ -15,7 +15,7 @@ const MAX_WEBHOOKS = 20;
 
 /**
  * The operations with which a commit registers an alert only while the quota of its owner has room.
- * They do not hold when another registration was faster.
+ * The commit fails if another registration was faster.
  *
  * @throws {Problem} `alert_limit` when the quota is used up; `insufficient_scope` when the owner may no
  *   longer have alerts.
@@ -46,7 +46,8 @@ function excessOfAccount(existing: readonly StoredAlert[], way: DeliveryMethod) 
   return isOver ? `${MAX_WEBHOOKS} webhooks with all your agents and keys` : undefined;
 }
 
-/** As `excessOfAccount`, for the share of the application that registers the alert, itself or by an agent. */
+/** Like `excessOfAccount`, for the share of the application that registers the alert, itself or by
+ *  an agent. */
 async function excessOfApplication(
   records: Records,
   existing: readonly StoredAlert[],

@@ -13,7 +13,7 @@ const WebhookKey = z.object({
   x: z.base64url(),
   alg: z.literal("Ed25519"),
   use: z.literal("sig"),
-  /** The same key in the form of Standard Webhooks: `whpk_` and 32 bytes in base64. */
+  /** The key in the form of Standard Webhooks: `whpk_` and 32 bytes in base64. */
   public_key: z.string(),
   created_at: z.iso.datetime(),
   /** When it stops signing; `null` while it is the current key. */

@@ -11,8 +11,8 @@ interface Progress {
   readonly until: number;
   /** `at` of the newest event row; the next row gets a later one. */
   readonly newestEventAt: number;
-  /** Events of the session under way of which only some alerts have a row yet: the id of the last
-   *  alert that has one, by event. */
+  /** Events of the current session that only some alerts have a row of yet: by event, the id of the
+   *  last alert that has one. */
   readonly toldThrough: Readonly<Record<string, string>>;
 }
 
@@ -27,7 +27,7 @@ interface StoredProgress extends Progress {
 /** States of conditions, by `stateKey`. */
 const conditionStates = collection<ConditionState>("watch-states");
 
-/** Group of all of them. */
+/** Group of all states. */
 const CONDITION_STATES = "watch-states";
 
 /** Evaluation progress; its only key is `PROGRESS_KEY`. */
@@ -54,7 +54,7 @@ export interface PendingCommit {
   readonly operations: Operation[];
   /** Sequence numbers that the events get, by record key. */
   readonly sequences: Map<string, number>;
-  /** As in `Progress`, including the events of this commit. */
+  /** `at` of the newest event row, including the events of this commit. */
   newestEventAt: number;
   toldThrough: Progress["toldThrough"];
 }
@@ -134,8 +134,8 @@ export class EvaluationState {
    * session is evaluated twice.
    *
    * @param until New value of `progress.until`.
-   * @returns `false` when nothing was written, because another leader was first or an operation did
-   *   not hold; this object may then be out of date.
+   * @returns `false` when nothing was written, because another leader was first or an operation
+   *   failed; this object may then be out of date.
    */
   async commit(pending: PendingCommit, until = this.#progress.until): Promise<boolean> {
     const { states, operations, newestEventAt, toldThrough } = pending;

@@ -152,7 +152,7 @@ export class AlertEvaluator {
   /**
    * Evaluates conditions, and writes as soon as there is enough for a commit.
    *
-   * @returns What is still to be written; `undefined` when a commit did not hold.
+   * @returns What is still to be written; `undefined` when a commit failed.
    */
   async #evaluate(
     evaluations: readonly Evaluation[],

@@ -20,8 +20,8 @@ const ID_BYTES = 16;
 /** Maximum length of a label, in characters: that of an email address. */
 const MAX_LABEL_LENGTH = 254;
 
-/** Maximum length of a name that is normalized, in UTF-16 units: NFC joins at most four of them, and
- *  takes quadratic time for combining marks. */
+/** Length to which a name is cut before normalization, in UTF-16 units. NFC joins at most four
+ *  units into one, and takes quadratic time for combining marks. */
 const MAX_NORMALIZED = 4 * MAX_LABEL_LENGTH;
 
 /** Control characters, lone surrogates, and characters that are invisible or change the direction of
@@ -81,8 +81,8 @@ interface AccountsOptions {
   readonly lastUse: LastUse;
 }
 
-/** The accounts of people. However many concurrent requests create an account for one identity,
- *  only one is created: the account, its identity and the audit row are one commit. */
+/** The accounts of people. The account, its identity and the audit row are one commit, so
+ *  concurrent requests for one identity create only one account. */
 export class Accounts {
   readonly #options: AccountsOptions;
 

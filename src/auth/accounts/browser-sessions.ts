@@ -168,8 +168,8 @@ export class Sessions {
     return this.#setSession(secret, isOpen ? SESSION_MS / 1000 : undefined);
   }
 
-  /** Removes the oldest of a person's sessions or known browsers, so that one more stays within
-   *  `MAX_BROWSERS`. */
+  /** The steps that delete a person's oldest sessions or known browsers, so that one more fits
+   *  within `MAX_BROWSERS`. */
   async #excessRemoval(from: Collection<object>, accountId: string): Promise<readonly Operation[]> {
     const group = accountRecordsGroup(accountId);
     const all = await this.#records.list(from, { group, limit: MAX_LISTED });

@@ -109,8 +109,8 @@ function checksOf(browser: string, salt: string): Checks {
   return { state: derive("state"), nonce: derive("nonce"), verifier: derive("verifier") };
 }
 
-/** Finds and removes the pending sign-in of a callback, so that only the first callback counts. One
- *  with another state changes nothing, since any site can send a browser here. */
+/** Finds and removes the pending sign-in of a callback, so that only the first callback counts. A
+ *  callback with another state changes nothing, since any site can send a browser here. */
 async function takePendingSignIn(
   browser: string,
   callback: URL,

@@ -47,8 +47,8 @@ export interface Agent {
 
 /** A registered client. */
 export interface ClientRecord {
-  /** As oidc-provider stores it, with the secret hashed. The client chooses most of it, so no
-   *  authorization decision may depend on it. */
+  /** Metadata as oidc-provider stores it, with the secret hashed. The client chooses most of it, so
+   *  no authorization decision may depend on it. */
   readonly metadata: AdapterPayload;
   readonly agent: Agent;
 }

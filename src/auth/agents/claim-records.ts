@@ -46,11 +46,10 @@ export interface ClaimStart {
 /** The person who completes a claim, or an application acting for them. */
 export interface Claimer {
   readonly accountId: string;
-  /** Scopes added to those the agent has: those of the claiming token, or those selected on the
-   *  page. */
+  /** Scopes that the claim adds: those of the claiming token, or those selected on the page. */
   readonly scopes: readonly Scope[];
-  /** The agent's scopes as the page showed them; it keeps no others. Absent when no page was shown:
-   *  it keeps all its scopes. */
+  /** The scopes of the agent that the page showed; the agent keeps only these. Absent when no page
+   *  was shown: then the agent keeps all its scopes. */
   readonly shown?: readonly Scope[];
   /** The application that claims with the person's token; absent when the person claims on the
    *  page. */

@@ -103,11 +103,12 @@ export class Claims {
   }
 
   /**
-   * The code that the agent was given last or, if no person can use it any more, that of a new claim:
-   * an agent that asks again must not invalidate the code that a person is about to enter.
+   * Returns the code that the agent was given last: an agent that asks again must not invalidate a
+   * code that a person is about to enter. If no person can use that code any more, starts a new
+   * claim and returns its code.
    *
-   * @param admit Called before a new claim is started; what it throws is thrown.
-   * @returns `undefined` as `start` does.
+   * @param admit Called before a new claim is started; its errors reach the caller.
+   * @returns `undefined` in the same cases as `start`.
    */
   giveCode(agentId: string, admit: () => Promise<void>): Promise<GivenCode | undefined> {
     return commitDecision(this.#context.records, async () => {

@@ -16,7 +16,7 @@ import { claims } from "./claim-records.ts";
 import { type Candidate, type UnclaimedAgent, UnclaimedIndex } from "./unclaimed-index.ts";
 
 /** Capacity for unclaimed agents, in agents of ordinary size. Agents that people have authorized
- *  have the same capacity again. */
+ *  have a second capacity of this size. */
 const CAPACITY = 10_000;
 
 /** Metadata size that counts as one agent, in characters of JSON; most registrations have 500 to
@@ -91,8 +91,8 @@ export interface CapacityCounts {
  * to twice the capacity. A network that already has an agent gets at most a hundredth of what
  * remains. A network without an agent is always admitted, if necessary by evicting an agent in use.
  *
- * Agents that a person has authorized do not count. They have the same capacity again, above which
- * the newest agent of the network or person with the most is evicted.
+ * Agents that a person has authorized do not count. They have a second capacity of the same size,
+ * above which the newest agent of the network or person with the most is evicted.
  *
  * Each process reads the registrations and grants of all processes once a second, so the total
  * exceeds the capacity by at most one second of registrations.
@@ -132,7 +132,8 @@ export class UnclaimedCapacity {
    */
   async admit({ clientId, client, ttlMs }: NewUnclaimed): Promise<void> {
     await this.#refresh();
-    // An authorized agent is counted, and others evicted for it, when its change is read.
+    // The change of an authorized agent is counted when it is read, which also evicts others for
+    // it.
     if (this.#authorized.find(clientId) !== undefined) return;
     const known = this.#index.find(clientId);
     const read = unclaimedOf(clientId, client, this.#time() + ttlMs);

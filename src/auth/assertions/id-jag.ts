@@ -85,7 +85,7 @@ const keyOf = ({ iss, jti }: ClaimSet): string => fingerprint(JSON.stringify([is
 /** The label contains the provider's name, so that it never equals an email address. */
 function assertionOf(claims: ClaimSet, { name }: TrustedIssuer, now: number): Assertion {
   const { iss, sub, email, scope, resource, exp } = claims;
-  // One minute longer than the assertion is valid by any tolerated clock.
+  // Until one minute after the assertion has expired by every tolerated clock.
   const ttlMs = Math.ceil((exp + 2 * SKEW_SECONDS - now) * 1000);
   return {
     subject: { issuer: iss, subject: sub, label: `${email ?? sub} (${name})` },

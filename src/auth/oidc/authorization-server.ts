@@ -57,7 +57,7 @@ export interface ProviderOptions {
   readonly capacity: UnclaimedCapacity;
   /** Fetches URLs that clients name, but none within the operator's network. */
   readonly fetch: Fetch;
-  /** Called with every internal error, except that the store is unavailable. */
+  /** Called with every internal error other than an unavailable store. */
   readonly onError: (error: unknown) => void;
 }
 

@@ -186,11 +186,11 @@ async function admitGrowth(
   await capacity.admit({ clientId: key, client: { ...value, metadata }, ttlMs });
 }
 
-/** Creates the adapter of clients. A registered client expires after a day; once it was issued a
- *  token, 30 days after its registration or the last authorization by a person; and never once it
- *  has an owner. An update changes neither its expiry nor its identity. An update of the redirect
- *  URIs revokes the client's grants, since people approved others. Deleting a client deletes
- *  everything issued to it. */
+/** Creates the adapter of clients. A registered client expires after a day. Once a token was issued
+ *  to it, it expires 30 days after its registration or the last authorization by a person. A client
+ *  with an owner does not expire. An update changes neither its expiry nor its identity. An update
+ *  of the redirect URIs revokes the client's grants, since people approved others. Deleting a
+ *  client deletes everything issued to it. */
 export function clientAdapter(context: ClientAdapterContext): ModelAdapter {
   const { records, audit } = context;
   const revokedBy = (metadata: AdapterPayload, { key, value }: Stored<ClientRecord>) =>

@@ -45,8 +45,8 @@ export function storeApprovals({ Grant }: Provider): void {
   Object.defineProperty(Grant, "IN_PAYLOAD", { value });
 }
 
-/** Whether a client requests access without the person being present: by refresh tokens, or by
- *  `offline_access`, which the consent page mentions alike. */
+/** Whether a client requests access without the person being present: by refresh tokens or by
+ *  `offline_access`. The consent page mentions both in the same way. */
 export function requestsOfflineAccess(client: Client | undefined, scope: unknown): boolean {
   const isOffline = scopeNames(String(scope ?? "")).includes("offline_access");
   return isOffline || client?.grantTypeAllowed("refresh_token") === true;
@@ -76,8 +76,8 @@ export const refreshTokenPolicy: Pick<Configuration, "issueRefreshToken" | "rota
 /** Applies a decision to a grant. Denied scopes are stored too, since oidc-provider prompts until
  *  each scope is either allowed or denied. The latest decision on a scope counts, so a denied scope
  *  can be allowed later. The page names no resource, so a denial applies to every resource that was
- *  allowed before. Offline access covers only the scopes requested on a page that mentions it;
- *  others are asked for again. */
+ *  allowed before. Offline access covers only the scopes requested on a page that mentions it; the
+ *  person is asked again for others. */
 export function applyDecision(grant: GrantApprovals, decision: ConsentDecision): void {
   const { resources, requested, shown, allowed, redirectOrigin, isLasting } = decision;
   const granted = shown.filter((name) => allowed.includes(name));

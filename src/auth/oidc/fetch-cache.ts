@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
 import { fingerprint } from "../../lib/fingerprint.ts";
 
-/** Maximum age of a response that is served when it cannot be fetched, in milliseconds: the longest
- *  window of a fetch limit. */
+/** Maximum age of a cached response that is served after a failed fetch, in milliseconds: the
+ *  longest window of a fetch limit. */
 const STALE_MS = 3_600_000;
 
 /** Maximum total size of the cache, in bytes. */

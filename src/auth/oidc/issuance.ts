@@ -35,7 +35,7 @@ export interface Issuance {
 /** A limit on the number of records of some kind. */
 interface IssuanceLimit {
   readonly lock: OptimisticLock;
-  /** The steps that make room for the issued records, by a new count. */
+  /** Counts again, and returns the steps that make room for the issued records. */
   readonly makeRoom: () => Promise<readonly Operation[]>;
 }
 

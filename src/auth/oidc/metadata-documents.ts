@@ -88,7 +88,7 @@ export function limitedFetch(fetchGuarded: Fetch, limits: Limits): Fetch {
   };
 }
 
-/** Whether a response is a temporary failure, which does not concern the document. */
+/** Whether a response is a temporary failure, which says nothing about the document. */
 const isTemporaryFailure = ({ status }: Response): boolean => status === 429 || status >= 500;
 
 const widestNetworkOf = ({ networks }: FetchOrigin): string =>

@@ -34,7 +34,7 @@ interface ResponseOptions {
 const isoInstant = (at: number): string => new Date(at).toISOString();
 
 /** Scopes of a client's own tokens before and after a claim. A client without tokens of its own
- *  cannot be claimed: it may request from people what it registered. */
+ *  cannot be claimed; it may request the scopes that it registered from people. */
 function scopesOf(record: ClientRecord, anonymousScopes: readonly Scope[]) {
   const { metadata, agent } = record;
   const registered = scopeNames(metadata.scope ?? "").filter(isScope);

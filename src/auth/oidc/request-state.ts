@@ -119,7 +119,9 @@ export interface RequestHooks {
   admitToken?: AdmitToken;
 }
 
-/** Hooks by response, because that exists before Koa's context, and Koa passes it through. */
+/**
+ * Hooks by response, because the response exists before Koa's context, and Koa passes it through.
+ */
 const hooks = new WeakMap<ServerResponse, RequestHooks>();
 
 /** The hooks of a request, to be set before oidc-provider handles it. @param response The response

@@ -208,9 +208,9 @@ class StoreAdapter implements Adapter {
     throw new errors.AccessDenied("the person has authorized too many applications");
   }
 
-  /** Stores a new authorization request, or a person's action on a stored one. One that was resumed
-   *  in the meantime must not be restored, since it could be resumed again, and each time store
-   *  another. */
+  /** Stores a new authorization request, or a person's action on a stored one. A request that was
+   *  resumed in the meantime must not be restored: it could be resumed again, and each resume would
+   *  store another request. */
   async #saveInteraction(record: NewRecord): Promise<void> {
     const { route, entities } = Provider.ctx?.oidc ?? {};
     const isNew =
@@ -246,8 +246,8 @@ class StoreAdapter implements Adapter {
     throw new errors.InvalidGrant("it was used before");
   }
 
-  /** The stored record. For a refresh token that was replaced long ago, it is one of its family,
-   *  marked as used. */
+  /** The stored record. For a refresh token that was replaced long ago, it is a token of the same
+   *  family, marked as used. */
   async #read({ collection, key, family }: RecordRef) {
     const { records, now } = this.#context;
     const stored = await records.get(collection, key);
@@ -282,8 +282,8 @@ class StoreAdapter implements Adapter {
   }
 
   /** Whether the revocation of a token is audited: for tokens of people, and of agents whose
-   *  actions are. Revocations of access tokens, of which a client gets thousands a day, are audited
-   *  up to a limit; that of a refresh token ends a grant. */
+   *  actions are audited. Revocations of access tokens, of which a client gets thousands a day, are
+   *  audited up to a limit; a revoked refresh token ends a grant. */
   async #isRecordedRevocation({ collection, key }: RecordRef): Promise<boolean> {
     if (this.#model === "RefreshToken") return true;
     if (!accessTokenModels.has(this.#model)) return false;

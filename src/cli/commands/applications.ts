@@ -101,7 +101,7 @@ export const applicationsAccept = defineStoreCommand({
   },
 });
 
-/** Added when no service runs, since only a service knows its address. */
+/** Note for a command without a running service: only a service knows its address. */
 const noAddress =
   "It names no address, since no service holds the store: tell the applicant where to sign in.";
 

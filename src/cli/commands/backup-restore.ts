@@ -119,7 +119,7 @@ async function* withRecords(
   }));
 }
 
-/** The same batches; reports the progress after each. */
+/** Passes batches on, and reports the progress after each. */
 async function* withProgress(
   batches: AsyncIterable<readonly DumpRow[]>,
   total: number,

@@ -19,7 +19,7 @@ import { shownOn } from "./verify-log.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** Restores the newest backup of a folder where nobody uses it. */
+/** Restores the newest backup of a folder into a scratch folder, and verifies it. */
 export const drill = defineLocalCommand({
   summary: "Restores the newest backup of a folder into a scratch folder, and verifies all of it.",
   notes: [
@@ -68,7 +68,7 @@ export const drill = defineLocalCommand({
   },
 });
 
-/** @throws {Error} If there is none. */
+/** @throws {Error} If the folder has no backup. */
 async function newestIn(folder: string): Promise<string> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(".gz"));
   const files = await Promise.all(
@@ -93,7 +93,7 @@ async function restoreInto(folder: string, file: string, { identity }: BackupFac
   }
 }
 
-/** What the verification of a restored store says. */
+/** Results of verifying a restored store. */
 interface Findings {
   readonly auditRows: number;
   readonly log: string;
@@ -131,7 +131,7 @@ async function verifyStoredLog(
   return verifyLog({ source, keys: [], known: undefined, now: Date.now, onProgress });
 }
 
-/** The log of signals of a store, as it is served. Its keys are sealed, so that none is published. */
+/** The log of signals of a store, as it is served. It publishes no keys, since they are sealed. */
 function storedLog(store: Store): LogSource {
   const reader = new LogReader(new LogStore(store));
   return {

@@ -73,7 +73,7 @@ export const listen = defineLocalCommand({
   },
 });
 
-/** Where a service listens that was started without settings. */
+/** Address of a service that was started without settings. */
 const DEFAULT_BASE = "http://127.0.0.1:3000";
 
 const howToRegister = (url: string, base: string): string =>

@@ -66,7 +66,7 @@ async function fetchTile(source: LogSource, folder: string, tile: Tile): Promise
     const path = `tile/${each}`;
     if (await exists(join(folder, path))) continue;
     const bytes = await source.read(path);
-    // The oldest entries may be kept no more; their hashes always are.
+    // The oldest entries may no longer be kept; their hashes always are.
     if (bytes === undefined && each.startsWith("entries/")) continue;
     if (bytes === undefined) throw new Error(`The log has no ${path}.`);
     await store(folder, path, bytes);

@@ -44,7 +44,7 @@ export const tokenOption = {
   about: "token or API key with signals:read, or env:NAME; the sandbox needs none",
 } as const;
 
-/** Checks a log of signals without trusting who serves it. */
+/** Checks a log of signals without trusting its operator. */
 export const verifyTheLog = defineLocalCommand({
   summary:
     "Checks a log of signals: at an address, in a downloaded folder, or one .tlog-proof file.",
@@ -117,7 +117,7 @@ export const verifyTheLog = defineLocalCommand({
   },
 });
 
-/** What a running service is asked. */
+/** Requests to a running service. */
 const serviceAt = (address: string, token: string | undefined) => ({
   source: addressSource(address, token),
   ask: readAddress,

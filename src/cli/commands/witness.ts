@@ -14,13 +14,13 @@ import { witnessServer } from "../../log/witness/witness-server.ts";
 import { defineLocalCommand } from "../command.ts";
 import { interrupted, wholeNumber } from "./shared.ts";
 
-/** A file with a private key, and what makes one. */
+/** A file with a private key, and the function that generates the key. */
 interface KeyFile {
   readonly file: string;
   readonly generate: () => KeyObject;
 }
 
-/** The keys of a witness: who does not know ML-DSA-44 passes its cosignatures over. */
+/** The keys of a witness. Verifiers that do not support ML-DSA-44 ignore its cosignatures. */
 const KEY_FILES: readonly KeyFile[] = [
   { file: "key.pem", generate: () => generateKeyPairSync("ed25519").privateKey },
   { file: "key-ml-dsa-44.pem", generate: () => generateKeyPairSync("ml-dsa-44").privateKey },
@@ -75,7 +75,7 @@ export const witnessLogs = defineLocalCommand({
   },
 });
 
-/** A private key of the folder; made at the first start. */
+/** A private key of the folder; created at the first start. */
 function keyIn(folder: string, { file, generate }: KeyFile): KeyObject {
   const path = join(folder, file);
   try {

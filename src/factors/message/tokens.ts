@@ -7,7 +7,7 @@ export const ADDRESS = String.raw`(?:https?:\/\/|www\.)\S+`;
 /** Tickers and handles are neutral, so each is one token. */
 const MENTION_OR_CASHTAG = String.raw`[@$][a-z]\w*`;
 
-/** With sign and percent; a hyphen after a number denotes a range: "5-10%". */
+/** A number with its sign and percent; a hyphen after a number denotes a range: "5-10%". */
 const QUANTITY = String.raw`(?:(?<![\w%])[+−-])?\$?\d[\d.,-]*%?`;
 
 /** "u.s." is one word. */

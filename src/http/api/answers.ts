@@ -45,7 +45,7 @@ export interface Answers {
   /**
    * Runs a tool for rows: all of them, unless the input sets a `limit`.
    *
-   * @throws {Problem} As `of`, and if the answer is no table.
+   * @throws {Problem} As `of`, and if the answer is not a table.
    */
   tableOf(tool: TableTool, input: object, call: Call): Promise<TableAnswer>;
 }
@@ -96,8 +96,8 @@ export function createAnswers(context: ToolContext): Answers {
 /**
  * Creates the validators of tables, which are sent before all of their rows are made.
  *
- * @returns The validator of the answer to a question, in which its format is named; `undefined` where
- *   time alone may change the rows.
+ * @returns The validator of a table by its question, which names the format; `undefined` if the
+ *   rows may change with time alone.
  */
 export function createTableVersions({
   snapshots,
@@ -115,8 +115,8 @@ export function createTableVersions({
 const extraScopesOf = ({ extraScopes = [] }: Tool, { scopes }: Call): readonly Scope[] =>
   extraScopes.filter((scope) => scopes.has(scope));
 
-/** A call that tells a tool nothing of the caller but some scopes, so that all callers who hold these
- *  can share the answer. */
+/** A call that reveals nothing about the caller except some scopes, so that all callers who hold
+ *  these scopes can share the answer. */
 const sharedCall = (scopes: readonly Scope[]): Call => ({
   get caller(): never {
     throw new Error("A shared answer must not depend on the caller.");
@@ -188,11 +188,10 @@ export interface AnswerCache {
   compute(question: string, answer: () => Answer | Promise<Answer>): Promise<Answer>;
 }
 
-/** Creates a cache that never returns anything but what running the query again would. Between two
+/** Creates a cache whose results always equal those of running the query again. Between two
  *  editions of the snapshots only time can change a result: a snapshot of a later instant becomes
  *  visible, or a requested time is no longer in the future. A result computed while no snapshot
- *  lies in the future therefore stays valid until the next edition, or until the clock is set
- *  back. */
+ *  lies in the future therefore stays valid until the next edition, or until the clock is set back. */
 export function createAnswerCache({ market, snapshots }: ToolContext): AnswerCache {
   const answers = new LRUCache<string, Answer>({
     maxSize: MAX_BYTES,

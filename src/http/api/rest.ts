@@ -151,8 +151,8 @@ function cachedReader(read: ReadQuery, known: QueryCache): ReadQuery {
 }
 
 /** Creates the parser of a tool's query string: numbers for number members, lists from commas or
- *  repetition for list members, otherwise text. The schema rejects what does not fit. `format` is no
- *  member of the input. */
+ *  repetition for list members, otherwise text. The schema rejects what does not fit. `format` is
+ *  not a member of the input. */
 function queryReader(tool: Tool): ReadQuery {
   const { properties = {} } = z.toJSONSchema(tool.input, { io: "input" });
   const typeOf = (name: string) => {

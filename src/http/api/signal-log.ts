@@ -22,7 +22,8 @@ import { parse } from "./parse.ts";
 
 const [getCheckpoint, getKeys, getEntries, getTile, getProof, getConsistency] = signalLogOperations;
 
-/** Tiles never change; what a scope opens is for the caller's own cache. */
+/** Values of Cache-Control. Tiles never change; only the caller's own cache may store what requires
+ *  a scope. */
 const CACHE = {
   open: "public, max-age=31536000, immutable",
   scoped: "private, max-age=31536000, immutable",
@@ -37,7 +38,7 @@ const BYTES = "application/octet-stream";
 export interface LogRoutesOptions {
   readonly api: ProtectedResource;
   readonly limits: Limits;
-  /** Absent: the market has none. */
+  /** The log of the market; `undefined` if it has none. */
   readonly signalLog: SignalLog | undefined;
   /** Whether entries are simulated, so that everybody may read them. */
   readonly isOpen: boolean;
@@ -153,7 +154,7 @@ function send(res: ServerResponse, { type, cache, body }: Sent): void {
   res.end(body);
 }
 
-/** Entries compress to a seventh; tlog-tiles knows gzip alone. */
+/** Entries compress to a seventh; tlog-tiles allows only gzip. */
 async function sendCompressed({ req, res }: RequestContext, sent: Sent): Promise<void> {
   res.setHeader("Vary", "Accept-Encoding, Authorization, X-Api-Key");
   const coding = codingFor(req.headers, ["gzip"]);

@@ -31,8 +31,8 @@ export function discoveryRouter(site: Site, now: () => Date): Router {
   return router;
 }
 
-/** A rendered document by media type: two of one document are two representations (RFC 9110 section
- *  8.8.1). */
+/** A rendered document by media type; each type is a representation with its own validator (RFC
+ *  9110 section 8.8.1). */
 type Rendering = Readonly<Record<string, Representation>>;
 
 function renderDocument(document: DiscoveryDocument, site: Site, today: Date): Rendering {

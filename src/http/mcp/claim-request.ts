@@ -47,8 +47,8 @@ const ELICITATION = "claim";
  * Creates the answer to agents that a person must claim before they may call a tool. A challenge (HTTP
  * 403) would end in the client, which cannot get the scopes by itself; a tool result reaches the model,
  * which can ask the person. Where the client can open a page for the person (MCP 2026-07-28,
- * elicitation in URL mode), it is asked to do so first. Earlier revisions declare that capability
- * once a session, which this endpoint has none of.
+ * elicitation in URL mode), it is asked to do so first. Clients of earlier revisions declare that
+ * capability once per session, and this endpoint has no sessions.
  *
  * @throws {Problem} `rate_limited` after too many codes; `unauthenticated` if the agent was claimed
  *   meanwhile; `store_unavailable`.

@@ -1,4 +1,4 @@
-/** Outcomes of a check. `not_proved`: nothing speaks against it, and nothing proves it. */
+/** Outcomes of a check. `not_proved`: there is neither a proof nor a contradiction. */
 const OUTCOMES = ["proved", "not_proved", "failed"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
@@ -11,13 +11,13 @@ export interface Check {
   readonly entry?: number;
 }
 
-/** The outcome of several checks: the worst of theirs. */
+/** The outcome of several checks: the worst one. */
 export function outcomeOf(checks: readonly Check[]): Outcome {
   const rank = ({ outcome }: Check) => OUTCOMES.indexOf(outcome);
   return OUTCOMES[Math.max(0, ...checks.map(rank))] as Outcome;
 }
 
-/** Why a check failed, with the entry where one is to blame. */
+/** Why a check failed, with the index of the wrong entry, if any. */
 export class CheckFailure extends Error {
   override readonly name = "CheckFailure";
   readonly entry: number | undefined;
@@ -28,7 +28,7 @@ export class CheckFailure extends Error {
   }
 }
 
-/** A check that failed; errors of other kinds are thrown on. */
+/** A failed check; other kinds of errors are rethrown. */
 export function failedCheck(name: string, error: unknown): Check {
   if (!(error instanceof CheckFailure)) throw error;
   const { message, entry } = error;

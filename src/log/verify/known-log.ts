@@ -9,23 +9,23 @@ const KeptSighting = z.strictObject({
   seenAt: z.int(),
 });
 
-/** A checkpoint with who saw it. */
+/** A checkpoint with the party that saw it. */
 export interface Sighting extends z.infer<typeof KeptSighting> {
-  /** Name of the witness; absent: the verifier itself. */
+  /** Name of the witness; absent for the verifier itself. */
   readonly by?: string;
 }
 
-/** What a verifier keeps of a log between two looks. */
+/** State of a log that a verifier keeps between two verifications. */
 export const KnownLog = z.strictObject({
   origin: z.string(),
-  /** Verifier keys (C2SP signed-note), as they were at the first look. */
+  /** Verifier keys (C2SP signed-note). */
   keys: z.array(z.string()).min(1),
   /** Oldest first. */
   sightings: z.array(KeptSighting).min(1),
 });
 export type KnownLog = z.infer<typeof KnownLog>;
 
-/** Sightings that are kept: the first, and the newest of these. */
+/** Maximum number of sightings that are kept: the first, and the newest. */
 const KEPT_SIGHTINGS = 1_000;
 
 /** The known log after another verification. */

@@ -6,7 +6,7 @@ import type { LoggedSettlement } from "./settlement-verifier.ts";
 
 const NAME = "outcomes";
 
-/** Largest difference of a logged return and the recomputed one. */
+/** Maximum difference between a logged return and the recomputed one. */
 const TOLERANCE = 1e-9;
 
 /** Result without prices: only the log itself states the returns. */
@@ -25,7 +25,7 @@ export class PriceCheck {
   /** Outcomes whose sessions or instruments have no prices here. */
   #unknown = 0;
   #largest = 0;
-  /** By the index of the settlement that is wrong; one that takes its place may be right. */
+  /** Failures by the index of the wrong settlement; a correction of it may be right. */
   readonly #failures = new Map<number, Check>();
 
   constructor(market: SettledMarket) {
@@ -34,7 +34,7 @@ export class PriceCheck {
     this.#symbols = new Set(records.map(({ instrument }) => instrument.symbol));
   }
 
-  /** Adds a settlement to those that the next `compare` recomputes. */
+  /** Adds a settlement, which the next `compare` recomputes. */
   add(settlement: LoggedSettlement): void {
     this.#queue.push(settlement);
   }
@@ -96,14 +96,18 @@ export class PriceCheck {
   }
 }
 
-/** @throws {CheckFailure} If returns are measured between other sessions than prices have. */
+/**
+ * @throws {CheckFailure} If the returns are measured between other sessions than the prices give.
+ */
 function checkSessions({ index, leaf }: LoggedSettlement, { entry, exit }: RunOutcomes): void {
   if (leaf.entry === entry && leaf.exit === exit) return;
   const wrong = `entry ${index} measures returns between other sessions than those of the prices`;
   throw new CheckFailure(wrong, index);
 }
 
-/** The largest difference of two outcomes; infinite where one has a figure that the other lacks. */
+/**
+ * The largest difference between two outcomes; infinite if one has a figure that the other lacks.
+ */
 function differenceOf(a: Outcome, b: Outcome): number {
   if (a.status !== "settled" || b.status !== "settled") {
     return a.status === b.status ? 0 : Number.POSITIVE_INFINITY;

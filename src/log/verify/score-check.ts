@@ -4,7 +4,7 @@ import { type Check, CheckFailure, failedCheck } from "./check.ts";
 
 const NAME = "scores";
 
-/** Entries that are opened, at most: each one is a request. */
+/** Maximum number of entries that are opened; each takes a request. */
 const OPENED = 20;
 
 /** Half of the last digit of a published score, and rounding of sums. */
@@ -20,7 +20,8 @@ export interface CommittedSignal {
   readonly scoreRaw: number;
 }
 
-/** Opens the factors of an entry; resolves with `undefined` where they are not told, or not kept. */
+/** Opens the factors of an entry; resolves with `undefined` if they are not disclosed, or no longer
+ *  kept. */
 export type OpenFactors = (index: number) => Promise<Opening | undefined>;
 
 /**

@@ -5,10 +5,13 @@ import type { Check } from "./check.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Longer than from one close to the next, and shorter than to the second: the usual case needs no calendar. */
+/** A time longer than that to the next close and shorter than that to the one after it, in
+ *  milliseconds, so that the usual case needs no calendar. */
 const NEXT_CLOSE_MS = 1.5 * DAY_MS;
 
-/** Missing sessions that are named; a service that was down for long lacks many. */
+/**
+ * Maximum number of missing sessions that are named; a service that was down for long lacks many.
+ */
 const NAMED = 10;
 
 /**

@@ -21,7 +21,7 @@ export function readCheckpoint(text: string): SignedCheckpoint {
   }
 }
 
-/** A look at a log in which nothing failed. */
+/** A verification of a log without a failure. */
 interface Look {
   readonly known: KnownLog | undefined;
   /** The keys that the checkpoint was verified with. */
@@ -32,7 +32,8 @@ interface Look {
   readonly seenAt: number;
 }
 
-/** What to keep for the next look: after a rotation the new key signs beside the old one. */
+/** The state to keep for the next verification: after a rotation, it includes the new key, which
+ *  signs beside the old one. */
 export function knownAfter(
   { note, origin, size, root }: SignedCheckpoint,
   { known, keys, published, seenAt }: Look,

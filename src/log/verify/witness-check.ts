@@ -12,7 +12,7 @@ const NAME = "witnesses";
 /** Time that a log has to publish what a witness has cosigned, in milliseconds. */
 const PUBLISHING_MS = 600_000;
 
-/** Result without witnesses: only the log itself states when it had an entry. */
+/** Result without witnesses: only the log itself states when an entry existed. */
 const NO_WITNESSES: Check = {
   name: NAME,
   outcome: "not_proved",
@@ -22,24 +22,25 @@ const NO_WITNESSES: Check = {
 /** Input of the witness check. */
 export interface WitnessQuestion {
   readonly checkpoint: SignedCheckpoint;
-  /** Absent: no witness is trusted. */
+  /** Absent if no witness is trusted. */
   readonly policy: Policy | undefined;
   /** Keys of the log. */
   readonly keys: readonly NoteVerifier[];
   /** Clock of the verifier, Unix milliseconds. */
   readonly now: number;
-  /** Reads an address of a witness; absent: offline. Rejects, or `undefined`, without an answer. */
+  /** Reads an address of a witness; absent when offline. Without an answer it rejects, or resolves
+   *  with `undefined`. */
   readonly ask?: ((url: string) => Promise<string | undefined>) | undefined;
 }
 
-/** What the cosignatures of a checkpoint say. */
+/** Result of checking the cosignatures of a checkpoint. */
 export interface Cosigned {
   readonly check: Check;
   /** When the quorum had seen the checkpoint. */
   readonly quorum?: Sighting;
 }
 
-/** What witnesses say of a log. */
+/** What witnesses state about a log. */
 export interface WitnessView extends Cosigned {
   /** Checkpoints that witnesses hold, not larger than that of the log. */
   readonly sightings: readonly Sighting[];
@@ -69,7 +70,8 @@ export function checkCosignatures(
   }
 }
 
-/** Compares a checkpoint with what witnesses cosigned: on it, and as they tell when asked. */
+/** Compares a checkpoint with its own cosignatures, and with the checkpoints that witnesses return
+ *  when asked. */
 export async function viewOfWitnesses(question: WitnessQuestion): Promise<WitnessView> {
   const { policy, checkpoint } = question;
   const cosigned = checkCosignatures(checkpoint, policy);
@@ -82,9 +84,9 @@ export async function viewOfWitnesses(question: WitnessQuestion): Promise<Witnes
 }
 
 /**
- * The checkpoint that a witness holds, if it answers with one that the log signed.
- *
- * @throws {CheckFailure} If it holds a larger tree, for so long that the log should show it.
+ * The checkpoint that a witness holds, if it answers with one that the log signed. @throws
+ * {CheckFailure} If the witness has held a larger tree for so long that the log should have
+ * published it.
  */
 async function heldBy(
   { name, url, verifier }: PolicyWitness,
@@ -107,7 +109,7 @@ async function heldBy(
   throw new CheckFailure(`the log was rolled back: ${seen}, and it shows ${size}`, size);
 }
 
-/** @throws {Error} If not both the log and the witness have signed. */
+/** @throws {Error} Unless both the log and the witness have signed. */
 function readHeld(text: string, witness: NoteVerifier, keys: readonly NoteVerifier[]) {
   const checkpoint = parseCheckpoint(text);
   verifyNote(checkpoint.note, keys);

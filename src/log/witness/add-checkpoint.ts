@@ -6,13 +6,13 @@ import { decodeBase64 } from "../signed-note.ts";
 /** Longest consistency proof that C2SP tlog-witness allows. */
 const MAX_HASHES = 63;
 
-/** Media type of the size with which a witness answers a request from another size. */
+/** Media type of the answer to a request with an outdated size: the size that the witness has. */
 export const SIZE_TYPE = "text/x.tlog.size";
 
 /** Name of a log in the addresses of a witness: SHA-256 of its origin. */
 export const hashOf = (origin: string): string => hash("sha256", origin, "hex");
 
-/** A log asks a witness to cosign a checkpoint (C2SP tlog-witness, "add-checkpoint"). */
+/** A log's request to a witness to cosign a checkpoint (C2SP tlog-witness, "add-checkpoint"). */
 export interface AddCheckpoint {
   /** Size of the checkpoint that the witness cosigned last. */
   readonly old: number;

@@ -2,7 +2,8 @@ import type { NoteSigner, NoteVerifier } from "../note-keys.ts";
 import { type Note, signatureLine } from "../signed-note.ts";
 import { signAt, timeSigned } from "../timed-signature.ts";
 
-/** What a witness states: it had seen no larger tree of the log by then, and all of them were consistent. */
+/** A witness's statement that, at that time, it had seen no larger tree of the log, and that all
+ *  trees it had seen were consistent. */
 export interface Cosignature {
   readonly verifier: NoteVerifier;
   /** Unix milliseconds. */
@@ -18,9 +19,10 @@ export function cosign(text: string, signer: NoteSigner, now: number): string {
 }
 
 /**
- * The cosignatures of known witnesses on a checkpoint, one of each. Those of others are passed over.
+ * The cosignatures of known witnesses on a checkpoint, one of each. Those of other witnesses are
+ * ignored.
  *
- * @throws {Error} If a line of a known witness does not fit the text.
+ * @throws {Error} If the signature of a known witness is wrong.
  */
 export function cosignaturesOf(
   { text, signatures }: Note,

@@ -59,15 +59,15 @@ export class Policy {
     return this.witnesses.map(({ verifier }) => verifier);
   }
 
-  /** Whether these cosignatures are enough. */
+  /** Whether these cosignatures reach the quorum. */
   hasQuorum(cosignatures: readonly Cosignature[]): boolean {
     const cosigned = new Set(cosignatures.map(({ verifier }) => verifier));
     return this.#quorum === NONE || this.#isMet(this.#quorum, cosigned);
   }
 
   /**
-   * When the cosignatures came to be enough, Unix milliseconds; `undefined` if they are not, or if none is
-   * needed.
+   * When the cosignatures reached the quorum, Unix milliseconds; `undefined` if they have not, or
+   * if none is needed.
    */
   quorumAt(cosignatures: readonly Cosignature[]): number | undefined {
     if (this.#quorum === NONE) return undefined;

@@ -20,8 +20,8 @@ const MAX_BYTES = 64 * 1024;
 /** Pause before a witness that did not cosign is asked again, in milliseconds. */
 const RETRY_MS = 10_000;
 
-/** Time in which a witness has to show what it says of the log, once, in milliseconds: a request may be
- *  lost. */
+/** Time for which a witness may claim something about the log without proof, in milliseconds: a
+ *  request may be lost. */
 const PATIENCE_MS = 60_000;
 
 /** Time without a quorum after which the log counts as unwitnessed, in milliseconds. */
@@ -55,7 +55,9 @@ interface Asked {
   cosignature: Cosignature | undefined;
   /** Why it has not cosigned; `undefined` before it was asked. */
   problem: string | undefined;
-  /** Description of a checkpoint that the witness shows, that was signed here and that this log lacks. */
+  /**
+   * Description of a checkpoint that the witness shows: it was signed here, and this log lacks it.
+   */
   contradiction: string | undefined;
   /** When the witness first made a claim without showing a checkpoint for it, Unix milliseconds. */
   doubtedSince: number | undefined;
@@ -73,16 +75,16 @@ const UNKNOWN = {
 } as const;
 
 /**
- * The leader has each checkpoint cosigned, and publishes it once the cosignatures are enough. What a
- * witness says of the log is believed only with a checkpoint that this log signed: a witness that lies or
- * errs is one that does not cosign, and stops nothing.
+ * Gets each checkpoint cosigned for the leader, and publishes it once a quorum has cosigned. A
+ * witness's claim about the log is believed only with a checkpoint that this log signed. A witness
+ * that lies or errs counts as one that does not cosign, and blocks nothing else.
  */
 export class WitnessClient {
   readonly #options: WitnessClientOptions;
   readonly #asked: readonly Asked[];
   /** The checkpoint that is being cosigned. */
   #checkpoint: SignedState | undefined;
-  /** Since when checkpoints wait for a quorum, Unix milliseconds. */
+  /** Time since which checkpoints have waited for a quorum, Unix milliseconds. */
   #waitingSince: number | undefined;
   #running: Promise<number> | undefined;
 
@@ -95,7 +97,9 @@ export class WitnessClient {
     });
   }
 
-  /** Why a log must not be signed: a witness showed that more of it, or something else, was signed. */
+  /**
+   * Why a log must not be signed: a witness showed that a larger or a different tree was signed.
+   */
   refusal(id: string): string | undefined {
     if (this.#checkpoint?.id !== id) return undefined;
     const reasons = this.#asked.flatMap((asked) => {

@@ -14,10 +14,10 @@ const MAX_CONNECTIONS = 100;
 /** Path of the last checkpoint of a log. */
 const CHECKPOINT = /^\/([0-9a-f]{64})\/checkpoint$/;
 
-/** What answers requests. */
+/** Answers requests. */
 type Answers = Pick<Witness, "addCheckpoint" | "checkpoint">;
 
-/** The HTTP server of a witness; both prefixes of C2SP tlog-witness are its root. */
+/** The HTTP server of a witness; its root serves as both prefixes of C2SP tlog-witness. */
 export function witnessServer(witness: Answers): Server {
   const limits = { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS };
   const server = createServer(

@@ -10,20 +10,20 @@ import { cosign } from "./cosignature.ts";
 
 const TEXT = "text/plain; charset=utf-8";
 
-/** What a witness answers. */
+/** A response of a witness. */
 export interface WitnessAnswer {
   readonly status: number;
   readonly type: string;
   readonly body: string;
 }
 
-/** What a witness works with. */
+/** Options of a witness. */
 export interface WitnessOptions {
-  /** File of what it cosigned; made if it is missing. */
+  /** File of the checkpoints that it cosigned; created if missing. */
   readonly path: string;
   /** Keys of the logs that it watches. */
   readonly logs: readonly NoteVerifier[];
-  /** Each cosigns. */
+  /** Keys with which it cosigns, all of them. */
   readonly signers: readonly NoteSigner[];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -44,17 +44,18 @@ class Refusal extends Error {
 
 /**
  * Watches logs: cosigns a checkpoint only if it extends the last one that it cosigned of the log (C2SP
- * tlog-witness). What it cosigned is on disk before it answers. One process can have the file.
+ * tlog-witness). A cosigned checkpoint is on disk before the witness answers. Only one process can
+ * open the file.
  */
 export class Witness {
   readonly #options: WitnessOptions;
   readonly #database: DatabaseSync;
 
-  /** @throws {Error} If another process has the file. */
+  /** @throws {Error} If another process has opened the file. */
   constructor(options: WitnessOptions) {
     this.#options = options;
     this.#database = new DatabaseSync(options.path, { timeout: 0 });
-    // An exclusive transaction takes the lock that the mode then never gives back.
+    // An exclusive transaction takes the lock, which this mode then never releases.
     this.#database.exec(`
       PRAGMA locking_mode = EXCLUSIVE;
       PRAGMA synchronous = EXTRA;

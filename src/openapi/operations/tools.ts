@@ -72,7 +72,7 @@ function partOf(input: z.ZodObject, names: readonly string[]): z.ZodObject {
   return input.pick(mask as Parameters<typeof input.pick>[0]);
 }
 
-/** Not modified, for cacheable tool results. */
+/** The response 304 (Not Modified) of cacheable tool results. */
 const NOT_MODIFIED: SuccessResponse = {
   description: "Not modified.",
   headers: ["ETag", ...LIMIT_HEADERS],

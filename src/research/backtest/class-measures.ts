@@ -69,11 +69,12 @@ export interface ClassMeasures {
   readonly scoreShares: readonly number[];
   /** By horizon; of the composite alone, since risk belongs to no factor. */
   readonly risk: readonly RiskMeasures[];
-  /** Of the filings that were expected; of stocks and the composite alone. */
+  /** Accuracy of the expected filings; only for stocks and the composite. */
   readonly reports: ReportAccuracy | null;
-  /** As the track record of the log grades the same sessions; of the composite alone. */
+  /** The figures by which the track record of the log grades the same sessions; only for the
+   *  composite. */
   readonly record: readonly RecordFigures[];
-  /** Of the published signal of the graded instruments, whatever the subject. */
+  /** Statistics of the published signals of the graded instruments, whatever the subject. */
   readonly signals: SignalCount;
   /** Only for social: sentiment against the return of the same session. */
   readonly sameDay: SeriesSummary | null;

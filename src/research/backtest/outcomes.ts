@@ -59,7 +59,7 @@ export interface CoefficientSeries {
   readonly raw: readonly DateFigure[];
   /** Against volatility-scaled returns, residual on beta, volatility, size and sector. */
   readonly neutral: readonly DateFigure[];
-  /** The same statements shuffled among instruments, as a placebo. */
+  /** Coefficients of the same statements shuffled among instruments, as a placebo. */
   readonly shuffled: readonly DateFigure[];
 }
 

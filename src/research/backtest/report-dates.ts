@@ -29,7 +29,7 @@ export interface ReportOutcome {
   /** Days after the expected day; `null` if the filing is for a later quarter, so that the expected one
    *  is missing. */
   readonly errorDays: number | null;
-  /** The same with the median-lag basis; `null` if there are too few lags. */
+  /** `errorDays` by the median-lag basis; `null` if there are too few lags. */
   readonly lagErrorDays: number | null;
 }
 
@@ -72,7 +72,7 @@ function outcomesOf(
 
 /**
  * The window of each year, fitted on earlier filings: the shortest window in whole days with at most 2.5 %
- * of the errors on either side. A basis with too few errors has none.
+ * of the errors on either side. A basis with too few errors has no window.
  */
 export const fitReportWindows = (
   outcomes: readonly ReportOutcome[],

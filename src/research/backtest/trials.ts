@@ -6,7 +6,8 @@ import type { Question } from "./question.ts";
 export interface Trial {
   /** Canonical text of the question. */
   readonly variant: string;
-  /** Of the decile spread at the headline horizon per year, before costs; `null` for none. */
+  /** Annual Sharpe ratio of the decile spread at the headline horizon, before costs; `null` without
+   *  one. */
   readonly sharpePerYear: number | null;
 }
 

@@ -15,8 +15,8 @@ interface FileBars {
 
 /**
  * Daily bars as traded. Those of stocks and funds are known at 16:15 New York on their date, those
- * of coins at the end of their UTC day. Prices may be any number: bars that cannot be true are
- * doubted, as everywhere.
+ * of coins at the end of their UTC day. Prices may be any number: a bar that cannot be true is
+ * doubted, as in every source.
  *
  * @throws {Error} at a bar out of order, besides malformed cells.
  */

@@ -13,7 +13,7 @@ const INSTANT = /^\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9
 /** Largest magnitude of a figure: products and sums of such numbers stay finite. */
 const MAX_FIGURE = 1e18;
 
-/** Decimal number, `undefined` for anything that is not wholly one or is absurdly large. */
+/** Parses a decimal number of at most `MAX_FIGURE`; `undefined` for any other text. */
 function parseNumber(cell: string): number | undefined {
   if (!NUMBER.test(cell)) return undefined;
   const value = Number(cell);

@@ -24,7 +24,7 @@ type RowMapper<C extends Columns, R> = (
  * Reads a CSV file whose header is exactly the names of `columns`, in their order, into one record
  * per row. Rows are mapped one by one, so that a large file is never held twice.
  *
- * @throws {Error} with file and line at the first header, row or cell that is not as it should be.
+ * @throws {Error} with file and line at the first header, row or cell that is malformed.
  */
 export function readCsv<C extends Columns, R>(
   { path, content }: TextFile,

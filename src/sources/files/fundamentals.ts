@@ -4,7 +4,7 @@ import { readCsv, type TextFile } from "./csv-table.ts";
 import { uniqueness } from "./data-error.ts";
 import { type PublicationCalendar, utcEnd } from "./publication-calendar.ts";
 
-/** What each metric of the layout is to the method, `null` for those that it does not read. */
+/** The method's name for each metric of the layout; `null` for metrics that it does not read. */
 const METRICS = {
   netIncome: "netIncome",
   equity: "equity",
@@ -25,10 +25,10 @@ interface FigureRow {
 }
 
 /**
- * Figures as filed, ascending by the instant they count from: the midnight in New York after the
- * filing date, the only time that the layout gives. `periodEnd` is the last millisecond of its UTC
- * day, so a split on that day belongs to the period and whole days of lag stay whole.
- * Where one filing counts shares both outstanding and diluted, the outstanding ones are kept.
+ * Figures as filed, ascending by the instant from which they count: midnight in New York after the
+ * filing date, since the layout gives no time. `periodEnd` is the last millisecond of its UTC day,
+ * so a split on that day belongs to the period and whole days of lag stay whole. Where one filing
+ * counts shares both outstanding and diluted, the outstanding ones are kept.
  *
  * @throws {Error} at a figure repeated within one filing, besides malformed cells.
  */

@@ -100,7 +100,9 @@ async function openInstruments(folder: string): Promise<TextFile> {
   throw dataError({ file: path }, "there is no such file", expected);
 }
 
-/** @throws {Error} at a file whose symbol instruments.csv does not list: a typing error hides. */
+/**
+ * @throws {Error} at a file whose symbol instruments.csv does not list: it may be a typing error.
+ */
 async function requireKnownFiles(
   folder: string,
   instruments: readonly Instrument[],
@@ -163,7 +165,9 @@ async function readText(path: string): Promise<TextFile | undefined> {
   }
 }
 
-/** The names in a folder but those that begin with a dot, none when there is no such folder. */
+/**
+ * The names in a folder, except those that begin with a dot; none when the folder does not exist.
+ */
 async function list(folder: string): Promise<string[]> {
   try {
     return (await readdir(folder)).filter((name) => !name.startsWith("."));

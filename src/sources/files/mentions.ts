@@ -4,7 +4,7 @@ import type { Mention } from "../../market/records.ts";
 import type { TextFile } from "./csv-table.ts";
 import { dataError, type FileLocation, quoted, uniqueness } from "./data-error.ts";
 
-/** Characters of a message that are kept; what counts stands at the beginning. */
+/** Characters of a message that are kept; the rest is cut off. */
 const MAX_TEXT_CHARACTERS = 2_000;
 
 const MessageLine = z.object({
@@ -20,7 +20,7 @@ const MessageLine = z.object({
 /**
  * Messages by time, one JSON object a line, each known when it was sent.
  *
- * @throws {Error} at a line that is no such object or repeats an id.
+ * @throws {Error} at a line that is not such an object or repeats an id.
  */
 export function readMentions({ path, content }: TextFile): Mention[] {
   const lines = content.split("\n");

@@ -17,8 +17,8 @@ const COLUMNS = {
 /**
  * Off-exchange prints by time, equal times in the order of the file, each known when traded and in
  * the session of its New York date. The layout has no quotes and leaves the meaning of `conditions`
- * and `flags` to their vendor: nothing says that quotes set a price, so no print is signable, and
- * nothing says that one was canceled, so none is.
+ * and `flags` to the vendor. So no print is signable, since nothing says that quotes set its price,
+ * and none counts as canceled.
  *
  * @throws {Error} at a repeated id, besides malformed cells.
  */

@@ -8,16 +8,16 @@ import { dataError, type FileLocation, quoted } from "./data-error.ts";
 export const DAY_MS = 86_400_000;
 
 /**
- * When consolidated daily bars are published: 15 minutes after a close at
- * 16:00, and by the same clock on half days, which cannot be too early.
+ * When consolidated daily bars are published, New York time: 15 minutes after a close at 16:00. On
+ * half days this is late, but never too early.
  */
 const BAR_TIME = "16:15";
 /** FINRA publishes the daily short volume by this time. */
 const SHORT_VOLUME_TIME = "18:00";
 
 /**
- * Dates of one reading and the instants they stand for, in Unix milliseconds. The files of a
- * folder share a few thousand dates, so each is worked out once.
+ * The dates of a folder and the instants they stand for, in Unix milliseconds. Its files share a
+ * few thousand dates, so each is computed once.
  */
 export interface PublicationCalendar {
   readonly date: Column<string>;
@@ -32,7 +32,7 @@ export interface PublicationCalendar {
   readonly filingKnown: (date: string) => number;
 }
 
-/** An empty calendar, filled as it is asked. */
+/** An empty calendar, filled on demand. */
 export function createPublicationCalendar(): PublicationCalendar {
   const dates: string[] = [];
   return {

@@ -23,7 +23,7 @@ const CASHTAG = new RegExp(String.raw`(?<!${JOINED}|!)\$${TICKER}`, "gu");
 /** `NYSE`, `NYSE Arca`, `NYSEARCA`, `Nasdaq GS`, `OTCQX`. */
 const EXCHANGE = "(?:NYSE|NASDAQ|Nasdaq|CBOE|Cboe|AMEX|OTC)[A-Za-z]{0,10}(?: [A-Za-z]{1,10}){0,2}";
 
-/** As press releases name a company: `(NYSE: T)`, `(NASDAQ:AAPL)`, `(NYSE: T; NASDAQ: AAPL)`. */
+/** A company as press releases name it: `(NYSE: T)`, `(NASDAQ:AAPL)`, `(NYSE: T; NASDAQ: AAPL)`. */
 const LISTING = new RegExp(String.raw`(?<=[([;,]\s?)${EXCHANGE}: ?${TICKER}(?= ?[)\];,])`, "gu");
 
 /** A ticker at the end of a text that was cut may be the beginning of another. */
@@ -33,8 +33,8 @@ const CUT_OFF = /\$[A-Za-z]{1,10}…/gu;
 const NO_TICKERS = new Set(["PATH", "HOME", "USER", "SHELL", "CASH", "USD", "EUR", "CAD", "AUD"]);
 
 /**
- * In small letters a dollar also stands for an S, and for a variable in a program. Tickers of one
- * and two letters are read in capitals only.
+ * Lower-case words that are not tickers after a dollar sign: there it may stand for an S, or mark a
+ * variable of a program. Tickers of one and two letters are read in capitals only.
  */
 const NO_SMALL_TICKERS = new Set(
   "ale app car cat data eat elf hit hop ink key kin lab low now oil pay pin post pot tap tar team ten top way well".split(
@@ -43,8 +43,8 @@ const NO_SMALL_TICKERS = new Set(
 );
 
 /**
- * Coins that are meant where a ticker stands alone after a dollar, although funds have some of
- * these tickers, too. Every other one may be a listed company's: `$LTC` is LTC Properties as well,
+ * Tickers that mean the coin when they stand alone after a dollar sign, although funds have some of
+ * them, too. Any other coin's ticker may mean a listed company: `$LTC` is LTC Properties as well,
  * `$STX` Seagate, `$NEAR` a bond fund, and new ones are listed every day.
  */
 const COINS_BY_TICKER = new Set("ADA AVAX BNB BTC DOGE DOT ETH SHIB SOL XLM XMR XRP".split(" "));
@@ -60,8 +60,8 @@ interface Named {
 /**
  * Makes a reader that finds the instruments that a text names beyond doubt: by a cashtag, by
  * exchange and ticker in brackets, coins by name as well. A ticker alone never counts, since too
- * many are words: IT, ALL, NOW, DTE, YOU, V. Its time grows with the length of the text, 2,000
- * characters at most.
+ * many are words: IT, ALL, NOW, DTE, YOU, V. Its running time grows with the length of the text, of
+ * which it reads at most 2,000 characters.
  *
  * @returns A function of the text and of when it was written, Unix milliseconds: tickers are read
  *   as they were on that day.
@@ -101,7 +101,7 @@ function visible(text: string): string {
 
 /** One name in a text. */
 interface Name {
-  /** As the universe spells it: `AAPL`, `BRK-B`, `BTC-USD`, `BTC-X`. */
+  /** The ticker as the universe spells it: `AAPL`, `BRK-B`, `BTC-USD`, `BTC-X`. */
   readonly ticker: string;
   /** What is listed on an exchange is a company or a fund, never a coin: `(NYSE Arca: BTC)`. */
   readonly isListing: boolean;
@@ -113,7 +113,7 @@ function namesIn(text: string): readonly Name[] {
   // Names of some coins are tickers of funds as well: BTC, XRP.
   const coins = coinsNamedIn(text.replace(LISTING, " "));
   return [
-    // Also for a second mention: `Emeren (NYSE: SOL), $SOL`.
+    // A ticker listed in brackets is a listing in the whole text: `Emeren (NYSE: SOL), $SOL`.
     ...cashtags.map(spelled).map((ticker) => ({ ticker, isListing: listed.has(ticker) })),
     ...[...listed].map((ticker) => ({ ticker, isListing: true })),
     ...coins.map((coin) => ({ ticker: `${coin}-USD`, isListing: false })),
@@ -123,7 +123,7 @@ function namesIn(text: string): readonly Name[] {
 const spelled = ([, ticker, suffix]: RegExpExecArray): string =>
   [ticker, suffix].filter(Boolean).join("-").toUpperCase();
 
-/** Whether text after a dollar sign is a ticker. Capitalized it is a word, `$Oil`, or a name,
+/** Whether text after a dollar sign is a ticker. A capitalized text is a word, `$Oil`, or a name,
  *  `$Ford`. */
 function isTicker(ticker: string): boolean {
   if (NO_TICKERS.has(ticker.toUpperCase())) return false;

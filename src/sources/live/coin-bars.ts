@@ -17,7 +17,7 @@ const AGAIN_MS = { early: 60_000, late: 10 * 60_000 } as const;
 /** Pause after a venue did not know a coin, in milliseconds. */
 const NOT_TRADED_MS = 86_400_000;
 
-/** When a day begins, Unix seconds; later than the year 9999 is no date. */
+/** Start of a day, in Unix seconds, up to the year 9999. */
 export const Seconds = z.int().min(0).max(253_402_300_799);
 
 /** A bar of a UTC day; `volume` in quote currency. */
@@ -25,17 +25,17 @@ export type CoinDay = Pick<Bar, "session" | "open" | "high" | "low" | "close" | 
 
 /** Answer of a venue for a coin. */
 interface CoinPage extends DayQuery {
-  /** In any order; the day under way may be among them, and is not over. */
+  /** Days in any order, possibly with the current one, which is incomplete. */
   readonly days: readonly CoinDay[];
-  /** Last day that is over even if no later one is there. */
+  /** Last day that is complete even if the answer has no later one. */
   readonly surelyOver?: string;
   /** When the answer arrived, Unix milliseconds. */
   readonly receivedAt: number;
 }
 
 /**
- * The bars of complete days. A day is complete when the venue has begun a later one: a clock of ours
- * that is ahead must not make a bar of half a day.
+ * The bars of complete days. A day is complete when the venue has begun a later one: if our clock
+ * were ahead, it would turn half a day into a bar.
  */
 export function readCoinDays(page: CoinPage): ParsedResponse {
   const { symbol, from, through, surelyOver = "", receivedAt } = page;

@@ -29,12 +29,12 @@ const NAME = new RegExp(
   "giu",
 );
 
-/** Tickers of the coins that a text calls by name, in order, as often as it does. */
+/** Tickers of the coins that a text calls by name, in order and with repetitions. */
 export function coinsNamedIn(text: string): readonly string[] {
   const names = text.match(NAME) ?? [];
   return names.flatMap((name) => COIN_NAMES[name.toLowerCase()] ?? []);
 }
 
-/** The name by which a coin is looked for, `undefined` when it has none of its own. */
+/** The name by which news about a coin is searched; `undefined` when it has no name of its own. */
 export const coinName = (ticker: string): string | undefined =>
   LONGEST_FIRST.find((name) => COIN_NAMES[name] === ticker);

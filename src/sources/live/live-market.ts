@@ -10,9 +10,10 @@ import { knownAt, type ReceivedObservation, RecordBook } from "./record-book.ts"
 const DAY_MS = 86_400_000;
 
 /**
- * Backfilled history changes sessions that were scored already, and all sessions are scored again:
- * 0.3 seconds of work for 40 instruments, 4 for 500, 2 for 500,000 messages. The first revision
- * waits this long, in milliseconds; while more history arrives, each pause is twice the one before.
+ * Pause before the first revision, in milliseconds; while more history arrives, each pause is twice
+ * the one before. Backfilled history changes sessions that were scored already, so a revision
+ * scores all sessions again: 0.3 seconds of work for 40 instruments, 4 for 500, 2 for 500,000
+ * messages.
  */
 const FIRST_PAUSE_MS = 5_000;
 
@@ -23,9 +24,9 @@ const LONGEST_PAUSE_MS = 60_000;
 const CALM_MS = 600_000;
 
 /**
- * How long messages stay in memory before the newest one, in milliseconds. Attention looks back the
- * furthest: 60 sessions, each compared with the 30 before it, are 131 days of trading. When all is
- * scored again, sessions before that are scored without messages.
+ * Maximum age of messages in memory, relative to the newest one, in milliseconds. Attention looks
+ * back the furthest: 60 sessions, each compared with the 30 before it, are 131 days of trading.
+ * When all sessions are scored again, those before that are scored without messages.
  */
 export const MENTIONS_KEPT_MS = 180 * DAY_MS;
 

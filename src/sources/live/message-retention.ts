@@ -10,8 +10,8 @@ export const MAX_PER_AUTHOR_DAY = 51;
 /** Share of the bound that is left after eviction. */
 const ROOM = 0.8;
 
-/** Evicts messages when there are too many: first those without weight, since one author could evict
- *  all others with them, then the oldest of all. */
+/** Evicts messages when there are too many: first those without weight, with which one author could
+ *  otherwise evict all others; then the oldest. */
 export function boundMessages(books: readonly RecordBook[], most: number): void {
   const count = books.reduce((sum, book) => sum + book.messageCount(), 0);
   if (count <= most) return;

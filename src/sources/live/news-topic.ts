@@ -29,8 +29,8 @@ const MAX_HEADLINE = 500;
 
 /**
  * What an instrument is called in the news where it is meant beyond doubt: a coin by a name that
- * means nothing else; a company by its legal name in the article, which tells Apple Inc from fruit,
- * and by its name in the headline.
+ * means nothing else; a company by its legal name in the article, which distinguishes Apple Inc
+ * from fruit, and by its name in the headline.
  *
  * @returns `undefined` where there is no such name, for example when only the ticker is known.
  */

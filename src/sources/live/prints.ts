@@ -29,7 +29,8 @@ const MAX_HISTORY_MS = 120 * 86_400_000;
 /** Pause after the provider did not know a symbol, in milliseconds. */
 const UNKNOWN_MS = 86_400_000;
 
-/** How often a session with expired page tokens is read again; then it is skipped. */
+/** Maximum number of times that a session with expired page tokens is read again; then it is
+ *  skipped. */
 const MAX_LOST = 3;
 
 /** A print as a provider reports it; its session is that of the request. */

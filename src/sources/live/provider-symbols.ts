@@ -1,5 +1,5 @@
 /**
- * How providers spell what is followed here. Class shares are `BRK-B` here, coins `BTC-USD`.
+ * How providers spell symbols. Here, a class of shares is spelled `BRK-B` and a coin `BTC-USD`.
  */
 
 /** `BRK.B`: Alpaca, Massive, StockTwits. */

@@ -87,7 +87,7 @@ export type PollStep =
       /**
        * Reads the answer; pure.
        *
-       * @throws {ProviderFault} When it is not what the provider documents, or says that it cannot.
+       * @throws {ProviderFault} When the answer is not as documented, or reports a failure.
        */
       read(answer: ProviderResponse): ParsedResponse;
     };

@@ -31,7 +31,7 @@ const byId: Readonly<Record<(typeof providerIds)[number], Provider>> = {
 };
 
 /**
- * Every provider, in the order of `providerIds`. A file of its own, because it loads all of them: the
- * configuration reads the ids alone.
+ * Every provider, in the order of `providerIds`. In a file of its own, because it loads every
+ * provider, and the configuration needs only the ids.
  */
 export const providers: readonly Provider[] = providerIds.map((id) => byId[id]);

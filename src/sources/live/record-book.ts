@@ -66,7 +66,9 @@ const newFeed = (): FeedRecords => ({
   hasLate: false,
 });
 
-/** Every record that providers gave on one instrument, and the lists that readers hold of them. */
+/**
+ * Every record that providers have reported for one instrument, and the lists that readers hold.
+ */
 export class RecordBook {
   readonly #assetClass: AssetClass;
   readonly #feeds = new Map<Feed, FeedRecords>();
@@ -80,7 +82,7 @@ export class RecordBook {
   }
 
   /**
-   * Adds an observation that is not there yet.
+   * Adds an observation, unless it is there already.
    *
    * @param shownUntil Readers have read everything known by then, Unix milliseconds.
    */
@@ -166,7 +168,8 @@ interface Addition {
   readonly assetClass: AssetClass;
 }
 
-/** Adds a record to the list of readers: in its order or, when it is late, after what they read. */
+/** Adds a record to the list that readers hold: in order or, when it is late, after what they have
+ *  read. */
 function show(records: FeedRecords, addition: Addition): void {
   const { feed, record, shownUntil } = addition;
   const isInOrder =

@@ -8,7 +8,7 @@ interface Rename {
 
 /**
  * Well-known changes in the S&P 500 by date, as the companies announced them; not complete. Tickers
- * are given again: HCP became HashiCorp's, and GOOG belongs to another class of shares than before.
+ * are reused: HCP became HashiCorp's, and GOOG belongs to another class of shares than before.
  */
 const RENAMES: readonly Rename[] = [
   { from: "GOOG", to: "GOOGL", on: "2014-04-03" },

@@ -12,7 +12,8 @@ const SERVED_STEP_DAYS = YEAR_DAYS / 4;
 /** Days of bars, filings and on-chain figures before the first scored day of a year. */
 const HISTORY_DAYS = 3 * YEAR_DAYS;
 
-/** Days of messages, prints and short volumes before it: their 60-day norms and a margin. */
+/** Days of messages, prints and short volumes before the first scored day: their 60-day norms and a
+ *  margin. */
 const FEED_MEMORY_DAYS = 70;
 
 /**
@@ -39,11 +40,14 @@ export function yearOf(day: number): Year {
   };
 }
 
-/** First day with a score in the record of a day: a year before the year of that day. */
+/**
+ * First day that is scored when the current day is `day`: one year before the current year begins.
+ */
 export const firstScoredDay = (day: number): number =>
   Math.floor(day / YEAR_DAYS) * YEAR_DAYS - YEAR_DAYS;
 
-/** First day whose scores can be asked for on a day: a year before the quarter of that day. */
+/** First day whose scores are served when the current day is `day`: one year before the current
+ *  quarter begins. */
 export const firstServedDay = (day: number): number =>
   Math.floor(day / SERVED_STEP_DAYS) * SERVED_STEP_DAYS - YEAR_DAYS;
 

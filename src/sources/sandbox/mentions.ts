@@ -78,7 +78,7 @@ interface PackedMention {
   /** Days since the Unix epoch, and milliseconds since the start of the day. */
   readonly day: number;
   readonly offsetMs: number;
-  /** Number among the usual messages of the day, and from 1 on among the copies of a sentence. */
+  /** Position among the usual messages of the day; for spam also among the copies, from 1 on. */
   readonly position: number;
   readonly copy: number;
   /** Index of the mood, and of the sentence among those of the mood, in `phrasesFor`. */

@@ -29,14 +29,16 @@ const STREAMS = [
 type Stream = (typeof STREAMS)[number];
 
 /**
- * Opens the numbers of one purpose, one instrument (0 where they are common) and one day, block or
- * segment. The same arguments always open the same numbers, in any process and in any order.
+ * Creates the random numbers of one purpose, one instrument (0 if they are common to all) and one
+ * day, block or segment. The same arguments always give the same numbers, in any process and order.
  */
 export type RngFor = (stream: Stream, index: number, day: number) => Rng;
 
 const TWO_POW_32 = 2 ** 32;
 
-/** A scrambled counter, as in SplitMix (Steele, Lea & Flood, 2014); its step is its own too. */
+/**
+ * A scrambled counter, as in SplitMix (Steele, Lea & Flood, 2014); each key also has its own step.
+ */
 function counter(key: number): Rng {
   const step = mixBits(key ^ GOLDEN) | 1;
   let state = key;
@@ -46,7 +48,7 @@ function counter(key: number): Rng {
   };
 }
 
-/** Opens the random numbers of one seed. */
+/** Creates the random numbers of one seed. */
 export function createRngFor(seed: number): RngFor {
   const root = mixBits(mixBits(seed | 0) ^ Math.floor(seed / TWO_POW_32));
   const purposes = new Map(

@@ -28,7 +28,7 @@ interface GeneratedYear {
   readonly lastDay: number;
   /** In the order of the profiles, as the filters. */
   readonly lists: readonly RecordLists[];
-  /** Hold back the doubted bars of each instrument. */
+  /** Filters that hold back the doubted bars of each instrument. */
   readonly filters: readonly BarFilter[];
 }
 

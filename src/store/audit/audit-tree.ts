@@ -28,7 +28,7 @@ export interface AuditTree extends StoredTree {
 /** The record of the tree. */
 export const auditTrees = collection<AuditTree>("audit-tree");
 
-/** Its key. */
+/** Key of that record. */
 export const TREE = "tree";
 
 /** Random bytes in the id of a tree. */
@@ -41,13 +41,13 @@ const BATCH = 500;
 export const leafOf = ({ kind, at, id, subject, body }: ArchiveRow): string =>
   canonicalize({ kind, at, id, subject, body }) as string;
 
-/** The row that a tree begins with where rows were chained by hash before: it names the last of them. */
+/** The first row of a tree that follows a hash chain: it names the last row of the chain. */
 const chainRow = ({ position, hash = "" }: SealedPoint, at: number): ArchiveRow => {
   const entry = { action: "audit.tree_started", actor: "system", target: hash };
   return { kind: AUDIT_KIND, at, id: "", subject: hash, body: { ...entry, detail: { position } } };
 };
 
-/** What a store is sealed with. */
+/** What audit rows are sealed with. */
 export interface Sealing {
   readonly records: Records;
   readonly keyring: SigningKeys;
@@ -97,8 +97,8 @@ function newTree({ position, sealedAt }: SealedPoint = CHAIN_START) {
   return { id, origin: `audit/${id}`, edge: [], first: position + 1, last: position, sealedAt };
 }
 
-/** Its instant is that of the sealing, which never decreases, so that the archive returns rows in their
- *  order. */
+/** The row as sealed. Its instant is that of the sealing, which never decreases, so that the
+ *  archive returns rows in the order of their positions. */
 const sealedRow = (row: ArchiveRow, position: number, at: number): ArchiveRow => ({
   ...row,
   at,

@@ -30,16 +30,16 @@ export interface AuditEntry {
  *  order. */
 export const idOf = (position: number): string => String(position).padStart(16, "0");
 
-/** The position of a sealed row, from 1; `undefined` if its id tells none. */
+/** The position of a sealed row, from 1; `undefined` if its id is not a position. */
 export function positionOf({ id }: Pick<ArchiveRow, "id">): number | undefined {
   const position = Number(id);
   return Number.isSafeInteger(position) && id === idOf(position) ? position : undefined;
 }
 
 /**
- * The steps that record an entry in the same commit as the action. While there is a leader, the row is
- * archived within a second, as a leaf of the audit tree (audit-tree.ts); after a leader crashes, once
- * another one leads.
+ * The steps that record an entry in the same commit as the action. The leader archives the row
+ * within a second, as a leaf of the audit tree (audit-tree.ts); if the leader crashes, the next one
+ * archives it.
  *
  * @param at When it was done, in milliseconds since the epoch.
  */

@@ -9,7 +9,8 @@ import { isOutboxRecord, outboxRow } from "./outbox-records.ts";
 const BACKUP_FORMAT = "market-signal-backup";
 
 /**
- * Raised when older programs cannot read the format. Version 1 has outbox records, version 2 has none.
+ * Incremented when older programs cannot read the format. Version 1 has outbox records, version 2
+ * has none.
  */
 const BACKUP_VERSION = 2;
 
@@ -59,7 +60,7 @@ const Row = z.discriminatedUnion("table", [
 const BackupFooter = z.strictObject({
   /** Rows of each table. */
   rows: z.strictObject({ record: z.int(), archive: z.int() }),
-  /** Of every byte before this line, in hexadecimal. */
+  /** SHA-256 of every byte before this line, in hexadecimal. */
   sha256: z.string(),
 });
 
@@ -90,7 +91,7 @@ export interface BackupContent {
  * of all lines before it. Each line is JSON.
  *
  * @param onRows Called with the counts so far.
- * @throws {Error} Names a row that is too long to be read again.
+ * @throws {Error} If a row is too long to be read again; names the row.
  */
 export async function* encodeBackup(
   { identity, createdAt, batches }: BackupContent,

@@ -9,7 +9,7 @@ import { requireJson } from "./json-text.ts";
 /** Name of the format, at the beginning of every export. */
 export const EXPORT_FORMAT = "market-signal-export";
 
-/** Raised when older programs cannot read the format. */
+/** Incremented when older programs cannot read the format. */
 export const EXPORT_VERSION = 1;
 
 /** Collections of transient state, which is meaningless in another store or at another time. */

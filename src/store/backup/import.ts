@@ -12,8 +12,8 @@ import {
 } from "./export-format.ts";
 
 /**
- * A document is parsed as a whole, which blocks a server. Use a backup for larger ones, which is read
- * line by line.
+ * Maximum size of a document, in bytes. A document is parsed as a whole, which blocks a server; a
+ * backup, which is read line by line, has no such limit.
  */
 const MAX_DOCUMENT_BYTES = 64 * 1024 * 1024;
 

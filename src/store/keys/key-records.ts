@@ -83,7 +83,7 @@ export function endedKey(ended: Stored<KeyRecord>, now: number): readonly Operat
   return [removeAt(keyRecords, ended), ...audited(entry, now), announce(KEYS_TOPIC)];
 }
 
-/** Whether nothing in use can have been made with the key. */
+/** Whether the retention of a key has ended: nothing made with it can still be in use. */
 export function hasEnded({ use, retiredAt }: KeyRecord, now: number): boolean {
   return retiredAt !== null && retiredAt + keyUses[use].retentionMs <= now;
 }

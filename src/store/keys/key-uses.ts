@@ -39,7 +39,7 @@ interface RsaPrivateJwk {
   readonly use: "sig";
 }
 
-/** A private key of ML-DSA as JWK (kty "AKP"), from whose seed the key follows. */
+/** A private key of ML-DSA as JWK (kty "AKP"): the seed from which the key is derived. */
 interface MlDsaPrivateJwk {
   readonly kty: "AKP";
   readonly pub: string;
@@ -87,8 +87,8 @@ const signing = <T>(privateKey: KeyObject, alg: string): T =>
 /** Length of an RSA modulus, in bits (RFC 7518 section 3.3). */
 const RSA_BITS = 2048;
 
-/** How long a superseded key of the log goes on signing beside the new one, so that a client that rarely
- *  looks still knows one of them, in milliseconds. */
+/** How long a superseded key of the log goes on signing beside the new one, so that a client that
+ *  rarely verifies the log still knows one of them, in milliseconds. */
 const LOG_KEYS_OVERLAP_MS = 90 * DAY_MS;
 
 /** Every use of a key. What was made with a key must not outlive it. */
@@ -104,7 +104,7 @@ export const keyUses: { readonly [U in KeyUse]: Use<U> } = {
       signing(generateKeyPairSync("rsa", { modulusLength: RSA_BITS }).privateKey, "RS256"),
   },
   "cookie-signing": {
-    // The longest session.
+    // As long as the longest session.
     retentionMs: 14 * DAY_MS,
     generate: secret,
   },

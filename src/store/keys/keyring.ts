@@ -17,7 +17,7 @@ import { createVault, type Vault } from "./vault.ts";
 /** Upper bound on the number of keys. */
 const ALL = 10_000;
 
-/** Long enough to make collisions between addresses negligible. */
+/** Length of an address hash, in bytes: enough to make collisions negligible. */
 const ADDRESS_HASH_BYTES = 16;
 
 /** Dependencies of the keyring. */

@@ -52,15 +52,15 @@ function decoded(text: string, otherwise: string): Buffer {
   return Buffer.from(text, "base64");
 }
 
-/** Does nothing on Windows, which has no such permissions. */
+/** Rejects a file that others can read. Does nothing on Windows, which has no such permissions. */
 function refuseReadable(file: string): void {
   if (process.platform === "win32" || (statSync(file).mode & 0o077) === 0) return;
   throw new Error(`${file} can be read by others: run chmod 600 ${file}`);
 }
 
 /**
- * Creates the file atomically. If another process was first, its file wins, which is why it is linked
- * and not renamed.
+ * Creates the file atomically. If another process was first, its file is kept: unlike a rename, a
+ * link never replaces a file.
  */
 function create(folder: string, file: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -22,9 +22,9 @@ export interface Stored<T> {
   readonly revision: number;
   /** Groups, by which records of any collection are found or removed together. */
   readonly groups: readonly string[];
-  /** From then on the record counts as absent. */
+  /** Instant from which the record counts as absent. */
   readonly expiresAt: number | undefined;
-  /** From then on `claimDue` returns the record. */
+  /** Instant from which `claimDue` returns the record. */
   readonly dueAt: number | undefined;
   /** When the single use was consumed. */
   readonly consumedAt: number | undefined;
@@ -52,7 +52,7 @@ export interface ReplaceOptions {
  * and 1,000 bytes in UTF-8; values are JSON. Anything else is a `RangeError` or `TypeError`.
  */
 export type Operation =
-  /** Writes the record whatever was there. */
+  /** Writes the record unconditionally. */
   | {
       readonly kind: "put";
       readonly collection: string;
@@ -60,7 +60,7 @@ export type Operation =
       readonly value: unknown;
       readonly placing: WriteOptions;
     }
-  /** Writes the record; does not hold when there is one. */
+  /** Writes the record; fails if it exists. */
   | {
       readonly kind: "insert";
       readonly collection: string;
@@ -68,7 +68,7 @@ export type Operation =
       readonly value: unknown;
       readonly placing: WriteOptions;
     }
-  /** Changes the record; does not hold unless it is still at `revision`. */
+  /** Changes the record; fails unless it is still at `revision`. */
   | {
       readonly kind: "replace";
       readonly collection: string;
@@ -77,16 +77,18 @@ export type Operation =
       readonly value: unknown;
       readonly placing: ReplaceOptions;
     }
-  /** Changes nothing; does not hold unless the record is there and still at `revision`. */
+  /** Changes nothing; fails unless the record exists and is still at `revision`. */
   | {
       readonly kind: "check";
       readonly collection: string;
       readonly key: string;
       readonly revision: number;
     }
-  /** Marks a record as used, once; does not hold when there is no record or it was used before. */
+  /** Marks a record as used, once; fails if there is no record or it was used before. */
   | { readonly kind: "consume"; readonly collection: string; readonly key: string }
-  /** Removes the record, if there is one; with `revision`, does not hold unless it is at that. */
+  /**
+   * Removes the record, if it exists; with `revision`, fails unless it is still at that revision.
+   */
   | {
       readonly kind: "remove";
       readonly collection: string;
@@ -95,9 +97,9 @@ export type Operation =
     }
   /** Removes every record of the group, in all collections. */
   | { readonly kind: "removeGroup"; readonly group: string }
-  /** Adds a row to the archive, unless it is there by kind, instant and id. */
+  /** Adds a row to the archive, unless one with its kind, instant and id exists. */
   | { readonly kind: "append"; readonly row: ArchiveRow }
-  /** Tells the listeners of `topic` in every process, once the commit is durable. */
+  /** Notifies the listeners of `topic` in every process, once the commit is durable. */
   | { readonly kind: "announce"; readonly topic: string; readonly text: string };
 
 /** Selects records. */

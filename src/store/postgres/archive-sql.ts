@@ -26,8 +26,8 @@ create index archive_place on market_signal.archive (place);
  * or dropping partitions.
  */
 export const archiveFunctions = `
-/* Makes the partition of each month, filled or not. Attaching one that was made apart waits for no
-   reader, which making it in place would. */
+/* Creates the partition of each month. A partition that was created apart is attached without
+ *  waiting for readers; creating it in place would wait for them. */
 create function market_signal.make_months(months timestamp[]) returns void
 language plpgsql as $$
 declare
@@ -47,7 +47,7 @@ begin
   end loop;
 end $$;
 
-/* Adds rows, in their order. How many were new; null: none. */
+/* Adds rows in order. Returns how many were new; null for none. */
 create function market_signal.append(given json) returns json
 language plpgsql as $$
 declare
@@ -67,8 +67,8 @@ begin
   return to_json(nullif(added, 0));
 end $$;
 
-/* Drops the months that hold nothing else, and deletes at most this many of the other rows. As soon as
-   a reader is in the way, nothing more is dropped. How many went. */
+/* Drops the months that hold no other rows, and deletes at most "most" rows of the other months.
+ *  Stops dropping as soon as a reader is in the way. Returns how many rows were removed. */
 create function market_signal.prune(pruned text, before bigint, most int) returns bigint
 language plpgsql as $$
 declare

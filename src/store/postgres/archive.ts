@@ -60,7 +60,7 @@ function decode({ subject, ...row }: Row): ArchiveRow {
   return subject === null ? row : { ...row, subject };
 }
 
-/** Clamps a bound to the column's range, which divides the rows in the same way. */
+/** Clamps a bound to the column's range, which selects the same rows. */
 const bound = (at: number) => Math.max(RANGE.first - 1, Math.min(at, RANGE.last + 1));
 
 /** A condition of a selection with its values, in the order of the `?`. */

@@ -13,9 +13,9 @@ const firstWhere = (condition: string): string => `
 
 /**
  * Keys of due records in lanes without the names in the object `passed_over`. Goes from lane to lane by
- * the index, and takes due records from the lanes with the earliest: as many lanes as records are
- * requested, since each has at least one. The cost therefore depends on the number of lanes, not on how
- * many records are skipped.
+ * the index, and takes due records from the lanes whose first record is due earliest: as many lanes
+ * as records are requested, since each lane has at least one. The cost therefore depends on the
+ * number of lanes, not on how many records are skipped.
  */
 const DUE_APART = `
   with recursive lane as (

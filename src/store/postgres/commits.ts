@@ -12,7 +12,7 @@ const BATCH = { commits: 200, characters: 4_000_000 };
 /** PostgreSQL requires payloads of fewer than 8,000 bytes (NOTIFY). */
 const MAX_PAYLOAD_BYTES = 7_999;
 
-/** The longest lifetime, in milliseconds, exceeds the range of dates. */
+/** Longest lifetime, in milliseconds; more than the range of dates. */
 const MAX_SPAN = 8_640_000_000_000_000;
 
 /** The commits of one process. */

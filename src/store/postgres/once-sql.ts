@@ -14,12 +14,12 @@ create table market_signal.answered (
 
 /** Work that is done exactly once, before its deadline, or never. */
 export const onceFunctions = `
-/* Milliseconds since the epoch: what a test gave, otherwise by the database's clock. */
+/* Milliseconds since the epoch: the given instant in tests, otherwise by the database's clock. */
 create function market_signal.instant(given bigint, clock timestamptz) returns bigint
 language sql stable return coalesce(given, floor(extract(epoch from clock) * 1000)::bigint);
 
-/* The transaction is on the disk before it is acknowledged, whatever is set for the server, the
-   database or the role; a setting that is stricter stays. */
+/* Makes the transaction durable before it is acknowledged, whatever the settings of the server, the
+ *  database or the role; a stricter setting is kept. */
 create function market_signal.durably() returns void
 language plpgsql as $$
 begin
@@ -28,7 +28,7 @@ begin
   end if;
 end $$;
 
-/* Undoes the transaction when an instant has passed; until then it may wait for locks. */
+/* Rolls the transaction back when an instant has passed; until then it may wait for locks. */
 create function market_signal.in_time(finish bigint) returns void
 language plpgsql as $$
 declare
@@ -41,11 +41,12 @@ begin
 end $$;
 
 /*
- * Does a work unless it was done before under the same id; the work "cancel" keeps it from being
- * done later. "clock": the instant here. "outcome": "late": nothing was done, since by this clock
- * the sender has given the work up; "replaced": nothing was done, since the store is another one
- * than the sender knows, of the epoch "epoch". "answer": null when nothing was changed.
- * What has not ended by "finish" is undone; only the end of the transaction itself comes after.
+ * Does work unless it was done before under the same id; the work "cancel" prevents it from being
+ * done later. "clock": the instant by this server. "outcome": "late": nothing was done, since by
+ * this clock the sender has given up; "replaced": nothing was done, since the store was replaced
+ * after the sender read its epoch; "epoch" is the current one. "answer": null if nothing was
+ * changed. Work that has not ended by "finish" is rolled back; only the commit itself may come
+ * later.
  */
 create function market_signal.once(
   asked uuid, work text, given json, now bigint, begin_by bigint, finish bigint, known_epoch uuid

@@ -2,20 +2,21 @@ import { storeUnavailable } from "../port/unavailable.ts";
 import type { Connection } from "./connection.ts";
 import { ask } from "./connection.ts";
 
-/** Share of the remaining time within which the server must start a work; afterwards it rejects it. */
+/** Share of the remaining time within which the server must start the work; afterwards it rejects
+ *  the work. */
 const BEGIN_SHARE = 0.8;
 
 /**
- * Share of the remaining time within which the server must finish a work; afterwards it rolls it back.
- * Rejected work therefore never takes effect later, unless the server hangs at the very end of the
- * transaction.
+ * Share of the remaining time within which the server must finish the work; afterwards it rolls the
+ * work back. Rejected work therefore never takes effect later, unless the server hangs at the very
+ * end of the transaction.
  */
 const FINISH_SHARE = 0.95;
 
 /** Additional time for large work, in milliseconds per operation or row. */
 const MS_PER_PART = 0.2;
 
-/** A work. */
+/** Work to be done once. */
 interface OnceRequest {
   /** A UUID that makes the work idempotent. */
   readonly id: string;
@@ -24,7 +25,7 @@ interface OnceRequest {
    * `given`.
    */
   readonly work: "commit" | "append" | "cancel";
-  /** As JSON. */
+  /** Input of the work, as JSON. */
   readonly given: string;
   /** Number of operations or rows. */
   readonly parts: number;

@@ -8,7 +8,7 @@ const RECORD_ROWS = `json_to_recordset($1::json) as given(
   collection text, key text, text text, revision bigint, groups text[],
   "expiresAt" bigint, "dueAt" bigint, "consumedAt" bigint)`;
 
-/** Inserts them unchanged. */
+/** Inserts these records unchanged. */
 export const INSERT_RECORDS = `
   insert into market_signal.record
     (collection, key, value, revision, groups, expires_at, due_at, consumed_at)
@@ -47,8 +47,8 @@ create index record_expiry on market_signal.record (expires_at) where expires_at
  * cannot deadlock.
  */
 export const commitFunction = `
-/* Whether each commit held; one that did not has changed nothing. Null: none held. All of them are
-   undone when they have not ended by "finish". */
+/* Returns whether each commit succeeded; a failed one has changed nothing. Null: none succeeded.
+ *  All of them are rolled back if they have not ended by "finish". */
 create or replace function market_signal.commit(commits json, now bigint, finish bigint) returns json
 language plpgsql as $$
 declare

@@ -8,9 +8,11 @@ import { isSqliteError } from "./sqlite-errors.ts";
  */
 export type Work<T> = () => T;
 
-/** Runs the works of a batch together. */
+/** Runs the units of work of a batch together. */
 export interface Transactions {
-  /** Runs works in one transaction: durable when this returns, rolled back when it throws. */
+  /**
+   * Runs units of work in one transaction: durable when this returns, rolled back when it throws.
+   */
   transaction<T>(works: () => T): T;
   /**
    * Runs a part of the transaction, which must leave nothing behind if it throws or returns `false`.
@@ -28,12 +30,12 @@ export interface Transactions {
 /** A part of a transaction failed after it had written. */
 export class PartialWrite extends Error {}
 
-/** Maximum works per transaction: about 10 ms. */
+/** Maximum units of work per transaction: about 10 ms. */
 const BATCH_WORKS = 500;
 
 /**
- * Maximum turns of the event loop for which a transaction waits for more works, as long as each turn
- * brings some: a disk sync takes as long as several requests, for one work as for fifty.
+ * Maximum turns of the event loop for which a transaction waits for more work, as long as each turn
+ * brings some: a disk sync takes as long as several requests, for one unit of work as for fifty.
  */
 const GATHERING_TURNS = 2;
 
@@ -46,7 +48,7 @@ interface Waiting {
 /** Reports the result of a piece of work to its caller. */
 type Answer = () => void;
 
-/** Runs works in order, many per transaction. */
+/** Runs units of work in order, many per transaction. */
 export class GroupCommit {
   readonly #transactions: Transactions;
   readonly #gate: Gate;
@@ -66,7 +68,7 @@ export class GroupCommit {
     });
   }
 
-  /** Runs all pending works immediately. */
+  /** Runs all pending work immediately. */
   drain(): void {
     while (this.#queue.length > 0) this.#commitSome();
   }
@@ -77,7 +79,7 @@ export class GroupCommit {
     setImmediate(() => this.#gather(0, 0));
   }
 
-  /** @param seen Works pending one turn before. */
+  /** @param seen Units of work that were pending one turn before. */
   #gather(seen: number, turns: number): void {
     const waiting = this.#queue.length;
     if (waiting > seen && waiting < BATCH_WORKS && turns < GATHERING_TURNS) {
@@ -94,8 +96,8 @@ export class GroupCommit {
   }
 
   /**
-   * One work that cannot be written must not fail the others: each half of a failed batch is retried
-   * alone.
+   * A unit of work that cannot be written must not fail the others: each half of a failed batch is
+   * retried alone.
    */
   #commit(batch: readonly Waiting[]): void {
     try {
@@ -112,7 +114,7 @@ export class GroupCommit {
     }
   }
 
-  /** Works rarely fail after writing, so savepoints are used only on a retry. */
+  /** Work rarely fails after it has written, so savepoints are used only on a retry. */
   #write(batch: readonly Waiting[]): readonly Answer[] {
     this.#gate.checkWritable();
     const transactions = this.#transactions;
@@ -129,7 +131,7 @@ export class GroupCommit {
   }
 }
 
-/** Runs a work. One that throws has changed nothing, and the others continue. */
+/** Runs a unit of work. One that throws has changed nothing, and the others continue. */
 function answerTo({ resolve, reject }: Waiting, perform: () => unknown): Answer {
   try {
     const result = perform();

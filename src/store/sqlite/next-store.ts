@@ -64,7 +64,7 @@ function taken(rows: Generator<DumpRow>): readonly DumpRow[] {
 /** Facts to write into the next file of a store. */
 export interface NextStoreOptions {
   readonly identity: StoreIdentity;
-  /** Later revisions are higher. */
+  /** Revision of the store; those assigned later are higher. */
   readonly revision: number;
 }
 

@@ -179,7 +179,7 @@ interface Opening extends EmbeddedOptions {
 /** The open store. Its methods are own properties, since callers wrap a store by spreading it. */
 class SqliteStore implements EmbeddedStore {
   readonly engine = "embedded";
-  /** Changes with a load. */
+  /** Replaced by a load. */
   declare readonly identity: StoreIdentity;
   readonly records: SqliteRecords;
   readonly archive: Archive;
@@ -303,7 +303,8 @@ class SqliteStore implements EmbeddedStore {
     }
   }
 
-  /** Rejects writes within two turns of the event loop, whose callers may have read the old store. */
+  /** Rejects writes for two turns of the event loop, since their callers may have read the old
+   *  store. */
   async #refuseEarlierReaders(): Promise<void> {
     await setImmediate();
     await setImmediate();

@@ -41,7 +41,7 @@ const ALIVE = "(expires_at IS NULL OR expires_at > ?)";
 
 const FIND = `SELECT ${COLUMNS} FROM record WHERE collection = ? AND "key" = ?`;
 
-/** The columns of a record that others refer to. */
+/** Finds what a write needs to know of an existing record: its row id and its groups. */
 const FIND_PLACE = `SELECT id, groups FROM record WHERE collection = ? AND "key" = ?`;
 
 const INSERT = `INSERT INTO record (collection, "key", revision, groups, expires_at, due_at,

@@ -29,7 +29,7 @@ export interface ServedAnswer {
 /** A provider's local server: pure, `now` in Unix milliseconds. */
 export type Serve = (request: ServedRequest, now: number) => ServedAnswer;
 
-/** How far to drive. */
+/** Options of a run. */
 export interface Drive extends Omit<ProviderOptions, "feeds"> {
   /** Requested feeds; by default all feeds of the provider. */
   readonly feeds?: ProviderOptions["feeds"];
@@ -59,7 +59,7 @@ export interface Driven {
   readonly requests: readonly Sent[];
   /** Instants that series wait for, in the order in which they said so. */
   readonly waits: readonly { readonly key: string; readonly until: number }[];
-  /** Where every series stands. */
+  /** The cursor of every series. */
   readonly cursors: Readonly<Record<string, string>>;
   /** What the last answer of each series said that the provider does not have. */
   readonly unknown: Readonly<Record<string, readonly string[]>>;

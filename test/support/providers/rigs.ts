@@ -54,7 +54,7 @@ const AT_ONCE = { laterMs: 3 * DAY_MS, lagMs: 5 * MINUTE_MS } as const;
 /** Prints are asked for after the close, filings at some time of the night. */
 const ONCE_A_DAY = { laterMs: 3 * DAY_MS, lagMs: 7 * HOUR_MS } as const;
 
-/** How much there is of it. */
+/** Density of the data. */
 interface Density {
   /** Trades of a stock and session. */
   readonly tradesADay: number;

@@ -13,13 +13,13 @@ import { type ProviderSetup, SETUP_KEY, setups } from "../../../src/ingest/setup
 import { put } from "../../../src/store/port/operations.ts";
 import { model, openStore, START, type TestStore } from "../stores.ts";
 
-/** A provider of which nothing has been said. */
+/** A provider with default settings. */
 export const provider = (id: string, changes: Partial<ProviderSetup> = {}): ProviderSetup => ({
   ...{ id, name: id.toUpperCase(), missing: [], feeds: ["bars"], isForOwnUse: false },
   ...{ budget: { requests: 10, perMs: 60_000 }, ...changes },
 });
 
-/** How a provider has fared that answers well. */
+/** The progress of a provider that answers. */
 export const answering: Partial<ProviderProgress> = {
   ...{ lastSuccessAt: START - 90_000, newestAt: START - 7_200_000 },
   sentAt: [START - 70_000, START - 50_000, START - 10_000],

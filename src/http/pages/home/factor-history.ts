@@ -14,7 +14,7 @@ const MAX_BARS = 52;
 /** Id of the table with the figures of the drawing. */
 const POINTS_TABLE = "points-figures";
 
-/** The same for every panel, so that factors can be compared. */
+/** Axis of points, the same for every panel, so that factors can be compared. */
 const POINTS = { low: -FULL_BAR_POINTS, high: FULL_BAR_POINTS };
 
 /** A session whose contributions are known. */

@@ -32,10 +32,10 @@ export interface HistoryFigure extends HistoryView {
 /** Id of the table with the figures of the drawing. */
 export const HISTORY_TABLE = "history-figures";
 
-/** Share of the history up to which the time of the next report is drawn ahead of it. */
+/** Maximum time drawn ahead of the history for the next report, as a share of the history. */
 const AHEAD_SHARE = 1 / 3;
 
-/** Price and score on one axis of time, ahead of which lie the expected range and the next report. */
+/** Price and score on one axis of time, followed by the expected range and the next report. */
 export function historyPlot(figure: HistoryFigure, label: string): Html {
   const { points, signal, isLog, dayMs } = figure;
   const newest = points.length - 1;

@@ -26,7 +26,7 @@ export const rangeNames: Readonly<Record<HistoryChoice["range"], string>> = {
   all: "All",
 };
 
-/** Reads the choice from a query; whatever else it says gives the usual view. */
+/** Reads the choice from a query; an invalid value gives the default. */
 export const historyChoiceOf = (query: URLSearchParams): HistoryChoice =>
   View.parse({ range: query.get("range"), scale: query.get("scale") });
 

@@ -1,4 +1,5 @@
-// Keys of the market: / searches, j and k move between rows, Enter opens one, x chooses it.
+// Keyboard shortcuts of the market: / searches, j and k move between rows, Enter opens a row, x
+// selects it.
 document.addEventListener("keydown", (event) => {
   const { key, target, ctrlKey, metaKey, altKey } = event;
   if (

@@ -12,7 +12,7 @@ const BANDS = ["low2", "low1", "even", "high1", "high2"];
 /** Depths of a color: a fifth of a group each. */
 const DEPTHS = 5;
 
-/** How many instruments of each group have a score in each band, as a table that is a map. */
+/** How many instruments of each group have a score in each band, as a table with colored cells. */
 export const marketMap = (groups: ReadonlyMap<string, readonly number[]>): Html | false =>
   groups.size > 1 &&
   html`<details class="more"><summary>By sector and score</summary>

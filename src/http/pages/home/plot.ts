@@ -106,7 +106,7 @@ export const upright = (place: number, time: TimeAxis, name: string): Html => {
 export interface AxisLabel {
   readonly value: number;
   readonly text: string;
-  /** Class of a label that matters: it is kept, and plain ones near it give way. */
+  /** Class of an important label: it is kept, and plain labels too near to it are omitted. */
   readonly name?: string;
 }
 
@@ -172,7 +172,7 @@ export const plotText = (
 ): Html =>
   html`<text class="${name}" x="${tenth(across(place, time) / 10)}%" y="${y}%">${text}</text>`;
 
-/** What a figure of several panels says of itself. */
+/** The descriptions of a figure of several panels. */
 export interface PlotText {
   /** What it shows, for those who do not see it. */
   readonly label: string;
@@ -183,7 +183,9 @@ export interface PlotText {
   readonly time: TimeAxis;
 }
 
-/** The panels of a figure, above a line in which the script tells the figures under the crosshair. */
+/**
+ * The panels of a figure, above a line in which the script shows the figures under the crosshair.
+ */
 export const plot = ({ label, table, count, time }: PlotText, panels: Html): Html =>
   html`<div class="plot" role="img" tabindex="0" aria-label="${label}" data-table="${table}" data-count="${count}" data-total="${time.total}">
 ${panels}

@@ -46,7 +46,7 @@ ${risk.map(({ horizon, fallPercent, fall }) =>
 </div>`;
 }
 
-/** The same as text, one line per horizon. */
+/** The risk forecasts of a class as text, one line per horizon. */
 export const riskLines = ({ risk }: ClassResult): readonly string[] =>
   risk.map((measures) => `  Risk: ${sentence(measures)}`);
 

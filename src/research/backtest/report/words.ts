@@ -164,7 +164,7 @@ function leftOutSentence({ copies, still }: ClassResult["leftOut"]): string {
   return reasons.length === 0 ? "" : ` Not graded: ${reasons.join("; ")}.`;
 }
 
-/** Why measures of single subjects are missing; `undefined` where they are there or do not apply. */
+/** Why measures of single subjects are missing; `undefined` if they are present or do not apply. */
 export function leftOutMeasure(
   { sameDay, nextOpen }: Pick<ClassResult, "sameDay" | "nextOpen">,
   subject: Subject,

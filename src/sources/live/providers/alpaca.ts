@@ -4,13 +4,15 @@ import { barSeries } from "./alpaca/bars.ts";
 import { KEY_SETTINGS } from "./alpaca/stock-request.ts";
 import { tradeSeries } from "./alpaca/trades.ts";
 
-/** Symbols per request; the edges kept between its two halves must fit into a cursor. */
+/**
+ * Symbols per request; the edges kept between the two halves of a window must fit into a cursor.
+ */
 const BATCH = 20;
 
 /**
  * Daily bars and off-exchange blocks of US stocks and funds, from the consolidated tape. Bars
- * include splits but no dividends. Trades have no quotes, so no block can be signed. A file of its
- * own, as every provider has.
+ * include splits but no dividends. Trades have no quotes, so no block can be signed. In a file of
+ * its own, like every provider.
  */
 export const alpaca: PolledProvider = {
   id: "alpaca",
@@ -22,7 +24,7 @@ export const alpaca: PolledProvider = {
   classes: ["stock", "etf"],
   needs: KEY_SETTINGS,
   kind: "polled",
-  // 200 a minute per account are documented.
+  // The documented limit is 200 a minute per account.
   budget: { requests: 180, perMs: 60_000 },
   series(options) {
     const { instruments, feeds } = options;

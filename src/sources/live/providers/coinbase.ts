@@ -40,7 +40,7 @@ export const coinbase: PolledProvider = {
   classes: ["crypto"],
   needs: [],
   kind: "polled",
-  // Documented are 10 a second for an address.
+  // The documented limit is 10 a second per address.
   budget: { requests: 8, perMs: 1_000 },
   series: ({ instruments, historyFrom }) =>
     instruments.map(({ symbol }) => candles(symbol, utcDay(historyFrom))),

@@ -8,8 +8,8 @@ const COINS: readonly string[] = ["BTC", "ETH"];
 
 /**
  * Block trades in futures on Deribit: negotiated between two parties, or from a request for quotes.
- * Options are excluded: their prices are not prices of the coin. A file of its own, as every
- * provider has.
+ * Options are excluded: their prices are not prices of the coin. In a file of its own, like every
+ * provider.
  */
 export const deribit: PolledProvider = {
   id: "deribit",

@@ -20,17 +20,18 @@ import { readShortVolumeFile } from "./finra-daily/short-volume-file.ts";
 const FIRST_DAY = "2020-01-01";
 
 /**
- * First look, New York time: files have appeared at about 17:20, and FINRA promises them by 18:00.
+ * Time of the first request for a file, New York time: files have appeared at about 17:20, and
+ * FINRA promises them by 18:00.
  */
 const LOOK_FROM = "17:30";
 
-/** Pause between two looks on the day itself, in milliseconds. */
+/** Pause between two requests for the current day, in milliseconds. */
 const LOOK_EVERY_MS = 10 * 60_000;
 
-/** Pause between two looks for a day that is over, in milliseconds. */
+/** Pause between two requests for a past day, in milliseconds. */
 const LOOK_AGAIN_MS = 60 * 60_000;
 
-/** Days after a session for which its file is looked for when a later one is there. */
+/** Days after a session during which its file is still requested although a later one exists. */
 const PATIENCE_DAYS = 3;
 
 /** After this many sessions in a row without a file, the files must have moved. */

@@ -58,7 +58,7 @@ export const kraken: PolledProvider = {
   classes: ["crypto"],
   needs: [],
   kind: "polled",
-  // About one a second per address is documented.
+  // The documented limit is about one a second per address.
   budget: { requests: 1, perMs: 1_100 },
   series: ({ instruments, historyFrom }) =>
     instruments.map(({ symbol }) => bars(symbol, utcDay(historyFrom))),

@@ -110,7 +110,7 @@ function pageBehind(next: string, symbol: string): string {
   throw new ProviderFault("malformed", "next_url does not lead to trades of the same symbol");
 }
 
-/** Exchange 4 stands for a facility only together with its number. */
+/** Exchange 4 means a FINRA facility only if the trade has the number of one. */
 const isOffExchange = ({ exchange, trf_id: facility }: z.infer<typeof Trade>): boolean =>
   exchange === OFF_EXCHANGE && !!facility;
 

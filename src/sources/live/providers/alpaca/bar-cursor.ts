@@ -84,7 +84,7 @@ export function requestedSymbols(
   { without, half }: BarCursor,
   now: number,
 ): readonly string[] {
-  // Both halves of a window are about the same symbols.
+  // Both halves of a window must request the same symbols.
   const left = without.filter(([, , refused]) => half !== undefined || refused >= utcDay(now));
   const names = new Set(left.map(([name]) => name));
   return batch.filter((symbol) => !names.has(symbol));
@@ -108,7 +108,7 @@ export function cursorWithout(
  * The cursor after an answer for symbols that had been refused: back to the earliest refusal. Bars
  * of the others that are read again are duplicates.
  *
- * @returns `undefined` where none of them had been.
+ * @returns `undefined` if none of them had been refused.
  */
 export function cursorWith(place: BarCursor, symbols: readonly string[]): BarCursor | undefined {
   const without = place.without.filter(([name]) => !symbols.includes(name));

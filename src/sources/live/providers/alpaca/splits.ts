@@ -2,9 +2,9 @@ import { z } from "zod";
 import { impossibility } from "../../../../market/bar-quality.ts";
 import type { BarRow, FoundSplit } from "./bar-rows.ts";
 /**
- * Adjusted closes at both edges of a window, as many days after its first day: those of the last
- * bar before the new ones (the first new one where there is none) and of the last bar. Two answers
- * must be compared, and this is what is kept of the first.
+ * Two bars with adjusted prices at the edges of a window, each as the days since the start of the
+ * window and the close: the last bar before the new ones (if there is none, the first new one), and
+ * the last bar. They are kept of the first answer, to be compared with the second.
  */
 export const Edges = z.tuple([
   z.int().min(0),
@@ -19,7 +19,7 @@ const DIGITS = 8;
 
 const DAY_MS = 86_400_000;
 
-/** Its days: the first one requested, and the last session whose bars are already known. */
+/** A window: the first day requested, and the last session whose bars are already known. */
 interface Span {
   readonly from: string;
   readonly done: string;

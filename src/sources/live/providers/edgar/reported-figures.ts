@@ -15,7 +15,8 @@ interface Figure {
   readonly value: number;
 }
 
-/** Figure of the quarter that ended on a day by the filings so far; `undefined` without it. */
+/** How to compute each metric for the quarter that ended on a day, from the filings so far; the
+ *  result is `undefined` if a figure is missing. */
 const METRICS = {
   netIncome: (known, end) => known.quarter(TAGS.netIncome, end),
   freeCashFlow: (known, end) => {
