@@ -171,7 +171,7 @@ describeStores("the evaluation of alerts", (engine) => {
   });
 
   it.each(["before", "after"] as const)(
-    "neither loses nor duplicates an event, whichever commit the process ends %s",
+    "stores each event exactly once, even if the process ends %s any commit",
     async (when) => {
       for (let commit = 0; ; commit++) {
         const store = await begun(engine);
@@ -186,7 +186,7 @@ describeStores("the evaluation of alerts", (engine) => {
     },
   );
 
-  it("resumes after the alerts that already have the event when a process ends midway", async () => {
+  it("skips the alerts that already have the event when it resumes after a crash", async () => {
     for (const when of ["before", "after"] as const) {
       const store = await openStore(engine);
       const ids = Array.from({ length: 130 }, (_, index) => `a${index}`);
@@ -252,7 +252,7 @@ describeStores("the evaluation of alerts", (engine) => {
     await expectWhole(store);
   });
 
-  it("is not repeated by a former leader with stale state", async () => {
+  it("is not repeated by a former leader that still has old state", async () => {
     const store = await begun(engine);
     const other = engine.isShared ? await store.openBeside() : store;
     const stages = [lively(), lively()] as const;

@@ -114,7 +114,7 @@ describe("an API key", () => {
     await expect.poll(lastUsedAt).toBe(hour);
   });
 
-  it("is revoked by anyone who presents it to the revocation endpoint", async () => {
+  it("can be revoked by anyone who sends it to the revocation endpoint", async () => {
     const { key } = await keyWith("signals:read");
     expect((await postForm(`${base}/oauth/revoke`, { token: key })).status).toBe(200);
     expect(await statusOf(apiKey(key))).toBe(401);

@@ -67,7 +67,7 @@ describeStores("a row that another process wrote", (engine) => {
   });
 });
 
-it("a process that was disconnected for longer than notices are stored rereads everything once", async () => {
+it("rereads all rows after it was disconnected for longer than notices are stored", async () => {
   const store = await openStore(model);
   const { readOn, timesOfAll } = await following(store);
   await readOn();
@@ -78,7 +78,7 @@ it("a process that was disconnected for longer than notices are stored rereads e
   expect(timesOfAll()).toBe(2);
 });
 
-it("a clock difference of an hour to the announcing process is logged once an hour", async () => {
+it("a clock difference of an hour from the announcing process is logged at most once an hour", async () => {
   const store = await openStore(model);
   const said: number[] = [];
   const { tell, readOn } = await following(store, store.archive.read, (ms) => said.push(ms));
@@ -104,7 +104,7 @@ it("notices are stored for a few minutes where a single process reads them", asy
   ]);
 });
 
-it("notices that could not be read are read again", async () => {
+it("a notice is processed again when reading its rows failed", async () => {
   const store = await openStore(model);
   let isDown = true;
   const read: Store["archive"]["read"] = async (kind, selection) => {

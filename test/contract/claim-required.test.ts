@@ -109,7 +109,7 @@ const generations: readonly (readonly [string, (agent: Registered) => Promise<Ca
 describe.each(generations)("an unclaimed agent with the MCP client %s", (_name, connectAs) => {
   verifies(
     ["3/anonymous-claimable", "3/flow-user-claimed"],
-    "gets from a refused alert to a registered one by what the results say, as the same client",
+    "turns a refused alert into a registered one by following the instructions in the results",
     async () => {
       const client = await connectAs(await registerAnonymous());
       const refused = await registerAlert(client);
@@ -121,7 +121,7 @@ describe.each(generations)("an unclaimed agent with the MCP client %s", (_name, 
     },
   );
 
-  it("is told the same by every tool that it must be claimed for", async () => {
+  it("gets the same claim instructions from every tool that requires a claim", async () => {
     const client = await connectAs(await registerAnonymous());
     const codes = [];
     for (const name of ["register_alert", "manage_alert", "get_alert_events"]) {
@@ -134,7 +134,7 @@ describe.each(generations)("an unclaimed agent with the MCP client %s", (_name, 
 });
 
 describe("the result that asks for a claim", () => {
-  it("has the code of the problem, the page, the code and what to do, as members and as text", async () => {
+  it("has the problem code, the claim page, the claim code and the next step, as members and as text", async () => {
     const agent = await registerAnonymous();
     const answer = await registerAlert(await connect(agent));
     const { text, page, code } = readInstructions(answer);
@@ -174,7 +174,7 @@ describe("the result that asks for a claim", () => {
     expect((await registerAlert(client)).isError).not.toBe(true);
   });
 
-  it("has a new code when a person could hardly enter the old one in time", async () => {
+  it("has a new code when the old one is about to expire", async () => {
     const client = await connect(await registerAnonymous());
     const { code } = readInstructions(await registerAlert(client));
     clock.now = new Date(clock.now.getTime() + 8 * MINUTE_MS);
@@ -246,7 +246,7 @@ describe("a client that can open pages (elicitation in URL mode)", () => {
     ]);
   });
 
-  it("leaves the rest to the model, whether or not the person has opened the page", async () => {
+  it("leaves the next step to the model, whether or not the person opened the page", async () => {
     for (const [action, said] of [
       ["accept", /Nobody has claimed this one yet\. Say to the person/],
       ["decline", /The person did not open the claim page: ask them/],
@@ -261,7 +261,7 @@ describe("a client that can open pages (elicitation in URL mode)", () => {
     }
   });
 
-  it("is not asked when it can only show forms", async () => {
+  it("is not prompted when it supports forms only", async () => {
     const { client, asked } = await connectAsking(
       await registerAnonymous(),
       async () => ({ action: "accept" }),
@@ -272,7 +272,7 @@ describe("a client that can open pages (elicitation in URL mode)", () => {
   });
 });
 
-describe("an agent that can get the scope by itself", () => {
+describe("an agent that can get the scope without a person", () => {
   const call = (id: number, name: string) => ({
     jsonrpc: "2.0",
     id,
@@ -286,7 +286,7 @@ describe("an agent that can get the scope by itself", () => {
       "mcp-protocol-version": "2025-03-26",
     });
 
-  it("gets the protocol's challenge, and steps up: unclaimed for reading, claimed for alerts", async () => {
+  it("gets the protocol's challenge and steps up: unclaimed for reading, claimed for alerts", async () => {
     const unclaimed = await registerAnonymous("client_secret_post");
     const narrow = await tokenOf(base, unclaimed, { scope: "factor:read" });
     const claimed = await registerAnonymous("client_secret_post");
@@ -302,7 +302,7 @@ describe("an agent that can get the scope by itself", () => {
     }
   });
 
-  it("gets the challenge for a batch in which one message needs it", async () => {
+  it("gets the challenge for a batch in which one message requires the scope", async () => {
     const agent = await registerAnonymous("client_secret_post");
     const batch = [call(1, "register_alert"), call(2, "get_signal")];
     const narrow = await tokenOf(base, agent, { scope: "factor:read" });
@@ -317,13 +317,13 @@ describe("an agent that can get the scope by itself", () => {
     expect(results.map(({ result }) => result?.isError ?? false).sort()).toEqual([false, true]);
   });
 
-  it("without the scope is told so by the tool too, whichever way the call came", async () => {
+  it("gets a claim_required tool result when its token lacks the scope", async () => {
     const token = await tokenOf(base, await registerAnonymous("client_secret_post"));
     const { result } = await messageOf(send(token, call(1, "register_alert")));
     expect(result).toMatchObject({ isError: true, structuredContent: { code: "claim_required" } });
   });
 });
 
-describe("after all of them", () => {
+describe("after all of these tests", () => {
   it("the service has logged no internal failure", () => expect(logged).toEqual([]));
 });

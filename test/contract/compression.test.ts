@@ -7,7 +7,7 @@ const token = await newToken(base);
 
 const sizeOf = ({ headers }: Response): number => Number(headers.get("content-length"));
 
-describe("on the wire", () => {
+describe("a compressed response", () => {
   it.each([
     ["/", 25_000],
     ["/market/ALDER.SIM", 30_000],
@@ -27,7 +27,7 @@ describe("on the wire", () => {
     "/api/signals",
     "/api/instruments",
     "/api/signals?symbol=ALDER.SIM&from=2026-01-01&format=csv",
-  ])("%s is compressed, and the same answer", async (path) => {
+  ])("of %s decompresses to the uncompressed one", async (path) => {
     const authorization = `Bearer ${token}`;
     const ask = (coding: string) =>
       fetch(base + path, { headers: { authorization, "accept-encoding": coding } });
@@ -38,7 +38,7 @@ describe("on the wire", () => {
   });
 });
 
-describe("what may carry a secret", () => {
+describe("a response that may contain a secret", () => {
   const headers = { "accept-encoding": "br, gzip", authorization: `Bearer ${token}` };
   const json = (value: object) => ({
     method: "POST",
@@ -56,7 +56,7 @@ describe("what may carry a secret", () => {
     ["/sign-in", { headers: { ...headers, accept: "text/html" } }],
     ["/claim", { headers: { ...headers, accept: "text/html" } }],
     ["/contact", { headers: { ...headers, accept: "text/html" } }],
-  ])("is sent as it is: %s", async (path, request) => {
+  ])("is not compressed: %s", async (path, request) => {
     const response = await fetch(base + path, request);
     expect((await response.text()).length).toBeGreaterThan(1_024);
     expect(response.headers.get("content-encoding")).toBeNull();
@@ -69,7 +69,7 @@ describe("the live parts of a page", () => {
   it.each([
     ["/", ["standing", "instruments"]],
     ["/market/ALDER.SIM", ["instrument"]],
-  ])("of %s come alone, as they stand in the page", async (path, ids) => {
+  ])("of %s are served without the rest of the page, with the same HTML", async (path, ids) => {
     const whole = await (await fetch(base + path)).text();
     const response = await fetch(base + path, { headers: live });
     const parts = await response.text();

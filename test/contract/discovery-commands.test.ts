@@ -105,7 +105,7 @@ describe("auth.md", async () => {
     expect(await followAuthMd(testService, way)).toContain("alerts:write");
   });
 
-  it("states what an unclaimed agent gets", async () => {
+  it("states correctly which scopes an unclaimed agent gets", async () => {
     const [registered] = await follow(under("Register"), {});
     const rows = Array.from(authMd.matchAll(/^\| `(\w+:\w+)` \| .* \| (yes|no) \|$/gm));
     const open = rows.filter(([, , answer]) => answer === "yes").map(([, scope]) => scope);
@@ -281,7 +281,7 @@ describe.each([
   ["signals:read"],
   ["factor:read"],
   ["darkpool:read"],
-])("an instance that gives agents %s only", async (given) => {
+])("an instance that grants unclaimed agents only %s", async (given) => {
   const some = await startTestService({ ANONYMOUS_SCOPES: given });
   const claimed = "signals:read factor:read darkpool:read alerts:write";
 
@@ -353,7 +353,7 @@ describe("the skill", () => {
     await follow(stepsOf(await skill("register-agent")), {});
   });
 
-  it("market-signals works unchanged, and reads the instrument that it found", async () => {
+  it("market-signals works unchanged, and reads signals of the instrument that it found", async () => {
     const ACCESS_TOKEN = await tokenOf(base, await register(base));
     const variables: Variables = { ACCESS_TOKEN };
     const [, signal, factors] = await follow(stepsOf(await skill("market-signals")), variables);

@@ -138,7 +138,7 @@ describe("the event stream", () => {
     expect(await statusOf("", wrong)).toBe(400);
   });
 
-  it("has only the events of its caller, in the format of the polling API", async () => {
+  it("has only the caller's own events, in the format of the polling API", async () => {
     const [one, two] = [testService.person(), testService.person()];
     const watchers = [
       await watcherIn(testService, bearer((await one.tokens()).access_token)),

@@ -45,7 +45,7 @@ async function rowsOf(query: string): Promise<Row[]> {
 }
 
 describe("GET /api/export", () => {
-  it("has every session of a class by date and symbol, on pages of whole sessions", async () => {
+  it("has every session of an asset class by date and symbol, on pages of whole sessions", async () => {
     const rows = await rowsOf("assetClass=stock");
     const wanted = sessionsBetween("2013-01-01", "2014-03-31").flatMap((date) =>
       (date < "2013-11-04" ? ["ACME"] : ["ACME", "LATE"]).map((symbol) => `${date} ${symbol}`),
@@ -57,7 +57,7 @@ describe("GET /api/export", () => {
     ]);
   });
 
-  it("links all pages of a small limit, each with whole sessions", async () => {
+  it("links to all pages of a small limit, each with whole sessions", async () => {
     const all = await rowsOf("assetClass=crypto&from=2013-01-01&limit=50000");
     const pages = await pagesOf("assetClass=crypto&from=2013-01-01&limit=100");
     const rows = (await Promise.all(pages.map((page) => page.text()))).map(parse);
@@ -65,7 +65,7 @@ describe("GET /api/export", () => {
     expect(rows.flat()).toEqual(all);
   });
 
-  it("takes dates and instants, and both ends of a range belong to it", async () => {
+  it("accepts dates and instants, and includes both ends of a range", async () => {
     const datesOf = async (query: string) => (await rowsOf(query)).map(({ date }) => date);
     for (const assetClass of ["stock", "crypto"]) {
       expect(await datesOf(`assetClass=${assetClass}&from=2013-06-03&to=2013-06-04`)).toEqual([
@@ -77,7 +77,7 @@ describe("GET /api/export", () => {
     expect(await datesOf(`assetClass=stock&from=${close}&to=${close}`)).toEqual(["2013-06-04"]);
   });
 
-  it("has factors for callers who may read them, and every score follows from its factors", async () => {
+  it("has factors for callers with factor:read, and every score follows from its factors", async () => {
     const query = "assetClass=stock&from=2014-01-02";
     const [own] = await rowsOf(query);
     const withoutFactors = parse(await (await get(query, narrow)).text())[0] as Row;
@@ -94,7 +94,7 @@ describe("GET /api/export", () => {
     }
   });
 
-  it("has the same rows as Parquet, as DuckDB reads them", async () => {
+  it("has the same rows as Parquet, read by DuckDB", async () => {
     const query = "assetClass=stock&from=2013-10-01";
     const folder = await mkdtemp(join(tmpdir(), "export-"));
     onTestFinished(() => rm(folder, { recursive: true }));
@@ -121,7 +121,7 @@ describe("GET /api/export", () => {
     expect(read).toEqual({ rows: length, same: length, others: length });
   });
 
-  it("has a validator that differs by query, format and scope", async () => {
+  it("has an ETag that differs by query, format and scope", async () => {
     const query = "assetClass=etf";
     const etagOf = async (...asked: Parameters<typeof get>) => {
       const { headers } = await get(...asked);
@@ -139,7 +139,7 @@ describe("GET /api/export", () => {
     expect((await get(query, narrow, { "if-none-match": etag })).status).toBe(200);
   });
 
-  it("refuses what it cannot answer, with a next step", async () => {
+  it("rejects invalid queries with a next step", async () => {
     const statusOf = async (query: string) => {
       const response = await get(query);
       const { detail, next } = (await response.json()) as Row;

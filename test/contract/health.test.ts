@@ -41,7 +41,7 @@ verifies(
   },
 );
 
-it("states that the sandbox is simulated, what it covers and until when", async () => {
+it("states that the sandbox is simulated, which instruments it covers and until when", async () => {
   const { body } = await health();
   expect(body).toMatchObject({
     market: "sandbox",

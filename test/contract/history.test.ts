@@ -136,7 +136,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     expect(btc.factors.momentum?.status).toBe("ok");
   });
 
-  it("gives byte-identical answers when the future is deleted", async () => {
+  it("gives byte-identical answers after later data are deleted", async () => {
     const asOf = "2015-06-30T21:00:00Z";
     const whole = await serveSample(asOf);
     const past = await servePast("2015-06-30", asOf);
@@ -160,7 +160,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(paths.length - 4);
   });
 
-  it("excludes later feeds, filings and messages when asked for the past", async () => {
+  it("excludes later prints, filings and messages for a past instant", async () => {
     const asOf = "2013-12-30T21:15:00Z";
     const whole = await serveSample("2014-02-07T21:15:00Z");
     const past = await servePast("2013-12-30", "2014-02-07T21:15:00Z");
@@ -172,7 +172,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     }
   });
 
-  it("scores a session against the tables of the previous close until it ends", async () => {
+  it("scores a session against the distribution tables of the previous close until the session ends", async () => {
     const on = async (asOf: string) => {
       const { json } = await serveSample(asOf);
       const { factors, tableVersion } = await json<Factors>("/api/factors?detail=full&symbol=AAPL");
@@ -189,7 +189,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     expect(before.z).not.toBe(afterClose.z);
   });
 
-  it("gives a signal that does not depend on when the process starts", async () => {
+  it("gives the same signal whenever the process starts", async () => {
     const early = await serveSample("2015-03-31T21:00:00Z");
     const late = await serveSample("2015-06-30T21:00:00Z");
     for (const symbol of ["AAPL", "BTC-USD", "IWM"]) {

@@ -69,7 +69,7 @@ async function claimedByAgent(claims: Claims, agent: Body, claimer: Claimer): Pr
 }
 
 it.each([{}, { type: "anonymous" }, { type: "agent" }])(
-  "registers %j with the scopes it may have, and a code for the person who claims it",
+  "registers %j with its allowed scopes, and returns a claim code",
   async (changes) => {
     const { base, send, claims, accounts } = await setting();
     const { status, body } = await send(changes);
@@ -98,7 +98,7 @@ it.each([{}, { type: "anonymous" }, { type: "agent" }])(
   },
 );
 
-it("lets only the person named by a service_auth agent claim it, and issues no token before", async () => {
+it("lets only the person that a service_auth agent named claim it, and issues no token before", async () => {
   const { base, send, claims, accounts } = await setting();
   const { status, body } = await send({ type: "service_auth", login_hint: " Owner@Example.com" });
   expect(status).toBe(201);
@@ -137,7 +137,7 @@ it.each([
   ["invalid_scope", { scope: "alerts:write" }, "claimed by a person"],
   ["unapproved_software_statement", { software_statement: "a.b.c" }, "no signer"],
   ["invalid_client_metadata", { jwks: { keys: [] } }, "at least one key"],
-])("rejects with %s %j", async (error, changes, description) => {
+])("rejects with %s the members %j", async (error, changes, description) => {
   const { send, failures } = await setting();
   const { status, body } = await send(changes);
   expect(status).toBe(400);
@@ -149,7 +149,7 @@ it.each([
   expect(failures).toEqual([]);
 });
 
-it("rejects members that could pollute prototypes, and deep nesting", async () => {
+it("rejects members that could pollute prototypes, and JSON that is nested too deeply", async () => {
   const { base, failures } = await setting();
   const post = (body: string) =>
     fetch(`${base}/oauth/register`, {
@@ -172,7 +172,7 @@ it("rejects members that could pollute prototypes, and deep nesting", async () =
   expect(failures).toEqual([]);
 });
 
-it("parses a body like the library, or rejects it", async () => {
+it("parses every body like the library, or rejects it", async () => {
   const { base, records } = await setting();
   const text = JSON.stringify({ ...EXAMPLE_REGISTRATION, type: "user" });
   for (const [charset, body] of [
@@ -310,7 +310,7 @@ it("shows an agent's identity and claim status, and never its code again", async
   expect(JSON.stringify(after)).not.toContain(accountId);
 });
 
-it("cannot change scope, identity or owner beyond those of the agent by an update", async () => {
+it("does not let an update change scope, identity or owner beyond those of the agent", async () => {
   const { send, records } = await setting();
   const { body: agent } = await send({ scope: "signals:read" });
   const { status, body } = await update(agent, {
@@ -339,7 +339,7 @@ it("cannot change scope, identity or owner beyond those of the agent by an updat
   expect(refused).toMatchObject({ status: 400, body: { error: "invalid_scope" } });
 });
 
-it("lets an update of a claimed agent keep what its owner granted, and no more", async () => {
+it("lets an update of a claimed agent keep the scopes that its owner granted, and add none", async () => {
   const { base, send, claims, accounts } = await setting();
   const { body: agent } = await send({ scope: "signals:read" });
   const { id: accountId } = await accounts.findOrCreateByEmail("owner@example.com");
@@ -410,7 +410,7 @@ it("is unaffected by an impossible client id", async () => {
   expect(failures).toEqual([]);
 });
 
-it("changes nothing when another agent's record is read", async () => {
+it("changes nothing when a caller tries to read another agent's record", async () => {
   const { base, send } = await setting();
   const { body: mine } = await send({});
   const other = await register(base);

@@ -42,7 +42,7 @@ describeStores("a provider that is polled", (engine) => {
     expect(server.asked.length - before).toBeLessThanOrEqual(3 * 3);
   });
 
-  it("resumes where it stopped, and nothing is stored twice", async () => {
+  it("resumes where it stopped, and stores nothing twice", async () => {
     const [undisturbed, killed] = [await openStore(engine), await openStore(engine)];
     const whole = await rig(undisturbed);
     await follow(whole.start(), undisturbed.clock, CAUGHT_UP);
@@ -72,7 +72,7 @@ describeStores("a provider that is polled", (engine) => {
 });
 
 describe("the request budget", () => {
-  it("follows the provider's clock", async () => {
+  it("is counted by the provider's clock", async () => {
     const { model } = await import("../support/stores.ts");
     const store = await openStore(model);
     const { server, start } = await rig(store);

@@ -79,8 +79,8 @@ async function lookFor(ms: number, store: TestStore, poller: { step(): Promise<n
 describeStores("a store that rejects writes during ingestion", (engine) => {
   it.each([
     ["the archive", { append: true }],
-    ["the records", { commit: true }],
-    ["all of it", { append: true, commit: true }],
+    ["the record tables", { commit: true }],
+    ["archive and record tables", { append: true, commit: true }],
   ])("pauses the provider, and no data is lost: %s", async (_, what) => {
     const store = await openStore(engine);
     const server = await startCoinbase(() => store.clock.now);
@@ -155,7 +155,7 @@ describeStores("a provider answer that no store can hold", (engine) => {
     expect(await series("bad")).toMatchObject({ cursor: "read", failures: 0 });
   });
 
-  it("is a fault of its own series only", async () => {
+  it("puts a fault only on its own series", async () => {
     const { series } = await followed([{ ...print("1"), symbol: "A\u0000" }]);
     expect(await series("bad")).toMatchObject({
       ...{ cursor: null, failures: 2 },
@@ -165,7 +165,7 @@ describeStores("a provider answer that no store can hold", (engine) => {
 });
 
 describe("a wrong local clock", () => {
-  it("that was a year ahead causes no missing day, neither meanwhile nor afterwards", async () => {
+  it("that was a year ahead leaves no missing day, neither before nor after its correction", async () => {
     const store = await openStore(model);
     let aheadMs = YEAR_MS;
     const server = await startCoinbase(() => store.clock.now - aheadMs);
@@ -205,11 +205,11 @@ describe("a wrong local clock", () => {
   });
 
   it.each([
-    ["a little apart", 9 * 60_000, {}, null],
+    ["a few minutes ahead", 9 * 60_000, {}, null],
     ["behind", -11 * 60_000, {}, "clock"],
-    ["apart as long as a cache has kept the answer", DAY_MS, { age: "86400" }, null],
-    ["apart from no date at all", DAY_MS, { date: "soon" }, null],
-  ])("may be %s", async (_, aheadMs, headers, kind) => {
+    ["ahead by the age of a cached answer", DAY_MS, { age: "86400" }, null],
+    ["compared with an unreadable Date field", DAY_MS, { date: "soon" }, null],
+  ])("is a fault only beyond the tolerance: %s", async (_, aheadMs, headers, kind) => {
     const store = await openStore(model);
     const date = new Date(START - aheadMs).toUTCString();
     const dated = () => ({ status: 200, headers: { date, ...headers }, body: "[]" });
@@ -218,7 +218,7 @@ describe("a wrong local clock", () => {
     expect((await progressOf(store, "coinbase"))?.lastFault?.kind ?? null).toBe(kind);
   });
 
-  it("that was ahead when a pause was saved does not extend it", async () => {
+  it("that was ahead when a pause was saved does not extend the pause", async () => {
     const store = await openStore(model);
     const server = await startCoinbase(() => store.clock.now);
     const later = START + YEAR_MS;
@@ -302,7 +302,7 @@ describe("a series on which the provider's adapter throws", () => {
     expect(await series("good")).toMatchObject({ failures: 0, fault: null });
   });
 
-  it("knows its failure count, so that it can restart its pagination", async () => {
+  it("receives its failure count, so that it can restart its pagination", async () => {
     const known: unknown[] = [];
     const next: Series["next"] = (_cursor, _now, failures) => {
       known.push(failures);
@@ -314,7 +314,7 @@ describe("a series on which the provider's adapter throws", () => {
   });
 });
 
-it("data that a provider lacks is recorded as missing until it exists", async () => {
+it("data that a provider lacks are recorded as missing until they exist", async () => {
   let unknown: readonly string[] = ["AAA"];
   const next: Series["next"] = () => ({
     request: { path: "/" },
@@ -374,7 +374,7 @@ describe("a cached answer", () => {
           },
   });
 
-  it("is requested again when it cannot be parsed any more", async () => {
+  it("is requested again when it can no longer be parsed", async () => {
     const cache = await newCache();
     const first = await asking(provided({ one: kept(() => undefined) }), { cache });
     await first.start().step();

@@ -98,7 +98,7 @@ describe("an application", () => {
       "4.2/seat",
       "5.4/3-apply",
     ],
-    "is answered with the seat and what was sent, without a credential",
+    "is answered with the place in the queue and the submitted data, without a credential",
     async () => {
       const { post, clock, records } = await open();
       const response = await post("/api/apply", { ...ada, focus: "quant" });
@@ -122,7 +122,7 @@ describe("an application", () => {
 
   verifies(
     ["2.2/focus", "2.2/focus-retail", "2.2/focus-quant", "2.2/focus-fund", "2.2/focus-general"],
-    "can have one of four focuses, or none",
+    "can have one of four focus areas, or none",
     async () => {
       expect(focuses).toEqual(["retail", "quant", "fund", "general"]);
       const { post } = await open();
@@ -145,7 +145,7 @@ describe("an application", () => {
 
   verifies(
     ["4.2/test-credentials", "4.2/test-credentials-told"],
-    "yields a key with the read scopes in the sandbox, and says so",
+    "yields an API key with the read scopes in the sandbox, and says so",
     async () => {
       const { post, keys, clock } = await open();
       const { data, message } = await answerOf(
@@ -169,7 +169,7 @@ describe("an application", () => {
 
   verifies(
     ["4.2/validated", "4.2/400", "7/apply-email"],
-    "with a wrong address is refused, and nothing is kept",
+    "is rejected for an invalid email address, and nothing is stored",
     async () => {
       const { post, records } = await open();
       const wrong = [
@@ -189,7 +189,7 @@ describe("an application", () => {
 
   verifies(
     ["4.2/400", "7/apply-name", "8/sanitized", "8/sanitized-markup"],
-    "with a wrong name is refused, and nothing is kept",
+    "is rejected for an invalid name, and nothing is stored",
     async () => {
       const { post, records } = await open();
       const wrong = [
@@ -208,7 +208,7 @@ describe("an application", () => {
 
   verifies(
     ["4.2/sanitized", "2.2/data-name", "2.2/data-email"],
-    "is kept as it was normalized; the address is given back as it was sent",
+    "is stored in normalized form, while the answer repeats the email address as submitted",
     async () => {
       const { post, records } = await open();
       const sent = { name: "  Ame\u0301lie \n O'Neil & Co ", email: " ADA@Host.Example " };
@@ -221,7 +221,7 @@ describe("an application", () => {
 
   verifies(
     ["7/apply-payload", "4.2/400"],
-    "with a malformed payload is refused in the same form",
+    "is rejected for a malformed payload in the same error format",
     async () => {
       const { base, post } = await open();
       const invalid = Buffer.from(JSON.stringify({ ...ada, name: "Am\u00e9lie" }), "latin1");
@@ -240,7 +240,7 @@ describe("an application", () => {
     },
   );
 
-  it("may have members that are not known; they are not kept", async () => {
+  it("may have unknown members, which are not stored", async () => {
     const { post, records } = await open();
     const more = { ...ada, state: "accepted", id: "app_mine", seat: "x", company: "<b>" };
     const { data } = await answerOf(await post("/api/apply", more));
@@ -256,7 +256,7 @@ describe("an application", () => {
     expect(application).not.toHaveProperty("company");
   });
 
-  it("is harmless when repeated, and the answer does not reveal the repetition", async () => {
+  it("has no further effect when repeated, and the answer does not reveal the repetition", async () => {
     const { post, records, clock } = await open();
     const first = await answerOf(await post("/api/apply", ada));
     clock.now += 60_000;
@@ -277,7 +277,7 @@ describe("an application", () => {
 
   verifies(
     ["4.2/429", "7/apply-rate", "8/apply-rate"],
-    "is refused from an address that sent five in an hour, with the time to wait",
+    "is rejected from an address that has sent five in an hour, with the time to wait",
     async () => {
       const { base, records } = await open();
       const from = (address: string, email: string) =>
@@ -306,7 +306,7 @@ describe("an application", () => {
 describe("an inquiry", () => {
   verifies(
     ["1/contact", "2.3/email", "2.3/message", "4.3/json", "4.3/200", "5.4/3-contact"],
-    "is recorded and answered with a reference, without a credential",
+    "is stored and answered with a reference, without a credential",
     async () => {
       const { post, clock, records } = await open();
       const message = "Two lines\nand <3, 1 < 2 & \u{1f600}";
@@ -330,7 +330,7 @@ describe("an inquiry", () => {
 
   verifies(
     ["4.3/400", "7/contact-input", "8/sanitized", "8/sanitized-markup"],
-    "with wrong input is refused, and nothing is kept",
+    "is rejected for invalid input, and nothing is stored",
     async () => {
       const { post, records } = await open();
       const wrong = [
@@ -354,7 +354,7 @@ describe("an inquiry", () => {
     },
   );
 
-  verifies(["7/contact-empty", "4.3/400"], "with an empty message is refused", async () => {
+  verifies(["7/contact-empty", "4.3/400"], "is rejected for an empty message", async () => {
     const { post, records } = await open();
     for (const message of ["", " ", "\n\r\n\t"]) {
       const response = await post("/api/contact", { ...hello, message });
@@ -363,7 +363,7 @@ describe("an inquiry", () => {
     expect(await readInquiries(records)).toEqual([]);
   });
 
-  it("is refused from an address that sent five in an hour", async () => {
+  it("is rejected from an address that has sent five in an hour", async () => {
     const { base } = await open();
     for (let at = 0; at < 5; at += 1) {
       expect((await postJson(`${base}/api/contact`, hello)).status).toBe(200);
@@ -383,7 +383,7 @@ describe.each(["/api/apply", "/api/contact"])("%s", (path) => {
       headers: { "content-type": "application/json", ...init.headers },
     });
 
-  it("takes a body up to 16 kB", async () => {
+  it("accepts a body of at most 16 kB", async () => {
     const { base, failures } = await open();
     const padded = (bytes: number) => body.padEnd(bytes, " ");
     expect((await post(base, { body: padded(16_384) })).status).toBe(200);
@@ -391,7 +391,7 @@ describe.each(["/api/apply", "/api/contact"])("%s", (path) => {
     expect(failures).toEqual([]);
   });
 
-  it("accepts a body without Content-Length, up to 16 kB", async () => {
+  it("accepts a body of at most 16 kB without Content-Length", async () => {
     const { port } = await open();
     const socket = connect(Number(port), "127.0.0.1");
     socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`);
@@ -404,7 +404,7 @@ describe.each(["/api/apply", "/api/contact"])("%s", (path) => {
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  it("takes JSON in UTF-8 that is not compressed, and nothing else", async () => {
+  it("accepts only uncompressed JSON in UTF-8", async () => {
     const { base } = await open();
     const unsupported: readonly RequestInit[] = [
       { body, headers: { "content-type": "text/plain" } },
@@ -418,7 +418,7 @@ describe.each(["/api/apply", "/api/contact"])("%s", (path) => {
     expect((await post(base, { body, headers })).status).toBe(200);
   });
 
-  it("is there for POST alone", async () => {
+  it("supports POST only", async () => {
     const { base } = await open();
     for (const method of ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
       const response = await fetch(`${base}${path}`, { method });
@@ -437,7 +437,7 @@ describe.each(["/api/apply", "/api/contact"])("%s", (path) => {
     await refused(await post(base, { body }), 503, "store_unavailable");
   });
 
-  it("leaves an audit row with the hash of the address, and nothing that was sent", async () => {
+  it("adds an audit row with the hashed address, and without the submitted text", async () => {
     const { base, records } = await open();
     await post(base, { body, headers: { "x-forwarded-for": "192.0.2.9" } });
     const rows = await records.list(unsealedAudit, { limit: 10 });

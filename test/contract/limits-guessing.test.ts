@@ -36,7 +36,7 @@ const waitOf = ({ status, headers }: Response): number =>
   status === 429 ? Math.round(Number(headers.get("retry-after")) / 60) : 0;
 
 describe("a caller who guesses claim codes", () => {
-  it("is locked out, even after a restart, and nobody else is", async () => {
+  it("is locked out, even after a restart, while other callers are not", async () => {
     const testService = await strict();
     const [attacker, owner] = [
       await testService.person().tokens(),
@@ -62,7 +62,7 @@ describe("a caller who guesses claim codes", () => {
 });
 
 describe("a caller who guesses sign-in codes", () => {
-  it("is locked out of sign-in and of claims", async () => {
+  it("is locked out of both sign-in and claims", async () => {
     const testService = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} wrong-code=3/900` });
     const tokens = await testService.person().tokens();
     const { web, email } = testService.person();
@@ -79,7 +79,7 @@ describe("a caller who guesses sign-in codes", () => {
     expect(waitOf(await claim(testService, agent, right))).toBe(15);
   });
 
-  it("is not locked out for an occasional wrong code", async () => {
+  it("is not locked out by an occasional wrong code", async () => {
     const testService = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} wrong-code=3/900` });
     const { web, email } = testService.person();
     const page = await web.submit((await web.get("/sign-in")).form("/sign-in"), { email });

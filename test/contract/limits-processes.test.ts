@@ -44,7 +44,7 @@ onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
     services = await servicesOn(url);
   }, 3 * START_MS);
 
-  it("together allow what one process would, for any distribution of requests", async () => {
+  it("together allow as many requests as one process would, however they are distributed", async () => {
     const statuses = await statusesOf(
       Array.from({ length: 60 }, (_, at) =>
         post(services[at % 3] as TestService, "/api/apply", {
@@ -96,7 +96,7 @@ onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
     expect(later.filter((status) => status === 200).length).toBeLessThanOrEqual(3);
   });
 
-  it("lock out a guesser in every process, whichever received the guesses", async () => {
+  it("lock out an attacker in every process, whichever processes received the guesses", async () => {
     const { client_id, client_secret } = await register(services[0].base);
     const ask = ({ base }: TestService, secret: string) =>
       postForm(`${base}/oauth/token`, {

@@ -78,7 +78,7 @@ describe("a limited route", () => {
     });
   });
 
-  it("rounds the wait up, so that a client that waits that long is not too early", async () => {
+  it("rounds the wait up, so that a client that waits exactly that long succeeds", async () => {
     const limits = limitsOf({ apply: { points: 1, windowSeconds: 90 } });
     const ask = await serve({ limited: [limitBy(limits, "apply", byAddress)] });
     await ask();
@@ -105,7 +105,7 @@ describe("a limited route", () => {
     expect(await limits.peek("apply-day", "127.0.0.1")).toMatchObject({ points: 1 });
   });
 
-  it("can be limited by several keys, reported in one list", async () => {
+  it("can be limited by several keys, which one header field lists", async () => {
     const limits = limitsOf({
       register: { points: 9, windowSeconds: 60 },
       "register-site": { points: 1, windowSeconds: 30 },
@@ -153,7 +153,7 @@ describe("the address that is counted", () => {
     expect(await keysOf(0, claims)).toEqual(claims.map(() => "127.0.0.1"));
   });
 
-  it("is what the one proxy appended, whatever precedes it", async () => {
+  it("is the one that the single proxy appended, whatever precedes it", async () => {
     const claims = [
       "203.0.113.1",
       "198.51.100.9, 203.0.113.1",

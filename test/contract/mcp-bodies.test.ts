@@ -29,40 +29,40 @@ describe.each(["1", "0"])("a message with MCP_FAST_PATH=%s", async (path) => {
     });
 
   it.each<[string, string | Buffer, Record<string, string | undefined>]>([
-    ["as it is", message(), {}],
+    ["without changes", message(), {}],
     ["with a byte order mark", `\uFEFF${message()}`, {}],
-    ["in pieces of no known length", message(), { "transfer-encoding": "chunked" }],
+    ["in chunks without Content-Length", message(), { "transfer-encoding": "chunked" }],
     ["compressed", gzipSync(message()), { "content-encoding": "gzip" }],
     [
       "in another character set",
       Buffer.from(message(), "utf16le"),
       { "content-type": "application/json; charset=utf-16le" },
     ],
-    ["with an origin of its own", message(), { origin: testService.base }],
-  ])("is read %s", async (_how, body, headers) => {
+    ["with the service's own Origin", message(), { origin: testService.base }],
+  ])("is accepted %s", async (_how, body, headers) => {
     const { status, body: text } = await send(body, headers);
     expect(text).toContain("get_signal");
     expect(status).toBe(200);
   });
 
   it.each<[string, number, string | Buffer, Record<string, string | undefined>]>([
-    ["no JSON", 400, '{"jsonrpc":', {}],
-    ["not there", 400, "", {}],
+    ["invalid JSON", 400, '{"jsonrpc":', {}],
+    ["an empty body", 400, "", {}],
     ["too long", 413, message({ cursor: "x".repeat(100 * 1024) }), {}],
-    ["too deep", 400, message(deep(40)), {}],
-    ["no message", 400, "[[]]", {}],
-    ["of another type", 415, message(), { "content-type": "text/plain" }],
-    ["of no type", 415, message(), { "content-type": undefined }],
-    ["from a foreign page", 403, message(), { origin: "https://elsewhere.example" }],
-    ["from nobody", 401, message(), { authorization: undefined }],
-    ["from somebody unknown", 401, message(), { authorization: "Bearer unknown" }],
-  ])("is refused when it is %s", async (_what, expected, body, headers) => {
+    ["nested too deeply", 400, message(deep(40)), {}],
+    ["an array that contains no message", 400, "[[]]", {}],
+    ["of another content type", 415, message(), { "content-type": "text/plain" }],
+    ["without a content type", 415, message(), { "content-type": undefined }],
+    ["from a page of another origin", 403, message(), { origin: "https://elsewhere.example" }],
+    ["without a credential", 401, message(), { authorization: undefined }],
+    ["with an unknown token", 401, message(), { authorization: "Bearer unknown" }],
+  ])("is rejected when it is %s", async (_what, expected, body, headers) => {
     const { status, body: text } = await send(body, headers);
     expect(status).toBe(expected);
     expect(text).not.toContain('"result"');
   });
 
-  it("counts once, and over the limit is answered with the time to retry", async () => {
+  it("counts once, and is answered with the time to retry when it exceeds the limit", async () => {
     const strict = await startTestService({
       MCP_FAST_PATH: path,
       RATE_LIMITS: "calls-anonymous=5/3600",
@@ -78,7 +78,7 @@ describe.each(["1", "0"])("a message with MCP_FAST_PATH=%s", async (path) => {
     expect(Number(answers[5]?.headers["retry-after"])).toBeGreaterThan(0);
   });
 
-  it("may be incomplete: a client that disconnects while sending leaves no state behind", async () => {
+  it("leaves no state behind when the client disconnects before its end", async () => {
     const { port } = new URL(testService.base);
     const socket = connect(Number(port), "127.0.0.1");
     const head = `POST /mcp HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n{`;

@@ -89,7 +89,7 @@ describe("GET /api/method/{version}", () => {
     expect(again.headers.get("etag")).toBe(named.headers.get("etag"));
   });
 
-  it("drops a table with the last answer that names it, and says so", async () => {
+  it("deletes a table after the last answer that names it, and reports it as no longer available", async () => {
     const address = addressOf(await factorsOf(""));
     for (let day = 0; day < 32; day++) pass();
     const response = await ask(address);
@@ -124,7 +124,7 @@ describe("GET /api/method/{version}", () => {
     expect((await fetch(`${base}/api/method/1.1.0`)).status).toBe(401);
   });
 
-  it("answers HEAD as GET without a body, and has no other method", async () => {
+  it("answers HEAD as GET without a body, and supports no other method", async () => {
     const [get, head] = [
       await ask("/api/method/1.1.0"),
       await ask("/api/method/1.1.0", {}, "HEAD"),

@@ -183,7 +183,7 @@ describe("an agent that lacks alerts:write", () => {
     expect(answered.status).toBe(200);
   });
 
-  it("does not apply to a person or an API key, which are not told of a claim", async () => {
+  it("does not refer a person or an API key to a claim", async () => {
     const person = testService.person();
     await person.signIn();
     const { access_token } = await person.tokens({ scope: "signals:read" });
@@ -250,7 +250,7 @@ describe("a token for the MCP endpoint", () => {
 });
 
 describe("a grant type", () => {
-  it("that a client did not register is unauthorized_client, with the way to register it", async () => {
+  it("that a client did not register is rejected with unauthorized_client and instructions to register it", async () => {
     const metadata = {
       redirect_uris: [CALLBACK],
       grant_types: ["authorization_code"],

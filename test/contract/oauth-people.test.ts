@@ -189,9 +189,9 @@ describe("a person who is prompted", () => {
   });
 
   it.each([
-    ["says no", "deny" as const],
-    ["allows nothing", []],
-  ])("and %s returns the client an error", async (_title, answer) => {
+    ["denies access", "deny" as const],
+    ["selects no scope", []],
+  ])("and %s makes the client receive an error", async (_title, answer) => {
     const person = await newPerson();
     const { client_id } = await registerPublic(base);
     const { url } = authorizationRequest(base, { client_id, scope: "signals:read", state: "s" });
@@ -315,7 +315,7 @@ describe("a browser session", () => {
     expect(leavesFor?.searchParams.has("code")).toBe(true);
   });
 
-  it("that ends during the consent prompt ends the request", async () => {
+  it("that ends during the consent prompt also ends the authorization request", async () => {
     const person = await newPerson();
     const { client_id } = await registerWeb();
     const page = await person.open(ask(client_id));
@@ -323,7 +323,7 @@ describe("a browser session", () => {
     await expect(person.authorize(page.url)).rejects.toThrow("invalid_request");
   });
 
-  it("that ends before the request is resumed does not count", async () => {
+  it("that ended before the request is resumed is not used", async () => {
     const person = createVisitor(server);
     await person.signIn();
     const { client_id } = await registerWeb();
@@ -392,7 +392,7 @@ describe("an authorization code", () => {
     ["no verifier", { code_verifier: "" }],
     ["another redirect_uri", { redirect_uri: "http://127.0.0.1/other" }],
     ["another client", {}],
-  ])("is refused with %s", async (title, changes) => {
+  ])("is rejected with %s", async (title, changes) => {
     const { form } = await consented(server, await newPerson());
     const { client_id } = title === "another client" ? await registerPublic(base) : form;
     const { status, body } = await exchange(server, {
@@ -411,7 +411,7 @@ describe("an authorization code", () => {
     clock.aheadMs = 0;
   });
 
-  it("carries the resource that was consented to, or one of two", async () => {
+  it("yields a token for the consented resource only", async () => {
     const person = await newPerson();
     const mcp = await consented(server, person, { resource: `${base}/mcp/` });
     const { body } = await exchange(server, { ...mcp.form, resource: `${base}/mcp` });
@@ -482,7 +482,7 @@ describe("a refresh token", () => {
     expect((await tokensOf({ scope: "signals:read" })).tokens.refresh_token).toBeDefined();
   });
 
-  it("narrows the scope of one access token, and never widens it", async () => {
+  it("can narrow the scope of one access token, and never widens it", async () => {
     const { client, tokens } = await tokensOf({ scope: "signals:read factor:read" });
     const narrow = await refresh(client, tokens.refresh_token, { scope: "factor:read" });
     expect(narrow.body.scope).toBe("factor:read");
@@ -511,7 +511,7 @@ describe("a refresh token", () => {
     expect((await refresh(client, tokens.refresh_token)).status).toBe(200);
   });
 
-  it("and its client expire thirty days after the last use, and have a limit from the consent", async () => {
+  it("expires thirty days after the consent, even if it was rotated in the meantime", async () => {
     const { client, tokens } = await tokensOf();
     clock.aheadMs = 29 * DAY_MS;
     const next = await refresh(client, tokens.refresh_token);
@@ -532,7 +532,7 @@ describe("a grant", () => {
     expect((await refresh(client, tokens.refresh_token)).body.error).toBe("invalid_grant");
   });
 
-  it("ends when the refresh token is revoked, with and without the client", async () => {
+  it("ends when the refresh token is revoked, with or without client authentication", async () => {
     for (const form of [{}, { token_type_hint: "access_token" }]) {
       const { client, tokens } = await tokensOf();
       const { client_id } = client;
@@ -566,7 +566,7 @@ describe("a grant", () => {
     }
   });
 
-  it("does not extend to the client's own tokens, whatever was registered", async () => {
+  it("does not extend to the client's own tokens, whichever grants are stored", async () => {
     const { client_id } = await registerPublic(base);
     const stored = await records.get(clients, client_id);
     if (stored === undefined) throw new Error("the client was not stored");
@@ -585,7 +585,7 @@ describe("a grant", () => {
     });
   });
 
-  it("does not extend to the client's own tokens", async () => {
+  it("does not allow the client_credentials grant", async () => {
     const { client } = await tokensOf();
     const form = { grant_type: "client_credentials", client_id: client.client_id };
     expect((await exchange(server, form)).status).toBe(400);
@@ -593,7 +593,7 @@ describe("a grant", () => {
 });
 
 describe("an API key", () => {
-  it("is accepted as a bearer token and as a key, and is revoked by possession", async () => {
+  it("is accepted as a bearer token and in x-api-key, and can be revoked by its holder", async () => {
     const { key, id } = await server.apiKeys.create({
       name: "desk",
       scopes: ["signals:read"],

@@ -101,7 +101,7 @@ describe("an agent with a standard OAuth client", () => {
     }
   });
 
-  it("finds both metadata documents equal and complete, without endpoints that are not offered", async () => {
+  it("gets two metadata documents that are equal and complete, without unsupported endpoints", async () => {
     const [oauthDocument, openidDocument] = await Promise.all(
       ["oauth-authorization-server", "openid-configuration"].map(async (name) =>
         json(await fetch(`${base}/.well-known/${name}`)),
@@ -309,7 +309,7 @@ describe("registration management", () => {
 });
 
 describe("a token issued while its client was being deleted", () => {
-  it("is refused", async () => {
+  it("is rejected", async () => {
     const registered = await register();
     const provider = server.provider();
     const client = await provider.Client.find(registered.client_id);
@@ -422,7 +422,7 @@ describe("the resource parameter of a token request", () => {
     ["/", "", 200, 200],
     ["/mcp", "", 401, 200],
     ["/mcp/", "", 401, 200],
-  ])("%j below the base URL decides where the token is valid", async (path, _title, api, mcp) => {
+  ])("decides where the token is valid: %j after the base URL", async (path, _title, api, mcp) => {
     const token = await tokenOf(await register(), { resource: base + path });
     expect(await statusWith(token, "/api/probe")).toBe(api);
     expect(await statusWith(token, "/mcp")).toBe(mcp);
@@ -457,7 +457,7 @@ describe("the resource parameter of a token request", () => {
 });
 
 describe("revocation", () => {
-  it("requires only the token, with or without a hint or the token as bearer", async () => {
+  it("requires only the token, with or without a hint, or the token as bearer credential", async () => {
     const client = await register();
     for (const [hint, headers] of [
       [{}, {}],
@@ -480,7 +480,7 @@ describe("revocation", () => {
     expect(await statusWith(second)).toBe(200);
   });
 
-  it("succeeds for an unknown token, by possession and by client", async () => {
+  it("succeeds for an unknown token, with and without client authentication", async () => {
     const client = credentials(await register());
     for (const form of [{ token: "unknown" }, { token: "unknown", ...client }]) {
       expect((await sendForm("/oauth/revoke", form)).status).toBe(200);
@@ -498,7 +498,7 @@ describe("revocation", () => {
     expect(await statusWith(token)).toBe(200);
   });
 
-  it("does not fall back to possession when client authentication fails", async () => {
+  it("does not fall back to revocation by the holder when client authentication fails", async () => {
     const client = await register();
     const token = await tokenOf(client);
     const wrong = { ...credentials(client), client_secret: "wrong" };
@@ -686,7 +686,7 @@ describe("an authorization request", () => {
     expect(await json(response)).toMatchObject({ error: expect.any(String) });
   });
 
-  it("has no interaction for a visitor without the cookie", async () => {
+  it("gets no interaction in a browser without the cookie", async () => {
     const response = await fetch(`${base}/oauth/interaction/abc`);
     expect(response.status).toBe(400);
     expect(await json(response)).toMatchObject({ error: "invalid_request" });
@@ -700,7 +700,7 @@ describe("an unsupported request", () => {
     ["POST", "/oauth/register/abc", "GET, HEAD, PUT, DELETE"],
     ["POST", "/oauth/authorize", "GET, HEAD"],
     ["DELETE", "/.well-known/jwks.json", "GET, HEAD"],
-  ])("%s %s is 405 and allows %s", async (method, path, allow) => {
+  ])("%s %s is rejected with 405 and allows %s", async (method, path, allow) => {
     const response = await fetch(base + path, { method });
     expect(response.status).toBe(405);
     expect(response.headers.get("allow")).toBe(allow);
@@ -712,7 +712,7 @@ describe("an unsupported request", () => {
     ["/oauth/revoke", "application/json", '{"token":"x"}'],
     ["/oauth/revoke", "text/plain", "token=x"],
     ["/oauth/register", "application/x-www-form-urlencoded", "client_name=x"],
-  ])("%s with %s is 415", async (path, type, body) => {
+  ])("%s with the type %s is rejected with 415", async (path, type, body) => {
     const headers = { "content-type": type };
     const response = await fetch(base + path, { method: "POST", headers, body });
     expect(response.status).toBe(415);
@@ -730,7 +730,7 @@ describe("an unsupported request", () => {
   });
 
   it.each(["/oauth/nothing", "/oauth/introspect", "/oauth/par", "/session/end/confirm"])(
-    "%s is passed on to the application",
+    "POST %s is passed on to the application",
     async (path) => {
       expect((await fetch(base + path, { method: "POST" })).status).toBe(404);
     },

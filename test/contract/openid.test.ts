@@ -73,7 +73,7 @@ describe("the userinfo endpoint", () => {
     },
   );
 
-  it("answers no other caller", async () => {
+  it("rejects missing and unknown tokens, and tokens without openid or without a person", async () => {
     const without = await tokensOf("signals:read");
     const answers = [
       [await getWith(without.access_token ?? "", userInfo), 403, "insufficient_scope"],

@@ -77,7 +77,7 @@ describe("signing in with an external provider", () => {
   });
 
   it.each(["?", "?code=x&state=y", "?error=access_denied", "?code=x&code=y"])(
-    "is rejected with a page for an unsolicited answer: %s",
+    "rejects an unsolicited answer with a page: %s",
     async (query) => {
       const page = await createWeb(base).get(`/sign-in/callback${query}`);
       expect(page.status).toBe(400);
@@ -85,7 +85,7 @@ describe("signing in with an external provider", () => {
     },
   );
 
-  it("is rejected when the person declines, and for a used answer", async () => {
+  it("is rejected when the person declines, and when an answer is used twice", async () => {
     const provider = await startProvider();
     const { web, leavesFor } = await sentThere();
     provider.person = undefined;

@@ -19,7 +19,7 @@ describe("signing in", () => {
     ["applications", /whose application was accepted/, "/apply"],
     ["closed", /no new accounts are created/, "/contact"],
   ])(
-    "states who gets no code where SIGN_UP is %s, and the alternatives",
+    "states who gets no code with SIGN_UP=%s, and the alternatives",
     async (SIGN_UP, words, way) => {
       const own = await startTestService({ SIGN_UP });
       const web = createWeb(own.base);
@@ -34,7 +34,7 @@ describe("signing in", () => {
     },
   );
 
-  it("leads from the email address over the code to the account", async () => {
+  it("leads from the email address to the code, and then to the account", async () => {
     const web = createWeb(base);
     const start = await web.get("/sign-in");
     expect(start.html).toContain('autocomplete="email"');
@@ -62,7 +62,7 @@ describe("signing in", () => {
     });
   });
 
-  it("shows the form again when the code is wrong, for every reason", async () => {
+  it("shows the same form again for every kind of wrong code", async () => {
     const web = createWeb(base);
     const start = await web.get("/sign-in?return_to=/claim");
     const asked = await web.submit(start.form("/sign-in"), { email: "ben@example.com" });
@@ -106,7 +106,7 @@ describe("signing in", () => {
     expect(url.href).toBe(`${base}/sign-in?return_to=%2Fclaim`);
   });
 
-  it("behaves the same for a known address as for an unknown one, also afterwards", async () => {
+  it("behaves the same for a known and an unknown address, also after the code was requested", async () => {
     const before = await startTestService();
     await before.person("known@example.com").signIn();
     await before.stop();
@@ -154,7 +154,7 @@ describe("signing in", () => {
     expect(html).toContain(`value="${person.email}"`);
   });
 
-  it("states where the code is only when no mail is sent", async () => {
+  it("states where to find the code only when no mail is sent", async () => {
     const said = async (at: string) => {
       const web = createWeb(at);
       const start = await web.get("/sign-in");

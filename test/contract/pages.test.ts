@@ -75,7 +75,7 @@ describe("a page", () => {
     expect(await style.text()).not.toMatch(/@import|https?:\/\/(?!www\.w3\.org)/);
   });
 
-  it("does not answer unknown paths", async () => {
+  it("is not served at unknown paths", async () => {
     for (const path of ["/sign-in/nothing", "/account/keys/x", "/claim/x", "/assets/x.css"]) {
       const answer = await fetch(base + path, { redirect: "manual" });
       if (answer.status === 405) continue;
@@ -192,7 +192,7 @@ describe("a page at another host name than the base URL's", () => {
     expect(said).not.toContain("evil");
   });
 
-  it("is shown behind a proxy that rewrites Host", async () => {
+  it("is served behind a proxy that rewrites Host", async () => {
     const [cookie = ""] = (await ask("/sign-in")).headers["set-cookie"] ?? [];
     expect(cookie).toMatch(/^market-signal-sent=1; Max-Age=10; Path=\/; HttpOnly; SameSite=Lax$/);
     const again = await ask("/sign-in", { cookie: cookie.split(";")[0] ?? "" });
@@ -209,7 +209,7 @@ describe("a page at another host name than the base URL's", () => {
     expect(await statusFor({ host: "127.0.0.1:3000" })).toBe(303);
   });
 
-  it("cannot send a form, and links to the canonical one", async () => {
+  it("rejects forms, and links to the canonical host", async () => {
     const web = createWeb(base);
     const { fields } = (await web.get("/sign-in")).form("/sign-in");
     const body = String(new URLSearchParams(fields as [string, string][]));

@@ -55,7 +55,7 @@ async function breakingAt(broken: number): Promise<string> {
 
 describe("market-signal export", () => {
   it.each(["stock", "crypto"])(
-    "writes the same rows of a %s from a folder and a service",
+    "writes the same rows of a %s from a folder as from a service",
     async (name) => {
       const options = ["--class", name, "--from", "2013-01-02", "--to", "2014-03-28"];
       const remote = ["--url", base, "--token", "env:TOKEN"];
@@ -102,7 +102,7 @@ describe("market-signal export", () => {
     expect(await textOf("pages.csv")).toBe(await whole.text());
   });
 
-  it("names a missing option, and prints the advice of a service that refuses", async () => {
+  it("names a missing option, and prints the next step when the service rejects the request", async () => {
     const neither = await exported("a.csv");
     expect([neither.code, neither.stderr]).toEqual([
       2,
@@ -121,7 +121,7 @@ if (!hasPandas) {
 }
 
 describe("docs/tables.md", () => {
-  it("has lines of DuckDB that read an export", async () => {
+  it("has DuckDB commands that read an export", async () => {
     expect((await exported("panel.parquet", "--market", market)).code).toBe(0);
     const text = await readFile(new URL("../../docs/tables.md", import.meta.url), "utf8");
     const [, lines = ""] = /```sql\n([\s\S]+?)```/.exec(text) ?? [];
@@ -131,7 +131,7 @@ describe("docs/tables.md", () => {
     expect(rows.map(({ year }) => Number(year))).toEqual([2013, 2014]);
   });
 
-  it.skipIf(!hasPandas)("has lines of pandas that read an export", async () => {
+  it.skipIf(!hasPandas)("has pandas commands that read an export", async () => {
     expect((await exported("panel.parquet", "--market", market)).code).toBe(0);
     const text = await readFile(new URL("../../docs/tables.md", import.meta.url), "utf8");
     const [, lines = ""] = /```python\n([\s\S]+?)```/.exec(text) ?? [];

@@ -30,7 +30,7 @@ it("answers HEAD, and no other method", async () => {
   expect(refused.headers.get("allow")).toBe("GET, HEAD");
 });
 
-it("is not ready while it stops, and stays alive", async () => {
+it("is not ready while it stops, but stays alive", async () => {
   service.drain();
   const { response, body } = await ready();
   expect(response.status).toBe(503);

@@ -166,7 +166,7 @@ describe("shared answers", () => {
     expect(known).toMatchObject({ status: 304, body: "", headers: { etag } });
   });
 
-  it("have the points of each factor only for callers who may read factors", async () => {
+  it("have the points of each factor only for callers with factor:read", async () => {
     const [wide, plain] = [await ask(path, bearer(token)), await ask(path, { "x-api-key": key })];
     const { why, ...rest } = JSON.parse(wide.body);
     expect(Object.keys(why)).toEqual(["momentum", "valuation", "social", "darkpool"]);
@@ -192,7 +192,7 @@ describe("shared answers", () => {
     ["401 without a credential", {}, 401],
     ["401 with an unknown one", bearer("unknown"), 401],
     ["403 without the scope", bearer(narrow), 403],
-  ])("are hidden behind %s, whatever the condition", async (_name, headers, status) => {
+  ])("are rejected with %s, even if the request is conditional", async (_name, headers, status) => {
     const refused = await ask(path, { ...headers, "if-none-match": "*" });
     expect(refused.status).toBe(status);
     expect(refused.headers).toMatchObject({ "cache-control": "no-store" });
@@ -200,7 +200,7 @@ describe("shared answers", () => {
   });
 });
 
-it("answers for a single caller have no validator and are not cacheable", async () => {
+it("answers for a single caller have no ETag and are not cacheable", async () => {
   const person = testService.person();
   const { access_token } = await person.tokens();
   for (const path of ["/api/alerts", "/api/alerts/events"]) {
@@ -211,7 +211,7 @@ it("answers for a single caller have no validator and are not cacheable", async 
   }
 });
 
-it("every read counts once, however it ends, and is authorized before validators are compared", async () => {
+it("every read counts once, however it ends, and is authorized before its If-None-Match is evaluated", async () => {
   const limited = await startTestService({ RATE_LIMITS: "calls-anonymous=4/3600 visits=1000/60" });
   const headers = bearer(await newToken(limited.base));
   const statuses: number[] = [];

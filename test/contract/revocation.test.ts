@@ -110,7 +110,7 @@ onPostgres("two processes on PostgreSQL", { tags: ["full"] }, () => {
     other = await startTestService({ ...env, BASE_URL: one.base });
   });
 
-  it.each(Object.keys(endings))("both reject %s", async (name) => {
+  it.each(Object.keys(endings))("two processes reject %s", async (name) => {
     const { headers, end } = await (endings[name] as (testService: TestService) => Promise<Ending>)(
       one,
     );
@@ -120,7 +120,7 @@ onPostgres("two processes on PostgreSQL", { tags: ["full"] }, () => {
     await expect.poll(() => statusAt(other, headers), SOON).toBe(401);
   });
 
-  it("both reject a token that was deleted without a notification", async () => {
+  it("two processes reject a token that was deleted without a notification", async () => {
     const token = await newToken(one.base);
     const headers = bearer(token);
     expect([await statusAt(one, headers), await statusAt(other, headers)]).toEqual([200, 200]);
@@ -132,7 +132,7 @@ onPostgres("two processes on PostgreSQL", { tags: ["full"] }, () => {
     await expect.poll(() => statusAt(other, headers), SOON).toBe(401);
   });
 
-  it("both reject a token that was revoked while no connection listened", async () => {
+  it("two processes reject a token that was revoked while no connection listened", async () => {
     const [token, kept] = [await newToken(one.base), await newToken(one.base)];
     expect(await statusAt(other, bearer(token))).toBe(200);
     const client = new Client({ connectionString: url });

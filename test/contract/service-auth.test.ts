@@ -56,7 +56,7 @@ it("a registration gets no scopes beyond those it requests", async () => {
   });
 });
 
-it("an update does not need anonymous scopes either", async () => {
+it("an update succeeds where anonymous agents have no scopes", async () => {
   const { body } = await ask({ type: "service_auth", login_hint: person().email });
   const { client_id, registration_client_uri, registration_access_token } = body;
   const response = await fetch(registration_client_uri, {
@@ -77,7 +77,7 @@ it("an update does not need anonymous scopes either", async () => {
 });
 
 it.each([{}, { type: "anonymous" }, { type: "agent" }, EXAMPLE_REGISTRATION])(
-  "an unclaimed agent registers without scopes until a person claims it: %j",
+  "an unclaimed agent has no scopes until a person claims it: %j",
   async (changes) => {
     const { status, body } = await ask(changes);
     expect(status).toBe(201);

@@ -64,7 +64,7 @@ function folder(): string {
 }
 
 describe("the log over HTTP", () => {
-  it("has a checkpoint that its keys have signed", async () => {
+  it("has a checkpoint signed by its keys", async () => {
     const { note, origin, size } = await checkpoint();
     const keys = (await textAt("/log/keys")).trim().split("\n").map(parseVerifier);
     expect(verifyNote(note, keys).map(({ publicKey }) => publicKey.asymmetricKeyType)).toEqual([
@@ -74,7 +74,7 @@ describe("the log over HTTP", () => {
     expect(size).toBeGreaterThan(40);
   });
 
-  it("serves tiles and entries as tlog-tiles says", async () => {
+  it("serves tiles and entries as tlog-tiles specifies", async () => {
     const { size } = await checkpoint();
     const tile = await fetch(`${base}/log/tile/0/000.p/${size}`);
     expect(tile.headers.get("content-type")).toBe("application/octet-stream");
@@ -107,7 +107,7 @@ describe("the log over HTTP", () => {
       "/log/proof/99999",
     ],
     "/log/consistency?from=1&to=99999",
-  ])("answers 404 with what to do at %s", async (path) => {
+  ])("answers 404 with the next step at %s", async (path) => {
     const response = await fetch(base + path);
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({
@@ -138,7 +138,7 @@ describe("the log over HTTP", () => {
 });
 
 describe("the log after a rotation of its keys", () => {
-  it("is signed by the old keys and the new ones of both kinds, so that either proves it", async () => {
+  it("is signed by the old and the new keys of both kinds, so that either set verifies it", async () => {
     const rotated = await startTestService();
     const textOf = async (path: string) => (await fetch(rotated.base + path)).text();
     const keys = async () => (await textOf("/log/keys")).trim().split("\n");
@@ -179,7 +179,7 @@ describe("verify_signal", () => {
     expect(score).toBeCloseTo(entry.scoreRaw, 2);
   });
 
-  it("proves that the log extends a known checkpoint, or says that it does not", async () => {
+  it("proves that the log extends a known checkpoint, or states that it does not", async () => {
     const { fromRoot } = JSON.parse(await textAt("/log/consistency?from=5&to=5"));
     const ask = (known: string) =>
       jsonAt(`/api/signals/verify?index=1&knownCheckpoint=${encodeURIComponent(known)}`);
@@ -196,9 +196,9 @@ describe("verify_signal", () => {
 
   it.each([
     ["of another log", (note: string) => note.replace(/^.*\n/, "other.example/log/1\n")],
-    ["of a longer log", (note: string) => note.replace(/\n\d+\n/, "\n999999\n")],
-    ["that is none", () => "5 entries"],
-  ])("says what to do about a known checkpoint %s", async (_, change) => {
+    ["of a longer log than this one", (note: string) => note.replace(/\n\d+\n/, "\n999999\n")],
+    ["that is malformed", () => "5 entries"],
+  ])("states the next step for a known checkpoint %s", async (_, change) => {
     const { checkpoint: note } = await jsonAt("/api/signals/verify?index=1");
     const known = encodeURIComponent(change(note));
     const path = `/api/signals/verify?index=1&knownCheckpoint=${known}`;
@@ -213,7 +213,7 @@ describe("verify_signal", () => {
 });
 
 describe("market-signal verify", () => {
-  it("checks an address, remembers it, and names what it cannot prove", async () => {
+  it("verifies the log at a URL, remembers its checkpoint, and names what it cannot prove", async () => {
     onTestFinished(() => rmSync(folder(), { recursive: true }));
     const first = await run("verify", base, "--state", "seen.json");
     expect(first.exitCode, first.text).toBe(2);
@@ -255,7 +255,7 @@ describe("market-signal verify", () => {
     expect(proof.exitCode).toBe(2);
   });
 
-  it("says what is wrong with its arguments", async () => {
+  it("states what is wrong with its arguments", async () => {
     expect(await run("verify")).toMatchObject({
       exitCode: 2,
       text: expect.stringMatching(/<log>: is missing/),
@@ -280,7 +280,7 @@ describe("market-signal verify", () => {
 });
 
 describe("the log of other markets", () => {
-  it("is absent where time stands still", async () => {
+  it("does not exist in a market with a stopped clock", async () => {
     const market = await smallMarket();
     const asOf = new Date(Date.UTC(2014, 2, 28, 21));
     const standing = await startTestService(
@@ -296,7 +296,7 @@ describe("the log of other markets", () => {
     expect(verified.status).toBe(404);
   });
 
-  it("asks for signals:read before entries of a replay, and logs a session when it has closed", async () => {
+  it("requires signals:read for the entries of a replay, and logs a session after its close", async () => {
     const market = await smallMarket();
     const range = { from: Date.UTC(2014, 2, 3), to: Date.UTC(2014, 2, 28), daysPerSecond: 4 };
     const replayed = await startTestService(

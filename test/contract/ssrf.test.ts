@@ -153,9 +153,9 @@ describe("a webhook at a non-public address", () => {
   it.each([
     ["first", ["127.0.0.1", FRIEND]],
     ["last", [FRIEND, "127.0.0.2"]],
-    ["in the other family", [FRIEND, "::1"]],
-    ["among public ones", ["93.184.216.34", "127.0.0.1", "2606:4700:4700::1111"]],
-    ["once in hundreds", [...Array(300).fill(FRIEND), "::1"]],
+    ["in the other address family", [FRIEND, "::1"]],
+    ["among public addresses", ["93.184.216.34", "127.0.0.1", "2606:4700:4700::1111"]],
+    ["once among hundreds", [...Array(300).fill(FRIEND), "::1"]],
   ])("is not connected to when it is one of several addresses: %s", async (_, addresses) => {
     const send = sender(async () => addresses);
     expect(await refusal(send(`http://${NAME}:${port}/`))).toContain("not public");
@@ -176,7 +176,7 @@ describe("a webhook at a non-public address", () => {
     expect(lookups).toBe(50);
   });
 
-  it("is not connected to when many deliveries race with the DNS change", async () => {
+  it("is not connected to when many deliveries run during the DNS change", async () => {
     let lookups = 0;
     const send = sender(async () => [lookups++ % 2 === 0 ? FRIEND : "127.0.0.1"]);
     const sent = Array.from({ length: 100 }, () => send(`http://${NAME}:${port}/`));

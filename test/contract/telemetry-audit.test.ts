@@ -27,7 +27,7 @@ const audits = () => auditsIn(service.state.store);
 const refusals = async () => (await audits()).filter(({ action }) => action === "token.refused");
 
 describe("the audit log", () => {
-  it("has every rejected token with its request, and no names chosen by the caller", async () => {
+  it("records every rejected token with its request, and no names chosen by the caller", async () => {
     const { client_id } = await register(base);
     const ask = (form: Readonly<Record<string, string>>) =>
       postForm(`${base}/oauth/token`, { grant_type: "client_credentials", ...form });
@@ -76,7 +76,7 @@ describe("the audit log of unclaimed agents", () => {
     expect((await audits()).length - before).toBe(0);
   });
 
-  it("records with the claim when and how the agent registered", async () => {
+  it("records with each claim when and how the agent registered", async () => {
     const testService = await sharedTestService();
     const client = (await register(testService.base)) as Registered & { claim: { code: string } };
     const { records: kept, archive: rows } = testService.service.state.store;

@@ -8,8 +8,8 @@ import { describeStores, openStore } from "../support/stores.ts";
 const jobs = collection<number>("jobs");
 const others = collection<number>("others");
 
-describeStores("the due work of a store", (engine) => {
-  it("counts due records that have not expired, with the age of the oldest", async () => {
+describeStores("the due records of a store", (engine) => {
+  it("are counted unless they have expired, with the age of the oldest", async () => {
     const { store, records, clock } = await openStore(engine);
     expect(await store.backlog(jobs)).toEqual({ waiting: 0, due: 0, oldestDueMs: 0 });
     await records.commit([

@@ -45,7 +45,7 @@ async function ended(name: string): Promise<ReadableSpan> {
 }
 
 describe("a request", () => {
-  it("is a server span in the trace of its traceparent, with its work below", async () => {
+  it("is a server span in the trace of its traceparent, with its child spans", async () => {
     await fetch(`${base}/api/signals?symbol=ALDER.SIM`, {
       headers: { authorization: `Bearer ${token}`, traceparent: TRACEPARENT },
     });
@@ -69,7 +69,7 @@ describe("a request", () => {
     expect(request.parentSpanContext).toBeUndefined();
   });
 
-  it("has its commits below it", async () => {
+  it("has its commits as child spans", async () => {
     await newToken(base);
     const request = await ended("POST /oauth/register");
     const commits = exporter.getFinishedSpans().filter(({ name }) => name === "store commit");
@@ -83,7 +83,7 @@ describe("a request", () => {
     expect(refused.status.code).toBe(SpanStatusCode.UNSET);
   });
 
-  it("exposes nothing of its input or output", async () => {
+  it("has no input or output in its span", async () => {
     await fetch(`${base}/api/signals?symbol=SECRET.SIM`, {
       headers: { authorization: `Bearer ${token}`, baggage: "key=secret" },
     });
@@ -122,7 +122,7 @@ describe("an MCP message", () => {
       },
     );
 
-  it("is handled in the trace that it names itself, linked to the HTTP request", async () => {
+  it("is handled in the trace of its own traceparent, linked to the HTTP request", async () => {
     const carried = `00-${OTHER}-b7ad6b7169203331-01`;
     const answer = await call({ traceparent: TRACEPARENT, tracestate: "a=b" }, carried);
     expect(answer.status).toBe(200);
@@ -135,7 +135,7 @@ describe("an MCP message", () => {
   });
 
   it.each([{}, { traceparent: 7 }, { traceparent: "nonsense" }])(
-    "with the traceparent %j is handled in the trace of its request",
+    "with the invalid traceparent %j is handled in the trace of its request",
     async (meta) => {
       expect((await call(meta)).status).toBe(200);
       const request = await ended("POST /mcp");
@@ -162,7 +162,7 @@ describe("an outgoing request", () => {
     await receiver.close();
   });
 
-  it("fails with its error, without the path, which may contain a key", async () => {
+  it("has a failed span with the error, without the path, which may contain a key", async () => {
     const ask = tracedAsk("one", () => Promise.reject(new TypeError("key=secret")));
     await expect(ask({ path: "/?key=secret" } as Parameters<typeof ask>[0])).rejects.toThrow();
     const { attributes, events, status } = named("GET one");

@@ -93,7 +93,7 @@ describe("the fast path of token requests answers like Express", () => {
   });
 
   it.each(["Application/X-WWW-Form-Urlencoded", `${FORM};charset=UTF-8`])(
-    "with a body said to be %s",
+    "with the content type %s",
     async (type) => {
       const { status, body } = await ask(testService, form, { "content-type": type });
       expect([status, body.token_type]).toEqual([200, "Bearer"]);
@@ -111,7 +111,7 @@ const strict = (limits: string, more: Headers = {}) =>
   startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}`, ...more });
 
 describe("a token request", () => {
-  it("counts once, however it ends, and is rejected as in Express", async () => {
+  it("counts once whatever its outcome, and is rejected as in Express", async () => {
     const limited = await strict("visits=5/3600");
     const own = await newForm(limited);
     const bodies = [own, own.replace("grant_type", "grant"), `${own}&scope=none`, own];

@@ -90,7 +90,7 @@ describe("a tool answer", () => {
   );
 });
 
-describe("the linter", () => {
+describe("the tool linter", () => {
   const [good] = tools as readonly [ListedTool];
   const input = (properties: object) => ({
     inputSchema: { type: "object", properties, additionalProperties: false },
@@ -117,7 +117,7 @@ describe("the linter", () => {
       "anything may be added to input.a[]",
     ],
     [input({ a: { description: "x".repeat(5_000) } }), "bytes"],
-  ])("finds what is wrong with %j", (changes, fault) => {
+  ])("finds the fault of a tool with %j", (changes, fault) => {
     expect(toolFaults({ ...good, ...changes }).join()).toContain(fault);
   });
 
@@ -129,7 +129,7 @@ describe("the linter", () => {
       { structuredContent: { score: "x" }, content: [{ type: "text", text: '{"score":"x"}' }] },
       "data/score must be integer",
     ],
-  ])("finds what is wrong with the answer %j", (answer, fault) => {
+  ])("finds the fault of the answer %j", (answer, fault) => {
     expect(answerFaults(good, answer).join()).toContain(fault);
   });
 });

@@ -98,7 +98,7 @@ describe.each(shared)("$name", ({ name, routes, output }) => {
     expect(asked.length).toBeGreaterThan(1);
   });
 
-  it.each(asked)("answers REST and MCP the same: %o", async (question) => {
+  it.each(asked)("gives the same answer over REST and MCP: %o", async (question) => {
     const query = new URLSearchParams();
     for (const [key, value] of Object.entries(question)) query.set(key, String(value));
     const rest = await getWith(token, `${base}${route?.path}?${query}`);
@@ -180,7 +180,7 @@ describe("the context that get_factors shows next to its evidence", () => {
     expect(input("darkpool", "blockVwapOverVwap")).toMatchObject({ unit: "ratio", weight: 0 });
   });
 
-  it("agrees with what get_darkpool says of the same session", async () => {
+  it("agrees with get_darkpool on the same session", async () => {
     const { items } = await ask<{ items: { symbol: string }[] }>(
       "/api/instruments?assetClass=stock&limit=10",
     );
@@ -235,7 +235,7 @@ describe("the list of tools", () => {
     },
   );
 
-  it("has at most twelve tools and stays small", async () => {
+  it("has at most twelve tools, and stays below its size limit", async () => {
     const { tools: listed } = await client.listTools();
     expect(listed.length).toBeLessThanOrEqual(12);
     expect(JSON.stringify(listed).length).toBeLessThan(28_000);
@@ -252,14 +252,14 @@ describe("a symbol of the real market", () => {
   const read = async (query: string) =>
     (await getWith(token, `${base}/api/signals?${query}`)).json();
 
-  it("gets the answer in the sandbox that the market is simulated, with a valid symbol", async () => {
+  it("gets an error that says the sandbox is simulated and names a valid symbol", async () => {
     const { detail, next } = (await read("symbol=AAPL")) as { detail: string; next: string };
     expect(detail).toContain("this market is simulated");
     const [, named = ""] = /^Try (\S+) /.exec(next) ?? [];
     expect(await read(`symbol=${named}`)).toMatchObject({ symbol: named });
   });
 
-  it("does not fail the other symbols of its list, and is reported separately", async () => {
+  it("is reported separately, and the other symbols of the list are answered", async () => {
     const page = await read("symbols=BYTEN.SIM,AAPL,ALDE.SIM,ALDER.SIM");
     expect(page).toMatchObject({
       items: [{ symbol: "ALDER.SIM" }, { symbol: "BYTEN.SIM" }],

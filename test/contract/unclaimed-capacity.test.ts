@@ -119,7 +119,7 @@ const PUBLIC = {
 };
 
 describeEngines("capacity for unclaimed agents", (engine) => {
-  it("is not exceeded by a flood from one site, which does not affect others", async () => {
+  it("is not exceeded by a flood from one site, and other sites are not affected", async () => {
     const { server, records, clock } = await place(engine);
     const before = await registered(server.local, "198.51.100.1");
     clock.aheadMs = ELEVEN_MINUTES_MS;
@@ -132,7 +132,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     expect(kept).toContain(after.client_id);
   });
 
-  it("is not exceeded by a flood from many sites, and leaves some for new networks", async () => {
+  it("is not exceeded by a flood from many sites, and some remains for new networks", async () => {
     const { server, records } = await place(engine);
     await flood(server.local, fromSites(60, 5));
     const newcomers: Registered[] = [];
@@ -145,7 +145,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     for (const client of newcomers) await tokenOf(server.local, client);
   });
 
-  it("is denied to a network that used its share while all agents are active, with the time to retry", async () => {
+  it("is denied to a network that has used its share while all agents are active, with the time to retry", async () => {
     const { server } = await place(engine);
     const statuses = await flood(server.local, fromSites(60, 5));
     expect(statuses).toContain(429);
@@ -154,7 +154,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     expect(await refused.json()).toMatchObject({ error: "temporarily_unavailable" });
   });
 
-  it("is regained from idle agents, not from active ones", async () => {
+  it("is reclaimed from idle agents, not from active ones", async () => {
     const { server, records, clock } = await place(engine);
     const { local } = server;
     const idle = await registered(local, "198.51.100.1");
@@ -191,7 +191,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     expect(server.capacityTally().evicted + server.capacityTally().refused).toBeGreaterThan(0);
   });
 
-  it("counts large registrations by their size", async () => {
+  it("is charged for large registrations by their size", async () => {
     const { server, records } = await place(engine);
     const redirect_uris = times(10, (at) => `https://agent.example/${at}${"a".repeat(450)}`);
     for (const address of fromOneSite(CAPACITY)) {
@@ -200,7 +200,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     expect((await keptOf(records)).size).toBeLessThanOrEqual(CAPACITY / 3);
   });
 
-  it("is used up by growing metadata, within the share of their network", async () => {
+  it("is charged for growing metadata, within the share of the network", async () => {
     const { server, records, clock } = await place(engine);
     const others = await registeredAt(
       server.local,
@@ -216,7 +216,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     for (const id of others) expect(kept.map(({ key }) => key)).toContain(id);
   });
 
-  it("is not taken by agents that people let act for them, however many and large", async () => {
+  it("is not used by agents that act for people, however many and large", async () => {
     const { server, records, clock } = await place(engine);
     const { local } = server;
     const others = await registeredAt(
@@ -260,7 +260,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     }
   });
 
-  it("is open to a network that has none, though all of it is in use", async () => {
+  it("is available to a network without agents even when all of it is in use", async () => {
     const { server, records } = await place(engine);
     await flood(server.local, fromSites(3 * CAPACITY, 1));
     const newcomers = await registeredAt(

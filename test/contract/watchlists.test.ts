@@ -73,7 +73,7 @@ describe("a watchlist", () => {
     expect((await ask(mine, path, "DELETE")).status).toBe(404);
   });
 
-  it("is on some page of the list, and each page is short", async () => {
+  it("is on exactly one page of the list, even when the pages are small", async () => {
     const { mine } = await parties();
     const all = testService.service.market.instruments().map(({ symbol }) => symbol);
     const names = Array.from({ length: 25 }, (_, place) => `${place} ${"long ".repeat(19)}x`);
@@ -82,7 +82,7 @@ describe("a watchlist", () => {
     expect(seen).toEqual(names.sort());
   });
 
-  it("is listed once for a person's key, whose clients all use the same names", async () => {
+  it("is listed once for a person's API key when several clients use the same names", async () => {
     const { mine, theirs, own } = await parties();
     const all = testService.service.market.instruments().map(({ symbol }) => symbol);
     const names = Array.from({ length: 12 }, (_, place) => `${place} ${"long ".repeat(19)}x`);
@@ -95,7 +95,7 @@ describe("a watchlist", () => {
     expect(await namesOnPages(own)).toEqual(["- one more", ...twice]);
   });
 
-  it("is refused with what is wrong: a symbol, a name, an action", async () => {
+  it("is rejected with a reason: an unknown symbol, a bad name, a bad action", async () => {
     const { mine } = await parties();
     const symbols = ["ALDER.SIM"];
     for (const [body, status, code] of [
@@ -112,7 +112,7 @@ describe("a watchlist", () => {
     }
   });
 
-  it("replaces the symbols in get_signal, as JSON, as CSV and over MCP", async () => {
+  it("stands for its symbols in get_signal, as JSON, as CSV and over MCP", async () => {
     const { mine, theirs, token } = await parties();
     await setList(mine, "two", ["BYTEN.SIM", "ALDER.SIM"]);
     await setList(theirs, "two", ["BORUN.SIM"]);
@@ -132,7 +132,7 @@ describe("a watchlist", () => {
     expect((await ask(mine, "/api/signals?watchlist=none")).body.code).toBe("not_found");
   });
 
-  it("can be watched by an alert, and cannot be deleted while it is", async () => {
+  it("can be watched by an alert, and cannot be deleted meanwhile", async () => {
     const { mine } = await parties();
     await setList(mine, "Mine", ["ALDER.SIM"]);
     const made = await ask(mine, "/api/alerts", "POST", { watchlist: "mine" });
@@ -158,7 +158,7 @@ describe("a watchlist", () => {
 });
 
 describe("another application of the same person", () => {
-  it("only learns that a list exists", async () => {
+  it("learns only that a list exists", async () => {
     const { mine, theirs, stranger } = await parties();
     await setList(mine, "secret plan", ["ALDER.SIM"]);
     const path = "/api/watchlists/secret%20plan";
@@ -188,7 +188,7 @@ describe("another application of the same person", () => {
     ]);
   });
 
-  it("can read a list of the person's own key, and watch it, but not change it", async () => {
+  it("can read and watch a list of the person's own API key, but not change it", async () => {
     const { mine, stranger, own } = await parties();
     await setList(own, "House", ["ALDER.SIM"]);
     expect((await ask(mine, "/api/watchlists")).body).toEqual({

@@ -52,32 +52,32 @@ describe("the write ledger of the crash harness", () => {
     expect(found(removal, pair)).toEqual({ lost: 1 });
   });
 
-  it("reports a torn value", () => {
+  it("reports a value that was only partly written", () => {
     expect(found([trying([["slot/a", "m1"]]), ended("held")], [["slot/a", "torn {}"]])).toEqual({
       lost: 1,
     });
   });
 
   it.each([[emptied], [pair]])(
-    "allows a commit without an acknowledgment to be applied or not: %j",
+    "allows a commit without an acknowledgment to be either applied or absent: %j",
     (contents) => {
       expect(found([trying(pair)], contents)).toEqual({});
     },
   );
 
-  it("reports half of a commit without an acknowledgment", () => {
+  it("reports a partly applied commit without an acknowledgment", () => {
     expect(found([trying(pair)], [["slot/b", "m1"]])).toEqual({ half: 1 });
   });
 
-  it("reports a number that was taken without its record", () => {
+  it("reports a counter that rose without its record", () => {
     expect(found([], [[COUNTER, "1"]])).toEqual({ half: 1 });
   });
 
-  it("reports a rejected write in the store", () => {
+  it("reports a rejected write that is in the store", () => {
     expect(found([trying(pair), ended("refused")], pair)).toEqual({ refusedVisible: 2 });
   });
 
-  it("only counts a rejected write whose answer may have been in flight", () => {
+  it("counts a rejected write as uncertain when the process ended before the answer", () => {
     const ledger = createLedger();
     ledger.note(trying(pair, { at: 7 }));
     ledger.silence(8);
@@ -95,28 +95,28 @@ describe("the write ledger of the crash harness", () => {
     expect(ledger.tally).toMatchObject({ refusedVisible: 2, uncertain: 0 });
   });
 
-  it("reports a write of a commit that was rejected", () => {
+  it("reports a write of a rejected commit", () => {
     const reports = [trying(pair, { expects: "not held" }), ended("not held")];
     expect(found(reports, [["slot/a", "m1"]])).toEqual({ refusedVisible: 1 });
   });
 
-  it("reports a rejected write in what the writer reads next", () => {
+  it("reports a rejected write that the writer reads afterwards", () => {
     const next = trying([["slot/a", null]], { found: [["slot/a", "m1"]] });
     const reports = [trying([["slot/a", "m1"]]), ended("refused"), next, ended("held")];
     expect(found(reports, emptied)).toEqual({ refusedVisible: 1 });
   });
 
-  it("reports a condition that held although it could not", () => {
+  it("reports a commit whose condition must have failed but held", () => {
     expect(found([trying([], { expects: "not held" }), ended("held")], emptied)).toEqual({
       wrong: 1,
     });
   });
 
-  it("reports a condition that failed although it held", () => {
+  it("reports a commit whose condition must have held but failed", () => {
     expect(found([trying([]), ended("not held")], emptied)).toEqual({ wrong: 1 });
   });
 
-  it("reports a place that two writers were given", () => {
+  it("reports an exclusive insert that succeeded for two writers", () => {
     const [first, second] = ["0.0", "0.1"].map((lane) =>
       trying([["won/0", lane]], { lane, expects: "either" }),
     ) as [Attempt, Attempt];

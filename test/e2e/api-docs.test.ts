@@ -160,7 +160,7 @@ describe("the API reference in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
-  it("opens at a group, and again at the section that was open", async () => {
+  it("opens at a group, and reopens at the section that was open", async () => {
     const { page, complaints } = await openReference({}, "/docs/api#/Alerts");
     await expect
       .poll(() => topOf(page.locator("#operations-tag-Alerts")), PATIENT)
@@ -172,7 +172,7 @@ describe("the API reference in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
-  it("sends calls from a browser at another host name too", async () => {
+  it("sends calls from a browser at another host name", async () => {
     const elsewhere = base.replace("127.0.0.1", "localhost");
     const page = await (await browser.newContext()).newPage();
     await page.goto(`${elsewhere}/docs/api#/Service`);

@@ -68,7 +68,7 @@ describe("market-signal backtest", () => {
     market = writeMarket();
   });
 
-  it("evaluates a market, prints the result, and writes report, figures and the log of variants", async () => {
+  it("evaluates a market, prints the result, and writes the report, the figures and the log of variants", async () => {
     const { code, stdout, stderr } = await backtest("--market", market, ...PERIOD);
     expect(stderr).toBe("");
     expect(code).toBe(0);
@@ -148,7 +148,7 @@ describe("market-signal backtest", () => {
 });
 
 describe.skipIf(isMissing)("on real history", () => {
-  it("finds the correlation of messages with the same day's return", async () => {
+  it("finds the correlation of messages with the return of the same day", async () => {
     const spoken = readdirSync(join(FOLDER, "mentions")).map((name) => name.slice(0, -6));
     const folder = await reduced({ symbols: spoken, lastDate: "2015-12-31" });
     const period = ["--from", "2014-01-02", "--to", "2015-12-31", "--factor", "social"];

@@ -26,7 +26,7 @@ describe.skipIf(!postgresAvailable)(title, () => {
   const signals = async (base: string, token: string) =>
     (await getWith(token, `${base}/api/signals?symbol=ALDER.SIM`)).status;
 
-  it("give byte-identical answers, whenever they were started", async () => {
+  it("processes give byte-identical answers, whenever they were started", async () => {
     const env = {
       DATABASE_URL: await createDatabase(),
       MASTER_KEY: randomBytes(32).toString("base64"),
@@ -43,7 +43,7 @@ describe.skipIf(!postgresAvailable)(title, () => {
     }, 120_000);
   });
 
-  it("share a port with each other and with no other process", async () => {
+  it("processes of one service share a port, and other processes cannot use it", async () => {
     const env = {
       DATABASE_URL: await createDatabase(),
       MASTER_KEY: randomBytes(32).toString("base64"),
@@ -66,7 +66,7 @@ describe.skipIf(!postgresAvailable)(title, () => {
     expect((await fetch(`${first.baseUrl}/readyz`)).status).toBe(200);
   });
 
-  it("serve each other's agents, and reject within a second what one of them revokes", async () => {
+  it("processes serve each other's agents, and reject within a second what one of them revokes", async () => {
     const cluster = await startPostgres();
     const env = {
       DATABASE_URL: await cluster.createDatabase(),

@@ -88,7 +88,7 @@ const title = postgresAvailable
   : "two processes on one database SKIPPED: no PostgreSQL binaries for this platform";
 
 describe.skipIf(!postgresAvailable)(title, () => {
-  it("both stream the events of the leader in one order", async () => {
+  it("two processes stream the events of the leader in the same order", async () => {
     const shared = {
       DATABASE_URL: await createDatabase(),
       MASTER_KEY: randomBytes(32).toString("base64"),

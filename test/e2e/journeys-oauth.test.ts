@@ -174,7 +174,7 @@ describe("oauth4webapi", () => {
 describe("openid-client", () => {
   const execute = [openid.allowInsecureRequests];
 
-  it("signs a person in with an ID token and acts for them until it revokes the grant", async () => {
+  it("signs a person in with an ID token, and acts for them until it revokes the grant", async () => {
     const config = await openid.dynamicClientRegistration(
       issuer,
       {

@@ -114,7 +114,7 @@ const line = (status: number, rest: string) =>
   new RegExp(`^\\d\\d:\\d\\d:\\d\\d {2}${status} {2}${rest.replaceAll(/ +/g, " +")}$`, "m");
 
 describe("market-signal listen", () => {
-  it("answers the challenge, then verifies with the secret that is entered", async () => {
+  it("answers the challenge, then verifies deliveries with the entered secret", async () => {
     const { url, says, child } = await listen();
     expect(await says("whsec_")).toContain(`"url": "${url}"`);
     const challenge = { alertId: "alert_1", challenge: "sing" };
@@ -136,7 +136,7 @@ describe("market-signal listen", () => {
     expect(await once(child, "exit")).toEqual([0, null]);
   });
 
-  it("rejects unsigned, modified and old deliveries unread", async () => {
+  it("rejects unsigned, modified and old deliveries", async () => {
     const { url, says, said } = await listen("--secret", secret);
     expect(said()).not.toContain("There is no secret yet");
     const forged = await deliver(url, { secrets: [other] });
@@ -153,7 +153,7 @@ describe("market-signal listen", () => {
     await says(line(204, "verified v1 new signal\\.shift .*"));
   });
 
-  it("verifies with the published keys too", async () => {
+  it("also verifies with the published keys", async () => {
     const service = createServer((req, res) => {
       const isThere = req.url === "/.well-known/webhook-keys.json";
       res.writeHead(isThere ? 200 : 404).end(JSON.stringify(webhookKeySet([key])));
@@ -168,7 +168,7 @@ describe("market-signal listen", () => {
     expect((await deliver(url, { keys: [newKey()], secrets: [other] })).status).toBe(401);
   });
 
-  it("fails on request, except for the challenge", async () => {
+  it("answers deliveries with the requested error status, but still answers the challenge", async () => {
     const { url, says } = await listen("--secret", secret, "--fail", "503");
     expect((await deliver(url)).status).toBe(503);
     await says(line(503, "verified v1 new .*"));

@@ -25,7 +25,7 @@ const DAILY = ["coinbase", "coin-metrics", "alpaca", "edgar"];
 const repeatedIn = (addresses: readonly string[]) => addresses.length - new Set(addresses).size;
 
 describe.skipIf(!postgresAvailable)(title, () => {
-  it("are polled by one process, shared by both, and taken over by the other when that one dies", async () => {
+  it("live markets are polled by one process, shared by both, and taken over when that process dies", async () => {
     const url = await createDatabase();
     const DATA_DIR = temporaryFolder();
     const served = await serveProviders({

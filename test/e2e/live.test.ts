@@ -66,7 +66,7 @@ afterEach(async () => {
 describe("live markets", () => {
   verifies(
     "1/live-markets",
-    "get from an empty store to scores with the providers' terms, and across a restart",
+    "get from an empty store to scores with the providers' terms, also across a restart",
     async () => {
       const stream = await serveJetstream();
       ended.push(stream.close);

@@ -79,7 +79,7 @@ class Machine {
 }
 
 describe.skipIf(!postgresAvailable)(title, () => {
-  it("is one history, whichever of them fails", async () => {
+  it("keeps one history whichever process fails", async () => {
     const env = {
       DATABASE_URL: await createDatabase(),
       MASTER_KEY: randomBytes(32).toString("base64"),

@@ -30,7 +30,7 @@ const tarball = buildRelease(join(folder, "release"));
 const program = installPackage(tarball, join(folder, "installed"));
 const installed = join(program, "../..");
 
-it("is the same to the byte when another checkout of the commit packs it", () => {
+it("the package is byte-identical when it is packed from another checkout of the commit", () => {
   const checkout = join(folder, "elsewhere/checkout");
   mkdirSync(checkout, { recursive: true });
   const parts = ["deploy", "docs", "src", "tools", "wellknown", "package.json"];
@@ -43,7 +43,7 @@ it("is the same to the byte when another checkout of the commit packs it", () =>
   expect(readFileSync(again).equals(readFileSync(tarball))).toBe(true);
 });
 
-it("takes at most 10 MB packed and 40 MB installed, and brings no other package and no script", () => {
+it("the package takes at most 10 MB packed and 40 MB installed, and has no dependencies and no install scripts", () => {
   const files = globSync("**/*", { cwd: installed }).map((name) => statSync(join(installed, name)));
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
   expect(statSync(tarball).size).toBeLessThan(10 * MEGABYTE);
@@ -56,7 +56,7 @@ it("takes at most 10 MB packed and 40 MB installed, and brings no other package 
   );
 });
 
-it("repeats the license of every package that its source maps name, and of what it serves", () => {
+it("the package has the license of every package in its source maps and of every asset that it serves", () => {
   const maps = globSync("dist/*.map", { cwd: installed }).map((name) =>
     JSON.parse(readFileSync(join(installed, name), "utf8")),
   );
@@ -76,7 +76,7 @@ it("repeats the license of every package that its source maps name, and of what 
   expect(missing).toEqual([]);
 });
 
-it("computes what the method of the sources does", async () => {
+it("the package computes the same scores as the sources", async () => {
   const dir = join(folder, "method");
   await bundle({ lock: join(ROOT, "test/method/lock.ts") }, dir);
   const text = execFileSync(process.execPath, [join(dir, "lock.js"), "--print"], {
@@ -85,14 +85,14 @@ it("computes what the method of the sources does", async () => {
   expect(JSON.parse(text)).toEqual(lock);
 });
 
-it("prints its version, and names its commands", () => {
+it("the package prints its version, and lists its commands", () => {
   const said = (option: string) =>
     execFileSync(process.execPath, [program, option], { encoding: "utf8" });
   expect(said("--version")).toBe(`${pkg.version}\n`);
   expect(said("--help")).toContain("  serve");
 });
 
-it("without a word serves the sandbox from the user's data folder, and says so", async () => {
+it("the package without arguments serves the sandbox from the user's data folder, and says so", async () => {
   const XDG_DATA_HOME = join(folder, "user");
   const child = spawn(process.execPath, [program], {
     cwd: folder,

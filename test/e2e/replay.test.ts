@@ -60,7 +60,7 @@ describe("the process with REPLAY", () => {
     expect(recorded(DATA_DIR)).toEqual(dates);
   });
 
-  it("keeps its store separate from that of stopped history", async () => {
+  it("stores its records separately from those of history with a stopped clock", async () => {
     const MARKET = `files:${await smallMarket()}`;
     const DATA_DIR = temporaryFolder();
     await stop(await start({ MARKET, DATA_DIR }));
@@ -97,7 +97,7 @@ describe("the process with REPLAY", () => {
 });
 
 describe("the process without REPLAY", () => {
-  it("does not record the sandbox, whose seed gives every score again", async () => {
+  it("does not record the sandbox, whose scores can be recomputed from the seed", async () => {
     const DATA_DIR = temporaryFolder();
     const { baseUrl, ready } = await startProcess({ DATA_DIR, SANDBOX_SESSION_SECONDS: "1" });
     const sessions = async () => {

@@ -54,7 +54,7 @@ describe("the search for secrets", () => {
   it.each([
     ["plain", (text: string) => `x${text}y`],
     ["in a JSON text", (text: string) => JSON.stringify({ text })],
-    ["in an address", (text: string) => `?q=${encodeURIComponent(text)}`],
+    ["in a URL", (text: string) => `?q=${encodeURIComponent(text)}`],
     [
       "with every byte escaped",
       (text: string) => text.replace(/./g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`),

@@ -43,7 +43,7 @@ describe("the process", () => {
     return { DATA_DIR, baseUrl, child, said: () => said };
   }
 
-  it("prints the home page first, then the reference, and sign-in codes when it listens on loopback only", async () => {
+  it("prints the home page first, then the API reference, and sign-in codes only when it listens on loopback", async () => {
     const { DATA_DIR, baseUrl, said } = await saidBy({});
     await expect.poll(said).toMatch(/To: ada@host\.example[\s\S]*Your code: \w+/);
     const lines = said()
@@ -77,7 +77,7 @@ describe("the process", () => {
     else expect(said).toContain(`Other users of this machine can open ${DATA_DIR} ${warning}`);
   });
 
-  it("publishes only BASE_URL, and stops on SIGTERM", async () => {
+  it("discloses only BASE_URL, and stops on SIGTERM", async () => {
     const { ready, child } = await startProcess({ BASE_URL: "https://signals.example" });
     expect(ready.baseUrl).toBe("https://signals.example");
     child.kill("SIGTERM");

@@ -51,7 +51,7 @@ async function credentials() {
 }
 
 describe("a client that knows only the base URL", () => {
-  it("reads the base URL from one JSON log line", () => {
+  it("reads the base URL from the JSON line in the log", () => {
     expect(ready).toMatchObject({ event: "ready", market: "sandbox", simulated: true });
     expect(baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   });

@@ -218,7 +218,7 @@ async function twoOperators(): Promise<readonly [Operator, Operator]> {
 describe("two instances that witness each other", async () => {
   const [north, south] = await twoOperators();
 
-  it("serve checkpoints that the other has cosigned, which strangers can prove", async () => {
+  it("serve checkpoints that the other has cosigned, and a third party can verify", async () => {
     for (const one of [north, south]) {
       const size = (await one.checkpoint())?.size ?? 0;
       await one.untilBeyond(size);
@@ -230,7 +230,7 @@ describe("two instances that witness each other", async () => {
     }
   });
 
-  it("go on after a restored backup with another log, and until then sign nothing", async () => {
+  it("sign nothing after a restored backup until the operator starts another log", async () => {
     const backup = join(north.folder, "backup");
     await north.command("store", "backup", backup);
     const { origin, size } = (await north.checkpoint()) ?? { origin: "", size: 0 };
@@ -258,7 +258,7 @@ describe("two instances that witness each other", async () => {
     expect(text).not.toContain("FAILED");
   });
 
-  it("have a fork refused by the witness, and named by the verifier, the status and the page", async () => {
+  it("reject a fork of the other log, which the verifier, the status and the page then report", async () => {
     await south.stop();
     const snapshot = join(south.folder, "snapshot");
     cpSync(south.data, snapshot, { recursive: true });

@@ -59,7 +59,7 @@ const cases: readonly (readonly [
   ],
 ].map((row) => row as never);
 
-describe("the form of an answer", () => {
+describe("an answer format", () => {
   it.each(cases)(
     "%s accepts every correct spelling of the value, and nothing else",
     (_name, form, expected, right, wrong) => {

@@ -40,7 +40,7 @@ const numberOf = (question: string) =>
   String(tasks.findIndex((task) => task.question.includes(question)) + 1);
 
 describe("tasks on the command line", () => {
-  it("begin with a usage, for who asks for it or gives no command", async () => {
+  it("print their usage on request, and without a command", async () => {
     const [usage, code] = await play("--help");
     expect([usage.split("\n")[0], code]).toEqual([
       "Plays the tasks from a command line: whoever reads the output is the player.",
@@ -49,7 +49,7 @@ describe("tasks on the command line", () => {
     expect(await play()).toEqual([usage, 2]);
   });
 
-  it("show the question and the tools, as a client shows them to a model, and no more", async () => {
+  it("show only the question and the tools, as a client shows them to a model", async () => {
     const [said] = await play("tools", numberOf("Aldermoor"));
     const [question, blank, shown = "", ...more] = said.split("\n");
     expect(question).toBe(
@@ -63,7 +63,7 @@ describe("tasks on the command line", () => {
     }
   });
 
-  it("accept calls and one answer, and do not reveal whether it is right", async () => {
+  it("accept calls and a single answer, and do not reveal whether it is right", async () => {
     const number = numberOf("Aldermoor");
     const [text, code] = await play("call", number, "get_signal", '{"symbol": "ALDER.SIM"}');
     const { score } = JSON.parse(text) as { readonly score: number };
@@ -78,7 +78,7 @@ describe("tasks on the command line", () => {
     expect(await play("answer", other, "0")).toEqual(["The answer is kept.", 0]);
   });
 
-  it("have a person who uses a link and a code, and asks when the text lacks one", async () => {
+  it("simulate a person who uses a link and a code, and who asks when the text has neither", async () => {
     const number = numberOf("named Ships");
     const set = ["call", number, "manage_watchlist"] as const;
     const list = '{"action": "set", "watchlist": "Ships", "symbols": ["RIVTO.SIM", "CRANO.SIM"]}';
@@ -102,7 +102,7 @@ describe("tasks on the command line", () => {
     await play("answer", number, "Ships");
   });
 
-  it("state what a command is missing", async () => {
+  it("name the missing argument of a command", async () => {
     expect(await play("tools", "101")).toEqual(["TASK is a number from 1 to 100.", 2]);
     expect((await play("win", "1"))[0]).toMatch(/^Commands: serve, tools, call/);
     expect(await play("report", "--port", "1", "--")).toEqual([
@@ -111,7 +111,7 @@ describe("tasks on the command line", () => {
     ]);
   });
 
-  it("are counted in a table and in a file, except those not started", async () => {
+  it("are reported in a table and in a file, except for tasks that were not started", async () => {
     const [table] = await play("report");
     expect(table).toContain("| all | 2 of 3 | 21–94 % |");
     const report = JSON.parse(readFileSync(out, "utf8")) as ReturnType<typeof reportOf>;

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { rowsOf, wilson } from "./report.ts";
 import { tasks } from "./tasks/index.ts";
 
-it("an interval is Wilson's", () => {
+it("the confidence interval is Wilson's", () => {
   // Newcombe (1998), table I: 81 of 263, 15 of 148, 0 of 20 and 1 of 29.
   for (const [solved, played, low, high] of [
     [81, 263, 0.2553, 0.3662],
@@ -15,7 +15,7 @@ it("an interval is Wilson's", () => {
   }
 });
 
-it("a row sums the results of its tasks, and counts the tools that their reference solutions do not use", () => {
+it("a row sums the results of its tasks, and counts calls of tools that the reference solution does not use", () => {
   const [task] = tasks.filter(({ kind }) => kind === "single call");
   if (task === undefined) throw new Error("no task");
   const call = { given: {}, isError: false, bytes: 300, tokens: 100, durationMs: 2 };

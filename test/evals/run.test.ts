@@ -23,7 +23,7 @@ const unknown = numbers.at(-1);
 const known = numbers.slice(0, -1).flatMap((number) => tasks[number - 1] ?? []);
 
 describe.each(FORMATS)("the runner with a model that speaks the format %s", (format) => {
-  it("gives it tasks, and reports which it solved and how much it read", async () => {
+  it("gives it tasks, and reports which it solved and how many tokens it read", async () => {
     const { url, key, model } = await startModelServer(format, known);
     const out = join(temporaryFolder(), "report.json");
     const { stdout } = await run(
@@ -51,7 +51,7 @@ describe.each(FORMATS)("the runner with a model that speaks the format %s", (for
     }
   });
 
-  it("leaves out a task when the address fails, and says so", async () => {
+  it("skips a task when the model server fails, and reports it", async () => {
     const { url, model } = await startModelServer(format, known);
     const env = {
       PATH: process.env.PATH ?? "",

@@ -21,7 +21,7 @@ const [seats, idle] = await (async () => {
 const played: { readonly task: Task; readonly text: string; readonly expected: never }[] = [];
 
 describe("the tasks", () => {
-  it("are a hundred different questions, with the fifteen everyday ones once each", () => {
+  it("are a hundred different questions, with each of the fifteen everyday questions once", () => {
     expect(tasks).toHaveLength(100);
     expect(new Set(tasks.map(({ question }) => question)).size).toBe(100);
     const everyday = tasks.flatMap((task) => task.everyday ?? []);
@@ -48,7 +48,7 @@ describe("the tasks", () => {
 
 describe("a task", () => {
   it.each(seats.map((seat, at) => [at + 1, seat.task.kind, seat] as const))(
-    "is solved by its reference solution, and by no part of it: %i (%s)",
+    "is solved by its reference solution, and not by an incomplete or altered answer: %i (%s)",
     async (_number, _kind, seat) => {
       const { task } = seat;
       const text = await playSolution(openRound(seat));
@@ -74,9 +74,9 @@ describe("a task", () => {
   });
 });
 
-describe("correct answers of an agent that made no change", () => {
+describe("the correct answer without the required change", () => {
   it.each(idle.map((seat) => [seat.task.question, seat] as const))(
-    "are refused: %s",
+    "is rejected: %s",
     async (_question, seat) => {
       const { form, expected } = seat.task;
       const right = await expected(await seat.truth(), await seat.own());

@@ -19,7 +19,7 @@ function settingsIn(text: string): Readonly<Record<string, string>> {
   );
 }
 
-it("no package of production is deprecated or has an install script", () => {
+it("no production package is deprecated or has an install script", () => {
   const production = Object.entries(lock.packages).filter(([, entry]) => !("dev" in entry));
   const refused = production.filter(
     ([, entry]) => "deprecated" in entry || "hasInstallScript" in entry,
@@ -74,7 +74,7 @@ describe("the files for deployment", () => {
     expect(config).toMatchObject({ host: "0.0.0.0", port: 3000, proxyHops: 1 });
   });
 
-  it("set the password and the domain once", () => {
+  it("set the password and the domain in one place", () => {
     expect(textOf("example.env").match(/PASSWORD/g)).toHaveLength(1);
     expect(textOf("example.env").match(/^[^#].*signals\.example/gm)).toHaveLength(1);
     expect(textOf("nginx.conf")).not.toContain("server_name");

@@ -103,7 +103,7 @@ describeStores("announcements", (engine) => {
   });
 
   it.each(["__proto__", "constructor", 'A b.c:d/"e"\'f', "t".repeat(200)])(
-    "accept any topic: %s",
+    "keep topics with similar names separate: %s",
     async (topic) => {
       const { records } = await openStore(engine);
       const other = listen(records, `${topic}!`);

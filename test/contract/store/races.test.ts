@@ -42,7 +42,7 @@ describeStores("100 concurrent commits to one key", (engine) => {
     [", with a store slowed by 3 ms", slowed],
   ];
 
-  describe.each(ways)("exactly one succeeds%s", (_, way) => {
+  describe.each(ways)("exactly one commit succeeds%s", (_, way) => {
     /** The winners among 100 callers who have all read the record before any of them commits. */
     async function winners(
       steps: (at: number, revision: number) => readonly Operation[],
@@ -63,27 +63,27 @@ describeStores("100 concurrent commits to one key", (engine) => {
         "between other steps",
         [put(jobs, { key: "a", value: 1 }), put(jobs, { key: "b", value: 1 })],
       ],
-    ])("using it up, %s", async (_where, [before, after]) => {
+    ])("when all consume the record, %s", async (_where, [before, after]) => {
       const steps = [before, consume(codes, "one"), after].filter((step) => step !== undefined);
       const { on, won } = await winners(() => steps, put(codes, { key: "one", value: 1 }));
       expect(won).toHaveLength(1);
       expect((await on[0]?.get(codes, "one"))?.consumedAt).toBeTypeOf("number");
     });
 
-    it("inserting the record", async () => {
+    it("when all insert the record", async () => {
       const { on, won } = await winners((value) => [insert(codes, { key: "one", value })]);
       expect(won).toHaveLength(1);
       for (const records of on) expect((await records.get(codes, "one"))?.value).toBe(won[0]);
     });
 
-    it("inserting it in place of an expired one", async () => {
+    it("when all insert it in place of an expired record", async () => {
       const expired = put(codes, { key: "one", value: 1, ttlMs: 0 });
       const { on, won } = await winners((value) => [insert(codes, { key: "one", value })], expired);
       expect(won).toHaveLength(1);
       for (const records of on) expect((await records.get(codes, "one"))?.value).toBe(won[0]);
     });
 
-    it("replacing it", async () => {
+    it("when all replace it", async () => {
       const { on, won } = await winners(
         (value, revision) => [replace(codes, { key: "one", revision }, { value })],
         put(codes, { key: "one", value: -1 }),
@@ -92,7 +92,7 @@ describeStores("100 concurrent commits to one key", (engine) => {
       for (const records of on) expect((await records.get(codes, "one"))?.value).toBe(won[0]);
     });
 
-    it("removing it at its revision", async () => {
+    it("when all remove it at its revision", async () => {
       const { on, won } = await winners(
         (_at, revision) => [removeAt(codes, { key: "one", revision })],
         put(codes, { key: "one", value: 1 }),
@@ -101,7 +101,7 @@ describeStores("100 concurrent commits to one key", (engine) => {
       for (const records of on) expect(await records.get(codes, "one")).toBeUndefined();
     });
 
-    it("consuming, replacing or removing it", async () => {
+    it("when they consume, replace or remove it", async () => {
       const { won } = await winners(
         (at, revision) => {
           const read = { key: "one", revision };
@@ -116,7 +116,7 @@ describeStores("100 concurrent commits to one key", (engine) => {
       expect(won.length).toBeGreaterThanOrEqual(1);
     });
 
-    it("the rejected ones leave no data behind", async () => {
+    it("and the rejected ones leave no data behind", async () => {
       const { on, won } = await winners(
         (at) => [
           put(jobs, { key: `before ${at}`, value: at, groups: ["left"] }),
@@ -253,7 +253,7 @@ describeStores("concurrent commits", (engine) => {
     expect((await on[0]?.get(codes, to))?.value).toBeGreaterThan(0);
   });
 
-  it("hide no write from a reader that follows the revisions", async () => {
+  it("do not hide a write from a reader that follows the revisions", async () => {
     const on = await handles(engine);
     let writing = true;
     const follow = async (records: Records) => {
@@ -293,7 +293,7 @@ describeStores("concurrent commits", (engine) => {
     }
   });
 
-  it("do not fail with other commits of the same batch", async () => {
+  it("do not fail because another commit of their batch fails", async () => {
     const on = await handles(engine);
     const kinds: readonly (readonly [string, (at: number) => Operation])[] = [
       ["holds", (at) => put(codes, { key: `k${at}`, value: at })],
@@ -335,7 +335,7 @@ describeStores("concurrent commits", (engine) => {
     );
   });
 
-  it("can put, insert and remove one key, with the result of the last one", async () => {
+  it("can put, insert and remove one key, and the last one determines the result", async () => {
     const on = await handles(engine);
     const results = await atOnce(on, 150, (records, at) => {
       const ways = [put(codes, { key: "a", value: at }), remove(codes, "a")];

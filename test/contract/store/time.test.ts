@@ -89,7 +89,7 @@ describeStores("an expired record", (engine) => {
     expect(await records.commit([removeAt(pages, read)])).toBe(false);
   });
 
-  it("has nothing left to remove", async () => {
+  it("can be removed without effect", async () => {
     const { records, clock } = await expiring();
     clock.now += 100;
     expect(await records.commit([remove(pages, "a")])).toBe(true);
@@ -267,7 +267,7 @@ describeStores("a due record", (engine) => {
     expect(await claimed(records, 2)).toEqual([]);
   });
 
-  it("gets its new revision in the order of the claims", async () => {
+  it("gets its new revisions in the order of the claims", async () => {
     const { records, clock } = await openStore(engine);
     const keys = Array.from({ length: 50 }, (_, at) => `k${at}`);
     await records.commit(keys.map((key, at) => put(jobs, { key, value: 1, dueInMs: 100 - at })));
@@ -370,7 +370,7 @@ describeStores("a due record claimed with excluded groups", (engine) => {
     return keysOf(await records.claimDue(jobs, { limit, leaseMs: 1000, except }));
   }
 
-  it("comes in the same order, and excluded ones do not count against the limit", async () => {
+  it("is claimed in the same order, and excluded records do not count against the limit", async () => {
     const { records, clock } = await openStore(engine);
     await records.commit([
       ...[due("1", ["g"], 1), due("2", ["a"], 2), due("3", ["b", "g"], 3), due("4", [], 4)],
@@ -385,7 +385,7 @@ describeStores("a due record claimed with excluded groups", (engine) => {
     expect(await claimedWithout(records, [])).toEqual(["6"]);
   });
 
-  it("is the longest due, whichever groups were claimed last", async () => {
+  it("is the one that has been due the longest, whichever groups were claimed last", async () => {
     const { records } = await openStore(engine);
     await records.commit([due("1", ["a"], -10), due("2", ["b"], -20)]);
     expect(await claimedWithout(records, ["a", "b"])).toEqual([]);
@@ -409,7 +409,7 @@ describeStores("a due record claimed with excluded groups", (engine) => {
     expect(await claimedWithout(records, except)).toEqual(["a", "b"]);
   });
 
-  it("follows later changes of the records", async () => {
+  it("depends on the current groups and due times of the records", async () => {
     const { records, clock } = await openStore(engine);
     await records.commit([due("a", ["g"]), due("b", ["h"]), due("c", ["h"]), due("d", ["h"])]);
     expect(await claimedWithout(records, ["h"])).toEqual(["a"]);
@@ -430,7 +430,7 @@ describeStores("a due record claimed with excluded groups", (engine) => {
     expect(await claimedWithout(records, ["h"])).toEqual(["b"]);
   });
 
-  it("is never expired, and expired ones do not count against the limit", async () => {
+  it("is never an expired one, and expired records do not count against the limit", async () => {
     const { records, clock } = await openStore(engine);
     const placing = { groups: ["a"], dueInMs: 0, ttlMs: 10 };
     await records.commit([
@@ -442,7 +442,7 @@ describeStores("a due record claimed with excluded groups", (engine) => {
     expect(await claimedWithout(records, ["g"], 2)).toEqual(["4", "5"]);
   });
 
-  it("is the same after a restart, and only from its own collection", async () => {
+  it("is the same after a restart, and never from another collection", async () => {
     const opened = await openStore(engine);
     await opened.records.commit([
       ...[due("a", ["g"]), due("b", ["h"])],

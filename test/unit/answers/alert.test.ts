@@ -4,7 +4,7 @@ import { termsOnce } from "../../../src/answers/alert.ts";
 const BARS = { id: "bars", name: "Bars", terms: "Ours.", simulated: false };
 const NEWS = { id: "news", name: "News", terms: "Theirs.", simulated: true };
 
-it("the terms of sources are told once beside events, which keep the rest of what was sent", () => {
+it("the terms of sources appear once beside events, whose other members are unchanged", () => {
   const event = (id: string, data: object) => ({
     ...{ id, type: "signal.shift", timestamp: "2026-11-21T05:00:00.000Z" },
     data: { alertId: "alert_1", ...data },

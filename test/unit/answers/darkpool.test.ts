@@ -26,7 +26,7 @@ function shown(weeklyVolumes: readonly WeeklyVolume[] | undefined, day: string, 
 describe("the share of alternative trading systems", () => {
   const WEEKS = [week("2026-05-04", 25, 75), week("2026-05-11", 40, 60), week("2026-05-18", 1, 1)];
 
-  it("is that of the newest week that was public", () => {
+  it("is that of the newest week that was published", () => {
     expect(shown(WEEKS, "2026-06-05")).toEqual({
       weekStart: "2026-05-11",
       value: 0.4,
@@ -37,17 +37,17 @@ describe("the share of alternative trading systems", () => {
     expect(shown(WEEKS, "2026-06-01")?.weekStart).toBe("2026-05-04");
   });
 
-  it("is that of an earlier week when an earlier date is requested", () => {
+  it("is that of an earlier week for an earlier date", () => {
     expect(shown(WEEKS, "2026-06-30", "2026-05-10")?.weekStart).toBe("2026-05-04");
   });
 
-  it("is that of the later week when an earlier one was published after it", () => {
+  it("is that of the later week even if an earlier one was published after it", () => {
     const late = { ...week("2026-05-04", 9, 1), availableAt: Date.parse("2026-06-29") };
     const weeks = [...WEEKS.slice(1), late];
     expect(shown(weeks, "2026-06-30")?.weekStart).toBe("2026-05-18");
   });
 
-  it("is null where no week is known, and has a null value where nothing traded", () => {
+  it("is null where no week is known, and has a null value where nothing was traded", () => {
     expect(shown(undefined, "2026-06-05")).toBeNull();
     expect(shown(WEEKS, "2026-05-20")).toBeNull();
     expect(shown([week("2026-05-04", 0, 0)], "2026-06-05")).toMatchObject({ value: null });

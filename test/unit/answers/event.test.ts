@@ -52,8 +52,8 @@ const point = (at: number, score: number, direction: EventPoint["direction"]): E
   contributions: { momentum: score - 50.123456, valuation: 0.1, social: -0.004, darkpool: 0 },
 });
 
-describe("an event as it is sent", () => {
-  it("says what the signal was and what it is, with the snapshots behind both", () => {
+describe("the payload of an event", () => {
+  it("states the previous and the current signal, with the snapshots of both", () => {
     const event: SignalShift = {
       ...{ kind: "signal.shift", reason: "direction" },
       ...{ before: point(AT - 2_000, 49.6, "WAIT"), after: point(AT - 1_000, 71.4, "LONG") },
@@ -83,7 +83,7 @@ describe("an event as it is sent", () => {
     });
   });
 
-  it("says how unusual the volatility is", () => {
+  it("states how unusual the volatility is", () => {
     const reading = { q: 0.91234567891, z: 2.7249, slowSigma: 0.0123456789, logReturn: -0.05 };
     const event: VolatilityAlert = {
       ...{ kind: "volatility.alert", severity: "high", reason: "volatility" },
@@ -103,7 +103,7 @@ describe("an event as it is sent", () => {
     });
   });
 
-  it("says which report is expected, in the days of the market", () => {
+  it("states which report is expected, in days of the market", () => {
     const day = Date.UTC(2015, 3, 30, 4);
     const event: ReportAlert = {
       ...{ kind: "report.alert", reason: "report_filed", sessionsUntil: null },
@@ -129,7 +129,7 @@ describe("an event as it is sent", () => {
     });
   });
 
-  it("says which range a close left, in price and in per cent with dividends and splits", () => {
+  it("states which range the close left, as prices and as percentages that include dividends and splits", () => {
     const event: RangeAlert = {
       ...{ kind: "range.alert", reason: "below", table, bar, logReturn: Math.log(0.9) },
       range: { openedAt: AT - 3 * DAY_MS, price: 100, low: Math.log(0.93), high: Math.log(1.08) },
@@ -150,7 +150,7 @@ describe("an event as it is sent", () => {
     });
   });
 
-  it("fits its schema, without a member that is not in it, in less than 20 kB", () => {
+  it("matches its schema without extra members, in less than 20 kB", () => {
     const score = fc.double({ min: 0, max: 100, noNaN: true });
     const figure = fc.double({ min: -100, max: 100, noNaN: true });
     const contributions = fc.record({

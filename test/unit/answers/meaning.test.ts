@@ -26,7 +26,7 @@ const sentencesOf = (text: string): readonly string[] =>
     .flatMap((line) => line.split(/(?<=[.!?])\s+/))
     .map((sentence) => sentence.replace(/^\*\*[^*]+\*\* /, ""));
 
-describe("what scores mean", () => {
+describe("the meaning of scores", () => {
   it("is stated only by sentences of one module, in every page, tool and document", () => {
     const others = TEXTS.flatMap((path) =>
       sentencesOf(readFileSync(path, "utf8"))

@@ -16,7 +16,7 @@ const frozen: PeerTables = {
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
 describe("the version of a table", () => {
-  it("names class, close and hash of the canonical content, which includes the sentiment model", () => {
+  it("names class, close and hash of the canonical content, including the sentiment model", () => {
     const content =
       '{"analyser":{"modelSha256":null,"name":"lexicon"},"assetClass":"stock","epoch":"2015-06-30T20:15:00.000Z","momentum":{},"social":{"mean":0.25,"sd":0.5},"valuation":{"yields":{}}}';
     expect(tableVersion(frozen, LEXICON)).toEqual({
@@ -44,13 +44,13 @@ describe("the version of a table", () => {
   });
 });
 
-describe("a version of the method in an address", () => {
+describe("a method version in a URL", () => {
   it.each(["1.0.0", "12.3.45", "2.0.0-rc.1", "1.0.0+build.5"])("may be %s", (version) => {
     expect(MethodVersion.parse(version)).toBe(version);
   });
 
   it.each(["", "1", "1.0", "v1.0.0", "1.0.0 ", "1.0.0/..", "1.0.0\n", "9".repeat(41)])(
-    "is not %j",
+    "is rejected when it is %j",
     (version) => {
       expect(MethodVersion.safeParse(version).success).toBe(false);
     },

@@ -40,7 +40,7 @@ function answerOn(
 }
 
 describe("the next report in an answer", () => {
-  it("is given in dates, from what was known at that time", () => {
+  it("is given as dates, from what was known at that time", () => {
     expect(answerOn("2015-03-02T21:15:00Z", FILED)).toEqual({
       nextReport: {
         expected: "2015-04-29",
@@ -65,13 +65,13 @@ describe("the next report in an answer", () => {
       /^It is late: it was expected on 2015-07-28, at the latest on 2015-08-04\.$/,
     ],
     ["2016-01-05T21:15:00Z", "stock", /^No quarterly filing became known for 200 days\.$/],
-  ] as const)("is missing with a reason on %s for a %s", (at, assetClass, reason) => {
+  ] as const)("is null with a reason on %s for a %s", (at, assetClass, reason) => {
     const { nextReport, nextReportReason } = answerOn(at, FILED, assetClass);
     expect(nextReport).toBeNull();
     expect(nextReportReason).toMatch(reason);
   });
 
-  it("is given for simulated companies in simulated days, and comes within its window", () => {
+  it("is given for simulated companies in simulated days, and falls within its window", () => {
     const market = createSandbox({ seed: 1, sessionSeconds: 60 });
     const { source, dayMs } = market;
     const years = Array.from({ length: 4 }, (_, year) => (252 * (2 * year + 1) - 1) * dayMs);

@@ -26,7 +26,7 @@ const atBar = (place: number) => clean.bars.at(place) as Bar;
 const answerAt = (at: number) =>
   common(origin, { instrument: clean.instrument, at, status: "ok" } as PastSnapshot);
 
-it("an answer names a doubted bar from the moment it is held back, and later its verdict", () => {
+it("an answer names a doubted bar as soon as it is held back, and later the outcome", () => {
   const { session, availableAt } = atBar(300);
   expect(answerAt(availableAt - 1)).not.toHaveProperty("quality.1");
   expect(answerAt(availableAt).quality?.[0]).toMatchObject({
@@ -39,7 +39,7 @@ it("an answer names a doubted bar from the moment it is held back, and later its
   expect(settled[0]?.detail).toMatch(/^the high \d+(\.\d+)? is too far from the /);
 });
 
-it("an answer names only the doubted bars among the last 252, and omits the member without any", () => {
+it("an answer names only doubted bars among the last 252, and otherwise omits the member", () => {
   const sessions = (place: number) =>
     (answerAt(atBar(place).availableAt).quality ?? []).map((one) => one.session);
   expect(sessions(39)).toEqual([]);

@@ -43,7 +43,7 @@ const COINS =
   "range: closes left 1 in 22 ranges of coins (4.57 % of 2935 over 7 days, out of sample): expect about 2 events a year for each.";
 
 describe("an alert on ranges", () => {
-  it("says how often to expect an event, by the measured share", () => {
+  it("states the expected frequency of events, from the measured share", () => {
     expect(stepsFor(named("AAA"))).toEqual([STOCKS]);
     expect(stepsFor(named("BTC"))).toEqual([COINS]);
     expect(RANGE_BREACHES.stock?.share).toBe(0.062);
@@ -63,7 +63,7 @@ describe("an alert on ranges", () => {
     ]);
   });
 
-  it("is refused where nothing that it watches has a range, with what to do", () => {
+  it("is rejected with the next step when none of its instruments has a range", () => {
     const refuse = (watched: ResolvedSelector, kinds: readonly ("range" | "volatility")[]) => () =>
       refuseWithoutRange({ kinds, watched }, market);
     expect(refuse(named("SPY", "NEW"), ["range"])).toThrow(

@@ -64,7 +64,7 @@ function symbolOf(assetClass: string, isOld = true): string {
 describe("the risk of an instrument", () => {
   const symbol = symbolOf("stock");
 
-  it("is a line with range, price, chance and how well they held, and two levels", () => {
+  it("is one line with range, price, probability and past coverage, and two levels", () => {
     const { risk } = ask(simulated, { symbol });
     expect(risk.summary).toMatch(
       /^Volatility \d+ % a year: (calm|usual|wild) for it, (calm|usual|wild) among its class\. 95 % range over 5 sessions: [\d.]+ to [\d.]+ \(-[\d.]+ to \+[\d.]+ %, held 95\.3 %\); \d+ % chance to end more than 5 % lower \(skill \+1\.6 %\)\. Tested on simulated markets of seeds 6 to 10\.$/,
@@ -93,7 +93,7 @@ describe("the risk of an instrument", () => {
     ]);
   });
 
-  it("of a coin spans days, and has no range over a month, which did not hold", () => {
+  it("of a coin is measured over days, without a one-month range, which failed out of sample", () => {
     const { risk } = ask(recorded, { symbol: symbolOf("crypto"), risk: "full" });
     expect(risk.summary).toContain("95 % range over 7 days");
     expect(risk.forecast?.horizons).toMatchObject([
@@ -117,7 +117,7 @@ describe("the risk of an instrument", () => {
     });
   });
 
-  it("at a past instant is what it was then", () => {
+  it("at a past instant is what it was at that instant", () => {
     const then = NOW - 3 * DAY_MS;
     const past = toolContextAt(market, then).context;
     const asOf = new Date(then).toISOString();
@@ -126,7 +126,7 @@ describe("the risk of an instrument", () => {
   });
 
   it.each([{ risk: "full" }, { risk: "full", symbol, from: "2026-11-20T00:00:00Z" }])(
-    "is refused without one symbol and one instant: %j",
+    "is rejected without a single symbol and a single instant: %j",
     (query) => {
       expect(() => ask(simulated, query)).toThrow(
         "risk: the risk answer is that of one symbol at one instant",

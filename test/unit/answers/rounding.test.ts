@@ -35,7 +35,7 @@ describe("a rounded figure", () => {
     [wholePoints(69.4), 69],
     [fraction(0.29999), 0.2999],
     [fraction(0.599_96), 0.5999],
-  ])("is on the side of the threshold that it was on: %d", (rounded, expected) => {
+  ])("stays on its side of the threshold: %d", (rounded, expected) => {
     expect(rounded).toBe(expected);
   });
 
@@ -57,7 +57,7 @@ describe("a rounded figure", () => {
     );
   });
 
-  it("of prices and counts has no digits that come from binary arithmetic", () => {
+  it("of prices and counts has no digits from binary arithmetic", () => {
     expect(onTicks(125.43 * 300)).toBe(37_629);
     expect(onTicks(0.1 + 0.2)).toBe(0.3);
     expect(onTicks(123_456_789.37)).toBe(123_456_789.37);

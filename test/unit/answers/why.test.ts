@@ -30,7 +30,7 @@ const full = { detail: "full", showsFactors: true } as const;
 /** A call by somebody who may read factors. */
 const call = { scopes: new Set(["factor:read"]) } as unknown as Call;
 
-describe("what moved a score", () => {
+describe("the attribution of a score change", () => {
   it("adds up to the change of the score, for all pairs of 50 sessions of 40 instruments", () => {
     let pairs = 0;
     let largest = 0;
@@ -49,7 +49,7 @@ describe("what moved a score", () => {
     expect(largest).toBeLessThan(1e-9);
   });
 
-  it("names factors without a value, with the reason as long as that is stored", () => {
+  it("names factors without a value, with the reason as long as it is stored", () => {
     const [old, recent] = [histories.flatMap((one) => one.slice(0, 1)), histories.flat()];
     const lacking = old.find(({ missingFactors }) => missingFactors.length > 0);
     const same = recent.findLast(({ instrument }) => instrument === lacking?.instrument);
@@ -74,8 +74,8 @@ describe("what moved a score", () => {
   });
 });
 
-describe("why a score is what it is", () => {
-  it("adds up to the score less 50, and is what get_factors says", () => {
+describe("the explanation of a score", () => {
+  it("adds up to the score minus 50, and agrees with get_factors", () => {
     for (const { symbol } of instruments) {
       const query = { symbol, detail: "full" };
       const { why, scoreRaw = 0 } = getSignal.run(getSignal.input.parse(query), context, call) as {
@@ -121,7 +121,7 @@ describe("a brief answer", () => {
     { sort: "fall", limit: 7 },
     { symbol, last: 20 },
     { asOf: new Date(NOW - 10 * DAY_MS).toISOString() },
-  ])("has no member that the full one lacks: %j", (query) => {
+  ])("has no member that the full answer lacks: %j", (query) => {
     const ask = (detail: string) =>
       getSignal.run(getSignal.input.parse({ ...query, detail }), context, call);
     const [brief, whole] = [ask("brief"), ask("full")] as [object, object];
@@ -129,7 +129,7 @@ describe("a brief answer", () => {
     expect(isPartOf(rest, whole)).toBe(true);
   });
 
-  it("of get_factors has no member that the full one lacks", () => {
+  it("of get_factors has no member that the full answer lacks", () => {
     for (const one of instruments) {
       const ask = (detail: string) =>
         getFactors.run(getFactors.input.parse({ symbol: one.symbol, detail }), context);

@@ -88,7 +88,7 @@ describe("the credential cache", () => {
     expect(await Promise.all([first, second, third])).toEqual(["agent", "agent", undefined]);
   });
 
-  it("refuses a revoked credential as soon as the change is announced", async () => {
+  it("rejects a revoked credential as soon as the change is announced", async () => {
     const good = new Map([["token", caller("agent")]]);
     const cache = cacheOf(good);
     await cache.idOf("token");
@@ -109,7 +109,7 @@ describe("the credential cache", () => {
     expect(await cache.idOf("token")).toBeUndefined();
   });
 
-  it("never replaces a lookup from after a revocation by one from before it", async () => {
+  it("never replaces a lookup from after a revocation with one from before it", async () => {
     const good = new Map([["token", caller("before")]]);
     const cache = cacheOf(good);
     const go = cache.slow();
@@ -123,7 +123,7 @@ describe("the credential cache", () => {
     expect(cache.looks()).toBe(2);
   });
 
-  it("never outlives the expiry of a credential", async () => {
+  it("never holds a credential beyond its expiry", async () => {
     const cache = cacheOf(new Map([["token", caller("agent", START + 300)]]));
     await cache.idOf("token");
     cache.wait(299);
@@ -135,7 +135,7 @@ describe("the credential cache", () => {
   });
 
   it.each([-1, 1_000, 3_600_000, -3_600_000])(
-    "looks up again when the clock was set by %d ms",
+    "repeats a lookup when the clock is set by %d ms",
     async (ms) => {
       const cache = cacheOf(new Map([["token", caller("agent")]]));
       await cache.idOf("token");

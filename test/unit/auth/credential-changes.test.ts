@@ -39,7 +39,7 @@ async function open(engine: Engine) {
 }
 
 describeStores("changes of credentials", (engine) => {
-  it("are announced before a commit resolves that may have ended one", async () => {
+  it("are announced before a commit returns that may have ended a credential", async () => {
     const { records, told } = await open(engine);
     const token = await records.get(tokens, "a");
     const steps: readonly (readonly Operation[])[] = [
@@ -57,7 +57,7 @@ describeStores("changes of credentials", (engine) => {
     expect(await records.get(tokens, "a")).toBeUndefined();
   });
 
-  it("are not announced for a commit that ends none", async () => {
+  it("are not announced for a commit that ends no credential", async () => {
     const { records, told } = await open(engine);
     const before = told();
     const token = await records.get(tokens, "a");

@@ -83,7 +83,7 @@ describeStores("last uses", (engine) => {
     expect(writes).toBe(10_002);
   });
 
-  it("are deleted with what was used", async () => {
+  it("are deleted with the client or key that was used", async () => {
     const store = await openStore(engine);
     const { lastUse, writes } = lastUseOf(store);
     lastUse.record("agent");

@@ -24,7 +24,7 @@ describe("a stored client secret", () => {
     for (const other of ["abc", "", undefined, null, 7]) expect(isHashed(other)).toBe(false);
   });
 
-  it("matches its secret and nothing else", () => {
+  it("matches only its secret", () => {
     const kept = hashClientSecret("abc");
     expect(matchesClientSecret(kept, "abc")).toBe(true);
     for (const guess of ["", "ab", "abcd", kept, ABC])
@@ -42,7 +42,7 @@ describe("the body of an update", () => {
     expect(hashed(body)).toBe(body.replace(':"abc",', `:"sha256:${ABC}",`));
   });
 
-  it("has the last of two secrets hashed, since parsers read that one", () => {
+  it("has the last of two secrets hashed, since parsers read the last one", () => {
     const body = '{"client_secret":"x","client_secret":"abc"}';
     expect(JSON.parse(hashed(body))).toEqual({ client_secret: `sha256:${ABC}` });
   });

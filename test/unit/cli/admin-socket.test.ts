@@ -117,7 +117,7 @@ describe("the admin socket", () => {
     expect(await dumped(store)).toHaveLength(1);
   });
 
-  it("rejects unknown commands, methods and arguments, and long bodies", async () => {
+  it("rejects unknown commands, methods and arguments, and bodies that are too long", async () => {
     const { folder } = await served(newFolder());
     await expect(ask("shutdown", { folder })).rejects.toThrow('knows no command "shutdown"');
     await expect(ask("store backup", { folder, args: { file: "relative" } })).rejects.toThrow(
@@ -136,7 +136,7 @@ describe("the admin socket", () => {
     expect(await ask("admin status", { folder: newFolder() })).toBeUndefined();
   });
 
-  it("left by a crash is replaced by the next server", async () => {
+  it("of a crashed server is replaced by the next server", async () => {
     const folder = newFolder();
     mkdirSync(folder);
     const path = join(folder, "admin.sock");
@@ -151,7 +151,7 @@ describe("the admin socket", () => {
     expect(await ask("admin status", { folder })).toBeDefined();
   });
 
-  it("is taken by one of many concurrent starts, over one left by a crash", async () => {
+  it("of a crashed server is taken over by one of many concurrent starts", async () => {
     const folder = newFolder();
     mkdirSync(folder);
     const path = join(folder, "admin.sock");
@@ -183,7 +183,7 @@ describe("the admin socket", () => {
     expect(process.umask()).toBe(0);
   });
 
-  it("closes while a client is connected that sends nothing, or half a command", async () => {
+  it("closes even when a connected client has sent nothing, or half a command", async () => {
     const { folder, admin } = await served(newFolder());
     const path = join(folder, "admin.sock");
     const silent = connect(path);
@@ -195,7 +195,7 @@ describe("the admin socket", () => {
     await Promise.all([silent, half].map((each) => each.closed || once(each, "close")));
   });
 
-  it("does not accept the files of the store as files of its own", async () => {
+  it("rejects the store's own files as files of a command", async () => {
     const { folder } = await served(newFolder());
     writeFileSync(join(folder, "store.sqlite"), "");
     linkSync(join(folder, "store.sqlite"), join(folder, "other.gz"));
@@ -233,14 +233,14 @@ describe("the admin socket", () => {
     expect(outcome?.result.storeId).toBe(first.store.identity.id);
   });
 
-  it("works in a directory with a path too long for a socket", async () => {
+  it("works in a directory whose path is too long for a socket", async () => {
     const folder = join(newFolder(), "long".repeat(40));
     await served(folder);
     expect((await ask("admin status", { folder }))?.isGood).toBe(true);
     expect(readdirSync(folder)).toEqual(["admin.sock"]);
   });
 
-  it("does not answer for a database of another server", async () => {
+  it("rejects a command for the database of another server", async () => {
     const embedded = await served(newFolder());
     const { folder } = await served(newFolder(), { databaseUrl: "postgres://me:secret@h/one" });
     const askFor = (databaseUrl: string | undefined, at = folder) =>
@@ -274,7 +274,7 @@ describe("the admin socket", () => {
     return { ...opened, state, args: { file: join(opened.folder, "b.gz") } };
   }
 
-  it("aborts a command whose client has disconnected, and continues", async () => {
+  it("aborts a command when its client disconnects, and serves the next command", async () => {
     const { folder, args, state } = await servedEndless();
     const stopping = new AbortController();
     const { signal } = stopping;

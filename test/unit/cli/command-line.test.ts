@@ -7,7 +7,7 @@ const store = (...argv: string[]) => readCommandLine(["store", ...argv], command
 const admin = (...argv: string[]) => readCommandLine(["admin", ...argv], commands, here);
 
 describe("a command line", () => {
-  it("is a command with its file, relative to the working directory", () => {
+  it("has a command and a file, relative to the working directory", () => {
     expect(store("backup", "b.gz")).toMatchObject({
       ...{ kind: "run", name: "store backup", isJson: false },
       args: { file: "/here/b.gz" },
@@ -24,7 +24,7 @@ describe("a command line", () => {
     });
   });
 
-  it("confirms nothing by default", () => {
+  it("sets no confirmation by default", () => {
     expect(store("restore", "b.gz")).toMatchObject({ args: { yes: false } });
   });
 
@@ -38,7 +38,7 @@ describe("a command line", () => {
     });
   });
 
-  it("reads a database URL from the environment, since arguments are visible to other users", () => {
+  it("takes a database URL from the environment, since arguments are visible to other users", () => {
     expect(store("migrate", "--to", "env:TARGET")).toMatchObject({
       args: { to: "postgres://u:secret@h/d" },
     });
@@ -48,7 +48,7 @@ describe("a command line", () => {
     });
   });
 
-  it("can ask for help on all commands, on a group or on one", () => {
+  it("can request help on all commands, on a group or on one command", () => {
     for (const word of ["--help", "help"]) {
       expect(readCommandLine([word], commands, here)).toEqual({ kind: "help" });
     }
@@ -56,7 +56,7 @@ describe("a command line", () => {
     expect(store("backup", "--help")).toEqual({ kind: "help", about: "store backup" });
   });
 
-  it("starts the service when no command is named, and can ask for the version", () => {
+  it("starts the service without a command, and can request the version", () => {
     expect(readCommandLine([], commands, here)).toMatchObject({ kind: "run", name: "serve" });
     expect(readCommandLine(["--version"], commands, here)).toEqual({ kind: "version" });
   });
@@ -88,7 +88,7 @@ describe("a command line", () => {
   });
 });
 
-describe("the help", () => {
+describe("the help text", () => {
   it("names every command, and every option of each", () => {
     const overview = helpText(commands);
     for (const [name, command] of commands) {

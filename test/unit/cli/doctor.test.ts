@@ -20,7 +20,7 @@ const examined = ({ store }: TestStore) =>
     () => {},
   );
 
-describe("the doctor", () => {
+describe("the doctor command", () => {
   it("reports that no live market was ever polled", async () => {
     const { isGood, text, result } = await examined(await openStore(model));
     expect([isGood, result]).toEqual([true, { providers: [] }]);
@@ -69,7 +69,7 @@ describe("the doctor", () => {
     expect([isGood, notes]).toEqual([false, []]);
   });
 
-  it("reports silence: after minutes for a stream, after a week for other providers", async () => {
+  it("reports silence after minutes for a stream, and after a week for other providers", async () => {
     const providers = ["heard", "unheard", "fresh"].map((id) => provider(id, { budget: null }));
     const since = (ms: number) => ({ ...answering, lastSuccessAt: START - ms });
     const week = 7 * 86_400_000;
@@ -88,7 +88,7 @@ describe("the doctor", () => {
     ]);
   });
 
-  it("reports no fault where every provider answers, or is not in use", async () => {
+  it("reports no fault when every provider in use answers", async () => {
     const providers = [provider("one"), provider("two", { feeds: [], missing: ["KEY"] })];
     const { isGood } = await examined(await followedStore(providers, { one: answering }));
     expect(isGood).toBe(true);
@@ -101,7 +101,7 @@ describe("the doctor", () => {
     expect(result.providers).toMatchObject([{ id: "one", state: "fault", failures: 0 }]);
   });
 
-  it("names the series that cannot be parsed while others are healthy", async () => {
+  it("names series that cannot be parsed while other series are healthy", async () => {
     const store = await followedStore([provider("one"), provider("two")], {
       one: answering,
       two: answering,
@@ -130,7 +130,7 @@ describe("the doctor", () => {
     ]);
   });
 
-  it("lists what a provider lacks, which is not a fault", async () => {
+  it("lists data that a provider lacks, which is not a fault", async () => {
     const store = await followedStore([provider("one")], { one: answering });
     const symbols = Array.from({ length: 12 }, (_, index) => `S${String(index).padStart(2, "0")}`);
     await notedSeries(store, "one", { A: { unknown: symbols.slice(6) }, B: { unknown: symbols } });
@@ -142,7 +142,7 @@ describe("the doctor", () => {
     expect(result.providers).toMatchObject([{ state: "well", unknown: symbols }]);
   });
 
-  it("prints the same for programs with ISO instants", async () => {
+  it("prints the same result as JSON, with ISO instants", async () => {
     const progress = { one: { ...answering, ...faultOf(30), failures: 1, openUntil: START + 1 } };
     const store = await followedStore([provider("one"), provider("two")], progress);
     await setApart(store, { id: "one", days: 1, reason: "too high" });

@@ -71,7 +71,7 @@ function folderWith(newer: (file: string) => void): string {
   return folder;
 }
 
-describe("the drill", () => {
+describe("the restore drill", () => {
   it("restores and verifies a good backup, and leaves nothing behind", async () => {
     const { code, out } = await drill(folders.good);
     expect(out).toMatch(/Sealed audit rows: 5\nLog of signals: \d+ entries\nok\n/);
@@ -80,7 +80,7 @@ describe("the drill", () => {
     expect(left.filter((name) => name.startsWith("market-signal-drill-"))).toEqual([]);
   });
 
-  it("finds a broken newest backup, although an older one is good", async () => {
+  it("reports a damaged newest backup, even if an older one is intact", async () => {
     const folder = folderWith((file) => {
       copyFileSync(good, file);
       truncateSync(file, readFileSync(good).length - 40);
@@ -90,7 +90,7 @@ describe("the drill", () => {
     expect(code).toBe(1);
   });
 
-  it("finds a file that is no backup", async () => {
+  it("reports a file that is not a backup", async () => {
     const { code, err } = await drill(folderWith((file) => writeFileSync(file, "not a backup")));
     expect(err).toContain("newer.backup.gz");
     expect(code).toBe(1);
@@ -99,7 +99,7 @@ describe("the drill", () => {
   it.each([
     ["audit row", "audit", "page 3", "page 4", /row/],
     ["entry of the log of signals", "", '\\"A\\"', '\\"C\\"', /log of signals/],
-  ])("finds a whole backup of a store with a changed %s", async (_name, kind, from, to, said) => {
+  ])("reports a backup of a store with a changed %s", async (_name, kind, from, to, said) => {
     const folder = dataFolder();
     let changes = 0;
     await backUp(join(folder, "changed.backup.gz"), (row) => {
@@ -115,7 +115,7 @@ describe("the drill", () => {
     expect(code).toBe(1);
   });
 
-  it("finds a backup that is too old, and a folder without one", async () => {
+  it("reports a backup that is too old, and a folder without a backup", async () => {
     const late = await drill(folders.good, "--max-age", "0.0000001");
     expect(late.out).toContain("The newest backup is 0 hours old");
     expect(late.code).toBe(1);

@@ -70,7 +70,7 @@ describe("market-signal train", () => {
     expect(readFileSync(join(folder, "model.json"), "utf8")).toBe(first);
   });
 
-  it("passes over empty lines, other members, a byte order mark and Windows line ends", async () => {
+  it("skips empty lines, unknown members, a byte order mark and Windows line endings", async () => {
     const [first = "", ...rest] = good;
     const extra = JSON.stringify({ ...JSON.parse(first), id: 5 });
     const { exitCode } = await runOn(`\ufeff${extra}\r`, "", "  ", ...rest, "");
@@ -128,7 +128,7 @@ describe("market-signal train", () => {
 });
 
 describe("cross-validation", () => {
-  it("puts copies of a message in one fold, so that none is scored by a model trained on it", () => {
+  it("puts copies of a message in one fold, so that no copy is scored by a model trained on another", () => {
     const copies = Array.from({ length: 40 }, (_, at) => ({
       text: `RT @user${at} zorbing ${at} https://example.com/${at}`,
       label: "bullish" as const,
@@ -159,7 +159,7 @@ describe("model quality", () => {
     expect(areaUnderCurve(readings.slice(0, 2))).toBeNaN();
   });
 
-  it("counts like the social factor", () => {
+  it("classifies with the same thresholds as the social factor", () => {
     expect(accuracy(readings)).toBe(0.4);
     expect(accuracy([])).toBeNaN();
   });

@@ -54,7 +54,7 @@ describe("verify", () => {
     expect(text).toMatch(/ {2}notes: 2\n.* {2}audit: 3\n.*3; not sealed yet: 1\n.*\nok$/s);
   });
 
-  it("keeps the state of the audit log, and reports a log that was rebuilt", async () => {
+  it("stores the state of the audit log, and reports a log that was rebuilt", async () => {
     const folder = mkdtempSync(join(tmpdir(), "verify-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const state = join(folder, "audit.json");

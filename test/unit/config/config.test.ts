@@ -63,12 +63,12 @@ describe("an invalid setting", () => {
   });
 });
 
-describe("the time for which a process that stops accepts connections", () => {
+describe("the time for which a stopping process still accepts connections", () => {
   const DATABASE_URL = "postgres://user@host/database";
   it.each([
-    ["none with the embedded store", {}, 0],
+    ["zero with the embedded store", {}, 0],
     ["two seconds with a shared database", { DATABASE_URL }, 2_000],
-    ["what DRAIN_SECONDS sets", { DATABASE_URL, DRAIN_SECONDS: "7" }, 7_000],
+    ["the value of DRAIN_SECONDS", { DATABASE_URL, DRAIN_SECONDS: "7" }, 7_000],
   ])("is %s", (_, env, ms) => {
     expect(readConfig(env).drainMs).toBe(ms);
   });

@@ -18,19 +18,19 @@ it.each([
   ["win32", { LOCALAPPDATA: "/users/ada/local" }, "/users/ada/local/market-signal"],
   ["win32", {}, join(homedir(), "AppData/Local/market-signal")],
 ] as const)(
-  "an installed package keeps its data in the user's folder of %s (%o)",
+  "an installed package stores its data in the user's folder of %s (%o)",
   (platform, env, folder) => {
     expect(defaultDataFolder({ program: INSTALLED, platform, env })).toBe(folder);
   },
 );
 
-it("a package that npm has installed on Windows is known by its path", () => {
+it("a package that npm installed on Windows is recognized by its path", () => {
   const program = "C:\\users\\ada\\node_modules\\market-signal\\dist";
   const env = { LOCALAPPDATA: "/local" };
   expect(defaultDataFolder({ program, platform: "win32", env })).toBe("/local/market-signal");
 });
 
-it("a checkout keeps its data in the current folder", () => {
+it("a checkout stores its data in the current folder", () => {
   const env = { XDG_DATA_HOME: "/data" };
   const place = { program: "/home/ada/market-signal/src/cli", platform: "linux" as const, env };
   expect(defaultDataFolder(place)).toBe("./data");

@@ -8,7 +8,7 @@ const LIVE = { MARKET: "live" };
 const chosen = (env: Readonly<Record<string, string>>) =>
   readConfig({ ...LIVE, ...env }).market as { readonly kind: string } & LiveChoice;
 
-it("the settings name each provider by its own name", () => {
+it("each provider has settings with its own name", () => {
   expect(providers.map(({ id }) => id)).toEqual(providerIds);
 });
 
@@ -98,7 +98,7 @@ describe("an invalid setting is rejected with the allowed values:", () => {
     ["APCA_API_SECRET_KEY", "a secret of Alpaca"],
     ["MASSIVE_API_KEY", "a key of Massive"],
     ["UNUSUAL_WHALES_API_KEY", "a key of Unusual Whales"],
-  ])("%s, without repeating it", (name, allowed) => {
+  ])("%s, without disclosing it", (name, allowed) => {
     for (const key of ["top secret", "secret\r\nX-Other: 1", "s".repeat(501), "gehäim"]) {
       expect(() => chosen({ [name]: key })).toThrow(
         new Error(`${name}: its value is not ${allowed}.`),

@@ -53,7 +53,7 @@ describe("the error for an invalid input", () => {
     [{ symbol: "A", limit: 1, url: "x" }, "url is unknown: did you mean delivery.url?"],
     [{ symbol: "A", limit: 1, zzz: 1 }, "zzz is unknown; known are symbol, limit, kinds, "],
     [{ symbol: "A", limit: 1, kinds: ["x"] }, "kinds.0: must be one of a, b"],
-    [{ symbol: "A", limit: 1, kinds: [] }, "kinds: must have at least 1 entries"],
+    [{ symbol: "A", limit: 1, kinds: [] }, "kinds: must have at least 1 entry"],
     [{ symbol: "A", limit: 1, at: "x" }, "at: must be an ISO 8601 instant such as"],
   ])("for %j is %j, in the service's own words", (value, words) => {
     const said = saidOf(Full, value);

@@ -59,7 +59,7 @@ const releasesIn = async (records: Records) =>
 const ACTIVE: WebhookState = { is: "active", since: 0 };
 
 describe("an update", () => {
-  it("changes what is given and nothing else, and says so in the audit", async () => {
+  it("changes only the given members, and is recorded in the audit log", async () => {
     const { service, wanted, records, id } = await openService();
     const before = (await storedIn(records, id)).value;
     const seen = await service.update(wanted, {
@@ -129,7 +129,7 @@ describe("an update", () => {
     );
   });
 
-  it("refuses a URL that is not allowed and instants in the past", async () => {
+  it("rejects a URL that is not allowed, and instants in the past", async () => {
     const { service, wanted, records, id } = await openService();
     const before = await storedIn(records, id);
     for (const changes of [{ url: "https://10.0.0.1/" }, { expiresAt: 1 }, { snoozedUntil: 1 }]) {
@@ -140,7 +140,7 @@ describe("an update", () => {
     expect(await storedIn(records, id)).toEqual(before);
   });
 
-  it("is not lost when two arrive at the same time", async () => {
+  it("is not lost when two updates arrive concurrently", async () => {
     const { service, wanted } = await openService();
     const scores = [10, 20, 30].map((scoreMove) =>
       service.update(wanted, { thresholds: { scoreMove } }),
@@ -170,7 +170,7 @@ describe("a pause", () => {
     expect(await releasesIn(records)).toEqual([]);
   });
 
-  it("is not a snooze, which ends by itself", async () => {
+  it("is separate from a snooze, which ends by itself", async () => {
     const { service, wanted, records, id, clock } = await openService();
     await setState(records, id, ACTIVE);
     await service.update(wanted, { snoozedUntil: clock.now + HOUR_MS });
@@ -183,7 +183,7 @@ describe("a pause", () => {
 
 describe("enabling a webhook", () => {
   it.each(["gone", "failing", "unverified"] as const)(
-    "that was disabled (%s) asks it again, with a new challenge",
+    "sends a webhook that was disabled (%s) a new challenge",
     async (reason) => {
       const { service, wanted, records, id } = await openService();
       const [first] = await challengesIn(records);
@@ -197,7 +197,7 @@ describe("enabling a webhook", () => {
     },
   );
 
-  it("leaves an active one as it is", async () => {
+  it("leaves an active webhook unchanged", async () => {
     const { service, wanted, records, id } = await openService();
     await setState(records, id, ACTIVE);
     expect((await service.enable(wanted)).status).toBe("active");
@@ -206,7 +206,7 @@ describe("enabling a webhook", () => {
 });
 
 describe("a rotation", () => {
-  it("gives a new secret, and the one before signs for a day", async () => {
+  it("returns a new secret, while the previous one still signs for a day", async () => {
     const store = await openStore(embedded);
     const service = alertServiceOn(store);
     const caller = await newAgent(store.records, "agent-1");
@@ -222,7 +222,7 @@ describe("a rotation", () => {
     expect(signing(store.clock.now + DAY_MS)).toEqual([second]);
   });
 
-  it("leaves the state of the webhook as it is", async () => {
+  it("leaves the state of the webhook unchanged", async () => {
     const { service, wanted, records, id } = await openService();
     await setState(records, id, ACTIVE);
     expect((await service.rotateSecret(wanted)).status).toBe("active");
@@ -230,7 +230,7 @@ describe("a rotation", () => {
 });
 
 describe("an alert that is polled", () => {
-  it("refuses actions that need a webhook", async () => {
+  it("rejects actions that need a webhook", async () => {
     const { service, agent } = await openService();
     const { id: alertId } = await made(service, agent, POLLED);
     const wanted = { caller: agent, alertId };
@@ -319,7 +319,7 @@ describe("an alert of another owner", () => {
 });
 
 describe("the account of an alert", () => {
-  it("sees it and can remove it, and nobody else's", async () => {
+  it("can list and remove it, but not the alerts of another account", async () => {
     const { service, records, id } = await openService();
     const person = await newPerson(records, "acc_1");
     const key = await newKeyHolder(records, "key-1", "acc_1");

@@ -29,7 +29,7 @@ async function openService(engine: Engine = embedded) {
 }
 
 describe("the list of alerts", () => {
-  it("has the oldest first", async () => {
+  it("is sorted by creation, oldest first", async () => {
     const { service, agent, clock, id } = await openService();
     clock.now += 5;
     const second = await made(service, agent, POLLED);
@@ -75,7 +75,7 @@ describe("one alert", () => {
   });
 });
 
-describeStores("events", (engine) => {
+describeStores("events of an alert", (engine) => {
   it("are paged without duplicates or gaps while new ones arrive", async () => {
     const { service, agent, clock, tell } = await openService(engine);
     const told: string[] = [];
@@ -146,7 +146,7 @@ describe("a page of events", () => {
     await fc.assert(rounds, { seed: 6, numRuns: 40 });
   });
 
-  it("may be empty and not the last when the rows belong to other alerts", async () => {
+  it("may be empty with more pages to follow, when the rows belong to other alerts", async () => {
     const { service, agent, id, tell, clock } = await openService();
     const other = await made(service, agent, POLLED);
     const start = clock.now - 10_000;
@@ -160,7 +160,7 @@ describe("a page of events", () => {
     expect(second.hasMore).toBe(false);
   });
 
-  it("goes 30 days back", async () => {
+  it("goes back at most 30 days", async () => {
     const { service, agent, tell, clock } = await openService();
     await tell(clock.now - 30 * DAY_MS - 1);
     const kept = await tell(clock.now - 30 * DAY_MS);
@@ -177,7 +177,7 @@ describe("a page of events", () => {
   });
 
   it.each(["", "x", "-1", "1.5", "9".repeat(16), "1 ", "\0"])(
-    "has no cursor %j",
+    "cannot be read with the cursor %j",
     async (cursor) => {
       const { service, agent } = await openService();
       await expect(service.events(agent, { cursor, limit: 1 })).rejects.toMatchObject({
@@ -187,7 +187,7 @@ describe("a page of events", () => {
     },
   );
 
-  it("can start at the end", async () => {
+  it("that starts at the end has only later events", async () => {
     const store = await openService();
     const { service, agent, tell, clock } = store;
     const options = {
@@ -206,8 +206,8 @@ describe("a page of events", () => {
   });
 });
 
-describe("attempts", () => {
-  it("are read newest first, page by page, also those at one instant, 30 days back", async () => {
+describe("delivery attempts", () => {
+  it("are listed newest first over 30 days, page by page, even if several have the same instant", async () => {
     const store = await openService();
     const { service, agent, id, clock } = store;
     const at = (index: number) => clock.now - 10_000 + Math.floor(index / 3);
@@ -230,7 +230,7 @@ describe("attempts", () => {
     expect(ids).toEqual(new Set(Array.from({ length: 12 }, (_, index) => `msg_${index}`)));
   });
 
-  it.each(["", "x", "1", "1-x"])("have no cursor %j", async (cursor) => {
+  it.each(["", "x", "1", "1-x"])("cannot be read with the cursor %j", async (cursor) => {
     const { service, agent, id } = await openService();
     const wanted = { caller: agent, alertId: id };
     await expect(service.attempts(wanted, { cursor, limit: 1 })).rejects.toMatchObject({

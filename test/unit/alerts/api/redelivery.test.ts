@@ -60,7 +60,7 @@ async function openService(choice: Parameters<typeof alertServiceOn>[1] = {}) {
 }
 
 describe("redelivery of one event", () => {
-  it("enqueues the same body under the same id, due at once", async () => {
+  it("enqueues the same body under the same id, due immediately", async () => {
     const { service, wanted, records, tell, clock, id } = await openService();
     const eventId = await tell(clock.now - DAY_MS);
     await tell(clock.now - 5);
@@ -76,7 +76,7 @@ describe("redelivery of one event", () => {
     expect((await auditedIn(records)).at(-1)).toMatchObject({ action: "alert.redelivered" });
   });
 
-  it("makes a queued delivery due at once", async () => {
+  it("makes a queued delivery due immediately", async () => {
     const { service, wanted, records, tell, clock } = await openService();
     const eventId = await tell(clock.now);
     await service.redeliver(wanted, eventId);
@@ -105,7 +105,7 @@ describe("redelivery of one event", () => {
     }
   });
 
-  it("finds events of an earlier version, whose ids contain no time", async () => {
+  it("finds events stored by an earlier version, whose ids contain no time", async () => {
     const { service, wanted, archive, clock, tell, waiting } = await openService();
     const { caller, alertId } = wanted;
     const subject = ownerGroup(caller);
@@ -119,7 +119,7 @@ describe("redelivery of one event", () => {
     expect((await waiting()).toSorted()).toEqual(EARLIER_IDS.toSorted());
   });
 
-  it("is refused while the webhook is disabled, and held back by a pause", async () => {
+  it("is rejected while the webhook is disabled, and held back during a pause", async () => {
     const { service, wanted, tell, clock, setState, change, waiting } = await openService();
     const eventId = await tell(clock.now);
     await setState("disabled");
@@ -137,7 +137,7 @@ describe("redelivery of one event", () => {
 
 describeEngines("redelivery of an unknown event", (engine) => {
   it.each([
-    ["an id that tells its time", newMessageId(START), 0],
+    ["an id that contains its time", newMessageId(START), 0],
     ["an id of an earlier version", EARLIER_IDS[0], 500],
     ["another text", "msg_x", 500],
   ])("reads at most one page of events for %s", async (_, eventId, most) => {
@@ -165,7 +165,7 @@ describeEngines("redelivery of an unknown event", (engine) => {
 });
 
 describe("redelivery of failed events", () => {
-  it("skips events that were accepted, are queued, are older or belong to another alert", async () => {
+  it("skips events that were accepted, are queued, are older, or belong to another alert", async () => {
     const store = await openService();
     const { service, wanted, agent, tell, clock, records, id, waiting } = store;
     const since = clock.now - 10_000;
@@ -194,7 +194,7 @@ describe("redelivery of failed events", () => {
     expect(await service.redeliverSince(wanted, since)).toMatchObject({ queued: 0 });
   });
 
-  it("redelivers a thousand at a time and returns where to continue", async () => {
+  it("redelivers at most a thousand events, and returns where to continue", async () => {
     const store = await openService();
     const { service, wanted, tell, clock, waiting } = store;
     const start = clock.now - 2_000;
@@ -233,7 +233,7 @@ describe("a test event", () => {
     expect(events).toEqual([]);
   });
 
-  it("is refused with a next step when it would not be sent at once", async () => {
+  it("is rejected with a next step when it would not be sent immediately", async () => {
     const { service, wanted, change, setState, waiting, clock } = await openService();
     const refused = async (next: string) => {
       await expect(service.test(wanted)).rejects.toMatchObject({

@@ -29,7 +29,7 @@ async function openService(choice: Parameters<typeof alertServiceOn>[1] = {}) {
 }
 
 describe("a registration", () => {
-  it("keeps the alert, an audit row and a challenge that is due in five seconds", async () => {
+  it("stores the alert, an audit row and a challenge that is due in five seconds", async () => {
     const { service, agent, records, clock } = await openService();
     const { id, secret, status } = await made(service, agent);
     expect(id).toMatch(/^alert_[0-9A-Za-z]{16}$/);
@@ -64,7 +64,7 @@ describe("a registration", () => {
     expect(text).not.toContain(secret.slice("whsec_".length));
   });
 
-  it("of an alert that is polled has no secret, sends nothing and is active", async () => {
+  it("of a polled alert has no secret, sends no challenge and is active", async () => {
     const { service, agent, records } = await openService();
     const alert = await made(service, agent, POLLED);
     expect(alert.status).toBe("active");
@@ -72,7 +72,7 @@ describe("a registration", () => {
     expect(await records.list(deliveries, { limit: 10 })).toEqual([]);
   });
 
-  it("says that no event will come in a market whose time does not pass", async () => {
+  it("states that no event will come in a market with a stopped clock", async () => {
     const { service, agent } = await openService({ standsStill: () => true });
     expect((await made(service, agent)).nextSteps.join(" ")).toContain("no event will come");
     const { service: lively, agent: other } = await openService();
@@ -89,7 +89,7 @@ describe("a registration", () => {
     "https://hooks.example.com:22/",
     "https://metadata.internal/",
     "hooks.example.com",
-  ])("refuses %s, and keeps nothing", async (url) => {
+  ])("rejects %s, and stores nothing", async (url) => {
     const { service, agent, records } = await openService();
     await expect(made(service, agent, { ...HOOKED, url })).rejects.toMatchObject({
       code: "invalid_request",
@@ -98,7 +98,7 @@ describe("a registration", () => {
     expect(await records.list(alerts, { limit: 1 })).toEqual([]);
   });
 
-  it("refuses instants in the past", async () => {
+  it("rejects instants in the past", async () => {
     const { service, agent, clock } = await openService();
     for (const name of ["expiresAt", "snoozedUntil"] as const) {
       for (const at of [0, clock.now]) {
@@ -119,14 +119,14 @@ describe("a registration", () => {
     await expect(made(service, agent, POLLED)).rejects.toMatchObject({ code: "rate_limited" });
   });
 
-  it("is refused for an owner that is deleted or no longer entitled", async () => {
+  it("is rejected for an owner that is deleted or no longer entitled", async () => {
     const { service, agent, records } = await openService();
     await records.commit([remove(clients, agent.id)]);
     await expect(made(service, agent)).rejects.toMatchObject({ code: "insufficient_scope" });
     expect(await records.list(alerts, { limit: 1 })).toEqual([]);
   });
 
-  it("writes nothing when the owner is deleted meanwhile", async () => {
+  it("stores nothing when the owner is deleted concurrently", async () => {
     const store = await openService();
     const { agent, records } = store;
     const commit: Records["commit"] = async (steps) => {
@@ -142,7 +142,7 @@ describe("a registration", () => {
 });
 
 describe("the quota of an owner", () => {
-  it("is 20 webhooks and 100 alerts, with a next step", async () => {
+  it("allows 20 webhooks and 100 alerts, and is reported with a next step", async () => {
     const { service, agent, records } = await openService();
     for (let count = 0; count < 20; count += 1) await made(service, agent);
     await expect(made(service, agent)).rejects.toMatchObject({
@@ -169,8 +169,8 @@ describe("the quota of an owner", () => {
   });
 });
 
-describeEngines("registrations at once", (engine) => {
-  it("holds under concurrent registrations", async () => {
+describeEngines("the quota of registrations", (engine) => {
+  it("holds under concurrent requests", async () => {
     const store = await openStore(engine);
     const agent = await newAgent(store.records, "agent-1");
     const service = alertServiceOn({ ...store, records: slowed(store.records) });
@@ -182,7 +182,7 @@ describeEngines("registrations at once", (engine) => {
     expect((await service.list(agent)).alerts).toHaveLength(20);
   });
 
-  it("registers one alert for concurrent requests under one key", async () => {
+  it("counts one alert for concurrent requests with one key", async () => {
     const store = await openStore(engine);
     const agent = await newAgent(store.records, "agent-1");
     const service = alertServiceOn({ ...store, records: slowed(store.records) });
@@ -211,7 +211,7 @@ describe("a request with an idempotency key", () => {
     expect((await service.register(agent, request)).id).not.toBe(first.id);
   });
 
-  it("is refused when its input differs", async () => {
+  it("is rejected when its input differs", async () => {
     const { service, agent } = await openService();
     await service.register(agent, request);
     await expect(
@@ -219,7 +219,7 @@ describe("a request with an idempotency key", () => {
     ).rejects.toMatchObject({ code: "idempotency_key_reused", status: 422 });
   });
 
-  it("is independent of other callers' keys", async () => {
+  it("is independent of the keys of other callers", async () => {
     const { service, agent, records } = await openService();
     const person = await newPerson(records, "acc_1");
     const first = await service.register(agent, request);
@@ -228,7 +228,7 @@ describe("a request with an idempotency key", () => {
     expect(second.secret).not.toBe(first.secret);
   });
 
-  it("registers another alert when the first was deleted", async () => {
+  it("registers another alert when the first one was deleted", async () => {
     const { service, agent } = await openService();
     const first = await service.register(agent, request);
     await service.remove({ caller: agent, alertId: first.id });
@@ -237,14 +237,14 @@ describe("a request with an idempotency key", () => {
     expect((await service.find(agent, second.id)).status).toBe("pending");
   });
 
-  it("accepts any key that a header can carry", async () => {
+  it("accepts any key that fits in a header", async () => {
     const { service, agent } = await openService();
     const long = { ...request, idempotencyKey: "~".repeat(255) };
     expect((await service.register(agent, long)).id).toBe((await service.register(agent, long)).id);
   });
 });
 
-describe("an alert is deleted with its owner", () => {
+describe("an alert is deleted with its owner:", () => {
   const client = [remove(clients, "x"), removeGroup(clientGroup("x"))];
   const key = [remove(apiKeys, "x"), removeGroup(apiKeyGroup("x"))];
   const account = [removeGroup(accountRecordsGroup("acc_1"))];

@@ -11,27 +11,27 @@ const pending: WebhookState = { is: "pending", since: 0, challenge: CHALLENGE };
 
 it.each([
   ["bare text", CHALLENGE],
-  ["text with a line end", `${CHALLENGE}\n`],
-  ["a member of JSON", JSON.stringify({ challenge: CHALLENGE, other: 1 })],
-  ["pretty JSON", JSON.stringify({ challenge: CHALLENGE }, null, 2)],
-])("is answered by %s", (_, response) => {
+  ["text with a trailing newline", `${CHALLENGE}\n`],
+  ["a JSON member", JSON.stringify({ challenge: CHALLENGE, other: 1 })],
+  ["indented JSON", JSON.stringify({ challenge: CHALLENGE }, null, 2)],
+])("a challenge is answered by %s", (_, response) => {
   expect(echoesChallenge(response, CHALLENGE)).toBe(true);
 });
 
 it.each([
   ["nothing", ""],
   ["another challenge", `${CHALLENGE}x`],
-  ["a text around it", `ok ${CHALLENGE}`],
-  ["a string of JSON", JSON.stringify(CHALLENGE)],
-  ["the delivery as it was sent", challengeBody("alert_1", CHALLENGE, 0)],
-  ["JSON without a member", "{}"],
+  ["text around the challenge", `ok ${CHALLENGE}`],
+  ["a JSON string", JSON.stringify(CHALLENGE)],
+  ["an echo of the delivery", challengeBody("alert_1", CHALLENGE, 0)],
+  ["JSON without the member", "{}"],
   ["null", "null"],
-  ["a list", JSON.stringify([{ challenge: CHALLENGE }])],
-])("is not answered by %s", (_, response) => {
+  ["a JSON array", JSON.stringify([{ challenge: CHALLENGE }])],
+])("a challenge is not answered by %s", (_, response) => {
   expect(echoesChallenge(response, CHALLENGE)).toBe(false);
 });
 
-it("is current only if it is the last one of a pending webhook", () => {
+it("a challenge is current only if it is the last one of a pending webhook", () => {
   const body = challengeBody("alert_1", CHALLENGE, 0);
   expect(isCurrentChallenge(body, pending)).toBe(true);
   expect(isCurrentChallenge(body, { ...pending, challenge: "another" })).toBe(false);

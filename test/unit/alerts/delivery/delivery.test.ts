@@ -54,14 +54,14 @@ describe("an enqueued message", () => {
     ]);
   });
 
-  it("requires a webhook, and a challenge a pending one", () => {
+  it("exists only for a webhook, and a challenge only for a pending one", () => {
     const polled = { ...alert, value: { ...alert.value, way: { by: "poll" } as const } };
     expect(enqueueDelivery(polled, message)).toEqual([]);
     expect(enqueueChallenge(polled, 0)).toEqual([]);
     expect(enqueueChallenge(alert, 0)).toEqual([]);
   });
 
-  it("has an id without a dot, the separator of the signed content", () => {
+  it("has an id without a dot, which is the separator of the signed content", () => {
     expect(newMessageId(7)).toMatch(/^msg_[0-9a-f]{32}$/);
   });
 

@@ -68,7 +68,7 @@ describe("endpoint queues", () => {
     expect(calls()).toBe(1);
   });
 
-  it("reserve capacity for an owner without work while five others use all that they may", () => {
+  it("reserve capacity for an owner without work while five other owners use their full share", () => {
     const { queues, add } = manualQueues();
     const isFull = (owner: string) => queues.saturated().includes(`owner of ${owner}`);
     for (let at = 0; at < 200; at++) {
@@ -144,7 +144,7 @@ describe("endpoint queues", () => {
     expect(queues.saturated()).toEqual([]);
   });
 
-  it("do not count work that was not sent as success or failure", async () => {
+  it("count unsent work neither as a success nor as a failure", async () => {
     const { queues, clock, add, names, end } = manualQueues();
     for (const at of [1, 2, 3, 4, 5, 6, 7]) {
       add("a", at);

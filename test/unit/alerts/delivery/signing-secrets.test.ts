@@ -39,7 +39,7 @@ describe("the secrets of a webhook", () => {
     expect(signingSecrets(third.sealed, place, NOW + 2)).toEqual([third.secret, second.secret]);
   });
 
-  it("open for their own alert only", () => {
+  it("can be opened for their own alert only", () => {
     const { sealed } = firstSecret(place);
     const elsewhere = { ...place, alertId: "alert_fedcba9876543210" };
     expect(() => signingSecrets(sealed, elsewhere, NOW)).toThrow();

@@ -120,7 +120,7 @@ describe("the signature of a delivery", () => {
     expect(await crypto.subtle.verify("Ed25519", imported, given, bytes)).toBe(true);
   });
 
-  it("names the schemes in order, and seconds", () => {
+  it("lists the schemes in order, and has its timestamp in seconds", () => {
     const headers = signatureHeaders(
       attempted({ at: 1_700_000_000_999, secrets: [secret, old], keys: [key, oldKey] }),
     );
@@ -130,12 +130,12 @@ describe("the signature of a delivery", () => {
   });
 });
 
-describe("our own receiver", () => {
+describe("the example receiver", () => {
   const sent = attempted({ secrets: [secret, old], keys: [key] });
   const headers = signatureHeaders(sent);
   const body = Buffer.from(sent.body);
 
-  it("names the schemes that verify a delivery", () => {
+  it("returns the schemes that verify a delivery", () => {
     const by = (trusted: Partial<Parameters<typeof verifySignatures>[2]>) =>
       verifySignatures(headers, body, { secrets: [], keys: [], ...trusted });
     expect(by({ secrets: [secret] })).toEqual(["v1"]);

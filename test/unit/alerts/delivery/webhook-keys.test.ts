@@ -19,7 +19,7 @@ function newKey(kid: string, retiredAt: number | null): Key<"webhook-signing"> {
 const keys = [newKey("new", null), newKey("old", NOW)];
 
 describe("the published keys", () => {
-  it("are a JWK Set with both spellings of each key and how long it signs", async () => {
+  it("are a JWK Set with each key in both formats and the time until which it signs", async () => {
     const set = webhookKeySet(keys);
     expect(WebhookKeySet.parse(set)).toEqual(set);
     expect(
@@ -38,7 +38,7 @@ describe("the published keys", () => {
     expect(found.algorithm.name).toBe("Ed25519");
   });
 
-  it("never hold a private half", () => {
+  it("never contain a private key", () => {
     const text = JSON.stringify(webhookKeySet(keys));
     for (const { jwk } of keys) expect(text).not.toContain(jwk.d);
   });
@@ -64,7 +64,7 @@ describe("GET /.well-known/webhook-keys.json", () => {
     expect(await answer.json()).toEqual(webhookKeySet(keys));
   });
 
-  it("has the keys of the moment", async () => {
+  it("has the current keys", async () => {
     current = [newKey("newest", null), ...keys];
     onTestFinished(() => {
       current = keys;

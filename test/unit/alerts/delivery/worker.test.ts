@@ -97,7 +97,7 @@ function webhookOf({ value }: Hooked): Extract<Alert["way"], { by: "webhook" }> 
 const sentAt = ({ headers }: Received): number => Number(headers["webhook-timestamp"]) * SECOND;
 
 describeStores("the delivery worker", (engine) => {
-  it("delivers a signed event and keeps only the attempt", async () => {
+  it("delivers a signed event and stores only the attempt", async () => {
     const store = await openStore(engine);
     const [inbox, key] = [await receiver(), newKey()];
     const alert = hooked({ url: inbox.url });
@@ -122,7 +122,7 @@ describeStores("the delivery worker", (engine) => {
     expect(errors).toEqual([]);
   });
 
-  it("delivers what was queued before it started, each delivery once", async () => {
+  it("delivers everything queued before it started exactly once", async () => {
     const store = await openStore(engine);
     const inbox = await receiver();
     const made = Array.from({ length: 4 }, () => hooked({ url: inbox.url }));
@@ -137,7 +137,7 @@ describeStores("the delivery worker", (engine) => {
     expect(came.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
   });
 
-  it("retries by the schedule with the same id and body, then gives up", async () => {
+  it("retries on schedule with the same id and body, then gives up", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behavior: 500 });
     const alert = hooked({ url: inbox.url });
@@ -190,7 +190,7 @@ describeStores("the delivery worker", (engine) => {
   });
 
   it.each(["reset", 301, 302, 404] as const)(
-    "takes %s for a failure and follows nothing",
+    "counts %s as a failure and follows no redirect",
     async (behavior) => {
       const store = await openStore(engine);
       const trap = await receiver();
@@ -218,7 +218,7 @@ describeStores("the delivery worker", (engine) => {
   );
 
   it.each(["paused", "pending"] as const)(
-    "holds back what is for a %s webhook, and sends it once that is active",
+    "holds back deliveries for a %s webhook, and sends them once it is active",
     async (state) => {
       const store = await openStore(engine);
       const inbox = await receiver();
@@ -245,7 +245,7 @@ describeStores("the delivery worker", (engine) => {
     },
   );
 
-  it("does not hold a delivery back when the alert becomes active meanwhile", async () => {
+  it("does not hold back a delivery when its alert becomes active in the meantime", async () => {
     const store = await openStore(engine);
     const inbox = await receiver();
     const alert = hooked({ url: inbox.url, isPaused: true });
@@ -326,7 +326,7 @@ describeStores("the delivery worker", (engine) => {
     expect(inbox.received).toHaveLength(1);
   });
 
-  it("disables a webhook once, after five days and twenty failures, not before both", async () => {
+  it("disables a webhook once, only after both five days and twenty failures", async () => {
     const store = await openStore(engine);
     const [inbox, other] = [await receiver({ behavior: 500 }), await receiver()];
     const alert = hooked({ url: inbox.url });
@@ -497,7 +497,7 @@ describeStores("the delivery worker", (engine) => {
     expect(inbox.received).toHaveLength(2);
   });
 
-  it("sends a challenge to a host that a hundred accounts have challenged as often as they can", async () => {
+  it("challenges a host for a new account after a hundred accounts have used up their share", async () => {
     const store = await openStore(engine);
     const challenged: string[] = [];
     const sender: Pick<Sender, "send"> = {
@@ -543,7 +543,7 @@ describeStores("the delivery worker", (engine) => {
     expect(hole.received).toHaveLength(5);
   });
 
-  it("delivers for another owner while five have all the attempts that they can get", async () => {
+  it("delivers for another owner while five owners use their full share of attempts", async () => {
     const store = await openStore(engine);
     const [started, busy] = [new Set<string>(), Promise.withResolvers<void>()];
     const events = new EventEmitter();
@@ -663,7 +663,7 @@ describeStores("the delivery worker", (engine) => {
     for (const { dueAt } of left) expect(dueAt).toBe(store.clock.now);
   });
 
-  it("does not record an attempt that its stop aborted", async () => {
+  it("does not record an attempt that was aborted when the worker stopped", async () => {
     const store = await openStore(engine);
     const alert = hooked({ url: "https://inbox.example/hook" });
     await keep(store, alert);
@@ -699,7 +699,7 @@ describeStores("the delivery worker", (engine) => {
   it.each([
     ["another address", { url: "https://other.example/hook" }],
     ["been enabled again", { state: { is: "active", since: 1 } }],
-  ] as const)("disables no webhook that has %s by now", async (_, changed) => {
+  ] as const)("does not disable a webhook that has %s in the meantime", async (_, changed) => {
     const store = await openStore(engine);
     const alert = hooked({ url: "https://inbox.example/hook" });
     await keep(store, alert);
@@ -715,7 +715,7 @@ describeStores("the delivery worker", (engine) => {
     expect(await waiting(store)).toMatchObject([{ dueAt: store.clock.now + 5 * SECOND }]);
   });
 
-  it("is verified by the library that receivers use", async () => {
+  it("produces signatures that the receivers' library verifies", async () => {
     const store = await openStore(engine);
     store.clock.now = Date.now();
     const inbox = await receiver();

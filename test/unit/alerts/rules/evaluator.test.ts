@@ -62,14 +62,14 @@ const statesIn = async ({ records }: TestStore) =>
 
 const LONG: Said = { direction: "LONG" };
 
-describe("reports of companies", () => {
+describe("company reports", () => {
   const fundamentals = [30, 31, 32, 45, 33].map((lag, index) => {
     const end = 91 * (index + 1);
     const availableAt = (end + lag) * DAY_MS;
     return { metric: "netIncome", value: 1, periodEnd: end * DAY_MS, availableAt } as const;
   });
 
-  it("are reported before the date, on filing and when late, by the sessions of each alert", async () => {
+  it("cause events before the date, on filing and when late, by the sessions of each alert", async () => {
     const store = await openStore(model);
     await store.records.commit([
       ...alertSteps("a1", { kinds: ["report"] }),
@@ -131,16 +131,16 @@ describe("the expected range", () => {
     "a2 A@313 range.alert below 2",
   ];
 
-  it("is reported when a close leaves it, without a further cooldown", async () => {
+  it("causes an event when a close leaves it, without a cooldown", async () => {
     expect(await watched(() => false)).toEqual(TOLD);
   });
 
-  it("stays open across restarts and changes of the leader", async () => {
+  it("continues across restarts and changes of the leader", async () => {
     expect(await watched(() => true)).toEqual(TOLD);
     expect(await watched((day) => day % 3 === 0)).toEqual(TOLD);
   });
 
-  it("is shared by all alerts of the kind, and forgotten with the last of them", async () => {
+  it("is shared by all alerts of the kind, and deleted with the last of them", async () => {
     const store = await openStore(model);
     await store.records.commit(alertSteps("a1", { kinds: ["range"] }));
     const stage = createScriptedMarket({ A: bars });
@@ -156,7 +156,7 @@ describe("the expected range", () => {
     expect(await statesIn(store)).toEqual([]);
   });
 
-  it("is not reported from the scores of a warm start", async () => {
+  it("causes no event from scores of a warm start", async () => {
     const store = await openStore(model);
     await store.records.commit(alertSteps("a1", { kinds: ["range"] }));
     const stage = createScriptedMarket({ A: bars });
@@ -193,7 +193,7 @@ describe("events of an account", () => {
     expect([of("a1") + of("a2"), of("b1")]).toEqual([3, 3]);
   });
 
-  it("leave a person's other applications some, even when one uses agents that it claimed", async () => {
+  it("leave a share for a person's other applications, even when one uses agents that it claimed", async () => {
     const store = await openStore(model);
     const owner = { kind: "user", id: "acc_1", accountId: "acc_1", clientId: "greedy" } as const;
     const agent = { kind: "agent", accountId: "acc_1" } as const;
@@ -227,7 +227,7 @@ describe("events of an account", () => {
 });
 
 describe("an evaluated session", () => {
-  it("fires on a change since the session before, never on an instrument's first session", async () => {
+  it("fires on a change since the previous session, never on an instrument's first session", async () => {
     const testService = await begun({}, createScriptedMarket(), LONG);
     expect(await summaryOf(testService.store)).toEqual([]);
     await play(testService, [LONG, {}, {}]);
@@ -237,7 +237,7 @@ describe("an evaluated session", () => {
     expect(await summaryOf(testService.store)).toEqual(["A@3 direction"]);
   });
 
-  it("fires a new alert on a change since the last close", async () => {
+  it("fires a new alert on a change since the previous close", async () => {
     const store = await openStore(model);
     const stage = createScriptedMarket();
     const leader = leaderOf(store, stage);
@@ -269,13 +269,13 @@ describe("an evaluated session", () => {
     expect(await summaryOf(testService.store)).toEqual(["A@2 score", "A@6 score"]);
   });
 
-  it("stays quiet during the cooldown and fires afterwards if the change still holds", async () => {
+  it("does not fire during the cooldown, and fires afterwards if the change still holds", async () => {
     const testService = await begun({ thresholds: { cooldownDays: 3 } });
     await play(testService, [LONG, {}, LONG, {}, {}]);
     expect(await summaryOf(testService.store)).toEqual(["A@2 direction", "A@5 direction"]);
   });
 
-  it("comes in closing order when several are caught up", async () => {
+  it("is evaluated in closing order when the leader catches up on several", async () => {
     const testService = await begun();
     await play(testService, [{}]);
     testService.stage.close(3, { A: LONG, B: {} });
@@ -290,7 +290,7 @@ describe("an evaluated session", () => {
     expect(told.map(({ payload }) => payload.data.sequence)).toEqual([1, 2, 1, 3, 2]);
   });
 
-  it("is skipped when its factors are no longer kept", async () => {
+  it("is skipped when its factors are no longer stored", async () => {
     const testService = await begun();
     for (let day = 2; day <= 50; day++)
       testService.stage.close(day, { A: day % 2 === 0 ? LONG : {} });
@@ -301,7 +301,7 @@ describe("an evaluated session", () => {
     expect(told.at(-1)).toBe("A@50 direction");
   });
 
-  it("needs no store access while market time stands still", async () => {
+  it("causes no store access while market time stands still", async () => {
     const store = await openStore(model);
     await store.records.commit(alertSteps("a1"));
     const stage = createScriptedMarket();
@@ -332,7 +332,7 @@ describe("an evaluated session", () => {
     expect(await statesIn(store)).toEqual([]);
   });
 
-  it("commits a hundred alerts at a time", async () => {
+  it("commits alerts in batches of a hundred", async () => {
     const store = await openStore(model);
     await store.records.commit(alertSteps("a1"));
     const stage = createScriptedMarket();
@@ -394,7 +394,7 @@ describe("a volatility condition", () => {
     expect(await summaryOf(await played([0.05], { watched }, LONG))).toEqual(["A@301 extreme"]);
   });
 
-  it("shares the sequence numbers of its alert with shifts", async () => {
+  it("shares the sequence numbers of its alert with signal shifts", async () => {
     const kinds = ["signal_shift", "volatility"] as const;
     const store = await played([0.05], { kinds }, LONG);
     const told = await toldIn(store);
@@ -404,7 +404,7 @@ describe("a volatility condition", () => {
 });
 
 describe("the recipients of an event", () => {
-  it("are the alerts that cover the instrument, at their own thresholds", async () => {
+  it("are the alerts that cover the instrument, each at its own thresholds", async () => {
     const store = await openStore(model);
     const of = (scoreMove: number): AlertOverrides => ({ thresholds: { scoreMove } });
     await store.records.commit([
@@ -430,7 +430,7 @@ describe("the recipients of an event", () => {
     ]);
   });
 
-  it("exclude paused, snoozed, expired and unentitled alerts; a disabled webhook is sent nothing", async () => {
+  it("exclude paused, snoozed, expired and unentitled alerts, and disabled webhooks", async () => {
     const store = await openStore(model);
     const gone = { kind: "agent", id: "gone", accountId: undefined } as const;
     await store.records.commit([
@@ -470,9 +470,9 @@ describe("the recipients of an event", () => {
 
   it.each<readonly [string, AlertOverrides]>([
     ["paused", { isPaused: true }],
-    ["turned to another instrument", { watched: named("B") }],
-    ["given other thresholds", { thresholds: { scoreMove: 20 } }],
-    ["given another kind", { kinds: ["volatility"] }],
+    ["changed to another instrument", { watched: named("B") }],
+    ["changed to other thresholds", { thresholds: { scoreMove: 20 } }],
+    ["changed to another kind", { kinds: ["volatility"] }],
   ])("do not include an alert that was %s since the round began", async (_, wanted) => {
     const { store, stage } = await begun();
     stage.close(2, { A: LONG });
@@ -489,7 +489,7 @@ describe("the recipients of an event", () => {
 });
 
 describe("an event", () => {
-  it("is one row and one delivery with the same body, deleted with its alert", async () => {
+  it("is one row and one delivery with the same body, and is deleted with its alert", async () => {
     const testService = await begun();
     await play(testService, [{ score: 70, direction: "LONG" }]);
     const [event] = await toldIn(testService.store);
@@ -617,7 +617,7 @@ describe("the state of a condition", () => {
 });
 
 describe("the sequence numbers of an alert", () => {
-  it("have no gaps, per instrument", async () => {
+  it("have no gaps for each instrument", async () => {
     const store = await openStore(model);
     const owner = { ...OWNER, id: "client-2" };
     await store.records.commit([
@@ -640,7 +640,7 @@ describe("the sequence numbers of an alert", () => {
     }
   });
 
-  it("count an instrument that is named twice once", async () => {
+  it("count once for an instrument that is named twice", async () => {
     const testService = await begun({
       watched: named("A", "A"),
       kinds: ["signal_shift", "signal_shift"],

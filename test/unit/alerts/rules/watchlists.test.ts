@@ -15,7 +15,7 @@ const KEY = "key of the list";
 const LONG: Said = { direction: "LONG" };
 const WAIT: Said = { direction: "WAIT" };
 
-describeStores("an alert of a watchlist", (engine) => {
+describeStores("an alert on a watchlist", (engine) => {
   /** A leader of a market with A and B, and an alert of a list. */
   async function begun() {
     const store = await openStore(engine);
@@ -39,7 +39,7 @@ describeStores("an alert of a watchlist", (engine) => {
     return { ...store, list, close };
   }
 
-  it("gets the events of what is in the list when the session closes", async () => {
+  it("gets the events of the instruments that are in the list when the session closes", async () => {
     const { list, close } = await begun();
     expect(await close({ A: LONG, B: LONG })).toEqual(["A"]);
     await list("B");
@@ -49,7 +49,7 @@ describeStores("an alert of a watchlist", (engine) => {
     expect(all.slice(2).toSorted()).toEqual(["A", "B"]);
   });
 
-  it("gets none once the list is gone", async () => {
+  it("gets no events once the list is deleted", async () => {
     const { records, close } = await begun();
     await records.commit([remove(watchlists, KEY)]);
     expect(await close({ A: LONG, B: LONG })).toEqual([]);

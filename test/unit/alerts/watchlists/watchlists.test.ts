@@ -99,7 +99,7 @@ describeStores("a watchlist", (engine) => {
     expect(await symbolsOf(app, "secret")).toEqual(["A"]);
   });
 
-  it("of a person's key is read-only to the person's clients, and hidden by a client's own list of that name", async () => {
+  it("of a person's API key is read-only to the person's clients, and hidden by a client's own list of the same name", async () => {
     const { app, agent, key, stranger, save, symbolsOf, lists, records } = await open(engine);
     await save(key, "house", ["A"]);
     expect((await lists.overview(agent)).lists).toEqual([

@@ -28,7 +28,7 @@ const sessionsIn = (store: TestStore) => async () => JSON.stringify(await dumped
 /** What a browser sends after it was told a cookie. */
 const sent = (setCookie: string | undefined): string => setCookie?.split(";")[0] ?? expect.fail();
 
-describeStores("sessions", (engine) => {
+describeStores("browser sessions", (engine) => {
   it("start with a random secret for an unknown browser", async () => {
     const { sessions } = await begin(engine);
     const [one, other] = [await sessions.browserOf(undefined), await sessions.browserOf("")];
@@ -41,7 +41,7 @@ describeStores("sessions", (engine) => {
     expect(again).toEqual({ ...one, setCookie: undefined });
   });
 
-  it("work without https, with another cookie name", async () => {
+  it("work over plain HTTP, with another cookie name", async () => {
     const { sessions, id } = await begin(engine, false);
     const browser = await sessions.browserOf(undefined);
     expect(browser.setCookie).toBe(
@@ -69,7 +69,7 @@ describeStores("sessions", (engine) => {
     });
   });
 
-  it("carry the sign-in time of another provider, capped at now", async () => {
+  it("use the sign-in time of an external provider, but never a future one", async () => {
     const { sessions, id } = await begin(engine);
     for (const [signedInAt, kept] of [
       [START - 1_000, START - 1_000],

@@ -144,7 +144,7 @@ describeStores("sign-in by email code", (engine) => {
     expect(await signIn.complete(BROWSER, code)).toBeDefined();
   });
 
-  it("accepts a code once in a hundred concurrent requests", async () => {
+  it("accepts a code once under a hundred concurrent requests", async () => {
     const { signIn, lastCode } = await begin(engine, { through: slowed });
     await signIn.sendCode(BROWSER, ADA);
     const code = await lastCode();
@@ -153,7 +153,7 @@ describeStores("sign-in by email code", (engine) => {
     expect(ids).toHaveLength(1);
   });
 
-  it("replaces the old code by a new one, with attempts of its own", async () => {
+  it("replaces the previous code by a new one, with its own attempts", async () => {
     const { signIn, lastCode } = await begin(engine);
     await signIn.sendCode(BROWSER, ADA);
     const first = await lastCode();
@@ -174,7 +174,7 @@ describeStores("sign-in by email code", (engine) => {
     expect(kept).not.toContain(BROWSER);
   });
 
-  it("stores a code so that it works only in its browser, whatever is written to the store", async () => {
+  it("binds a stored code to its browser, whatever is written to the store", async () => {
     const { store, signIn, lastCode } = await begin(engine);
     await signIn.sendCode(BROWSER, ADA);
     const [kept] = await store.records.list(signInCodes, { limit: 1 });
@@ -195,7 +195,7 @@ describeStores("sign-in by email code", (engine) => {
     ["closed", "new@people.example", false],
     ["closed", "accepted@people.example", false],
     ["closed", "known@people.example", true],
-  ])("with SIGN_UP=%s: may %s? %j", async (signUp, email, isWelcome) => {
+  ])("with SIGN_UP=%s lets %s sign in: %j", async (signUp, email, isWelcome) => {
     const accepted = ["accepted@people.example"];
     const { signIn, accounts, letters } = await begin(engine, { signUp, accepted });
     await accounts.findOrCreateByEmail("known@people.example");
@@ -234,7 +234,7 @@ describeStores("sign-in by email code", (engine) => {
     expect(other).toEqual(one);
   });
 
-  it("discloses nothing by its timing: the email is sent at a random moment", async () => {
+  it("sends the email at a random moment, so that its timing discloses nothing", async () => {
     const { store, signIn } = await begin(engine);
     const woken: string[] = [];
     onTestFinished(store.records.onAnnounce(MAIL_TOPIC, (text) => void woken.push(text)));

@@ -10,7 +10,7 @@ const kept = storedCode({ agentId: AGENT, code: "A0B1C2D3" });
 const isIt = (code: string, agentId = AGENT) => isValidClaimCode(kept, { agentId, code });
 
 describe("a claim code", () => {
-  it("has 8 characters of Crockford base32, each equally likely", () => {
+  it("has 8 characters of Crockford base32, all equally likely", () => {
     const codes = Array.from({ length: 20_000 }, newClaimCode);
     const counts = new Map<string, number>();
     for (const code of codes) {
@@ -24,16 +24,16 @@ describe("a claim code", () => {
   });
 
   it.each(["A0B1C2D3", "a0b1c2d3", "AOBIC2D3", "aobLc2d3", " A0B1-c2d3\n", "A 0 B 1 C 2 D 3"])(
-    "is recognized as %j",
+    "is accepted as %j",
     (code) => expect(isIt(code)).toBe(true),
   );
 
   it.each(["", "A0B1C2D", "A0B1C2D33", "A0B1C2D4", "A0B1C2D3\0", "Ａ0B1C2D3"])(
-    "is not recognized as %j",
+    "is rejected as %j",
     (code) => expect(isIt(code)).toBe(false),
   );
 
-  it("is valid for no other agent, and never for an unknown one", () => {
+  it("is not valid for another agent, nor for an unknown one", () => {
     expect(isIt("A0B1C2D3", "agt_2")).toBe(false);
     expect(isValidClaimCode(undefined, { agentId: "", code: "" })).toBe(false);
   });

@@ -176,7 +176,7 @@ describeStores("a claim by a person", (engine) => {
     }
   });
 
-  it("leaves the scopes that an application may request from people", async () => {
+  it("keeps the scopes that an agent with the authorization code grant may request from people", async () => {
     const { claims, register, person, agentNow } = await build(engine);
     const grant_types = ["authorization_code", "client_credentials"];
     const { agentId, code } = await register({}, { grant_types, scope: "factor:read" });
@@ -232,7 +232,7 @@ describeStores("a claim by a person", (engine) => {
     expect(await letters()).toHaveLength(1);
   });
 
-  it("has one result for concurrent requests of one person", async () => {
+  it("gives the same result to concurrent requests of one person", async () => {
     const { claims, register, person, letters } = await build(engine, slowed);
     const { agentId, code } = await register();
     const ann = await person("acc_ann");
@@ -242,7 +242,7 @@ describeStores("a claim by a person", (engine) => {
     expect(await letters()).toHaveLength(1);
   });
 
-  it("is reported to its owner when it is completed between the reads of another request", async () => {
+  it("is reported as complete to its owner when it completes during another request", async () => {
     for (const name of [clients.name, claimRecords.name]) {
       const before = beforeRead(name);
       const { claims, register, person } = await build(engine, before.records);
@@ -280,7 +280,7 @@ describeStores("a claim by a person", (engine) => {
     expect(await claims.completeByPerson({ agentId, code }, ann)).toEqual(WRONG);
   });
 
-  it("survives four failed attempts but not five, of any callers and by either way", async () => {
+  it("survives four failed attempts but not five, from any callers and in either way", async () => {
     const { claims, register, person } = await build(engine);
     const [four, five] = [await register(), await register({}, {}, "agt_2")];
     const [ann, bob] = [await person("acc_ann"), await person("acc_bob")];
@@ -363,7 +363,7 @@ describeStores("a claim by a person", (engine) => {
     }
   });
 
-  it("requires the person the agent named, also after a later choice of the agent", async () => {
+  it("requires the person whom the agent named, even if the agent named another person later", async () => {
     const { claims, register, person } = await build(engine);
     const [ann, bob] = [await person("acc_ann"), await person("acc_bob")];
     const named = await register({
@@ -385,7 +385,7 @@ describeStores("a claim by a person", (engine) => {
     });
   });
 
-  it("requires the person the agent named when it restarted the claim", async () => {
+  it("requires the person whom the agent named when it restarted the claim", async () => {
     const { claims, register, person } = await build(engine);
     const { agentId } = await register();
     const [ann, bob] = [await person("acc_ann"), await person("acc_bob")];
@@ -431,7 +431,7 @@ describeStores("a claim by a person", (engine) => {
     });
   });
 
-  it("shows the agent first, without using up the code", async () => {
+  it("can be previewed without using up the code", async () => {
     const { claims, clock, register, person } = await build(engine);
     const claim = await register({}, { scope: "signals:read" });
     await person("acc_ann");
@@ -449,7 +449,7 @@ describeStores("a claim by a person", (engine) => {
     expect(await claims.preview(waiting, "acc_ann")).toMatchObject({ scopesNow: [] });
   });
 
-  it("is audited with the address and notifies the person, without text from the agent", async () => {
+  it("is audited with the address, and notifies the person without text from the agent", async () => {
     const { claims, register, person, audit, letters, clock } = await build(engine);
     const detail = { registeredAt: clock.now, identityType: "anonymous" };
     const { agentId, code } = await register({}, { client_name: "Visit evil.example" });
@@ -500,7 +500,7 @@ describeStores("a claim by the agent", (engine) => {
     expect(await records.get(tokens, "t")).toBeUndefined();
   });
 
-  it("never completes with the agent's own code, nor a person's with the shown one", async () => {
+  it("never completes with the agent's own code, while a person's claim never completes with the shown code", async () => {
     const { claims, register, person, agentNow } = await build(engine);
     const own = await register();
     expect((await claims.completeByAgent(own)).status).toBe("claim_not_confirmed");
@@ -568,7 +568,7 @@ describeStores("a claim by the agent", (engine) => {
     expect(await claims.completeByAgent({ agentId, code })).toEqual(WRONG);
   });
 
-  it("uses the newest confirmation, and drops it when the agent restarts the claim", async () => {
+  it("uses the newest confirmation, and discards it when the agent restarts the claim", async () => {
     const { claims, register, person } = await build(engine);
     const { agentId, attempt } = await register();
     const ann = await person("acc_ann");
@@ -582,7 +582,7 @@ describeStores("a claim by the agent", (engine) => {
     });
   });
 
-  it("ends with the account, the agent or after ten minutes", async () => {
+  it("expires with the account, with the agent, or after ten minutes", async () => {
     const { claims, clock, records, register, person } = await build(engine);
     const ann = await person("acc_ann");
     const late = await register({}, {}, "agt_late");
@@ -649,10 +649,10 @@ describeStores("a claim by the agent", (engine) => {
   });
 });
 
-describeStores("a code that is given again", (engine) => {
+describeStores("the claim code that an agent requests again", (engine) => {
   const admit = async () => {};
 
-  it("is the same for concurrent requests, before the first code and after it", async () => {
+  it("is the same for concurrent requests, before and after the first code expires", async () => {
     const { claims, clock, records, register, person } = await build(engine, slowed);
     const { agentId, code } = await register();
     const given = () => hundred(() => claims.giveCode(agentId, admit));
@@ -667,7 +667,7 @@ describeStores("a code that is given again", (engine) => {
     expect(await claims.giveCode(agentId, admit)).toBeUndefined();
   });
 
-  it("is a new one when too many attempts were wrong, or the key is another", async () => {
+  it("is new after too many wrong attempts, or with another key", async () => {
     const { claims, withKey, register, person } = await build(engine);
     const { agentId, code } = await register();
     const ann = await person("acc_ann");
@@ -682,7 +682,7 @@ describeStores("a code that is given again", (engine) => {
     expect((await claims.completeByPerson({ agentId, code: third }, ann)).status).toBe("claimed");
   });
 
-  it("asks for admission only when it is new", async () => {
+  it("counts against the limit of new codes only when it is new", async () => {
     const { claims, register } = await build(engine);
     const { agentId, code } = await register();
     const refuse = async () => {

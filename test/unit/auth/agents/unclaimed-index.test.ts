@@ -32,7 +32,7 @@ describe("unclaimed agents", () => {
     expect(idsOf(index)).toEqual(["b3", "a4", "b2", "b1", "a0"]);
   });
 
-  it("count by their size", () => {
+  it("count by the size of their registration", () => {
     const index = indexWith({ site: "a", size: 5 }, { site: "b" }, { site: "b" });
     expect(idsOf(index)).toEqual(["a0", "b2", "b1"]);
     expect([index.size, index.sizeOf("a"), index.sizeOf("b")]).toEqual([7, 5, 2]);
@@ -73,7 +73,7 @@ describe("unclaimed agents", () => {
     expect(index.sizeOf(provider)).toBe(3);
   });
 
-  it("are counted once, and not after they are deleted or expire", () => {
+  it("are counted once, and no longer after they are deleted or expire", () => {
     const index = indexWith({ site: "a" }, { site: "b" });
     const known = index.find("a0");
     if (known !== undefined) index.add({ ...known, size: 3, expiresAt: NOW });

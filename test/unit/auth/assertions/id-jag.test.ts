@@ -65,15 +65,15 @@ it("accepts an assertion from a trusted issuer for the client", async () => {
 it.each<[string, Claims, object]>([
   ["an array of one audience", { aud: [BASE] }, {}],
   ["the full media type", {}, { typ: "application/oauth-id-jag+jwt" }],
-  ["an end less than a minute ago", { iat: now - 300, exp: now - 59 }, {}],
-  ["a beginning less than a minute ahead", { iat: now + 59, exp: now + 300 }, {}],
-  ["ten minutes of life", { iat: now, exp: now + 600 }, {}],
-  ["one resource", { resource: `${BASE}/mcp` }, {}],
-])("accepts %s", async (_what, changes, header) => {
+  ["an expiry less than a minute ago", { iat: now - 300, exp: now - 59 }, {}],
+  ["an issue time less than a minute ahead", { iat: now + 59, exp: now + 300 }, {}],
+  ["a lifetime of ten minutes", { iat: now, exp: now + 600 }, {}],
+  ["a single resource", { resource: `${BASE}/mcp` }, {}],
+])("accepts an assertion with %s", async (_what, changes, header) => {
   expect(await outcome(changes, header)).toMatchObject({ use: { key: expect.any(String) } });
 });
 
-it("grants only the scopes and resources in the assertion", async () => {
+it("grants only the scopes and resources of the assertion", async () => {
   expect(await outcome({ scope: "admin", resource: [BASE] })).toMatchObject({
     scopes: [],
     resources: [BASE],
@@ -118,7 +118,7 @@ it.each<[string, Claims, object]>([
   ["invalid_request", { sub: "per\nson" }, {}],
   ["invalid_request", { scope: ["signals:read"] }, {}],
   ["invalid_signature", {}, { kid: "unknown" }],
-])("refuses with %s %j %j", async (reason, changes, header) => {
+])("rejects with %s the claims %j and the header %j", async (reason, changes, header) => {
   expect(await outcome(changes, header)).toBe(reason);
 });
 
@@ -214,7 +214,7 @@ it.each<[string, Claims]>([
   ["login_required", { auth_time: undefined }],
   ["login_required", { auth_time: now - HOUR - 1 }],
   ["login_required", { auth_time: now + 61 }],
-])("at registration is %s with %j", async (expected, changes) => {
+])("the result at registration is %s for %j", async (expected, changes) => {
   const { idp, verifier } = await setting();
   const claims = { ...claimsFor(BASE, idp.issuer, START), ...changes };
   const result = await verifier.forRegistration(await idp.sign(claims));

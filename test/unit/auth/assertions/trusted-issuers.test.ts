@@ -17,7 +17,7 @@ async function fault(content: unknown): Promise<{ readonly file: string; readonl
   return { file, text };
 }
 
-it("reads the issuers from a file", async () => {
+it("reads the trusted issuers from a file", async () => {
   const local = { name: "Test", issuer: "http://localhost:1", jwks_uri: "http://127.0.0.1:1/keys" };
   const read = await readTrustedIssuers(await trustFile(JSON.stringify([acme, local])));
   expect(read.map(({ name, issuer }) => ({ name, issuer }))).toEqual([

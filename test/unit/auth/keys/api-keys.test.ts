@@ -60,7 +60,7 @@ describeStores("API keys", (engine) => {
     expect(id).toMatch(/^key_\w{16}$/);
   });
 
-  it("stores only the hash of a key, and audits neither", async () => {
+  it("stores only the hash of a key, and writes neither the key nor the hash to the audit log", async () => {
     const { keys, store, records } = await open(engine);
     const { key, id } = await keys.create(wanted);
     await keys.revoke(id, "operator");
@@ -112,7 +112,7 @@ describeStores("API keys", (engine) => {
     expect(await keys.list()).toEqual([]);
   });
 
-  it("revokes a key at once, once", async () => {
+  it("revokes a key immediately and only once", async () => {
     const { keys, records } = await open(engine);
     const { key, id } = await keys.create(wanted);
     const other = await keys.create(wanted);
@@ -129,7 +129,7 @@ describeStores("API keys", (engine) => {
     ]);
   });
 
-  it("revokes nothing by a malformed id, and no key of another account", async () => {
+  it("revokes no key for a malformed id, and no key of another account", async () => {
     const { keys, records } = await open(engine);
     await records.commit([account("acc_a"), account("acc_b")]);
     const theirs = await keys.createFor("acc_a", wanted);
@@ -150,7 +150,7 @@ describeStores("API keys", (engine) => {
     expect(await keys.revoke(theirs?.id ?? "", "acc_a", "acc_a")).toBe(true);
   });
 
-  it("lists all keys or those of an account, oldest first, with their last use", async () => {
+  it("lists all keys or the keys of an account, oldest first, with their last use", async () => {
     const { keys, records, clock } = await open(engine);
     await records.commit([account("acc_a"), account("acc_b")]);
     const first = await keys.create(wanted);
@@ -197,7 +197,7 @@ describeStores("API keys", (engine) => {
     expect(await keysOn(kept, kept.records).list()).toEqual([]);
   });
 
-  it("allows a person the maximum, and one more after a revocation", async () => {
+  it("allows a person the maximum number of keys, and another one after a revocation", async () => {
     const { keys, records } = await open(engine);
     await records.commit([account("acc_a"), account("acc_b")]);
     const made = [];
@@ -234,7 +234,7 @@ describeStores("API keys", (engine) => {
 });
 
 describe("a key that is created with another record", () => {
-  it("is committed with it, or not at all", async () => {
+  it("is committed together with that record, or not at all", async () => {
     const { keys, records } = await open(embedded);
     const { key, steps } = keys.prepare({ ...wanted, groups: ["email:x"] });
     expect(await keys.find(key)).toBeUndefined();

@@ -43,7 +43,7 @@ describe("the text of a key", () => {
     expect(isWellFormedKey(key.toUpperCase(), "sandbox")).toBe(false);
   });
 
-  it("is invalid with surrounding text, empty, or of another alphabet", () => {
+  it("is invalid with surrounding text, when it is empty, or in another alphabet", () => {
     const key = generateKey("sandbox");
     for (const text of ["", key.slice(1), `${key}\n`, ` ${key}`, `${key}0`, "msv_test_"]) {
       expect(isWellFormedKey(text, "sandbox"), JSON.stringify(text)).toBe(false);
@@ -52,7 +52,7 @@ describe("the text of a key", () => {
     expect(isWellFormedKey(start + toBase62(crc32(start), 6), "sandbox")).toBe(false);
   });
 
-  it("is shown by its prefix and four characters", () => {
+  it("is displayed as its prefix and four characters", () => {
     const key = generateKey("sandbox");
     expect(hintOf(key)).toBe(key.slice(0, 13));
     expect(hintOf(generateKey("live"))).toMatch(/^msv_live_\w{4}$/);

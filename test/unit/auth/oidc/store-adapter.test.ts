@@ -45,7 +45,7 @@ const won = (attempts: readonly PromiseSettledResult<unknown>[]) =>
   attempts.filter(({ status }) => status === "fulfilled").length;
 
 describeStores("the store adapter", (engine) => {
-  it("returns fresh objects and stores copies", async () => {
+  it("returns new objects and stores copies", async () => {
     const { adapterFor } = await build(engine);
     for (const model of ["ClientCredentials", "Client", "Grant", "Session"]) {
       const adapter = adapterFor(model);
@@ -65,14 +65,14 @@ describeStores("the store adapter", (engine) => {
     }
   });
 
-  it("separates models", async () => {
+  it("keeps models separate", async () => {
     const { adapterFor } = await build(engine);
     await adapterFor("AccessToken").upsert("t", { clientId: "a" }, 60);
 
     expect(await adapterFor("ClientCredentials").find("t")).toBeUndefined();
   });
 
-  it("expires a record at its end and preserves one without an expiry", async () => {
+  it("expires a record at its end, and preserves a record without an expiry", async () => {
     const { clock, started, adapterFor } = await build(engine);
     await adapterFor("ClientCredentials").upsert("t", { clientId: "a" }, 60);
     await adapterFor("InitialAccessToken").upsert("i", { clientId: "a" });
@@ -133,7 +133,7 @@ describeStores("the store adapter", (engine) => {
     expect(await adapterFor("Grant").find("g")).toBeUndefined();
   });
 
-  it("finds a session by uid and a device code by user code, under their newest values", async () => {
+  it("finds a session by its newest uid and a device code by its newest user code", async () => {
     const { adapterFor } = await build(engine);
     await adapterFor("Session").upsert("s", { jti: "s", uid: "u1" }, 60);
     await adapterFor("Session").upsert("s", { jti: "s", uid: "u2" }, 60);
@@ -150,7 +150,7 @@ describeStores("the store adapter", (engine) => {
     ["text with NUL inside", "a\0b"],
     ["513 characters", "a".repeat(513)],
     ["half a surrogate pair", "\ud800"],
-  ])("has nothing under %s", async (_title, id) => {
+  ])("has no record for %s", async (_title, id) => {
     const { adapterFor } = await build(engine);
     for (const model of ["Client", "ClientCredentials", "Session", "RegistrationAccessToken"]) {
       const adapter: Adapter = adapterFor(model);
@@ -204,7 +204,7 @@ describeStores("single use in the store adapter", (engine) => {
     await expect(logins.consume("p")).rejects.toMatchObject(REFUSED);
   });
 
-  it("refuses to use an unknown or expired record", async () => {
+  it("rejects the use of an unknown or expired record", async () => {
     const { clock, adapterFor, audit } = await build(engine);
     const codes = adapterFor("AuthorizationCode");
     await codes.upsert("c", { clientId: "a" }, 60);
@@ -273,7 +273,7 @@ describeStores("the lifetime of a client in the store adapter", (engine) => {
     return { ...built, after };
   }
 
-  it("ends after a day without a token, and that of its registration token too", async () => {
+  it("ends after a day without a token, and so does its registration access token", async () => {
     const { after, records, store } = await registered();
     expect(await after(DAY_MS - 1)).toEqual([true, true]);
     expect(await after(DAY_MS)).toEqual([false, false]);
@@ -360,7 +360,7 @@ describeStores("the lifetime of a client in the store adapter", (engine) => {
     expect(await adapterFor("ClientCredentials").find("other")).toBeDefined();
   });
 
-  it("includes one registration access token at a time, and none without the client", async () => {
+  it("has one registration access token at a time, and none after the client is deleted", async () => {
     const { adapterFor } = await registered();
     const tokens = adapterFor("RegistrationAccessToken");
     await tokens.upsert("next", { clientId: "a" });
@@ -491,7 +491,7 @@ describeStores("a grant that is saved again", (engine) => {
     expect(await grants.find("g")).toBeUndefined();
   });
 
-  it("can be one that the same request has read", async () => {
+  it("is rejected unless the request has read its current state", async () => {
     const { grants, extend } = await given();
     await expect(grants.upsert("g", grant("two"), 60)).rejects.toMatchObject(REFUSED);
     await expect(extend("two", () => extend("three"))).rejects.toMatchObject(REFUSED);
