@@ -1,16 +1,8 @@
 import type { MarketView } from "../market/market-view.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
-import { isoInstant } from "./common.ts";
 import { fraction, points, wholePoints } from "./rounding.ts";
 
-/** Renders a snapshot as one of several instants; the signal log records the same members. */
-export const signalPoint = (snapshot: PastSnapshot) => ({
-  asOf: isoInstant(snapshot.at),
-  status: snapshot.status,
-  ...roundedSignal(snapshot),
-});
-
-/** The signal members of an answer, rounded. */
+/** The signal members of an answer, rounded; the signal log records the same ones. */
 export const roundedSignal = ({ score, confidence, coverage, signal }: PastSnapshot) => ({
   signal: signal.direction,
   score: wholePoints(score),

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { HEADLINE_HORIZONS } from "../grading/run-grade.ts";
 import { EXCLUSIONS, RECORD_VERDICTS, type RecordFigures } from "../grading/track-record.ts";
 import type { TrackRecord } from "../log/signal-log.ts";
 import { AssetClass } from "../market/instrument.ts";
@@ -50,6 +49,7 @@ export const TrackRecordAnswer = z.object({
   simulated: z.boolean(),
   origin: z.string().describe("The log in which every statement and outcome stands."),
   beganAt: Instant,
+  size: Count.describe("Entries of the log that the figures are made of."),
   records: z.array(ClassRecord),
   note: z.string().optional().describe("Where a verdict is as long as the log has none."),
 });
@@ -69,9 +69,9 @@ export const figuresAnswer = ({ twins, from, to, ranges, ...others }: RecordFigu
 export const BACKTEST_VERDICT =
   "That of the backtest is the member evidence of get_signal (GET /api/signals).";
 
-/** Renders the record, of one class or of all that have something to say. */
+/** Renders the track record of one class, or of all classes that have one. */
 export function trackRecordAnswer(
-  { origin, beganAt, verdictDates, records }: TrackRecord,
+  { origin, beganAt, size, terms, records }: TrackRecord,
   { mode, source, now }: { mode: MarketMode; source: Source; now: number },
   assetClass: AssetClass | undefined,
 ): z.input<typeof TrackRecordAnswer> {
@@ -83,12 +83,13 @@ export function trackRecordAnswer(
     simulated: source.simulated,
     origin,
     beganAt: isoInstant(beganAt),
+    size,
     ...(wanted.every(({ verdicts }) => verdicts.length === 0) && {
       note: `The log has no verdict yet. ${BACKTEST_VERDICT}`,
     }),
     records: wanted.map(({ figures, verdicts, expectedAt }) => {
-      const isHeadline = HEADLINE_HORIZONS[figures.assetClass] === figures.horizon;
-      const next = isHeadline ? verdictDates.find((at) => at > now) : undefined;
+      const isHeadline = terms.headline[figures.assetClass] === figures.horizon;
+      const next = isHeadline ? terms.verdictDates.find((at) => at > now) : undefined;
       return {
         ...figuresAnswer(figures),
         isHeadline,

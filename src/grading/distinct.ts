@@ -2,11 +2,11 @@ import { medianOf } from "./median.ts";
 import type { SessionGrid, SessionReturns } from "./session-grid.ts";
 
 /** Correlation of daily returns from which an instrument is a duplicate of another. */
-const SAME = 0.95;
+const DUPLICATE_CORRELATION = 0.95;
 /** Share of the class's median volatility below which an instrument counts as pegged. */
-const STILL = 0.1;
+const PEGGED_SHARE = 0.1;
 /** Newest sessions examined, and the minimum number with data. */
-const LOOKED_AT = 252;
+const MAX_SESSIONS = 252;
 const MIN_SESSIONS = 60;
 
 /** Symbols of instruments excluded from the cross-section. */
@@ -23,7 +23,7 @@ export interface Indistinct {
  * hindsight about volatility, but not about outcomes.
  */
 export function findIndistinct({ rows, sessions }: SessionGrid): Indistinct {
-  const start = Math.max(0, sessions.length - LOOKED_AT);
+  const start = Math.max(0, sessions.length - MAX_SESSIONS);
   const recent = rows
     .toSorted((a, b) => firstOf(a) - firstOf(b))
     .map(({ instrument, returns }) => {
@@ -33,12 +33,14 @@ export function findIndistinct({ rows, sessions }: SessionGrid): Indistinct {
     });
   const usual = medianOf(recent.map((one) => one.volatility).filter((value) => value > 0));
   const isCopy = ({ returns }: (typeof recent)[number], index: number) =>
-    recent.slice(0, index).some((older) => correlation(returns, older.returns) >= SAME);
-  const isStill = ({ volatility }: (typeof recent)[number]) =>
-    volatility > 0 && volatility < STILL * usual;
+    recent
+      .slice(0, index)
+      .some((older) => correlation(returns, older.returns) >= DUPLICATE_CORRELATION);
+  const isPegged = ({ volatility }: (typeof recent)[number]) =>
+    volatility > 0 && volatility < PEGGED_SHARE * usual;
   return {
     copies: recent.filter(isCopy).map(({ symbol }) => symbol),
-    still: recent.filter(isStill).map(({ symbol }) => symbol),
+    still: recent.filter(isPegged).map(({ symbol }) => symbol),
   };
 }
 

@@ -32,7 +32,7 @@ export interface Overlap {
 export const overlapDates = ({ horizon, step }: Overlap): number => Math.ceil(horizon / step);
 
 /** Whether any two values differ; rounding can leave a deviation for equal ones. */
-export const doVary = (values: readonly number[]): boolean =>
+export const hasVariance = (values: readonly number[]): boolean =>
   values.some((value) => value !== values[0]);
 
 /**
@@ -48,7 +48,7 @@ export function summarizeSeries(
 ): SeriesSummary | undefined {
   const lag = overlapDates(overlap);
   const interval = bootstrapInterval(values, lag, seed);
-  if (interval === undefined || !doVary(values)) return undefined;
+  if (interval === undefined || !hasVariance(values)) return undefined;
   const sd = sampleSd(values);
   const center = mean(values);
   const plainT = center / (sd / Math.sqrt(values.length));

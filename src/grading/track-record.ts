@@ -2,10 +2,19 @@ import { mean, normalQuantile } from "../factors/statistics.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import { RANGES, type RangeProbability } from "../risk/table.ts";
 import { bootstrapInterval, type Interval } from "./bootstrap.ts";
-import { HEADLINE_HORIZONS, type RunGrade } from "./run-grade.ts";
+import { HEADLINE_HORIZONS, RECORD_HORIZONS, type RunGrade } from "./run-grade.ts";
 import { summarizeSeries } from "./series-summary.ts";
 
-/** Rules of the track record, fixed in the log before its first statement. */
+/** Rules of the track record. */
+export interface RecordRules {
+  readonly significance: number;
+  readonly correctedWithin: number;
+  readonly minPeriods: number;
+  readonly maxIntervalWidth: number;
+  readonly seed: number;
+}
+
+/** The rules of a log that begins now; that log keeps them even if they change here. */
 export const RECORD_RULES = {
   /** Years after the start of a log at whose end verdicts are given. */
   verdictYears: [1, 2, 3, 5, 10],
@@ -20,14 +29,31 @@ export const RECORD_RULES = {
   maxIntervalWidth: 0.1,
   /** Seed of the block bootstrap. */
   seed: 1,
-} as const;
+} as const satisfies RecordRules & { readonly verdictYears: readonly number[] };
 
-/** When verdicts on a log are given. @param beganAt When it began. Unix milliseconds. */
-export function verdictDatesOf(beganAt: number): readonly number[] {
+/** How the statements of a log are graded, fixed before the first of them. */
+export interface RecordTerms {
+  /** In sessions, shortest first. */
+  readonly horizons: Readonly<Partial<Record<AssetClass, readonly number[]>>>;
+  /** The horizon of verdicts in sessions. */
+  readonly headline: Readonly<Partial<Record<AssetClass, number>>>;
+  readonly rules: RecordRules;
+  /** When verdicts are given, Unix milliseconds on the market's clock. */
+  readonly verdictDates: readonly number[];
+}
+
+/** The terms of a log. @param beganAt When it began, Unix milliseconds on the market's clock. */
+export function recordTerms(beganAt: number): RecordTerms {
   const began = new Date(beganAt);
-  return RECORD_RULES.verdictYears.map((years) =>
+  const verdictDates = RECORD_RULES.verdictYears.map((years) =>
     Date.UTC(began.getUTCFullYear() + years, began.getUTCMonth(), began.getUTCDate()),
   );
+  return {
+    horizons: RECORD_HORIZONS,
+    headline: HEADLINE_HORIZONS,
+    rules: RECORD_RULES,
+    verdictDates,
+  };
 }
 
 /** Verdicts on the directions of a class. */
@@ -88,7 +114,8 @@ export interface RecordFigures {
   readonly twins: {
     /** Mean return of LONG on every instrument; its excess is 0 by definition. */
     readonly alwaysLong: number | null;
-    /** What `meanExcess` lies within in 95 % of cases if the signals are shuffled within each run. */
+    /** Interval that contains `meanExcess` in 95 % of cases if the signals are shuffled within each
+     *  run. */
     readonly shuffled: Interval | null;
   };
   /** Mean rank correlation of scores and returns. */
@@ -99,11 +126,12 @@ export interface RecordFigures {
   readonly excluded: Excluded;
 }
 
-/** Computes the figures of graded runs. @param graded In chronological order. */
+/** Computes the figures of graded runs. @param graded In chronological order. @param seed Of the bootstrap. */
 export function recordFigures(
   assetClass: AssetClass,
   horizon: number,
   graded: readonly GradedRun[],
+  seed: number,
 ): RecordFigures {
   const timely = graded.filter(({ isLate }) => !isLate);
   const runs = timely.filter(({ long, short, wait }) => long + short + wait > 0);
@@ -124,6 +152,7 @@ export function recordFigures(
     meanExcess: meanOf(
       called.map((run) => run.excess / callsOf(run)),
       horizon,
+      seed,
     ),
     meanReturn: called.length === 0 ? null : mean(called.map((run) => run.followed / callsOf(run))),
     hitRate: directed === 0 ? null : total((run) => run.hits) / directed,
@@ -131,7 +160,7 @@ export function recordFigures(
       alwaysLong: runs.length === 0 ? null : mean(runs.map(({ universe }) => universe)),
       shuffled: shuffledInterval(called),
     },
-    ic: coefficientOf(runs, horizon),
+    ic: coefficientOf(runs, horizon, seed),
     ranges: RANGES.flatMap((probability, index) =>
       forecasts === 0
         ? []
@@ -150,8 +179,8 @@ export function recordFigures(
 
 const callsOf = ({ long, short }: RunGrade): number => long + short;
 
-function meanOf(values: readonly number[], horizon: number): Estimate | null {
-  const interval = bootstrapInterval(values, horizon, RECORD_RULES.seed);
+function meanOf(values: readonly number[], horizon: number, seed: number): Estimate | null {
+  const interval = bootstrapInterval(values, horizon, seed);
   return interval === undefined ? null : { value: mean(values), ...interval };
 }
 
@@ -163,8 +192,12 @@ function shuffledInterval(called: readonly GradedRun[]): Interval | null {
   return { low: -high, high };
 }
 
-function coefficientOf(runs: readonly GradedRun[], horizon: number): RecordFigures["ic"] {
-  const summary = summarizeSeries(coefficients(runs), { horizon, step: 1 }, RECORD_RULES.seed);
+function coefficientOf(
+  runs: readonly GradedRun[],
+  horizon: number,
+  seed: number,
+): RecordFigures["ic"] {
+  const summary = summarizeSeries(coefficients(runs), { horizon, step: 1 }, seed);
   if (summary === undefined) return null;
   return { value: summary.mean, ...summary.interval, t: summary.neweyWestT };
 }
@@ -184,13 +217,14 @@ interface CurvePoint {
   readonly close: number;
   /** Mean excess returns so far, each spread over its horizon. */
   readonly sum: number;
-  /** Half width of the band that shuffled signals lie within in 95 % of cases. */
+  /** Half width of the band that contains 95 % of shuffled signals. */
   readonly chance: number;
 }
 
 /**
- * The excess return of LONG and SHORT, summed over the runs that count, beside what shuffled signals
- * have. Each run's is spread over its horizon, since as many runs are open at a time.
+ * The excess return of LONG and SHORT, summed over the runs that count, with the band of shuffled
+ * signals. The return of each run is spread over its horizon, since as many runs are open at a
+ * time.
  *
  * @param horizon In sessions.
  */
@@ -217,32 +251,32 @@ export interface DatedVerdict {
  * The verdicts that have been due, oldest first. Each uses the returns that had ended by its date, and
  * its share of the significance: the interval of the mean rank correlation lies above 0
  * (`evidence_for`), below 0 (`evidence_against`) or around it. `insufficient_data`: under 60 periods
- * that do not overlap, or an interval of more than .1.
+ * that do not overlap, or an interval of more than .1. Terms of a log may have other bounds.
  *
- * @param dates When verdicts are given, Unix milliseconds.
+ * @param horizon The one of verdicts, in sessions.
  * @param now On the market's clock, Unix milliseconds.
  */
 export function recordVerdicts(
-  assetClass: AssetClass,
+  horizon: number,
   graded: readonly GradedRun[],
-  dates: readonly number[],
+  { rules, verdictDates }: Pick<RecordTerms, "rules" | "verdictDates">,
   now: number,
 ): readonly DatedVerdict[] {
-  const horizon = HEADLINE_HORIZONS[assetClass];
-  return dates
+  const significance = rules.significance / verdictDates.length;
+  return verdictDates
     .filter((at) => at <= now)
     .map((at) => {
       const runs = graded.filter(({ exit, isLate }) => !isLate && exit <= at);
-      return { at, verdict: verdictOn(runs, horizon, RECORD_RULES.significance / dates.length) };
+      return { at, verdict: verdictOn(runs, horizon, rules, significance) };
     });
 }
 
 function verdictOn(
   runs: readonly GradedRun[],
   horizon: number,
+  { minPeriods, maxIntervalWidth, seed }: RecordRules,
   significance: number,
 ): RecordVerdict {
-  const { minPeriods, maxIntervalWidth, seed } = RECORD_RULES;
   const interval = bootstrapInterval(coefficients(runs), horizon, seed, significance);
   if (interval === undefined || runs.length / horizon < minPeriods) return "insufficient_data";
   if (interval.high - interval.low > maxIntervalWidth) return "insufficient_data";

@@ -18,7 +18,7 @@ import type { WarmStart } from "./warm-start.ts";
  *  arrive before they count. */
 const CONFIRMED_MS = 3_600_000;
 
-/** Pause between two looks whether what a replay waits for is done, in milliseconds. */
+/** Interval of checks whether the work that a replay waits for is done, in milliseconds. */
 const HELD_MS = 10;
 
 /** Options of the scoring. */
@@ -52,14 +52,16 @@ export interface ScoredMarket {
  *
  * @param polarityOf How bullish (1) or bearish (-1) a message is; the lexicon unless given.
  * @param keeper Signals stored by earlier replays of the same records; absent: every session is scored.
+ * @param model SHA-256 of the sentiment model; absent: the lexicon alone reads.
  */
 export function scoredMarket(
   { market, clock }: OpenedMarket,
   polarityOf?: SentimentReader["polarityOf"],
   keeper?: SignalKeeper,
+  model?: Analyser["modelSha256"],
 ): ScoredMarket {
   const snapshots = createSnapshotArchive();
-  const engine = new ScoringEngine(market, snapshots, polarityOf, keeper);
+  const engine = new ScoringEngine(market, snapshots, polarityOf, keeper, model ?? undefined);
   return { market, clock, engine, snapshots };
 }
 
@@ -77,7 +79,7 @@ export interface Scoring {
   readonly recordedUntil?: number;
   /** Instant up to which everything is known and scored, at most now. */
   knownUntil(): number;
-  /** The same for sessions that are recorded; excludes sessions that only a wrong clock has
+  /** Like `knownUntil`, for recording sessions: excludes sessions that only a wrong clock has
    *  reached. */
   recordableUntil(): number;
   /** Whether scores are still those of the previous run while they are being computed again. */
@@ -108,7 +110,7 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
   const { live, ...opened } = await openConfigured(options);
   const kept = await openKeptSignals(opened, analyser, options);
   const { market, clock, engine, snapshots } =
-    options.sandbox ?? scoredMarket(opened, polarityOf, kept);
+    options.sandbox ?? scoredMarket(opened, polarityOf, kept, analyser.modelSha256);
   const warm = await openWarmStart({ market, clock, engine, snapshots }, analyser, options);
   const shownUntil = await warm?.show(clock.advance(wall()));
   let isHeld = () => false;
@@ -121,17 +123,22 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
     onSetBack: live && ((at) => live.market.startOver(at)),
     onError: (error) => log.error({ err: error }, "scoring failed; it is tried again"),
     onPublished(at) {
-      if (warm?.isShown) {
-        warm.settle();
-        settled().catch((error: unknown) =>
-          log.error({ err: error }, "what was recorded cannot be read"),
-        );
+      // History that arrived later changes what is computed, not what was said.
+      if (warm?.isShown || (settledOf !== undefined && settledOf !== market.revision?.())) {
+        warm?.settle();
+        settling = settling.then(settled).catch((error: unknown) => {
+          log.error({ err: error }, "what was recorded cannot be read");
+        });
       }
       warm?.write(at, wall());
     },
   });
-  /** Runs after the first scores. */
+  /** Revision of the market for which recorded sessions were last read; absent: it has none. */
+  let settledOf: number | undefined;
+  let settling = Promise.resolve();
+  /** Runs after the first scores, and after all were computed anew. */
   const settled = async () => {
+    settledOf = market.revision?.();
     void kept?.write();
     if (market.mode === "sandbox") return;
     const to = refresh.knownUntil;

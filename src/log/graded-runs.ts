@@ -1,8 +1,8 @@
-import { HEADLINE_HORIZONS, RECORD_HORIZONS } from "../grading/run-grade.ts";
 import {
   type DatedVerdict,
   type GradedRun,
   type RecordFigures,
+  type RecordTerms,
   recordFigures,
   recordVerdicts,
 } from "../grading/track-record.ts";
@@ -21,64 +21,92 @@ export interface ClassRecord {
   readonly runs: readonly GradedRun[];
 }
 
+/** The graded runs of a class over one horizon. */
+interface Grades {
+  /** Oldest first. */
+  readonly runs: GradedRun[];
+  /** Corrections that were read, and the index after the last. */
+  corrections: number;
+  correctedUntil: number;
+}
+
+type GradesOf = Pick<LoggedGrade, "assetClass" | "horizon">;
+
+/** Grades that checkpoints have newly covered. */
+interface NewGrades {
+  readonly of: GradesOf;
+  readonly graded: readonly LoggedGrade[];
+  readonly corrections: readonly LoggedGrade[];
+}
+
 /** The graded runs of the log that the last checkpoint covers, in the memory of each process. */
 export class GradedRuns {
   readonly #store: LogStore;
-  /** Oldest first, by class and horizon. */
-  readonly #runs = new Map<string, GradedRun[]>();
-  /** Corrections that were read, and the index after the last. */
-  readonly #corrections = new Map<string, { readonly count: number; readonly end: number }>();
-  /** What was computed of them, with the number of runs, corrections and verdicts that it is of. */
+  /** By class and horizon. */
+  readonly #grades = new Map<string, Grades>();
+  /** Computed records, each with the number of runs, corrections and verdicts that it was computed
+   *  from. */
   readonly #records = new Map<string, { readonly of: string; readonly record: ClassRecord }>();
   #id: string | undefined;
+  #size = 0;
 
   constructor(store: LogStore) {
     this.#store = store;
   }
 
-  /** Reads the grades that checkpoints came to cover since the last call. */
+  /** Number of entries from which the grades are computed. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Reads the grades that checkpoints have covered since the last call; readers see them all at
+   *  once. */
   async reload(): Promise<void> {
+    const state = (await this.#store.state())?.value;
     const checkpoint = await this.#store.published();
-    if (checkpoint === undefined) return;
+    // A new log has no checkpoint yet; the stored one belongs to the log that it replaces.
+    if (checkpoint === undefined || state?.id !== checkpoint.id) return;
     const { id, size } = checkpoint;
-    if (id !== this.#id) {
-      this.#runs.clear();
-      this.#corrections.clear();
-    }
-    this.#id = id;
+    const found: NewGrades[] = [];
     for (const assetClass of AssetClass.options) {
-      for (const horizon of RECORD_HORIZONS[assetClass]) {
-        await this.#extend(id, { assetClass, horizon }, size);
+      for (const horizon of state.record.horizons[assetClass] ?? []) {
+        found.push(await this.#readNew(id, { assetClass, horizon }, size));
       }
     }
+    if (id !== this.#id) this.#grades.clear();
+    this.#id = id;
+    this.#size = size;
+    for (const one of found) this.#show(one);
   }
 
-  async #extend(id: string, of: Pick<LoggedGrade, "assetClass" | "horizon">, size: number) {
-    const known = this.#runs.get(keyOf(of)) ?? [];
-    this.#runs.set(keyOf(of), known);
-    for (;;) {
-      const from = (known.at(-1)?.close ?? Number.NEGATIVE_INFINITY) + 1;
-      const page = await this.#store.grades(id, of, { from: Math.max(0, from), limit: PAGE });
-      const covered = page.filter(({ end }) => end <= size);
-      known.push(...covered.map(({ graded }) => graded));
-      if (covered.length < PAGE) break;
-    }
-    await this.#correct(id, of, size);
+  async #readNew(id: string, of: GradesOf, size: number): Promise<NewGrades> {
+    const known = id === this.#id ? this.#grades.get(keyOf(of)) : undefined;
+    const { runs = [], correctedUntil = 0 } = known ?? {};
+    const after = runs.at(-1)?.close;
+    const graded = await pagesOf(
+      size,
+      after === undefined ? 0 : after + 1,
+      (from) => this.#store.grades(id, of, { from, limit: PAGE }),
+      (last) => last.graded.close + 1,
+    );
+    const corrections = await pagesOf(
+      size,
+      correctedUntil + 1,
+      (from) => this.#store.corrections(id, of, { from, limit: PAGE }),
+      (last) => last.end + 1,
+    );
+    return { of, graded, corrections };
   }
 
-  async #correct(id: string, of: Pick<LoggedGrade, "assetClass" | "horizon">, size: number) {
-    const runs = this.#runs.get(keyOf(of)) ?? [];
-    for (;;) {
-      const { count = 0, end = 0 } = this.#corrections.get(keyOf(of)) ?? {};
-      const page = await this.#store.corrections(id, of, { from: end + 1, limit: PAGE });
-      const covered = page.filter((one) => one.end <= size);
-      for (const { graded } of covered) {
-        const at = runs.findLastIndex(({ close }) => close === graded.close);
-        if (at >= 0) runs[at] = graded;
-      }
-      const last = covered.at(-1);
-      if (last === undefined) return;
-      this.#corrections.set(keyOf(of), { count: count + covered.length, end: last.end });
+  #show({ of, graded, corrections }: NewGrades): void {
+    const known = this.#grades.get(keyOf(of)) ?? { runs: [], corrections: 0, correctedUntil: 0 };
+    this.#grades.set(keyOf(of), known);
+    known.runs.push(...graded.map((one) => one.graded));
+    for (const { end, graded } of corrections) {
+      const at = known.runs.findLastIndex(({ close }) => close === graded.close);
+      if (at >= 0) known.runs[at] = graded;
+      known.corrections += 1;
+      known.correctedUntil = end;
     }
   }
 
@@ -86,26 +114,20 @@ export class GradedRuns {
    * The track record of a class over one horizon. Intervals take some 10 ms for each year of runs, so
    * they are computed once for each state of the log.
    *
-   * @param verdictDates When verdicts are given, Unix milliseconds.
+   * @param terms Those of the log.
    * @param now On the market's clock, Unix milliseconds.
    */
-  record(
-    assetClass: AssetClass,
-    horizon: number,
-    verdictDates: readonly number[],
-    now: number,
-  ): ClassRecord {
+  record(assetClass: AssetClass, horizon: number, terms: RecordTerms, now: number): ClassRecord {
     const key = keyOf({ assetClass, horizon });
-    const runs = this.#runs.get(key) ?? [];
-    const isHeadline = HEADLINE_HORIZONS[assetClass] === horizon;
-    const due = isHeadline ? verdictDates.filter((at) => at <= now).length : 0;
-    const corrected = this.#corrections.get(key)?.count ?? 0;
-    const of = `${this.#id} ${runs.length} ${corrected} ${due}`;
+    const { runs, corrections } = this.#grades.get(key) ?? { runs: [], corrections: 0 };
+    const isHeadline = terms.headline[assetClass] === horizon;
+    const due = isHeadline ? terms.verdictDates.filter((at) => at <= now).length : 0;
+    const of = `${this.#id} ${runs.length} ${corrections} ${due}`;
     const known = this.#records.get(key);
     if (known?.of === of) return known.record;
     const record = {
-      figures: recordFigures(assetClass, horizon, runs),
-      verdicts: isHeadline ? recordVerdicts(assetClass, runs, verdictDates, now) : [],
+      figures: recordFigures(assetClass, horizon, runs, terms.rules.seed),
+      verdicts: isHeadline ? recordVerdicts(horizon, runs, terms, now) : [],
       runs: [...runs],
     };
     this.#records.set(key, { of, record });
@@ -113,5 +135,22 @@ export class GradedRuns {
   }
 }
 
-const keyOf = ({ assetClass, horizon }: Pick<LoggedGrade, "assetClass" | "horizon">) =>
-  `${assetClass} ${horizon}`;
+const keyOf = ({ assetClass, horizon }: GradesOf) => `${assetClass} ${horizon}`;
+
+/** All grades that the first `size` entries cover, page by page. */
+async function pagesOf(
+  size: number,
+  from: number,
+  read: (from: number) => Promise<readonly LoggedGrade[]>,
+  next: (last: LoggedGrade) => number,
+): Promise<readonly LoggedGrade[]> {
+  const found: LoggedGrade[] = [];
+  for (let first = from; ; ) {
+    const page = await read(first);
+    const covered = page.filter(({ end }) => end <= size);
+    found.push(...covered);
+    const last = covered.at(-1);
+    if (last === undefined || covered.length < PAGE) return found;
+    first = next(last);
+  }
+}

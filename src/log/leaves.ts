@@ -1,10 +1,9 @@
 import { createHmac, hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { isoInstant } from "../answers/common.ts";
-import { signalPoint } from "../answers/signal-point.ts";
-import { FACTORS, type Factor, type Input } from "../factors/reading.ts";
-import { HEADLINE_HORIZONS, RECORD_HORIZONS } from "../grading/run-grade.ts";
-import { EXCLUSIONS, type Exclusion, RECORD_RULES } from "../grading/track-record.ts";
+import { roundedSignal } from "../answers/signal-point.ts";
+import type { Factor, Input } from "../factors/reading.ts";
+import { EXCLUSIONS, type Exclusion, type RecordTerms } from "../grading/track-record.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { MarketMode } from "../market/market.ts";
 import type { RiskTable } from "../risk/table.ts";
@@ -26,16 +25,17 @@ export type Leaf = string;
 
 const leafOf = (content: object): Leaf => canonicalize(content) as string;
 
-/** What is fixed before the first signal is logged: how signals are computed and how they are graded. */
+/**
+ * The rules that are fixed before the first signal is logged: how signals are computed and graded.
+ */
 export interface Registration {
   readonly market: MarketMode;
   /** Quantiles of the ranges. */
   readonly riskTable: RiskTable;
-  /** When verdicts are given, Unix milliseconds on the market's clock. */
-  readonly verdictDates: readonly number[];
+  readonly record: RecordTerms;
 }
 
-const registered = ({ market, riskTable, verdictDates }: Registration) => ({
+const registered = ({ market, riskTable, record }: Registration) => ({
   market,
   version: METHOD_VERSION,
   methodHash: METHOD_HASH,
@@ -48,15 +48,13 @@ const registered = ({ market, riskTable, verdictDates }: Registration) => ({
     ]),
   ),
   record: {
-    horizons: RECORD_HORIZONS,
-    headline: HEADLINE_HORIZONS,
+    ...record,
     exclusions: EXCLUSIONS,
-    rules: RECORD_RULES,
-    verdictDates: verdictDates.map(isoInstant),
+    verdictDates: record.verdictDates.map(isoInstant),
   },
 });
 
-/** SHA-256 of what a method leaf registers: another one is logged when it changes. */
+/** SHA-256 of what a method leaf registers; when it changes, another method leaf is logged. */
 export const registrationHash = (registration: Registration): string =>
   hash("sha256", leafOf(registered(registration)), "hex");
 
@@ -97,8 +95,8 @@ export function universeLeaves(
   );
 }
 
-/** What witnesses have seen before a run, so that its time follows from a download. @param note The
- *  checkpoint with its cosignatures. */
+/** The checkpoint that witnesses saw before a run, so that a download of the log proves the time of
+ *  the run. @param note The checkpoint with its cosignatures. */
 export const anchorLeaf = (note: string): Leaf =>
   leafOf({ kind: "anchor", v: 1, checkpoint: note });
 
@@ -137,7 +135,7 @@ export interface RunReference {
 }
 
 /**
- * What was decided on an instrument. The members stand in the order of RFC 8785, so that the text is
+ * The decision on an instrument. The members are in the order of RFC 8785, so that the text is
  * canonical without sorting.
  *
  * @param sigma Forecast standard deviation of a session's log return, from which the ranges of the
@@ -148,9 +146,8 @@ export function signalLeaf(
   { run, close }: RunReference,
   { commitments, sigma }: { readonly commitments: Commitments; readonly sigma: number | null },
 ): Leaf {
-  const { candidate } = snapshot;
-  const { confidence, coverage, score, scoreRaw, scoreSmoothed, signal, status } =
-    signalPoint(snapshot);
+  const { candidate, status } = snapshot;
+  const { confidence, coverage, score, scoreRaw, scoreSmoothed, signal } = roundedSignal(snapshot);
   return JSON.stringify({
     candidates: { [CANDIDATE.name]: candidate?.at === snapshot.at ? candidate.z : null },
     close,
@@ -163,6 +160,7 @@ export function signalLeaf(
     score,
     scoreRaw,
     scoreSmoothed,
+    series: snapshot.series,
     sigma,
     signal,
     status,
@@ -171,7 +169,7 @@ export function signalLeaf(
   });
 }
 
-/** An instrument of a run whose result is gone: the process ended before it was logged. */
+/** An instrument of a run whose result was lost, because the process ended before logging it. */
 export const failedLeaf = (symbol: string, { run, close }: RunReference): Leaf =>
   JSON.stringify({
     close,
@@ -195,7 +193,7 @@ export interface SettlementManifest {
   /** Closes between which returns are measured; `null` if those sessions are not known. */
   readonly entry: number | null;
   readonly exit: number | null;
-  /** When a checkpoint came to cover the run, on the market's clock. */
+  /** When a checkpoint first covered the run, on the market's clock. */
   readonly coveredAt: number;
   /** When the settlement is logged. */
   readonly at: number;
@@ -258,7 +256,8 @@ export const outcomeLeaf = (outcome: Outcome, { settlement, signal, symbol }: Ou
     v: 1,
   });
 
-/** SHA-256 hashes, in hexadecimal, of what a leaf does not say; `null` where it is not kept. */
+/** SHA-256 hashes, in hexadecimal, of data that a leaf commits to without revealing it; `null` if
+ *  it is no longer kept. */
 export interface Commitments {
   readonly factors: string | null;
   readonly inputs: string | null;
@@ -272,19 +271,16 @@ export interface Opening {
   readonly text: string;
 }
 
-/** The hash that a leaf holds of a text. */
+/** The hash by which a leaf commits to a text. */
 export const commitment = ({ salt, text }: Opening): string => hash("sha256", salt + text, "hex");
 
-/** Factors in alphabetical order, as canonical JSON has them. */
-const SORTED_FACTORS: readonly Factor[] = [...FACTORS].sort();
-
 /**
- * Commits to the factors and inputs of signals, so that a leaf proves them later without telling them.
- * Salts are derived from a secret key, so that nothing but the snapshot has to be kept.
+ * Commits to the factors and inputs of signals, so that a leaf can prove them later without
+ * revealing them now. Salts are derived from a secret key, so only the snapshot has to be kept.
  */
 export class Committer {
   readonly #key: Uint8Array;
-  #run = { name: "", key: "" };
+  #run = { origin: "", at: Number.NaN, key: "" };
 
   /** @param key 32 secret bytes. */
   constructor(key: Uint8Array) {
@@ -302,7 +298,7 @@ export class Committer {
     };
   }
 
-  /** What opens the commitment to the factors; `undefined` where they are no longer kept. */
+  /** The opening of the commitment to the factors; `undefined` if they are no longer kept. */
   openFactors(snapshot: PastSnapshot, origin: string): Opening | undefined {
     const { factors } = snapshot;
     if (factors === undefined) return undefined;
@@ -311,20 +307,30 @@ export class Committer {
 
   /** SHA-512/256 with a secret prefix, which is a sound MAC: its state cannot be extended. */
   #salt(what: keyof Commitments, { instrument, at }: PastSnapshot, origin: string): string {
-    return hash("sha512-256", `${this.#runKey(`${origin} ${at}`)} ${what} ${instrument.symbol}`);
+    return hash("sha512-256", `${this.#runKey(origin, at)} ${what} ${instrument.symbol}`);
   }
 
-  #runKey(name: string): string {
-    if (this.#run.name !== name) {
-      this.#run = { name, key: createHmac("sha256", this.#key).update(name).digest("hex") };
+  #runKey(origin: string, at: number): string {
+    if (this.#run.origin !== origin || this.#run.at !== at) {
+      const key = createHmac("sha256", this.#key).update(`${origin} ${at}`).digest("hex");
+      this.#run = { origin, at, key };
     }
     return this.#run.key;
   }
 }
 
-/** Text of all factors; one call for all of them takes two thirds of the time of a call for each. */
-const textOf = (factors: Snapshot["factors"], of: (result: FactorResult) => object): string =>
-  JSON.stringify(Object.fromEntries(SORTED_FACTORS.map((factor) => [factor, of(factors[factor])])));
+/** Text of all factors, in alphabetical order, as canonical JSON has them; one call for all of them takes
+ *  two thirds of the time of a call for each. */
+const textOf = (
+  { darkpool, momentum, social, valuation }: Snapshot["factors"],
+  of: (result: FactorResult) => object,
+): string =>
+  JSON.stringify({
+    darkpool: of(darkpool),
+    momentum: of(momentum),
+    social: of(social),
+    valuation: of(valuation),
+  } satisfies Record<Factor, object>);
 
 const factorText = (factors: Snapshot["factors"]): string =>
   textOf(factors, ({ confidence, contribution, status, weight, z }) => ({

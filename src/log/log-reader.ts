@@ -16,7 +16,7 @@ import {
 } from "./tiles.ts";
 import { proofText } from "./tlog-proof.ts";
 
-/** Full tiles that are kept in memory as they are served, 8 kB each. */
+/** Maximum number of full tiles in memory, 8 kB each. */
 const KEPT_TILES = 256;
 
 /** An entry with the proof that it is in the tree of the last checkpoint. */
@@ -37,28 +37,35 @@ export interface ProvenConsistency {
   readonly proof: readonly Hash[];
 }
 
-/** Reads what the last checkpoint covers; leaves after it are as if they were not there. */
+/** Reads what the last checkpoint covers, and hides the leaves after it. */
 export class LogReader {
   readonly #store: LogStore;
   /** A full tile never changes. */
   readonly #full = new LRUCache<string, Uint8Array>({ max: KEPT_TILES });
+  /** Id of the log of the last checkpoint that was read here. */
+  #id: string | undefined;
 
   constructor(store: LogStore) {
     this.#store = store;
   }
 
   /** The last published checkpoint; `undefined` before the first. */
-  checkpoint(): Promise<SignedState | undefined> {
-    return this.#store.published();
+  async checkpoint(): Promise<SignedState | undefined> {
+    const checkpoint = await this.#store.published();
+    this.#id = checkpoint?.id;
+    return checkpoint;
   }
 
-  /** Name of the log, which it has before its first checkpoint; `undefined`: there is no log yet. */
+  /** Name of the log, even before its first checkpoint; `undefined` if there is no log yet. */
   async origin(): Promise<string | undefined> {
     return (await this.#store.state())?.value.origin;
   }
 
-  /** A tile as it is served; `undefined` if the tree does not have it. */
+  /** A tile as it is served; `undefined` if the tree does not have it. A tile that is kept is of the
+   *  checkpoint that was read last, or of an earlier one. */
   async tile(tile: Tile): Promise<Uint8Array | undefined> {
+    const known = this.#kept(this.#id, tile);
+    if (known !== undefined) return known;
     const checkpoint = await this.checkpoint();
     if (checkpoint === undefined) return undefined;
     if (tile.width > widthAt(tile.level, tile.index, checkpoint.size)) return undefined;
@@ -66,13 +73,15 @@ export class LogReader {
   }
 
   async #bytes(id: string, tile: Tile): Promise<Uint8Array> {
-    const isFull = tile.width === TILE_WIDTH;
-    const key = `${id}/${tile.level}/${tile.index}`;
-    const known = isFull ? this.#full.get(key) : undefined;
+    const known = this.#kept(id, tile);
     if (known !== undefined) return known;
     const found = joinHashes(await this.#store.hashes(id, tile));
-    if (isFull) this.#full.set(key, found);
+    if (tile.width === TILE_WIDTH) this.#full.set(keyOf(id, tile), found);
     return found;
+  }
+
+  #kept(id: string | undefined, tile: Tile): Uint8Array | undefined {
+    return tile.width === TILE_WIDTH ? this.#full.get(keyOf(id, tile)) : undefined;
   }
 
   /** A bundle of entries as it is served; `undefined` if the log does not have it. */
@@ -89,7 +98,7 @@ export class LogReader {
     const checkpoint = await this.checkpoint();
     if (checkpoint === undefined || index >= checkpoint.size) return undefined;
     const { id, size } = checkpoint;
-    const [entry] = await this.#store.entries(id, index, 1);
+    const entry = await this.#store.entry(id, index);
     if (entry === undefined) return undefined;
     const proof = await rangeHashes(inclusionPath(index, size), size, this.#reading(id));
     return { index, entry, proof, checkpoint };
@@ -119,11 +128,13 @@ export class LogReader {
   }
 }
 
+const keyOf = (id: string | undefined, { level, index }: Tile): string => `${id}/${level}/${index}`;
+
 /** Whether a checkpoint covers all results of a run. */
 export const isCovered = ({ index, symbols }: LoggedRun, { size }: SignedState): boolean =>
   index + symbols.length < size;
 
-/** The text of a `.tlog-proof` file that holds the entry as well. */
+/** The text of a `.tlog-proof` file that also contains the entry. */
 export const proofFile = ({ index, entry, proof, checkpoint }: ProvenEntry): string =>
   proofText({ index, proof, checkpoint: checkpoint.note, extra: Buffer.from(entry) });
 

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { GradedRun } from "../grading/track-record.ts";
+import { type GradedRun, type RecordTerms, recordTerms } from "../grading/track-record.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
 import { announce, append, insert, put, replace, update } from "../store/port/operations.ts";
@@ -20,20 +20,25 @@ const GRADE = "log-grade";
 const CORRECTION = "log-correction";
 const UNIVERSE = "log-universe";
 
-/** Universes that are kept in memory. */
+/** Most entries of a row: whoever reads one reads the others of its row, 35 kB. */
+const ROW_ENTRIES = 64;
+
+/** Maximum number of universes in memory. */
 const KEPT_UNIVERSES = 100;
 
-/** Later than every session, in Unix milliseconds. */
+/** An instant later than every session, in Unix milliseconds. */
 const LAST_INSTANT = Date.UTC(9999, 0);
 
-/** Where the log stands; replaced with every append, so that two leaders cannot fork it. */
+/** State of the log; replaced with every append, so that two leaders cannot fork the log. */
 export interface LogState extends StoredTree {
-  /** First line of its checkpoints; stays as it is whatever BASE_URL becomes. */
+  /** First line of its checkpoints; does not change with BASE_URL. */
   readonly origin: string;
   /** Unix milliseconds. */
   readonly createdAt: number;
-  /** Hash of what the last method leaf registers. */
-  readonly methodHash: string | null;
+  /** The last method leaf; `null` if one must be logged before the next run. */
+  readonly method: MethodMark | null;
+  /** How the log is graded, as its first method leaf registers it. */
+  readonly record: RecordTerms;
   /** By asset class: SHA-256 of the symbols that were logged last, and the index of their leaf. */
   readonly universes: Readonly<Partial<Record<AssetClass, UniverseMark>>>;
   /** By asset class: close of the last complete run, Unix milliseconds. */
@@ -42,33 +47,46 @@ export interface LogState extends StoredTree {
   readonly open: OpenRun | null;
   /** Text of the last checkpoint of the log that this one replaces. */
   readonly replaces: string | null;
-  /** Origins of the logs that this store had before; any process may have signed them last. */
+  /** Origins of the logs that this store had before; a process may have signed one of them last. */
   readonly former?: readonly string[];
-  /** Close after which method and universes were logged again last, Unix milliseconds. */
+  /** Close after which method and universes were last repeated in the log, Unix milliseconds. */
   readonly repeatedAt: number;
-  /** Size of the last checkpoint whose cosignatures were logged; absent: none. */
+  /** Size of the last checkpoint whose cosignatures were logged; absent if none were. */
   readonly anchored?: number;
-  /** When the log began, Unix milliseconds on the market's clock; absent: at `createdAt`. */
-  readonly beganAt?: number;
-  /** Runs that are not settled over every horizon, oldest first. */
-  readonly unsettled?: readonly UnsettledRun[];
+  /** When the log began, Unix milliseconds on the market's clock. */
+  readonly beganAt: number;
+  /** Runs whose outcomes are incomplete or can still be corrected, oldest first. */
+  readonly unsettled: readonly UnsettledRun[];
   /** The settlement whose outcomes are being appended. */
-  readonly settling?: OpenSettlement | null;
+  readonly settling: OpenSettlement | null;
 }
 
-/** A complete run that is not settled over every horizon. */
+/** A method leaf. */
+interface MethodMark {
+  readonly index: number;
+  /** Version of the method. */
+  readonly version: string;
+  /** Hash of what it registers. */
+  readonly sha256: string;
+}
+
+/** A complete run whose outcomes are incomplete or can still be corrected. */
 export interface UnsettledRun {
   /** Index of the leaf of the run. */
   readonly index: number;
   readonly assetClass: AssetClass;
   /** Close of the session, Unix milliseconds. */
   readonly close: number;
-  /** When a checkpoint came to cover it, Unix milliseconds on the market's clock; `null`: not yet. */
+  /** When a checkpoint first covered it, Unix milliseconds on the market's clock; `null` if none
+   *  has. */
   readonly coveredAt: number | null;
-  /** Number of horizons over which it is settled, and then over which that was looked at again. */
+  /** Number of settlement steps done: first one for each horizon, then one more for each, which
+   *  checks for corrections. */
   readonly settled: number;
-  /** Indexes of the leaves of its settlements; absent in states of before they were corrected. */
-  readonly settlements?: readonly number[];
+  /** Indexes of the leaves of its settlements. */
+  readonly settlements: readonly number[];
+  /** Index of the method leaf that was in force for the run. */
+  readonly method: number;
 }
 
 /** A settlement that is not complete. */
@@ -115,7 +133,27 @@ export interface SignedState {
   readonly signedAt: number;
 }
 
-const states = collection<LogState>("log");
+/** The state as earlier versions wrote it, before runs named their method. */
+interface EarlierState extends Omit<LogState, "method" | "record" | "settling" | "unsettled"> {
+  readonly record: undefined;
+  readonly settling?: OpenSettlement | null;
+  readonly unsettled?: readonly Omit<UnsettledRun, "method">[];
+}
+
+const states = collection<LogState | EarlierState>("log");
+
+/** Such a log has had the same registration since its first leaf. */
+function withMethods(value: LogState | EarlierState): LogState {
+  if (value.record !== undefined) return value;
+  const { beganAt, settling = null, unsettled = [] } = value;
+  return {
+    ...value,
+    method: null,
+    record: recordTerms(beganAt),
+    settling,
+    unsettled: unsettled.map((run) => ({ ...run, method: 0 })),
+  };
+}
 const checkpoints = collection<SignedState>("log-checkpoint");
 
 /** Key of the only state, and of the last checkpoint. */
@@ -154,7 +192,7 @@ export interface LoggedGrade {
   readonly isCorrection?: boolean;
 }
 
-/** The log in the store: its rows, and the records that say where it stands. */
+/** The log in the store: its rows and its state. */
 export class LogStore {
   readonly #records: Records;
   readonly #archive: Archive;
@@ -172,8 +210,9 @@ export class LogStore {
     this.#isWitnessed = isWitnessed;
   }
 
-  state(): Promise<Stored<LogState> | undefined> {
-    return this.#records.get(states, KEY);
+  async state(): Promise<Stored<LogState> | undefined> {
+    const stored = await this.#records.get(states, KEY);
+    return stored && { ...stored, value: withMethods(stored.value) };
   }
 
   /** The last checkpoint that was signed. */
@@ -181,8 +220,8 @@ export class LogStore {
     return (await this.#records.get(checkpoints, KEY))?.value;
   }
 
-  /** The last checkpoint that callers are shown: with witnesses, the last one of this log that has their
-   *  quorum. */
+  /** The last checkpoint shown to callers: with witnesses, the last one of this log that a quorum
+   *  has cosigned. */
   async published(): Promise<SignedState | undefined> {
     const signed = await this.checkpoint();
     if (!this.#isWitnessed) return signed;
@@ -211,14 +250,14 @@ export class LogStore {
   }
 
   /** Announces to every process why the log is not signed, or that it may be signed again. */
-  async tellRefusal(reason: string | undefined): Promise<void> {
+  async announceRefusal(reason: string | undefined): Promise<void> {
     if ((await this.refusal()) === reason) return;
     const value = { reason: reason ?? null };
     await this.#records.commit([put(refusals, { key: KEY, value }), announce(LOG_TOPIC)]);
   }
 
-  /** Called in every process after a checkpoint was signed or published, and when the log may be signed
-   *  no more, or again. @returns Unsubscribes. */
+  /** Subscribes to changes in every process: a checkpoint was signed or published, or the log may
+   *  no longer be signed, or may be signed again. @returns Unsubscribes. */
   onSigned(listener: () => void): () => void {
     return this.#records.onAnnounce(LOG_TOPIC, listener);
   }
@@ -262,9 +301,9 @@ export class LogStore {
   }
 
   /**
-   * Stores a signed checkpoint, and tells every process.
+   * Stores a signed checkpoint, and notifies every process.
    *
-   * @returns Whether it was stored; not if the log has gone on since its state was read.
+   * @returns Whether it was stored; `false` if the log has grown since its state was read.
    */
   setCheckpoint(
     of: Stored<LogState>,
@@ -284,6 +323,14 @@ export class LogStore {
       const state = (await this.state())?.value;
       return state?.id === id ? state : undefined;
     });
+  }
+
+  /** The entry at an index; `undefined` where the log is shorter or pruned. */
+  async entry(id: string, index: number): Promise<Leaf | undefined> {
+    const from = index - (index % TILE_WIDTH);
+    const range = { subject: id, order: "newest", from, to: index, limit: 1 } as const;
+    const [row] = await this.#archive.read(ENTRIES, range);
+    return row && (row.body as Leaf[])[index - row.at];
   }
 
   /** Entries [start, start + count), within one bundle; fewer where the log is shorter or pruned. */
@@ -415,7 +462,7 @@ function entryRows(id: string, first: number, leaves: readonly Leaf[]): readonly
   const rows: ArchiveRow[] = [];
   for (let start = 0; start < leaves.length; ) {
     const at = first + start;
-    const body = leaves.slice(start, start + TILE_WIDTH - (at % TILE_WIDTH));
+    const body = leaves.slice(start, start + ROW_ENTRIES - (at % ROW_ENTRIES));
     rows.push({ kind: ENTRIES, at, id, subject: id, body });
     start += body.length;
   }

@@ -1,12 +1,12 @@
 import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { isoInstant } from "../answers/common.ts";
-import { verdictDatesOf } from "../grading/track-record.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
 import type { Bar, RecordList } from "../market/records.ts";
 import { createSigmaReader } from "../risk/sigma-reader.ts";
 import type { RiskTable } from "../risk/table.ts";
+import { METHOD_VERSION } from "../score/snapshot.ts";
 import type { MemoryArchive } from "../score/snapshot-archive.ts";
 import type { Stored } from "../store/port/records.ts";
 import {
@@ -32,11 +32,12 @@ import { TILE_WIDTH } from "./tiles.ts";
 import { sizeOf } from "./tree-store.ts";
 import type { WitnessClient } from "./witness/witness-client.ts";
 
-/** A start catches up sessions that closed while no process logged them, this many market days back. */
+/** How far back a start catches up sessions that closed while no process was logging, in market
+ *  days. */
 const CATCH_UP_DAYS = 30;
 
-/** Work of one chunk, in milliseconds; the commit comes on top. */
-const CHUNK_MS = 5;
+/** Longest work on one chunk, in milliseconds; the commit comes on top. A bundle takes 5 ms. */
+const CHUNK_MS = 8;
 
 /** Market days of a year, after which the sandbox logs method and universes again. */
 const YEAR_DAYS = 365;
@@ -49,7 +50,7 @@ export interface WriterOptions {
   readonly store: LogStore;
   readonly head: LogHead;
   readonly signer: LogSigner;
-  /** Has checkpoints cosigned; absent: there are no witnesses. */
+  /** Gets checkpoints cosigned; absent if there are no witnesses. */
   readonly witnesses?: Pick<WitnessClient, "tick" | "refusal"> | undefined;
   readonly committer: Committer;
   readonly snapshots: Pick<MemoryArchive, "allNewest" | "history" | "lastAt">;
@@ -73,22 +74,23 @@ export interface WriterOptions {
 type Session = Pick<OpenRun, "assetClass" | "close">;
 
 /**
- * Appends what was decided after each session: the run, then a leaf for each instrument. Only complete
- * runs come under a checkpoint. A process that ends in between leaves an open run, which the next leader
- * completes.
+ * Appends the decisions after each session: the run, then a leaf for each instrument. Checkpoints
+ * cover only complete runs. A process that ends in between leaves an open run, which the next
+ * leader completes.
  */
 export class LogWriter {
   readonly #options: WriterOptions;
   #hasStarted = false;
   #isChecked = false;
   #refusal: string | undefined;
-  /** Whether the last tick did something, or is under way. */
+  /** Whether a tick is running, or the last one did something. */
   #isAtWork = false;
   /** The state after the last append; another process may have appended since. */
   #state: Stored<LogState> | undefined;
   /** The run that is open, with its instruments. */
   #open: LoggedRun | undefined;
-  /** Sessions that are not logged yet, oldest first, of everything known until `#listedUntil`. */
+  /** Sessions that were not logged when the last run began and were known by `#listedUntil`, oldest
+   *  first. */
   #sessions: readonly Session[] = [];
   #listedUntil = Number.NEGATIVE_INFINITY;
 
@@ -102,22 +104,27 @@ export class LogWriter {
     this.#settler = new Settler(options);
   }
 
-  /** Every start of a replay is a history of its own. */
+  /** Whether each start begins a new log: a replay is a new history each time. */
   get #startsAnew(): boolean {
     return this.#options.market.mode === "replay";
   }
 
-  /** Whether there is work on sessions that have closed, of a log that may be signed. */
+  /** Whether the log may be signed and has closed sessions to log. */
   get isBehind(): boolean {
     if (this.#refusal !== undefined) return false;
-    return this.#isAtWork || this.#closedUntil(this.#options.knownUntil()).length > 0;
+    if (this.#isAtWork || this.#sessions.length > 0) return true;
+    return this.#closedUntil(this.#options.knownUntil()).length > 0;
   }
 
   /** A step of the leader's work. @returns How much it did, 0 if there is nothing to do. */
   async tick(): Promise<number> {
     this.#isAtWork = true;
-    const worked = await this.#step();
-    this.#isAtWork = worked > 0;
+    let worked = 0;
+    try {
+      worked = await this.#step();
+    } finally {
+      this.#isAtWork = worked > 0;
+    }
     return worked;
   }
 
@@ -129,7 +136,7 @@ export class LogWriter {
     const { id } = state.value;
     if (this.#options.witnesses?.refusal(id) !== undefined) this.#isChecked = false;
     if (!this.#isChecked && !(await this.#check(state.value))) return 0;
-    const { open, unsettled = [] } = state.value;
+    const { open, unsettled } = state.value;
     if (open !== null) return this.#goOn(state, open);
     if (unsettled.some(({ coveredAt }) => coveredAt === null)) return this.#sign(state);
     const settled = await this.#settle(state);
@@ -142,9 +149,9 @@ export class LogWriter {
 
   /** Appends the next part of a settlement. @returns As `tick`; `undefined` if none is due. */
   async #settle(state: Stored<LogState>): Promise<number | undefined> {
-    const { settling, unsettled = [] } = state.value;
+    const { settling, unsettled } = state.value;
     const knownUntil = this.#options.knownUntil();
-    // To a new leader that has not caught up yet, prices would be missing that the last one had.
+    // A new leader that has not caught up yet would lack prices that the last leader had.
     if (unsettled.some(({ close }) => close > knownUntil)) return settling ? 0 : undefined;
     if (settling) return this.#appended(await this.#settler.goOn(state, settling));
     const due = dueSettlement(state.value);
@@ -159,8 +166,8 @@ export class LogWriter {
     return 1;
   }
 
-  /** The leader of before may have been another process, so what it signed, and what witnesses have seen,
-   *  is compared once. */
+  /** Compares the log once with what was signed and what witnesses have seen, since the previous
+   *  leader may have been another process. */
   async #check(state: LogState): Promise<boolean> {
     const { store, signer, witnesses } = this.#options;
     await witnesses?.tick();
@@ -168,14 +175,14 @@ export class LogWriter {
     if (refusal !== undefined && refusal !== this.#refusal) this.#options.onRefusal(refusal);
     this.#refusal = refusal;
     this.#isChecked = refusal === undefined;
-    await store.tellRefusal(refusal);
+    await store.announceRefusal(refusal);
     return this.#isChecked;
   }
 
   async #start(before: Stored<LogState> | undefined): Promise<number> {
     const { store, head, host, now, marketNow } = this.#options;
     const startsAnew = this.#startsAnew;
-    // A store without a log may be one that others made before: its log is another one.
+    // The checkpoint of another log, if this store was created after that log was signed here.
     const kept = head.read();
     const replaces = (!startsAnew && kept?.note.text) || null;
     const recordedUntil = this.#beforeNewest();
@@ -186,7 +193,8 @@ export class LogWriter {
     return 1;
   }
 
-  /** A new log begins with the newest session of each class, which answers rest on. */
+  /** The closes before the newest session of each class: a new log begins with these sessions, on
+   *  which answers are based. */
   #beforeNewest(): LogState["recordedUntil"] {
     const newest = new Map<AssetClass, number>();
     const { snapshots, knownUntil } = this.#options;
@@ -200,12 +208,12 @@ export class LogWriter {
 
   async #sign(state: Stored<LogState>): Promise<number> {
     const { signer, marketNow } = this.#options;
-    const unsettled = state.value.unsettled?.map((run) => ({
+    const unsettled = state.value.unsettled.map((run) => ({
       ...run,
       coveredAt: run.coveredAt ?? marketNow(),
     }));
     try {
-      await signer.sign(state, unsettled && { unsettled });
+      await signer.sign(state, { unsettled });
     } catch (error) {
       this.#isChecked = false;
       throw error;
@@ -229,9 +237,12 @@ export class LogWriter {
     const leaves: Leaf[] = anchor === undefined ? [] : [anchorLeaf(anchor.note)];
     const first = sizeOf(state.value);
     const registration = this.#registration(state.value);
-    const methodHash = registrationHash(registration);
-    if (state.value.methodHash !== methodHash)
+    const registered = registrationHash(registration);
+    let { method } = state.value;
+    if (method?.sha256 !== registered) {
+      method = { index: first + leaves.length, version: METHOD_VERSION, sha256: registered };
       leaves.push(methodLeaf(registration, now(), state.value.replaces));
+    }
     const sha256 = hash("sha256", JSON.stringify(symbols), "hex");
     let mark = state.value.universes[assetClass];
     if (mark?.sha256 !== sha256) {
@@ -243,7 +254,7 @@ export class LogWriter {
     leaves.push(runLeaf({ assetClass, close, at: now(), universe, results: symbols.length }));
     const run = { index, assetClass, close, universe, symbols };
     const change = {
-      methodHash,
+      method,
       universes: { ...state.value.universes, [assetClass]: mark },
       open: { index, assetClass, close },
       ...(anchor && { anchored: anchor.size }),
@@ -252,10 +263,9 @@ export class LogWriter {
     return 1;
   }
 
-  #registration({ beganAt, createdAt }: LogState): Registration {
+  #registration({ record }: LogState): Registration {
     const { market, riskTable } = this.#options;
-    const verdictDates = verdictDatesOf(beganAt ?? createdAt);
-    return { market: market.mode, riskTable, verdictDates };
+    return { market: market.mode, riskTable, record };
   }
 
   /** The checkpoint with cosignatures that are not logged yet. */
@@ -266,8 +276,8 @@ export class LogWriter {
   }
 
   /**
-   * Ends a year of the sandbox: the next runs log method and universes again, so that entries can be
-   * verified without those of years that are dropped.
+   * Ends a year of the sandbox: the next runs log method and universes again, so that entries can
+   * be verified after those of earlier years are dropped.
    *
    * @returns Whether one has ended.
    */
@@ -279,7 +289,7 @@ export class LogWriter {
     const kept = close - KEPT_YEARS * YEAR_DAYS * dayMs;
     const first = await store.firstRunFrom(id, kept);
     if (first !== undefined) await store.prune(first, kept);
-    const change = { repeatedAt: close, methodHash: null, universes: {} };
+    const change = { repeatedAt: close, method: null, universes: {} };
     this.#state = await store.append(state, { leaves: [], change });
     return true;
   }
@@ -328,11 +338,16 @@ export class LogWriter {
     const { symbols } = this.#open as LoggedRun;
     const size = sizeOf(state.value);
     const done = size - index - 1;
-    const leaves = this.#results(symbols.slice(done, done + TILE_WIDTH), state.value, open);
+    // At the end of a bundle the tree has the shortest edge, which every commit replaces.
+    const end = done + TILE_WIDTH - (size % TILE_WIDTH);
+    const leaves = this.#results(symbols.slice(done, end), state.value, open);
     const isComplete = done + leaves.length === symbols.length;
     const recordedUntil = { ...state.value.recordedUntil, [assetClass]: close };
-    const complete = { index, assetClass, close, coveredAt: null, settled: 0, settlements: [] };
-    const unsettled = [...(state.value.unsettled ?? []), complete];
+    const method = state.value.method?.index ?? 0;
+    const unsettled = [
+      ...state.value.unsettled,
+      { index, assetClass, close, method, coveredAt: null, settled: 0, settlements: [] },
+    ];
     const now = await store.append(state, {
       leaves,
       change: isComplete ? { open: null, recordedUntil, unsettled } : {},
@@ -343,7 +358,11 @@ export class LogWriter {
   }
 
   /** The leaves of as many instruments as fit into a chunk, at least one. */
-  #results(symbols: readonly string[], { origin }: LogState, open: OpenRun): readonly Leaf[] {
+  #results(
+    symbols: readonly string[],
+    { origin, method }: LogState,
+    open: OpenRun,
+  ): readonly Leaf[] {
     const { snapshots, committer, monotonic } = this.#options;
     const { assetClass, close } = open;
     const place = { run: open.index, close: isoInstant(close) };
@@ -351,8 +370,10 @@ export class LogWriter {
     const leaves: Leaf[] = [];
     for (const symbol of symbols) {
       const snapshot = snapshots.lastAt(symbol, close);
+      // A run that another version of the service began is of another method.
+      const { methodVersion = METHOD_VERSION } = snapshot ?? {};
       leaves.push(
-        snapshot?.at === close
+        snapshot?.at === close && methodVersion === (method?.version ?? METHOD_VERSION)
           ? signalLeaf(snapshot, place, {
               commitments: committer.commit(snapshot, origin),
               sigma: this.#sigmaAt(this.#bars.get(symbol) ?? [], assetClass, close) ?? null,

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { recordTerms } from "../grading/track-record.ts";
 import type { LogHead } from "./log-head.ts";
 import type { LogState } from "./log-store.ts";
 
@@ -8,7 +9,8 @@ const ID_BYTES = 6;
 /** Former logs that are remembered: a replay starts a new log each time. */
 const MAX_FORMER = 100;
 
-/** Origins of the logs that a new log replaces, oldest first. @param head What was signed here. */
+/** Origins of the logs that a new log replaces, oldest first. @param head The last checkpoint that
+ *  this machine signed. */
 export function formerLogs(
   before: LogState | undefined,
   head?: ReturnType<LogHead["read"]>,
@@ -18,7 +20,8 @@ export function formerLogs(
   return [...new Set(origins)].slice(-MAX_FORMER);
 }
 
-/** The state of a log without entries, of a new origin. @param host With which its origin begins. */
+/** The state of a log without entries, with a new origin. @param host Host with which the origin
+ *  begins. */
 export function newLog(
   host: string,
   beginning: Pick<LogState, "createdAt" | "beganAt" | "recordedUntil" | "replaces" | "former">,
@@ -28,9 +31,12 @@ export function newLog(
     id,
     origin: `${host}/log/${id}`,
     edge: [],
-    methodHash: null,
+    method: null,
+    record: recordTerms(beginning.beganAt),
     universes: {},
     open: null,
+    unsettled: [],
+    settling: null,
     repeatedAt: Math.max(0, ...Object.values(beginning.recordedUntil)),
     ...beginning,
   };

@@ -18,11 +18,11 @@ import type { Outcome } from "./leaves.ts";
  *  confirmed. */
 export const CONFIRMED_AFTER = 2;
 
-/** Sessions after that in which a settlement waits for prices that do not come. */
+/** Further sessions for which a settlement waits for missing prices. */
 export const PATIENCE_SESSIONS = 10;
 
-/** Bars that are read on either side of the sessions that count: bars of other instruments date those
- *  whose own bars became known late. */
+/** Bars that are read on either side of the measured sessions: if the bars of an instrument became
+ *  known late, those of others date its sessions. */
 const MARGIN_BARS = 3;
 
 /** Instruments between two pauses, so that other work runs. */
@@ -54,9 +54,9 @@ export interface RunOutcomes {
 }
 
 /**
- * Reads what followed a run: returns from the close of the next session over the horizon, from what was
- * known one session later, when doubted bars are confirmed or dropped. Prices that become known after
- * that change nothing; those that arrive late but were published in time do.
+ * Reads the outcomes of a run: returns from the close of the next session over the horizon, by the
+ * prices known one session later, when doubted bars are confirmed or dropped. Prices that were
+ * published after that are ignored; those that arrive late but were published in time are used.
  *
  * @param knownUntil Instant up to which sessions are complete.
  * @returns `undefined` while the sessions are not known.
@@ -97,8 +97,10 @@ export async function outcomesOf(
 }
 
 /** Outcomes without returns: the same reason for every result of a run. */
-export const withoutReturns = ({ symbols }: RunToSettle, status: Exclusion): readonly Outcome[] =>
-  symbols.map(() => ({ status }));
+export const withoutReturns = (
+  { symbols }: Pick<RunToSettle, "symbols">,
+  status: Exclusion,
+): readonly Outcome[] => symbols.map(() => ({ status }));
 
 function barsAround(
   { bars }: InstrumentRecords,
@@ -137,8 +139,8 @@ function outcomeOf(
 }
 
 /**
- * Coins that copied another one, or had a fixed price, over the year before a close. Stocks have no
- * copies to speak of, and there are too many of them to compare.
+ * Coins that copied another one, or had a fixed price, over the year before a close. Stocks are not
+ * compared: they have hardly any copies, and there are too many of them.
  */
 export function copiesAt(
   group: readonly InstrumentRecords[],

@@ -1,15 +1,22 @@
-import { RECORD_HORIZONS } from "../grading/run-grade.ts";
-import { type GradedRun, RECORD_RULES } from "../grading/track-record.ts";
-import type { RiskTable } from "../risk/table.ts";
+import { setImmediate } from "node:timers/promises";
+import type { GradedRun, RecordTerms } from "../grading/track-record.ts";
+import type { AssetClass } from "../market/instrument.ts";
+import type { HorizonQuantiles } from "../risk/table.ts";
 import type { Stored } from "../store/port/records.ts";
 import { excludedBy, gradeSettlement, type LoggedStatement } from "./graded-settlement.ts";
 import { type Leaf, type Outcome, outcomeLeaf, settlementLeaf } from "./leaves.ts";
-import type { LoggedRun, LogState, LogStore, OpenSettlement, UnsettledRun } from "./log-store.ts";
+import type {
+  Appended,
+  LoggedRun,
+  LogState,
+  LogStore,
+  OpenSettlement,
+  UnsettledRun,
+} from "./log-store.ts";
 import {
   CONFIRMED_AFTER,
   outcomesOf,
   PATIENCE_SESSIONS,
-  type RunOutcomes,
   type RunToSettle,
   type SettledMarket,
   withoutReturns,
@@ -21,7 +28,6 @@ import { sizeOf } from "./tree-store.ts";
 export interface SettlerOptions {
   readonly store: LogStore;
   readonly market: SettledMarket;
-  readonly riskTable: RiskTable;
   /** Instant up to which sessions are complete, Unix milliseconds. */
   readonly knownUntil: () => number;
   /** Milliseconds since the epoch. */
@@ -32,30 +38,44 @@ export interface SettlerOptions {
 export interface DueSettlement {
   readonly run: UnsettledRun;
   readonly horizon: number;
-  /** Index of the settlement that is looked at again; absent: the run is settled for the first time. */
+  /** Index of the settlement that is checked for a correction; absent for the first settlement of
+   *  the run. */
   readonly corrects?: number | undefined;
-  /** Whether prices that are missing are waited for no more. */
+  /** Whether the settlement no longer waits for missing prices. */
   readonly isFinal: boolean;
 }
 
-/** A settlement that is being appended. */
-interface Settlement extends Partial<Pick<RunOutcomes, "entry" | "exit">> {
+/** The outcomes of a run. Both closes are `undefined` if there are no returns. */
+interface Settlement {
   readonly due: DueSettlement;
   readonly run: LoggedRun;
-  /** What the log says that was decided in the run, and what became of it, in the same order. */
+  /** The logged decisions of the run, and their outcomes in the same order. */
   readonly statements: readonly LoggedStatement[];
   readonly outcomes: readonly Outcome[];
+  readonly entry?: number | undefined;
+  readonly exit?: number | undefined;
+}
+
+/** The part of a method leaf by which runs are graded. */
+interface RegisteredRisk {
+  readonly risk: Readonly<Partial<Record<AssetClass, readonly HorizonQuantiles[]>>>;
+}
+
+/** Members of a settlement leaf. */
+interface LoggedSettlement {
+  readonly entry: string | null;
+  readonly exit: string | null;
 }
 
 /**
- * The oldest settlement whose sessions have closed and were logged, before all others one that waits no
- * more: so none is later than `PATIENCE_SESSIONS`, which verifiers rely on.
+ * The next settlement whose sessions have closed and were logged: first one that no longer waits
+ * for prices, else the oldest. So none is later than `PATIENCE_SESSIONS`, on which verifiers rely.
  *
- * @returns `undefined`: there is none.
+ * @returns `undefined` if there is none.
  */
-export function dueSettlement({ unsettled = [] }: LogState): DueSettlement | undefined {
+export function dueSettlement({ unsettled, record }: LogState): DueSettlement | undefined {
   const due = unsettled.flatMap((run): readonly DueSettlement[] => {
-    const { horizon, corrects, after } = stepOf(run);
+    const { horizon, corrects, after } = stepOf(run, record);
     const later = unsettled.filter(
       ({ assetClass, close }) => assetClass === run.assetClass && close > run.close,
     ).length;
@@ -66,33 +86,34 @@ export function dueSettlement({ unsettled = [] }: LogState): DueSettlement | und
   return due.find(({ isFinal }) => isFinal) ?? due[0];
 }
 
-/** What is next of a run: it is settled over each horizon, and some sessions after the last that is looked
- *  at again. @returns As the `after`, the sessions after which that is due. */
-function stepOf({ assetClass, settled, settlements }: UnsettledRun) {
-  const horizons = RECORD_HORIZONS[assetClass];
+/** The next step of a run: it is settled over each horizon and, some sessions after the longest,
+ *  each settlement is checked for corrections. @returns The step; it is due `after` sessions. */
+function stepOf({ assetClass, settled, settlements }: UnsettledRun, record: RecordTerms) {
+  const horizons = horizonsOf(assetClass, record);
   const horizon = horizons[settled % horizons.length] as number;
   if (settled < horizons.length) return { horizon, after: horizon + CONFIRMED_AFTER };
   const last = horizons.at(-1) as number;
-  const after = last + CONFIRMED_AFTER + RECORD_RULES.correctedWithin;
-  return { horizon, after, corrects: settlements?.[settled - horizons.length] };
+  const after = last + CONFIRMED_AFTER + record.rules.correctedWithin;
+  return { horizon, after, corrects: settlements[settled - horizons.length] };
 }
+
+const horizonsOf = (assetClass: AssetClass, { horizons }: RecordTerms): readonly number[] =>
+  horizons[assetClass] ?? [];
 
 /** Appends the outcomes of statements: a settlement for each run and horizon, with an outcome for each
  *  result of the run. */
 export class Settler {
   readonly #options: SettlerOptions;
-  /** The settlement that was computed last. */
-  #settlement: Settlement | undefined;
+  /** The last computed settlement, and the size of the log after its leaves appended so far. */
+  #appended: { readonly settlement: Settlement; readonly size: number } | undefined;
 
   constructor(options: SettlerOptions) {
     this.#options = options;
   }
 
   /**
-   * Starts a settlement.
-   *
-   * @returns The state now; `undefined` if its prices are not known yet, or if another process has
-   *   appended meanwhile.
+   * Starts a settlement. @returns The new state; `undefined` if its prices are not known yet, or if
+   * another process has appended in the meantime.
    */
   async start(state: Stored<LogState>, due: DueSettlement): Promise<Stored<LogState> | undefined> {
     const { store, now } = this.#options;
@@ -103,7 +124,6 @@ export class Settler {
       return store.append(state, { leaves: [], change: { unsettled } });
     }
     if (settlement === undefined) return undefined;
-    this.#settlement = settlement;
     const { index } = due.run;
     const { entry = null, exit = null, run } = settlement;
     const { assetClass, close, coveredAt } = due.run;
@@ -120,16 +140,24 @@ export class Settler {
       ...(corrects !== undefined && { corrects }),
     });
     const settling = { index: sizeOf(state.value), run: index };
-    return store.append(state, { leaves: [leaf], change: { settling } });
+    return this.#append(state, { leaves: [leaf], change: { settling } }, settlement);
   }
 
-  /** Whether prices that were corrected since give other outcomes than the logged ones. */
+  /** Appends some leaves of a settlement; more follow. */
+  async #append(state: Stored<LogState>, leaves: Appended, settlement: Settlement) {
+    const now = await this.#options.store.append(state, leaves);
+    this.#appended = now && { settlement, size: sizeOf(now.value) };
+    return now;
+  }
+
+  /** Whether prices corrected since then give other outcomes than the logged ones. */
   async #differs(
     state: LogState,
     settlement: Settlement | undefined,
     corrects: number,
   ): Promise<boolean> {
-    // Without these sessions, such as after a restart of the sandbox's record, nothing is known better.
+    // Without these sessions, for example after the sandbox's record was restarted, nothing can be
+    // corrected.
     if (settlement?.entry === undefined) return false;
     const { outcomes } = settlement;
     const logged = await this.#read<Outcome>(state.id, corrects + 1, outcomes.length);
@@ -150,11 +178,13 @@ export class Settler {
       const signal = run.index + 1 + place;
       return outcomeLeaf(outcome, { settlement: open.index, signal, symbol });
     });
-    if (done + leaves.length < outcomes.length) return store.append(state, { leaves, change: {} });
+    if (done + leaves.length < outcomes.length) {
+      return this.#append(state, { leaves, change: {} }, settlement);
+    }
     const { assetClass } = run;
     const { horizon } = due;
     const end = open.index + 1 + outcomes.length;
-    const graded = this.#grade(settlement);
+    const graded = await this.#grade(state.value, settlement);
     const isCorrection = due.corrects !== undefined;
     const grade = { assetClass, horizon, end, graded, ...(isCorrection && { isCorrection }) };
     const unsettled = withSettled(state.value, due.run, open.index);
@@ -162,20 +192,29 @@ export class Settler {
     return store.append(state, { leaves, change, grade });
   }
 
-  /** The open settlement; after a restart its outcomes are computed again, except those in the log. */
+  /**
+   * The open settlement. After a restart, or when another process appended last, its outcomes are computed
+   * again, except those in the log; its closes are those in the log.
+   */
   async #resumed(state: LogState, open: OpenSettlement): Promise<Settlement | undefined> {
-    const run = state.unsettled?.find(({ index }) => index === open.run) as UnsettledRun;
-    const known = this.#settlement?.due.run;
-    if (known?.index === run.index && known.settled === run.settled) return this.#settlement;
-    const { horizon, corrects } = stepOf(run);
-    const settlement = await this.#compute(state, { run, horizon, corrects, isFinal: true });
+    const run = state.unsettled.find(({ index }) => index === open.run) as UnsettledRun;
+    const { settlement: known, size } = this.#appended ?? {};
+    const isKnown = known?.due.run.index === run.index && known.due.run.settled === run.settled;
+    if (isKnown && size === sizeOf(state)) return known;
+    const { horizon, corrects } = stepOf(run, state.record);
+    const computed = await this.#compute(state, { run, horizon, corrects, isFinal: true });
+    if (computed === undefined) return undefined;
+    const [leaf] = await this.#read<LoggedSettlement>(state.id, open.index, 1);
+    const [entry, exit] = [instantOf(leaf?.entry), instantOf(leaf?.exit)];
     const done = sizeOf(state) - open.index - 1;
     const logged = await this.#read<Outcome>(state.id, open.index + 1, done);
-    this.#settlement = settlement && {
-      ...settlement,
-      outcomes: [...logged, ...settlement.outcomes.slice(logged.length)],
-    };
-    return this.#settlement;
+    const isSame = computed.entry === entry && computed.exit === exit;
+    // Returns between other closes do not belong to this settlement.
+    const left = isSame ? computed.outcomes : withoutReturns(computed.run, "unsettled");
+    const outcomes = left.map(
+      (outcome, at) => logged[at] ?? excludedBy(computed.statements[at]) ?? outcome,
+    );
+    return { ...computed, entry, exit, outcomes };
   }
 
   async #compute(state: LogState, due: DueSettlement): Promise<Settlement | undefined> {
@@ -196,13 +235,14 @@ export class Settler {
     const { market, knownUntil } = this.#options;
     const until = knownUntil();
     const unsettled = { outcomes: withoutReturns(wanted, "unsettled") };
-    // The sandbox starts its record over: prices before and after have nothing to do with each other.
+    // The sandbox has restarted its record: prices before and after are unrelated.
     if (market.scoredFrom?.(wanted.close) !== market.scoredFrom?.(until)) return unsettled;
     const found = await outcomesOf(wanted, market, until);
     return found ?? (isFinal ? unsettled : undefined);
   }
 
-  /** What the log says in consecutive leaves. */
+  /** Reads consecutive leaves of the log. Other work runs between two bundles, since an embedded
+   *  store reads synchronously. */
   async #read<T>(id: string, first: number, count: number): Promise<T[]> {
     const found: T[] = [];
     for (let at = first; at < first + count; ) {
@@ -210,38 +250,44 @@ export class Settler {
       const leaves = await this.#options.store.entries(id, at, width);
       found.push(...leaves.map((leaf) => JSON.parse(leaf) as T));
       at += width;
+      await setImmediate();
     }
     return found;
   }
 
-  #grade({ run, statements, outcomes, due, entry, exit }: Settlement): GradedRun {
-    const { close, coveredAt } = due.run;
-    const table = this.#options.riskTable.classes[run.assetClass].find(
-      ({ horizon }) => horizon === due.horizon,
-    );
+  /**
+   * Grades by the ranges that the method of the run registered, even if the current ones differ.
+   */
+  async #grade(
+    { id }: LogState,
+    { run, statements, outcomes, due, entry, exit }: Settlement,
+  ): Promise<GradedRun> {
+    const { close, coveredAt, method } = due.run;
+    const [registered] = await this.#read<RegisteredRisk>(id, method, 1);
+    const tables = registered?.risk[run.assetClass] ?? [];
+    const table = tables.find(({ horizon }) => horizon === due.horizon);
     const times = { close, coveredAt: coveredAt as number, entry, exit };
     return gradeSettlement(statements, outcomes, times, table);
   }
 }
 
-/** The runs that are left after a step of one of them. @param settlement Index of its settlement. */
+/** The unsettled runs after a step of one of them. @param settlement Index of its settlement. */
 const withSettled = (
-  { unsettled = [] }: LogState,
+  { unsettled, record }: LogState,
   { index }: UnsettledRun,
   ...settlement: readonly number[]
 ): readonly UnsettledRun[] =>
   unsettled
     .map((run): UnsettledRun => {
       if (run.index !== index) return run;
-      const settled = run.settled + 1;
-      if (run.settlements === undefined) return { ...run, settled };
-      return { ...run, settled, settlements: [...run.settlements, ...settlement] };
+      const settlements = [...run.settlements, ...settlement];
+      return { ...run, settled: run.settled + 1, settlements };
     })
-    .filter(({ assetClass, settled, settlements }) => {
-      const looks = settlements === undefined ? 1 : 2;
-      return settled < looks * RECORD_HORIZONS[assetClass].length;
-    });
+    .filter(({ assetClass, settled }) => settled < 2 * horizonsOf(assetClass, record).length);
 
-/** Whether a computed outcome is the logged one, whose numbers were read back from their text. */
+const instantOf = (text: string | null | undefined): number | undefined =>
+  text ? Date.parse(text) : undefined;
+
+/** Whether a computed outcome equals the logged one, whose numbers were parsed from text. */
 const isSameOutcome = (computed: Outcome, logged: Outcome | undefined): boolean =>
   Object.entries(computed).every(([name, value]) => logged?.[name as keyof Outcome] === value);

@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
 import type { Logger } from "pino";
-import { RECORD_HORIZONS } from "../grading/run-grade.ts";
-import { verdictDatesOf } from "../grading/track-record.ts";
+import type { RecordTerms } from "../grading/track-record.ts";
 import type { Scoring } from "../ingest/create.ts";
 import { type Loop, schedule, startLoop } from "../lib/loop.ts";
 import { AssetClass, type Instrument } from "../market/instrument.ts";
@@ -22,18 +21,18 @@ import { signersOf } from "./signers.ts";
 import { type Policy, readPolicy } from "./witness/policy.ts";
 import { WitnessClient } from "./witness/witness-client.ts";
 
-/** Longest time that a start catches up before it answers, in milliseconds. A new log has its first
- *  sessions before the first answer, whatever time they take. */
+/** Longest time for which a start catches up before the service answers, in milliseconds. A new log
+ *  always logs its first sessions before the first answer. */
 const START_MS = 250;
 
-/** Pause between two looks for sessions that closed and are not logged yet, in milliseconds. */
+/** Interval of checks for sessions that closed and are not logged yet, in milliseconds. */
 const WRITE_EVERY_MS = 250;
 
-/** Pause between two looks for checkpoints of other processes, in milliseconds; announcements of them
- *  may be lost. */
+/** Interval of checks for checkpoints of other processes, in milliseconds, since announcements may
+ *  be lost. */
 const RELOAD_EVERY_MS = 5_000;
 
-/** Pause between two looks for checkpoints that witnesses have not cosigned, in milliseconds. */
+/** Interval of checks for checkpoints that witnesses have not cosigned, in milliseconds. */
 const WITNESS_EVERY_MS = 500;
 
 /** Dependencies of the signal log. */
@@ -42,7 +41,7 @@ export interface SignalLogOptions {
   readonly scoring: Scoring;
   /** DATA_DIR. */
   readonly folder: string;
-  /** File of the policy with the witnesses; `undefined`: there are none. */
+  /** File of the policy with the witnesses; `undefined` if there are none. */
   readonly witnessesFile: string | undefined;
   /** Public origin without a trailing slash. */
   readonly baseUrl: string;
@@ -52,7 +51,9 @@ export interface SignalLogOptions {
 
 /** A class over one horizon. */
 interface RecordOfClass extends ClassRecord {
-  /** When the first run can be settled at the earliest, Unix milliseconds on the market's clock. */
+  /**
+   * Earliest time at which the first run can be settled, Unix milliseconds on the market's clock.
+   */
   readonly expectedAt: number;
 }
 
@@ -61,16 +62,17 @@ export interface TrackRecord {
   /** Name of the log. */
   readonly origin: string;
   readonly beganAt: number;
-  /** When verdicts are given. */
-  readonly verdictDates: readonly number[];
+  /** Number of entries from which the records are computed. */
+  readonly size: number;
+  readonly terms: RecordTerms;
   readonly records: readonly RecordOfClass[];
 }
 
-/** The log of everything that was decided, in one process of a service. */
+/** The log of all decisions, in one process of a service. */
 export class SignalLog {
   readonly reader: LogReader;
   readonly committer: Committer;
-  /** Write the log and have it witnessed; for the leader. */
+  /** Jobs of the leader that write the log and get it witnessed. */
   readonly leaderJobs: readonly LeaderJob[];
   readonly #store: LogStore;
   readonly #runs: LoggedRuns;
@@ -138,8 +140,9 @@ export class SignalLog {
   }
 
   /**
-   * Opens the log of a market whose time passes; a market that stands still has none. An embedded store
-   * has one process, which logs the newest sessions at once, so that the first answers name them.
+   * Opens the log of a market whose time passes; a market whose time stands still has none. With an
+   * embedded store, the only process logs the newest sessions at once, so that the first answers
+   * refer to them.
    */
   static async open(options: SignalLogOptions): Promise<SignalLog | undefined> {
     const { scoring, state, log } = options;
@@ -155,7 +158,8 @@ export class SignalLog {
         while ((await opened.#writer.tick()) > 0 && performance.now() < until);
       }
       await opened.#reload();
-      // Statements that a replay plays past would count as late. Of several processes one writes.
+      // A replay waits for the log, since statements logged after their returns began would count
+      // as late. With several processes, only one writes the log.
       if (state.store.engine === "embedded") scoring.waitFor(() => opened.#writer.isBehind);
     } catch (error) {
       log.error({ err: error }, "the signal log could not be read or written at the start");
@@ -179,6 +183,8 @@ export class SignalLog {
 
   async #reload(): Promise<number> {
     this.#refusal = await this.#store.refusal();
+    // Tiles in memory may be of a log that another one has replaced.
+    await this.reader.checkpoint();
     await this.#graded.reload();
     return this.#runs.reload();
   }
@@ -188,26 +194,30 @@ export class SignalLog {
     const { market, marketNow } = this.#options.scoring;
     const state = (await this.#store.state())?.value;
     const checkpoint = await this.reader.checkpoint();
-    if (state === undefined || checkpoint === undefined) return undefined;
-    const beganAt = state.beganAt ?? state.createdAt;
-    const verdictDates = verdictDatesOf(beganAt);
+    // A new log has no checkpoint yet; the stored one belongs to the log that it replaces.
+    if (state === undefined || checkpoint?.id !== state.id) return undefined;
+    const { origin, beganAt, record: terms } = state;
     // Five sessions a week, unless there is one every day.
     const daysOf = (assetClass: AssetClass) =>
       assetClass === "crypto" || market.barsDue === undefined ? 1 : 7 / 5;
+    const { size } = this.#graded;
     const records: RecordOfClass[] = [];
     for (const assetClass of AssetClass.options) {
-      for (const horizon of RECORD_HORIZONS[assetClass]) {
+      for (const horizon of terms.horizons[assetClass] ?? []) {
         const days = Math.ceil((horizon + 2) * daysOf(assetClass));
-        const record = this.#graded.record(assetClass, horizon, verdictDates, marketNow());
+        const record = this.#graded.record(assetClass, horizon, terms, marketNow());
         records.push({ ...record, expectedAt: beganAt + days * market.dayMs });
         // Each takes some time to compute; other work runs in between.
         await setImmediate();
       }
     }
-    return { origin: state.origin, beganAt, verdictDates, records };
+    // Some of the records contain entries that were read in the meantime; unchanged records are
+    // cached.
+    if (this.#graded.size !== size) return this.trackRecord();
+    return { origin, beganAt, size, terms, records };
   }
 
-  /** Rises whenever `indexOf` may tell more. */
+  /** Increases whenever `indexOf` may find more. */
   edition(): number {
     return this.#runs.edition;
   }
@@ -222,14 +232,14 @@ export class SignalLog {
     return signersOf(this.#options.state.keyring, origin).map(verifierText);
   }
 
-  /** The verifiers of the short signatures. */
+  /** The public keys that verify the short signatures. */
   shortVerifiersOf(origin: string): readonly string[] {
     const signers = signersOf(this.#options.state.keyring, origin);
     return signers.filter(({ type }) => type === SIGNATURE_TYPES.ed25519).map(verifierText);
   }
 
-  /** Why the leader does not sign the log, or why nobody cosigns what this process signs; `undefined` if
-   *  all is well. */
+  /** Why the leader does not sign the log, or why witnesses do not cosign it; `undefined` without a
+   *  fault. */
   get fault(): string | undefined {
     return this.#refusal === undefined ? this.#witnesses?.fault : `not signed: ${this.#refusal}`;
   }
@@ -240,7 +250,7 @@ export class SignalLog {
   }
 }
 
-/** @throws {Error} If the file of `WITNESSES` cannot be read or is no policy. */
+/** @throws {Error} If the file of `WITNESSES` cannot be read or is not a policy. */
 async function witnessesIn(path: string): Promise<Policy> {
   const text = await readFile(path, "utf8").catch((cause) => {
     throw new Error(`WITNESSES: ${path} cannot be read.`, { cause });

@@ -21,6 +21,7 @@ import type { KeptSignals } from "./kept-signals.ts";
 import type { TextReader } from "./message-stream.ts";
 import { freezePeers, noPeers, type PeerTables } from "./peers.ts";
 import { type MeasuredInstrument, type ReadingContext, readFactors } from "./readings.ts";
+import type { RecordSeries } from "./record-series.ts";
 import { nextSignal, type SessionScore, type SignalState } from "./signal-hysteresis.ts";
 import { createSnapshot, type Snapshot, type SnapshotInputs, sessionScore } from "./snapshot.ts";
 
@@ -65,6 +66,7 @@ export class ClassScorer {
   readonly #scoredAfter: number;
   readonly #kept: KeptSignals | undefined;
   readonly #sink: SnapshotSink;
+  readonly #series: Pick<RecordSeries, "at">;
   readonly #benchmark: Benchmark;
   /** What the instruments of the class share. */
   readonly #shared: ClassContext;
@@ -86,6 +88,7 @@ export class ClassScorer {
    *   the running statistics and are not scored.
    * @param options.kept Signals stored after a close, from which the replay continues: sessions up to that
    *   close warm up as well.
+   * @param options.series That of the record.
    */
   constructor(options: {
     readonly assetClass: AssetClass;
@@ -95,13 +98,15 @@ export class ClassScorer {
     readonly authors: AuthorActivity;
     readonly readText: TextReader;
     readonly sink: SnapshotSink;
+    readonly series: Pick<RecordSeries, "at">;
   }) {
-    const { assetClass, dayMs, scoredFrom, kept, authors, readText, sink } = options;
+    const { assetClass, dayMs, scoredFrom, kept, authors, readText, sink, series } = options;
     this.#assetClass = assetClass;
     this.#dayMs = dayMs;
     this.#scoredAfter = kept?.at ?? scoredFrom - 1;
     this.#kept = kept;
     this.#sink = sink;
+    this.#series = series;
     this.#benchmark = createBenchmark(assetClass);
     this.#shared = {
       benchmark: this.#benchmark,
@@ -243,6 +248,7 @@ export class ClassScorer {
     return {
       at,
       dayMs: this.#dayMs,
+      series: this.#series.at(at),
       tables,
       momentum: {
         at,
@@ -314,9 +320,10 @@ function evaluate(
   const { instrument, bars, newestBar, candidate } = measured.state;
   const { missedSessions } = measured;
   const readings = readFactors(measured, context);
-  const { at, tables } = context;
+  const { at, series, tables } = context;
   const { assetClass } = instrument;
-  const inputs = { instrument, at, readings, bars, newestBar, missedSessions, tables, candidate };
+  const measure = { instrument, at, series, readings, bars, newestBar, missedSessions };
+  const inputs = { ...measure, tables, candidate };
   return { inputs, composite: compose(readings, WEIGHTS[assetClass], CLASS_FACTORS[assetClass]) };
 }
 

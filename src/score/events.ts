@@ -4,7 +4,8 @@ import type { Snapshot } from "./snapshot.ts";
 
 /** Thresholds of the events. */
 export interface EventRules {
-  /** Change of the score since the last event, in points, that is an event. */
+  /** Change of the score since the last event from which it is an event, in points; infinite if
+   *  none is. */
   readonly scoreMove: number;
   /** Distance to the last event's score, in points, within which the rule is re-armed. */
   readonly rearmWithin: number;
@@ -35,6 +36,7 @@ export const EVENT_RULES = {
 export interface EventPoint {
   /** Unix milliseconds. */
   readonly at: number;
+  readonly series?: string | undefined;
   readonly direction: Snapshot["signal"]["direction"];
   readonly score: number;
   /** Points of score by factor. */
@@ -49,7 +51,7 @@ type ShiftReason = (typeof SHIFT_REASONS)[number];
 export interface SignalShift {
   readonly kind: "signal.shift";
   readonly reason: ShiftReason;
-  /** At the last event, or at the first snapshot. */
+  /** Score and signal at the last event, or at the first snapshot. */
   readonly before: EventPoint;
   readonly after: EventPoint;
 }
@@ -100,7 +102,7 @@ export function signalShift(
   };
 }
 
-function pointOf({ at, score, signal, factors }: Snapshot): EventPoint {
+function pointOf({ at, series, score, signal, factors }: Snapshot): EventPoint {
   const { momentum, valuation, social, darkpool } = factors;
   const contributions = {
     momentum: momentum.contribution,
@@ -108,7 +110,7 @@ function pointOf({ at, score, signal, factors }: Snapshot): EventPoint {
     social: social.contribution,
     darkpool: darkpool.contribution,
   };
-  return { at, direction: signal.direction, score, contributions };
+  return { at, series, direction: signal.direction, score, contributions };
 }
 
 function reasonOf(last: EventPoint, after: EventPoint, farMove: number): ShiftReason | undefined {
@@ -133,7 +135,7 @@ function isQuiet(last: EventTime | null, now: SessionSnapshot, { quietDays }: Ev
 
 /** How unusual the volatility of an instrument is, in rising order. */
 const ALERT_LEVELS = ["calm", "high", "extreme"] as const;
-/** One of them. */
+/** A level of volatility. */
 type AlertLevel = (typeof ALERT_LEVELS)[number];
 
 /** The levels that are events. */

@@ -11,6 +11,8 @@ import type { PeerTables } from "./peers.ts";
 export interface ReadingContext {
   readonly at: number;
   readonly dayMs: number;
+  /** See `RecordSeries`. */
+  readonly series: string;
   readonly tables: PeerTables;
   readonly momentum: MomentumContext;
   /** Sessions of the class that closed after an instant. */

@@ -87,7 +87,7 @@ export class ScoreRefresh {
   #publish(until: number): void {
     this.#knownUntil = until;
     this.#options.onPublished?.(until);
-    this.updates.look(this.#options.snapshots.allNewest());
+    this.updates.compare(this.#options.snapshots.allNewest());
   }
 }
 
@@ -113,8 +113,9 @@ export class SignalUpdates {
     return () => void this.#listeners.delete(added);
   }
 
-  /** Compares with the previous call; the first call reports nothing. */
-  look(snapshots: Iterable<Snapshot>): void {
+  /** Compares snapshots with those of the previous call, and notifies listeners of changes; the
+   *  first call notifies nobody. */
+  compare(snapshots: Iterable<Snapshot>): void {
     for (const snapshot of snapshots) {
       const { symbol } = snapshot.instrument;
       const content = contentOf(snapshot);

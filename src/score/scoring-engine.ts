@@ -5,6 +5,7 @@ import type { InstrumentRecords } from "../market/records.ts";
 import { ClassScorer, type SnapshotSink } from "./class-scorer.ts";
 import type { SignalKeeper } from "./kept-signals.ts";
 import { createTextReader, type TextReader } from "./message-stream.ts";
+import { RecordSeries } from "./record-series.ts";
 import { createGroupReader, createSessionCloses, type SessionCloses } from "./session-closes.ts";
 
 /** Stores the snapshots of a replay. */
@@ -32,6 +33,7 @@ interface ReplayRun {
   readonly scoredFrom: number;
   readonly revision: number | undefined;
   readonly classes: readonly ClassGroup[];
+  readonly series: RecordSeries;
   readonly authors: AuthorActivity;
   readonly readMentions: (records: readonly InstrumentRecords[], at: number) => void;
   /** First instant of the sessions whose snapshots are stored, Unix milliseconds. */
@@ -45,6 +47,7 @@ export class ScoringEngine {
   readonly #market: Market;
   readonly #archive: SnapshotArchive;
   readonly #readText: TextReader;
+  readonly #reader: string;
   readonly #keeper: SignalKeeper | undefined;
   #run: ReplayRun | undefined;
 
@@ -52,17 +55,20 @@ export class ScoringEngine {
    * @param polarityOf How bullish (1) or bearish (-1) a text is; the lexicon unless given.
    * @param keeper Signals stored by earlier replays of the same records, method and text reader;
    *   absent: every session is scored.
+   * @param reader Name of who reads the texts.
    */
   constructor(
     market: Market,
     archive: SnapshotArchive,
     polarityOf?: ((text: string) => number) | undefined,
     keeper?: SignalKeeper | undefined,
+    reader = "lexicon",
   ) {
     this.#market = market;
     this.#archive = archive;
     this.#readText = createTextReader(polarityOf);
     this.#keeper = keeper;
+    this.#reader = reader;
   }
 
   /**
@@ -74,9 +80,9 @@ export class ScoringEngine {
   }
 
   /**
-   * Does the same one session of one class at a time, so that the event loop can run in between.
-   * The engine must not be used until the generator has ended; after an abandoned one the next call
-   * starts over.
+   * Like `refresh`, but scores one session of one class per step, so that the event loop can run in
+   * between. The engine must not be used until the generator has ended; after an abandoned one the
+   * next call starts over.
    */
   *refreshInSteps(at: number): Generator<void, void> {
     const run = this.#runAt(at);
@@ -110,12 +116,14 @@ export class ScoringEngine {
   }
 
   #startRun(start: Pick<ReplayRun, "scoredFrom" | "servedFrom" | "revision">): ReplayRun {
-    const { dayMs } = this.#market;
+    const { dayMs, mode } = this.#market;
+    const series = new RecordSeries(mode, this.#reader);
     const authors = createAuthorActivity(dayMs);
     const listed = createSessionCloses(this.#market, "stock");
     const coins = createSessionCloses(this.#market, "crypto");
     const { scoredFrom, servedFrom } = start;
-    const shared = { dayMs, scoredFrom, authors, readText: this.#readText, sink: this.#archive };
+    const sink = this.#archive;
+    const shared = { dayMs, scoredFrom, authors, series, readText: this.#readText, sink };
     const classes = AssetClass.options.map((assetClass) => ({
       assetClass,
       scorer: new ClassScorer({
@@ -130,6 +138,7 @@ export class ScoringEngine {
     return {
       ...start,
       classes,
+      series,
       authors,
       readMentions: mentionReader(authors),
       list: [],
@@ -137,6 +146,7 @@ export class ScoringEngine {
   }
 
   *#advanceAll(run: ReplayRun, at: number): Generator<void, void> {
+    run.series.extend(run.list, at);
     run.readMentions(run.list, at);
     for (const one of run.classes) {
       one.sessions.advance(one.calendarPeers, at);

@@ -1,10 +1,12 @@
 import { FACTORS } from "../factors/reading.ts";
 import type { Instrument } from "../market/instrument.ts";
 import { createPackedList, type PackedList, type Packing } from "../market/packed-list.ts";
+import { SERIES_DIGITS } from "./record-series.ts";
 import { DIRECTIONS, FORCED_WAITS, type SignalState } from "./signal-hysteresis.ts";
 import { type Evidence, evidenceOf, type Snapshot, STATUSES } from "./snapshot.ts";
 
-/** A snapshot with the evidence alone of its factors, and without their peer tables and the candidate. */
+/** A snapshot that has only the evidence of its factors, without their peer tables and the
+ *  candidate. */
 export interface SignalRecord extends Omit<Snapshot, "factors" | "tables" | "candidate"> {
   readonly evidence: Evidence;
 }
@@ -64,9 +66,19 @@ function readEvidence(view: DataView, at: number): Evidence {
 /** Where the evidence begins in a record. */
 const EVIDENCE_AT = 50 + SIGNAL_BYTES;
 
+/** Where the series begins, and its bytes. */
+const SERIES_AT = EVIDENCE_AT + FACTORS.length * FACTOR_BYTES;
+const SERIES_BYTES = SERIES_DIGITS / 2;
+
+/** 0 encodes that there is none. */
+function readSeries(view: DataView, at: number): string | undefined {
+  const digits = view.getBigUint64(at);
+  return digits === 0n ? undefined : digits.toString(16).padStart(SERIES_DIGITS, "0");
+}
+
 /** Binary layout of the records of one instrument: a quarter of the size of objects. */
 const packedSignals = (instrument: Instrument): Packing<Snapshot | SignalRecord, SignalRecord> => ({
-  bytes: EVIDENCE_AT + FACTORS.length * FACTOR_BYTES,
+  bytes: SERIES_AT + SERIES_BYTES,
   write(view, at, record) {
     const { score, confidence, coverage, price, status, signal } = record;
     view.setFloat64(at, record.at);
@@ -79,6 +91,7 @@ const packedSignals = (instrument: Instrument): Packing<Snapshot | SignalRecord,
     view.setUint8(at + 49, bitsOf(record));
     writeSignal(view, at + 50, signal);
     writeEvidence(view, EVIDENCE_AT + at, evidenceOf(record));
+    view.setBigUint64(SERIES_AT + at, BigInt(`0x${record.series ?? "0"}`));
   },
   read(view, at) {
     const price = { value: view.getFloat64(at + 32), at: view.getFloat64(at + 40) };
@@ -92,9 +105,12 @@ const packedSignals = (instrument: Instrument): Packing<Snapshot | SignalRecord,
       signal: readSignal(view, at + 50),
       missingFactors: MISSING[view.getUint8(at + 49)] as SignalRecord["missingFactors"],
       price: Number.isNaN(price.at) ? null : price,
-      // Few readers need it.
+      // Few readers need these.
       get evidence() {
         return readEvidence(view, EVIDENCE_AT + at);
+      },
+      get series() {
+        return readSeries(view, SERIES_AT + at);
       },
     };
   },

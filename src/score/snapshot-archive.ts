@@ -29,6 +29,9 @@ export interface MemoryArchive extends SnapshotArchive {
   showLast(snapshots: readonly Snapshot[]): void;
   /** From now on a recorded session is served as recorded, whatever a later replay computes. */
   addRecorded(snapshot: PastSnapshot): void;
+  /** The same for a session whose recorded snapshot has the same figures, and belongs to another series:
+   *  until the next replay is published it is served as one of that. */
+  addRecordedSeries(snapshot: PastSnapshot): void;
   /** All peer tables that a stored snapshot was scored with, newest first. */
   tables(): readonly PeerTables[];
 }
@@ -65,8 +68,15 @@ export function createSnapshotArchive(): MemoryArchive {
   const perEdition = <T>(make: () => T) => memoByVersion(() => edition, make);
   const entryOf = (symbol: string) => shown.instruments.get(symbol);
   const recorded = new Map<string, Map<number, PastSnapshot>>();
-  const asRecorded = (one: PastSnapshot): PastSnapshot =>
-    recorded.get(one.instrument.symbol)?.get(one.at) ?? one;
+  /** The recorded series where nothing else differs; figures may differ after another replay. */
+  const recordedSeries = new Map<string, Map<number, string | undefined>>();
+  const asRecorded = (one: PastSnapshot): PastSnapshot => {
+    const { symbol } = one.instrument;
+    const found = recorded.get(symbol)?.get(one.at);
+    if (found !== undefined) return found;
+    const series = recordedSeries.get(symbol);
+    return series?.has(one.at) ? { ...one, series: series.get(one.at) } : one;
+  };
   const newest = (symbol: string): Snapshot | undefined => {
     const found = entryOf(symbol)?.newest;
     const record = found && asRecorded(found);
@@ -77,6 +87,7 @@ export function createSnapshotArchive(): MemoryArchive {
       written = emptyIndex();
     },
     publish() {
+      if (shown !== written) recordedSeries.clear();
       shown = written;
       edition++;
     },
@@ -99,6 +110,11 @@ export function createSnapshotArchive(): MemoryArchive {
       recorded.set(symbol, known.set(snapshot.at, snapshot));
       edition++;
     },
+    addRecordedSeries({ instrument: { symbol }, at, series }) {
+      const known = recordedSeries.get(symbol) ?? new Map<number, string | undefined>();
+      recordedSeries.set(symbol, known.set(at, series));
+      edition++;
+    },
     newest,
     allNewest: perEdition(() =>
       [...shown.instruments.keys()].sort().flatMap((symbol) => newest(symbol) ?? []),
@@ -110,7 +126,7 @@ export function createSnapshotArchive(): MemoryArchive {
     },
     history(symbol, from, to) {
       const list = entryOf(symbol)?.closed.between(from, to) ?? [];
-      if (!recorded.has(symbol)) return list;
+      if (!recorded.has(symbol) && !recordedSeries.has(symbol)) return list;
       return createLazyList(
         () => list.length,
         (index) => asRecorded(list.at(index) as PastSnapshot),

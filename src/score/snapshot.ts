@@ -55,8 +55,10 @@ export interface FactorResult extends Omit<Reading, "listInputs"> {
 /** Score, signal and factors of one instrument at one instant. Immutable. */
 export interface Snapshot {
   readonly instrument: Instrument;
-  /** Unix milliseconds; later records were not used. */
+  /** Instant of the snapshot, Unix milliseconds; records known later were not used. */
   readonly at: number;
+  /** See `RecordSeries`; absent in what was recorded before series had names. */
+  readonly series?: string | undefined;
   readonly status: Status;
   /** In [0, 100], not rounded. */
   readonly score: number;
@@ -107,6 +109,7 @@ export interface SnapshotInputs {
   readonly bars: number;
   readonly newestBar: Bar | undefined;
   readonly missedSessions: number;
+  readonly series: string;
   readonly tables: PeerTables;
   readonly candidate: CandidateReading | undefined;
 }
@@ -131,13 +134,14 @@ export function createSnapshot(
   composite: Composite,
   signal: SignalState,
 ): Snapshot {
-  const { instrument, at, readings, newestBar, tables, candidate } = inputs;
+  const { instrument, at, series, readings, newestBar, tables, candidate } = inputs;
   const weights = WEIGHTS[instrument.assetClass];
   const result = (factor: Factor): FactorResult =>
     resultOf(readings[factor], weights[factor], composite.contributions[factor]);
   return {
     instrument,
     at,
+    series,
     status: statusOf(inputs, composite, signal),
     score: composite.score,
     confidence: composite.confidence,

@@ -14,7 +14,8 @@ const SNAPSHOT_KIND = "snapshot";
 /** Rows per step: a few milliseconds of work, so that no request waits longer. */
 const ROWS_PER_STEP = 200;
 
-/** Sessions that closed while no process recorded them are caught up this many market days back. */
+/** How far back a process records sessions that closed while no process was running, in market
+ *  days. */
 const CATCH_UP_DAYS = 30;
 
 /** Dependencies of the session archive. */
@@ -53,18 +54,23 @@ export function createSessionArchive(options: SessionArchiveOptions): () => Prom
   });
   let waiting: readonly PastSnapshot[] = [];
   let recordedUntil: number | undefined;
+  let before: RecordedSession | undefined;
 
   return async () => {
     if (waiting.length === 0) {
       const until = knownUntil();
       if (until === recordedUntil) return 0;
-      const from =
-        recordedUntil === undefined ? await beginning(options, until) : recordedUntil + 1;
-      waiting = closedIn(options.snapshots, from, until);
+      if (recordedUntil === undefined) {
+        before = await lastRecorded(archive, until);
+        recordedUntil = beginning(options, until, before) - 1;
+      }
+      waiting = closedIn(options.snapshots, recordedUntil + 1, until);
       recordedUntil = until;
     }
     const some = waiting.slice(0, ROWS_PER_STEP);
-    await archive.append(some.map(rowOf));
+    const isNew = ({ at, instrument }: PastSnapshot) =>
+      at !== before?.at || !before.symbols.has(instrument.symbol);
+    await archive.append(some.filter(isNew).map(rowOf));
     waiting = waiting.slice(ROWS_PER_STEP);
     // An embedded store writes synchronously, so other work must run between two steps.
     await setImmediate();
@@ -82,33 +88,52 @@ function bodyOf({ tables, ...snapshot }: PastSnapshot) {
 
 /**
  * Compares the recorded snapshots of the sessions that closed in [from, to] with those in memory. Where
- * they differ, because records were corrected since or because the method was another, memory serves the
- * recorded one.
+ * they differ, because records were corrected since, or because the method or the series was another, memory
+ * serves the recorded one.
  */
 export async function serveRecorded(
   archive: Archive,
-  snapshots: Pick<MemoryArchive, "lastAt" | "addRecorded">,
+  snapshots: RecordedMemory,
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<void> {
-  const ofThisMethod = new Set<string>();
+  let session: ArchiveRow[] = [];
   const selection = { from, to, order: "oldest" } as const;
   for await (const page of archivePages(archive, SNAPSHOT_KIND, selection)) {
     for (const row of page) {
-      const recorded = recordedSnapshot(row);
-      const session = `${row.subject} ${row.at}`;
-      // A row of the present method takes precedence over one of the same session by another.
-      if (recorded.methodVersion === undefined) ofThisMethod.add(session);
-      else if (ofThisMethod.has(session)) continue;
-      const found = snapshots.lastAt(row.subject ?? "", row.at);
-      if (found?.at === row.at && !isSame(recorded, found)) snapshots.addRecorded(recorded);
+      if (row.at !== session[0]?.at) {
+        serveSession(session, snapshots);
+        session = [];
+      }
+      session.push(row);
     }
+  }
+  serveSession(session, snapshots);
+}
+
+/** The snapshots in memory, which are compared with the recorded ones. */
+type RecordedMemory = Pick<MemoryArchive, "addRecorded" | "addRecordedSeries" | "lastAt">;
+
+/** @param rows Of the sessions that closed at one instant. */
+function serveSession(rows: readonly ArchiveRow[], snapshots: RecordedMemory): void {
+  for (const [symbol = "", some] of Map.groupBy(rows, ({ subject }) => subject)) {
+    const at = rows[0]?.at ?? 0;
+    const found = snapshots.lastAt(symbol, at);
+    if (found?.at !== at) continue;
+    const ofSymbol = some.map(recordedSnapshot);
+    // One of the present method takes precedence over another, and among those one of the same series.
+    const ofMethod = ofSymbol.filter(({ methodVersion }) => methodVersion === undefined);
+    const said =
+      ofMethod.find(({ series }) => series === found.series) ?? ofMethod[0] ?? ofSymbol[0];
+    if (said === undefined) continue;
+    if (!isSame(said, found)) snapshots.addRecorded(said);
+    else if (said.series !== found.series) snapshots.addRecordedSeries(said);
   }
 }
 
 /** The snapshot of a row; factors only by the method in use, since only it can explain them. */
 function recordedSnapshot({ id, body }: ArchiveRow): PastSnapshot {
   const { tablesEpoch: _, factors, ...rest } = body as RecordedBody;
-  const methodVersion = id.slice(id.lastIndexOf("/") + 1);
+  const [, , methodVersion = ""] = id.split("/");
   if (methodVersion !== METHOD_VERSION) return { ...rest, methodVersion };
   return factors === undefined ? rest : { ...rest, factors };
 }
@@ -127,15 +152,33 @@ function comparedFields(snapshot: PastSnapshot) {
   return { methodVersion, status, score, confidence, coverage, signal, price };
 }
 
+/** The session that was recorded last, perhaps not for every instrument. */
+interface RecordedSession {
+  /** Unix milliseconds. */
+  readonly at: number;
+  readonly symbols: ReadonlySet<string>;
+}
+
+async function lastRecorded(archive: Archive, to: number): Promise<RecordedSession | undefined> {
+  const [newest] = await archive.read(SNAPSHOT_KIND, { to, order: "newest", limit: 1 });
+  if (newest === undefined) return undefined;
+  const { at } = newest;
+  const symbols = new Set<string>();
+  const session = { from: at, to: at, order: "oldest" } as const;
+  for await (const page of archivePages(archive, SNAPSHOT_KIND, session)) {
+    for (const { subject = "" } of page) symbols.add(subject);
+  }
+  return { at, symbols };
+}
+
 /** Where a process starts recording: at the last recorded session, since its rows may be incomplete. */
-async function beginning(
-  { archive, dayMs, hasWholeHistory }: SessionArchiveOptions,
+function beginning(
+  { dayMs, hasWholeHistory }: SessionArchiveOptions,
   until: number,
-): Promise<number> {
-  const newest = { to: until, order: "newest", limit: 1 } as const;
-  const [row] = await archive.read(SNAPSHOT_KIND, newest);
-  if (row === undefined && !hasWholeHistory) return until;
-  return Math.max(row?.at ?? 0, until - CATCH_UP_DAYS * dayMs);
+  before: RecordedSession | undefined,
+): number {
+  if (before === undefined && !hasWholeHistory) return until;
+  return Math.max(before?.at ?? 0, until - CATCH_UP_DAYS * dayMs);
 }
 
 /** Final snapshots of the sessions that closed in [from, to], oldest first. */

@@ -71,10 +71,9 @@ export interface LogCosts {
   readonly entries: number;
   /** CPU time of a run of 10,000 signals, in milliseconds: the median, without the first. */
   readonly runCpuMs: number;
-  /** CPU time of the longest step while a run is appended, in milliseconds: the median of the runs. Other
-   *  work runs between two steps. */
-  readonly longestStepCpuMs: number;
-  /** Longest turn of the event loop by the clock, in milliseconds: the median of the runs. */
+  /** Longest turn of the event loop while a run is appended and what is due is settled, in milliseconds of
+   *  CPU time and by the clock: medians of the runs. */
+  readonly longestTurnCpuMs: number;
   readonly longestTurnMs: number;
   /** Milliseconds: the median, and the 99th percentile. */
   readonly proofMs: readonly [number, number];
@@ -98,7 +97,6 @@ async function append(runs: number): Promise<LogCosts> {
   const store = await openEmbedded({ folder: join(place, "store"), mode: "live", now: Date.now });
   const cpu: number[] = [];
   const turns: number[] = [];
-  const steps: number[] = [];
   const longest: number[] = [];
   let sessions = new Sessions();
   const market: SettledMarket & WriterOptions["market"] = {
@@ -122,21 +120,20 @@ async function append(runs: number): Promise<LogCosts> {
     sessions.close(day, "stock", SYMBOLS);
     const delay = monitorEventLoopDelay({ resolution: 1 });
     delay.enable();
+    const longestSpent = watchTurns();
     const stepsOfRun: number[] = [];
     const signed = (await log.store.checkpoint())?.size ?? 0;
     for (let isRun = true, worked = 1; worked > 0; ) {
       const before = process.cpuUsage();
       worked = await log.writer.tick();
       const { user, system } = process.cpuUsage(before);
-      const step = (user + system) / 1_000;
-      steps.push(step);
-      if (isRun) stepsOfRun.push(step);
+      if (isRun) stepsOfRun.push((user + system) / 1_000);
       // A run is signed before what is due is settled.
       isRun &&= ((await log.store.checkpoint())?.size ?? 0) < signed + SYMBOLS.length;
     }
     delay.disable();
     cpu.push(stepsOfRun.reduce((sum, step) => sum + step, 0));
-    longest.push(Math.max(...steps.splice(0)));
+    longest.push(longestSpent());
     turns.push(delay.max / 1e6);
   }
   const { size = 0, origin = "" } = (await log.reader.checkpoint()) ?? {};
@@ -152,10 +149,27 @@ async function append(runs: number): Promise<LogCosts> {
     key: verifierTextOf(origin),
     entries: size,
     runCpuMs: median(cpu.slice(1)),
-    longestStepCpuMs: median(longest.slice(1)),
+    longestTurnCpuMs: median(longest.slice(1)),
     longestTurnMs: median(turns.slice(1)),
     proofMs,
     checkpointMs,
+  };
+}
+
+/** Measures turns of the event loop. @returns Ends that; the CPU time of the longest, in milliseconds. */
+function watchTurns(): () => number {
+  let longest = 0;
+  let before = process.cpuUsage();
+  const next = () => {
+    const { user, system } = process.cpuUsage(before);
+    longest = Math.max(longest, (user + system) / 1_000);
+    before = process.cpuUsage();
+    pending = setImmediate(next);
+  };
+  let pending = setImmediate(next);
+  return () => {
+    clearImmediate(pending);
+    return longest;
   };
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { isDeepStrictEqual, parseArgs } from "node:util";
+import { recordTerms } from "../../src/grading/track-record.ts";
 import { GradedRuns } from "../../src/log/graded-runs.ts";
 import type { LogState } from "../../src/log/log-store.ts";
 import type { KnownLog } from "../../src/log/verify/known-log.ts";
@@ -101,7 +102,10 @@ async function verifyAll(path: string): Promise<void> {
   await graded.reload();
   const differing = records.filter(({ figures }) => {
     const { assetClass, horizon } = figures;
-    return !isDeepStrictEqual(graded.record(assetClass, horizon, [], 0).figures, figures);
+    return !isDeepStrictEqual(
+      graded.record(assetClass, horizon, recordTerms(0), 0).figures,
+      figures,
+    );
   });
   const settled = records.reduce((sum, { figures }) => sum + figures.runs, 0);
   const record = { settled, differing: differing.length };

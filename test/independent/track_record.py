@@ -612,7 +612,7 @@ def main(log, prices, record):
         if kind == "method":
             method = leaf
         elif kind == "run":
-            run = runs[index] = {"leaf": leaf, "statements": []}
+            run = runs[index] = {"leaf": leaf, "method": method, "statements": []}
             closes[leaf["assetClass"]] = millis(leaf["close"])
         elif kind == "signal":
             run["statements"].append(leaf)
@@ -624,7 +624,7 @@ def main(log, prices, record):
                 # One that takes the place of another, since prices were corrected, is compared instead.
                 settlements.pop(settlement["leaf"].get("corrects"), None)
                 differences = settlements[settlement["index"]] = Differences()
-                settle(settlement, runs, closes, prices, method, records, differences)
+                settle(settlement, runs, closes, prices, records, differences)
     for differences in settlements.values():
         outcomes.join(differences)
     if record is not None:
@@ -632,7 +632,7 @@ def main(log, prices, record):
     print(json.dumps({"entries": index + 1, "outcomes": outcomes.told(), "figures": figures.told()}))
 
 
-def settle(settlement, runs, closes, prices, method, records, differences):
+def settle(settlement, runs, closes, prices, records, differences):
     leaf, logged = settlement["leaf"], settlement["logged"]
     asset_class, horizon, close = leaf["assetClass"], leaf["horizon"], millis(leaf["close"])
     statements = runs[leaf["run"]]["statements"]
@@ -650,7 +650,7 @@ def settle(settlement, runs, closes, prices, method, records, differences):
         differences.add(instant, theirs, f"{where} {name}")
     for place, outcome in enumerate(followed):
         differences.add(outcome, logged[place], f"entry {settlement['index'] + 1 + place}")
-    tables = method["risk"].get(asset_class, [])
+    tables = runs[leaf["run"]]["method"]["risk"].get(asset_class, [])
     table = next((one for one in tables if one["horizon"] == horizon), None)
     graded = grade(statements, followed, table)
     graded["late"] = entry is not None and millis(leaf["coveredAt"]) >= entry

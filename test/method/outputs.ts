@@ -72,7 +72,8 @@ function eventsOf(closed: readonly Snapshot[]) {
   return { events, volatility };
 }
 
-/** A value with numbers of twelve significant digits, maps and lazy members written out. */
+/** A value with numbers of twelve significant digits, maps and lazy members written out. The series is said
+ *  of the records, not by the method. */
 function plain(value: unknown): unknown {
   if (typeof value === "number") {
     return Number.isFinite(value) ? Number(value.toPrecision(DIGITS)) : String(value);
@@ -81,7 +82,9 @@ function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
   if (value instanceof Map) return plain(Object.fromEntries(value));
   const read = "toJSON" in value && typeof value.toJSON === "function" ? value.toJSON() : value;
-  const members = Object.entries(read as object).filter(([, member]) => member !== undefined);
+  const members = Object.entries(read as object).filter(
+    ([name, member]) => member !== undefined && name !== "series",
+  );
   return Object.fromEntries(members.map(([name, member]) => [name, plain(member)]));
 }
 

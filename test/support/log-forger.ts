@@ -1,6 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, hash, type KeyObject } from "node:crypto";
 import canonicalize from "canonicalize";
-import { verdictDatesOf } from "../../src/grading/track-record.ts";
+import { recordTerms } from "../../src/grading/track-record.ts";
 import { checkpointText } from "../../src/log/checkpoint.ts";
 import {
   methodLeaf,
@@ -65,10 +65,7 @@ export const closeOf = (day: number) => START + day * DAY_MS;
 const HORIZONS = [1, 2];
 
 const METHOD = withHorizons(
-  methodLeaf(
-    { market: "live", riskTable: RISK_TABLE, verdictDates: verdictDatesOf(START) },
-    START - DAY_MS,
-  ),
+  methodLeaf({ market: "live", riskTable: RISK_TABLE, record: recordTerms(START) }, START - DAY_MS),
 );
 
 function withHorizons(method: string): string {
@@ -269,7 +266,7 @@ interface Forgery {
   readonly entry?: number;
 }
 
-/** What a forger works on. */
+/** Input of a forger. */
 interface Forged {
   /** The honest log. */
   readonly entries: readonly string[];
@@ -408,7 +405,7 @@ export const forgers: Readonly<Record<string, Forger>> = {
     const { results } = JSON.parse(entries[entry] ?? "") as Leaf;
     const at = entry + 1 + random(results);
     const other = entry + 1 + ((at - entry) % results);
-    // What followed one statement is said of another.
+    // The outcome of one statement is attributed to another.
     const told = (from: number, as: number) =>
       rewritten(entries[from] ?? "", ({ signal }) => ({
         signal: from === as ? signal + 1 : signal,

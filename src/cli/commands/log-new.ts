@@ -32,7 +32,7 @@ export const startNewLog = defineStoreCommand({
         ? parseCheckpoint(signed.note).note.text
         : checkpointText({ origin, size: 0, root: EMPTY_ROOT });
     const host = origin.slice(0, origin.lastIndexOf("/log/"));
-    const beganAt = Math.max(before.value.beganAt ?? 0, ...Object.values(recordedUntil));
+    const beganAt = Math.max(before.value.beganAt, ...Object.values(recordedUntil));
     const state = newLog(host, {
       createdAt: now(),
       beganAt,

@@ -18,10 +18,11 @@ import {
 /** Difference that clocks may have, in milliseconds. */
 const CLOCK_TOLERANCE_MS = 300_000;
 
-/** Shorter than the time between two closes of any market: 21 hours before a half holiday. */
+/** A time shorter than that between two closes of any market, in milliseconds; the shortest is 21
+ *  hours, before a half day. */
 const SHORTEST_SESSION_MS = 20 * 3_600_000;
 
-/** Newest signals that are kept to be opened. */
+/** Number of newest signals that are kept to be opened. */
 const RECENT = 256;
 
 /** Half of the last digit of a published score. */
@@ -39,10 +40,10 @@ interface Covered {
 interface CheckedRun {
   readonly index: number;
   readonly run: LeafOf<"run">;
-  /** `undefined`: their universe is kept no more. */
+  /** `undefined` if the log no longer keeps their universe. */
   readonly symbols: readonly string[] | undefined;
   results: number;
-  /** When witnesses had seen it all, as an entry tells; Unix milliseconds. */
+  /** When witnesses had seen the whole run, according to an entry; Unix milliseconds. */
   witnessedAt: number | undefined;
 }
 
@@ -50,18 +51,18 @@ interface CheckedRun {
 export interface EntryVerifierOptions {
   /** Name of the log. */
   readonly origin: string;
-  /** Earlier looks at the log, in order of size. */
+  /** Earlier observations of the log, in order of size. */
   readonly sightings: readonly Sighting[];
-  /** Policy whose witnesses date the anchors; absent: anchors prove no time. */
+  /** Policy whose witnesses date the anchors; without it, anchors prove no time. */
   readonly policy?: Policy | undefined;
-  /** Called with every settlement that is complete. */
+  /** Called with every complete settlement. */
   readonly onSettled?: ((settlement: LoggedSettlement) => void) | undefined;
 }
 
 /**
  * Reads the entries of a log in their order and checks them against each other: methods before their
- * use, every run with all its results and outcomes, times that only advance. Each check ends with its first
- * failure.
+ * use, every run with all its results and outcomes, times that only advance. Each check stops at
+ * its first failure.
  */
 export class EntryVerifier {
   readonly #options: EntryVerifierOptions;
@@ -83,7 +84,7 @@ export class EntryVerifier {
   #unknown = 0;
   /** Entries before this index are no longer kept; their content is unknown. */
   #skipped = 0;
-  /** Runs that an earlier look proves to be older than the close after theirs. */
+  /** Runs that an earlier observation proves to be older than the close after theirs. */
   #provedRuns = 0;
 
   constructor(options: EntryVerifierOptions) {
@@ -94,8 +95,8 @@ export class EntryVerifier {
   /**
    * Checks the next entry.
    *
-   * @param text `undefined`: it is kept no more.
-   * @param rootBefore The root of the tree before it.
+   * @param text `undefined` if the log no longer keeps it. @param rootBefore The root of the tree
+   *   before it.
    */
   add(text: string | undefined, rootBefore: () => Hash): void {
     const index = this.#entries;
@@ -152,7 +153,7 @@ export class EntryVerifier {
     );
   }
 
-  /** The checks of everything that was added. */
+  /** The checks of all added entries. */
   checks(): readonly Check[] {
     this.#try("runs", this.#entries, () => this.#endRun());
     this.#try("settlements", this.#entries, () => this.#settlements.endSettlement());
@@ -181,9 +182,14 @@ export class EntryVerifier {
     return this.#recent;
   }
 
-  /** The track record of each class and horizon, from the entries alone. */
-  records(): readonly VerifiedRecord[] {
-    return this.#settlements.records();
+  /** Number of the first entries that the log no longer keeps. */
+  get skipped(): number {
+    return this.#skipped;
+  }
+
+  /** The track record of each class and horizon, from the first entries alone. @param size How many. */
+  records(size: number): readonly VerifiedRecord[] {
+    return this.#settlements.records(size);
   }
 
   #anchorCheck(): readonly Check[] {
@@ -283,7 +289,8 @@ export class EntryVerifier {
     this.#lastAt = Math.max(this.#lastAt, at);
   }
 
-  /** A run is older than the close after it if all of it was seen before that close. */
+  /** Whether a run is proved to be older than the next close, because all of it was seen before
+   *  that close. */
   #isSeenBefore({ index, run, witnessedAt }: CheckedRun, nextClose: number): boolean {
     const end = index + 1 + run.results;
     const seen = this.#options.sightings.find(({ size }) => size >= end);
@@ -330,7 +337,7 @@ export class EntryVerifier {
 
   #place({ run, close, symbol }: LeafOf<"signal">): void {
     const open = this.#open;
-    // The first results may be of a run that is kept no more.
+    // The first results may belong to a run that the log no longer keeps.
     if (open === undefined && run < this.#skipped) return;
     if (open === undefined || open.results >= open.run.results) {
       throw new CheckFailure("is a result that no run announces");
@@ -357,7 +364,7 @@ export class EntryVerifier {
   }
 }
 
-/** @throws {CheckFailure} If the text is no checkpoint. */
+/** @throws {CheckFailure} If the text is not a checkpoint. */
 function checkpointIn(text: string): SignedCheckpoint {
   try {
     return parseCheckpoint(text);
@@ -366,7 +373,7 @@ function checkpointIn(text: string): SignedCheckpoint {
   }
 }
 
-/** @throws {CheckFailure} If a witness has not signed what its line says. */
+/** @throws {CheckFailure} If the signature of a witness is wrong. */
 function cosignaturesIn(note: Note, { verifiers }: Policy): readonly Cosignature[] {
   try {
     return cosignaturesOf(note, verifiers);

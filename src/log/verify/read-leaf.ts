@@ -19,25 +19,28 @@ const Method = z.looseObject({
       thresholds: z.looseObject({ exitLong: z.number(), exitShort: z.number() }),
     }),
   }),
-  /** Absent in methods of before there were settlements. */
-  record: z
-    .looseObject({
-      horizons: z.partialRecord(AssetClass, z.array(z.int().min(1))),
-      verdictDates: z.array(Instant),
-    })
-    .optional(),
-  risk: z
-    .partialRecord(
-      AssetClass,
-      z.array(
-        z.looseObject({
-          horizon: z.int().min(1),
-          fallPercent: z.number(),
-          quantiles: z.array(z.number()).min(1),
-        }),
-      ),
-    )
-    .optional(),
+  record: z.looseObject({
+    horizons: z.partialRecord(AssetClass, z.array(z.int().min(1))),
+    headline: z.partialRecord(AssetClass, z.int().min(1)),
+    rules: z.looseObject({
+      significance: z.number().gt(0).lt(1),
+      correctedWithin: z.int().min(0),
+      minPeriods: z.number().min(0),
+      maxIntervalWidth: z.number().min(0),
+      seed: z.int(),
+    }),
+    verdictDates: z.array(Instant),
+  }),
+  risk: z.partialRecord(
+    AssetClass,
+    z.array(
+      z.looseObject({
+        horizon: z.int().min(1),
+        fallPercent: z.number(),
+        quantiles: z.array(z.number()).min(1),
+      }),
+    ),
+  ),
 });
 
 const Universe = z.looseObject({
@@ -127,20 +130,20 @@ const SCHEMAS = {
 
 /** An entry of each kind, as it was read. */
 export type LeafOf<K extends keyof typeof SCHEMAS> = z.output<(typeof SCHEMAS)[K]>;
-type ReadLeaf = { [K in keyof typeof SCHEMAS]: LeafOf<K> }[keyof typeof SCHEMAS];
+type ParsedLeaf = { [K in keyof typeof SCHEMAS]: LeafOf<K> }[keyof typeof SCHEMAS];
 
 /**
  * Reads an entry.
  *
  * @throws {CheckFailure} If it is not canonical JSON, or not of its kind's form.
  */
-export function readLeaf(text: string): ReadLeaf | { readonly kind: "unknown" } {
+export function readLeaf(text: string): ParsedLeaf | { readonly kind: "unknown" } {
   const content = parsed(text);
   const { kind } = (content ?? {}) as { readonly kind?: unknown };
   if (!Object.hasOwn(SCHEMAS, String(kind))) return { kind: "unknown" };
   const { data, error } = SCHEMAS[kind as keyof typeof SCHEMAS].safeParse(content);
   if (error !== undefined) throw new CheckFailure(`is no ${kind} of version 1`);
-  return data as ReadLeaf;
+  return data as ParsedLeaf;
 }
 
 function parsed(text: string): unknown {
@@ -148,7 +151,7 @@ function parsed(text: string): unknown {
     const content: unknown = JSON.parse(text);
     if (canonicalize(content) === text) return content;
   } catch {
-    // No JSON: reported below.
+    // Not JSON: reported below.
   }
   throw new CheckFailure("is not canonical JSON");
 }

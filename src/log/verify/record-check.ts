@@ -1,81 +1,79 @@
 import { isoInstant } from "../../answers/common.ts";
 import { figuresAnswer, TrackRecordAnswer } from "../../answers/track-record.ts";
-import { HEADLINE_HORIZONS } from "../../grading/run-grade.ts";
-import { type GradedRun, recordFigures, recordVerdicts } from "../../grading/track-record.ts";
+import { recordFigures, recordVerdicts } from "../../grading/track-record.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";
 import type { VerifiedRecord } from "./settlement-verifier.ts";
 
 const NAME = "record";
 
-/** Largest difference of an answered figure and the recomputed one. */
+/** Maximum difference between an answered figure and the recomputed one. */
 const TOLERANCE = 1e-9;
 
 type AnsweredRecord = TrackRecordAnswer["records"][number];
 
-/** How an answered record compares with the entries. */
-type Comparison = "same" | "behind" | "ahead";
+/** The graded runs of a log that was read. */
+interface GradedEntries {
+  /** Number of the first entries that the log no longer keeps. */
+  readonly skipped: number;
+  /** The track record from the first entries alone. */
+  records(size: number): readonly VerifiedRecord[];
+}
 
 /**
- * Compares the track record that a service answers with that of its log's entries.
+ * Compares a service's track record with the one recomputed from the same entries.
  *
- * @param records From the entries. @param answer Of `GET /api/track-record`; `undefined`: there is none.
+ * @param size Number of entries that were read.
+ * @param answer Answer of `GET /api/track-record`, fetched before the entries; `undefined` if there
+ *   is none.
  */
-export function checkRecord(records: readonly VerifiedRecord[], answer: unknown): Check {
-  const graded = records.reduce((sum, { runs }) => sum + runs.length, 0);
-  const of = `recomputed from ${graded} graded runs`;
+export function checkRecord(entries: GradedEntries, size: number, answer: unknown): Check {
+  const newest = entries.records(size);
+  const of = `recomputed from ${newest.reduce((sum, { runs }) => sum + runs.length, 0)} graded runs`;
   const unproved = (detail: string): Check => ({ name: NAME, outcome: "not_proved", detail });
   if (answer === undefined) return unproved(`${of}; no answer of the service to compare with`);
   const { data } = TrackRecordAnswer.safeParse(answer);
   if (data === undefined) return unproved(`${of}; the service answers no track record`);
+  if (entries.skipped > 0) return unproved(`${of}; those before are kept no more`);
+  if (data.size > size) return unproved(`${of}; the service answers that of ${data.size} entries`);
+  const records = entries.records(data.size);
   try {
-    const compared = data.records.map((one) => compare(one, records));
+    for (const answered of data.records) compare(answered, records);
     for (const { figures } of records) requireAnswered(figures, data.records);
-    if (compared.includes("ahead")) return unproved(`${of}; the log has grown meanwhile`);
-    if (graded === 0) return unproved("nothing is graded yet");
-    if (compared.includes("behind")) return unproved(`${of}; the service answers an earlier one`);
   } catch (error) {
     return failedCheck(NAME, error);
+  }
+  if (newest.length === 0) return unproved("nothing is graded yet");
+  const answered = new Set(records.flatMap(({ runs }) => runs));
+  if (newest.some(({ runs }) => runs.some((run) => !answered.has(run)))) {
+    return unproved(`${of}; the service answers that of the first ${data.size} entries`);
   }
   return { name: NAME, outcome: "proved", detail: `${of}, as the service answers it` };
 }
 
 /** @throws {CheckFailure} If a figure differs. */
-function compare(answered: AnsweredRecord, records: readonly VerifiedRecord[]): Comparison {
+function compare(answered: AnsweredRecord, records: readonly VerifiedRecord[]): void {
   const { assetClass, horizon } = answered;
   const mine = records.find(({ figures }) => isOf(figures, answered));
-  const runs = mine?.runs ?? [];
-  const wanted = answered.runs + answered.lateRuns;
-  const counted = runs.filter(counts).length;
-  if (wanted > counted) return "ahead";
-  // What is answered may be of before the last settlements; then it is that of the first runs.
-  const end = wanted === counted ? runs.length : indexOfCount(runs, wanted);
-  const isWhole = end === runs.length && mine !== undefined;
-  const figures = isWhole ? mine.figures : recordFigures(assetClass, horizon, runs.slice(0, end));
-  const expected = new Map(valuesIn(figuresAnswer(figures)));
+  const figures = mine?.figures ?? recordFigures(assetClass, horizon, [], 0);
   const found = new Map(valuesIn(answered));
-  for (const [path, value] of expected) {
+  for (const [path, value] of valuesIn(figuresAnswer(figures))) {
     const other = found.get(path) ?? null;
     if (isSame(value, other)) continue;
     const wrong = `${assetClass} over ${horizon} sessions: ${path} is ${value} by the entries, and answered as ${other}`;
     throw new CheckFailure(wrong);
   }
-  if (mine !== undefined) compareVerdicts(answered, runs.slice(0, end), mine.verdictDates);
-  return wanted === counted ? "same" : "behind";
+  if (mine !== undefined) compareVerdicts(answered, mine);
 }
 
-/**
- * @param runs Those of the answer. @param dates When verdicts are given, Unix milliseconds.
- * @throws {CheckFailure} If a verdict is another, is missing, or is given at another time.
- */
+/** @throws {CheckFailure} If a verdict differs, is missing, or has another date. */
 function compareVerdicts(
   { assetClass, horizon, verdicts }: AnsweredRecord,
-  runs: readonly GradedRun[],
-  dates: readonly number[],
+  { runs, terms }: VerifiedRecord,
 ): void {
-  const isHeadline = HEADLINE_HORIZONS[assetClass] === horizon;
-  // The clock of the market is at least where the last returns ended.
+  const isHeadline = terms.headline[assetClass] === horizon;
+  // The market's clock is at least at the end of the last returns.
   const dueAt = [runs.at(-1)?.exit ?? 0, ...verdicts.map(({ at }) => Date.parse(at))];
-  const due = isHeadline ? recordVerdicts(assetClass, runs, dates, Math.max(...dueAt)) : [];
+  const due = isHeadline ? recordVerdicts(horizon, runs, terms, Math.max(...dueAt)) : [];
   const expected = due.map(({ at, verdict }) => `${verdict} at ${isoInstant(at)}`);
   const found = verdicts.map(({ at, verdict }) => `${verdict} at ${at}`);
   if (expected.join() === found.join()) return;
@@ -85,19 +83,6 @@ function compareVerdicts(
 }
 
 const listOf = (all: readonly string[]): string => (all.length === 0 ? "none" : all.join(", "));
-
-/** Whether a run is one of `runs` or `lateRuns`. */
-const counts = ({ isLate, long, short, wait }: GradedRun): boolean =>
-  isLate || long + short + wait > 0;
-
-/** Index after the run that is the nth to count. */
-function indexOfCount(runs: readonly GradedRun[], nth: number): number {
-  let seen = 0;
-  return runs.findIndex((run) => {
-    if (counts(run)) seen += 1;
-    return seen > nth;
-  });
-}
 
 const isOf = (
   figures: Pick<AnsweredRecord, "assetClass" | "horizon">,
@@ -117,7 +102,7 @@ function requireAnswered(
 const isSame = (a: unknown, b: unknown): boolean =>
   typeof a === "number" && typeof b === "number" ? Math.abs(a - b) <= TOLERANCE : a === b;
 
-/** Every value in an answer that is no object, by its path. */
+/** Every value in an answer that is not an object, by its path. */
 function valuesIn(value: unknown, path = ""): readonly (readonly [string, unknown])[] {
   if (typeof value !== "object" || value === null) return [[path, value]];
   return Object.entries(value).flatMap(([name, member]) =>

@@ -1,7 +1,7 @@
 import {
   type GradedRun,
-  RECORD_RULES,
   type RecordFigures,
+  type RecordTerms,
   recordFigures,
 } from "../../grading/track-record.ts";
 import type { AssetClass } from "../../market/instrument.ts";
@@ -26,16 +26,20 @@ interface RunToSettle {
   readonly run: LeafOf<"run">;
   /** Position among the runs of its class. */
   readonly place: number;
+  /**
+   * The last method before it, by which it is graded; `undefined` if the log no longer keeps it.
+   */
+  readonly method: LeafOf<"method"> | undefined;
   /** Whether its method is known, and registers horizons. */
   readonly isJudged: boolean;
   /** Horizons that are left, in sessions. */
   horizons: readonly number[];
-  /** Let go when its settlements can be corrected no more. */
+  /** Emptied when its settlements can no longer be corrected. */
   statements: Statement[];
-  /** By the index of its leaf: places of the settlements that no other has taken the place of, among the
-   *  graded runs of their horizon. */
+  /** Current settlements by the index of their leaf, each with its position among the graded runs
+   *  of its horizon. A corrected settlement is replaced. */
   readonly settled: Map<number, { readonly horizon: number; readonly graded: number }>;
-  /** As the first of its settlements says, Unix milliseconds. */
+  /** Time stated by the first of its settlements, Unix milliseconds. */
   coveredAt: number | undefined;
 }
 
@@ -61,9 +65,11 @@ export interface LoggedSettlement {
 export interface VerifiedRecord {
   readonly figures: RecordFigures;
   readonly runs: readonly GradedRun[];
-  /** When verdicts are given, as the method registers it, Unix milliseconds. */
-  readonly verdictDates: readonly number[];
+  readonly terms: RecordTerms;
 }
+
+/** The grades of a run, each with the index after its last outcome; the last grade counts. */
+type Grades = readonly { readonly end: number; readonly graded: GradedRun }[];
 
 /**
  * Checks that every run is settled over every horizon that its method registered, once and in time, with
@@ -77,16 +83,22 @@ export class SettlementVerifier {
   readonly #waiting = new Map<AssetClass, RunToSettle[]>();
   /** Runs whose settlements can still be corrected, oldest first. */
   readonly #correctable = new Map<AssetClass, RunToSettle[]>();
-  readonly #graded = new Map<string, GradedRun[]>();
+  /** By class and horizon, oldest first. */
+  readonly #graded = new Map<
+    string,
+    { readonly assetClass: AssetClass; readonly horizon: number; readonly runs: Grades[] }
+  >();
   readonly #onSettled: ((settlement: LoggedSettlement) => void) | undefined;
   #method: LeafOf<"method"> | undefined;
+  /** Terms that the first method registers, before the first statement. */
+  #terms: RecordTerms | undefined;
   #last: RunToSettle | undefined;
   #open: OpenSettlement | undefined;
   #settlements = 0;
   #corrections = 0;
-  /** Settlements of which entry or exit is a session without a run. */
+  /** Number of settlements whose entry or exit is a session without a run. */
   #unknownSessions = 0;
-  /** Runs without registered horizons, or whose method is kept no more. */
+  /** Number of runs without registered horizons, or whose method the log no longer keeps. */
   #unjudged = 0;
   /** The last settlement that cannot be judged, since its run cannot. */
   #passed: number | undefined;
@@ -98,6 +110,7 @@ export class SettlementVerifier {
 
   setMethod(method: LeafOf<"method">): void {
     this.#method = method;
+    this.#terms ??= method.record;
   }
 
   /** @throws {CheckFailure} If runs before this one should have been settled. */
@@ -108,10 +121,11 @@ export class SettlementVerifier {
     const overdue = waiting.find(
       (one) => this.#laterThan(one) >= dueAfter(one) + PATIENCE_SESSIONS,
     );
-    const horizons = this.#method?.record?.horizons[assetClass] ?? [];
+    const method = this.#method;
+    const horizons = method?.record.horizons[assetClass] ?? [];
     const isJudged = horizons.length > 0;
-    const added = { index, run, place: closes.length, horizons, isJudged, statements: [] };
-    this.#last = { ...added, coveredAt: undefined, settled: new Map() };
+    const added = { index, run, place: closes.length, method, horizons, isJudged };
+    this.#last = { ...added, statements: [], coveredAt: undefined, settled: new Map() };
     this.#runs.set(index, this.#last);
     closes.push(run.close);
     this.#closes.set(assetClass, closes);
@@ -132,7 +146,7 @@ export class SettlementVerifier {
   /**
    * Begins a settlement.
    *
-   * @param skipped Entries before this index are kept no more.
+   * @param skipped Entries before this index are no longer kept.
    * @throws {CheckFailure}
    */
   addSettlement(index: number, leaf: LeafOf<"settlement">, skipped: number): void {
@@ -158,11 +172,11 @@ export class SettlementVerifier {
     if (leaf.results === 0) this.#complete(this.#open);
   }
 
-  #checkRun(leaf: LeafOf<"settlement">, { index, run, horizons }: RunToSettle): void {
+  #checkRun(leaf: LeafOf<"settlement">, { index, run, method, horizons }: RunToSettle): void {
     const { assetClass, horizon } = leaf;
     checkIsOf(leaf, { index, run });
     if (horizon === horizons[0]) return;
-    const registered = this.#method?.record?.horizons[assetClass] ?? [];
+    const registered = method?.record.horizons[assetClass] ?? [];
     throw new CheckFailure(
       registered.includes(horizon)
         ? `settles run ${index} over ${horizon} sessions twice, or before a shorter horizon`
@@ -171,24 +185,19 @@ export class SettlementVerifier {
   }
 
   #checkCorrection(leaf: LeafOf<"settlement">, of: RunToSettle): void {
-    const { assetClass, corrects = -1, entry, horizon } = leaf;
+    const { corrects = -1, entry, horizon } = leaf;
     checkIsOf(leaf, of);
     if (of.settled.get(corrects)?.horizon !== horizon) {
       throw new CheckFailure(
         `corrects ${corrects}, which is no settlement of run ${of.index} over ${horizon} sessions that can be corrected`,
       );
     }
-    // Else whoever keeps the log could choose the day, and take away what it does not like.
-    if (this.#laterThan(of) < this.#correctedAfter(assetClass)) {
+    // Otherwise the operator of the log could choose the day, and remove outcomes that it does not
+    // like.
+    if (this.#laterThan(of) < correctedAfter(of)) {
       throw new CheckFailure(`corrects ${corrects} before it is looked at again`);
     }
     if (entry === null) throw new CheckFailure(`corrects ${corrects} without prices`);
-  }
-
-  /** Later runs after which the settlements of a run are looked at again. */
-  #correctedAfter(assetClass: AssetClass): number {
-    const last = Math.max(0, ...(this.#method?.record?.horizons[assetClass] ?? []));
-    return last + CONFIRMED_AFTER + RECORD_RULES.correctedWithin;
   }
 
   #checkTimes(leaf: LeafOf<"settlement">, of: RunToSettle): void {
@@ -203,8 +212,8 @@ export class SettlementVerifier {
 
   #canBeCovered({ coveredAt, close, at }: LeafOf<"settlement">, of: RunToSettle): boolean {
     if (of.coveredAt !== undefined && of.coveredAt !== coveredAt) return false;
-    // Elsewhere the clock of the market is another than that of the log.
-    if (this.#method?.market !== "live") return coveredAt >= close;
+    // In other markets, the market's clock differs from that of the log.
+    if (of.method?.market !== "live") return coveredAt >= close;
     const isAfterRun = coveredAt >= of.run.at - CLOCK_TOLERANCE_MS;
     return isAfterRun && coveredAt >= close && coveredAt <= at + CLOCK_TOLERANCE_MS;
   }
@@ -234,7 +243,7 @@ export class SettlementVerifier {
   /** @throws {CheckFailure} */
   addOutcome(leaf: LeafOf<"outcome">, skipped: number): void {
     const open = this.#open;
-    // The first outcomes may be of a settlement that is kept no more.
+    // The first outcomes may belong to a settlement that the log no longer keeps.
     const isPassed = leaf.settlement < skipped || leaf.settlement === this.#passed;
     if (open === undefined && isPassed) return;
     if (open === undefined || open.outcomes.length >= open.leaf.results) {
@@ -267,14 +276,16 @@ export class SettlementVerifier {
 
   #complete({ index, leaf, of, outcomes }: OpenSettlement): void {
     const { assetClass, close, coveredAt, entry, exit, horizon } = leaf;
-    const table = this.#method?.risk?.[assetClass]?.find((one) => one.horizon === horizon);
+    const table = of.method?.risk[assetClass]?.find((one) => one.horizon === horizon);
     const times = { close, coveredAt, entry: entry ?? undefined, exit: exit ?? undefined };
     const { statements, settled } = of;
-    const graded = this.#graded.get(keyOf(assetClass, horizon)) ?? [];
-    const place = settled.get(leaf.corrects ?? -1)?.graded ?? graded.length;
-    graded[place] = gradeSettlement(statements, outcomes, times, table);
-    this.#graded.set(keyOf(assetClass, horizon), graded);
-    // What took the place of another is corrected no more.
+    const key = `${assetClass} ${horizon}`;
+    const { runs } = this.#graded.get(key) ?? { runs: [] };
+    this.#graded.set(key, { assetClass, horizon, runs });
+    const place = settled.get(leaf.corrects ?? -1)?.graded ?? runs.length;
+    const graded = gradeSettlement(statements, outcomes, times, table);
+    runs[place] = [...(runs[place] ?? []), { end: index + 1 + outcomes.length, graded }];
+    // A correction is not corrected again.
     if (leaf.corrects === undefined) settled.set(index, { horizon, graded: place });
     else settled.delete(leaf.corrects);
     const knownUntil = this.#closes.get(assetClass)?.at(-1) ?? close;
@@ -290,9 +301,8 @@ export class SettlementVerifier {
 
   /** Drops the statements of runs whose settlements can no longer be corrected. */
   #letGo(assetClass: AssetClass): void {
-    const until = this.#correctedAfter(assetClass) + PATIENCE_SESSIONS;
     const left = (this.#correctable.get(assetClass) ?? []).filter((of) => {
-      if (this.#laterThan(of) <= until) return true;
+      if (this.#laterThan(of) <= correctedAfter(of) + PATIENCE_SESSIONS) return true;
       of.statements = [];
       of.settled.clear();
       return false;
@@ -300,7 +310,7 @@ export class SettlementVerifier {
     this.#correctable.set(assetClass, left);
   }
 
-  /** Number of runs of the class after one. */
+  /** Number of runs of the class after the given one. */
   #laterThan({ run, place }: RunToSettle): number {
     return (this.#closes.get(run.assetClass)?.length ?? 0) - 1 - place;
   }
@@ -328,23 +338,19 @@ export class SettlementVerifier {
     return { name, outcome: open.length === 0 ? "proved" : "not_proved", detail };
   }
 
-  /** The track record, from the entries alone. */
-  records(): readonly VerifiedRecord[] {
-    const { horizons = {}, verdictDates = [] } = this.#method?.record ?? {};
-    return Object.entries(horizons).flatMap(([assetClass, all]) =>
-      all.flatMap((horizon): readonly VerifiedRecord[] => {
-        const runs = this.#graded.get(keyOf(assetClass as AssetClass, horizon)) ?? [];
-        if (runs.length === 0) return [];
-        const figures = recordFigures(assetClass as AssetClass, horizon, runs);
-        return [{ figures, runs, verdictDates }];
-      }),
-    );
+  /** The track record, from the first entries alone. @param size How many. */
+  records(size: number): readonly VerifiedRecord[] {
+    const terms = this.#terms;
+    if (terms === undefined) return [];
+    return [...this.#graded.values()].flatMap(({ assetClass, horizon, runs: all }) => {
+      const runs = all.flatMap((grades) => grades.findLast(({ end }) => end <= size)?.graded ?? []);
+      if (runs.length === 0) return [];
+      return [{ figures: recordFigures(assetClass, horizon, runs, terms.rules.seed), runs, terms }];
+    });
   }
 }
 
-const keyOf = (assetClass: AssetClass, horizon: number): string => `${assetClass} ${horizon}`;
-
-/** @throws {CheckFailure} If a settlement is of another run. */
+/** @throws {CheckFailure} If a settlement belongs to another run. */
 function checkIsOf(
   { assetClass, close, results }: LeafOf<"settlement">,
   { index, run }: Pick<RunToSettle, "index" | "run">,
@@ -353,7 +359,15 @@ function checkIsOf(
   throw new CheckFailure(`has another class, session or number of results than run ${index}`);
 }
 
-/** Later runs after which the next settlement of a run is due. */
+/** Number of later runs after which the settlements of a run are checked for corrections, as its
+ *  method registers it. */
+const correctedAfter = ({ method, run }: RunToSettle): number => {
+  const { horizons, rules } = method?.record ?? {};
+  const last = Math.max(0, ...(horizons?.[run.assetClass] ?? []));
+  return last + CONFIRMED_AFTER + (rules?.correctedWithin ?? 0);
+};
+
+/** Number of later runs after which the next settlement of a run is due. */
 const dueAfter = ({ horizons }: RunToSettle): number =>
   (horizons[0] ?? Number.POSITIVE_INFINITY) + CONFIRMED_AFTER;
 

@@ -2,15 +2,15 @@ import { HASH_BYTES, type Hash } from "../merkle.ts";
 import { type Bundle, bundlePath, tilePath } from "../tile-path.ts";
 import { splitHashes, TILE_WIDTH, type Tile } from "../tiles.ts";
 import { CheckFailure } from "./check.ts";
-import type { ReadBundle, TreeReader } from "./tree-walk.ts";
+import type { BundleContent, TreeReader } from "./tree-walk.ts";
 
-/** Where the files of a log are read, with paths as in C2SP tlog-tiles: an address or a folder. */
+/** Reads the files of a log from an address or a folder, with the paths of C2SP tlog-tiles. */
 export interface LogSource {
-  /** `undefined`: there is no such file. */
+  /** `undefined` if there is no such file. */
   read(path: string): Promise<Uint8Array | undefined>;
 }
 
-/** Reads a file that has to be there. */
+/** Reads a file that must exist. */
 async function readWhole({ read }: LogSource, path: string): Promise<Uint8Array> {
   const bytes = await read(path);
   if (bytes === undefined) throw new CheckFailure(`${path} is missing`);
@@ -40,7 +40,7 @@ export function treeReader(source: LogSource): TreeReader {
   };
 }
 
-/** The hashes of a tile. A partial tile may have been replaced by the full one since. */
+/** The hashes of a tile. A partial tile may since have been replaced by the full one. */
 async function readTile(source: LogSource, tile: Tile): Promise<readonly Hash[]> {
   const path = tilePath(tile);
   const part = await findPart(source, tile.width, path, tilePath(full(tile)));
@@ -54,8 +54,8 @@ async function readTile(source: LogSource, tile: Tile): Promise<readonly Hash[]>
   throw new CheckFailure(`tile ${path}, from entry ${entry} on, is not whole`, entry);
 }
 
-/** The entries of a bundle; `undefined`: there is no such bundle. */
-async function readBundle(source: LogSource, bundle: Bundle): Promise<ReadBundle | undefined> {
+/** The entries of a bundle; `undefined` if there is no such bundle. */
+async function readBundle(source: LogSource, bundle: Bundle): Promise<BundleContent | undefined> {
   const path = bundlePath(bundle);
   const part = await findPart(source, bundle.width, path, bundlePath(full(bundle)));
   if (part === undefined) return undefined;
@@ -80,7 +80,7 @@ async function readBundle(source: LogSource, bundle: Bundle): Promise<ReadBundle
 
 const full = <T extends Bundle>(part: T): T => ({ ...part, width: TILE_WIDTH });
 
-/** A tile or bundle; in place of a partial one possibly the full one. */
+/** A tile or bundle; instead of a partial one, possibly the full one. */
 async function findPart(source: LogSource, width: number, path: string, whole: string) {
   const bytes = await source.read(`tile/${path}`);
   if (bytes !== undefined) return { bytes, isExact: true };

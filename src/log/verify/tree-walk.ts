@@ -6,28 +6,30 @@ import { type Check, CheckFailure, failedCheck } from "./check.ts";
 import type { Sighting } from "./known-log.ts";
 
 /** The entries of a bundle, as far as they can be read. */
-export interface ReadBundle {
+export interface BundleContent {
   /** By position; `undefined` for an entry that is no longer kept. */
   readonly entries: readonly (string | undefined)[];
-  /** Why there are fewer or more than there should be. */
+  /** Why there are too few or too many. */
   readonly fault?: CheckFailure;
 }
 
-/** Reads a tree. Both reject with a `CheckFailure` where something is missing or not whole. */
+/**
+ * Reads a tree. Both methods reject with a `CheckFailure` if something is missing or incomplete.
+ */
 export interface TreeReader {
   hashes(tile: Tile): Promise<readonly Hash[]>;
-  entries(bundle: Bundle): Promise<ReadBundle>;
+  entries(bundle: Bundle): Promise<BundleContent>;
 }
 
 /** Callbacks of a walk. */
 interface WalkListener {
-  /** Called with every entry, in order, and the root of those before it; `undefined` for one that is kept
-   *  no more. */
+  /** Called with every entry, in order, and the root of those before it; `undefined` for an entry
+   *  that the log no longer keeps. */
   readonly onEntry?: (entry: string | undefined, rootBefore: () => Hash) => void;
   /** Called after some entries; the walk goes on when it resolves. */
   readonly onPause?: (() => Promise<void>) | undefined;
-  /** Called with the index of an entry that is not the one in the tree, after which the walk goes on.
-   *  Absent: the first one ends it. */
+  /** Called with the index of an entry that does not match the tree; then the walk continues.
+   *  Without it, the first such entry ends the walk. */
   readonly onOther?: (index: number) => void;
   /** Called with how many entries were read, and how many there are. */
   readonly onProgress?: (done: number, total: number) => void;

@@ -23,7 +23,7 @@ import { checkCosignatures, viewOfWitnesses, type WitnessQuestion } from "./witn
 
 /** What a log is verified against. */
 export interface Trust extends KeyTrust {
-  /** Witnesses whose cosignatures count; absent: none. */
+  /** Witnesses whose cosignatures count; absent for none. */
   readonly policy?: Policy | undefined;
 }
 
@@ -32,13 +32,13 @@ export interface VerifyOptions extends Trust {
   readonly source: LogSource;
   /** Clock of the verifier, Unix milliseconds. */
   readonly now: () => number;
-  /** Reads an address of a witness; absent: witnesses are not asked. */
+  /** Reads an address of a witness; without it, witnesses are not asked. */
   readonly ask?: WitnessQuestion["ask"];
-  /** Prices that outcomes are recomputed from; absent: they are not. */
+  /** Prices from which outcomes are recomputed; without them, outcomes are not recomputed. */
   readonly prices?: SettledMarket | undefined;
-  /** Opens the factors of entries; absent: scores are not recomputed. */
+  /** Opens the factors of entries; without it, scores are not recomputed. */
   readonly openFactors?: OpenFactors | undefined;
-  /** Asks the service for its track record; absent: it is not compared. */
+  /** Fetches the track record of the service; without it, the record is not compared. */
   readonly trackRecord?: (() => Promise<unknown>) | undefined;
   /** Called with how many entries were read, and how many there are. */
   readonly onProgress?: (done: number, total: number) => void;
@@ -51,7 +51,7 @@ export interface Verified {
   readonly checks: readonly Check[];
   /** The track record from the entries alone; absent for one entry. */
   readonly records?: readonly VerifiedRecord[];
-  /** To be kept for the next look; absent where something failed. */
+  /** State to keep for the next verification; absent if something failed. */
   readonly known?: KnownLog;
 }
 
@@ -60,6 +60,8 @@ export async function verifyLog(options: VerifyOptions): Promise<Verified> {
   const { source, known, now, onProgress = () => undefined } = options;
   let checkpoint: SignedCheckpoint;
   let keys: readonly string[];
+  // Fetched before the checkpoint, which then covers the entries of the record.
+  const answered = await options.trackRecord?.();
   try {
     checkpoint = readCheckpoint(await readText(source, "checkpoint"));
     keys = known?.keys ?? (options.keys.length > 0 ? options.keys : await publishedKeys(source));
@@ -69,7 +71,6 @@ export async function verifyLog(options: VerifyOptions): Promise<Verified> {
   }
   const { origin, size } = checkpoint;
   const { policy } = options;
-  const answered = await options.trackRecord?.();
   const signature = checkSignature(checkpoint, options, keys);
   const view = await viewOfWitnesses({
     checkpoint,
@@ -92,8 +93,8 @@ export async function verifyLog(options: VerifyOptions): Promise<Verified> {
     entries.add(entry, rootBefore);
   const tree = await walk.run({ onEntry, onProgress, onPause: async () => prices?.compare() });
   const outcomes = prices?.check() ?? NO_PRICES;
-  const records = entries.records();
-  const record = checkRecord(records, answered);
+  const records = entries.records(size);
+  const record = checkRecord(entries, size, answered);
   const scores = await checkScores(entries.recentSignals, entries.signals, options.openFactors);
   const checks = [
     ...[signature, view.check, ...tree, ...entries.checks()],

@@ -1,5 +1,5 @@
 import { mean, normalCdf, normalQuantile, sampleSd } from "../../factors/statistics.ts";
-import { doVary } from "../../grading/series-summary.ts";
+import { hasVariance } from "../../grading/series-summary.ts";
 
 /** Euler's constant. */
 const EULER_GAMMA = 0.5772156649015329;
@@ -54,7 +54,7 @@ export function deflatedSharpe(
  */
 export function findSharpe(returns: readonly number[]): SharpeFinding | undefined {
   const periods = returns.length;
-  if (periods < 3 || !doVary(returns)) return undefined;
+  if (periods < 3 || !hasVariance(returns)) return undefined;
   const center = mean(returns);
   const moment = (power: number) => mean(returns.map((value) => (value - center) ** power));
   const variance = moment(2);

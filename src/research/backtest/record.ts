@@ -1,6 +1,11 @@
 import { gradeRun, RECORD_HORIZONS, type SettledStatement } from "../../grading/run-grade.ts";
 import { returnAfter, returnOver } from "../../grading/session-grid.ts";
-import { type GradedRun, type RecordFigures, recordFigures } from "../../grading/track-record.ts";
+import {
+  type GradedRun,
+  RECORD_RULES,
+  type RecordFigures,
+  recordFigures,
+} from "../../grading/track-record.ts";
 import { copiesAt } from "../../log/outcomes.ts";
 import { countKnown } from "../../market/point-in-time.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
@@ -37,6 +42,7 @@ export function recordOf(input: RecordInput): readonly RecordFigures[] {
       assetClass,
       horizon,
       panel.dates.flatMap((date) => gradedRun(date, horizon, { ...input, group, variances })),
+      RECORD_RULES.seed,
     ),
   );
 }

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { figuresAnswer } from "../../../src/answers/track-record.ts";
 import { RECORD_HORIZONS } from "../../../src/grading/run-grade.ts";
+import { recordTerms } from "../../../src/grading/track-record.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { EntryVerifier } from "../../../src/log/verify/entry-verifier.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
@@ -66,7 +67,7 @@ async function verified(log: Log, market: Sessions["market"]) {
   const graded = new GradedRuns(log.store);
   await graded.reload();
   const records = RECORD_HORIZONS.stock.map((horizon) => ({
-    ...figuresAnswer(graded.record("stock", horizon, [], 0).figures),
+    ...figuresAnswer(graded.record("stock", horizon, recordTerms(0), 0).figures),
     ...{ isHeadline: false, expectedAt: null, verdicts: [], nextVerdictAt: null },
   }));
   const beganAt = new Date(closeOf(0)).toISOString();
@@ -74,7 +75,7 @@ async function verified(log: Log, market: Sessions["market"]) {
     ...{ source: servedBy(log), keys: [verifierTextOf(origin)], known: undefined },
     ...{ prices: market, now: () => 0 },
     trackRecord: async () => ({
-      ...{ market: "live", simulated: false, origin, beganAt },
+      ...{ market: "live", simulated: false, origin, beganAt, size: graded.size },
       records,
     }),
   });
@@ -91,7 +92,7 @@ describeStores("a settlement whose prices are corrected", (engine) => {
     expect([wrong.horizon, next.horizon]).toEqual([5, 5]);
     const before = await verified(log, market);
     expect(before.of("outcomes")).toMatchObject({ outcome: "failed", entry: wrong.index + 1 });
-    const { ic } = before.graded.record("stock", 5, [], 0).figures;
+    const { ic } = before.graded.record("stock", 5, recordTerms(0), 0).figures;
 
     close(33);
     // The process ends in the middle of the correction.
@@ -113,7 +114,7 @@ describeStores("a settlement whose prices are corrected", (engine) => {
 
     // A process that had read the record before reads what changed in it.
     await before.graded.reload();
-    expect(before.graded.record("stock", 5, [], 0).figures.ic).not.toEqual(ic);
+    expect(before.graded.record("stock", 5, recordTerms(0), 0).figures.ic).not.toEqual(ic);
     const after = await verified(again, market);
     expect(after.of("settlements")).toMatchObject({
       outcome: "proved",

@@ -443,3 +443,37 @@ it("grows as one tree however its leaves are appended", async () => {
   for (const leaf of await leavesOf(log)) edge.append(leafHash(Buffer.from(leaf)));
   expect((await log.reader.checkpoint())?.root).toBe(Buffer.from(edge.root()).toString("base64"));
 });
+
+it("serves the tiles of the log whose checkpoint was read last", async () => {
+  const store = await openStore(model);
+  const sessions = new Sessions();
+  const market = { ...sessions.market, mode: "replay" } as const;
+  const tile = { level: 0, index: 0, width: 256 };
+  // Every start of a replay is another log.
+  const start = async (day: number) => {
+    sessions.close(day, "stock", symbolsOf(300));
+    const log = signalLog(store, sessions, { market });
+    await log.settle();
+    return log.reader;
+  };
+  const first = await start(0);
+  const before = await first.tile(tile);
+  const second = await start(1);
+  await first.checkpoint();
+  const after = await first.tile(tile);
+  expect(after).toEqual(await second.tile(tile));
+  expect(after).not.toEqual(before);
+});
+
+it("proves entries of rows of any length", async () => {
+  const sessions = new Sessions();
+  sessions.close(0, "stock", symbolsOf(300));
+  let chunks = 0;
+  // Chunks of one leaf and of as many as a bundle takes, in turn.
+  const monotonic = () => (chunks++ % 3) * 10;
+  const log = signalLog(await openStore(model), sessions, { monotonic });
+  await log.settle();
+  for (const [index, leaf] of (await leavesOf(log)).entries()) {
+    expect((await log.reader.prove(index))?.entry).toBe(leaf);
+  }
+});

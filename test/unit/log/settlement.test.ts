@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { figuresAnswer, trackRecordAnswer } from "../../../src/answers/track-record.ts";
 import { RECORD_HORIZONS } from "../../../src/grading/run-grade.ts";
-import { verdictDatesOf } from "../../../src/grading/track-record.ts";
+import { recordTerms } from "../../../src/grading/track-record.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import type { Source } from "../../../src/market/market.ts";
@@ -75,9 +75,11 @@ describeStores("settlements", (engine) => {
     const { origin = "" } = (await log.reader.checkpoint()) ?? {};
     const runs = new GradedRuns(log.store);
     await runs.reload();
-    const figures = RECORD_HORIZONS.stock.map((one) => runs.record("stock", one, [], 0).figures);
+    const figures = RECORD_HORIZONS.stock.map(
+      (one) => runs.record("stock", one, recordTerms(0), 0).figures,
+    );
     const record = (change: object) => async () => ({
-      ...{ market: "live", simulated: false, origin, beganAt: iso(0) },
+      ...{ market: "live", simulated: false, origin, beganAt: iso(0), size: runs.size },
       records: figures.map((one) => ({
         ...figuresAnswer(one),
         ...{ isHeadline: false, expectedAt: null, verdicts: [], nextVerdictAt: null },
@@ -98,7 +100,7 @@ describeStores("settlements", (engine) => {
     }
     expect(honest.records?.map((one) => one.figures)).toEqual(figures);
     expect((await look({ hitRate: 0.9 })).of("record")).toMatchObject({ outcome: "failed" });
-    expect((await look({ runs: 90 })).of("record")).toMatchObject({ outcome: "not_proved" });
+    expect((await look({ runs: 90 })).of("record")).toMatchObject({ outcome: "failed" });
     // Runs that are left out do not leave the figures of those before them.
     expect((await look({ runs: 3 })).of("record")).toMatchObject({ outcome: "failed" });
     const verdicts = [{ at: iso(365), verdict: "evidence_for" }];
@@ -154,7 +156,7 @@ describeStores("settlements", (engine) => {
     expect(outcomes.filter(({ status }) => status !== "settled")).toEqual([]);
     const runs = new GradedRuns(second.store);
     await runs.reload();
-    const figures = runs.record("stock", 5, [], 0).figures;
+    const figures = runs.record("stock", 5, recordTerms(0), 0).figures;
     expect(figures).toMatchObject({ runs: 1, lateRuns: 0 });
     const { long, short, wait } = figures.calls;
     expect(long + short + wait).toBe(600);
@@ -170,7 +172,7 @@ describeStores("settlements", (engine) => {
     const runs = new GradedRuns(log.store);
     await runs.reload();
     const [horizon = 0] = RECORD_HORIZONS.stock;
-    expect(runs.record("stock", horizon, [], 0).figures).toMatchObject({
+    expect(runs.record("stock", horizon, recordTerms(0), 0).figures).toMatchObject({
       ...{ runs: 1, lateRuns: 2 },
     });
   });
@@ -189,14 +191,14 @@ it("the verdicts of a record are those of the entries", async () => {
   const { origin = "" } = (await log.reader.checkpoint()) ?? {};
   const runs = new GradedRuns(log.store);
   await runs.reload();
-  const verdictDates = verdictDatesOf(beganAt);
+  const terms = recordTerms(beganAt);
   const now = sessions.knownUntil();
   const records = RECORD_HORIZONS.stock.map((horizon) => ({
-    ...runs.record("stock", horizon, verdictDates, now),
+    ...runs.record("stock", horizon, terms, now),
     expectedAt: 0,
   }));
   const market = { mode: "live", source: { simulated: false } as Source, now } as const;
-  const known = { origin, beganAt, verdictDates, records };
+  const known = { origin, beganAt, size: runs.size, terms, records };
   const record = trackRecordAnswer(known, market, undefined);
   // Before a verdict the answer leads to that of the backtest.
   expect(record.note).toBeUndefined();

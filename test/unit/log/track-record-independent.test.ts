@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { figuresAnswer } from "../../../src/answers/track-record.ts";
 import { RECORD_HORIZONS } from "../../../src/grading/run-grade.ts";
+import { recordTerms } from "../../../src/grading/track-record.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import { AssetClass } from "../../../src/market/instrument.ts";
@@ -38,7 +39,7 @@ it.skipIf(isMissing || !hasPython)(
     await graded.reload();
     const records = AssetClass.options.flatMap((assetClass) =>
       RECORD_HORIZONS[assetClass].map((horizon) =>
-        figuresAnswer(graded.record(assetClass, horizon, [], 0).figures),
+        figuresAnswer(graded.record(assetClass, horizon, recordTerms(0), 0).figures),
       ),
     );
     const answer = join(folder, "track-record.json");

@@ -1,7 +1,7 @@
 // @module-tag nightly
 
 import { expect, it } from "vitest";
-import type { RecordFigures } from "../../../src/grading/track-record.ts";
+import { type RecordFigures, recordTerms } from "../../../src/grading/track-record.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { runBacktest } from "../../../src/research/backtest/run-backtest.ts";
 import { replayedLog } from "../../support/replayed-log.ts";
@@ -41,7 +41,7 @@ it.skipIf(isMissing)(
     for (const { assetClass, record } of classes) {
       for (const expected of record) {
         const { horizon } = expected;
-        const found: RecordFigures = runs.record(assetClass, horizon, [], 0).figures;
+        const found: RecordFigures = runs.record(assetClass, horizon, recordTerms(0), 0).figures;
         // Without a price in the session there is no statement in the backtest, and a row here.
         const excluded = { ...found.excluded, untraded: 0, unscored: 0, failed: 0 };
         const [mine, theirs] = [numbersIn({ ...found, excluded }), numbersIn(expected)];

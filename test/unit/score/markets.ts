@@ -1,4 +1,5 @@
 import type { AlertService } from "../../../src/alerts/api/alert-service.ts";
+import type { Channels } from "../../../src/alerts/channels/channels.ts";
 import type { Watchlists } from "../../../src/alerts/watchlists/watchlists.ts";
 import { LEXICON_READER } from "../../../src/ingest/sentiment-model.ts";
 import type { Market } from "../../../src/market/market.ts";
@@ -155,6 +156,7 @@ export function toolContextAt(market: Market, at: number) {
   const context: ToolContext = {
     alerts: nothing<AlertService>(),
     watchlists: nothing<Watchlists>(),
+    channels: nothing<Channels>(),
     analyser: LEXICON_READER.analyser,
     market: {
       mode: market.mode,

@@ -11,7 +11,7 @@ function listened() {
   const stop = updates.onUpdate((symbol) => told.push(symbol));
   const look = (...snapshots: readonly Snapshot[]) => {
     told.length = 0;
-    updates.look(snapshots);
+    updates.compare(snapshots);
     return [...told];
   };
   return { updates, look, stop };

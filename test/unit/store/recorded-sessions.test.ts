@@ -80,7 +80,8 @@ it("sessions are served as they were recorded after records were corrected", asy
 it("sessions are served by the method that recorded them, and name it", async () => {
   const { archive } = await openStore(model);
   const snapshots = await walked(METHOD_MARKET, LAST);
-  const said = snapshots.lastAt("S2", EARLY) as PastSnapshot;
+  // Recorded before series had names.
+  const { series: _, ...said } = snapshots.lastAt("S2", EARLY) as PastSnapshot;
   const row = (methodVersion: string, score: number) => ({
     kind: "snapshot",
     at: EARLY,
@@ -104,4 +105,68 @@ it("sessions are served by the method that recorded them, and name it", async ()
   ).toMatchObject({
     methodVersion: METHOD_VERSION,
   });
+});
+
+/** The market as a record that begins later has it. */
+const LATER: Market = {
+  ...METHOD_MARKET,
+  recordsUntil: (at) =>
+    METHOD_MARKET.recordsUntil(at).map((one) => ({
+      ...one,
+      bars: [...one.bars].filter(({ availableAt }) => availableAt > closeOf(100)),
+    })),
+};
+
+it("sessions keep the id and the figures that they were recorded with, by whatever series", async () => {
+  const { archive } = await openStore(model);
+  const later = await walked(LATER, LAST);
+  const record = createSessionArchive({
+    archive,
+    snapshots: later,
+    knownUntil: () => LAST,
+    dayMs: METHOD_MARKET.dayMs,
+    hasWholeHistory: true,
+    idOf: snapshotId,
+  });
+  while ((await record()) > 0);
+
+  // Earlier years arrive.
+  const whole = await walked(METHOD_MARKET, closeOf(DAYS));
+  const computed = whole.lastAt("S0", LAST) as PastSnapshot;
+  const said = later.lastAt("S0", LAST) as PastSnapshot;
+  expect(snapshotId(computed)).not.toBe(snapshotId(said));
+  await serveRecorded(archive, whole, range);
+  const told = whole.lastAt("S0", LAST) as PastSnapshot;
+  expect(snapshotId(told)).toBe(snapshotId(said));
+  expect(signalsOf([told])).toEqual(signalsOf([said]));
+  // What was not recorded is of the series that is computed now.
+  expect(whole.newest("S0")?.series).toBe(computed.series);
+
+  // What was recorded once is not recorded again by another series.
+  const rows = async () =>
+    (await archive.read("snapshot", { order: "oldest", limit: 5_000 })).length;
+  const before = await rows();
+  const again = createSessionArchive({
+    archive,
+    snapshots: await walked(METHOD_MARKET, LAST),
+    knownUntil: () => LAST,
+    dayMs: METHOD_MARKET.dayMs,
+    hasWholeHistory: true,
+    idOf: snapshotId,
+  });
+  while ((await again()) > 0);
+  expect(await rows()).toBe(before);
+});
+
+it("an id without a series is served as it stands where the figures are the same", async () => {
+  const { archive } = await openStore(model);
+  const snapshots = await walked(METHOD_MARKET, LAST);
+  const { series: _, ...said } = snapshots.lastAt("S2", LAST) as PastSnapshot;
+  const id = `S2/${new Date(LAST).toISOString()}/${METHOD_VERSION}`;
+  const body = { ...said, tables: undefined, tablesEpoch: null };
+  await archive.append([{ kind: "snapshot", at: LAST, id, subject: "S2", body }]);
+  await serveRecorded(archive, snapshots, range);
+  expect(snapshotId(snapshots.lastAt("S2", LAST) as PastSnapshot)).toBe(id);
+  expect(snapshotId(snapshots.history("S2", LAST, LAST).at(0) as PastSnapshot)).toBe(id);
+  expect(snapshotId(snapshots.lastAt("S2", EARLY) as PastSnapshot)).toMatch(/\/[0-9a-f]{16}$/);
 });

@@ -1,0 +1,85 @@
+import { sha256 } from "../lib/sha256.ts";
+import type { MarketMode } from "../market/market.ts";
+import {
+  type Bar,
+  FEEDS,
+  type Feed,
+  type InstrumentRecords,
+  type Known,
+} from "../market/records.ts";
+
+/** Hexadecimal digits of a series. */
+export const SERIES_DIGITS = 16;
+
+/** Providers of a live market bound its other feeds: where these begin is chance. */
+const LIVE_FEEDS: readonly Feed[] = ["bars"];
+
+/** The beginning of a feed of one instrument. */
+interface Beginning {
+  /** When its first record became known, Unix milliseconds. */
+  readonly at: number;
+  /** What is told apart. */
+  readonly text: string;
+}
+
+/**
+ * Names the series that signals belong to. Signals are carried from the first record on, and every
+ * instrument is compared with all others, so a market has one series: a record that begins earlier for any
+ * instrument, another first bar or another reader of texts makes another. At an instant only what had
+ * become known counts, so that neither later records nor instruments that are listed later change what a
+ * past session belongs to.
+ */
+export class RecordSeries {
+  readonly #feeds: readonly Feed[];
+  /** Ascending: the name from an instant on. */
+  readonly #names: { readonly at: number; readonly name: string }[];
+  readonly #begun = new Set<string>();
+  #list: readonly InstrumentRecords[] = [];
+  #waiting: readonly (readonly [InstrumentRecords, Feed])[] = [];
+
+  /** @param reader Who reads the messages. */
+  constructor(mode: MarketMode, reader: string) {
+    this.#feeds = mode === "live" ? LIVE_FEEDS : FEEDS;
+    this.#names = [{ at: Number.NEGATIVE_INFINITY, name: sha256(reader) }];
+  }
+
+  /** Takes in what became known by an instant (Unix milliseconds, never falling). */
+  extend(list: readonly InstrumentRecords[], at: number): void {
+    if (this.#list !== list) this.#waiting = list.flatMap((one) => this.#feedsOf(one));
+    this.#list = list;
+    const fresh: Beginning[] = [];
+    this.#waiting = this.#waiting.filter(([records, feed]) => {
+      const first = records[feed]?.at(0);
+      if (first === undefined || first.availableAt > at) return true;
+      this.#begun.add(keyOf(records, feed));
+      fresh.push({ at: first.availableAt, text: textOf(records, feed, first) });
+      return false;
+    });
+    fresh.sort((a, b) => a.at - b.at || (a.text < b.text ? -1 : 1));
+    for (const { at, text } of fresh) {
+      this.#names.push({ at, name: sha256(this.#names.at(-1)?.name + text) });
+    }
+  }
+
+  #feedsOf(records: InstrumentRecords) {
+    return this.#feeds
+      .filter((feed) => records[feed] !== undefined && !this.#begun.has(keyOf(records, feed)))
+      .map((feed) => [records, feed] as const);
+  }
+
+  /** The series of an instant, Unix milliseconds. */
+  at(instant: number): string {
+    const last = this.#names.findLast(({ at }) => at <= instant);
+    return last?.name.slice(0, SERIES_DIGITS) ?? "";
+  }
+}
+
+const keyOf = ({ instrument: { symbol } }: InstrumentRecords, feed: Feed): string =>
+  `${symbol} ${feed}`;
+
+function textOf({ instrument }: InstrumentRecords, feed: Feed, first: Known): string {
+  const { symbol, assetClass, sector } = instrument;
+  const { open, high, low, close, volume } = first as Partial<Bar>;
+  const prices = feed === "bars" ? [open, high, low, close, volume] : [];
+  return JSON.stringify([symbol, assetClass, sector, feed, first.availableAt, ...prices]);
+}

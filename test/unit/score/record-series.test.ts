@@ -1,0 +1,115 @@
+import { expect, it } from "vitest";
+import { snapshotId } from "../../../src/answers/common.ts";
+import type { Market } from "../../../src/market/market.ts";
+import { FEEDS, type InstrumentRecords } from "../../../src/market/records.ts";
+import { RecordSeries } from "../../../src/score/record-series.ts";
+import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
+import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
+import { closeOf, DAYS, METHOD_MARKET } from "../../method/market.ts";
+
+const END = closeOf(DAYS);
+
+/** Records of a market, changed. */
+const changed = (change: (one: InstrumentRecords) => InstrumentRecords): Market => ({
+  ...METHOD_MARKET,
+  recordsUntil: (at) => METHOD_MARKET.recordsUntil(at).map(change),
+});
+
+/** The records of an instrument that became known in (after, until]. */
+function between(one: InstrumentRecords, after: number, until = END): InstrumentRecords {
+  const lists = FEEDS.flatMap((feed) => {
+    const list = one[feed];
+    if (list === undefined) return [];
+    const kept = [...list].filter(({ availableAt }) => availableAt > after && availableAt <= until);
+    return [[feed, kept] as const];
+  });
+  return { ...one, ...Object.fromEntries(lists) };
+}
+
+/** What is said of every session by the id that it is said under. */
+function saidBy(market: Market, at = END): ReadonlyMap<string, string> {
+  const archive = createSnapshotArchive();
+  const engine = new ScoringEngine({ ...market, servedFrom: () => 0 }, archive);
+  engine.refresh(at);
+  const list = archive
+    .allNewest()
+    .flatMap(({ instrument }) => [...archive.history(instrument.symbol, 0, at)]);
+  return new Map(
+    list.map((one) => {
+      const { score, confidence, coverage, signal, status, price } = one;
+      return [
+        snapshotId(one),
+        JSON.stringify([score, confidence, coverage, signal, status, price]),
+      ];
+    }),
+  );
+}
+
+/** Ids of both under which different things are said. */
+const contradictions = (one: ReadonlyMap<string, string>, other: ReadonlyMap<string, string>) =>
+  [...one].filter(([id, said]) => other.has(id) && other.get(id) !== said);
+
+const withoutSeries = (id: string) => id.slice(0, id.lastIndexOf("/"));
+
+it("a record that begins earlier has other ids wherever it says anything else", () => {
+  const whole = saidBy(METHOD_MARKET);
+  const beginnings: readonly ((one: InstrumentRecords) => InstrumentRecords)[] = [
+    (one) => between(one, closeOf(150)),
+    // A single instrument, or a feed other than prices.
+    (one) => (one.instrument.symbol === "S0" ? between(one, closeOf(150)) : one),
+    (one) => ({ ...between(one, closeOf(150)), bars: one.bars }),
+  ];
+  for (const begin of beginnings) {
+    const later = saidBy(changed(begin));
+    expect(contradictions(whole, later)).toEqual([]);
+    // The test would say nothing if no figure depended on the beginning.
+    const bySession = new Map([...whole].map(([id, said]) => [withoutSeries(id), said]));
+    const others = [...later].filter(([id, said]) => bySession.get(withoutSeries(id)) !== said);
+    expect(others.length).toBeGreaterThan(0);
+    for (const [id] of others) expect(whole.has(id)).toBe(false);
+  }
+});
+
+it("neither the end of a record nor an instrument that is listed later changes an id", () => {
+  const whole = saidBy(METHOD_MARKET);
+  const until = closeOf(DAYS - 60);
+  const shorter = saidBy(
+    changed((one) => between(one, 0, until)),
+    until,
+  );
+  expect(shorter.size).toBeGreaterThan(100);
+  for (const [id, said] of shorter) expect(whole.get(id)).toBe(said);
+});
+
+it("another first bar, reader of texts or sector is another series", () => {
+  const records = METHOD_MARKET.recordsUntil(END);
+  const named = (list: readonly InstrumentRecords[], reader = "lexicon") => {
+    const series = new RecordSeries("files", reader);
+    series.extend(list, END);
+    return series.at(END);
+  };
+  const name = named(records);
+  expect(name).toMatch(/^[0-9a-f]{16}$/);
+  // In whatever order the instruments stand.
+  expect(named([...records].reverse())).toBe(name);
+  const [first, ...rest] = records as [InstrumentRecords, ...InstrumentRecords[]];
+  const [bar, ...bars] = first.bars;
+  if (bar === undefined) throw new Error("there is no bar");
+  const others = [
+    named(records, "a model"),
+    named(rest),
+    named([{ ...first, bars: [{ ...bar, close: bar.close + 0.01 }, ...bars] }, ...rest]),
+    named([{ ...first, instrument: { ...first.instrument, sector: "Other" } }, ...rest]),
+  ];
+  expect(new Set([name, ...others]).size).toBe(5);
+});
+
+it("is the same however far a process has read at a time", () => {
+  const records = METHOD_MARKET.recordsUntil(END);
+  const [steps, once] = [0, 1].map(() => new RecordSeries("files", "lexicon"));
+  once?.extend(records, END);
+  for (let day = 0; day <= DAYS; day++) {
+    steps?.extend(records, closeOf(day));
+    expect(steps?.at(closeOf(day))).toBe(once?.at(closeOf(day)));
+  }
+});
