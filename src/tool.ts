@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { AlertService } from "./alerts/api/alert-service.ts";
+import type { Channels } from "./alerts/channels/channels.ts";
 import type { Watchlists } from "./alerts/watchlists/watchlists.ts";
 import type { Caller } from "./auth/caller.ts";
 import type { Scope } from "./auth/scopes.ts";
@@ -10,33 +11,35 @@ import type { RecordList } from "./market/records.ts";
 import type { PastSnapshot, Snapshot } from "./score/snapshot.ts";
 import type { ColumnHead, TablePage } from "./tables/table.ts";
 
-/** What a tool may reach: members that a file in tools/ uses, and what tells how long answers hold. */
+/** What a tool may use: members for the files in tools/, and those that determine how long answers
+ *  are valid. */
 export interface ToolContext {
   readonly alerts: AlertService;
   readonly watchlists: Watchlists;
-  /** Where decisions are logged; absent where time stands still. */
+  readonly channels: Pick<Channels, "idOf">;
+  /** The log of decisions; absent where time stands still. */
   readonly signalLog?: ToolLog;
-  /** Who reads the messages. */
+  /** The analyzer of messages. */
   readonly analyser: Analyser;
   readonly market: MarketView;
   readonly snapshots: {
-    /** Increases whenever data that read-only tools can return has changed; the passing of
-     *  time is no change. */
+    /** Increases whenever data that read-only tools can return has changed; the passing of time
+     *  alone does not count. */
     edition(): number;
-    /** The latest instant that any of them is of, Unix milliseconds. */
+    /** Instant of the newest snapshot, Unix milliseconds. */
     latestAt(): number;
-    /** Of a listed instrument. */
+    /** The newest snapshot of a listed instrument. */
     newest(symbol: string): Snapshot;
-    /** In alphabetical order of their symbols. */
+    /** The newest snapshot of every instrument, in alphabetical order of their symbols. */
     allNewest(): readonly Snapshot[];
-    /** The last one at or before an instant. */
+    /** The last snapshot at or before an instant. */
     lastAt(symbol: string, at: number): PastSnapshot | undefined;
-    /** Of the sessions that closed in [from, to], oldest first. */
+    /** Snapshots of the sessions that closed in [from, to], oldest first. */
     history(symbol: string, from: number, to: number): RecordList<PastSnapshot>;
   };
 }
 
-/** What a tool may reach of the signal log. */
+/** The part of the signal log that tools may use. */
 export type ToolLog = Pick<
   SignalLog,
   "reader" | "committer" | "indexOf" | "shortVerifiersOf" | "trackRecord"
@@ -44,41 +47,44 @@ export type ToolLog = Pick<
 
 /** Who calls a tool, and how. */
 export interface Call {
-  /** Not readable by tools whose answers are shared. */
+  /** The caller; tools whose answers are shared cannot read it. */
   readonly caller: Caller;
   /** Scopes of the caller; of tools whose answers are shared only those of `extraScopes`. */
   readonly scopes: ReadonlySet<Scope>;
-  /** Of the request, where it can have one. */
+  /** Idempotency key of the request, if any. */
   readonly idempotencyKey: string | undefined;
+  /** Version of the alert that the caller saw; a change of another version is rejected. Absent: any
+   *  version can be changed. */
+  readonly version?: string;
 }
 
-/** HTTP route of a tool. The input is what the path says together with the query string (GET,
- *  DELETE) or a JSON body (POST, PATCH). */
+/** HTTP route of a tool. The input consists of the values in the path, and of the query string
+ *  (GET, DELETE) or a JSON body (POST, PATCH). */
 export interface ToolRoute {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** `{name}` stands for a member of the input. */
   readonly path: `/api/${string}`;
-  /** Members of the input that the route itself says. */
+  /** Members of the input that the route itself sets. */
   readonly with?: Readonly<Record<string, string>>;
   /** HTTP status of a successful answer; absent: 200. With 201 the answer's `id` names the new resource
    *  below the path. */
   readonly status?: 201;
 }
 
-/** What a tool does besides answering. */
+/** Effect of a tool on data. */
 interface Effect {
-  /** It can take something away or make it useless. */
+  /** Whether it can delete something or make it useless. */
   readonly isDestructive: boolean;
 }
 
-/** The tables that a tool's answer can also be had as. */
+/** The tables in which a tool can also answer. */
 interface ToolTables<I extends z.ZodObject = z.ZodObject> {
   /** The columns of each table by its name. */
   readonly kinds: Readonly<Record<string, readonly ColumnHead[]>>;
   /**
    * The rows that an input asks for. Its `limit` is infinite unless the caller set one.
    *
-   * @throws {Problem} As `run`, and where the answer is no table.
+   * @throws {Problem} As `run`, and if the answer is not a table.
    */
   read(input: z.output<I>, context: ToolContext, call: Call): TablePage | Promise<TablePage>;
 }
@@ -92,28 +98,28 @@ export interface Tool<I extends z.ZodObject = z.ZodObject, O extends AnswerSchem
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** What a credential needs, all of them. */
+  /** Scopes that a credential needs, all of them. */
   readonly scopes: readonly Scope[];
   readonly routes: readonly ToolRoute[];
   readonly input: I;
   readonly output: O;
-  /** Absent: the tool only reads, and only data of this service. */
+  /** Absent if the tool only reads, and only data of this service. */
   readonly effect?: Effect;
-  /** Scopes that a credential need not have, and that add to the answer. */
+  /** Optional scopes, which add to the answer. */
   readonly extraScopes?: readonly Scope[];
-  /** The answer depends on the input, the market and the extra scopes alone, whoever asks; so many can
-   *  share it. Absent: on the caller or on alerts as well. */
+  /** Set if the answer depends only on the input, the market and the extra scopes, so that callers
+   *  can share it. Absent if it also depends on the caller or on alerts. */
   readonly isShared?: true;
-  /** Absent: the answer is no table. */
+  /** Absent if the answer is never a table. */
   readonly tables?: ToolTables<I>;
   /**
-   * @throws {Problem} For what the caller can put right; every other error is a bug.
+   * @throws {Problem} For an error that the caller can correct; every other error is a bug.
    */
   run(input: z.output<I>, context: ToolContext, call: Call): z.input<O> | Promise<z.input<O>>;
 }
 
-/** Infers the schemas, so that `run` is checked against them; one that needs no call, or answers at
- *  once, stays so. */
+/** Infers the schemas, so that `run` is checked against them, and keeps the type of a `run` that
+ *  needs no call or is synchronous. */
 export function defineTool<
   I extends z.ZodObject,
   O extends AnswerSchema,

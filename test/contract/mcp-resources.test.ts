@@ -29,7 +29,7 @@ const signalOf = async (symbol: string) =>
   (await fetch(`${base}/api/signals?symbol=${symbol}`, { headers: bearer(token) })).json();
 
 describe.each(eras)("resources for a client of $era", ({ ask }) => {
-  it("consist of a list of instruments and a template of signals", async () => {
+  it("consist of a list of instruments, an app and a template of signals", async () => {
     const { result } = await messageOf(ask("resources/templates/list"));
     expect(result?.resourceTemplates).toEqual([
       {
@@ -47,6 +47,14 @@ describe.each(eras)("resources for a client of $era", ({ ask }) => {
         title: "Instruments",
         description: expect.stringContaining("find_instruments"),
         mimeType: "application/json",
+      },
+      {
+        uri: "ui://market-signal/app.html",
+        name: "app",
+        title: "Market Signal app",
+        description: expect.any(String),
+        mimeType: "text/html;profile=mcp-app",
+        _meta: { ui: { prefersBorder: true } },
       },
     ]);
   });
@@ -91,7 +99,7 @@ describe.each(eras)("resources for a client of $era", ({ ask }) => {
     "market://nothing/ALDER.SIM",
     `market://signals/${"A".repeat(3_000)}`,
     "file:///etc/passwd",
-    "no address",
+    "an empty URI",
   ])("are rejected at %j", async (uri) => {
     const { error } = await messageOf(ask("resources/read", { uri }));
     expect(error?.code).toBe(-32_602);
@@ -134,7 +142,7 @@ describe.each(eras)("resources for a client of $era", ({ ask }) => {
       },
     ],
   ])(
-    "are refused to %s %j without the scope, before the message is looked at",
+    "are rejected for %s %j without the scope, before the message is validated",
     async (method, params) => {
       const response = await ask(method, params, withoutScope);
       expect(response.status).toBe(403);

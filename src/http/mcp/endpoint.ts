@@ -14,6 +14,7 @@ import type { RequestContext } from "../request-context.ts";
 import type { Handler } from "../route-table.ts";
 import { acceptsBoth, BOTH_MEDIA_TYPES, createFastPath, plainRequest } from "./fast-path.ts";
 import { checkComplexity, readMessage } from "./message-body.ts";
+import { APP_URI } from "./protocol.ts";
 import { subscribedSymbols } from "./resources.ts";
 import {
   authInfoOf,
@@ -161,7 +162,7 @@ function createOriginGuard(baseUrl: string): (origin: string | undefined) => voi
 const isSubscription = (message: unknown): boolean =>
   (message as { readonly method?: unknown } | null | undefined)?.method === "subscriptions/listen";
 
-/** Methods of resources and prompts; all of them concern signals. */
+/** Methods of resources and prompts; all of them concern signals, but for reading the app. */
 const SIGNAL_METHODS: ReadonlySet<unknown> = new Set([
   "resources/read",
   "prompts/get",
@@ -176,8 +177,8 @@ const scopesOfTools: ReadonlyMap<unknown, readonly Scope[]> = new Map(
   tools.map(({ name, scopes }) => [name, scopes]),
 );
 
-/** The scopes that a caller must have for a message, or for the messages of a batch together: not those
- *  of tools that it must be claimed for, whose result says how. */
+/** The scopes that a caller must have for a message, or for the messages of a batch together:
+ *  except those of tools that require a claim first, whose result says how to claim. */
 function requiredScopes(body: unknown, mcp: ProtectedResource, caller: Caller): readonly Scope[] {
   if (Array.isArray(body)) {
     return [...new Set(body.flatMap((message) => requiredScopes(message, mcp, caller)))];
@@ -192,6 +193,7 @@ const isToolCall = (message: unknown): boolean => membersOf(message).method === 
  *  message must not lower the requirement. */
 function scopesOf(message: unknown): readonly Scope[] {
   const { method, params } = membersOf(message);
+  if (method === "resources/read" && membersOf(params).uri === APP_URI) return NO_SCOPES;
   if (SIGNAL_METHODS.has(method)) return SIGNAL_SCOPES;
   if (!isToolCall(message)) return NO_SCOPES;
   return scopesOfTools.get(membersOf(params).name) ?? NO_SCOPES;

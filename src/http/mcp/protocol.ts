@@ -1,6 +1,12 @@
 /** The latest protocol revision, which has no sessions. */
 export const LATEST_REVISION = "2026-07-28";
 
+/** Media type of apps, which hosts show beside the answers of tools (MCP Apps 2026-01-26). */
+export const APP_TYPE = "text/html;profile=mcp-app";
+
+/** URI of the app, which needs no scope: it is the same for everyone, and has no data. */
+export const APP_URI = "ui://market-signal/app.html";
+
 /** The protocol revisions and capabilities that the server announces, also in discovery
  *  documents. */
 export const protocol = {
@@ -12,6 +18,7 @@ export const protocol = {
     prompts: { listChanged: false },
     completions: {},
     extensions: {
+      "io.modelcontextprotocol/ui": { mimeTypes: [APP_TYPE] },
       "io.modelcontextprotocol/oauth-client-credentials": {},
       // Identity assertion grants (ID-JAG), which the authorization server announces as well.
       "io.modelcontextprotocol/enterprise-managed-authorization": {},

@@ -14,6 +14,7 @@ import { searchInstruments } from "../../market/symbols.ts";
 import { Problem } from "../../problem.ts";
 import type { ToolContext } from "../../tool.ts";
 import { parse } from "../api/parse.ts";
+import { APP_TYPE, APP_URI } from "./protocol.ts";
 
 /** URI template of an instrument's signal. */
 const SIGNAL_URI = "market://signals/{symbol}";
@@ -100,14 +101,38 @@ interface ResourceOptions {
   readonly context: ToolContext;
   /** The caller of a request. */
   readonly callerIn: (authInfo: AuthInfo | undefined) => Caller;
+  /** The document of the app. */
+  readonly appHtml: () => string;
   /** Called with every error that the caller did not cause. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Registers the instrument list and the signal of each instrument. */
+/** Registers the instrument list, the signal of each instrument and the app. */
 export function registerResources(server: McpServer, options: ResourceOptions): void {
   registerInstruments(server, options);
   registerSignals(server, options);
+  registerApp(server, options);
+}
+
+/** Time for which clients may cache the app, in milliseconds; it changes with the version. */
+const APP_TTL_MS = 300_000;
+
+/** Registers the app. It declares no domains, so that hosts allow it no network, and wishes for a
+ *  border, since the defaults of hosts differ. */
+function registerApp(server: McpServer, { appHtml }: ResourceOptions): void {
+  const _meta = { ui: { prefersBorder: true } };
+  server.registerResource(
+    "app",
+    APP_URI,
+    {
+      title: "Market Signal app",
+      description: "Draws the answers of the tools in clients that show apps.",
+      mimeType: APP_TYPE,
+      cacheHint: { ttlMs: APP_TTL_MS, cacheScope: "public" },
+      _meta,
+    },
+    () => ({ contents: [{ uri: APP_URI, mimeType: APP_TYPE, text: appHtml(), _meta }] }),
+  );
 }
 
 function registerInstruments(server: McpServer, options: ResourceOptions): void {

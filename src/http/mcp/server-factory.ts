@@ -9,14 +9,20 @@ import {
   type StandardSchemaWithJSON,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/server";
+import { getFactors } from "../../../tools/get-factors.ts";
+import { getSignal } from "../../../tools/get-signal.ts";
+import { getTrackRecord } from "../../../tools/get-track-record.ts";
 import { tools } from "../../../tools/index.ts";
+import { registerAlert } from "../../../tools/register-alert.ts";
 import { SERVER_NAME, serverInfo } from "../../../wellknown/server-card.ts";
 import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../../answers/meaning.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { jsonSchema, outline } from "../../lib/json-schema.ts";
+import { memo } from "../../lib/memo.ts";
 import { Problem } from "../../problem.ts";
 import type { Tool, ToolContext } from "../../tool.ts";
 import type { Answers } from "../api/answers.ts";
+import { appDocument } from "./app/app-document.ts";
 import {
   type ClaimRequestOptions,
   createClaimRequest,
@@ -24,7 +30,7 @@ import {
 } from "./claim-request.ts";
 import type { KnownNames } from "./fast-path.ts";
 import { createPrompts, PROMPT } from "./prompts.ts";
-import { LATEST_REVISION, protocol } from "./protocol.ts";
+import { APP_URI, LATEST_REVISION, protocol } from "./protocol.ts";
 import { registerResources } from "./resources.ts";
 import { toolResult } from "./tool-result-json.ts";
 
@@ -63,6 +69,7 @@ export function createServerFactory(options: McpServerOptions) {
   const requestClaim = createClaimRequest(options);
   const info = serverInfo(options);
   const registerPrompts = createPrompts(context);
+  const appHtml = memo(() => appDocument(options));
   return ({ era }: Pick<McpRequestContext, "era">): McpServer => {
     const server = new McpServer(info, { ...settingsOf(era), ...mcpAddition?.options });
     for (const { tool, definition } of publishedTools) {
@@ -71,7 +78,7 @@ export function createServerFactory(options: McpServerOptions) {
       );
     }
     const callerIn = (authInfo: AuthInfo | undefined) => senderIn(authInfo).caller;
-    registerResources(server, { context, callerIn, onError });
+    registerResources(server, { context, callerIn, onError, appHtml });
     registerPrompts(server);
     mcpAddition?.register(server);
     return server;
@@ -126,6 +133,16 @@ export const authInfoOf = (caller: Caller, ip: string | undefined): AuthInfo => 
 
 const senderIn = (authInfo: AuthInfo | undefined): Sender => authInfo?.extra as unknown as Sender;
 
+/** Tools whose answers the app draws. */
+const toolsWithApp: ReadonlySet<string> = new Set(
+  [getSignal, getFactors, getTrackRecord, registerAlert].map(({ name }) => name),
+);
+
+/** Link to the app, in the form of today and in that of older hosts. Clients do not show `_meta` to
+ *  models. Every client gets it, since a list may not depend on the connection; a client without the
+ *  extension ignores it. */
+const APP_LINK = { ui: { resourceUri: APP_URI }, "ui/resourceUri": APP_URI };
+
 /** The tools with their published schemas, created once. */
 const publishedTools = tools.map((tool) => ({
   tool,
@@ -137,6 +154,7 @@ const publishedTools = tools.map((tool) => ({
       outline({ type: "object", ...jsonSchema(tool.output, "output") }),
     ),
     annotations: annotationsOf(tool),
+    ...(toolsWithApp.has(tool.name) && { _meta: APP_LINK }),
   },
 }));
 

@@ -1,5 +1,16 @@
 import { memo } from "../../../lib/memo.ts";
 import { type Html, html } from "../html.ts";
+import {
+  compactText,
+  digitsText,
+  moneyText,
+  percentText,
+  plainText,
+  pointsText,
+  signedPercentText,
+  wholeText,
+  withMinus,
+} from "./figure-text.js";
 
 /** Replaces a missing figure. */
 const NONE = html`<span class="quiet" title="not known">–</span>`;
@@ -13,78 +24,39 @@ const nullable =
   (value: number | null): Html =>
     value === null ? NONE : figure(value, withMinus(format(value)));
 
-/** Replaces a hyphen before a number by a minus sign, which is as wide as a plus. */
-export const withMinus = (text: string): string => text.replaceAll(/(?<![\w.])-(?=[\d.$])/g, "−");
-
 /** A number with a fixed number of decimals. */
 export const fixed = (decimals: number): ((value: number | null) => Html) =>
   nullable((value) => value.toFixed(decimals));
 
 /** Score points, signed, with one decimal. */
-export const points = nullable((value) => {
-  const text = value.toFixed(1);
-  // A value that rounds to zero has no sign.
-  if (Number(text) === 0) return text.replace("-", "");
-  return value > 0 ? `+${text}` : text;
-});
+export const points = nullable(pointsText);
 
 /** A fraction in percent. */
 export const percent = (decimals: number): ((value: number | null) => Html) =>
-  nullable((value) => `${(100 * value).toFixed(decimals)}\u00a0%`);
-
-const wholes = memo(() => new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 }));
+  nullable((value) => percentText(value, decimals));
 
 /** An integer with thousands separators. */
-export const whole = nullable((value) => wholes().format(value));
-
-const compacts = memo(
-  () =>
-    new Intl.NumberFormat("en-US", {
-      notation: "compact",
-      minimumFractionDigits: 1,
-      maximumFractionDigits: 1,
-    }),
-);
+export const whole = nullable(wholeText);
 
 /** US dollars in compact notation. */
-export const shortUsd = nullable((value) => `$${compacts().format(value)}`);
-
-const significant = memo(() => new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 }));
-
-/** Numbers of at least this size are shown in millions or billions. */
-const LARGE = 1e6;
+export const shortUsd = nullable((value) => `$${compactText(value)}`);
 
 /** Any number, with four significant digits. */
-export const plain = nullable((value) =>
-  (Math.abs(value) >= LARGE ? compacts() : significant()).format(value),
-);
+export const plain = nullable(plainText);
 
 /** A signed fraction in percent, with one decimal. */
-export const signedPercent = nullable((value) => {
-  const text = (100 * value).toFixed(1);
-  return `${value > 0 && Number(text) !== 0 ? "+" : ""}${text}\u00a0%`;
-});
-
-/** Six significant digits, or four of a small number. */
-const digitsOf = (value: number): string =>
-  value >= 1 ? value.toFixed(2) : String(Number(value.toPrecision(4)));
+export const signedPercent = nullable(signedPercentText);
 
 /** A price without its currency. @param others Prices beside it: whole ones have no decimals. */
 export const priceText = (value: number, others: readonly number[] = []): string =>
-  others.length > 0 && others.every(Number.isInteger) ? wholes().format(value) : digitsOf(value);
+  others.length > 0 && others.every(Number.isInteger) ? wholeText(value) : digitsText(value);
 
 /** A price of a table, without its currency. */
-export const figureText = nullable(digitsOf);
+export const figureText = nullable(digitsText);
 
 /** A price with its currency code; small prices keep four significant digits. */
-export function price(value: number, currency: string): Html {
-  const digits = new Intl.NumberFormat("en-US", {
-    style: "currency",
-    currency,
-    ...(Math.abs(value) < 1 && { maximumSignificantDigits: 4 }),
-  });
-  return figure(value, digits.format(value));
-}
+export const price = (value: number, currency: string): Html =>
+  figure(value, moneyText(value, currency));
 
 const date = { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" } as const;
 

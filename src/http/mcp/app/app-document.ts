@@ -1,0 +1,158 @@
+import { readFileSync } from "node:fs";
+import { registerAlert } from "../../../../tools/register-alert.ts";
+import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../../../answers/meaning.ts";
+import { CLASS_FACTORS, WEIGHTS } from "../../../score/composite.ts";
+import { numbers } from "../../pages/alerts/alert-form.ts";
+import { KINDS } from "../../pages/alerts-section.ts";
+import { DECEPTIVE } from "../../pages/elements.ts";
+import { inputNames } from "../../pages/home/factor-cards.ts";
+import { forcedWaitTexts } from "../../pages/home/instrument-page.ts";
+import {
+  answerNotes,
+  classNames,
+  factorNames,
+  shapes,
+  statusLabels,
+} from "../../pages/home/marks.ts";
+import { VERDICTS } from "../../pages/home/track-record-page.ts";
+
+/** Which service the document belongs to. */
+interface AppOf {
+  readonly version: string;
+  /** Public origin without a trailing slash. */
+  readonly baseUrl: string;
+}
+
+/** The modules of the script, each after those that it imports. */
+const modules = [
+  new URL("../../pages/home/figure-text.js", import.meta.url),
+  new URL("./facts.js", import.meta.url),
+  new URL("./elements.js", import.meta.url),
+  new URL("./times.js", import.meta.url),
+  new URL("./marks.js", import.meta.url),
+  new URL("./signal-view.js", import.meta.url),
+  new URL("./factors-view.js", import.meta.url),
+  new URL("./record-view.js", import.meta.url),
+  new URL("./list-view.js", import.meta.url),
+  new URL("./history-view.js", import.meta.url),
+  new URL("./alert-view.js", import.meta.url),
+  new URL("./alert-form.js", import.meta.url),
+  new URL("./look.js", import.meta.url),
+  new URL("./host.js", import.meta.url),
+  new URL("./app.js", import.meta.url),
+];
+
+/** The style sheets of the pages that define colors. */
+const palettes = [
+  new URL("../../pages/style/base.css", import.meta.url),
+  new URL("../../pages/style/home.css", import.meta.url),
+  new URL("../../pages/style/chart.css", import.meta.url),
+];
+
+const ownStyle = new URL("./app.css", import.meta.url);
+
+/** The code of a file, without its comments and indentation, which nobody reads there. */
+const read = (url: URL): string =>
+  readFileSync(url, "utf8")
+    .replaceAll(/^\s*(?:\/\*[\s\S]*?\*\/|\/\/.*)\n/gm, "")
+    .replaceAll(/^\s+/gm, "");
+
+/**
+ * The app as one HTML document that loads nothing: hosts show it in a frame whose policy forbids the
+ * network, and allows inline scripts and styles (MCP Apps 2026-01-26).
+ */
+export const appDocument = (of: AppOf): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Market Signal</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>
+${colors()}
+${read(ownStyle)}</style>
+</head>
+<body>
+<main id="content">
+<div class="bar-of-app"><button type="button" id="back" hidden>Back</button><button type="button" id="more" hidden>Larger</button><p class="quiet small" id="news" role="status"></p></div>
+<div id="view"><h1>Market Signal</h1></div>
+</main>
+<script type="application/json" id="facts">${JSON.stringify(factsOf(of)).replaceAll("<", "\\u003c")}</script>
+<script>"use strict";
+{
+${modules.map((url) => linked(read(url))).join("\n")}
+}
+</script>
+</body>
+</html>
+`;
+
+/** A module as a part of one script, in which the exports of the modules before it have their names. */
+function linked(module: string): string {
+  const exported = Array.from(module.matchAll(EXPORT), ([, name]) => name).join(", ");
+  const body = module.replaceAll(IMPORT, "").replaceAll(/^export /gm, "");
+  return `const { ${exported} } = (() => {\n${body}return { ${exported} };\n})();`;
+}
+
+const IMPORT = /^import [^;]*;\n/gm;
+const EXPORT = /^export (?:const|function|class) (\w+)/gm;
+
+/** The colors of the pages: those of the host's theme, or else of the system's. */
+function colors(): string {
+  const sheets = palettes.map(read);
+  const light = sheets.map((css) => blockOf(css, /^:root \{([^}]*)\}/m)).join("");
+  const dark = sheets.map((css) => blockOf(css, /: dark\) \{\s+:root \{([^}]*)\}/)).join("");
+  return `:root {${light}}
+@media (prefers-color-scheme: dark) { :root:not([data-theme="light"]) {${dark}} }
+:root[data-theme="light"] { color-scheme: light; }
+:root[data-theme="dark"] { color-scheme: dark;${dark}}`;
+}
+
+/** The declarations of the first rule that fits. @throws {Error} If a style sheet has none. */
+function blockOf(css: string, rule: RegExp): string {
+  const [, declarations] = rule.exec(css) ?? [];
+  if (declarations === undefined) throw new Error("A style sheet has no colors.");
+  return declarations;
+}
+
+/** Labels of the thresholds of an alert. */
+const alertNumbers = {
+  scoreMove: "Points of score",
+  volatilityZ: "z of volatility",
+  reportSessions: "Sessions before a report",
+};
+
+/** What the app says in the words of the pages, and the limits of `register_alert`. */
+function factsOf({ version, baseUrl }: AppOf) {
+  const usual = registerAlert.input.parse({ symbols: ["ANY"] });
+  const limits = Object.keys(alertNumbers).map((name) => {
+    const id = name as keyof typeof alertNumbers;
+    const { minValue, maxValue } = numbers[id];
+    return [id, { min: minValue, max: maxValue, default: usual[id] }];
+  });
+  const weights = Object.entries(CLASS_FACTORS).map(([assetClass, factors]) => [
+    assetClass,
+    Object.fromEntries(
+      factors.map((factor) => [factor, WEIGHTS[assetClass as keyof typeof WEIGHTS][factor]]),
+    ),
+  ]);
+  return {
+    version,
+    baseUrl,
+    deceptive: DECEPTIVE.source,
+    scoreIs: SCORE_IS,
+    scoreIsNot: SCORE_IS_NOT,
+    directionWorth: DIRECTION_WORTH,
+    shapes,
+    classNames,
+    answerNotes,
+    factorNames,
+    statusLabels,
+    inputNames,
+    forcedWaits: forcedWaitTexts,
+    recordVerdicts: VERDICTS,
+    weights: Object.fromEntries(weights),
+    alertKinds: KINDS,
+    alertNumbers,
+    alert: { kinds: usual.kinds, ...Object.fromEntries(limits) },
+  };
+}

@@ -1,0 +1,285 @@
+import { alertForm, wishOf } from "./alert-form.js";
+import { alertFacts, alertView, linkButton, problemView, textView } from "./alert-view.js";
+import { button, el, foreign, withAttributes } from "./elements.js";
+import { factorsView } from "./factors-view.js";
+import { facts } from "./facts.js";
+import { historyView } from "./history-view.js";
+import { Host } from "./host.js";
+import { listView } from "./list-view.js";
+import { follow, reportSize } from "./look.js";
+import { recordView } from "./record-view.js";
+import { signalView } from "./signal-view.js";
+
+const content = document.getElementById("content");
+const place = document.getElementById("view");
+const news = document.getElementById("news");
+const back = document.getElementById("back");
+const more = document.getElementById("more");
+
+/** Name of the tool that makes alerts. */
+const REGISTER = "register_alert";
+
+/** What the host said last: the tool of this view and what it was called with. */
+const call = { tool: undefined, given: {} };
+
+/** Views below the one that is shown, which the button Back returns to. */
+const below = [];
+
+let context = {};
+
+const host = new Host({
+  "ui/notifications/tool-input-partial": ({ arguments: given }) => showWaiting(Object(given)),
+  "ui/notifications/tool-input": ({ arguments: given }) => {
+    call.given = Object(given);
+    showWaiting(call.given);
+  },
+  "ui/notifications/tool-result": (result) => show(viewOf(result, call)),
+  "ui/notifications/tool-cancelled": ({ reason }) => showCancelled(reason),
+  "ui/notifications/host-context-changed": (changes) => useContext(changes),
+  "ui/resource-teardown": end,
+});
+
+let stopReporting = () => {};
+
+function end() {
+  stopReporting();
+  for (const control of document.querySelectorAll("button, input")) control.disabled = true;
+}
+
+function useContext(changes) {
+  context = { ...context, ...changes };
+  follow(changes);
+  const tool = context.toolInfo?.tool?.name;
+  if (typeof tool === "string") call.tool = tool;
+  const modes = context.availableDisplayModes;
+  more.hidden = !(Array.isArray(modes) && modes.includes("fullscreen") && modes.includes("inline"));
+  more.textContent = isFullscreen() ? "Smaller" : "Larger";
+}
+
+const isFullscreen = () => context.displayMode === "fullscreen";
+
+/** Shows a view in place of all. */
+function show(view) {
+  below.length = 0;
+  replace(view);
+}
+
+function replace(view) {
+  place.replaceChildren(view);
+  place.removeAttribute("aria-busy");
+  back.hidden = below.length === 0;
+}
+
+/** Shows a view above the one that is shown, on behalf of the person. */
+function open(view) {
+  below.push(place.firstElementChild);
+  replace(view);
+  place.querySelector("h1")?.focus();
+}
+
+function goBack() {
+  replace(below.pop());
+  place.querySelector("h1")?.focus();
+}
+
+/** What will be shown, while the tool works. */
+function showWaiting(given) {
+  const isAlert = call.tool === REGISTER || "delivery" in given || "kinds" in given;
+  place.setAttribute("aria-busy", "true");
+  place.replaceChildren(
+    isAlert && hasSubject(given)
+      ? el(
+          "article",
+          el("h1", "An alert is being made"),
+          el("section.card", alertFacts(wishOf(given))),
+        )
+      : el(
+          "p.quiet",
+          "Waiting for the answer",
+          given.symbol ? [" about ", foreign(given.symbol)] : "",
+          "…",
+        ),
+  );
+}
+
+const hasSubject = ({ symbols, watchlist, assetClass, signal }) =>
+  Boolean(symbols ?? watchlist ?? assetClass ?? signal);
+
+function showCancelled(reason) {
+  show(
+    el(
+      "article",
+      withAttributes("h1", { tabindex: -1 }, "It was stopped"),
+      el("p", "Nothing was made or changed.", reason ? ` The reason given: ${reason}` : ""),
+      call.tool === REGISTER &&
+        canCall() &&
+        el(
+          "p.actions",
+          button("", "Make it myself", () => openForm(call.given)),
+        ),
+    ),
+  );
+}
+
+const canCall = () => host.can("serverTools");
+
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The texts of a result. */
+const saidIn = ({ content: blocks }) =>
+  (Array.isArray(blocks) ? blocks : [])
+    .filter((block) => block?.type === "text")
+    .map(({ text }) => String(text))
+    .join("\n");
+
+/** The object of a result: some hosts leave structuredContent out, and the text says the same. */
+function answerIn({ structuredContent }, said) {
+  if (isObject(structuredContent)) return structuredContent;
+  try {
+    const parsed = JSON.parse(said);
+    return isObject(parsed) ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The view of a tool's result: what went wrong, a picture, or the text if no picture is possible. */
+function viewOf(result, { tool, given }) {
+  const said = saidIn(result);
+  const answer = answerIn(result, said);
+  if (result.isError === true) return failure(answer, said, { tool, given });
+  try {
+    const view = pictureOf(answer);
+    const actions = actionsFor(answer);
+    if (actions.length > 0) view.append(el("p.actions", actions));
+    return view;
+  } catch {
+    return textView(said === "" ? JSON.stringify(answer ?? {}, undefined, 2) : said);
+  }
+}
+
+function pictureOf(answer) {
+  if (Array.isArray(answer.records)) return recordView(answer);
+  if (isObject(answer.delivery)) return alertView(answer);
+  if (isObject(answer.history)) return historyView(answer);
+  if (Array.isArray(answer.items)) return listView(answer, canCall() ? openSymbol : undefined);
+  if (isObject(answer.factors)) return factorsView(answer);
+  return signalView(answer);
+}
+
+/** What a person can do with an answer. */
+function actionsFor({ symbol, factors, history, risk }) {
+  if (typeof symbol !== "string") return [];
+  const isSignal = !isObject(factors) && !isObject(history);
+  const ask = (text, tool, given) => button("", text, (event) => askFor(event, tool, given));
+  const address = `${facts.baseUrl}/market/${encodeURIComponent(symbol)}`;
+  return [
+    canCall() && isSignal && ask("Factors", "get_factors", { symbol, detail: "full" }),
+    canCall() && isSignal && !risk && ask("Details", "get_signal", { symbol, detail: "full" }),
+    canCall() && isSignal && ask("History", "get_signal", { symbol, last: 250, detail: "full" }),
+    canCall() && button("", "Alert me", () => openForm({ symbols: [symbol] })),
+    host.can("openLinks") && linkButton("Open the page", address, openLink),
+  ].filter(Boolean);
+}
+
+function failure(answer, said, { tool, given }) {
+  const again = canCall() && tool === REGISTER;
+  return problemView(
+    answer,
+    said,
+    [
+      linkButton("Open the claim page", answer?.claim?.page, openLink),
+      again && button(".main", "Change and try again", () => openForm(given)),
+    ].filter(Boolean),
+  );
+}
+
+const openSymbol = (symbol) => askFor(undefined, "get_signal", { symbol });
+
+/** Asks a tool that only reads, on behalf of the person. */
+async function askFor(event, tool, given) {
+  await attempt(event?.currentTarget, async () =>
+    open(viewOf(await host.callTool(tool, given), { tool, given })),
+  );
+}
+
+async function openLink(url) {
+  await attempt(undefined, async () => {
+    const { isError } = await host.openLink(url);
+    if (isError) say(`The host did not open ${url}`);
+  });
+}
+
+/** Does something that the host may refuse, and says so if it does. */
+async function attempt(control, action) {
+  say("Waiting for the answer…");
+  if (control) control.disabled = true;
+  try {
+    await action();
+    if (news.textContent === "Waiting for the answer…") say("");
+  } catch (error) {
+    say(`The host refused: ${error.message}`);
+  } finally {
+    if (control) control.disabled = false;
+  }
+}
+
+const say = (text) => news.replaceChildren(el("span", text));
+
+/** Opens the form of an alert. */
+function openForm(given) {
+  let last;
+  open(
+    alertForm(wishOf(given), {
+      onLeave: goBack,
+      onCreate: (wish) => {
+        const wanted = JSON.stringify(wish);
+        // The same wish keeps its key, so that a second try makes no second alert.
+        if (last?.wanted !== wanted) last = { wanted, key: newKey() };
+        return create({ ...wish, idempotencyKey: last.key });
+      },
+    }),
+  );
+}
+
+const newKey = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, "0"),
+  ).join("");
+
+/** Makes an alert to which the person agreed. */
+async function create(wish) {
+  const control = place.querySelector("button.main");
+  await attempt(control, async () => {
+    const result = await host.callTool(REGISTER, wish);
+    open(viewOf(result, { tool: REGISTER, given: wish }));
+    const { id } = answerIn(result, saidIn(result)) ?? {};
+    if (result.isError === true || typeof id !== "string") return;
+    below.length = 1;
+    if (host.capabilities?.updateModelContext === undefined) return;
+    await host.tellModel(`The person made the alert ${id} in the app. No further call is needed.`);
+  });
+}
+
+back.addEventListener("click", goBack);
+
+more.addEventListener("click", async () => {
+  await attempt(more, async () => {
+    const { mode } = await host.requestDisplayMode(isFullscreen() ? "inline" : "fullscreen");
+    useContext({ displayMode: mode });
+  });
+});
+
+if (window.parent === window) {
+  say("This is a view for MCP clients that show apps; it has nothing to show by itself.");
+} else {
+  host
+    .connect({ name: "market-signal", version: facts.version })
+    .then((first) => {
+      useContext(first);
+      stopReporting = reportSize(content, (size) =>
+        host.notify("ui/notifications/size-changed", size),
+      );
+    })
+    .catch((error) => say(`The host does not speak with this app: ${error.message}`));
+}

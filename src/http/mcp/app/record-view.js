@@ -1,0 +1,134 @@
+import { percentText, wholeText, withMinus } from "../../pages/home/figure-text.js";
+import { el, factList, figure, numberOf, withAttributes } from "./elements.js";
+import { facts } from "./facts.js";
+import { label } from "./marks.js";
+import { timeText } from "./times.js";
+
+/** Log returns as `get_track_record` gives them, in percent. */
+const percent = (decimals) => (value) => withMinus(percentText(value, decimals));
+
+const plain = (decimals) => (value) => withMinus(value.toFixed(decimals));
+
+/** Most classes and horizons that are drawn. */
+const MAX_RECORDS = 20;
+
+/** How the logged signals turned out. @throws {Error} If the answer has another shape. */
+export function recordView({ simulated, beganAt, records, note, origin }) {
+  const shown = records.slice(0, MAX_RECORDS);
+  const started = shown.filter(({ from }) => from !== null);
+  const waiting = shown.filter(({ from }) => from === null);
+  return el(
+    "article",
+    el(
+      "header.head",
+      el(
+        "div",
+        withAttributes("h1", { tabindex: -1 }, "Track record"),
+        el("p.quiet", `Every signal since ${timeText(beganAt)}, settled by a rule fixed before.`),
+      ),
+      simulated && el("p.tags", el("span.tag", "simulated")),
+    ),
+    simulated &&
+      el("p.note", "The prices of this market are made up: the record says nothing of any method."),
+    started.map(recordCard),
+    waiting.length > 0 && waitingCard(waiting),
+    note && el("p.note", note),
+    el("p.note", facts.directionWorth),
+    el("p.quiet.small", `Log ${origin}. WAIT is counted and not graded.`),
+  );
+}
+
+function recordCard(record) {
+  return el(
+    "section.card",
+    el("h2", titleOf(record)),
+    record.isHeadline && el("p", verdictText(record)),
+    factList(figuresOf(record)),
+  );
+}
+
+const waitingCard = (waiting) =>
+  el(
+    "section.card",
+    el("h2", "Nothing yet"),
+    factList(
+      waiting.map((record) => [titleOf(record), `not before ${timeText(record.expectedAt)}`]),
+    ),
+  );
+
+function titleOf({ assetClass, horizon }) {
+  const unit = assetClass === "crypto" ? "days" : "sessions";
+  return `${label(facts.classNames, assetClass)}, ${numberOf(horizon)} ${unit}`;
+}
+
+function verdictText({ verdicts, nextVerdictAt }) {
+  const last = verdicts.at(-1);
+  return [
+    last
+      ? [
+          `Verdict of ${timeText(last.at)}: `,
+          el("strong", label(facts.recordVerdicts, last.verdict)),
+        ]
+      : "There is no verdict yet",
+    nextVerdictAt ? `; the next is given on ${timeText(nextVerdictAt)}.` : ".",
+  ];
+}
+
+const NOT_YET = "too few sessions";
+
+/** A figure with its 95 % interval. */
+const estimate = (one, format) =>
+  one
+    ? [
+        figure(one.value, format),
+        el("span.quiet", ` ${format(numberOf(one.low))} to ${format(numberOf(one.high))}`),
+      ]
+    : NOT_YET;
+
+function figuresOf({ runs, periods, from, to, calls, shuffled, ranges, ...record }) {
+  const { meanExcess, meanReturn, alwaysLong, hitRate, ic, fallSkill } = record;
+  return [
+    [
+      "Graded",
+      `${wholeText(numberOf(runs))} sessions`,
+      el(
+        "span.quiet",
+        ` ${timeText(from)} to ${timeText(to)}; ${plain(1)(numberOf(periods))} periods that do not overlap`,
+      ),
+    ],
+    [
+      "Signals",
+      ["long", "short", "wait"]
+        .map((one) => `${wholeText(numberOf(calls[one]))} ${one.toUpperCase()}`)
+        .join(", "),
+    ],
+    ["Mean excess return of LONG and SHORT", estimate(meanExcess, percent(2))],
+    [
+      "The same signals shuffled",
+      shuffled
+        ? `${percent(2)(numberOf(shuffled.low))} to ${percent(2)(numberOf(shuffled.high))} in 95\u00a0% of cases`
+        : NOT_YET,
+    ],
+    [
+      "Mean return",
+      figure(meanReturn, percent(2)),
+      el("span.quiet", " LONG on everything: ", figure(alwaysLong, percent(2))),
+    ],
+    ["Right on their side", figure(hitRate, percent(1))],
+    [
+      "Rank correlation of score and return",
+      estimate(ic, plain(3)),
+      ic && el("span.quiet", ` t ${plain(1)(numberOf(ic.t))}`),
+    ],
+    ranges.length > 0 && [
+      "Returns within the ranges",
+      ranges
+        .map(
+          ({ probability, coverage }) =>
+            `${percent(1)(numberOf(coverage))} of ${percent(0)(numberOf(probability))}`,
+        )
+        .join(", "),
+    ],
+    fallSkill !== null && ["Skill of the chance of a fall", figure(fallSkill, plain(3))],
+  ];
+}

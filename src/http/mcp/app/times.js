@@ -1,0 +1,39 @@
+/** Language and time zone of the host's user. */
+const person = { locale: "en-GB", timeZone: "UTC" };
+
+/** Takes language and time zone of the host; what the browser does not know is ignored. */
+export function useTimes({ locale, timeZone }) {
+  if (isKnown({ locale })) person.locale = locale;
+  if (isKnown({ timeZone })) person.timeZone = timeZone;
+}
+
+function isKnown({ locale, timeZone }) {
+  if (typeof (locale ?? timeZone) !== "string") return false;
+  try {
+    new Intl.DateTimeFormat(locale ?? "en", { timeZone: timeZone ?? "UTC" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const DATE = { day: "numeric", month: "short", year: "numeric" };
+
+const DATE_LENGTH = "2026-11-21".length;
+
+/** An instant in the time zone of the user, or the date of a session, which has none. */
+export function timeText(iso) {
+  const at = Date.parse(iso);
+  if (Number.isNaN(at)) return "–";
+  const isDate = String(iso).length === DATE_LENGTH;
+  const options = isDate
+    ? { ...DATE, timeZone: "UTC" }
+    : {
+        ...DATE,
+        hour: "2-digit",
+        minute: "2-digit",
+        timeZoneName: "short",
+        timeZone: person.timeZone,
+      };
+  return new Intl.DateTimeFormat(person.locale, options).format(at);
+}
