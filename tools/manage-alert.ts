@@ -119,10 +119,10 @@ export const manageAlert = defineTool({
     z.object({ id: z.string(), market: Provenance.shape.market, deleted: z.literal(true) }),
   ]),
 
-  async run(input, context, { caller }) {
+  async run(input, context, { caller, version }) {
     checkMembers(input);
     const { id, action } = input;
-    const target = { caller, alertId: id };
+    const target = { caller, alertId: id, version };
     const { mode: market } = context.market;
     if (action === "delete") {
       await context.alerts.remove(target);
@@ -196,8 +196,8 @@ async function changesOf(
   });
 }
 
-/** What an alert is to watch; `undefined`: as before. @throws {Problem} `invalid_request` for symbols and
- *  a watchlist together. */
+/** What an alert will watch; `undefined` if unchanged. @throws {Problem} `invalid_request` for
+ *  symbols and a watchlist together. */
 async function watchedOf(
   { symbols, watchlist }: ManageInput,
   context: ToolContext,

@@ -30,6 +30,7 @@ const Input = z.strictObject({
     ])
     .default({ type: "poll" })
     .describe("webhook: POST to a public https URL; poll: read with get_alert_events."),
+  channel: z.string().optional().describe("Of the person, instead of delivery."),
   label: AlertFields.label.optional(),
   expiresAt: AlertFields.expiresAt.optional(),
   snoozedUntil: AlertFields.snoozedUntil.optional(),
@@ -68,6 +69,7 @@ export const registerAlert = defineTool({
       watched,
       thresholds: { scoreMove, volatilityZ, cooldownDays, reportSessions },
       url: delivery.type === "webhook" ? delivery.url : undefined,
+      ...(wish.channel !== undefined && { channelId: await channelOf(wish, context, call.caller) }),
       expiresAt: millisOf(wish.expiresAt ?? null),
       snoozedUntil: millisOf(wish.snoozedUntil ?? null),
     };
@@ -104,6 +106,20 @@ async function selectorOf(
   if (watchlist !== undefined) return watchlistSelector(watchlist, context, caller);
   if (symbols !== undefined) return { by: "symbols", symbols: symbolsOf(symbols, context) };
   return { by: "filter", assetClass: assetClass ?? null, signal: signal ?? null };
+}
+
+/** The id of the channel that an alert names. @throws {Problem} `invalid_request` beside a webhook;
+ *  `not_found`. */
+async function channelOf(
+  { channel = "", delivery }: AlertInput,
+  { channels }: ToolContext,
+  { accountId }: Caller,
+): Promise<string> {
+  if (delivery.type === "poll") return channels.idOf(accountId, channel);
+  throw new Problem("invalid_request", {
+    detail: "channel, delivery: an alert has either a channel or a webhook.",
+    next: "Leave one of the two out.",
+  });
 }
 
 /** The idempotency key of the header or the input. @throws {Problem} `invalid_request` if they

@@ -5,16 +5,16 @@ import type { AssetClass } from "../market/instrument.ts";
 import type { Direction } from "../score/signal-hysteresis.ts";
 import { collection, type Stored } from "../store/port/records.ts";
 
-/** Kinds of events that an alert can ask for: `signal.shift`, `volatility.alert`, `report.alert` and
+/** Kinds of events that an alert can cover: `signal.shift`, `volatility.alert`, `report.alert` and
  *  `range.alert`. */
 export const ALERT_KINDS = ["signal_shift", "volatility", "report", "range"] as const;
-/** One of them. */
+/** A kind of event. */
 export type AlertKind = (typeof ALERT_KINDS)[number];
 
 /** The caller that registered an alert. */
 export interface Owner extends Pick<Caller, "kind" | "id" | "accountId"> {
-  /** The OAuth client through which a person registered it; absent for other callers. An alert of a
-   *  person without a client is visible to the person only. */
+  /** The OAuth client through which a person registered it; absent for other callers. What a person made
+   *  without a client, in a browser, is visible to the person only. */
   readonly clientId?: string;
 }
 
@@ -23,14 +23,18 @@ export interface Owner extends Pick<Caller, "kind" | "id" | "accountId"> {
 export const isOwnedBy = (owner: Owner, caller: OwnerIdentity): boolean =>
   ownerKey(owner) === ownerKey(caller);
 
+/** Whether an owner is a person, in a browser or with their own key, and not a client. */
+export const isPerson = ({ kind, clientId }: Owner): boolean =>
+  kind === "user" && clientId === undefined;
+
 /** Identifies an owner of alerts. Two clients of one person are two owners. */
 export const ownerKey = (owner: OwnerIdentity): string => callerKey(owner);
 
 /** A caller that may own alerts. */
 export type OwnerIdentity = CallerIdentity;
 
-/** Which instruments an alert covers: the named symbols, those of a watchlist at the time, or all that
- *  match a filter. */
+/** Which instruments an alert covers: the named symbols, the current symbols of a watchlist, or all
+ *  that match a filter. */
 export type InstrumentSelector =
   | { readonly by: "symbols"; readonly symbols: readonly string[] }
   | {
@@ -46,10 +50,10 @@ export type InstrumentSelector =
       readonly signal: Direction | null;
     };
 
-/** Thresholds from which on a change is an event. */
+/** Thresholds from which a change is an event. */
 export interface Thresholds {
-  /** Points of score since the last event, from 5 to 50. */
-  readonly scoreMove: number;
+  /** Points of score since the last event, from 5 to 50; `null`: only another signal is an event. */
+  readonly scoreMove: number | null;
   /** z of volatility, from 1.5 to 4. */
   readonly volatilityZ: number;
   /** Market days without another event of the kind on the same instrument, from 0.25 to 30; `null`: the
@@ -84,15 +88,21 @@ export type WebhookState =
 export interface Webhook {
   readonly by: "webhook";
   readonly url: string;
-  /** The scopes of the credential that named the URL: events are cut down to what these allow. Absent
-   *  in old records, which are cut down to what the owner holds. */
+  /** The scopes of the credential that named the URL: events contain only what these allow. Absent
+   *  in old records, whose events contain what the owner's scopes allow. */
   readonly scopes?: readonly Scope[];
   readonly secrets: SigningSecrets;
   readonly state: WebhookState;
 }
 
-/** How events are delivered. Events of a webhook can be polled and streamed as well. */
-export type DeliveryMethod = { readonly by: "poll" } | Webhook;
+/** A channel of the account to which events are sent, if the state of the channel allows it. */
+interface ChannelDelivery {
+  readonly by: "channel";
+  readonly channelId: string;
+}
+
+/** How events are delivered. Events of a webhook or channel can be polled and streamed as well. */
+export type DeliveryMethod = { readonly by: "poll" } | Webhook | ChannelDelivery;
 
 /** A subscription to events. Instants are milliseconds since the epoch. */
 export interface Alert {
@@ -105,9 +115,9 @@ export interface Alert {
   readonly way: DeliveryMethod;
   readonly createdAt: number;
   readonly expiresAt: number | null;
-  /** No event is recorded for it until then. */
+  /** Until then, no event is recorded for it. */
   readonly snoozedUntil: number | null;
-  /** No event is recorded for it, and what is queued is not sent. */
+  /** While it is paused, no event is recorded for it, and queued deliveries are not sent. */
   readonly isPaused: boolean;
 }
 
@@ -125,8 +135,8 @@ export const ALERTS_TOPIC = "alerts";
 export const ownerGroup = ({ kind, id }: Pick<Owner, "kind" | "id">): string =>
   `alerts:${kind}:${id}`;
 
-/** Subject of the archive rows of the events of an owner: each client of a person has its own, so that
- *  reading the events of one takes no look at those of others. */
+/** Subject of the archive rows of the events of an owner: each client of a person has its own, so
+ *  that reading the events of one does not read those of others. */
 export const eventSubject = ({ clientId, ...owner }: OwnerIdentity): string =>
   owner.kind === "user"
     ? `${ownerGroup(owner)}:${clientId === undefined ? "" : fingerprint(clientId)}`
@@ -161,12 +171,13 @@ export const ALERT_STATUSES = [
   "disabled",
   "expired",
 ] as const;
-/** One of them. */
+/** A status of an alert. */
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
-/** Whether what is queued for an alert may be sent: it has an active webhook and is not paused. */
+/** Whether an alert allows its queued deliveries to be sent: it has an active webhook or a channel,
+ *  and is not paused. */
 export const isSending = ({ isPaused, way }: Alert): boolean =>
-  !isPaused && way.by === "webhook" && way.state.is === "active";
+  !isPaused && (way.by === "channel" || (way.by === "webhook" && way.state.is === "active"));
 
 /** Status of an alert at an instant, milliseconds since the epoch. */
 export function statusOf(alert: Alert, now: number): AlertStatus {

@@ -4,6 +4,7 @@ import { currentScopes } from "../auth/entitlement.ts";
 import type { Config } from "../config/config.ts";
 import { schedule } from "../lib/loop.ts";
 import type { Limits } from "../limits/limits.ts";
+import { createOutbox } from "../mail/outbox.ts";
 import type { GuardedFetchOptions } from "../outbound/guarded-fetch.ts";
 import { createWebhookPolicy } from "../outbound/webhook-policy.ts";
 import type { State } from "../state.ts";
@@ -15,6 +16,10 @@ import type { Owner } from "./alert.ts";
 import { AlertService } from "./api/alert-service.ts";
 import type { AlertDependencies } from "./api/dependencies.ts";
 import { type EventLog, eventLogOf } from "./api/event-log.ts";
+import type { ChannelOutlets } from "./channels/channel-attempt.ts";
+import { Channels } from "./channels/channels.ts";
+import { createChatServices } from "./channels/services/chat-services.ts";
+import { UnsubscribeTokens, unsubscribeUrl } from "./channels/unsubscribing.ts";
 import { createSender } from "./delivery/sender.ts";
 import { type WebhookKeySet, webhookKeySet } from "./delivery/webhook-keys.ts";
 import { DeliveryWorker } from "./delivery/worker.ts";
@@ -26,8 +31,10 @@ const EVALUATE_EVERY_MS = 100;
 
 /** Dependencies of the alerts. */
 export interface AlertsOptions extends Pick<AlertDependencies, "now" | "baseUrl" | "standsStill"> {
-  readonly config: Pick<Config, "webhooks">;
+  readonly config: Pick<Config, "webhooks" | "telegramUrl">;
   readonly state: State;
+  /** Display name of the service. */
+  readonly serviceName: string;
   readonly market: EvaluatorOptions["market"];
   readonly snapshots: EvaluatorOptions["snapshots"];
   /** Instant up to which sessions have been scored, Unix milliseconds, never falling. */
@@ -44,6 +51,7 @@ export interface AlertsOptions extends Pick<AlertDependencies, "now" | "baseUrl"
 export interface Alerts {
   readonly service: AlertService;
   readonly watchlists: Watchlists;
+  readonly channels: Channels;
   readonly eventLog: EventLog;
   /** The public keys that verify deliveries. */
   readonly keySet: () => WebhookKeySet;
@@ -57,7 +65,7 @@ export interface Alerts {
 
 /** Builds the alert service, the evaluator that finds events, and the worker that delivers them. */
 export function createAlerts(options: AlertsOptions): Alerts {
-  const { config, state, limits, now, log } = options;
+  const { config, state, limits, now, log, baseUrl, serviceName } = options;
   const { records, archive } = state.store;
   const { keys, hashAddress } = state.keyring;
   const audit = createAuditor({ hashAddress, now });
@@ -68,11 +76,20 @@ export function createAlerts(options: AlertsOptions): Alerts {
   const scopesOf = (owner: Owner) => currentScopes(records, owner);
   const common = { records, archive, audit, vault, limits, now, scopesOf };
 
+  const tokens = new UnsubscribeTokens(state.deriveKey("channel-unsubscribe"));
+  const outlets: ChannelOutlets = {
+    serviceName,
+    baseUrl,
+    chat: createChatServices(config.telegramUrl),
+    mailbox: createOutbox({ vault, now }),
+    unsubscribeUrl: (channelId) => unsubscribeUrl(baseUrl, tokens.tokenOf(channelId)),
+  };
   const outbound = createSender({ ...urlPolicy, proxy, now: () => now().getTime() });
   const sender = measuredSender(outbound, options.meters ?? NO_METERS);
   const worker = new DeliveryWorker({
     ...common,
     sender,
+    channels: outlets,
     schedule,
     random: Math.random,
     keys: () => keys("webhook-signing").map(({ jwk }) => jwk),
@@ -84,6 +101,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
   return {
     service: new AlertService({ ...options, ...common, urlPolicy }),
     watchlists: new Watchlists(common),
+    channels: new Channels({ ...common, ...outlets, tokens, urlPolicy }),
     eventLog: eventLogOf({ records, archive, vault, now }),
     keySet: () => webhookKeySet(keys("webhook-signing")),
     leaderJob: { tick: () => evaluator.tick(), everyMs: EVALUATE_EVERY_MS },

@@ -30,19 +30,20 @@ export const AlertFields = {
     .min(5)
     .max(50)
     .multipleOf(1)
-    .describe("Change of score, in points, that is reported without a new signal."),
+    .nullable()
+    .describe("Points of score that are reported without a new signal; null: none."),
   volatilityZ: z
     .number()
     .min(1.5)
     .max(EVENT_RULES.extremeZ)
     .multipleOf(0.1)
-    .describe("z of volatility that is reported, in steps of 0.1."),
+    .describe("Reported z of volatility, in steps of 0.1."),
   cooldownDays: z
     .number()
     .min(0.25)
     .max(30)
     .multipleOf(0.25)
-    .describe("Market days without events after one; default a session, for coins 0.25."),
+    .describe("Market days without events after one; default a session, coins 0.25."),
   reportSessions: z.number().int().min(1).max(21).describe("Sessions before an expected report."),
   label: Label.describe("Your name for it."),
   expiresAt: InstantInput.describe("When it ends."),

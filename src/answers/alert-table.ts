@@ -26,7 +26,7 @@ export const alertColumns: readonly Column<Alert>[] = [
     about: "With spaces between.",
     cell: ({ kinds }) => kinds.join(" "),
   },
-  ofAlert("scoreMove", "number", "Points."),
+  ofAlert("scoreMove", "number", "Points; empty: new signals alone."),
   ofAlert("volatilityZ", "number"),
   ofAlert("cooldownDays", "number", "Empty: a session, for coins a quarter of a day."),
   ofAlert("reportSessions", "integer"),
@@ -43,8 +43,8 @@ type Event = z.input<typeof EventAnswer>;
 
 const ofEvent = memberColumn<Event>();
 
-/** A member of what an event tells, as it was sent. */
-const told = (name: string, type: Column<Event>["type"]): Column<Event> => ({
+/** A column for a member of an event's payload, as it was sent. */
+const payloadColumn = (name: string, type: Column<Event>["type"]): Column<Event> => ({
   name,
   type,
   cell: ({ data }) => (data[name] as string | number | undefined) ?? null,
@@ -55,13 +55,13 @@ export const eventColumns: readonly Column<Event>[] = [
   ofEvent("id", "text"),
   ofEvent("type", "text"),
   ofEvent("timestamp", "instant"),
-  told("alertId", "text"),
-  told("symbol", "text"),
-  told("sequence", "integer"),
-  told("asOf", "instant"),
-  told("signal", "text"),
-  told("score", "integer"),
-  told("reason", "text"),
+  payloadColumn("alertId", "text"),
+  payloadColumn("symbol", "text"),
+  payloadColumn("sequence", "integer"),
+  payloadColumn("asOf", "instant"),
+  payloadColumn("signal", "text"),
+  payloadColumn("score", "integer"),
+  payloadColumn("reason", "text"),
   {
     name: "data",
     type: "text",

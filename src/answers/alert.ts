@@ -1,7 +1,13 @@
 import { z } from "zod";
-import { ALERT_KINDS, ALERT_STATUSES, type DeliveryMethod } from "../alerts/alert.ts";
+import {
+  ALERT_KINDS,
+  ALERT_STATUSES,
+  type DeliveryMethod,
+  type WebhookState,
+} from "../alerts/alert.ts";
 import type { AlertEvent } from "../alerts/api/event-log.ts";
 import type { AlertDetails, AlertView, AttemptView } from "../alerts/api/queries.ts";
+import { CHANNEL_KINDS, type ChannelState } from "../alerts/channels/channel.ts";
 import type { Attempt } from "../alerts/delivery/delivery.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { Source } from "../market/market.ts";
@@ -11,15 +17,17 @@ import { Direction, Instant, isoInstant, isoInstantOrNull } from "./common.ts";
 
 /** How events are delivered. */
 const DeliveryAnswer = z.object({
-  type: z.enum(["webhook", "poll"]),
+  type: z.enum(["webhook", "poll", "channel"]),
   url: z.string().optional(),
+  channel: z.string().optional().describe("Name of the person's channel."),
+  kind: z.enum(CHANNEL_KINDS).optional().describe("Of the channel."),
   state: z
-    .enum(["pending", "active", "disabled"])
+    .enum(["pending", "active", "paused", "disabled"])
     .optional()
     .describe("pending: it has not answered the challenge yet, and events wait."),
   stateSince: Instant.optional(),
   disabledReason: z
-    .enum(["gone", "failing", "unverified"])
+    .enum(["gone", "failing", "unverified", "unsubscribed"])
     .optional()
     .describe(
       "gone: it answered 410; failing: five days without success; unverified: no challenge was answered.",
@@ -37,7 +45,7 @@ export const AlertAnswer = z.object({
   assetClass: AssetClass.nullable(),
   signal: Direction.nullable(),
   kinds: z.array(z.enum(ALERT_KINDS)),
-  scoreMove: z.number().describe("Points."),
+  scoreMove: z.number().nullable().describe("Points; null: new signals alone."),
   volatilityZ: z.number(),
   cooldownDays: z.number().nullable().describe("null: cooldownDefault applies."),
   cooldownDefault: z.string().optional().describe("Present while cooldownDays is null."),
@@ -83,7 +91,12 @@ export const AlertDetail = z.object({
 const COOLDOWN_DEFAULT = `a session; ${EVENT_RULES.coinQuietDays} days for coins`;
 
 /** Renders an alert. */
-export function alertAnswer({ id, alert, status }: AlertView): z.input<typeof AlertAnswer> {
+export function alertAnswer({
+  id,
+  alert,
+  status,
+  channel,
+}: AlertView): z.input<typeof AlertAnswer> {
   const { label, kinds, watched, thresholds, way, createdAt, expiresAt, snoozedUntil } = alert;
   const { assetClass, signal } =
     watched.by === "filter" ? watched : { assetClass: null, signal: null };
@@ -99,25 +112,37 @@ export function alertAnswer({ id, alert, status }: AlertView): z.input<typeof Al
     ...thresholds,
     ...(thresholds.cooldownDays === null && { cooldownDefault: COOLDOWN_DEFAULT }),
     reportSessions: thresholds.reportSessions ?? REPORT_SESSIONS,
-    delivery: deliveryAnswer(way),
+    delivery: deliveryAnswer(way, channel),
     createdAt: isoInstant(createdAt),
     expiresAt: isoInstantOrNull(expiresAt),
     snoozedUntil: isoInstantOrNull(snoozedUntil),
   };
 }
 
-function deliveryAnswer(way: DeliveryMethod): z.input<typeof DeliveryAnswer> {
+function deliveryAnswer(
+  way: DeliveryMethod,
+  channel: AlertView["channel"],
+): z.input<typeof DeliveryAnswer> {
   if (way.by === "poll") return { type: "poll" };
-  const { url, state, secrets } = way;
+  if (way.by === "channel") {
+    if (channel === undefined) return { type: "channel" };
+    return { type: "channel", channel: channel.name, kind: channel.kind, ...stateOf(channel) };
+  }
+  const { url, secrets } = way;
   return {
     type: "webhook",
     url,
-    state: state.is,
-    stateSince: isoInstant(state.since),
-    ...(state.is === "disabled" && { disabledReason: state.reason }),
+    ...stateOf(way),
     ...(secrets.previous && { previousSecretUntil: isoInstant(secrets.previous.until) }),
   };
 }
+
+/** The state of a webhook or channel. */
+const stateOf = ({ state }: { readonly state: WebhookState | ChannelState }) => ({
+  state: state.is,
+  stateSince: isoInstant(state.since),
+  ...(state.is === "disabled" && { disabledReason: state.reason }),
+});
 
 /** Renders an alert with the health of its webhook. */
 export function alertDetail(alert: AlertDetails): z.input<typeof AlertDetail> {
@@ -148,7 +173,8 @@ export const eventAnswer = ({ id, body }: AlertEvent): z.input<typeof EventAnswe
   ...(JSON.parse(body) as Omit<z.input<typeof EventAnswer>, "id">),
 });
 
-/** Events of which the terms of sources, the same text in most, are told once. */
+/** Moves the terms of sources out of the events: most events have the same text, so each is
+ *  returned once, by source id. */
 export function termsOnce(events: readonly EventAnswer[]) {
   const terms = new Map<string, string>();
   const told = events.map((event): EventAnswer => {

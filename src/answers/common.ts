@@ -7,7 +7,8 @@ import { BAR_FAULTS, BAR_VERDICTS, type InstrumentRecords } from "../market/reco
 import { DIRECTIONS } from "../score/signal-hysteresis.ts";
 import { METHOD_VERSION, type PastSnapshot, STATUSES } from "../score/snapshot.ts";
 
-/** One of several symbols in the input. Its pattern is not published: models pay for it in every tool. */
+/** A symbol in a list of the input. Its pattern is not published, since models would pay for it in
+ *  every tool. */
 export const Ticker = z
   .string()
   .refine(
@@ -46,7 +47,7 @@ export const DetailInput = z
   .enum(["brief", "full"])
   .default("brief")
   .describe("full: every member, unrounded.");
-/** One of them. */
+/** A level of detail. */
 export type Detail = z.infer<typeof DetailInput>;
 
 /** Direction of a signal. */
@@ -82,7 +83,7 @@ export const Provenance = z.object({
     .describe("Present for some seconds after a start: scores of the run before, not checked yet."),
 });
 
-/** Source and method of an answer, of which a brief one says the first two. */
+/** Source and method of an answer; a brief answer lacks the optional members. */
 export const AnswerOrigin = z.object({
   ...Provenance.shape,
   date: z
@@ -160,7 +161,7 @@ export interface Origin {
     readonly isWarm?: () => boolean;
     /** The sources of a listed instrument by feed; absent if `source` supplies all feeds. */
     readonly sourcesOf?: (symbol: string) => SourcesByFeed;
-    /** Records of a listed instrument; absent for events, which say nothing of quality. */
+    /** Records of a listed instrument; absent for events, which do not report data quality. */
     readonly records?: (symbol: string) => InstrumentRecords;
   };
 }
@@ -275,13 +276,16 @@ function qualityOf(
     });
 }
 
-/** Id of a snapshot: an instrument at an instant by one version of the method. */
+/** Id of a snapshot: an instrument at an instant by one version of the method, of one series of records. */
 export const snapshotId = ({
   instrument,
   at,
   methodVersion = METHOD_VERSION,
-}: {
-  readonly instrument: Instrument;
-  readonly at: number;
-  readonly methodVersion?: string;
-}): string => `${instrument.symbol}/${isoInstant(at)}/${methodVersion}`;
+  series,
+}: Pick<PastSnapshot, "instrument" | "at" | "methodVersion" | "series">): string =>
+  [
+    instrument.symbol,
+    isoInstant(at),
+    methodVersion,
+    ...(series === undefined ? [] : [series]),
+  ].join("/");

@@ -189,7 +189,7 @@ export function eventPayload(
 }
 
 /** The payload of any event about an instrument. */
-type EventPayload =
+export type EventPayload =
   | z.input<typeof SignalShiftEvent>
   | z.input<typeof VolatilityAlertEvent>
   | z.input<typeof ReportAlertEvent>
@@ -214,8 +214,8 @@ export function readableBody(body: string, scopes: ReadonlySet<Scope>): string {
 const withoutFactors = (point: object): object => ({ ...point, contributions: undefined });
 
 function shiftOf({ reason, before, after }: SignalShift, { instrument, confidence }: Snapshot) {
-  const point = ({ at, direction, score, contributions }: EventPoint) => ({
-    snapshotId: snapshotId({ instrument, at }),
+  const point = ({ at, series, direction, score, contributions }: EventPoint) => ({
+    snapshotId: snapshotId({ instrument, at, series }),
     asOf: isoInstant(at),
     signal: direction,
     score: wholePoints(score),

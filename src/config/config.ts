@@ -94,6 +94,8 @@ export interface Config {
   /** File of the policy with the witnesses of the signal log; `undefined`: none. */
   readonly witnessesFile: string | undefined;
   readonly webhooks: WebhookChoice;
+  /** Origin of the server of the Telegram Bot API. */
+  readonly telegramUrl: string;
   /** Reverse proxies in front of the service, each of which adds to `X-Forwarded-For`. */
   readonly proxyHops: number;
   /** Whether common MCP requests are answered by long-lived servers instead of one per request. */
@@ -137,6 +139,7 @@ export function readConfig(env: Environment): Config {
       allowsInsecure: values.ALLOW_INSECURE_WEBHOOKS,
       proxy: values.WEBHOOK_EGRESS_PROXY,
     },
+    telegramUrl: values.TELEGRAM_API_URL,
     proxyHops: values.TRUST_PROXY,
     mcpFastPath: values.MCP_FAST_PATH,
     rateLimits: values.RATE_LIMITS,

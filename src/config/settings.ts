@@ -204,6 +204,15 @@ export const variables = {
     about: "every webhook is sent through this proxy by CONNECT",
     secret: true,
   },
+  TELEGRAM_API_URL: {
+    schema: z
+      .string()
+      .refine((text) => URL.parse(text)?.origin === text && /^https?:/.test(text))
+      .default("https://api.telegram.org"),
+    allowed: "an origin such as https://bots.example, without a path or trailing slash",
+    fallback: "`https://api.telegram.org`",
+    about: "server of the Telegram Bot API for channels; reached by the rules of webhooks",
+  },
   TRUST_PROXY: {
     schema: wholeNumber(0, 10).default(0),
     allowed: "the number of reverse proxies in front of the service, from 0 to 10",
@@ -281,13 +290,13 @@ function rateLimits(text: string): Partial<Record<QuotaName, Quota>> | undefined
 /** A setting with its schema, default and purpose. */
 interface Setting {
   readonly schema: z.ZodType;
-  /** Allowed values, for the message that refuses others. */
+  /** Allowed values, for the error message. */
   readonly allowed: string;
   /** Default, in Markdown. */
   readonly fallback: string;
   /** Purpose, in Markdown. */
   readonly about: string;
-  /** The message that refuses a secret does not repeat it. */
+  /** Set for secrets, whose values the error message does not repeat. */
   readonly secret?: true;
 }
 

@@ -19,16 +19,16 @@ export const quotas = {
   "manage-read": { points: 300, windowSeconds: 3600 },
   /** Updates and deletions of registrations, per client and address; and updates, per client. */
   manage: { points: 30, windowSeconds: 3600 },
-  /** Updates of registrations, per person with all their agents; shared as `alert-events`. */
+  /** Updates of registrations, per person with all their agents; shared like `alert-events`. */
   "manage-account": { points: 300, windowSeconds: 3600 },
   /** Pending authorization requests, which are stored for ten minutes, per address. */
   authorize: { points: 300, windowSeconds: 600 },
-  /** The same, per site. */
+  /** Pending authorization requests, per site. */
   "authorize-site": { points: 1000, windowSeconds: 600 },
-  /** The same, per provider. */
+  /** Pending authorization requests, per provider. */
   "authorize-provider": { points: 3000, windowSeconds: 600 },
-  /** The same, in total. A site or provider can use at most a tenth, and less as the quota fills
-   *  (`countInNetworks`). */
+  /** Pending authorization requests, in total. A site or provider can use at most a tenth, and less
+   *  as the quota fills (`countInNetworks`). */
   "authorize-all": { points: 10_000, windowSeconds: 600 },
   /** Consents, per person. Each is recorded in the audit log, even if it changes nothing. */
   consent: { points: 60, windowSeconds: 3600 },
@@ -39,11 +39,11 @@ export const quotas = {
    * number of live tokens.
    */
   "token-unclaimed": { points: 600, windowSeconds: 3600 },
-  /** The same, per site. */
+  /** Tokens issued to unclaimed agents, per site. */
   "token-unclaimed-site": { points: 2000, windowSeconds: 3600 },
-  /** The same, per provider. */
+  /** Tokens issued to unclaimed agents, per provider. */
   "token-unclaimed-provider": { points: 10_000, windowSeconds: 3600 },
-  /** The same, per agent. */
+  /** Tokens issued to unclaimed agents, per agent. */
   "token-unclaimed-client": { points: 60, windowSeconds: 3600 },
   /** Tokens issued to other clients, per client and person. */
   "token-client": { points: 1000, windowSeconds: 3600 },
@@ -55,16 +55,16 @@ export const quotas = {
   /** Valid client assertions (RFC 7523), per address. Each is stored until it expires, even if no
    *  token is issued for it. */
   "client-assertion": { points: 10_000, windowSeconds: 3600 },
-  /** The same, per site. */
+  /** Valid client assertions, per site. */
   "client-assertion-site": { points: 20_000, windowSeconds: 3600 },
-  /** The same, per provider. */
+  /** Valid client assertions, per provider. */
   "client-assertion-provider": { points: 50_000, windowSeconds: 3600 },
   /** Rejected token requests recorded in the audit log, per network (/32 of IPv6, /24 of IPv4). */
   "token-refused": { points: 100, windowSeconds: 3600 },
   /** Revocations of access tokens recorded in the audit log, per person. Further ones are not
    *  recorded. Shared like `alert-events`. */
   "token-revoked": { points: 500, windowSeconds: 3600 },
-  /** The same, per client and person. */
+  /** Audited revocations of access tokens, per client and person. */
   "token-revoked-client": { points: 100, windowSeconds: 3600 },
   /** Revocations, per address. */
   revoke: { points: 300, windowSeconds: 60 },
@@ -79,21 +79,21 @@ export const quotas = {
   lockouts: { points: 1000, windowSeconds: 86_400 },
   /** Applications, per address. */
   apply: { points: 5, windowSeconds: 3600 },
-  /** The same, per site. */
+  /** Applications, per site. */
   "apply-site": { points: 20, windowSeconds: 3600 },
-  /** The same, per provider. */
+  /** Applications, per provider. */
   "apply-provider": { points: 100, windowSeconds: 3600 },
   /** Applications in a day, per address. */
   "apply-day": { points: 20, windowSeconds: 86_400 },
-  /** The same, per site. */
+  /** Applications in a day, per site. */
   "apply-day-site": { points: 50, windowSeconds: 86_400 },
-  /** The same, per provider. */
+  /** Applications in a day, per provider. */
   "apply-day-provider": { points: 200, windowSeconds: 86_400 },
   /** Inquiries, per address. */
   contact: { points: 5, windowSeconds: 3600 },
-  /** The same, per site. */
+  /** Inquiries, per site. */
   "contact-site": { points: 20, windowSeconds: 3600 },
-  /** The same, per provider. */
+  /** Inquiries, per provider. */
   "contact-provider": { points: 100, windowSeconds: 3600 },
   /** Attempts to complete a claim, per agent. */
   "claim-agent": { points: 10, windowSeconds: 3600 },
@@ -101,15 +101,16 @@ export const quotas = {
   "claim-user": { points: 10, windowSeconds: 3600 },
   /** Attempts of all applications to complete claims, per person. */
   "claim-account": { points: 60, windowSeconds: 3600 },
-  /** Attempts to complete a claim, per address; of an agent that completes its own, as new codes. */
+  /** Attempts to complete a claim, per address; those of an agent that completes its own claim
+   *  count as new claim codes. */
   "claim-address": { points: 30, windowSeconds: 3600 },
   /** New claim codes, per agent. */
   "claim-start": { points: 10, windowSeconds: 3600 },
-  /** The same, per address. */
+  /** New claim codes, per address. */
   "claim-start-address": { points: 600, windowSeconds: 3600 },
-  /** The same, per site. */
+  /** New claim codes, per site. */
   "claim-start-site": { points: 2000, windowSeconds: 3600 },
-  /** The same, per provider. */
+  /** New claim codes, per provider. */
   "claim-start-provider": { points: 10_000, windowSeconds: 3600 },
   /** Sign-in codes sent, per email address and network address together. */
   "code-email": { points: 5, windowSeconds: 3600 },
@@ -123,11 +124,11 @@ export const quotas = {
   "code-browser": { points: 10, windowSeconds: 3600 },
   /** Sign-in codes sent, per network address. */
   "code-address": { points: 20, windowSeconds: 3600 },
-  /** The same, per site. */
+  /** Sign-in codes sent, per site. */
   "code-address-site": { points: 100, windowSeconds: 3600 },
-  /** The same, per provider. */
+  /** Sign-in codes sent, per provider. */
   "code-address-provider": { points: 500, windowSeconds: 3600 },
-  /** The same, in total, shared like `authorize-all`. */
+  /** Sign-in codes sent, in total, shared like `authorize-all`. */
   "code-address-all": { points: 10_000, windowSeconds: 3600 },
   /** Sign-in codes entered, per network address. */
   "code-tries": { points: 30, windowSeconds: 3600 },
@@ -139,9 +140,9 @@ export const quotas = {
    * Fetches of client documents and key sets, per host and requesting site (/48 of IPv6, /24 of IPv4).
    */
   "fetch-host-site": { points: 100, windowSeconds: 3600 },
-  /** The same, per host and requesting provider (/32 of IPv6). */
+  /** Fetches of client documents and key sets, per host and requesting provider (/32 of IPv6). */
   "fetch-host-provider": { points: 1000, windowSeconds: 3600 },
-  /** The same, per host in total. */
+  /** Fetches of client documents and key sets, per host in total. */
   "fetch-host-all": { points: 10_000, windowSeconds: 3600 },
   /** Documents and key sets of clients fetched for requests from one address. */
   "fetch-address": { points: 30, windowSeconds: 3600 },
@@ -149,43 +150,52 @@ export const quotas = {
   "credential-address": { points: 300, windowSeconds: 60 },
   /** Calls of tools, REST and MCP together, per caller: an application of a person, an agent or a key. */
   calls: { points: 600, windowSeconds: 60 },
-  /** The same, of all applications of a person. */
+  /** Calls of tools, by all applications of a person. */
   "calls-account": { points: 3000, windowSeconds: 60 },
-  /** The same, per agent without an owner. */
+  /** Calls of tools, per agent without an owner. */
   "calls-anonymous": { points: 120, windowSeconds: 60 },
-  /** Exports, per caller as `calls`: up to some seconds of work each. */
+  /** Exports, per caller like `calls`; each takes up to some seconds of work. */
   exports: { points: 60, windowSeconds: 60 },
   /** Requests to public resources, per address. */
   visits: { points: 3000, windowSeconds: 60 },
   /** Alert changes and event replays, per caller. */
   "alert-change": { points: 60, windowSeconds: 3600 },
-  /** The same, per account with all its agents and keys. */
+  /** Alert changes and event replays, per account with all its agents and keys. */
   "alert-change-account": { points: 600, windowSeconds: 3600 },
   /**
    * Recorded alert events, per account with all its agents and keys, about 3 kB each. Further events of
    * the day are not recorded. A client's share shrinks as the quota fills (`countForClient`).
    */
   "alert-events": { points: 20_000, windowSeconds: 86_400 },
-  /** The same, per application of a person, agent or key. */
+  /** Recorded alert events, per application of a person, agent or key. */
   "alert-events-client": { points: 10_000, windowSeconds: 86_400 },
   /**
    * Recorded delivery attempts beyond the first of each event, per account with all its agents and keys,
-   * about 1.3 kB each. Further ones wait for the next window. Shared as `alert-events`.
+   * about 1.3 kB each. Further ones wait for the next window. Shared like `alert-events`.
    */
   "alert-repeats": { points: 20_000, windowSeconds: 86_400 },
-  /** The same, per application of a person, agent or key. */
+  /** Recorded delivery attempts beyond the first, per application of a person, agent or key. */
   "alert-repeats-client": { points: 10_000, windowSeconds: 86_400 },
   /** Test events, per alert. */
   "alert-test": { points: 10, windowSeconds: 3600 },
   /** Challenges sent to a webhook host, per person, or per caller without an owner. */
   "challenge-host": { points: 10, windowSeconds: 3600 },
-  /** The same, per application of a person, agent or key; shared as `alert-events`. */
+  /** Challenges sent to a webhook host, per application of a person, agent or key; shared like
+   *  `alert-events`. */
   "challenge-host-client": { points: 5, windowSeconds: 3600 },
   /**
-   * The same, per host in total. Each person or caller can use a share of at least one, which shrinks as
-   * the quota fills (`countForAll`).
+   * Challenges sent to a webhook host, in total. Each person or caller can use a share of at least
+   * one, which shrinks as the quota fills (`countForAll`).
    */
   "challenge-host-all": { points: 1000, windowSeconds: 3600 },
+  /** Changes and tests of channels, per person. */
+  "channel-change": { points: 60, windowSeconds: 3600 },
+  /** Codes sent to new channels, per person. */
+  "channel-code": { points: 10, windowSeconds: 3600 },
+  /** The same, per person and target. */
+  "channel-code-target": { points: 5, windowSeconds: 3600 },
+  /** The same, per target in total, shared as `challenge-host-all`. */
+  "channel-code-target-all": { points: 60, windowSeconds: 3600 },
 } as const satisfies Readonly<Record<string, Quota>>;
 
 /** Name of a limit. */

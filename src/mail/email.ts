@@ -19,6 +19,8 @@ export const Email = z.strictObject({
     .regex(/^[^\p{C}\p{Zl}\p{Zp}]+$/u),
   /** Plain text. */
   text: z.string().max(MAX_TEXT_LENGTH),
+  /** URL that ends such emails with one POST (RFC 8058). */
+  unsubscribeUrl: z.url().optional(),
 });
 
 /** An email to one person. */

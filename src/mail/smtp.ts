@@ -32,7 +32,7 @@ export function createSmtp({ smtpUrl, from }: MailChoice): Smtp {
   const host = from.slice(from.lastIndexOf("@") + 1);
   const transport = lazy(() => openTransport(smtpUrl));
   return {
-    async send({ email: { to, subject, text }, id, date, signal }) {
+    async send({ email: { to, subject, text, unsubscribeUrl }, id, date, signal }) {
       const opened = await transport.get();
       await opened.sendMail({
         from,
@@ -44,13 +44,23 @@ export function createSmtp({ smtpUrl, from }: MailChoice): Smtp {
         date,
         signal,
         messageId: `<${id}@${host}>`,
-        // RFC 3834 section 5: asks for no automatic replies.
-        headers: { "Auto-Submitted": "auto-generated" },
+        headers: {
+          // RFC 3834 section 5: asks for no automatic replies.
+          "Auto-Submitted": "auto-generated",
+          ...(unsubscribeUrl !== undefined && oneClick(unsubscribeUrl)),
+        },
       });
     },
     close: () => void transport.ifOpen((opened) => opened.close({ force: true })),
   };
 }
+
+/** Header fields with which mail programs unsubscribe (RFC 2369 section 3.2, RFC 8058 section 3.1). Prepared,
+ *  because nodemailer would fold the URL. */
+const oneClick = (url: string) => ({
+  "List-Unsubscribe": { prepared: true, value: `<${url}>` },
+  "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+});
 
 /** Loads nodemailer at the first email, since most services send none. */
 async function openTransport(url: string) {

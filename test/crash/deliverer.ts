@@ -22,6 +22,7 @@ import { collection, type Records } from "../../src/store/port/records.ts";
 import type { Store } from "../../src/store/port/store.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
+import { outletsOn } from "../support/channels.ts";
 
 // A process that queues events, or delivers them, or both, as the service does, until it is told to
 // stop or killed.
@@ -106,6 +107,7 @@ async function start(options: DelivererOptions): Promise<() => Promise<void>> {
     keys: () => keyring.keys("webhook-signing").map(({ jwk }) => jwk),
     scopesOf: async () => new Set(allScopes),
     limits: createLimits(),
+    channels: outletsOn(createKeyringVault(keyring)),
     ...{ monotonic: () => performance.now(), schedule, onError },
     audit: createAuditor({ hashAddress: keyring.hashAddress, now }),
   });

@@ -31,7 +31,7 @@ const LISTED = ["ALDER.SIM", "BRINE.SIM"].map((symbol) =>
   namedInstrument(symbol, `The ${symbol} company`),
 );
 
-/** What a test chooses about the application. */
+/** Options of the application in a test. */
 interface Choice extends Partial<Pick<AppOptions, "onSignal">> {
   readonly limits?: Readonly<Partial<Record<QuotaName, Quota>>>;
 }
@@ -118,7 +118,7 @@ export async function startAlertApp({
   return { base, callers, as, failures, records, archive, clock };
 }
 
-/** A market of two instruments of which nothing is known: tools of alerts need no more. */
+/** A market of two instruments without data: tools of alerts need no more. */
 const contextOf = (dependencies: AlertDependencies): ToolContext => {
   const unknown = () => {
     throw new Error("nothing is known");
@@ -126,6 +126,7 @@ const contextOf = (dependencies: AlertDependencies): ToolContext => {
   return {
     alerts: new AlertService(dependencies),
     watchlists: new Watchlists(dependencies),
+    channels: { idOf: unknown },
     analyser: { name: "lexicon", modelSha256: null },
     market: {
       mode: "sandbox",

@@ -65,15 +65,17 @@ export async function watcherIn(testService: TestService, headers: Headers): Pro
   };
 }
 
-/** Writes events as the leader decides them, in one commit. @param ats Their instants, rising. */
+/** Writes events as the leader decides them, in one commit. @param ats Their instants, rising.
+ *  @param data Further members of the payloads. */
 export async function writeEvents(
   { service }: Pick<TestService, "service">,
   { alertId, owner }: Pick<Watcher, "alertId" | "owner">,
   ats: readonly number[],
+  data: object = {},
 ): Promise<void> {
   const rows = ats.map((at) => {
     const type = "signal.shift";
-    const body: EventRow = { alertId, type, body: JSON.stringify({ type, data: { at } }) };
+    const body: EventRow = { alertId, type, body: JSON.stringify({ type, data: { at, ...data } }) };
     return { kind: EVENT_KIND, at, id: newMessageId(at), subject: eventSubject(owner), body };
   });
   await service.state.store.records.commit([...rows.map(append), announce(EVENTS_TOPIC)]);

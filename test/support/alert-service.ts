@@ -30,18 +30,18 @@ const LOOSE: Quota = { points: 100_000, windowSeconds: 3_600 };
 /** Some limits; all others are out of reach. */
 type SomeLimits = Readonly<Partial<Record<QuotaName, Quota>>>;
 
-/** What a test chooses about a service. */
+/** Options of the service in a test. */
 interface Choice extends Partial<Pick<AlertDependencies, "records" | "standsStill">> {
   readonly limits?: SomeLimits;
 }
 
-/** Limits that a test runs into. */
+/** Limits that a test sets low; all others are out of reach. */
 export function looseLimits(overrides: SomeLimits = {}): Limits {
   const loose = Object.fromEntries(Object.keys(quotas).map((name) => [name, LOOSE]));
   return createLimits({ overrides: { ...loose, ...overrides } });
 }
 
-/** What a service on a store works with; the clock of the store is the wall clock too. */
+/** Dependencies of a service on a store; the clock of the store is also the wall clock. */
 export function alertDependencies(
   { records, archive, clock }: Pick<TestStore, "records" | "archive" | "clock">,
   { limits, ...choice }: Choice = {},
@@ -71,7 +71,7 @@ const caller = (kind: Caller["kind"], id: string, accountId: string | undefined)
   signedInAt: undefined,
 });
 
-/** What a client is registered for. */
+/** Metadata with every scope. */
 const metadata = { scope: allScopes.join(" ") };
 
 /** Makes a person's account. */
@@ -143,7 +143,7 @@ export const HOOKED: NewAlert = { ...POLLED, url: "https://hooks.example.com/in"
 export const made = (service: AlertService, by: Caller, wanted: NewAlert = HOOKED) =>
   service.register(by, { wanted, idempotencyKey: undefined });
 
-/** What the audit says was done, in the order in which it was. */
+/** The entries of the audit log, in order. */
 export async function auditedIn(records: Records): Promise<readonly AuditEntry[]> {
   const rows = await readAll(records, unsealedAudit);
   return rows.map(({ value }) => value.body as AuditEntry);
@@ -166,7 +166,7 @@ export async function storedEvent(
 /** Puts an attempt into the archive as the worker does. */
 export async function attempted(
   { archive }: Pick<TestStore, "archive">,
-  { at, ...attempt }: Partial<Attempt> & Pick<Attempt, "alertId" | "eventId"> & { at: number },
+  { at, ...attempt }: Partial<Attempt> & Pick<Attempt, "eventId"> & { alertId: string; at: number },
 ): Promise<void> {
   const body: Attempt = {
     ...{ type: "signal.shift", number: 1, status: 200, latencyMs: 3, error: "none" },

@@ -10,6 +10,7 @@ import { schedule } from "../../src/lib/loop.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import { announce } from "../../src/store/port/operations.ts";
 import type { Records } from "../../src/store/port/records.ts";
+import { outletsOn } from "./channels.ts";
 import { type Receiver, type ReceiverOptions, startReceiver } from "./receivers.ts";
 import { loopbackSender, vault } from "./webhook-alerts.ts";
 
@@ -49,6 +50,7 @@ export function startWorker(
   const worker = new DeliveryWorker({
     ...{ vault, now, monotonic: () => clock.now, schedule },
     ...{ keys: () => [], scopesOf: async () => new Set(allScopes), limits: createLimits() },
+    channels: outletsOn(vault, now),
     ...{ random: () => 0.5, onError: (error) => void errors.push(error) },
     audit: createAuditor({ hashAddress: () => "", now }),
     ...options,

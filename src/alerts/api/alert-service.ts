@@ -12,7 +12,13 @@ import {
 } from "./changes.ts";
 import { countChange } from "./count-change.ts";
 import type { AlertDependencies } from "./dependencies.ts";
-import { type EventPage, type EventQuery, eventPage } from "./event-log.ts";
+import {
+  type AlertEvent,
+  type EventPage,
+  type EventQuery,
+  eventPage,
+  newestEvents,
+} from "./event-log.ts";
 import {
   stepsAfterRegistration,
   stepsAfterRotation,
@@ -50,7 +56,7 @@ export interface AlertWithSecret extends AlertWithNextSteps {
 interface RedeliveredAlert extends AlertWithNextSteps {
   /** Events that were enqueued. */
   readonly queued: number;
-  /** Where to continue, milliseconds since the epoch; `undefined`: that was all. */
+  /** Where to continue, milliseconds since the epoch; `undefined` if no event is left. */
   readonly next: number | undefined;
 }
 
@@ -71,7 +77,7 @@ export class AlertService {
   async register(caller: Caller, registration: AlertRegistration): Promise<AlertWithSecret> {
     await this.#countChange(caller);
     const { alert, ...rest } = await register(this.#dependencies, caller, registration);
-    const view = this.#view(alert);
+    const view = await this.#view(alert);
     return { ...view, ...rest, nextSteps: stepsAfterRegistration(view, this.#dependencies) };
   }
 
@@ -79,7 +85,7 @@ export class AlertService {
     return listAlerts(this.#dependencies, caller);
   }
 
-  /** One of the alerts that `list` returns. */
+  /** Finds one of the alerts that `list` returns. */
   async find(caller: Caller, alertId: string): Promise<AlertDetails> {
     const alert = await requireManageableAlert(this.#dependencies, caller, alertId);
     return detailsOf(this.#dependencies, alert);
@@ -88,13 +94,13 @@ export class AlertService {
   /** @throws {Problem} `invalid_request`, `wrong_state`. */
   async update(request: AlertRequest, changes: AlertChanges): Promise<AlertWithNextSteps> {
     await this.#countChange(request.caller);
-    return pendingSteps(this.#view(await updateAlert(this.#dependencies, request, changes)));
+    return pendingSteps(await this.#view(await updateAlert(this.#dependencies, request, changes)));
   }
 
   /** Sends a webhook its challenge again. @throws {Problem} `wrong_state`. */
   async enable(request: AlertRequest): Promise<AlertWithNextSteps> {
     await this.#countChange(request.caller);
-    return pendingSteps(this.#view(await enableAlert(this.#dependencies, request)));
+    return pendingSteps(await this.#view(await enableAlert(this.#dependencies, request)));
   }
 
   /** @throws {Problem} `wrong_state`. */
@@ -103,7 +109,7 @@ export class AlertService {
     const { alert, secret } = await rotateSecret(this.#dependencies, request);
     const { now } = this.#dependencies;
     const nextSteps = stepsAfterRotation(now().getTime() + SECRET_OVERLAP_MS);
-    return { ...this.#view(alert), secret, nextSteps };
+    return { ...(await this.#view(alert)), secret, nextSteps };
   }
 
   /** Removes one of the alerts that `list` returns. */
@@ -122,27 +128,36 @@ export class AlertService {
     await requireOwnAlert(this.#dependencies, caller, alertId);
     await this.#countChange(caller, ["alert-test", alertId]);
     const { alert, eventId } = await sendTest(this.#dependencies, request);
-    return { ...this.#view(alert), eventId, nextSteps: stepsAfterSending };
+    return { ...(await this.#view(alert)), eventId, nextSteps: stepsAfterSending };
   }
 
   /** Sends one event again. @throws {Problem} `wrong_state`. */
   async redeliver(request: AlertRequest, eventId: string): Promise<AlertWithNextSteps> {
     await this.#countChange(request.caller);
     const alert = await redeliver(this.#dependencies, request, eventId);
-    return { ...this.#view(alert), nextSteps: stepsAfterSending };
+    return { ...(await this.#view(alert)), nextSteps: stepsAfterSending };
   }
 
   /** Sends the failed events since an instant again, the oldest 1,000. @throws {Problem} `wrong_state`. */
   async redeliverSince(request: AlertRequest, since: number): Promise<RedeliveredAlert> {
     await this.#countChange(request.caller);
     const { alert, queued, next } = await redeliverSince(this.#dependencies, request, since);
-    return { ...this.#view(alert), queued, next, nextSteps: stepsAfterSending };
+    return { ...(await this.#view(alert)), queued, next, nextSteps: stepsAfterSending };
   }
 
   async events(caller: Caller, query: EventQuery): Promise<EventPage> {
     const { alertId } = query;
     if (alertId !== undefined) await requireOwnAlert(this.#dependencies, caller, alertId);
     return eventPage(this.#dependencies, caller, query);
+  }
+
+  /** The newest events of an alert, newest first. */
+  async newestEvents(
+    { caller, alertId }: AlertRequest,
+    limit: number,
+  ): Promise<readonly AlertEvent[]> {
+    await requireOwnAlert(this.#dependencies, caller, alertId);
+    return newestEvents(this.#dependencies, caller, { alertId, limit });
   }
 
   /** The delivery log of a webhook. */
@@ -173,8 +188,8 @@ export class AlertService {
     }
   }
 
-  #view(alert: Pick<StoredAlert, "key" | "value">): AlertView {
-    return viewOf(alert, this.#dependencies.now);
+  #view(alert: Pick<StoredAlert, "key" | "value">): Promise<AlertView> {
+    return viewOf(this.#dependencies, alert);
   }
 
   #countChange(caller: Caller, ...more: readonly Counter[]): Promise<void> {

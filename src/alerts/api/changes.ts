@@ -1,5 +1,6 @@
 import type { Caller } from "../../auth/caller.ts";
 import type { Scope } from "../../auth/scopes.ts";
+import { fingerprint } from "../../lib/fingerprint.ts";
 import { announce, remove, replace } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
 import {
@@ -19,21 +20,38 @@ import { keepWatchlist } from "../watchlists/watchlist.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { alertRemoval, requireOwnAlert } from "./ownership.ts";
 import { pendingState } from "./register.ts";
-import { noWebhook, validateTimes, validateWebhookUrl } from "./validation.ts";
+import { changedMeanwhile, noWebhook, validateTimes, validateWebhookUrl } from "./validation.ts";
 
 /** A request of a caller about an alert. */
 export interface AlertRequest {
   readonly caller: Caller;
   readonly alertId: string;
+  /** `alertVersion` that the caller saw; absent: an update changes any version. */
+  readonly version?: string | undefined;
 }
 
-/** Changes of an alert; absent members stay as they are. */
+/** Changes of an alert; absent members are unchanged. */
 export interface AlertChanges
   extends Partial<
     Pick<Alert, "label" | "kinds" | "watched" | "expiresAt" | "snoozedUntil" | "isPaused">
   > {
   readonly thresholds?: Partial<Thresholds>;
   readonly url?: string;
+}
+
+/** Identifies what an update can change of an alert. It does not cover the state of a webhook. */
+export function alertVersion({
+  label,
+  kinds,
+  watched,
+  thresholds,
+  way,
+  expiresAt,
+  snoozedUntil,
+}: Alert): string {
+  const url = way.by === "webhook" ? way.url : null;
+  const settings = [label, kinds, watched, thresholds, url, expiresAt, snoozedUntil];
+  return fingerprint(JSON.stringify(settings));
 }
 
 /** A changed alert. */
@@ -49,7 +67,7 @@ interface Change {
  * Changes an alert. A webhook that gets another URL is pending again.
  *
  * @throws {Problem} `not_found`, `invalid_request`; `wrong_state` for the URL of an alert
- *   without a webhook.
+ *   without a webhook, and when the caller saw another version.
  */
 export function updateAlert(
   options: AlertDependencies,
@@ -58,6 +76,8 @@ export function updateAlert(
 ): Promise<StoredAlert> {
   const { now, urlPolicy } = options;
   return applyChange(options, wanted, async ({ key, value }) => {
+    const { version = alertVersion(value) } = wanted;
+    if (version !== alertVersion(value)) throw changedMeanwhile();
     const at = now().getTime();
     validateTimes(changes, at);
     const kept = await keepWatchlist(options.records, changes.watched);
@@ -86,14 +106,14 @@ function withUrl(
   scopes: ReadonlySet<Scope>,
   at: number,
 ): { readonly way: DeliveryMethod; readonly isMoved: boolean } {
-  if (way.by === "poll") throw noWebhook();
+  if (way.by !== "webhook") throw noWebhook(way.by);
   const isMoved = way.url !== url;
   const state = isMoved ? pendingState(at) : way.state;
   return { way: { ...way, url, scopes: [...scopes], state }, isMoved };
 }
 
 /**
- * Sends a disabled or unverified webhook a new challenge. An active one stays as it is.
+ * Sends a disabled or unverified webhook a new challenge. An active one is unchanged.
  */
 export function enableAlert(
   options: AlertDependencies,
@@ -102,7 +122,7 @@ export function enableAlert(
   const at = options.now().getTime();
   return applyChange(options, wanted, ({ key, value }) => {
     const { way } = value;
-    if (way.by === "poll") throw noWebhook();
+    if (way.by !== "webhook") throw noWebhook(way.by);
     const state = way.state.is === "active" ? way.state : pendingState(at);
     return {
       value: { ...value, way: { ...way, state } },
@@ -120,7 +140,7 @@ export async function rotateSecret(
   let newSecret = "";
   const alert = await applyChange(options, wanted, ({ key, value }) => {
     const { way } = value;
-    if (way.by === "poll") throw noWebhook();
+    if (way.by !== "webhook") throw noWebhook(way.by);
     const context = { alertId: key, vault: options.vault };
     const { secret, sealed } = nextSecret(way.secrets, context, options.now().getTime());
     newSecret = secret;
@@ -162,7 +182,7 @@ function challengeOf({ value: { way } }: StoredAlert): string | undefined {
   return way.by === "webhook" && way.state.is === "pending" ? way.state.challenge : undefined;
 }
 
-/** Removes an alert with everything that goes with it. */
+/** Removes an alert with everything that belongs to it. */
 export async function removeAlert(
   options: Pick<AlertDependencies, "records" | "audit">,
   alert: StoredAlert,

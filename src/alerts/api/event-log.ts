@@ -14,8 +14,8 @@ import {
   messageTime,
 } from "../delivery/delivery.ts";
 
-/** Rows that are read for one page at most: a filter by alert, and rows of earlier versions, leave out
- *  some. */
+/** Maximum number of rows read for one page: a filter by alert skips rows, and so do rows of
+ *  earlier versions. */
 const MAX_SCANNED = 2_000;
 
 /** A position is `at` of an event row, milliseconds since the epoch. A cursor is a position, or a sealed
@@ -51,8 +51,8 @@ export interface LoggedEvent {
 /** Consecutive events of a reader. */
 export interface LoggedPage {
   readonly events: readonly LoggedEvent[];
-  /** Where to continue; beyond the last event when events of other clients follow it. Not for the
-   *  reader, whom it would tell when those were. */
+  /** Where to continue; beyond the last event when events of other clients follow it. Must not
+   *  reach the reader, since it would reveal when those occurred. */
   readonly position: string;
   /** Whether there are more already. */
   readonly hasMore: boolean;
@@ -127,6 +127,26 @@ export async function eventPage(
   return { events, cursor: sealedCursor(source, reader, position), hasMore };
 }
 
+/** The newest events of an alert, newest first, cut down to the reader's scopes.
+ *  @param limit Of the events. */
+export async function newestEvents(
+  source: EventSource,
+  reader: EventReader,
+  { alertId, limit }: { readonly alertId: string; readonly limit: number },
+): Promise<readonly AlertEvent[]> {
+  const isOwn = ownEvents(source, reader);
+  const events: AlertEvent[] = [];
+  let scanned = 0;
+  for await (const event of readEvents(source, { owner: reader, from: 0, order: "newest" })) {
+    if (events.length === limit || scanned === MAX_SCANNED) break;
+    scanned += 1;
+    if (event.alertId === alertId && (await isOwn(event))) {
+      events.push({ ...event, body: readableBody(event.body, reader.scopes) });
+    }
+  }
+  return events;
+}
+
 /** Whether rows of earlier versions may mix the reader's events with those of others: those versions
  *  stored the events of all clients of a person under one subject. */
 const readsAmongOthers = ({ kind }: OwnerIdentity): boolean => kind === "user";
@@ -134,8 +154,9 @@ const readsAmongOthers = ({ kind }: OwnerIdentity): boolean => kind === "user";
 /** Names the reader that a sealed cursor is for. */
 const cursorContext = (reader: OwnerIdentity): string => `event-cursor:${ownerKey(reader)}`;
 
-/** A cursor that tells the reader nothing: it can be the instant of another client's event. It differs
- *  each time, so that it does not tell either whether there was another one. */
+/** A cursor that reveals nothing to the reader, since its position can be the instant of another
+ *  client's event. It differs each time, so it does not reveal either whether there was such an
+ *  event. */
 const sealedCursor = ({ vault }: EventSource, reader: OwnerIdentity, position: number): string =>
   vault.seal(String(position).padStart(POSITION_DIGITS, "0"), cursorContext(reader));
 
@@ -155,7 +176,7 @@ function positionOf({ vault }: EventSource, reader: OwnerIdentity, cursor: strin
 /** Events of a reader, and how far the log was read. */
 interface OwnPage {
   readonly events: readonly AlertEvent[];
-  /** Position of the last row that was read, of whichever client; `undefined`: none was. */
+  /** Position of the last row that was read, of any client; `undefined` if none was. */
   readonly reached: number | undefined;
   readonly hasMore: boolean;
 }
@@ -286,8 +307,8 @@ export async function findEvent(
   return row && eventOf(row);
 }
 
-/** An event of an earlier version, whose id tells no time. All of them are older than the first event
- *  whose id does, and 30 days after the upgrade there are none. */
+/** An event of an earlier version, whose id contains no time. All of them are older than the first
+ *  event whose id does, and 30 days after the upgrade there are none. */
 async function findEarlierEvent(
   source: EventSource,
   owner: EventSelection["owner"],

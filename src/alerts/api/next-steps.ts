@@ -1,3 +1,4 @@
+import { isPerson } from "../alert.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import type { AlertView } from "./queries.ts";
 
@@ -19,9 +20,11 @@ export function stepsAfterRegistration(
     ...still(setting),
     ...(by === "webhook" ? [secret, keys(setting)] : []),
     ...(status === "pending" ? [challenge()] : []),
-    by === "webhook"
-      ? "The same events can be polled with get_alert_events; its view deliveries shows every attempt."
-      : POLL,
+    isPerson(alert.owner)
+      ? "The page of the alert shows its events and every attempt."
+      : by === "webhook"
+        ? "The same events can be polled with get_alert_events; its view deliveries shows every attempt."
+        : POLL,
   ];
 }
 

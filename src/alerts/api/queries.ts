@@ -13,6 +13,7 @@ import {
   type StoredAlert,
   statusOf,
 } from "../alert.ts";
+import { type Channel, type ChannelState, channels } from "../channels/channel.ts";
 import {
   ATTEMPT_KIND,
   type Attempt,
@@ -35,11 +36,14 @@ export interface AlertView {
   readonly id: string;
   readonly alert: Alert;
   readonly status: AlertStatus;
+  /** The channel that its events are sent to; absent if events are sent in another way, or the
+   *  channel was deleted. */
+  readonly channel?: Pick<Channel, "name" | "kind" | "state">;
 }
 
 /** Queued deliveries of a webhook. */
 interface Waiting {
-  /** At most 100 are counted. */
+  /** Number of queued deliveries, counted up to 100. */
   readonly count: number;
   /** When the next one is due, milliseconds since the epoch; `null`: none is due. */
   readonly nextAt: number | null;
@@ -64,12 +68,25 @@ export interface AttemptPage {
   readonly cursor: string | undefined;
 }
 
-/** An alert with its status now. */
-export function viewOf(
+/** An alert with its current status; the status of its channel takes precedence if it is worse. */
+export async function viewOf(
+  { records, now }: Pick<AlertDependencies, "records" | "now">,
   { key, value }: Pick<StoredAlert, "key" | "value">,
-  now: () => Date,
-): AlertView {
-  return { id: key, alert: value, status: statusOf(value, now().getTime()) };
+): Promise<AlertView> {
+  const status = statusOf(value, now().getTime());
+  if (value.way.by !== "channel") return { id: key, alert: value, status };
+  const channel = (await records.get(channels, value.way.channelId))?.value;
+  return {
+    id: key,
+    alert: value,
+    status: withChannel(status, channel?.state),
+    ...(channel && { channel }),
+  };
+}
+
+function withChannel(status: AlertStatus, state: ChannelState | undefined): AlertStatus {
+  if (status === "expired" || state?.is === "active") return status;
+  return state?.is === "paused" ? "paused" : "disabled";
 }
 
 /** The alerts that a caller may read. */
@@ -98,26 +115,25 @@ export function listForAccount(
   return alertsIn(options, accountGroup(accountId));
 }
 
-async function alertsIn(
-  { records, now }: AlertDependencies,
-  group: string,
-): Promise<readonly AlertView[]> {
-  const found = await readAll(records, alerts, group);
-  return found
-    .map((alert) => viewOf(alert, now))
-    .toSorted((a, b) => a.alert.createdAt - b.alert.createdAt || (a.id < b.id ? -1 : 1));
+async function alertsIn(options: AlertDependencies, group: string): Promise<readonly AlertView[]> {
+  const found = await readAll(options.records, alerts, group);
+  const views = await Promise.all(found.map((alert) => viewOf(options, alert)));
+  return views.toSorted((a, b) => a.alert.createdAt - b.alert.createdAt || (a.id < b.id ? -1 : 1));
 }
 
 /** An alert with the health of its webhook and its queued deliveries. */
 export async function detailsOf(
-  { records, now }: AlertDependencies,
+  options: AlertDependencies,
   alert: StoredAlert,
 ): Promise<AlertDetails> {
-  const [health, waiting] = await Promise.all([
-    records.get(endpointHealth, alert.key),
+  const { records } = options;
+  const { way } = alert.value;
+  const [view, health, waiting] = await Promise.all([
+    viewOf(options, alert),
+    records.get(endpointHealth, way.by === "channel" ? way.channelId : alert.key),
     waitingDeliveries(records, alert.key),
   ]);
-  return { ...viewOf(alert, now), health: health?.value, waiting };
+  return { ...view, health: health?.value, waiting };
 }
 
 async function waitingDeliveries(records: Records, alertId: string): Promise<Waiting> {
@@ -152,15 +168,16 @@ export async function listAttempts(
   };
 }
 
-/** When a webhook last accepted a delivery, milliseconds since the epoch; `undefined` when it never has,
- *  or has failed too often since. */
+/** When a webhook, or a channel for an alert, last accepted a delivery, milliseconds since the epoch;
+ *  `undefined` when it never has, or has failed too often since. @param id Of the alert; of a channel for
+ *  what it sent for itself. */
 export async function lastSuccess(
   { records, archive }: Pick<AlertDependencies, "records" | "archive">,
-  alertId: string,
+  id: string,
 ): Promise<number | undefined> {
-  const health = await records.get(endpointHealth, alertId);
+  const health = await records.get(endpointHealth, id);
   const rows = await archive.read(ATTEMPT_KIND, {
-    subject: alertId,
+    subject: id,
     // All later attempts have failed.
     ...(health && { to: health.value.failingSince }),
     order: "newest",

@@ -2,7 +2,7 @@ import { Problem } from "../../problem.ts";
 import { announce, replace, unchanged } from "../../store/port/operations.ts";
 import { archivePages } from "../../store/port/read-all.ts";
 import type { Operation } from "../../store/port/records.ts";
-import { type AlertStatus, alerts, type StoredAlert, statusOf } from "../alert.ts";
+import { type AlertStatus, alerts, type StoredAlert } from "../alert.ts";
 import {
   ATTEMPT_KIND,
   type Attempt,
@@ -16,6 +16,7 @@ import type { AlertRequest } from "./changes.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { type AlertEvent, findEvent, readEvents } from "./event-log.ts";
 import { requireOwnAlert } from "./ownership.ts";
+import { viewOf } from "./queries.ts";
 import { notActive, noWebhook } from "./validation.ts";
 
 /** Maximum number of events that one request redelivers. */
@@ -75,7 +76,7 @@ export interface Redelivered {
   readonly alert: StoredAlert;
   /** Events that were enqueued. */
   readonly queued: number;
-  /** Where to continue, milliseconds since the epoch; `undefined`: that was all. */
+  /** Where to continue, milliseconds since the epoch; `undefined` if no event is left. */
   readonly next: number | undefined;
 }
 
@@ -190,8 +191,8 @@ async function sendingAlert(
   refused: readonly AlertStatus[],
 ): Promise<StoredAlert> {
   const alert = await requireOwnAlert(options, caller, alertId);
-  if (alert.value.way.by === "poll") throw noWebhook();
-  const status = statusOf(alert.value, options.now().getTime());
+  if (alert.value.way.by === "poll") throw noWebhook("poll");
+  const { status } = await viewOf(options, alert);
   if (refused.includes(status)) throw notActive(status);
   return alert;
 }

@@ -10,6 +10,7 @@ import {
   type DeliveryMethod,
   type StoredAlert,
 } from "../alert.ts";
+import { keepChannel } from "../channels/channel.ts";
 import { enqueueChallenge } from "../delivery/delivery.ts";
 import { firstSecret, signingSecrets } from "../delivery/signing.ts";
 import { keepWatchlist } from "../watchlists/watchlist.ts";
@@ -25,8 +26,11 @@ const CHALLENGE_LENGTH = 32;
 /** A new alert, as the caller describes it. */
 export interface NewAlert
   extends Pick<Alert, "label" | "kinds" | "watched" | "thresholds" | "expiresAt" | "snoozedUntil"> {
-  /** URL of its webhook; `undefined`: its events are polled or streamed. */
+  /** URL of its webhook; `undefined`: it has none. */
   readonly url: string | undefined;
+  /** Id of the channel of the account that events are sent to, in place of a webhook. Without either,
+   *  events are polled or streamed. */
+  readonly channelId?: string | undefined;
 }
 
 /** A request to register an alert. */
@@ -67,7 +71,10 @@ export async function register(
     if (earlier !== undefined) return earlierAlert(options, caller, earlier);
     const { registered, operations } = buildAlert(options, caller, wanted, request);
     const reserved = await reserveQuota(records, registered.alert);
-    const kept = await keepWatchlist(records, wanted.watched);
+    const kept = [
+      ...(await keepWatchlist(records, wanted.watched)),
+      ...(await keepChannel(records, caller, wanted.channelId)),
+    ];
     if (await records.commit([...reserved, ...kept, ...operations])) return registered;
   }
 }
@@ -80,7 +87,7 @@ async function earlierAlert(
 ): Promise<RegisteredAlert> {
   const alert = await requireOwnAlert(options, caller, alertId);
   const { way } = alert.value;
-  if (way.by === "poll") return { alert };
+  if (way.by !== "webhook") return { alert };
   const context = { alertId, vault: options.vault };
   const [secret = ""] = signingSecrets(way.secrets, context, options.now().getTime());
   return { alert, secret };
@@ -98,8 +105,11 @@ function buildAlert(
   const at = now().getTime();
   validateTimes(wanted, at);
   const alertId = newAlertId();
-  const { url, ...rest } = wanted;
-  const { way, secret } = wayTo(url, alertId, at, caller.scopes, options);
+  const { url, channelId, ...rest } = wanted;
+  const { way, secret } =
+    channelId === undefined
+      ? wayTo(url, alertId, at, caller.scopes, options)
+      : { way: { by: "channel", channelId } as const };
   const value: Alert = { ...rest, owner, way, createdAt: at, isPaused: false };
   const alert = { key: alertId, value, groups: groupsOfAlert(alertId, owner) };
   const operations: readonly Operation[] = [

@@ -1,6 +1,6 @@
 import { type UrlPolicy, urlFault } from "../../outbound/url-policy.ts";
 import { Problem } from "../../problem.ts";
-import type { AlertStatus } from "../alert.ts";
+import type { AlertStatus, DeliveryMethod } from "../alert.ts";
 
 /**
  * The normalized URL of a webhook. The addresses that its host resolves to are checked at every
@@ -35,11 +35,25 @@ export function validateTimes(times: Times, now: number): void {
   }
 }
 
-/** The problem of a request that needs a webhook. */
-export function noWebhook(): Problem {
+/** The problem of a request that needs a webhook. @param by How events are delivered instead. */
+export function noWebhook(by: Exclude<DeliveryMethod["by"], "webhook">): Problem {
+  if (by === "poll") {
+    return new Problem("wrong_state", {
+      detail: "The alert has no webhook: its events are polled.",
+      next: "Poll with get_alert_events, or register an alert with a webhook.",
+    });
+  }
   return new Problem("wrong_state", {
-    detail: "The alert has no webhook: its events are polled.",
-    next: "Poll with get_alert_events, or register an alert with a webhook.",
+    detail: "The alert has no webhook: its events are sent by a channel of the person.",
+    next: "The person manages channels on the account page.",
+  });
+}
+
+/** The problem of a change to something that was changed since the caller read it. */
+export function changedMeanwhile(): Problem {
+  return new Problem("wrong_state", {
+    detail: "It was changed after you opened it.",
+    next: "Look at it as it is now, and decide again.",
   });
 }
 

@@ -1,4 +1,5 @@
 import { readableBody } from "../../answers/event.ts";
+import type { Auditor } from "../../auth/auditor.ts";
 import { isEntitled, quotaOwner } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { countForClient } from "../../limits/count-for-client.ts";
@@ -6,34 +7,39 @@ import { countForAll } from "../../limits/count-in-networks.ts";
 import type { Limits, Remaining } from "../../limits/limits.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
 import type { Vault } from "../../store/keys/vault.ts";
-import { removeAt, replace, unchanged } from "../../store/port/operations.ts";
+import { removeAt, unchanged } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
 import {
   alerts,
   isSending,
   type Owner,
   ownerKey,
-  quotaGroup,
   type StoredAlert,
   type Webhook,
 } from "../alert.ts";
+import { attemptByChannel, type ChannelOutlets } from "../channels/channel-attempt.ts";
 import { CHALLENGE_TYPE, isCurrentChallenge } from "./challenge.ts";
-import { type Delivery, deliveries, type StoredDelivery } from "./delivery.ts";
+import { deliveries, type StoredDelivery } from "./delivery.ts";
 import type { AttemptOutcome } from "./endpoint-queues.ts";
-import { attemptError, type RecordAttemptOptions, recordAttempt } from "./record-attempt.ts";
+import { type RecordAttemptOptions, recordAttempt } from "./record-attempt.ts";
+import { countRepeat, isRepeat, reschedule, waitsFor } from "./repeat-limit.ts";
 import type { Sender, WebhookResponse } from "./sender.ts";
 import { type PrivateKeyJwk, signatureHeaders, signingSecrets } from "./signing.ts";
+import { WebhookEndpoint } from "./webhook-endpoint.ts";
 
 /** Dependencies of an attempt. */
 export interface AttemptOptions extends RecordAttemptOptions {
   readonly sender: Pick<Sender, "send">;
-  /** Opens the signing secrets. */
+  readonly audit: Auditor;
+  /** Opens the signing secrets, and the targets of channels. */
   readonly vault: Vault;
   /** The service's own signing keys, the newest first. */
   readonly keys: () => readonly PrivateKeyJwk[];
   /** The scopes that the owner of an alert holds now. */
   readonly scopesOf: (owner: Owner) => Promise<ReadonlySet<Scope>>;
   readonly limits: Limits;
+  /** Dependencies of sending messages to channels. */
+  readonly channels: ChannelOutlets;
   /** Wall clock. */
   readonly now: () => Date;
 }
@@ -50,25 +56,27 @@ export async function attemptDelivery(
   stopped: AbortSignal,
 ): Promise<AttemptOutcome> {
   const { records, scopesOf, now } = options;
-  const alert = await records.get(alerts, delivery.value.alertId);
+  const { alertId, channelId } = delivery.value;
+  if (channelId !== undefined) return attemptByChannel(delivery, channelId, options, stopped);
+  const alert = alertId === undefined ? undefined : await records.get(alerts, alertId);
   const scopes = alert && (await scopesOf(alert.value.owner));
   if (!scopes || !isEntitled(scopes) || alert.value.way.by !== "webhook") {
     await records.commit([removeAt(deliveries, delivery)]);
     return "none";
   }
-  const webhook = alert.value.way;
-  const instead = await insteadOfSending(delivery, alert, webhook, options);
+  const { way } = alert.value;
+  const instead = await insteadOfSending(delivery, alert, way, options);
   if (instead !== undefined) {
     await records.commit(instead);
     return "none";
   }
   const at = now().getTime();
-  const body = readableBody(delivery.value.body, readableScopes(webhook, scopes));
-  const response = await send(delivery.key, { ...delivery.value, body }, webhook, options);
+  const body = readableBody(delivery.value.body, readableScopes(way, scopes));
+  const response = await send({ id: delivery.key, alertId: alert.key, body }, way, options);
   if (stopped.aborted) return "none";
-  const attempt = { delivery, alert, at, response };
-  await recordAttempt(attempt, options);
-  return attemptError(attempt) === "none" ? "success" : "failure";
+  const endpoint = new WebhookEndpoint(alert, way, options);
+  const attempt = { delivery, members: [], endpoint, at, response };
+  return (await recordAttempt(attempt, options)) ? "success" : "failure";
 }
 
 /** The scopes that both the owner holds now and the credential held that named the address. */
@@ -93,27 +101,6 @@ async function insteadOfSending(
     return [removeAt(deliveries, delivery)];
   }
   return waitsFor(delivery, await countChallenge(owner, webhook.url, options));
-}
-
-const isRepeat = ({ value }: StoredDelivery): boolean =>
-  value.attempts > 0 || value.isRepeat === true;
-
-/** The operations that delay a delivery until its limit has points again; `undefined` when it has some. */
-function waitsFor(
-  delivery: StoredDelivery,
-  { isExceeded, resetMs }: Remaining,
-): readonly Operation[] | undefined {
-  return isExceeded ? [reschedule(delivery, resetMs)] : undefined;
-}
-
-/** Counts an attempt that no new event causes. Attempts are logged for 30 days, so without this limit one
- *  account could fill the disk. */
-async function countRepeat(owner: Owner, { records, limits }: AttemptOptions): Promise<Remaining> {
-  const [ofClient, ofAccount = ofClient] = await countForClient(limits, {
-    client: ["alert-repeats-client", ownerKey(await quotaOwner(records, owner))],
-    account: ["alert-repeats", quotaGroup(owner)],
-  });
-  return ofAccount;
 }
 
 /** Counts a challenge three times: as an attempt that no event causes, because an owner can name any
@@ -143,14 +130,17 @@ function hold(delivery: StoredDelivery, alert: StoredAlert): readonly Operation[
   return [reschedule(delivery, null), unchanged(alerts, alert)];
 }
 
-function reschedule(delivery: StoredDelivery, dueInMs: number | null): Operation {
-  return replace(deliveries, delivery, { value: delivery.value, dueInMs });
+/** A message to a webhook. */
+interface Outgoing {
+  /** The webhook id. */
+  readonly id: string;
+  readonly alertId: string;
+  readonly body: string;
 }
 
 /** Signs and sends. @returns `undefined` when no answer came. */
 async function send(
-  id: string,
-  { alertId, body }: Delivery,
+  { id, alertId, body }: Outgoing,
   { url, secrets: sealed }: Webhook,
   { sender, vault, keys, now }: AttemptOptions,
 ): Promise<WebhookResponse | undefined> {

@@ -19,7 +19,7 @@ export interface CircuitBreaker {
 }
 
 /** The closed breaker: the initial state, and the state after a success. */
-export const CLOSED: CircuitBreaker = { failures: 0, pauses: 0, openUntil: 0 };
+export const CLOSED_BREAKER: CircuitBreaker = { failures: 0, pauses: 0, openUntil: 0 };
 
 /** Concurrent attempts that are allowed now: 5, or one probe after a pause, or none. */
 export function allowedAttempts({ pauses, openUntil }: CircuitBreaker, now: number): number {

@@ -4,22 +4,32 @@ import { collection, type Operation, type Stored } from "../../store/port/record
 import { type OwnerIdentity, ownerKey, type StoredAlert } from "../alert.ts";
 import { CHALLENGE_TYPE, challengeBody, FIRST_CHALLENGE_MS } from "./challenge.ts";
 
-/** A message that is queued for a webhook. */
+/** A message that is queued for a webhook or a channel. */
 export interface Delivery {
-  readonly alertId: string;
-  /** `signal.shift`, `volatility.alert`, `report.alert`, `range.alert`, `webhook.test`, `endpoint.verify` or `endpoint.disabled`. */
+  /** Absent for a channel's own messages: its code, a test, a digest. */
+  readonly alertId?: string;
+  /** The channel that sends it; absent for webhooks. */
+  readonly channelId?: string;
+  /** `signal.shift`, `volatility.alert`, `report.alert`, `range.alert`, `webhook.test`, `endpoint.verify` or
+   *  `endpoint.disabled`; of a channel itself `channel.verify`, `channel.test` or `channel.digest`. */
   readonly type: string;
   /** The body, byte for byte; equal in all attempts. */
   readonly body: string;
-  /** Attempts that were made. */
+  /** Number of attempts made so far. */
   readonly attempts: number;
-  /** As in `WebhookMessage`. */
+  /** Set for a redelivery, a test or a notice, as in `WebhookMessage`. */
   readonly isRepeat?: true;
+  /** Waits for the digest, or for the end of the quiet hours, of its channel until then; milliseconds since
+   *  the epoch. */
+  readonly heldUntil?: number;
+  /** The digest that contains it, and completes it. */
+  readonly digestId?: string;
 }
 
 /**
- * Queued deliveries by webhook id. Groups: those of the alert, `endpointGroup` and `queueGroup`. A
- * delivery without a due time is held back because the webhook is not active.
+ * Queued deliveries by webhook id. Groups: those of the alert, `endpointGroup` and `queueGroup`;
+ * for deliveries of a channel, also the `queueGroup` of the channel. A delivery without a due time
+ * is held back because the webhook or channel is not active, or because it is part of a digest.
  */
 export const deliveries = collection<Delivery>("deliveries");
 
@@ -36,7 +46,8 @@ export const EVENT_KIND = "alert-event";
 /** Topic that announces new event rows. */
 export const EVENTS_TOPIC = "alert-events";
 
-/** Kind of the archive rows of attempts; `subject` is the alert's id. */
+/** Kind of the archive rows of attempts; `subject` is the alert's id, or the channel's for its own
+ *  messages. */
 export const ATTEMPT_KIND = "delivery-attempt";
 
 /** How long events and attempts are kept, in milliseconds. */
@@ -55,8 +66,11 @@ export interface EventRow {
 
 /** Body of an attempt row: the result of one attempt, as the owner sees it. */
 export interface Attempt {
-  readonly alertId: string;
+  /** Absent as in `Delivery`. */
+  readonly alertId?: string;
   readonly eventId: string;
+  /** Id of the digest that contained it. */
+  readonly digestId?: string;
   readonly type: string;
   /** Number of the attempt, from 1. */
   readonly number: number;
@@ -84,8 +98,8 @@ export interface WebhookMessage {
   readonly type: string;
   /** The payload as it is sent. */
   readonly body: string;
-  /** Not the first delivery of an event, but a redelivery, a test or a notice: all attempts count
-   *  against the limit `alert-repeats`. */
+  /** Set for a redelivery, a test or a notice: all attempts count against the limit
+   *  `alert-repeats`. */
   readonly isRepeat?: true;
 }
 
@@ -105,10 +119,13 @@ export function endpointGroupIn(groups: readonly string[]): string {
   return groups.find((group) => group.startsWith(ENDPOINT)) ?? ENDPOINT;
 }
 
-/** Group of the queued deliveries of one alert. */
-export const queueGroup = (alertId: string): string => `waiting:${alertId}`;
+/** The `endpointGroup` of a channel. */
+export const channelEndpointGroup = (channelId: string): string => ENDPOINT + channelId;
 
-/** A webhook id; the first group is its time. */
+/** Group of the queued deliveries of one alert or channel. @param id Of the alert or channel. */
+export const queueGroup = (id: string): string => `waiting:${id}`;
+
+/** Matches a webhook id; the first group is its time. */
 const MESSAGE_ID = /^msg_([0-9a-f]{12})7[0-9a-f]{19}$/;
 
 /**
@@ -130,8 +147,8 @@ export function messageTime(eventId: string): number | undefined {
 }
 
 /**
- * The operations that enqueue a message for an alert; none when it has no webhook. The state of the
- * webhook is checked at the attempt. They do not hold while the same message is queued.
+ * The operations that enqueue a message for an alert; none when it is polled. The state of the webhook or
+ * channel is checked at the attempt. They fail while the same message is queued.
  */
 export function enqueueDelivery(alert: AlertTarget, message: WebhookMessage): readonly Operation[] {
   const inserted = insertDelivery(alert, message, 0);
@@ -158,16 +175,32 @@ function insertDelivery(
   message: WebhookMessage,
   dueInMs: number,
 ): Operation | undefined {
-  const { owner, way } = alert.value;
-  if (way.by !== "webhook") return undefined;
+  const queue = queueOf(alert);
+  if (queue === undefined) return undefined;
   const { eventId, type, body, isRepeat } = message;
-  const value: Delivery = {
-    alertId: alert.key,
-    type,
-    body,
-    attempts: 0,
-    ...(isRepeat && { isRepeat }),
-  };
-  const groups = [...alert.groups, endpointGroup(owner, way.url), queueGroup(alert.key)];
+  const { groups, ...from } = queue;
+  const value: Delivery = { ...from, type, body, attempts: 0, ...(isRepeat && { isRepeat }) };
   return insert(deliveries, { key: eventId, value, groups, ttlMs: EVENTS_KEPT_MS, dueInMs });
+}
+
+/** Where the messages of an alert are queued. */
+interface Queue extends Pick<Delivery, "alertId" | "channelId"> {
+  readonly groups: readonly string[];
+}
+
+/** Where the messages of an alert are queued now; `undefined` for an alert that is polled. */
+function queueOf({ key, value, groups }: AlertTarget): Queue | undefined {
+  const { owner, way } = value;
+  const own = [...groups, queueGroup(key)];
+  switch (way.by) {
+    case "poll":
+      return undefined;
+    case "webhook":
+      return { alertId: key, groups: [...own, endpointGroup(owner, way.url)] };
+    case "channel": {
+      const { channelId } = way;
+      const ofChannel = [queueGroup(channelId), channelEndpointGroup(channelId)];
+      return { alertId: key, channelId, groups: [...own, ...ofChannel] };
+    }
+  }
 }

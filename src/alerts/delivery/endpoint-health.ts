@@ -13,6 +13,7 @@ import {
   type WebhookState,
 } from "../alert.ts";
 import { enqueueDelivery, newMessageId, queueGroup, type WebhookMessage } from "./delivery.ts";
+import type { DisabledReason, Endpoint } from "./endpoint.ts";
 
 /** When a webhook is disabled: after this long without a success, in milliseconds, and this many
  *  failures. */
@@ -21,7 +22,7 @@ const GIVEN_UP = { afterMs: 5 * 86_400_000, failures: 20 };
 /** Alerts of one owner whose webhooks are notified of a disabled one. */
 const MAX_NOTIFIED = 1_000;
 
-/** Failures of a webhook since its last success. */
+/** Failures of a webhook or channel since its last success. */
 export interface EndpointHealth {
   /** When the first of them was, milliseconds since the epoch. */
   readonly failingSince: number;
@@ -29,11 +30,9 @@ export interface EndpointHealth {
   readonly failures: number;
 }
 
-/** Health of failing webhooks, by the id of their alert; a success deletes the record. */
+/** Health of failing webhooks and channels, by the id of the alert or channel; a success deletes the
+ *  record. */
 export const endpointHealth = collection<EndpointHealth>("endpoint-health");
-
-/** Why a webhook is disabled. */
-export type DisabledReason = Extract<WebhookState, { is: "disabled" }>["reason"];
 
 /** The health after one more failure. @param now Milliseconds since the epoch. */
 export function withFailure(before: EndpointHealth | undefined, now: number): EndpointHealth {
@@ -41,9 +40,9 @@ export function withFailure(before: EndpointHealth | undefined, now: number): En
   return { ...before, failures: before.failures + 1 };
 }
 
-/** Writes the health of a webhook, unless it was written meanwhile. */
+/** Writes the health of an endpoint, unless it was written meanwhile. */
 export function writeHealth(
-  { key, groups }: StoredAlert,
+  { id: key, groups }: Pick<Endpoint, "id" | "groups">,
   before: Stored<EndpointHealth> | undefined,
   value: EndpointHealth,
 ): Operation {
@@ -51,7 +50,7 @@ export function writeHealth(
   return replace(endpointHealth, before, { value });
 }
 
-/** Whether a webhook has failed long enough to be disabled. @param now Milliseconds since the epoch. */
+/** Whether an endpoint has failed long enough to be disabled. @param now Milliseconds since the epoch. */
 export function hasFailedTooLong({ failingSince, failures }: EndpointHealth, now: number): boolean {
   return failures >= GIVEN_UP.failures && now - failingSince >= GIVEN_UP.afterMs;
 }

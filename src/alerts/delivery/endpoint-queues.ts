@@ -3,7 +3,7 @@ import {
   afterFailedAttempt,
   allowedAttempts,
   type CircuitBreaker,
-  CLOSED,
+  CLOSED_BREAKER,
 } from "./circuit-breaker.ts";
 
 /** An idle endpoint is forgotten after this many milliseconds: longer than the longest pause of a
@@ -21,8 +21,8 @@ export interface EndpointQueuesOptions<T> {
   readonly onCapacity: () => void;
   /** Attempts that are running or waiting, of all endpoints together. */
   readonly maxTotal: number;
-  /** The same for one owner while no other owner has work. The share of each owner shrinks with the
-   *  remaining capacity, so that few owners cannot take all of it. */
+  /** Maximum of `maxTotal` for one owner while no other owner has work. The share of each owner
+   *  shrinks with the remaining capacity, so that few owners cannot take all of it. */
   readonly maxPerOwner: number;
   /** Milliseconds of a monotonic clock. */
   readonly monotonic: () => number;
@@ -130,7 +130,7 @@ export class EndpointQueues<T> {
     const fullOwners = this.#fullOwners().length;
     queue.running -= 1;
     queue.lastEndedAt = now;
-    if (outcome === "success") queue.breaker = CLOSED;
+    if (outcome === "success") queue.breaker = CLOSED_BREAKER;
     if (outcome === "failure") queue.breaker = afterFailedAttempt(queue.breaker, { isProbe, now });
     this.#start(queue);
     if (wasFull || this.#fullOwners().length < fullOwners) onCapacity();
@@ -138,7 +138,7 @@ export class EndpointQueues<T> {
 }
 
 function newQueue<T>(owner: string, now: number): EndpointQueue<T> {
-  return { owner, breaker: CLOSED, running: 0, waiting: [], lastEndedAt: now };
+  return { owner, breaker: CLOSED_BREAKER, running: 0, waiting: [], lastEndedAt: now };
 }
 
 function totalSize(queues: Iterable<EndpointQueue<unknown>>): number {

@@ -10,7 +10,7 @@ import {
   queueGroup,
 } from "./delivery.ts";
 
-/** Alerts whose held deliveries are to be released, by their id. */
+/** Alerts and channels whose held deliveries are to be released, by their id. */
 const releases = collection<true>("alert-releases");
 
 /** Topic that announces a release. */
@@ -22,8 +22,9 @@ const POLL_EVERY_MS = 60_000;
 /** Another process continues a release after this many milliseconds. */
 const LEASE_MS = 30_000;
 
-/** The operations that make the held deliveries of an alert due soon after the commit. They belong into
- *  the commit that makes the alert active, so that neither happens alone. */
+/** The operations that make the held deliveries of an alert or channel due soon after the commit. They belong
+ *  into the commit that makes it active, or that gives a channel another schedule, so that neither happens
+ *  alone. */
 export function releaseHeld({
   key,
   groups,
@@ -64,14 +65,18 @@ export function startReleaseLoop({
 }
 
 /** One commit each: a delivery that was deleted meanwhile must not block the others. */
-async function releaseAll(records: Records, alertId: string): Promise<void> {
-  const group = queueGroup(alertId);
+async function releaseAll(records: Records, id: string): Promise<void> {
+  const group = queueGroup(id);
   for await (const page of recordPages(records, deliveries, { group })) {
-    const held = page.filter(({ dueAt }) => dueAt === undefined);
-    await Promise.all(held.map((each) => records.commit([dueNow(each)])));
+    await Promise.all(page.filter(isHeld).map((each) => records.commit([dueNow(each)])));
   }
 }
 
+/** A delivery within a digest is not released; the digest is. */
+const isHeld = ({ dueAt, value }: Stored<Delivery>): boolean =>
+  value.digestId === undefined && (dueAt === undefined || value.heldUntil !== undefined);
+
 function dueNow(held: Stored<Delivery>): Operation {
-  return replace(deliveries, held, { value: held.value, dueInMs: 0 });
+  const { heldUntil: _, ...value } = held.value;
+  return replace(deliveries, held, { value, dueInMs: 0 });
 }

@@ -1,38 +1,26 @@
 import { randomUUID } from "node:crypto";
-import type { Auditor } from "../../auth/auditor.ts";
-import { announce, append, remove, removeAt, replace } from "../../store/port/operations.ts";
+import { append, remove, removeAt, replace } from "../../store/port/operations.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
-import { ALERTS_TOPIC, alerts, type StoredAlert } from "../alert.ts";
-import {
-  CHALLENGE_TYPE,
-  echoesChallenge,
-  isCurrentChallenge,
-  nextChallengeMs,
-} from "./challenge.ts";
+import { CODE_TYPE } from "../channels/own-messages.ts";
+import { CHALLENGE_TYPE, nextChallengeMs } from "./challenge.ts";
 import { ATTEMPT_KIND, type Attempt, deliveries, type StoredDelivery } from "./delivery.ts";
+import type { DisabledReason, Endpoint, Verdict } from "./endpoint.ts";
 import {
-  type DisabledReason,
-  disableWebhook,
   type EndpointHealth,
   endpointHealth,
   hasFailedTooLong,
   withFailure,
   writeHealth,
 } from "./endpoint-health.ts";
-import { releaseHeld } from "./held-deliveries.ts";
 import { nextAttemptMs } from "./retry-schedule.ts";
 import type { WebhookResponse } from "./sender.ts";
 
 /** Statuses whose `Retry-After` is honored (RFC 6585 section 4, RFC 9110 section 15.6.4). */
 const RETRY_AFTER_STATUSES: readonly number[] = [429, 503];
 
-/** The webhook is gone for good (RFC 9110 section 15.5.11, Standard Webhooks 1.0.0). */
-const GONE = 410;
-
 /** Dependencies of `recordAttempt`. */
 export interface RecordAttemptOptions {
   readonly records: Records;
-  readonly audit: Auditor;
   /** A random number from 0 to 1. */
   readonly random: () => number;
 }
@@ -40,8 +28,10 @@ export interface RecordAttemptOptions {
 /** An attempt that has ended. */
 export interface CompletedAttempt {
   readonly delivery: StoredDelivery;
-  /** The alert as it was before the attempt. */
-  readonly alert: StoredAlert;
+  /** The deliveries that it contains, if it is a digest. */
+  readonly members: readonly StoredDelivery[];
+  /** The endpoint as it was before the attempt. */
+  readonly endpoint: Endpoint;
   /** When it began, milliseconds since the epoch. Its end would tell how long an unreachable host
    *  stayed silent, which would let owners probe our network. */
   readonly at: number;
@@ -49,131 +39,141 @@ export interface CompletedAttempt {
   readonly response: WebhookResponse | undefined;
 }
 
-/** Why an attempt failed; `none` for a success. */
-export function attemptError({ delivery, alert, response }: CompletedAttempt): Attempt["error"] {
-  if (response === undefined) return "unreachable";
-  if (response.status < 200 || response.status > 299) return "http_status";
-  const { way } = alert.value;
-  if (delivery.value.type !== CHALLENGE_TYPE || way.by !== "webhook") return "none";
-  const isAnswered =
-    way.state.is === "pending" && echoesChallenge(response.body, way.state.challenge);
-  return isAnswered ? "none" : "bad_challenge";
+/** An attempt, what its answer means, and which of its members are still queued. */
+interface JudgedAttempt extends CompletedAttempt {
+  readonly verdict: Verdict;
 }
 
 /**
- * Records an attempt in one commit: the delivery ends or gets its next attempt, the attempt is logged,
- * and the webhook is verified or disabled if that follows. Writes nothing when the delivery was deleted
- * or leased to another process meanwhile.
+ * Records an attempt in one commit: the delivery and its members end or get their next attempt; the
+ * attempt is logged, and the endpoint is verified or disabled if that follows. Writes nothing when
+ * the delivery was deleted or leased to another process meanwhile.
+ *
+ * @returns Whether the endpoint accepted it.
  */
 export async function recordAttempt(
   attempt: CompletedAttempt,
   options: RecordAttemptOptions,
-): Promise<void> {
+): Promise<boolean> {
   const { records } = options;
-  const { key, revision } = attempt.delivery;
+  const { delivery, endpoint, response } = attempt;
+  const verdict = endpoint.verdictOn(delivery.value, response);
+  const isAccepted = verdict.error === "none";
   for (;;) {
-    const operations =
-      attemptError(attempt) === "none"
-        ? await afterSuccess(attempt, options)
-        : await afterFailure(attempt, options);
-    if (await records.commit(operations)) return;
-    const found = await records.get(deliveries, key);
-    if (found?.revision !== revision) return;
+    const members = await queuedNow(attempt.members, records);
+    const judged = { ...attempt, members, verdict };
+    const operations = isAccepted
+      ? await afterSuccess(judged)
+      : await afterFailure(judged, options);
+    if (await records.commit(operations)) return isAccepted;
+    const found = await records.get(deliveries, delivery.key);
+    if (found?.revision !== delivery.revision) return isAccepted;
   }
 }
 
-async function afterSuccess(
-  attempt: CompletedAttempt,
-  options: RecordAttemptOptions,
-): Promise<readonly Operation[]> {
-  const { delivery } = attempt;
+/** Members that were not deleted meanwhile, with their alert. */
+async function queuedNow(
+  members: readonly StoredDelivery[],
+  records: Records,
+): Promise<readonly StoredDelivery[]> {
+  const found = await Promise.all(members.map(({ key }) => records.get(deliveries, key)));
+  return found.filter((member) => member !== undefined);
+}
+
+async function afterSuccess(attempt: JudgedAttempt): Promise<readonly Operation[]> {
+  const { delivery, endpoint, at } = attempt;
   return [
-    removeAt(deliveries, delivery),
-    remove(endpointHealth, delivery.value.alertId),
-    logAttempt(attempt, null),
-    ...(isChallenge(attempt) ? await verifyWebhook(attempt, options) : []),
+    ...removals(attempt),
+    remove(endpointHealth, endpoint.id),
+    ...logAttempt(attempt, null),
+    ...(await endpoint.afterSuccess(delivery.value, at)),
   ];
 }
 
-const isChallenge = ({ delivery }: CompletedAttempt): boolean =>
-  delivery.value.type === CHALLENGE_TYPE;
+/** Removes the delivery and its members. */
+const removals = ({ delivery, members }: CompletedAttempt): readonly Operation[] =>
+  [delivery, ...members].map((each) => removeAt(deliveries, each));
 
-/** Activates a webhook that answered its challenge, unless a newer challenge has replaced it. */
-async function verifyWebhook(
-  { delivery, at }: CompletedAttempt,
-  { records, audit }: RecordAttemptOptions,
-): Promise<readonly Operation[]> {
-  const { alertId, body } = delivery.value;
-  const alert = await records.get(alerts, alertId);
-  const way = alert?.value.way;
-  if (alert === undefined || way?.by !== "webhook") return [];
-  if (!isCurrentChallenge(body, way.state)) return [];
-  const value = { ...alert.value, way: { ...way, state: { is: "active", since: at } as const } };
-  return [
-    replace(alerts, alert, { value }),
-    ...releaseHeld(alert),
-    ...audit({ action: "alert.verified", actor: "system", target: alertId }),
-    announce(ALERTS_TOPIC, alertId),
-  ];
-}
+/** Whether it is a message that verifies its endpoint. */
+const isVerification = ({ delivery }: CompletedAttempt): boolean =>
+  delivery.value.type === CHALLENGE_TYPE || delivery.value.type === CODE_TYPE;
 
 async function afterFailure(
-  attempt: CompletedAttempt,
-  { records, audit, random }: RecordAttemptOptions,
+  attempt: JudgedAttempt,
+  { records, random }: RecordAttemptOptions,
 ): Promise<readonly Operation[]> {
-  const { delivery, alert, at } = attempt;
+  const { delivery, endpoint, at } = attempt;
   const { value } = delivery;
-  const before = await records.get(endpointHealth, alert.key);
+  const before = await records.get(endpointHealth, endpoint.id);
   const health = withFailure(before?.value, at);
   const nextInMs = nextAttemptInMs(attempt, random);
   const reason = reasonToDisable(attempt, health, nextInMs);
-  const disabled = reason && (await disableWebhook(alert, reason, at, records, audit));
+  const disabled = reason && (await endpoint.disable(reason, at));
   if (disabled !== undefined) {
-    return [removeAt(deliveries, delivery), logAttempt(attempt, null), ...disabled];
+    return [...removals(attempt), ...logAttempt(attempt, null), ...disabled];
   }
   const again = { value: { ...value, attempts: value.attempts + 1 }, dueInMs: nextInMs ?? 0 };
   return [
-    nextInMs === undefined ? removeAt(deliveries, delivery) : replace(deliveries, delivery, again),
-    ...(isChallenge(attempt) ? [] : [writeHealth(alert, before, health)]),
-    logAttempt(attempt, nextInMs ?? null),
+    ...(nextInMs === undefined ? removals(attempt) : [replace(deliveries, delivery, again)]),
+    ...(isVerification(attempt) ? [] : [writeHealth(endpoint, before, health)]),
+    ...logAttempt(attempt, nextInMs ?? null),
   ];
 }
 
 /** Milliseconds until the next attempt; `undefined` when this was the last one. */
-function nextAttemptInMs(attempt: CompletedAttempt, random: () => number): number | undefined {
-  const { delivery, response } = attempt;
+function nextAttemptInMs(attempt: JudgedAttempt, random: () => number): number | undefined {
+  const { delivery, response, verdict } = attempt;
   const failures = delivery.value.attempts + 1;
-  if (isChallenge(attempt)) return nextChallengeMs({ failures, random });
+  if (isVerification(attempt)) return nextChallengeMs({ failures, random });
   const isHonored = response !== undefined && RETRY_AFTER_STATUSES.includes(response.status);
-  const retryAfterMs = isHonored ? response.retryAfterMs : undefined;
-  return nextAttemptMs({ failures, random, retryAfterMs });
+  return nextAttemptMs({
+    failures,
+    random,
+    retryAfterMs: isHonored ? verdict.retryAfterMs : undefined,
+  });
 }
 
 function reasonToDisable(
-  attempt: CompletedAttempt,
+  attempt: JudgedAttempt,
   health: EndpointHealth,
   nextInMs: number | undefined,
 ): DisabledReason | undefined {
-  if (attempt.response?.status === GONE) return "gone";
-  if (isChallenge(attempt)) return nextInMs === undefined ? "unverified" : undefined;
+  if (attempt.verdict.isGone) return "gone";
+  if (isVerification(attempt)) return nextInMs === undefined ? "unverified" : undefined;
   return hasFailedTooLong(health, attempt.at) ? "failing" : undefined;
 }
 
-/** Writes the row that the owner sees. @param nextInMs `null`: there is no further attempt. */
-function logAttempt(attempt: CompletedAttempt, nextInMs: number | null): Operation {
-  const { delivery, at, response } = attempt;
-  const { alertId, type, attempts } = delivery.value;
-  const body: Attempt = {
-    alertId,
-    eventId: delivery.key,
-    type,
-    number: attempts + 1,
+/** Writes the rows that the owner sees: of the delivery, and of each of its members. @param
+ *  nextInMs `null`: there is no further attempt. */
+function logAttempt(attempt: JudgedAttempt, nextInMs: number | null): readonly Operation[] {
+  const { delivery, members, endpoint, at, response, verdict } = attempt;
+  const result = {
+    number: delivery.value.attempts + 1,
     status: response?.status ?? null,
     latencyMs: response?.latencyMs ?? null,
-    error: attemptError(attempt),
-    // An unverified host may belong to somebody else: its answer is not shown to the alert's owner.
-    response: type === CHALLENGE_TYPE ? "" : (response?.body ?? ""),
+    error: verdict.error,
     nextInMs,
   };
-  return append({ kind: ATTEMPT_KIND, at, id: randomUUID(), subject: alertId, body });
+  const row = (told: StoredDelivery, more: Pick<Attempt, "response" | "digestId">): Operation => {
+    const { alertId, type } = told.value;
+    const body: Attempt = {
+      ...(alertId !== undefined && { alertId }),
+      eventId: told.key,
+      type,
+      ...result,
+      ...more,
+    };
+    const subject = alertId ?? endpoint.id;
+    return append({ kind: ATTEMPT_KIND, at, id: randomUUID(), subject, body });
+  };
+  return [
+    row(delivery, { response: isResponseShown(attempt) ? (response?.body ?? "") : "" }),
+    ...members.map((member) => row(member, { response: "", digestId: delivery.key })),
+  ];
 }
+
+/** An unverified host may belong to somebody else: its answer is not shown to the owner of the alert. The
+ *  answers of chat services name chats and topics, which belong to the person, and must not reach
+ *  the client that made the alert. */
+const isResponseShown = (attempt: CompletedAttempt): boolean =>
+  !isVerification(attempt) && attempt.delivery.value.channelId === undefined;

@@ -20,8 +20,8 @@ export interface SenderOptions extends GuardedAgentOptions {
   readonly now: () => number;
 }
 
-/** A request to a webhook. */
-interface WebhookRequest {
+/** A request to a webhook or a chat service. */
+export interface SentRequest {
   readonly url: string;
   /** Added to the headers of every delivery. */
   readonly headers: Readonly<Record<string, string>>;
@@ -48,7 +48,7 @@ export interface Sender {
    *
    * @throws {OutboundError} When no answer came, for whatever reason.
    */
-  send(outgoing: WebhookRequest): Promise<WebhookResponse>;
+  send(outgoing: SentRequest): Promise<WebhookResponse>;
   /** Aborts running requests. */
   close(): Promise<void>;
 }
@@ -74,7 +74,7 @@ const HEADERS = {
 export function createSender(options: SenderOptions): Sender {
   const { totalMs, bodyMs, now } = { ...DEFAULTS, ...options };
   const client = lazy(() => openClient(options));
-  const ask = async ({ url, headers, body }: WebhookRequest, limit: AbortController) => {
+  const ask = async ({ url, headers, body }: SentRequest, limit: AbortController) => {
     const fault = urlFault(url, options);
     if (fault !== undefined) throw new Error(fault);
     const { dispatcher, request } = await client.get();

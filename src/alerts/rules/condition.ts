@@ -58,9 +58,9 @@ export type ConditionState = { readonly at: number } & (
 export interface ConditionInput extends SessionSnapshot {
   /** `undefined` when there are too few bars. */
   readonly reading: VolatilityReading | undefined;
-  /** `undefined` for what files no reports, and for conditions of other kinds. */
+  /** `undefined` for instruments that file no reports, and for conditions of other kinds. */
   readonly reports?: ReportSession | undefined;
-  /** `undefined` for what has no range, and for conditions of other kinds. */
+  /** `undefined` for instruments without a range, and for conditions of other kinds. */
   readonly range?: RangeSession | undefined;
 }
 
@@ -80,11 +80,11 @@ export function conditionOf(
   const rules = { ...EVENT_RULES, quietDays: cooldownDays };
   switch (kind) {
     case "signal_shift": {
-      const rearmWithin = scoreMove / REARM_DIVISOR;
+      const farMove = scoreMove ?? Number.POSITIVE_INFINITY;
       return {
         key: `${kind}:${scoreMove}:${quiet}`,
         kind,
-        rules: { ...rules, scoreMove, rearmWithin },
+        rules: { ...rules, scoreMove: farMove, rearmWithin: farMove / REARM_DIVISOR },
         reportSessions,
       };
     }

@@ -61,8 +61,8 @@ interface Recipient {
 
 /**
  * Adds an event to a pending commit for some alerts: for each alert a row in the archive and, if it
- * has a webhook, a delivery with the same body. The commit only holds while these alerts, and the
- * watchlists that they watch, stay unchanged.
+ * has a webhook, a delivery with the same body. The commit fails if these alerts, or the watchlists
+ * that they watch, have changed.
  */
 export async function fanOut(
   event: FiredEvent,
@@ -84,7 +84,7 @@ const recordsEvents = (status: AlertStatus): boolean =>
   status === "active" || status === "pending" || status === "disabled";
 
 const sendsEvents = ({ way }: Alert): boolean =>
-  way.by === "webhook" && way.state.is !== "disabled";
+  way.by === "channel" || (way.by === "webhook" && way.state.is !== "disabled");
 
 /** @returns `undefined` when the alert does not get the event. */
 async function recipientOf(

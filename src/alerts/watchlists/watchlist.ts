@@ -14,7 +14,7 @@ import {
 export interface Watchlist {
   /** The client that made it; without a client, the person themselves. */
   readonly owner: Owner;
-  /** As its owner wrote it; unique among the owner's lists without regard to case. */
+  /** Name as its owner wrote it; unique among the owner's lists without regard to case. */
   readonly name: string;
   /** Symbols, sorted, at least one. */
   readonly symbols: readonly string[];
@@ -30,7 +30,11 @@ export type StoredWatchlist = Stored<Watchlist>;
 export const watchlistKey = (owner: OwnerIdentity, name: string): string =>
   fingerprint(JSON.stringify([ownerKey(owner), name.toLowerCase()]));
 
-/** What an alert watches, with the symbols of a watchlist as they are now. */
+/** Identifies the contents of a list. */
+export const watchlistVersion = ({ symbols }: Watchlist): string =>
+  fingerprint(JSON.stringify(symbols));
+
+/** What an alert watches, with the current symbols of a watchlist. */
 export type ResolvedSelector = Exclude<InstrumentSelector, { readonly by: "watchlist" }>;
 
 /** An alert with its watchlist resolved to instruments. */
@@ -73,8 +77,9 @@ export async function resolveAlerts(
 }
 
 /**
- * The operations with which a commit makes an alert watch a list only while the list exists. They change
- * its revision, so that a concurrent deletion, which saw no such alert, does not hold.
+ * The operations that let a commit make an alert watch a list, and fail it unless the list exists.
+ * They change the list's revision, so that a concurrent deletion, which did not see the alert,
+ * fails.
  *
  * @throws {Problem} `not_found` when the list is gone.
  */

@@ -11,6 +11,7 @@ import { countChange } from "../api/count-change.ts";
 import type { AlertDependencies } from "../api/dependencies.ts";
 import { groupsOfOwner, managedAccount, ownerOf } from "../api/ownership.ts";
 import { orphansAmong, shareOfOwner } from "../api/quota-share.ts";
+import { changedMeanwhile } from "../api/validation.ts";
 import {
   type ResolvedSelector,
   resolveSelector,
@@ -18,6 +19,7 @@ import {
   type Watchlist,
   watchlistKey,
   watchlists,
+  watchlistVersion,
 } from "./watchlist.ts";
 
 /** Maximum number of watchlists of an account with all its agents and keys. */
@@ -48,7 +50,7 @@ export interface WatchlistOverview {
 /** How symbols change a list. */
 export type WatchlistChange = "set" | "add" | "remove";
 
-/** What the watchlists work with. */
+/** Dependencies of the watchlists. */
 export type WatchlistDependencies = Pick<AlertDependencies, "records" | "audit" | "limits">;
 
 /** A change of a list, by its name. */
@@ -96,7 +98,7 @@ export class Watchlists {
     throw noWatchlist();
   }
 
-  /** What an alert watches, with the symbols of a watchlist as they are now. */
+  /** What an alert watches, with the current symbols of a watchlist. */
   async resolve(watched: InstrumentSelector): Promise<ResolvedSelector> {
     return (await resolveSelector(this.#dependencies.records, watched)).watched;
   }
@@ -148,17 +150,20 @@ export class Watchlists {
    * Replaces the symbols of a list of an account.
    *
    * @returns Whether there is such a list.
-   * @throws {Problem} `invalid_request` for none or too many symbols.
+   * @param seen The new symbols, and the `watchlistVersion` that the person saw.
+   * @throws {Problem} `invalid_request` for none or too many symbols; `wrong_state` if the list is
+   *   another version.
    */
   async changeForAccount(
     accountId: string,
     key: string,
-    symbols: readonly string[],
+    { symbols, version }: { readonly symbols: readonly string[]; readonly version: string },
   ): Promise<boolean> {
     const { records, audit } = this.#dependencies;
     for (;;) {
       const list = await records.get(watchlists, key);
       if (list?.value.owner.accountId !== accountId) return false;
+      if (watchlistVersion(list.value) !== version) throw changedMeanwhile();
       const value = { ...list.value, symbols: changed([], "set", symbols) };
       const recorded = audit({ action: "watchlist.changed", actor: accountId, target: key });
       if (await records.commit([replace(watchlists, list, { value }), ...recorded])) return true;

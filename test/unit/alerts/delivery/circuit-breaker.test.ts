@@ -3,13 +3,13 @@ import {
   afterFailedAttempt,
   allowedAttempts,
   type CircuitBreaker,
-  CLOSED,
+  CLOSED_BREAKER,
 } from "../../../../src/alerts/delivery/circuit-breaker.ts";
 
 /** A circuit breaker after this many consecutive failed attempts. */
 function failedTimes(
   failures: number,
-  from: CircuitBreaker = CLOSED,
+  from: CircuitBreaker = CLOSED_BREAKER,
 ): { breaker: CircuitBreaker; now: number } {
   let [breaker, now] = [from, 0];
   for (let failure = 0; failure < failures; failure++) {
@@ -34,7 +34,7 @@ describe("the circuit breaker of an endpoint", () => {
     [8, 1_800_000],
     [30, 1_800_000],
   ])(
-    "after %d consecutive failures allows nothing for %d ms, then one probe",
+    "after %d consecutive failures allows no attempt for %d ms, and then one probe",
     (failures, pauseMs) => {
       const { breaker, now } = failedTimes(failures);
       expect(allowedAttempts(breaker, now)).toBe(0);
@@ -43,7 +43,7 @@ describe("the circuit breaker of an endpoint", () => {
     },
   );
 
-  it("is not held open longer by attempts that were running when it opened", () => {
+  it("does not stay open longer because of attempts that were running when it opened", () => {
     const { breaker, now } = failedTimes(5);
     const late = [1, 2, 3, 4].reduce<CircuitBreaker>(
       (before, ms) => afterFailedAttempt(before, { isProbe: false, now: now + 10_000 + ms }),

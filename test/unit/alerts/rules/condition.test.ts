@@ -51,7 +51,7 @@ function daysOf(
 }
 
 describe("a condition", () => {
-  it("is shared by alerts with equal kind and thresholds of that kind", () => {
+  it("is shared by alerts with the same kind and the same thresholds for that kind", () => {
     const keyOf = (kind: AlertKind, different: Partial<Thresholds> = {}) =>
       conditionOf(kind, { ...METHOD, ...different }).key;
     const shift = keyOf("signal_shift");
@@ -60,6 +60,7 @@ describe("a condition", () => {
     const different = [
       keyOf("volatility"),
       keyOf("signal_shift", { scoreMove: 16 }),
+      keyOf("signal_shift", { scoreMove: null }),
       keyOf("signal_shift", { cooldownDays: 1 }),
       keyOf("signal_shift", { cooldownDays: 0.25 }),
       keyOf("volatility", { volatilityZ: 3 }),
@@ -67,12 +68,12 @@ describe("a condition", () => {
       keyOf("report"),
       keyOf("report", { reportSessions: 1 }),
     ];
-    expect(new Set([shift, ...different]).size).toBe(9);
+    expect(new Set([shift, ...different]).size).toBe(10);
     expect(keyOf("report", { reportSessions: 5 })).toBe(keyOf("report"));
     for (const key of [shift, ...different]) expect(key).not.toContain(" ");
   });
 
-  it("has the rules of the method at its thresholds", () => {
+  it("has the same rules as the method for the method's thresholds", () => {
     const { coinQuietDays: _, ...rules } = EVENT_RULES;
     for (const kind of ["signal_shift", "volatility"] as const) {
       expect(conditionOf(kind, METHOD).rules).toMatchObject(rules);
@@ -86,6 +87,16 @@ describe("a condition", () => {
     expect(moved(5, 45)).toEqual([1]);
     expect(moved(50, 0.01)).toEqual([]);
     expect(moved(50, 0)).toEqual([1]);
+  });
+
+  it("fires on another signal alone without a score move, also where one score move armed it", () => {
+    const days = [
+      { score: 50 },
+      { score: 100 },
+      { score: 0, direction: "SHORT" },
+      { score: 100, direction: "SHORT" },
+    ] as const;
+    expect(daysOf("signal_shift", { scoreMove: null }, days)).toEqual([2]);
   });
 
   it("rearms within a third of the move", () => {
@@ -186,7 +197,7 @@ function expectMeant(
 }
 
 describe("the alerts that share a condition", () => {
-  it("are subscribed exactly if the alert covers the instrument", () => {
+  it("are subscribed exactly when the alert covers the instrument", () => {
     fc.assert(
       fc.property(fc.array(wanted, { maxLength: 8 }), snapshot, (all, seen) => {
         const alerts = all.map((one, index) => stored(`a${index}`, one));

@@ -20,7 +20,7 @@ async function reasonOf(answer: Promise<unknown>): Promise<string> {
 }
 
 describe("a sender", () => {
-  it("posts the body unchanged, with the given headers and its own", async () => {
+  it("posts the body unchanged, with the given header fields and its own", async () => {
     const came: { method?: string; headers?: IncomingHttpHeaders; body?: string } = {};
     const url = await receiver(async (req, res) => {
       const body = Buffer.concat(await req.toArray()).toString();
@@ -74,7 +74,7 @@ describe("a sender", () => {
     expect((await testSender().send(to(url))).retryAfterMs).toBe(expected);
   });
 
-  it("needs a certificate that is trusted and names the host", async () => {
+  it("requires a trusted certificate that names the host", async () => {
     const ours = createCertificate(HOST);
     const server = createHttpsServer(ours, (_req, res) => void res.end("safe"));
     const port = await listen(server);
@@ -86,7 +86,7 @@ describe("a sender", () => {
     expect(await reasonOf(unknown)).toMatch(/self-signed/);
   });
 
-  it("does not reuse connections, and opens one per delivery", async () => {
+  it("opens a new connection for every delivery", async () => {
     const waiting: (() => void)[] = [];
     let open = 0;
     let most = 0;
@@ -110,12 +110,12 @@ describe("the answer of a webhook", () => {
   const answering = async (listener: RequestListener, bodyMs = 10_000) =>
     testSender({ bodyMs }).send(to(await receiver(listener)));
 
-  it("is cut after 1 kB", async () => {
+  it("is truncated after 1 kB", async () => {
     const { body } = await answering((_req, res) => void res.end("a".repeat(5000)));
     expect(body).toBe("a".repeat(1024));
   });
 
-  it("is cut before a character that does not fit", async () => {
+  it("is truncated before a character that does not fit", async () => {
     const { body } = await answering((_req, res) => void res.end(`a${"ü".repeat(1000)}`));
     expect(body).toBe(`a${"ü".repeat(511)}`);
   });
@@ -141,21 +141,21 @@ describe("the answer of a webhook", () => {
     expect(body).not.toContain("\0");
   });
 
-  it("counts by its status when the body never ends", async () => {
+  it("counts by its status even if the body never ends", async () => {
     const slow = await answering((_req, res) => void res.writeHead(202).write("so far"), 50);
     expect(slow).toMatchObject({ status: 202, body: "so far" });
     const silent = await answering((_req, res) => res.writeHead(202).flushHeaders(), 50);
     expect(silent).toMatchObject({ status: 202, body: "" });
   });
 
-  it("counts by its status when the body is incomplete", async () => {
+  it("counts by its status even if the body is incomplete", async () => {
     const answer = await answering((_req, res) => {
       res.writeHead(200, { "content-length": 100 }).write("so far", () => res.destroy());
     });
     expect(answer).toMatchObject({ status: 200, body: "so far" });
   });
 
-  it("is cut off at the timeout of the request", async () => {
+  it("is ended at the timeout of the request", async () => {
     const url = await receiver((_req, res) => void res.writeHead(200).write("so far"));
     const sender = testSender({ totalMs: 200 });
     expect(await sender.send(to(url))).toMatchObject({ status: 200, body: "so far" });
@@ -167,9 +167,9 @@ describe("a webhook that does not answer", () => {
     ["the port is closed", "ECONNREFUSED"],
     ["the name has no address", "has no address"],
     ["name servers fail", "SERVFAIL"],
-    ["it is no URL", "not a URL"],
+    ["the URL is invalid", "not a URL"],
     ["its address is not public", "not public"],
-  ])("is one neutral failure: %s", async (what, reason) => {
+  ])("is one failure with a neutral text: %s", async (what, reason) => {
     const port = await closedPort();
     const lookups: Record<string, () => Promise<readonly string[]>> = {
       "the name has no address": async () => [],
@@ -177,7 +177,7 @@ describe("a webhook that does not answer", () => {
     };
     const lookup = lookups[what];
     const urls: Record<string, string> = {
-      "it is no URL": "hooks",
+      "the URL is invalid": "hooks",
       "its address is not public": `http://127.0.0.1:${port}/`,
     };
     const sender = testSender(lookup === undefined ? {} : { lookup });
@@ -186,15 +186,18 @@ describe("a webhook that does not answer", () => {
   });
 
   it.each<[string, Parameters<typeof rawReceiver>[0]]>([
-    ["takes the connection and says nothing", () => undefined],
+    ["accepts the connection and sends nothing", () => undefined],
     ["resets the connection", (socket) => void socket.once("data", () => socket.resetAndDestroy())],
     ["closes the connection", (socket) => void socket.end()],
     ["does not speak HTTP", (socket) => void socket.write("220 mail ready\r\n")],
-    ["lets its headers drip", drip],
-    ["has endless headers", (socket) => flood(socket, `x: ${"y".repeat(9000)}\r\n`)],
-    ["promises an answer for ever", (socket) => flood(socket, INTERIM.repeat(100), "")],
-    ["breaks off in the headers", (socket) => void socket.end("HTTP/1.1 200 OK\r\nx: ")],
-  ])("is one neutral failure: it %s", async (_, onConnection) => {
+    ["sends its header byte by byte", drip],
+    ["sends an endless header", (socket) => flood(socket, `x: ${"y".repeat(9000)}\r\n`)],
+    ["sends informational responses forever", (socket) => flood(socket, INTERIM.repeat(100), "")],
+    [
+      "closes the connection within the header",
+      (socket) => void socket.end("HTTP/1.1 200 OK\r\nx: "),
+    ],
+  ])("is one failure with a neutral text: it %s", async (_, onConnection) => {
     const url = await rawReceiver(onConnection);
     expect(await reasonOf(testSender({ totalMs: 300 }).send(to(url)))).not.toBe("");
   });

@@ -1,0 +1,262 @@
+import type { Auditor } from "../../auth/auditor.ts";
+import type { Scope } from "../../auth/scopes.ts";
+import type { Limits } from "../../limits/limits.ts";
+import type { Mailbox } from "../../mail/outbox.ts";
+import { OutboundError } from "../../outbound/guarded-fetch.ts";
+import type { Vault } from "../../store/keys/vault.ts";
+import { removeAt, replace, unchanged } from "../../store/port/operations.ts";
+import type { Operation } from "../../store/port/records.ts";
+import { alerts, type Owner } from "../alert.ts";
+import { deliveries, type StoredDelivery } from "../delivery/delivery.ts";
+import type { AttemptOutcome } from "../delivery/endpoint-queues.ts";
+import { type RecordAttemptOptions, recordAttempt } from "../delivery/record-attempt.ts";
+import { countRepeat, isRepeat, reschedule, waitsFor } from "../delivery/repeat-limit.ts";
+import type { Sender, SentRequest, WebhookResponse } from "../delivery/sender.ts";
+import {
+  type ChannelTarget,
+  channels,
+  codeContext,
+  openTarget,
+  type StoredChannel,
+} from "./channel.ts";
+import { ChannelEndpoint } from "./channel-endpoint.ts";
+import { digestMessage, digestSteps, membersOf, sentBy } from "./digest.ts";
+import type { ChannelMessage } from "./message.ts";
+import { CODE_TYPE, DIGEST_TYPE, NOTICE_TYPE } from "./own-messages.ts";
+import { type ChannelSchedule, quietUntil, waitsUntil } from "./schedule.ts";
+import type { ChatServices } from "./services/chat-services.ts";
+import { emailOf } from "./services/email.ts";
+import { codeMessage, eventMessage } from "./texts.ts";
+
+/** Dependencies of sending messages to channels. */
+export interface ChannelOutlets {
+  readonly chat: ChatServices;
+  readonly mailbox: Mailbox;
+  /** Display name of the service. */
+  readonly serviceName: string;
+  /** Public origin, without a trailing slash. */
+  readonly baseUrl: string;
+  /** URL that unsubscribes an email channel. */
+  readonly unsubscribeUrl: (channelId: string) => string;
+}
+
+/** Dependencies of an attempt by a channel. */
+export interface ChannelAttemptOptions extends RecordAttemptOptions {
+  readonly sender: Pick<Sender, "send">;
+  readonly audit: Auditor;
+  readonly vault: Vault;
+  readonly scopesOf: (owner: Owner) => Promise<ReadonlySet<Scope>>;
+  readonly limits: Limits;
+  readonly channels: ChannelOutlets;
+  readonly now: () => Date;
+}
+
+/** A message that can be sent now. */
+interface Ready {
+  readonly message: ChannelMessage;
+  /** The deliveries that it contains, if it is a digest. */
+  readonly members: readonly StoredDelivery[];
+}
+
+/** Operations to commit instead of sending. */
+interface Instead {
+  readonly instead: readonly Operation[];
+}
+
+/** Makes one attempt at a delivery by a channel, as `attemptDelivery` does by a webhook. */
+export async function attemptByChannel(
+  delivery: StoredDelivery,
+  channelId: string,
+  options: ChannelAttemptOptions,
+  stopped: AbortSignal,
+): Promise<AttemptOutcome> {
+  const { records, now, channels: outlets } = options;
+  const channel = await records.get(channels, channelId);
+  const task: Ready | Instead =
+    channel === undefined || channel.value.state.is === "disabled"
+      ? { instead: [removeAt(deliveries, delivery)] }
+      : await prepare(delivery, channel, options);
+  if ("instead" in task || channel === undefined) {
+    if ("instead" in task) await records.commit(task.instead);
+    return "none";
+  }
+  const { message, members } = task;
+  const at = now().getTime();
+  const target = openTarget(options.vault, channel);
+  const request = requestOf(target, message, outlets.chat);
+  const response = request && (await send(request, options));
+  if (stopped.aborted) return "none";
+  const mail = mailOf(delivery, target, message, outlets);
+  const endpoint = new ChannelEndpoint(channel, mail, { ...options, ...outlets });
+  const attempt = { delivery, members, endpoint, at, response };
+  return (await recordAttempt(attempt, options)) ? "success" : "failure";
+}
+
+function prepare(
+  delivery: StoredDelivery,
+  channel: StoredChannel,
+  options: ChannelAttemptOptions,
+): Ready | Instead | Promise<Ready | Instead> {
+  if (delivery.value.type === CODE_TYPE) return prepareCode(delivery, channel, options);
+  // The commit that makes the channel active releases what is held by then.
+  if (channel.value.state.is !== "active") return hold(delivery, unchanged(channels, channel));
+  if (delivery.value.type === NOTICE_TYPE) return prepareNotice(delivery, channel, options);
+  if (delivery.value.type === DIGEST_TYPE) return prepareDigest(delivery, channel, options);
+  return prepareEvent(delivery, channel, options);
+}
+
+/** The message with the current code, unless the code was replaced or can no longer be used. */
+function prepareCode(
+  delivery: StoredDelivery,
+  { key, value: { state } }: StoredChannel,
+  { vault, channels: outlets, now }: ChannelAttemptOptions,
+): Ready | Instead {
+  const isCurrent =
+    state.is === "pending" &&
+    String(state.since) === delivery.value.body &&
+    now().getTime() < state.codeUntil;
+  if (!isCurrent || state.code === null) return { instead: [removeAt(deliveries, delivery)] };
+  const code = vault.open(state.code, codeContext(key));
+  return { message: codeMessage(code, outlets), members: [] };
+}
+
+async function prepareNotice(
+  delivery: StoredDelivery,
+  channel: StoredChannel,
+  options: ChannelAttemptOptions,
+): Promise<Ready | Instead> {
+  const instead = await repeatsUsedUp(delivery, channel, options);
+  if (instead !== undefined) return { instead };
+  return { message: JSON.parse(delivery.value.body) as ChannelMessage, members: [] };
+}
+
+async function prepareDigest(
+  delivery: StoredDelivery,
+  channel: StoredChannel,
+  options: ChannelAttemptOptions,
+): Promise<Ready | Instead> {
+  const now = options.now().getTime();
+  const quiet = quietUntil(channel.value.schedule, now);
+  if (quiet !== undefined) return { instead: [reschedule(delivery, quiet - now)] };
+  const { told, others } = await membersOf(delivery, options);
+  if (others.length > 0) return { instead: [...others, reschedule(delivery, 0)] };
+  if (told.length === 0) return { instead: [removeAt(deliveries, delivery)] };
+  const instead = await repeatsUsedUp(delivery, channel, options);
+  if (instead !== undefined) return { instead };
+  const message = digestMessage(delivery, told, options.channels);
+  return { message, members: told.map((event) => event.delivery) };
+}
+
+async function prepareEvent(
+  delivery: StoredDelivery,
+  channel: StoredChannel,
+  options: ChannelAttemptOptions,
+): Promise<Ready | Instead> {
+  const { alertId, digestId, type } = delivery.value;
+  const alert = alertId === undefined ? undefined : await sentBy(channel.key, alertId, options);
+  if (alert === undefined) return { instead: [removeAt(deliveries, delivery)] };
+  // It is part of a digest, which completes it.
+  if (digestId !== undefined) return { instead: [reschedule(delivery, null)] };
+  if (alert.value.isPaused) return hold(delivery, unchanged(alerts, alert));
+  // A test is asked for by somebody who waits for it.
+  const instead =
+    (type === "webhook.test" ? undefined : await scheduled(delivery, channel, options)) ??
+    (isRepeat(delivery)
+      ? waitsFor(delivery, await countRepeat(alert.value.owner, options))
+      : undefined);
+  if (instead !== undefined) return { instead };
+  return { message: eventMessage(delivery.value.body, alert, options.channels), members: [] };
+}
+
+/** The operations that let an event wait for an instant of the schedule, or put it into a digest
+ *  once it has waited; `undefined` when it can be sent now. */
+async function scheduled(
+  delivery: StoredDelivery,
+  channel: StoredChannel,
+  options: ChannelAttemptOptions,
+): Promise<readonly Operation[] | undefined> {
+  const now = options.now().getTime();
+  const { heldUntil } = delivery.value;
+  const until = untilOf(heldUntil, channel.value.schedule, now);
+  if (until === undefined) {
+    return heldUntil === undefined ? undefined : digestSteps(delivery, channel, options);
+  }
+  const value = { ...delivery.value, heldUntil: until };
+  return [
+    replace(deliveries, delivery, { value, dueInMs: until - now }),
+    unchanged(channels, channel),
+  ];
+}
+
+/** Holds a delivery back, only while what holds it back stays unchanged. */
+const hold = (delivery: StoredDelivery, because: Operation): Instead => ({
+  instead: [reschedule(delivery, null), because],
+});
+
+/** The instant until which an event waits; `undefined` when it can be sent now. Retries also
+ *  respect the quiet hours. */
+function untilOf(
+  heldUntil: number | undefined,
+  schedule: ChannelSchedule,
+  now: number,
+): number | undefined {
+  if (heldUntil === undefined) return waitsUntil(schedule, now);
+  return heldUntil > now ? heldUntil : quietUntil(schedule, now);
+}
+
+/** The operations that delay a repeated message while the person's limit is used up. */
+async function repeatsUsedUp(
+  delivery: StoredDelivery,
+  { value: { accountId } }: StoredChannel,
+  options: ChannelAttemptOptions,
+): Promise<readonly Operation[] | undefined> {
+  if (!isRepeat(delivery)) return undefined;
+  const person: Owner = { kind: "user", id: accountId, accountId };
+  return waitsFor(delivery, await countRepeat(person, options));
+}
+
+/** The request to a chat service; `undefined` for email, which goes through the outbox. */
+function requestOf(
+  target: ChannelTarget,
+  message: ChannelMessage,
+  chat: ChatServices,
+): SentRequest | undefined {
+  switch (target.kind) {
+    case "email":
+      return undefined;
+    case "slack":
+      return chat.slack.request(target, message);
+    case "discord":
+      return chat.discord.request(target, message);
+    case "telegram":
+      return chat.telegram.request(target, message);
+    case "ntfy":
+      return chat.ntfy.request(target, message);
+  }
+}
+
+/** The operations that put a message into the outbox; none for chats. */
+function mailOf(
+  { value: { type, channelId = "" } }: StoredDelivery,
+  target: ChannelTarget,
+  message: ChannelMessage,
+  { mailbox, unsubscribeUrl }: ChannelOutlets,
+): readonly Operation[] {
+  if (target.kind !== "email") return [];
+  // There is nothing to unsubscribe from before the code was entered.
+  const url = type === CODE_TYPE ? undefined : unsubscribeUrl(channelId);
+  return mailbox.queueSteps(emailOf(target, message, url));
+}
+
+/** @returns `undefined` when no answer came. */
+async function send(
+  request: SentRequest,
+  { sender }: Pick<ChannelAttemptOptions, "sender">,
+): Promise<WebhookResponse | undefined> {
+  try {
+    return await sender.send(request);
+  } catch (error) {
+    if (error instanceof OutboundError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,107 @@
+import type { Auditor } from "../../auth/auditor.ts";
+import { announce, remove, removeGroup, replace } from "../../store/port/operations.ts";
+import { readAll } from "../../store/port/read-all.ts";
+import type { Operation, Records } from "../../store/port/records.ts";
+import { accountGroup } from "../alert.ts";
+import {
+  DELIVERIES_TOPIC,
+  type Delivery,
+  EVENTS_KEPT_MS,
+  queueGroup,
+} from "../delivery/delivery.ts";
+import {
+  ACCEPTED,
+  type DisabledReason,
+  type Endpoint,
+  UNREACHABLE,
+  type Verdict,
+} from "../delivery/endpoint.ts";
+import { endpointHealth } from "../delivery/endpoint-health.ts";
+import type { WebhookResponse } from "../delivery/sender.ts";
+import { type ChannelState, channels, groupsOfChannel, type StoredChannel } from "./channel.ts";
+import type { ChannelMessage } from "./message.ts";
+import { NOTICE_TYPE, queueOwnMessage } from "./own-messages.ts";
+import type { ChatServices } from "./services/chat-services.ts";
+
+/** Dependencies of a channel as an endpoint. */
+export interface ChannelEndpointOptions {
+  readonly records: Records;
+  readonly audit: Auditor;
+  readonly chat: ChatServices;
+  /** Public origin, without a trailing slash. */
+  readonly baseUrl: string;
+}
+
+/** A channel as deliveries see it. */
+export class ChannelEndpoint implements Endpoint {
+  readonly #channel: StoredChannel;
+  readonly #mail: readonly Operation[];
+  readonly #options: ChannelEndpointOptions;
+
+  /**
+   * @param channel As it was before the attempt.
+   * @param mail The operations that put the message into the outbox, whose acceptance is the success of an
+   *   email channel; none for others.
+   */
+  constructor(channel: StoredChannel, mail: readonly Operation[], options: ChannelEndpointOptions) {
+    this.#channel = channel;
+    this.#mail = mail;
+    this.#options = options;
+  }
+
+  get id(): string {
+    return this.#channel.key;
+  }
+
+  get groups(): readonly string[] {
+    return groupsOfChannel(this.id, this.#channel.value.accountId);
+  }
+
+  verdictOn(_: Delivery, response: WebhookResponse | undefined): Verdict {
+    const { kind } = this.#channel.value;
+    if (kind === "email") return ACCEPTED;
+    return response === undefined ? UNREACHABLE : this.#options.chat[kind].verdictOn(response);
+  }
+
+  async afterSuccess(): Promise<readonly Operation[]> {
+    return this.#mail;
+  }
+
+  /** A channel that waits for its code is not disabled: its person asks for another code. */
+  async disable(reason: DisabledReason, at: number): Promise<readonly Operation[] | undefined> {
+    const { records } = this.#options;
+    const { state: before } = this.#channel.value;
+    const channel = await records.get(channels, this.id);
+    const state = channel?.value.state;
+    if (reason === "unverified" || state?.is !== "active" || state.since !== before.since) {
+      return undefined;
+    }
+    const all = await readAll(records, channels, accountGroup(this.#channel.value.accountId));
+    const others = all.filter(({ key, value }) => key !== this.id && value.state.is === "active");
+    return [
+      ...disabling(this.#channel, { is: "disabled", since: at, reason }),
+      ...this.#options.audit({ action: "channel.disabled", actor: "system", target: this.id }),
+      ...others.map((other) => this.#notice(other, at)),
+      announce(DELIVERIES_TOPIC),
+    ];
+  }
+
+  /** Notifies the person through another of their channels. */
+  #notice(to: StoredChannel, at: number): Operation {
+    const message: ChannelMessage = {
+      title: "A channel of your alerts was stopped",
+      lines: ["It accepts no messages any more. Your account page names it, and starts it again."],
+      link: `${this.#options.baseUrl}/account#channels`,
+    };
+    const body = JSON.stringify(message);
+    const notice = { type: NOTICE_TYPE, body, isRepeat: true, at, ttlMs: EVENTS_KEPT_MS } as const;
+    return queueOwnMessage(to, notice).operation;
+  }
+}
+
+/** The operations that disable a channel and delete what is queued for it. */
+export const disabling = (channel: StoredChannel, state: ChannelState): readonly Operation[] => [
+  replace(channels, channel, { value: { ...channel.value, state } }),
+  removeGroup(queueGroup(channel.key)),
+  remove(endpointHealth, channel.key),
+];

@@ -1,0 +1,169 @@
+import { accountRecordsGroup } from "../../auth/agents/agent.ts";
+import { randomBase62 } from "../../lib/base62.ts";
+import { Problem } from "../../problem.ts";
+import type { Vault } from "../../store/keys/vault.ts";
+import { replace } from "../../store/port/operations.ts";
+import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
+import { accountGroup } from "../alert.ts";
+import type { ChannelSchedule } from "./schedule.ts";
+
+/** Target of a channel of each kind. */
+export interface ChannelTargets {
+  readonly email: {
+    /** Normalized address. */
+    readonly to: string;
+  };
+  readonly slack: {
+    /** Incoming webhook. */
+    readonly url: string;
+  };
+  readonly discord: {
+    /** Webhook. */
+    readonly url: string;
+  };
+  readonly telegram: {
+    /** Token of a bot. */
+    readonly token: string;
+    /** Number of a chat, or `@` and the name of a public one. */
+    readonly chatId: string;
+  };
+  readonly ntfy: {
+    /** URL of a topic. */
+    readonly url: string;
+    /** Access token, where the topic needs one. */
+    readonly token?: string;
+  };
+}
+
+/** Kinds of channels. */
+export const CHANNEL_KINDS = ["email", "slack", "discord", "telegram", "ntfy"] as const;
+/** A kind of channel. */
+export type ChannelKind = (typeof CHANNEL_KINDS)[number];
+
+/** Kinds that are sent requests; email goes through the outbox. */
+export type ChatKind = Exclude<ChannelKind, "email">;
+
+/** The target of a channel, with its kind. */
+export type ChannelTarget = {
+  readonly [K in ChannelKind]: { readonly kind: K } & ChannelTargets[K];
+}[ChannelKind];
+
+/** Whether messages may be sent to a channel. Instants are milliseconds since the epoch. */
+export type ChannelState =
+  /** The person has not entered the code that was sent to the channel. Only codes are sent. */
+  | {
+      readonly is: "pending";
+      readonly since: number;
+      /** The code, encrypted for `codeContext(id)`; `null` once it was guessed wrong too often. */
+      readonly code: string | null;
+      readonly codeUntil: number;
+      readonly triesLeft: number;
+    }
+  | { readonly is: "active"; readonly since: number }
+  /** Messages wait until its person resumes it. */
+  | { readonly is: "paused"; readonly since: number }
+  /** Nothing is sent until its person verifies it again. */
+  | {
+      readonly is: "disabled";
+      readonly since: number;
+      /** `gone`: the service says that the target does not exist any more; `failing`: five days
+       *  without a success; `unsubscribed`: somebody used the link in an email. */
+      readonly reason: "gone" | "failing" | "unsubscribed";
+    };
+
+/** A place where a person receives events: a mailbox or a chat. */
+export interface Channel {
+  readonly accountId: string;
+  readonly kind: ChannelKind;
+  /** Given by its person; unique in the account without regard to case. */
+  readonly name: string;
+  /** The `ChannelTarget` as JSON, encrypted for `targetContext(id)`. */
+  readonly target: string;
+  /** The part of the target that is not secret, by which its person recognizes it. */
+  readonly hint: string;
+  readonly state: ChannelState;
+  readonly schedule: ChannelSchedule;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+}
+
+/** Channels by their id: `chan_` and 16 characters of base 62. */
+export const channels = collection<Channel>("channels");
+
+/** A channel with its key, revision and groups. */
+export type StoredChannel = Stored<Channel>;
+
+/** Random characters of an id. */
+const ID_LENGTH = 16;
+
+const ID = new RegExp(`^chan_[0-9A-Za-z]{${ID_LENGTH}}$`);
+
+/** A new id of a channel. */
+export const newChannelId = (): string => `chan_${randomBase62(ID_LENGTH)}`;
+
+/** Group of everything that is deleted with a channel. */
+export const channelGroup = (channelId: string): string => `channel:${channelId}`;
+
+/** Groups of a channel and of its own messages. */
+export const groupsOfChannel = (channelId: string, accountId: string): readonly string[] => [
+  channelGroup(channelId),
+  accountGroup(accountId),
+  accountRecordsGroup(accountId),
+];
+
+/** Context that the target of a channel is bound to when it is encrypted. */
+export const targetContext = (channelId: string): string => `channel-target:${channelId}`;
+
+/** Context that the code of a channel is bound to when it is encrypted. */
+export const codeContext = (channelId: string): string => `channel-code:${channelId}`;
+
+/** The target of a channel. @throws {Error} When the key that sealed it no longer exists. */
+export const openTarget = (
+  vault: Vault,
+  { key, value }: Pick<StoredChannel, "key" | "value">,
+): ChannelTarget => JSON.parse(vault.open(value.target, targetContext(key))) as ChannelTarget;
+
+/** The channel of an account with an id. @throws {Problem} `not_found`, also for that of another account:
+ *  ids of others are not revealed. */
+export async function requireChannel(
+  records: Records,
+  accountId: string | undefined,
+  channelId: string,
+): Promise<StoredChannel> {
+  const found = ID.test(channelId) ? await records.get(channels, channelId) : undefined;
+  if (found !== undefined && found.value.accountId === accountId) return found;
+  throw noChannel();
+}
+
+/** The problem of a request for a channel that the account does not have. */
+export const noChannel = (): Problem =>
+  new Problem("not_found", {
+    detail: "You have no such channel.",
+    next: "The account page shows your channels, and adds one.",
+  });
+
+/**
+ * The operations that let a commit direct events to a channel, and fail it unless the channel can
+ * receive them. They change the channel's revision, so that a concurrent deletion, which did not
+ * see the alert, fails.
+ *
+ * @param channelId `undefined` if no channel is requested.
+ * @throws {Problem} `not_found` for a channel of another account; `wrong_state` for one that its person has
+ *   to verify.
+ */
+export async function keepChannel(
+  records: Records,
+  { accountId }: { readonly accountId: string | undefined },
+  channelId: string | undefined,
+): Promise<readonly Operation[]> {
+  if (channelId === undefined) return [];
+  const channel = await requireChannel(records, accountId, channelId);
+  const { is } = channel.value.state;
+  if (is === "active" || is === "paused") {
+    return [replace(channels, channel, { value: channel.value })];
+  }
+  throw new Problem("wrong_state", {
+    detail: `The channel is ${is}, so that nothing is sent.`,
+    next: "Its person has to enter the code that it is sent, on the account page.",
+  });
+}

@@ -1,0 +1,33 @@
+import type { OutgoingMail } from "../../../mail/outbox.ts";
+import type { ChannelTargets } from "../channel.ts";
+import type { ChannelMessage } from "../message.ts";
+
+/** Most bytes of a message, so that it is within the bounds of `Email` with what is added. */
+export const MAX_EMAIL_BYTES = 8_000;
+
+/** How long an email waits for the mail server, in milliseconds: as long as deliveries are retried. */
+const TTL_MS = 76 * 3_600_000;
+
+/** The email of a message. @param unsubscribeUrl Absent for a message that its reader asked for. */
+export function emailOf(
+  { to }: ChannelTargets["email"],
+  { title, lines, link }: ChannelMessage,
+  unsubscribeUrl?: string,
+): OutgoingMail {
+  const footer =
+    unsubscribeUrl === undefined
+      ? []
+      : [
+          "",
+          "-- ",
+          "You get this because you made this address a channel of your alerts.",
+          `Unsubscribe: ${unsubscribeUrl}`,
+        ];
+  return {
+    to,
+    subject: title,
+    text: `${[title, "", ...lines, "", link, ...footer].join("\n")}\n`,
+    ttlMs: TTL_MS,
+    ...(unsubscribeUrl !== undefined && { unsubscribeUrl }),
+  };
+}

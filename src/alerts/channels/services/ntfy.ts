@@ -1,0 +1,26 @@
+import { verdictByStatus } from "../../delivery/endpoint.ts";
+import type { ChatService } from "./service.ts";
+
+/** The topic of an ntfy URL, and the address of its server, to which JSON is published. */
+function topicOf(url: string): { readonly server: string; readonly topic: string } {
+  const { origin, pathname } = new URL(url);
+  const end = pathname.lastIndexOf("/");
+  return { server: origin + pathname.slice(0, end + 1), topic: pathname.slice(end + 1) };
+}
+
+/** ntfy by publishing as JSON, which needs no escaping, unlike its headers. A topic cannot be gone: it
+ *  exists by being used. */
+export const ntfy: ChatService<"ntfy"> = {
+  // A longer message becomes an attachment.
+  maxBytes: 4_096,
+  textOf: ({ title, lines }) => [title, ...lines].join("\n"),
+  request: ({ url, token }, { title, lines, link }) => {
+    const { server, topic } = topicOf(url);
+    return {
+      url: server,
+      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+      body: JSON.stringify({ topic, title, message: lines.join("\n"), click: link }),
+    };
+  },
+  verdictOn: (response) => verdictByStatus(response, []),
+};

@@ -1,0 +1,120 @@
+import { EmailAddress } from "../../mail/email-address.ts";
+import { type UrlPolicy, urlFault } from "../../outbound/url-policy.ts";
+import type { ChannelKind, ChannelTarget } from "./channel.ts";
+
+/** The target of a channel, as a person types it. */
+export interface TypedTarget {
+  readonly kind: ChannelKind;
+  /** The address, the webhook, the topic or, for Telegram, the chat. */
+  readonly to: string;
+  /** The bot's token, or the access token of a topic; empty: none. */
+  readonly token: string;
+}
+
+/** What is wrong with a typed target, for the person. */
+export interface TargetFault {
+  readonly field: "to" | "token";
+  readonly fault: string;
+}
+
+const SLACK_HOSTS = ["hooks.slack.com", "hooks.slack-gov.com"];
+const SLACK_PATH = /^\/services\/[\w-]+\/[\w-]+\/[\w-]+$/;
+
+const DISCORD_HOSTS = ["discord.com", "discordapp.com", "ptb.discord.com", "canary.discord.com"];
+const DISCORD_PATH = /^\/api\/(v\d{1,3}\/)?webhooks\/\d{5,25}\/[\w-]{10,200}$/;
+
+/** A bot's token: its id and 35 characters; later ones may be longer. */
+const TELEGRAM_TOKEN = /^\d{5,20}:[\w-]{30,100}$/;
+
+/** The number of a chat, negative for groups, or the name of a public one. */
+const TELEGRAM_CHAT = /^(-?\d{1,20}|@[A-Za-z]\w{3,31})$/;
+
+/** The path of a topic: its name has up to 64 characters. */
+const NTFY_PATH = /^\/([\w.~-]+\/)*[\w-]{1,64}$/;
+
+const NTFY_TOKEN = /^[!-~]{1,200}$/;
+
+/** The target that a person has typed, or what is wrong with it. The addresses that hosts resolve to are
+ *  checked at every connection. */
+export function targetOf(
+  { kind, to, token }: TypedTarget,
+  policy: UrlPolicy,
+): ChannelTarget | TargetFault {
+  switch (kind) {
+    case "email": {
+      const { success, data, error } = EmailAddress.safeParse(to);
+      if (success) return { kind, to: data };
+      return { field: "to", fault: `The address ${error.issues[0]?.message}.` };
+    }
+    case "slack": {
+      const fault = hookFault(to, policy, SLACK_HOSTS, SLACK_PATH);
+      if (fault === undefined) return { kind, url: new URL(to).href };
+      return { field: "to", fault: `${fault} It looks like https://hooks.slack.com/services/….` };
+    }
+    case "discord": {
+      const fault = hookFault(to, policy, DISCORD_HOSTS, DISCORD_PATH);
+      if (fault === undefined) return { kind, url: new URL(to).href };
+      return { field: "to", fault: `${fault} It looks like https://discord.com/api/webhooks/….` };
+    }
+    case "telegram": {
+      if (!TELEGRAM_TOKEN.test(token)) return { field: "token", fault: "It is no token of a bot." };
+      if (TELEGRAM_CHAT.test(to)) return { kind, token, chatId: to };
+      return { field: "to", fault: "It is neither the number of a chat nor @ and a name." };
+    }
+    case "ntfy":
+      return ntfyTarget(to, token, policy);
+  }
+}
+
+function ntfyTarget(to: string, token: string, policy: UrlPolicy): ChannelTarget | TargetFault {
+  const fault = urlFault(to, policy);
+  if (fault !== undefined) return { field: "to", fault };
+  const { pathname, search, href } = new URL(to);
+  if (search !== "" || !NTFY_PATH.test(pathname)) {
+    return { field: "to", fault: "It does not end with the name of a topic." };
+  }
+  if (token === "") return { kind: "ntfy", url: href };
+  if (NTFY_TOKEN.test(token)) return { kind: "ntfy", url: href, token };
+  return { field: "token", fault: "It is no access token." };
+}
+
+/** The fault of a webhook of a service. Other hosts are allowed with insecure webhooks only, to try channels
+ *  on one machine. */
+function hookFault(
+  text: string,
+  policy: UrlPolicy,
+  hosts: readonly string[],
+  path: RegExp,
+): string | undefined {
+  const fault = urlFault(text, policy);
+  if (fault !== undefined) return fault;
+  const { hostname, port, pathname, search } = new URL(text);
+  const isTheirs = hosts.includes(hostname) && port === "";
+  const isInsecure = policy.schemes?.includes("http:") ?? false;
+  if (!isTheirs && !isInsecure) return "It is not on the service's own host.";
+  return search === "" && path.test(pathname) ? undefined : "It is no webhook of the service.";
+}
+
+/** The part of a target that is not secret. */
+export function hintOf(target: ChannelTarget): string {
+  switch (target.kind) {
+    case "email":
+      return target.to;
+    case "telegram":
+      return `chat ${target.chatId} by bot ${target.token.slice(0, target.token.indexOf(":"))}`;
+    default:
+      return new URL(target.url).host;
+  }
+}
+
+/** Identifies a target among those of all people. */
+export function identityOf(target: ChannelTarget): string {
+  switch (target.kind) {
+    case "email":
+      return target.to;
+    case "telegram":
+      return target.chatId;
+    default:
+      return target.url;
+  }
+}

@@ -1,0 +1,43 @@
+import { quotaOwner } from "../../auth/entitlement.ts";
+import { countForClient } from "../../limits/count-for-client.ts";
+import type { Limits, Remaining } from "../../limits/limits.ts";
+import { replace } from "../../store/port/operations.ts";
+import type { Operation, Records } from "../../store/port/records.ts";
+import { type Owner, ownerKey, quotaGroup } from "../alert.ts";
+import { deliveries, type StoredDelivery } from "./delivery.ts";
+
+/** Dependencies of counting attempts. */
+export interface CountingOptions {
+  readonly records: Records;
+  readonly limits: Limits;
+}
+
+/** Whether an attempt is one that no new event causes. */
+export const isRepeat = ({ value }: StoredDelivery): boolean =>
+  value.attempts > 0 || value.isRepeat === true;
+
+/** Counts an attempt that no new event causes. Attempts are logged for 30 days, so without this limit one
+ *  account could fill the disk. */
+export async function countRepeat(
+  owner: Owner,
+  { records, limits }: CountingOptions,
+): Promise<Remaining> {
+  const [ofClient, ofAccount = ofClient] = await countForClient(limits, {
+    client: ["alert-repeats-client", ownerKey(await quotaOwner(records, owner))],
+    account: ["alert-repeats", quotaGroup(owner)],
+  });
+  return ofAccount;
+}
+
+/** The operations that delay a delivery until its limit has points again; `undefined` when it has some. */
+export function waitsFor(
+  delivery: StoredDelivery,
+  { isExceeded, resetMs }: Remaining,
+): readonly Operation[] | undefined {
+  return isExceeded ? [reschedule(delivery, resetMs)] : undefined;
+}
+
+/** Makes a delivery due later. @param dueInMs `null`: it is held back until it is released. */
+export function reschedule(delivery: StoredDelivery, dueInMs: number | null): Operation {
+  return replace(deliveries, delivery, { value: delivery.value, dueInMs });
+}

@@ -1,0 +1,131 @@
+import type { EventPayload } from "./event.ts";
+import { DIRECTION_WORTH } from "./meaning.ts";
+
+/** An event in plain English, for people. */
+export interface EventText {
+  /** What happened to which instrument, in one line. */
+  readonly headline: string;
+  /** More about it, line by line. */
+  readonly details: readonly string[];
+  /** The instrument; absent for events about none. */
+  readonly symbol?: string;
+}
+
+/** Longest name of an instrument in a text, in characters. */
+const MAX_NAME = 60;
+
+/**
+ * Words the payload of an event.
+ *
+ * @param body The recorded payload.
+ */
+export function eventText(body: string): EventText {
+  const payload = JSON.parse(body) as EventPayload | { readonly type: "webhook.test" };
+  if (payload.type === "webhook.test") {
+    return { headline: "Test of an alert", details: ["It works: events will arrive like this."] };
+  }
+  const { symbol, name, asOf } = payload.data;
+  const { says, details } = wording(payload);
+  const simulated = payload.data.market === "sandbox" ? ["The market is simulated."] : [];
+  return {
+    headline: `${symbol}: ${says}`,
+    details: [
+      `${[...name].slice(0, MAX_NAME).join("")}, ${moment(asOf)}.`,
+      ...details,
+      ...simulated,
+    ],
+    symbol,
+  };
+}
+
+/** What is said after the symbol, and the lines below. */
+interface Wording {
+  readonly says: string;
+  readonly details: readonly string[];
+}
+
+function wording(payload: EventPayload): Wording {
+  switch (payload.type) {
+    case "signal.shift":
+      return shiftWording(payload.data);
+    case "volatility.alert":
+      return volatilityWording(payload.data);
+    case "report.alert":
+      return reportWording(payload.data);
+    case "range.alert":
+      return rangeWording(payload.data);
+  }
+}
+
+type DataOf<T extends EventPayload["type"]> = Extract<EventPayload, { readonly type: T }>["data"];
+
+function shiftWording(data: DataOf<"signal.shift">): Wording {
+  const { reason, signal, score, previousSignal, previousScore, before, confidence } = data;
+  const says =
+    reason === "direction"
+      ? `${signal}, was ${previousSignal}; score ${score}, was ${previousScore}`
+      : `score ${score}, was ${previousScore}; still ${signal}`;
+  return {
+    says,
+    details: [
+      `Before: ${previousSignal} with a score of ${previousScore}, ${moment(before.asOf)}.`,
+      `Confidence ${Math.round(100 * confidence)} %.`,
+      DIRECTION_WORTH,
+    ],
+  };
+}
+
+function volatilityWording(data: DataOf<"volatility.alert">): Wording {
+  const { severity, z, logReturn, dailyVolatility, signal, score } = data;
+  const change = signedPercent(100 * Math.expm1(logReturn));
+  return {
+    says: `${severity} volatility; the session moved by ${change}`,
+    details: [
+      `A usual session moves by ${(100 * dailyVolatility).toFixed(2)} %${z === null ? "" : `; z is ${z.toFixed(2)}`}.`,
+      `The signal is ${signal} with a score of ${score}.`,
+    ],
+  };
+}
+
+function reportWording(data: DataOf<"report.alert">): Wording {
+  const { reason, report, sessionsUntil, filing } = data;
+  const between =
+    report === null
+      ? []
+      : [`95 % of past filings came between ${report.earliest} and ${report.latest}.`];
+  switch (reason) {
+    case "report_ahead":
+      return {
+        says: `a quarterly report is expected on ${report?.expected}, in ${sessionsUntil} ${sessionsUntil === 1 ? "session" : "sessions"}`,
+        details: between,
+      };
+    case "report_filed":
+      return {
+        says: `the report of the quarter to ${filing?.periodEnd} was filed on ${filing?.filed}`,
+        details: report === null ? [] : [`It had been expected on ${report.expected}.`],
+      };
+    case "report_late":
+      return {
+        says: `the quarterly report expected on ${report?.expected} has not come`,
+        details: between,
+      };
+  }
+}
+
+function rangeWording(data: DataOf<"range.alert">): Wording {
+  const { reason, range, close, session } = data;
+  const closes = session === 1 ? "1 close" : `${session} closes`;
+  return {
+    says: `closed at ${close.price}, ${reason} its expected range of ${range.low} to ${range.high}`,
+    details: [
+      `${signedPercent(close.changePercent)} in ${closes} since ${range.from.price}, ${moment(range.from.at)}.`,
+      `Nominally ${Math.round(100 * range.probability)} % of closes stay inside.`,
+    ],
+  };
+}
+
+const signedPercent = (value: number): string =>
+  `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)} %`;
+
+/** An instant as text, for example "2026-11-23 21:00 UTC". */
+const moment = (iso: string): string => `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;

@@ -1,0 +1,252 @@
+import type { ChannelKind } from "../../alerts/channels/channel.ts";
+import { type ChannelView, MAX_CHANNELS } from "../../alerts/channels/channels.ts";
+import type { ChannelSchedule } from "../../alerts/channels/schedule.ts";
+import {
+  destructiveAction,
+  type FieldErrors,
+  facts,
+  field,
+  form,
+  timeElement,
+  untrustedText,
+} from "./elements.ts";
+import { type Content, type Html, html } from "./html.ts";
+
+/** Maximum length of the name of a channel, in characters. */
+export const MAX_CHANNEL_NAME = 40;
+
+/** What the channels section shows. */
+export interface ChannelsView {
+  readonly formToken: string;
+  /** By name. */
+  readonly channels: readonly ChannelView[];
+  /** Errors of the forms. */
+  readonly errors?: FieldErrors;
+  /** What was entered for a new channel; tokens are entered again. */
+  readonly enteredChannel?: {
+    readonly kind: ChannelKind;
+    readonly name: string;
+    readonly to: string;
+  };
+}
+
+/** How a kind of channel is named and set up. */
+interface KindText {
+  readonly name: string;
+  /** Where to get what is asked for. */
+  readonly about: string;
+  /** Label, type and example of where it leads. */
+  readonly to: readonly [label: string, type: string, example: string];
+  /** Label of the token, where there is one. */
+  readonly token?: string;
+}
+
+/** The kinds of channels in words. */
+const KIND_TEXTS: Readonly<Record<ChannelKind, KindText>> = {
+  email: {
+    name: "Email",
+    about: "Any mailbox of yours. Each email has a link that ends them.",
+    to: ["Address", "email", "name@host.example"],
+  },
+  slack: {
+    name: "Slack",
+    about:
+      "In Slack, create an app with “Incoming Webhooks”, add a webhook to a channel, and copy its URL.",
+    to: ["Webhook URL", "url", "https://hooks.slack.com/services/…"],
+  },
+  discord: {
+    name: "Discord",
+    about: "In Discord, edit a channel, open Integrations, create a webhook, and copy its URL.",
+    to: ["Webhook URL", "url", "https://discord.com/api/webhooks/…"],
+  },
+  telegram: {
+    name: "Telegram",
+    about:
+      "Create a bot with @BotFather, which tells you its token; write to the bot, or add it to a group, and find the number of the chat with @userinfobot.",
+    to: ["Chat", "text", "-1001234567890"],
+    token: "Token of the bot",
+  },
+  ntfy: {
+    name: "ntfy",
+    about:
+      "The URL of a topic at ntfy.sh or on your own server. Whoever knows it can read it, so choose a name that nobody guesses.",
+    to: ["Topic URL", "url", "https://ntfy.sh/…"],
+    token: "Access token, if the topic needs one",
+  },
+};
+
+/** Ids of the fields of a new channel. */
+export const newChannelField = (kind: ChannelKind, name: "name" | "to" | "token"): string =>
+  `${kind}-${name}`;
+
+/** Ids of the fields of a channel. */
+export const channelField = (
+  id: string,
+  name: "code" | "from" | "until" | "digest" | "zone",
+): string => `${name}-${id}`;
+
+/** The channels of a person, and the forms that add one. */
+export function channelsSection(view: ChannelsView): Html {
+  const { channels } = view;
+  return html`<p>Your alerts reach you here: by email, or in a chat. A channel gets a code first, which you enter below; nothing else is sent to it before. Choose it when you make an alert. You can have ${MAX_CHANNELS}.</p>
+${channels.length > 0 && html`<ul class="cards">${channels.map((one) => channelCard(one, view))}</ul>`}
+${channels.length < MAX_CHANNELS ? newChannelForms(view) : html`<p class="note">You have ${MAX_CHANNELS} channels, which is the maximum. Remove one to add another.</p>`}`;
+}
+
+function channelCard(channel: ChannelView, { formToken, errors = [] }: ChannelsView): Html {
+  const { id, kind, name, hint, state, schedule, lastSuccessAt, alerts } = channel;
+  const action = `/account/channels/${id}`;
+  const button = (path: string, label: string): Html =>
+    form(
+      { action: `${action}/${path}`, formToken },
+      html`<button class="second">${label}</button>`,
+    );
+  return html`<li class="card">
+<h3>${KIND_TEXTS[kind].name}: ${untrustedText(name)}</h3>
+${facts([
+  ["Status", html`<strong>${stateText(channel)}</strong>`],
+  ["Leads to", untrustedText(hint)],
+  state.is !== "pending" && ["Sends", scheduleText(schedule)],
+  state.is !== "pending" && ["Alerts", alerts === 0 ? "none yet" : String(alerts)],
+  state.is !== "pending" && ["Last success", lastSuccessText(lastSuccessAt)],
+])}
+${state.is === "pending" && codeForm(channel, action, { formToken, errors })}
+<div class="buttons">${state.is === "active" && html`${button("test", "Send a test")}${button("pause", "Pause")}`}${state.is === "paused" && button("resume", "Resume")}${(state.is === "pending" || state.is === "disabled") && button("code", "Send a new code")}</div>
+${(state.is === "active" || state.is === "paused") && scheduleForm(channel, action, { formToken, errors })}
+${destructiveAction({
+  action: `${action}/remove`,
+  formToken,
+  summary: "Remove this channel",
+  consequence:
+    alerts === 0
+      ? "What waits for it is dropped. This cannot be undone."
+      : `What waits for it is dropped, and events of the ${alerts} ${alerts === 1 ? "alert" : "alerts"} that it sends are only recorded from then on. This cannot be undone.`,
+  button: "Remove channel for good",
+})}
+</li>`;
+}
+
+const REASONS = {
+  gone: "the service says that it does not exist any more",
+  failing: "it failed for five days",
+  unsubscribed: "it was unsubscribed by a link in an email",
+} as const;
+
+function stateText({ state, lastAttempt }: ChannelView): Content {
+  switch (state.is) {
+    case "active":
+      return "Active";
+    case "paused":
+      return "Paused: what comes waits";
+    case "disabled":
+      return `Stopped: ${REASONS[state.reason]}. A new code starts it again`;
+    case "pending": {
+      if (state.code === null) return "The code was wrong too often: ask for a new one";
+      const isRefused = lastAttempt !== undefined && lastAttempt.error !== "none";
+      if (!isRefused) return html`Waits for its code, until ${timeElement(state.codeUntil)}`;
+      return lastAttempt.status === null
+        ? "The code could not be sent: no answer came"
+        : `The code could not be sent: the answer was ${lastAttempt.status}`;
+    }
+  }
+}
+
+function scheduleText({ timeZone, quietHours, digestAt }: ChannelSchedule): string {
+  const when = digestAt === null ? "at once" : `once a day at ${digestAt}`;
+  const quiet = quietHours === null ? "" : `, quiet from ${quietHours.from} to ${quietHours.to}`;
+  return quiet === "" && digestAt === null ? when : `${when}${quiet} (${timeZone})`;
+}
+
+const lastSuccessText = (at: number | undefined): Content =>
+  at === undefined ? html`<span class="quiet">none recently</span>` : timeElement(at);
+
+/** What the forms of a channel need. */
+type FormView = Required<Pick<ChannelsView, "formToken" | "errors">>;
+
+function codeForm({ id }: ChannelView, action: string, { formToken, errors }: FormView): Html {
+  const code = field({
+    id: channelField(id, "code"),
+    label: "Code",
+    hint: "The six digits that were sent to it.",
+    errors,
+    attributes: html`type="text" inputmode="numeric" autocomplete="one-time-code" required maxlength="12"`,
+  });
+  return form({ action: `${action}/verify`, formToken }, html`${code}<button>Verify</button>`);
+}
+
+function scheduleForm(
+  { id, schedule }: ChannelView,
+  action: string,
+  { formToken, errors }: FormView,
+): Html {
+  const { quietHours, digestAt, timeZone } = schedule;
+  const time = (name: "from" | "until" | "digest", label: string, value: string | undefined) =>
+    field({
+      id: channelField(id, name),
+      label,
+      value,
+      errors,
+      attributes: html`type="time"`,
+    });
+  const zone = field({
+    id: channelField(id, "zone"),
+    label: "Time zone",
+    value: timeZone,
+    errors,
+    hint: "Such as Europe/Berlin or America/New_York.",
+    attributes: html`type="text" autocomplete="off" spellcheck="false" maxlength="64"`,
+  });
+  const isWrong = errors.some((error) => error.id.endsWith(id));
+  return html`<details${isWrong && html` open`}>
+<summary>Quiet time and daily digest</summary>
+<p>Left empty, there is none. What comes in the quiet time is sent together at its end; a digest tells of a whole day in one message.</p>
+${form(
+  { action: `${action}/schedule`, formToken },
+  html`${time("from", "Quiet from", quietHours?.from)}${time("until", "until", quietHours?.to)}${time("digest", "Daily digest at", digestAt ?? undefined)}${zone}<button>Save</button>`,
+)}
+</details>`;
+}
+
+function newChannelForms(view: ChannelsView): Html {
+  const kinds = Object.keys(KIND_TEXTS) as ChannelKind[];
+  return html`<div class="card"><h3>Add a channel</h3>${kinds.map((kind) => newChannelForm(kind, view))}</div>`;
+}
+
+function newChannelForm(
+  kind: ChannelKind,
+  { formToken, errors = [], enteredChannel }: ChannelsView,
+): Html {
+  const { name, about, to, token } = KIND_TEXTS[kind];
+  const entered = enteredChannel?.kind === kind ? enteredChannel : undefined;
+  const [label, type, example] = to;
+  const inputs = [
+    field({
+      id: newChannelField(kind, "name"),
+      label: "Name",
+      value: entered?.name,
+      errors,
+      hint: "For you and your agents to know it by.",
+      attributes: html`type="text" autocomplete="off" required maxlength="${MAX_CHANNEL_NAME}"`,
+    }),
+    field({
+      id: newChannelField(kind, "to"),
+      label,
+      value: entered?.to,
+      errors,
+      attributes: html`type="${type}" autocomplete="off" spellcheck="false" required placeholder="${example}"`,
+    }),
+    token !== undefined &&
+      field({
+        id: newChannelField(kind, "token"),
+        label: token,
+        errors,
+        attributes: html`type="password" autocomplete="off"`,
+      }),
+  ];
+  const isOpen = errors.some(({ id }) => id.startsWith(`${kind}-`));
+  return html`<details${isOpen && html` open`}>
+<summary>${name}</summary>
+<p>${about}</p>
+${form({ action: "/account/channels", formToken, hidden: { kind } }, html`${inputs}<button>Add and send a code</button>`)}
+</details>`;
+}

@@ -1,0 +1,52 @@
+import { type Request, Router } from "express";
+import { Problem } from "../../problem.ts";
+import { onlyMethods } from "../allowed-methods.ts";
+import { untrustedText } from "./elements.ts";
+import { html } from "./html.ts";
+import type { PageAnswer } from "./page-answer.ts";
+import type { PageContext } from "./page-context.ts";
+
+/** Path of the links that unsubscribe. */
+export const UNSUBSCRIBE_PATH = "/unsubscribe";
+
+/**
+ * Routes of the link in the emails of a channel. Mail programs send a POST without a page, a session or a
+ * form token (RFC 8058 section 3.2): whoever has the token may. A GET changes nothing, because programs that
+ * scan mail follow links.
+ */
+export function unsubscribeRoutes({ show, channels }: PageContext): Router {
+  const router = Router();
+  router
+    .route(`${UNSUBSCRIBE_PATH}/:token`)
+    .get(async (req, res) => {
+      const channel = await channels.unsubscribable(tokenOf(req));
+      if (channel === undefined) throw noSuchLink();
+      show(res, channel.state.is === "disabled" ? endedPage : askingPage(channel.hint));
+    })
+    .post(async (req, res) => {
+      if (!(await channels.unsubscribe(tokenOf(req)))) throw noSuchLink();
+      show(res, endedPage);
+    })
+    .all(onlyMethods(["get", "post"]));
+  return router;
+}
+
+const tokenOf = ({ params }: Request): string => String(params.token);
+
+const askingPage = (address: string): PageAnswer => ({
+  heading: "Unsubscribe",
+  body: html`<p class="lead">No more alerts will be sent to ${untrustedText(address)}.</p>
+<form method="post"><button class="main">Unsubscribe</button></form>`,
+});
+
+const endedPage: PageAnswer = {
+  heading: "Unsubscribed",
+  body: html`<p class="lead">No more alerts are sent to this address.</p>
+<p>Its person can start them again on the <a href="/account#channels">account page</a>.</p>`,
+};
+
+const noSuchLink = (): Problem =>
+  new Problem("not_found", {
+    detail: "The link is not complete, or what it was for does not exist any more.",
+    next: "Nothing more is sent in that case. Otherwise open the link of a newer email.",
+  });

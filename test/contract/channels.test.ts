@@ -1,0 +1,361 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { newAlertId } from "../../src/alerts/api/ownership.ts";
+import type { ChatKind } from "../../src/alerts/channels/channel.ts";
+import { mails, openEmail } from "../../src/mail/outbox.ts";
+import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
+import { type ChatServer, startChat } from "../support/chat-server.ts";
+import type { Person } from "../support/person.ts";
+import { startTestService, type TestService } from "../support/test-service.ts";
+import { textOf, type WebPage } from "../support/web.ts";
+
+const CHATS: readonly ChatKind[] = ["slack", "discord", "telegram", "ntfy"];
+
+const telegram = await startChat("telegram");
+const testService = await startTestService({
+  ALLOW_INSECURE_WEBHOOKS: "1",
+  TELEGRAM_API_URL: telegram.origin,
+});
+
+/** Starts a chat service that ends with the test; there is one Telegram. */
+async function chatOf(kind: ChatKind): Promise<ChatServer> {
+  if (kind === "telegram") return telegram;
+  const chat = await startChat(kind);
+  onTestFinished(chat.close);
+  return chat;
+}
+
+const cardsOf = ({ html }: WebPage): readonly string[] =>
+  (/<section aria-labelledby="channels">(.*?)<\/section>/s.exec(html)?.[1] ?? "")
+    .split('<li class="card">')
+    .slice(1)
+    .map(textOf);
+
+const idIn = ({ html }: WebPage): string => /channels\/(chan_\w{16})\//.exec(html)?.[1] ?? "";
+
+/** Adds a channel by the form of its kind. */
+async function add(
+  { web }: Person,
+  { kind, to, token }: ChatServer["typed"] | { kind: "email"; to: string; token: string },
+  name = "Mine",
+): Promise<WebPage> {
+  const page = await web.get("/account");
+  const form = page.forms.find(
+    ({ action, fields }) =>
+      action.endsWith("/account/channels") &&
+      fields.some(([field, value]) => field === "kind" && value === kind),
+  );
+  if (form === undefined) throw new Error(`no form adds ${kind}`);
+  return web.submit(form, { [`${kind}-name`]: name, [`${kind}-to`]: to, [`${kind}-token`]: token });
+}
+
+const codeIn = (text: string | undefined): string =>
+  /Your code: (\d{6})\b/.exec(text ?? "")?.[1] ?? "";
+
+/** Enters a code at the only channel of a person. */
+async function enter({ web }: Person, code: string): Promise<WebPage> {
+  const page = await web.get("/account");
+  const id = idIn(page);
+  return web.submit(page.form(`/account/channels/${id}/verify`), { [`code-${id}`]: code });
+}
+
+/** A person with a verified channel. */
+async function withChannel(chat: ChatServer, service = testService): Promise<Person> {
+  const person = service.person();
+  await person.signIn();
+  const before = chat.taken.length;
+  await add(person, chat.typed);
+  const taken = await chat.took(before + 1);
+  await enter(person, codeIn(taken.at(-1)?.text));
+  return person;
+}
+
+/** The emails to an address, whole. */
+async function wholeEmails({ service }: TestService, to: string) {
+  const vault = createKeyringVault(service.state.keyring);
+  const kept = await service.state.store.records.list(mails, { limit: 10_000 });
+  return kept.map((mail) => openEmail(vault, mail)).filter((mail) => mail.to === to);
+}
+
+/** Waits until an address has so many emails. */
+const emailed = (to: string, count: number) =>
+  expect.poll(async () => (await wholeEmails(testService, to)).length).toBe(count);
+
+describe("a channel", () => {
+  it.each(CHATS)("%s gets a code, is verified with it, and gets a test", async (kind) => {
+    const chat = await chatOf(kind);
+    const person = testService.person();
+    await person.signIn();
+    const before = chat.taken.length;
+    const added = await add(person, chat.typed);
+    expect(cardsOf(added)[0]).toMatch(/Waits for its code/);
+    const code = codeIn((await chat.took(before + 1)).at(-1)?.text);
+    expect(code).toMatch(/^\d{6}$/);
+    const verified = await enter(person, code);
+    expect(cardsOf(verified)[0]).toMatch(/Status Active/);
+    const id = idIn(verified);
+    await person.web.submit(verified.form(`/account/channels/${id}/test`));
+    const tests = await chat.took(before + 2);
+    expect(tests.at(-1)?.text).toContain("Test of a channel");
+    await expect
+      .poll(async () => cardsOf(await person.web.get("/account"))[0])
+      .toMatch(/Last success \d+ November 2026/);
+  });
+
+  it("never shows its secrets again", async () => {
+    const chat = await chatOf("telegram");
+    const person = await withChannel(chat);
+    const { html } = await person.web.get("/account");
+    expect(html).toContain("chat -1001234567890 by bot 123456");
+    expect(html).not.toContain(chat.typed.token.slice(7));
+  });
+
+  it("takes five wrong codes, and then none", async () => {
+    const chat = await chatOf("slack");
+    const person = testService.person();
+    await person.signIn();
+    await add(person, chat.typed);
+    const code = codeIn((await chat.took(1))[0]?.text);
+    const wrong = code === "000000" ? "000001" : "000000";
+    for (let tried = 0; tried < 5; tried++) {
+      expect((await enter(person, wrong)).status).toBe(400);
+    }
+    expect((await enter(person, code)).status).toBe(409);
+    const page = await person.web.get("/account");
+    expect(cardsOf(page)[0]).toMatch(/The code was wrong too often/);
+    await person.web.submit(page.form(`/account/channels/${idIn(page)}/code`));
+    const second = codeIn((await chat.took(2))[1]?.text);
+    expect(cardsOf(await enter(person, second))[0]).toMatch(/Status Active/);
+  });
+
+  it("has a code for 15 minutes", async () => {
+    const service = await startTestService({ ALLOW_INSECURE_WEBHOOKS: "1" });
+    const chat = await chatOf("slack");
+    const person = service.person();
+    await person.signIn();
+    await add(person, chat.typed);
+    const code = codeIn((await chat.took(1))[0]?.text);
+    service.clock.now = new Date(service.clock.now.getTime() + 15 * 60_000);
+    const late = await enter(person, code);
+    expect(late.status).toBe(409);
+    expect(textOf(late.html)).toContain("Ask for another code.");
+    await service.stop();
+  });
+
+  it("of another person is not found, whatever is done with it", async () => {
+    const chat = await chatOf("slack");
+    const owner = await withChannel(chat);
+    const before = await owner.web.get("/account");
+    const id = idIn(before);
+    const other = testService.person();
+    const [, formToken = ""] = (await other.signIn()).form("/sign-out").fields[0] ?? [];
+    for (const path of ["verify", "schedule", "code", "test", "pause", "resume", "remove"]) {
+      for (const one of [id, "chan_0000000000000000", newAlertId()]) {
+        const action = `${testService.base}/account/channels/${one}/${path}`;
+        const fields = [
+          ["form_token", formToken],
+          [`zone-${one}`, "UTC"],
+        ] as const;
+        expect((await other.web.submit({ action, fields })).status, path).toBe(404);
+      }
+    }
+    expect(cardsOf(await owner.web.get("/account"))).toEqual(cardsOf(before));
+    expect(chat.taken).toHaveLength(1);
+  });
+
+  it("is refused under a name that is taken, and beyond ten", async () => {
+    const chat = await chatOf("slack");
+    const person = testService.person();
+    await person.signIn();
+    await add(person, chat.typed, "one");
+    const twice = await add(person, chat.typed, "ONE");
+    expect(twice.status).toBe(400);
+    expect(textOf(twice.html)).toContain("another channel of yours has it");
+    for (let at = 2; at <= 10; at++) await add(person, chat.typed, `number ${at}`);
+    const page = await person.web.get("/account");
+    expect(cardsOf(page)).toHaveLength(10);
+    expect(textOf(page.html)).toContain("You have 10 channels, which is the maximum.");
+  });
+
+  it("has quiet hours, a digest and a time zone, or an error at the field", async () => {
+    const chat = await chatOf("slack");
+    const person = await withChannel(chat);
+    const page = await person.web.get("/account");
+    const id = idIn(page);
+    const form = page.form(`/account/channels/${id}/schedule`);
+    const save = (from: string, until: string, digest: string, zone: string) =>
+      person.web.submit(form, {
+        ...{ [`from-${id}`]: from, [`until-${id}`]: until },
+        ...{ [`digest-${id}`]: digest, [`zone-${id}`]: zone },
+      });
+    const saved = await save("22:00", "07:00", "08:30", "Europe/Berlin");
+    expect(cardsOf(saved)[0]).toContain(
+      "once a day at 08:30, quiet from 22:00 to 07:00 (Europe/Berlin)",
+    );
+    for (const [from, until, digest, zone, said] of [
+      ["22:00", "", "", "UTC", "A quiet time has a start and an end."],
+      ["22:00", "22:00", "", "UTC", "The quiet time would never end."],
+      ["", "", "25:00", "UTC", "Enter times as 22:30"],
+      ["", "", "", "Mars/Olympus", "It is no time zone"],
+    ] as const) {
+      const refused = await save(from, until, digest, zone);
+      expect(refused.status).toBe(400);
+      expect(textOf(refused.html)).toContain(said);
+    }
+  });
+});
+
+describe("an alert by a channel", () => {
+  /** An API key of a person. */
+  async function keyOf({ web }: Person): Promise<string> {
+    const form = (await web.get("/account")).form("/account/keys");
+    const scope = ["signals:read", "factor:read", "alerts:write"];
+    const made = await web.submit(form, { name: "a key", scope });
+    return /msv_\w+/.exec(textOf(made.html))?.[0] ?? "";
+  }
+
+  const call = async (key: string, path: string, body: object) => {
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const url = `${testService.base}/api/alerts${path}`;
+    const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  };
+
+  it("is made by name with a person's key, tells its owner of the channel, and is sent", async () => {
+    const chat = await chatOf("slack");
+    const person = await withChannel(chat);
+    const key = await keyOf(person);
+    const made = await call(key, "", { symbols: ["ALDER.SIM"], channel: "mine" });
+    expect(made.status).toBe(201);
+    expect(made.body).toMatchObject({
+      status: "active",
+      delivery: { type: "channel", channel: "Mine", kind: "slack", state: "active" },
+    });
+    expect(made.body.secret).toBeUndefined();
+    expect((await call(key, `/${made.body.id}/test`, {})).status).toBe(200);
+    expect((await chat.took(2))[1]?.text).toContain("Test of an alert");
+    expect((await call(key, `/${made.body.id}/rotate`, {})).status).toBe(409);
+  });
+
+  it("is refused for a channel that is unknown, another person's, or not verified", async () => {
+    const chat = await chatOf("slack");
+    await withChannel(chat);
+    const person = testService.person();
+    await person.signIn();
+    const key = await keyOf(person);
+    expect((await call(key, "", { symbols: ["ALDER.SIM"], channel: "Mine" })).status).toBe(404);
+    await add(person, chat.typed);
+    expect((await call(key, "", { symbols: ["ALDER.SIM"], channel: "Mine" })).status).toBe(409);
+  });
+
+  it("is only recorded once its channel is removed, and the page says so before", async () => {
+    const chat = await chatOf("slack");
+    const person = await withChannel(chat);
+    const key = await keyOf(person);
+    const made = await call(key, "", { symbols: ["ALDER.SIM"], channel: "Mine" });
+    const page = await person.web.get("/account");
+    expect(cardsOf(page)[0]).toContain(
+      "events of the 1 alert that it sends are only recorded from then on",
+    );
+    await person.web.submit(page.form(`/account/channels/${idIn(page)}/remove`));
+    expect(cardsOf(await person.web.get("/account"))).toEqual([]);
+    const headers = { authorization: `Bearer ${key}` };
+    const now = await fetch(`${testService.base}/api/alerts/${made.body.id}`, { headers });
+    expect(await now.json()).toMatchObject({ delivery: { type: "poll" } });
+  });
+});
+
+describe("an email channel", () => {
+  it("is verified by email, and unsubscribed by one POST without a session", async () => {
+    const person = testService.person();
+    await person.signIn();
+    const to = "ann@mail.example";
+    await add(person, { kind: "email", to, token: "" });
+    await emailed(to, 1);
+    const [first] = await wholeEmails(testService, to);
+    expect(first?.unsubscribeUrl).toBeUndefined();
+    const verified = await enter(person, codeIn(first?.text));
+    await person.web.submit(verified.form(`/account/channels/${idIn(verified)}/test`));
+    await emailed(to, 2);
+    const link = (await wholeEmails(testService, to))[1]?.unsubscribeUrl ?? "";
+    expect(link).toMatch(/\/unsubscribe\/chan_\w{16}\.[\w-]{43}$/);
+
+    const seen = await fetch(link);
+    expect(await seen.text()).toContain("<button");
+    expect(cardsOf(await person.web.get("/account"))[0]).toMatch(/Status Active/);
+
+    const forged = `${link.slice(0, -1)}${link.endsWith("A") ? "B" : "A"}`;
+    expect((await fetch(forged, { method: "POST" })).status).toBe(404);
+    expect((await fetch(forged)).status).toBe(404);
+
+    const one = await fetch(link, {
+      method: "POST",
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+      body: "List-Unsubscribe=One-Click",
+    });
+    expect(one.status).toBe(200);
+    expect(one.headers.get("set-cookie")).toBeNull();
+    expect((await fetch(link, { method: "POST", body: new FormData() })).status).toBe(200);
+    const page = await person.web.get("/account");
+    expect(cardsOf(page)[0]).toMatch(/Stopped: it was unsubscribed by a link in an email/);
+
+    await person.web.submit(page.form(`/account/channels/${idIn(page)}/code`));
+    await emailed(to, 3);
+    const again = await enter(person, codeIn((await wholeEmails(testService, to))[2]?.text));
+    expect(cardsOf(again)[0]).toMatch(/Status Active/);
+  });
+});
+
+describe("a target", () => {
+  it.each([
+    ["slack", "https://evil.example/services/T0/B0/x"],
+    ["slack", "https://hooks.slack.com.evil.example/services/T0/B0/x"],
+    ["slack", "https://hooks.slack.com:8443/services/T0/B0/x"],
+    ["slack", "https://user@hooks.slack.com/services/T0/B0/x"],
+    ["slack", "https://hooks.slack.com/services/T0/B0/x?y=1"],
+    ["slack", "https://hooks.slack.com/api/chat.postMessage"],
+    ["discord", "https://discord.com/api/v10/users/@me"],
+    ["discord", "http://discord.com/api/webhooks/123456789012345678/abcdefghijklmnop"],
+    ["discord", "https://127.0.0.1/api/webhooks/123456789012345678/abcdefghijklmnop"],
+    ["ntfy", "http://127.0.0.1:8080/topic"],
+    ["ntfy", "https://169.254.169.254/latest"],
+    ["ntfy", "https://[::1]/topic"],
+    ["ntfy", "https://localhost/topic"],
+    ["ntfy", "https://ntfy.internal/topic"],
+    ["ntfy", "https://ntfy.sh/"],
+    ["telegram", "../sendMessage"],
+    ["email", "ann@mail.example, bob@mail.example"],
+  ] as const)("%s %s is refused at the field", async (kind, to) => {
+    const service = await strict();
+    const person = service.person();
+    await person.signIn();
+    const token = kind === "telegram" ? telegram.typed.token : "";
+    const refused = await add(person, { kind, to, token } as ChatServer["typed"]);
+    expect(refused.status).toBe(400);
+    expect(refused.html).toContain(`id="${kind}-to-error"`);
+    expect(cardsOf(refused)).toEqual([]);
+  });
+
+  it("gets few codes, whoever asks for them", async () => {
+    const service = await startTestService({
+      ALLOW_INSECURE_WEBHOOKS: "1",
+      RATE_LIMITS: "register=1000/60",
+    });
+    const chat = await chatOf("slack");
+    const person = service.person();
+    await person.signIn();
+    for (let at = 0; at < 5; at++) {
+      const page = at === 0 ? await add(person, chat.typed) : await person.web.get("/account");
+      if (at > 0) await person.web.submit(page.form(`/account/channels/${idIn(page)}/code`));
+    }
+    const page = await person.web.get("/account");
+    const refused = await person.web.submit(page.form(`/account/channels/${idIn(page)}/code`));
+    expect(refused.status).toBe(429);
+    await service.stop();
+  });
+
+  let opened: Promise<TestService> | undefined;
+  const strict = () => {
+    opened ??= startTestService();
+    return opened;
+  };
+});

@@ -1,0 +1,109 @@
+import { type Alert, alerts, type Owner } from "../../src/alerts/alert.ts";
+import { groupsOfAlert, newAlertId } from "../../src/alerts/api/ownership.ts";
+import {
+  type Channel,
+  type ChannelState,
+  type ChannelTarget,
+  channels,
+  groupsOfChannel,
+  newChannelId,
+  type StoredChannel,
+  targetContext,
+} from "../../src/alerts/channels/channel.ts";
+import type { ChannelOutlets } from "../../src/alerts/channels/channel-attempt.ts";
+import { AT_ONCE, type ChannelSchedule } from "../../src/alerts/channels/schedule.ts";
+import { createChatServices } from "../../src/alerts/channels/services/chat-services.ts";
+import { hintOf } from "../../src/alerts/channels/targets.ts";
+import {
+  type AlertTarget,
+  enqueueDelivery,
+  newMessageId,
+} from "../../src/alerts/delivery/delivery.ts";
+import { createOutbox } from "../../src/mail/outbox.ts";
+import type { Vault } from "../../src/store/keys/vault.ts";
+import { insert } from "../../src/store/port/operations.ts";
+import type { Operation } from "../../src/store/port/records.ts";
+
+/** Origin of the service that sends in tests. */
+const BASE_URL = "https://signals.test";
+
+/** Dependencies of sending messages to channels. @param telegramUrl Origin of the server of the Bot
+ *  API. */
+export const outletsOn = (
+  vault: Vault,
+  now: () => Date = () => new Date(),
+  telegramUrl = "https://api.telegram.org",
+): ChannelOutlets => ({
+  ...{ serviceName: "Signals", baseUrl: BASE_URL },
+  chat: createChatServices(telegramUrl),
+  mailbox: createOutbox({ vault, now }),
+  unsubscribeUrl: (channelId) => `${BASE_URL}/unsubscribe/${channelId}`,
+});
+
+/** Options of a channel in a test. */
+export interface MadeUpChannel {
+  readonly target: ChannelTarget;
+  readonly vault: Vault;
+  readonly accountId?: string;
+  readonly name?: string;
+  readonly schedule?: Partial<ChannelSchedule>;
+  /** Default: active. */
+  readonly state?: ChannelState;
+}
+
+/** A channel and an alert of its person that sends to it. */
+export interface ChannelAlert {
+  readonly channel: Pick<StoredChannel, "key" | "value" | "groups">;
+  readonly alert: AlertTarget;
+  /** Stores both. */
+  readonly steps: readonly Operation[];
+}
+
+/** Makes up a channel with an alert. */
+export function channelAlert(options: MadeUpChannel): ChannelAlert {
+  const { target, vault, accountId = "acc_of_channels", name = "mine", schedule } = options;
+  const { state = { is: "active", since: 0 } } = options;
+  const id = newChannelId();
+  const value: Channel = {
+    ...{ accountId, kind: target.kind, name, hint: hintOf(target), state, createdAt: 0 },
+    target: vault.seal(JSON.stringify(target), targetContext(id)),
+    schedule: { ...AT_ONCE, ...schedule },
+  };
+  const channel = { key: id, value, groups: groupsOfChannel(id, accountId) };
+  const alert = alertThrough(id, { kind: "service", id: "key-1", accountId });
+  return {
+    ...{ channel, alert },
+    steps: [insert(channels, channel), insert(alerts, alert)],
+  };
+}
+
+/** An alert that sends to a channel. */
+function alertThrough(channelId: string, owner: Owner, label: string | null = "test") {
+  const key = newAlertId();
+  const value: Alert = {
+    ...{ owner, label, kinds: ["signal_shift"], isPaused: false },
+    watched: { by: "symbols", symbols: ["AAPL"] },
+    thresholds: { scoreMove: 15, volatilityZ: 2, cooldownDays: null },
+    way: { by: "channel", channelId },
+    ...{ createdAt: 0, expiresAt: null, snoozedUntil: null },
+  };
+  return { key, value, groups: groupsOfAlert(key, owner) } satisfies AlertTarget;
+}
+
+/** The payload of a shift of a signal. */
+export function shiftBody(symbol: string, at = 0): string {
+  const asOf = new Date(at).toISOString();
+  const point = (signal: string, score: number) => ({ snapshotId: "s", asOf, signal, score });
+  const data = {
+    ...{ alertId: "a", eventId: "e", sequence: 1, symbol, name: "A name", asOf, market: "live" },
+    ...{ signal: "LONG", score: 71, previousSignal: "WAIT", previousScore: 55, confidence: 0.8 },
+    ...{ reason: "direction", before: point("WAIT", 55), after: point("LONG", 71) },
+  };
+  return JSON.stringify({ type: "signal.shift", timestamp: asOf, data });
+}
+
+/** The steps that queue an event about an instrument. */
+export const queuedShift = (to: AlertTarget, symbol: string, at = 0): readonly Operation[] =>
+  enqueueDelivery(to, {
+    ...{ eventId: newMessageId(at), type: "signal.shift", body: shiftBody(symbol, at) },
+  });

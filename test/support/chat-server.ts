@@ -1,0 +1,280 @@
+import { EventEmitter, once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { setTimeout as delay } from "node:timers/promises";
+import type { ChannelTarget, ChatKind } from "../../src/alerts/channels/channel.ts";
+import type { TypedTarget } from "../../src/alerts/channels/targets.ts";
+
+/** What a chat service does with a message, a number being a status of trouble at its side: `limited`
+ *  answers 429 in the form of the service, `gone` that the target does not exist, `redirect` names `location`;
+ *  the others are those of `ReceiverOptions`. */
+export type ChatBehavior =
+  | "takes"
+  | "limited"
+  | "gone"
+  | "redirect"
+  | "black-hole"
+  | "reset"
+  | "drip"
+  | "endless"
+  | number;
+
+/** A message that a chat service took. */
+interface TakenMessage {
+  /** As its readers see it. */
+  readonly text: string;
+  /** The request as it came. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Options of a chat service. */
+interface ChatOptions {
+  readonly behavior?: ChatBehavior;
+  /** Behaviors in turn, request by request, in place of one. */
+  readonly inTurn?: readonly ChatBehavior[];
+  /** Where redirects lead. */
+  readonly location?: string;
+  /** Delay of the answer, in milliseconds. Default: 0. */
+  readonly thinksMs?: number;
+  readonly onTaken?: (message: TakenMessage) => void;
+}
+
+/** A local server that behaves like a chat service. */
+export interface ChatServer {
+  readonly kind: ChatKind;
+  readonly origin: string;
+  /** Target of its channel. */
+  readonly target: ChannelTarget;
+  /** The same, as a person types it. */
+  readonly typed: TypedTarget;
+  /** The messages that it took. */
+  readonly taken: readonly TakenMessage[];
+  /** Requests in all. */
+  readonly requests: number;
+  behavior: ChatBehavior;
+  /** Resolves when this many messages were taken. */
+  took(count: number): Promise<readonly TakenMessage[]>;
+  close(): Promise<void>;
+}
+
+/** How a service answers. */
+interface Answer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: string | object;
+}
+
+/** The wire format of a service, from its documentation. */
+interface ChatFormat {
+  readonly path: string;
+  typed(origin: string): Pick<TypedTarget, "to" | "token">;
+  target(origin: string): ChannelTarget;
+  /** The message as readers see it, or the answer that refuses it. */
+  read(body: Readonly<Record<string, unknown>>, req: IncomingMessage): string | Answer;
+  readonly taken: Answer;
+  readonly limited: Answer;
+  readonly gone: Answer;
+}
+
+/** Seconds that a limited service asks for. */
+export const LIMITED_SECONDS = 42;
+
+const TELEGRAM_TOKEN = "123456:AAF-simulated-token-of-a-bot_0123456789";
+const NTFY_TOKEN = "tk_simulated0123456789";
+
+const formats: Readonly<Record<ChatKind, ChatFormat>> = {
+  // https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks
+  slack: {
+    path: "/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX",
+    typed: (origin) => ({ to: origin + formats.slack.path, token: "" }),
+    target: (origin) => ({ kind: "slack", url: origin + formats.slack.path }),
+    read({ text: said, mrkdwn }) {
+      if (typeof said !== "string" || said === "") return { status: 400, body: "no_text" };
+      if (said.length > 40_000) return { status: 400, body: "msg_too_long" };
+      if (/<[@#!]/.test(said) || mrkdwn !== false) return { status: 400, body: "mentions" };
+      return said.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+    },
+    taken: { status: 200, headers: { "content-type": "text/html" }, body: "ok" },
+    limited: {
+      ...{ status: 429, headers: { "retry-after": String(LIMITED_SECONDS) } },
+      body: "rate_limited",
+    },
+    gone: { status: 404, body: "no_service" },
+  },
+  // https://docs.discord.com/developers/resources/webhook#execute-webhook
+  discord: {
+    path: "/api/webhooks/123456789012345678/simulated-token_of-a-webhook",
+    typed: (origin) => ({ to: origin + formats.discord.path, token: "" }),
+    target: (origin) => ({ kind: "discord", url: origin + formats.discord.path }),
+    read({ content, allowed_mentions: mentions }) {
+      if (typeof content !== "string" || content === "") {
+        return { status: 400, body: { message: "Cannot send an empty message", code: 50006 } };
+      }
+      if (content.length > 2_000) {
+        return { status: 400, body: { message: "Invalid Form Body", code: 50035 } };
+      }
+      if (JSON.stringify(mentions) !== '{"parse":[]}') return { status: 400, body: "mentions" };
+      return content.replace(/\\([\\*_~`|>#[\]()-])/g, "$1");
+    },
+    taken: { status: 204, body: "" },
+    limited: {
+      status: 429,
+      headers: { "retry-after": String(LIMITED_SECONDS), "x-ratelimit-scope": "shared" },
+      body: {
+        message: "You are being rate limited.",
+        retry_after: LIMITED_SECONDS - 0.4,
+        global: false,
+      },
+    },
+    gone: { status: 404, body: { message: "Unknown Webhook", code: 10015 } },
+  },
+  // https://core.telegram.org/bots/api#sendmessage
+  telegram: {
+    path: `/bot${TELEGRAM_TOKEN}/sendMessage`,
+    typed: () => ({ to: "-1001234567890", token: TELEGRAM_TOKEN }),
+    target: () => ({ kind: "telegram", token: TELEGRAM_TOKEN, chatId: "-1001234567890" }),
+    read({ chat_id: chat, text: said, parse_mode: mode }) {
+      const bad = (description: string) => {
+        const body = { ok: false, error_code: 400, description: `Bad Request: ${description}` };
+        return { status: 400, body };
+      };
+      if (chat !== "-1001234567890") return bad("chat not found");
+      if (typeof said !== "string" || said === "") return bad("message text is empty");
+      if (said.length > 4_096) return bad("message is too long");
+      return mode === undefined ? said : bad("can't parse entities");
+    },
+    taken: {
+      status: 200,
+      body: { ok: true, result: { message_id: 1, date: 0, chat: { id: -1001234567890 } } },
+    },
+    limited: {
+      status: 429,
+      body: {
+        ...{ ok: false, error_code: 429 },
+        description: `Too Many Requests: retry after ${LIMITED_SECONDS}`,
+        parameters: { retry_after: LIMITED_SECONDS },
+      },
+    },
+    gone: {
+      status: 403,
+      body: { ok: false, error_code: 403, description: "Forbidden: bot was kicked from the group" },
+    },
+  },
+  // https://docs.ntfy.sh/publish/#publish-as-json
+  ntfy: {
+    path: "/",
+    typed: (origin) => ({ to: `${origin}/alerts-simulated`, token: NTFY_TOKEN }),
+    target: (origin) => ({ kind: "ntfy", url: `${origin}/alerts-simulated`, token: NTFY_TOKEN }),
+    read({ topic, title, message, click }, { headers }) {
+      const refused = (http: number, code: number, error: string) => ({
+        ...{ status: http, body: { code, http, error } },
+      });
+      if (headers.authorization !== `Bearer ${NTFY_TOKEN}`)
+        return refused(401, 40101, "unauthorized");
+      if (topic !== "alerts-simulated") return refused(403, 40301, "forbidden");
+      if (Buffer.byteLength(String(message)) > 4_096) return refused(413, 41301, "too large");
+      return `${title}\n${message}\n${click}`;
+    },
+    taken: {
+      status: 200,
+      body: { id: "sPs71M8A2T", time: 0, event: "message", topic: "alerts-simulated" },
+    },
+    limited: {
+      status: 429,
+      headers: { "retry-after": String(LIMITED_SECONDS) },
+      body: { code: 42901, http: 429, error: "limit reached: too many requests" },
+    },
+    // A topic is never gone; a server that forbids it is the nearest.
+    gone: { status: 403, body: { code: 40301, http: 403, error: "forbidden" } },
+  },
+};
+
+/** Starts a chat service on a free port. */
+export async function startChat(kind: ChatKind, options: ChatOptions = {}): Promise<ChatServer> {
+  const format = formats[kind];
+  const { inTurn, thinksMs = 0, location = "/", onTaken } = options;
+  const events = new EventEmitter().setMaxListeners(0);
+  const taken: TakenMessage[] = [];
+  let requests = 0;
+  const handle = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    const body = JSON.parse(await text(req)) as Record<string, unknown>;
+    const behavior = inTurn?.[requests % inTurn.length] ?? server.behavior;
+    requests += 1;
+    if (thinksMs > 0) await delay(thinksMs);
+    if (req.method !== "POST" || req.url !== format.path) return answer(res, format.gone);
+    if (behavior !== "takes") return misbehave(res, behavior, { format, location });
+    const read = format.read(body, req);
+    if (typeof read !== "string") return answer(res, read);
+    const message = { text: read, body };
+    taken.push(message);
+    onTaken?.(message);
+    answer(res, format.taken);
+    events.emit("taken");
+  };
+  const http = createServer((req, res) => {
+    handle(req, res).catch(() => res.destroy());
+  });
+  http.listen(0, "127.0.0.1");
+  await once(http, "listening");
+  const origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const server = {
+    ...{ kind, origin, target: format.target(origin), taken },
+    typed: { kind, ...format.typed(origin) },
+    behavior: options.behavior ?? ("takes" as ChatBehavior),
+    get requests() {
+      return requests;
+    },
+    async took(count: number) {
+      while (taken.length < count) await once(events, "taken");
+      return taken;
+    },
+    async close() {
+      http.close();
+      http.closeAllConnections();
+      if (http.listening) await once(http, "close");
+    },
+  };
+  return server;
+}
+
+function answer(res: ServerResponse, { status, headers = {}, body }: Answer): void {
+  const isText = typeof body === "string";
+  res.writeHead(status, { "content-type": isText ? "text/plain" : "application/json", ...headers });
+  res.end(isText ? body : JSON.stringify(body));
+}
+
+interface Misbehavior {
+  readonly format: ChatFormat;
+  readonly location: string;
+}
+
+function misbehave(
+  res: ServerResponse,
+  behavior: Exclude<ChatBehavior, "takes">,
+  { format, location }: Misbehavior,
+): void {
+  switch (behavior) {
+    case "limited":
+    case "gone":
+      answer(res, format[behavior]);
+      return;
+    case "redirect":
+      answer(res, { status: 307, headers: { location }, body: "" });
+      return;
+    case "black-hole":
+      return;
+    case "reset":
+      res.socket?.resetAndDestroy();
+      return;
+    case "drip":
+      res.socket?.write("HTTP/1.1 200 OK\r\nx-slow: ");
+      return;
+    case "endless":
+      res.writeHead(500);
+      res.write("x".repeat(64 * 1024));
+      return;
+    default:
+      answer(res, { status: behavior, body: "trouble" });
+  }
+}

@@ -1,0 +1,263 @@
+import { expect, it, onTestFinished } from "vitest";
+import { type Channel, type ChatKind, channels } from "../../../../src/alerts/channels/channel.ts";
+import {
+  ATTEMPT_KIND,
+  type Attempt,
+  deliveries,
+  enqueueDelivery,
+  newMessageId,
+} from "../../../../src/alerts/delivery/delivery.ts";
+import { releaseHeld } from "../../../../src/alerts/delivery/held-deliveries.ts";
+import { mails, openEmail } from "../../../../src/mail/outbox.ts";
+import { replace } from "../../../../src/store/port/operations.ts";
+import {
+  type ChannelAlert,
+  channelAlert,
+  outletsOn,
+  queuedShift,
+  shiftBody,
+} from "../../../support/channels.ts";
+import {
+  type ChatBehavior,
+  type ChatServer,
+  LIMITED_SECONDS,
+  startChat,
+} from "../../../support/chat-server.ts";
+import { type RunningWorker, receiver, startWorker } from "../../../support/delivery-worker.ts";
+import { describeStores, openStore, type TestStore } from "../../../support/stores.ts";
+import { loopbackSender, vault } from "../../../support/webhook-alerts.ts";
+
+const SECOND = 1_000;
+const HOUR = 3_600 * SECOND;
+const DAY = 24 * HOUR;
+
+/** Pauses before the attempts of a delivery, without jitter. */
+const SCHEDULE_MS = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map(
+  (seconds) => seconds * SECOND,
+);
+
+const CHATS: readonly ChatKind[] = ["slack", "discord", "telegram", "ntfy"];
+
+/** Starts a chat service that ends with the test. */
+async function chatOf(
+  kind: ChatKind,
+  options: Parameters<typeof startChat>[1] = {},
+): Promise<ChatServer> {
+  const chat = await startChat(kind, options);
+  onTestFinished(chat.close);
+  return chat;
+}
+
+/** Starts a worker whose Telegram is the chat service of the test. */
+function workerFor(store: TestStore, chat?: ChatServer, totalMs = 15_000): RunningWorker {
+  const { clock } = store;
+  const sender = loopbackSender({ now: () => clock.now, totalMs, bodyMs: 50 });
+  onTestFinished(sender.close);
+  const channelOutlets = outletsOn(vault, () => new Date(clock.now), chat?.origin);
+  return startWorker(store, { sender, channels: channelOutlets });
+}
+
+/** Stores a channel to a chat service, with an alert. */
+async function kept(store: TestStore, target: ChatServer["target"], more = {}) {
+  const made = channelAlert({ target, vault, ...more });
+  await store.records.commit(made.steps);
+  return made;
+}
+
+const attemptsOf = async ({ archive }: TestStore, { alert }: ChannelAlert) => {
+  const rows = await archive.read(ATTEMPT_KIND, {
+    ...{ subject: alert.key, from: 0, order: "oldest", limit: 1_000 },
+  });
+  return rows.map(({ body }) => body as Attempt);
+};
+
+const channelNow = async ({ records }: TestStore, { channel }: ChannelAlert): Promise<Channel> => {
+  const found = await records.get(channels, channel.key);
+  if (found === undefined) throw new Error("The channel is gone.");
+  return found.value;
+};
+
+const left = ({ records }: TestStore) => records.list(deliveries, { limit: 1_000 });
+
+describeStores("delivering by a channel", (engine) => {
+  it.each(CHATS)("%s gets an event in its format, once", async (kind) => {
+    const store = await openStore(engine);
+    const chat = await chatOf(kind);
+    const made = await kept(store, chat.target);
+    const worker = workerFor(store, chat);
+    await store.records.commit(queuedShift(made.alert, "A&B<C>", store.clock.now));
+    await worker.look();
+    expect(chat.requests).toBe(1);
+    const [message] = chat.taken;
+    expect(message?.text).toContain("A&B<C>: LONG, was WAIT; score 71, was 55");
+    expect(message?.text).toContain(
+      "In the published backtest scores could not be told from chance",
+    );
+    expect(message?.text).toContain("https://signals.test/market/A%26B%3CC%3E");
+    expect(await left(store)).toEqual([]);
+    expect(await attemptsOf(store, made)).toMatchObject([
+      { error: "none", number: 1, response: "" },
+    ]);
+  });
+
+  const faults: readonly ChatBehavior[] = [
+    500,
+    502,
+    "black-hole",
+    "reset",
+    "drip",
+    "redirect",
+    "endless",
+  ];
+
+  it.each(CHATS)(
+    "%s is retried by the schedule of webhooks through every fault, 0 lost",
+    async (kind) => {
+      const store = await openStore(engine);
+      const trap = await receiver();
+      const inTurn = [...faults, "limited", "takes"] as const;
+      const chat = await chatOf(kind, { inTurn, location: trap.url });
+      const made = await kept(store, chat.target);
+      const worker = workerFor(store, chat, 300);
+      await store.records.commit(queuedShift(made.alert, "AAPL", store.clock.now));
+      for (const pause of [0, ...SCHEDULE_MS].slice(0, inTurn.length)) {
+        store.clock.now += pause;
+        await worker.look();
+      }
+      expect(chat.requests).toBe(inTurn.length);
+      expect(chat.taken).toHaveLength(1);
+      expect(trap.connections).toBe(0);
+      expect(worker.errors).toEqual([]);
+      const errors = (await attemptsOf(store, made)).map(({ error }) => error);
+      expect(errors).toEqual([
+        ...["http_status", "http_status", "unreachable", "unreachable", "unreachable"],
+        ...["http_status", "http_status", "http_status", "none"],
+      ]);
+      expect(await left(store)).toEqual([]);
+    },
+  );
+
+  it.each(CHATS)("%s is left alone for as long as it asks, in its own form", async (kind) => {
+    const store = await openStore(engine);
+    const chat = await chatOf(kind, { behavior: "limited" });
+    const made = await kept(store, chat.target);
+    const worker = workerFor(store, chat);
+    await store.records.commit(queuedShift(made.alert, "AAPL", store.clock.now));
+    await worker.look();
+    const [first] = await attemptsOf(store, made);
+    expect(first?.nextInMs).toBeGreaterThan((LIMITED_SECONDS - 1) * SECOND);
+    expect(first?.nextInMs).toBeLessThanOrEqual(LIMITED_SECONDS * SECOND);
+    store.clock.now += (LIMITED_SECONDS - 1) * SECOND;
+    await worker.look();
+    expect(chat.requests).toBe(1);
+    chat.behavior = "takes";
+    store.clock.now += SECOND;
+    await worker.look();
+    expect(chat.taken).toHaveLength(1);
+  });
+
+  it.each(["slack", "discord", "telegram"] as const)(
+    "%s that is gone is disabled at once, and another channel tells",
+    async (kind) => {
+      const store = await openStore(engine);
+      const [chat, other] = [await chatOf(kind, { behavior: "gone" }), await chatOf("ntfy")];
+      const made = await kept(store, chat.target);
+      await kept(store, other.target, { name: "other" });
+      const worker = workerFor(store, chat);
+      await store.records.commit(queuedShift(made.alert, "AAPL", store.clock.now));
+      await worker.look();
+      expect((await channelNow(store, made)).state).toMatchObject({
+        is: "disabled",
+        reason: "gone",
+      });
+      expect(chat.requests).toBe(1);
+      expect(other.taken.map(({ text }) => text)).toEqual([
+        expect.stringContaining("A channel of your alerts was stopped"),
+      ]);
+      await store.records.commit(queuedShift(made.alert, "MSFT", store.clock.now));
+      await worker.look();
+      expect(chat.requests).toBe(1);
+      expect(await left(store)).toEqual([]);
+    },
+  );
+
+  it("a channel that fails for five days is disabled", async () => {
+    const store = await openStore(engine);
+    const chat = await chatOf("ntfy", { behavior: 500 });
+    const made = await kept(store, chat.target);
+    const worker = workerFor(store, chat);
+    for (let day = 0; day <= 6; day++) {
+      await store.records.commit(queuedShift(made.alert, `D${day}`, store.clock.now));
+      for (let hour = 0; hour < 24; hour += 3) {
+        await worker.look();
+        store.clock.now += 3 * HOUR;
+      }
+    }
+    expect((await channelNow(store, made)).state).toMatchObject({
+      is: "disabled",
+      reason: "failing",
+    });
+    expect(await left(store)).toEqual([]);
+  });
+
+  it("email is put into the outbox with its one-click link, in the commit that ends the delivery", async () => {
+    const store = await openStore(engine);
+    const made = await kept(store, { kind: "email", to: "ann@mail.example" });
+    const worker = workerFor(store);
+    await store.records.commit(queuedShift(made.alert, "AAPL", store.clock.now));
+    await worker.look();
+    const queued = await store.records.list(mails, { limit: 10 });
+    expect(queued.map((mail) => openEmail(vault, mail))).toMatchObject([
+      {
+        to: "ann@mail.example",
+        subject: "AAPL: LONG, was WAIT; score 71, was 55",
+        unsubscribeUrl: `https://signals.test/unsubscribe/${made.channel.key}`,
+      },
+    ]);
+    expect(await left(store)).toEqual([]);
+    expect(await attemptsOf(store, made)).toMatchObject([{ error: "none", status: null }]);
+  });
+
+  it("nothing but the code is sent to a channel that is not verified", async () => {
+    const store = await openStore(engine);
+    const chat = await chatOf("slack");
+    const state = { is: "pending", since: 0, code: null, codeUntil: DAY, triesLeft: 0 } as const;
+    const made = await kept(store, chat.target, { state });
+    const worker = workerFor(store, chat);
+    await store.records.commit(queuedShift(made.alert, "AAPL", store.clock.now));
+    await worker.look();
+    expect(chat.requests).toBe(0);
+    const channel = await store.records.get(channels, made.channel.key);
+    if (channel === undefined) throw new Error("The channel is gone.");
+    const active = { ...channel.value, state: { is: "active", since: 1 } as const };
+    await store.records.commit([
+      replace(channels, channel, { value: active }),
+      ...releaseHeld(channel),
+    ]);
+    await chat.took(1);
+  });
+
+  it("a label cannot mention anybody, or make a link", async () => {
+    const store = await openStore(engine);
+    const chat = await chatOf("slack");
+    const made = await kept(store, chat.target);
+    const worker = workerFor(store, chat);
+    const alert = {
+      ...made.alert,
+      value: { ...made.alert.value, label: "<!channel> @here https://evil.example/x" },
+    };
+    const stored = await store.records.list({ name: "alerts" }, { limit: 1 });
+    await store.records.commit([
+      ...stored.map((one) => replace({ name: "alerts" }, one, { value: alert.value })),
+      ...enqueueDelivery(alert, {
+        eventId: newMessageId(1),
+        type: "signal.shift",
+        body: shiftBody("AAPL"),
+      }),
+    ]);
+    await worker.look();
+    const [message] = chat.taken;
+    expect(message?.body.text).not.toMatch(/<!|@here|https:\/\/evil|evil\.example/);
+    expect(message?.text).toContain("<!channel> @\u2060here");
+  });
+});

@@ -1,0 +1,221 @@
+import fc from "fast-check";
+import { expect, it, onTestFinished } from "vitest";
+import { type ChatKind, channels } from "../../../../src/alerts/channels/channel.ts";
+import { DIGEST_TYPE } from "../../../../src/alerts/channels/own-messages.ts";
+import {
+  AT_ONCE,
+  type ChannelSchedule,
+  waitsUntil,
+} from "../../../../src/alerts/channels/schedule.ts";
+import {
+  ATTEMPT_KIND,
+  type Attempt,
+  deliveries,
+} from "../../../../src/alerts/delivery/delivery.ts";
+import { releaseHeld } from "../../../../src/alerts/delivery/held-deliveries.ts";
+import { mails, openEmail } from "../../../../src/mail/outbox.ts";
+import { replace } from "../../../../src/store/port/operations.ts";
+import {
+  type ChannelAlert,
+  channelAlert,
+  outletsOn,
+  queuedShift,
+} from "../../../support/channels.ts";
+import { type ChatServer, startChat } from "../../../support/chat-server.ts";
+import { type RunningWorker, startWorker } from "../../../support/delivery-worker.ts";
+import { describeStores, openStore, type TestStore } from "../../../support/stores.ts";
+import { loopbackSender, vault } from "../../../support/webhook-alerts.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** The days around which clocks change in Berlin, and a usual one. */
+const STARTS = ["2026-03-27T12:00:00Z", "2026-10-23T12:00:00Z", "2026-06-01T12:00:00Z"];
+
+const DAILY: ChannelSchedule = { ...AT_ONCE, timeZone: "Europe/Berlin", digestAt: "02:30" };
+
+/** What a chat or a mailbox got, message by message. */
+interface Outlet {
+  readonly texts: () => Promise<readonly string[]>;
+  readonly chat: ChatServer | undefined;
+}
+
+interface Scene extends Outlet {
+  readonly store: TestStore;
+  readonly made: ChannelAlert;
+  readonly worker: RunningWorker;
+}
+
+async function sceneOf(
+  engine: Parameters<typeof openStore>[0],
+  kind: ChatKind | "email",
+  schedule: ChannelSchedule,
+  start: string,
+): Promise<Scene> {
+  const store = await openStore(engine);
+  store.clock.now = Date.parse(start);
+  const chat = kind === "email" ? undefined : await startChat(kind);
+  if (chat !== undefined) onTestFinished(chat.close);
+  const target = chat?.target ?? ({ kind: "email", to: "ann@mail.example" } as const);
+  const made = channelAlert({ target, vault, schedule });
+  await store.records.commit(made.steps);
+  const sender = loopbackSender({ now: () => store.clock.now });
+  onTestFinished(sender.close);
+  const outlets = outletsOn(vault, () => new Date(store.clock.now), chat?.origin);
+  const worker = startWorker(store, { sender, channels: outlets });
+  const texts = async () => {
+    if (chat !== undefined) return chat.taken.map(({ text }) => text);
+    const queued = await store.records.list(mails, { limit: 1_000 });
+    return queued.map((mail) => openEmail(vault, mail).text);
+  };
+  return { store, made, worker, chat, texts };
+}
+
+/** The symbols of events that a message tells of, in its order. */
+const symbolsIn = (text: string): readonly string[] =>
+  Array.from(text.matchAll(/\b(E\d+): LONG/g), ([, symbol = ""]) => symbol);
+
+/** Queues an event now, and lets it be looked at. */
+async function happen({ store, made, worker }: Scene, symbol: string): Promise<void> {
+  await store.records.commit(queuedShift(made.alert, symbol, store.clock.now));
+  await worker.look();
+}
+
+/** Moves the clock to an instant, and on until all parts of a digest were sent. */
+async function goTo({ store, worker }: Scene, at: number): Promise<void> {
+  store.clock.now = at;
+  await worker.look();
+  for (;;) {
+    const queued = await store.records.list(deliveries, { limit: 1_000 });
+    const parts = queued.filter(({ value }) => value.type === DIGEST_TYPE);
+    const due = Math.min(...parts.map(({ dueAt = Number.POSITIVE_INFINITY }) => dueAt));
+    if (due > at + MINUTE || parts.some(({ value }) => value.attempts > 0)) return;
+    store.clock.now = due;
+    await worker.look();
+  }
+}
+
+const left = ({ store }: Scene) => store.records.list(deliveries, { limit: 1_000 });
+
+const attemptsOf = async ({ store, made }: Scene) => {
+  const rows = await store.archive.read(ATTEMPT_KIND, {
+    ...{ subject: made.alert.key, from: 0, order: "oldest", limit: 1_000 },
+  });
+  return rows.map(({ body }) => body as Attempt);
+};
+
+const KINDS = ["slack", "discord", "telegram", "ntfy", "email"] as const;
+
+describeStores("a daily digest", (engine) => {
+  it.each(KINDS)(
+    "by %s tells each event exactly once, at its time, on days when clocks change too",
+    async (kind) => {
+      for (const start of STARTS) {
+        const scene = await sceneOf(engine, kind, DAILY, start);
+        const [pauses] = fc.sample(
+          fc.array(fc.integer({ min: 1, max: 150 }), { minLength: 25, maxLength: 40 }),
+          { seed: 23, numRuns: 1 },
+        );
+        const expected = new Map<number, string[]>();
+        const due = (now: number) => waitsUntil(DAILY, now) ?? 0;
+        let next = due(scene.store.clock.now);
+        for (const [number, pause] of (pauses ?? []).entries()) {
+          const now = scene.store.clock.now + pause * MINUTE;
+          while (next <= now) {
+            await goTo(scene, next);
+            next = due(next);
+          }
+          await goTo(scene, now);
+          await happen(scene, `E${number}`);
+          expected.set(next, [...(expected.get(next) ?? []), `E${number}`]);
+        }
+        await goTo(scene, next);
+        const told = (await scene.texts()).map(symbolsIn);
+        const digests = [...expected.values()];
+        expect(told.flat()).toEqual(digests.flat());
+        if (kind !== "discord") expect(told).toEqual(digests);
+        expect(await left(scene)).toEqual([]);
+        const attempts = await attemptsOf(scene);
+        expect(attempts).toHaveLength(digests.flat().length);
+        expect(attempts.every(({ error, number }) => error === "none" && number === 1)).toBe(true);
+        await scene.worker.stop();
+      }
+    },
+  );
+
+  it("too long for one message has several parts, and tells each event once", async () => {
+    const scene = await sceneOf(engine, "discord", DAILY, STARTS[2] ?? "");
+    const { store, made } = scene;
+    const all = Array.from({ length: 250 }, (_, number) => `E${number}`);
+    for (const [number, symbol] of all.entries()) {
+      await store.records.commit(queuedShift(made.alert, symbol, store.clock.now + number));
+    }
+    await scene.worker.look();
+    expect(await scene.texts()).toEqual([]);
+    await goTo(scene, waitsUntil(DAILY, store.clock.now) ?? 0);
+    const texts = await scene.texts();
+    expect(texts.flatMap(symbolsIn).toSorted()).toEqual(all.toSorted());
+    expect(texts[0]).toMatch(/^200 events, part 1 of \d+$/m);
+    expect(await left(scene)).toEqual([]);
+  });
+
+  it("that is given up sends what waits", async () => {
+    const scene = await sceneOf(engine, "slack", DAILY, STARTS[2] ?? "");
+    await happen(scene, "E1");
+    await happen(scene, "E2");
+    await reschedule(scene, AT_ONCE);
+    await scene.chat?.took(2);
+    await scene.worker.look();
+    expect((await scene.texts()).flatMap(symbolsIn).toSorted()).toEqual(["E1", "E2"]);
+    expect(await left(scene)).toEqual([]);
+  });
+});
+
+describeStores("the quiet time", (engine) => {
+  const NIGHT: ChannelSchedule = {
+    ...AT_ONCE,
+    timeZone: "Europe/Berlin",
+    quietHours: { from: "22:00", to: "07:00" },
+  };
+
+  it.each(KINDS)(
+    "of %s lets everything wait, in order and 0 lost, and nothing outside of it",
+    async (kind) => {
+      const scene = await sceneOf(engine, kind, NIGHT, "2026-03-28T20:30:00Z");
+      await happen(scene, "E0");
+      expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"]]);
+      const night = Date.parse("2026-03-28T21:00:00Z");
+      for (let hour = 0; hour < 8; hour++) {
+        await goTo(scene, night + hour * HOUR);
+        await happen(scene, `E${hour + 1}`);
+      }
+      expect((await scene.texts()).flatMap(symbolsIn)).toEqual(["E0"]);
+      // Clocks went forward in this night.
+      await goTo(scene, Date.parse("2026-03-29T05:00:00Z"));
+      const told = (await scene.texts()).flatMap(symbolsIn);
+      expect(told).toEqual(Array.from({ length: 9 }, (_, number) => `E${number}`));
+      await happen(scene, "E9");
+      expect((await scene.texts()).at(-1)).toContain("E9: LONG");
+      expect(await left(scene)).toEqual([]);
+    },
+  );
+
+  it("is heeded by retries", async () => {
+    const scene = await sceneOf(engine, "slack", NIGHT, "2026-01-15T20:59:58Z");
+    if (scene.chat === undefined) throw new Error("no chat");
+    scene.chat.behavior = 503;
+    await happen(scene, "E1");
+    scene.chat.behavior = "takes";
+    await goTo(scene, Date.parse("2026-01-15T21:00:03Z"));
+    expect(scene.chat.requests).toBe(1);
+    await goTo(scene, Date.parse("2026-01-16T06:00:00Z"));
+    expect((await scene.texts()).map(symbolsIn)).toEqual([["E1"]]);
+  });
+});
+
+async function reschedule({ store, made }: Scene, schedule: ChannelSchedule): Promise<void> {
+  const channel = await store.records.get(channels, made.channel.key);
+  if (channel === undefined) throw new Error("the channel is gone");
+  const changed = replace(channels, channel, { value: { ...channel.value, schedule } });
+  await store.records.commit([changed, ...releaseHeld(channel)]);
+}
