@@ -43,13 +43,13 @@ import type { ToolContext } from "./tool.ts";
 /** Human name of the service. */
 export const NAME = "Market Signal and Verification Service";
 
-/** Pause between two looks for sessions that closed and are not recorded yet, in milliseconds. */
+/** Interval of checks for sessions that closed and are not recorded yet, in milliseconds. */
 const RECORD_EVERY_MS = 250;
 
-/** Pause between two looks for windows of limits that have ended, in milliseconds. */
+/** Interval of checks for ended windows of limits, in milliseconds. */
 const SWEEP_EVERY_MS = 60_000;
 
-/** What the service is built from. */
+/** Options of the service. */
 export interface ServiceOptions
   extends Pick<AccessOptions, "outbound" | "onEmail">,
     Pick<ScoringOptions, "onProgress" | "sandbox">,
@@ -67,7 +67,7 @@ export interface ServiceOptions
   /** Clock of the embedded store, as `StateOptions` say. */
   readonly storeNow?: StateOptions["storeNow"];
   readonly log: Logger;
-  /** How the server and the log of the process are doing; absent: there are none. */
+  /** State of the server and of the log of the process; absent for a service without a server. */
   readonly processParts?: (() => ProcessParts) | undefined;
 }
 
@@ -85,17 +85,17 @@ export interface Service {
   refresh(): void;
   /** Milliseconds until there is something new to score, `undefined` when time stands still. */
   untilNextRefresh(): number | undefined;
-  /** Ids of the public signing keys, which tell this store from others. */
+  /** Ids of the public signing keys, which identify the store. */
   keyIds(): readonly string[];
   /** From now on `/readyz` says that the service is stopping. */
   drain(): void;
-  /** Ends the answers that stay open; there are to be no more. */
+  /** Ends all open streams, and admits no new ones. */
   endStreams(): void;
-  /** How this process is doing. */
+  /** Report on this process. */
   readonly report: Report;
   /** Metrics; absent where no METRICS_PORT is set. */
   readonly metrics: ServedMetrics | undefined;
-  /** Ends the work under way; no request may come any more. */
+  /** Finishes the work in progress. To be called when no request can arrive any more. */
   close(): Promise<void>;
 }
 
@@ -123,7 +123,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-/** What a service is built from, with what measures it. */
+/** Options of the service, with its metrics. */
 type Measured = ServiceOptions & { readonly metrics: Metrics | undefined; readonly meters: Meters };
 
 async function createOn(state: State, options: Measured): Promise<Service> {
@@ -142,7 +142,7 @@ async function createOn(state: State, options: Measured): Promise<Service> {
     witnessesFile: options.config.witnessesFile,
   });
   const alerts = createAlerts({
-    ...{ ...options, ...scoring, state, limits: access.limits },
+    ...{ ...options, ...scoring, state, limits: access.limits, serviceName: NAME },
     standsStill: () => scoring.untilNextRefresh() === undefined,
   });
   let isDraining = false;
@@ -202,7 +202,7 @@ interface Surface
   readonly scoring: Scoring;
 }
 
-/** Puts the parts together that speak HTTP. */
+/** Builds the HTTP application from its parts. */
 function serve({ options, access, alerts, scoring, ...served }: Surface): App {
   const { config, baseUrl, now, log, meters } = options;
   const onError = (error: unknown) => log.error({ err: error }, "a request failed");
@@ -235,6 +235,7 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
         ...access,
         alerts: alerts.service,
         watchlists: alerts.watchlists,
+        channels: alerts.channels,
         name: NAME,
         baseUrl,
         now,
@@ -251,17 +252,18 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
   });
 }
 
-/** The leader frees what counts of ended windows take. */
+/** Jobs of the leader that delete the counts of ended windows. */
 const sweeping = ({ store: { counters } }: State): readonly LeaderJob[] =>
   counters === undefined ? [] : [{ tick: counters.sweep, everyMs: SWEEP_EVERY_MS }];
 
-/** A job that rests while the scores are those of the run before. */
+/** A job that pauses while the scores are still those of the previous run. */
 const onceScored = (job: LeaderJob, { isWarm }: Scoring): LeaderJob => ({
   ...job,
   tick: async () => (isWarm() ? 0 : job.tick()),
 });
 
-/** The leader records final snapshots. Those of the sandbox anyone can make again from its seed. */
+/** Jobs of the leader that record final snapshots. None in the sandbox, where anyone can compute
+ *  them again from the seed. */
 function recording(
   { market: { mode, dayMs }, snapshots, recordableUntil: knownUntil }: Scoring,
   { store: { archive } }: State,
@@ -280,12 +282,12 @@ function recording(
 }
 
 /**
- * What tools may reach of a scored market and of alerts. What is the same for all requests between
- * two editions of the snapshots is made at the first of them, and stays as it was then.
+ * The context of tools. What is equal for all requests between two editions of the snapshots is
+ * computed at the first request and cached.
  */
 export function toolContext(
   { market, analyser, snapshots, recordedUntil, marketNow, knownUntil, isWarm }: Scoring,
-  { service, watchlists }: Pick<Alerts, "service" | "watchlists">,
+  { service, watchlists, channels }: Pick<Alerts, "service" | "watchlists" | "channels">,
   signalLog?: SignalLog,
 ): ToolContext {
   const perEdition = <T>(make: () => T) => memoByVersion(snapshots.edition, make);
@@ -298,6 +300,7 @@ export function toolContext(
   return {
     alerts: service,
     watchlists,
+    channels,
     analyser,
     ...(signalLog && { signalLog }),
     market: {
@@ -319,7 +322,7 @@ export function toolContext(
     },
     snapshots: {
       ...snapshots,
-      // Answers name where the log holds what they rest on.
+      // Answers name the entries of the log on which they are based.
       edition: () => snapshots.edition() + (signalLog?.edition() ?? 0),
       newest: (symbol) => listed(snapshots.newest(symbol), symbol),
     },
@@ -331,7 +334,7 @@ function listed<T>(found: T | undefined, symbol: string): T {
   return found;
 }
 
-/** Lists the instruments; the list is another only when they are others. */
+/** Lists the instruments; returns the same list until the instruments change. */
 function instrumentsIn({ allNewest }: Scoring["snapshots"]): () => readonly Instrument[] {
   let before: readonly Instrument[] = [];
   return () => {

@@ -39,6 +39,9 @@ export const paths = {
   mcpProtectedResource: "/.well-known/oauth-protected-resource/mcp",
 } as const;
 
+/** Path of an instrument's page. */
+export const instrumentPath = (symbol: string): string => `/market/${encodeURIComponent(symbol)}`;
+
 /** Media type of an OpenAPI description (registered with version 3.1). */
 export const OPENAPI_TYPE = "application/vnd.oai.openapi+json";
 

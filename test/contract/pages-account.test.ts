@@ -53,7 +53,8 @@ describe("the account page", () => {
     const account = await testService.person().signIn();
     const said = textOf(account.html);
     expect(said).toMatch(/Your agents An agent that you claim may do more/);
-    expect(said).toMatch(/Your alerts Alerts of your agents, your applications and programs/);
+    expect(said).toMatch(/Your alerts An alert tells when a signal changes/);
+    expect(account.html).toContain('<a class="main" href="/account/alerts/new">Make an alert</a>');
     expect(said).toMatch(/Connected applications Applications that act for you appear here/);
     expect(said).toMatch(/Your keys A key lets a program of yours read signals/);
     expect(account.html).toContain('<a class="second" href="/claim">Claim an agent</a>');
@@ -98,7 +99,7 @@ describe("the account page", () => {
     expect((await probe()).status).toBe(401);
   });
 
-  it("answers the same for unknown ids and for those of other people", async () => {
+  it("gives the same answer for unknown ids as for those of other people", async () => {
     const person = testService.person();
     const account = await person.signIn();
     const [, formToken = ""] =
@@ -124,7 +125,7 @@ describe("the account page", () => {
     expect(await alertsOf(another.headers)).toEqual([another.alertId]);
   });
 
-  it("requires a sign-in, for its forms too", async () => {
+  it("requires a sign-in, and so do its forms", async () => {
     const person = testService.person();
     const account = await person.signIn();
     const key = account.form("/account/keys");
@@ -181,7 +182,7 @@ describe("an API key", () => {
     ],
     [{ name: "x", scope: [] }, "#scope-0", "Select at least one permission."],
     [{ name: "x", scope: "everything" }, "#scope-0", "Select at least one permission."],
-  ])("is not created from %j", async (filled, field, text) => {
+  ])("is not created for %j", async (filled, field, text) => {
     const person = testService.person();
     const account = await person.signIn();
     const again = await person.web.submit(account.form("/account/keys"), filled);
@@ -191,7 +192,7 @@ describe("an API key", () => {
     expect(again.forms.some(({ action }) => action.endsWith("/revoke"))).toBe(false);
   });
 
-  it("cannot be created beyond five, not even by a form that is still open", async () => {
+  it("cannot be created beyond five, even by a form that is still open", async () => {
     const person = testService.person();
     const old = await person.signIn();
     for (let count = 0; count < 5; count++) await person.createKey(["signals:read"]);
@@ -209,7 +210,7 @@ describe("an API key", () => {
 });
 
 describe("the alerts on the account page", () => {
-  it("include those of the person, the agents and the keys, and can each be deleted", async () => {
+  it("include those of the person, of agents and of API keys, and can each be deleted", async () => {
     const person = testService.person();
     const { access_token, client } = await person.tokens();
     const own = bearer(access_token);
@@ -333,7 +334,7 @@ describe("the alerts on the account page", () => {
     expect(card).not.toContain(symbols.toSorted()[12]);
   });
 
-  it("are a hundred at most, with the number of those left out", async () => {
+  it("are limited to a hundred, with the number of those left out", async () => {
     const person = testService.person();
     const own = bearer(await person.createKey(allScopes));
     const first = await makeAlert(testService, own);
@@ -381,11 +382,10 @@ describe("the watchlists on the account page", () => {
   const formOf = (page: WebPage, place: number) => {
     const form = page.forms.filter(({ action }) => /watchlists\/[^/]+$/.test(action))[place];
     if (form === undefined) throw new Error("no such form");
-    const [name = ""] = form.fields.map(([field]) => field).filter((one) => one !== "form_token");
-    return { form, name: name || `symbols-${form.action.split("/").at(-1)}` };
+    return { form, name: `symbols-${form.action.split("/").at(-1)}` };
   };
 
-  it("are those of the person and of all clients, and can be changed and deleted", async () => {
+  it("include those of the person and of all clients, and can be changed and deleted", async () => {
     const { person, own, key, stranger } = await lists();
     const page = await person.web.get("/account");
     const said = textOf(page.html);
@@ -403,12 +403,9 @@ describe("the watchlists on the account page", () => {
     expect(await listsOf(own)).toContainEqual({
       ...{ name: "of the application", symbols: ["BORUN.SIM", "CIRRO.SIM"], readOnly: false },
     });
-    for (const [text, status] of [
-      ["NOSUCH", 404],
-      ["", 400],
-      ["X ".repeat(101), 400],
-    ] as const) {
-      expect((await person.web.submit(form, { [name]: text })).status).toBe(status);
+    const later = formOf(changed, 1).form;
+    for (const text of ["NOSUCH", "", "X ".repeat(101)]) {
+      expect((await person.web.submit(later, { [name]: text })).status).toBe(400);
     }
     const { action } = form;
     const after = await person.web.submit(page.form(`${new URL(action).pathname}/remove`));
@@ -416,7 +413,7 @@ describe("the watchlists on the account page", () => {
     expect(await listsOf(stranger)).toHaveLength(1);
   });
 
-  it("are not changed or deleted by a forged form, by a stranger, or while an alert watches", async () => {
+  it("are not changed or deleted by a forged form, by another person, or while an alert watches them", async () => {
     const { person, other, own, stranger } = await lists();
     const page = await person.web.get("/account");
     const { form, name } = formOf(page, 1);

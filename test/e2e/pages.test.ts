@@ -5,8 +5,10 @@ import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo, Server } from "node:net";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { alerts } from "../../src/alerts/alert.ts";
 import { getWith, postJson, register, tokenOf } from "../support/agent.ts";
-import { bearer, makeAlert } from "../support/alert-events.ts";
+import { bearer, makeAlert, writeEvents } from "../support/alert-events.ts";
+import { attempted } from "../support/alert-service.ts";
 import { startBrowser } from "../support/browser.ts";
 import { createCertificate } from "../support/certificate.ts";
 import { accessibilityFaults, photograph } from "../support/look.ts";
@@ -113,7 +115,7 @@ async function expectGood(page: Page, name: string): Promise<void> {
 }
 
 describe("a person in a browser", () => {
-  it("signs in, creates an API key, and signs out, by keyboard only", async () => {
+  it("signs in, creates an API key and signs out, by keyboard only", async () => {
     const page = await openPage();
     const email = newAddress();
     await page.goto(`${base}/account`);
@@ -318,6 +320,59 @@ describe("a person in a browser", () => {
     await page.getByText("Remove this agent").click();
     await page.getByRole("button", { name: "Remove agent and end its tokens" }).click();
     await page.getByText("An agent that you claim may do more").waitFor();
+  });
+
+  it("makes, changes and follows an alert, with and without JavaScript", async () => {
+    for (const javaScriptEnabled of [true, false]) {
+      const look = (page: Page, name: string) =>
+        javaScriptEnabled ? expectGood(page, name) : Promise.resolve();
+      const page = await openPage({ javaScriptEnabled });
+      await page.goto(`${base}/account/alerts/new?symbols=ALDER.SIM`);
+      await signIn(page);
+      await look(page, "alert-new");
+      await page.getByLabel("Symbols or names").fill("alder");
+      await page.getByLabel("To a webhook of mine").check();
+      await page.getByLabel("Address").fill("https://hooks.example.com/in");
+      await page.getByRole("button", { name: "Make the alert" }).click();
+      await page.getByText("Choose what you mean by").waitFor();
+      await look(page, "alert-wrong");
+      await page.getByLabel("ALDER.SIM").check();
+      await page.getByRole("button", { name: "Make the alert" }).click();
+      await page.getByRole("heading", { name: "Your alert is made" }).waitFor();
+      expect(await page.getByRole("button", { name: "Copy the secret" }).isVisible()).toBe(
+        javaScriptEnabled,
+      );
+      await look(page, "alert-secret");
+      await page.getByRole("link", { name: "I have saved it" }).click();
+      await page.getByRole("link", { name: "Change", exact: true }).click();
+      await page.getByLabel("Name", { exact: true }).fill("Semis");
+      await look(page, "alert-edit");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByRole("heading", { name: "Semis" }).waitFor();
+      const { records } = testService.service.state.store;
+      const id = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+      const owner = (await records.get(alerts, id))?.value.owner;
+      if (owner === undefined) throw new Error("the alert is not kept");
+      const at = Date.now();
+      const data = { symbol: "ALDER.SIM", signal: "LONG", score: 71, reason: "direction" };
+      const ats = [at - 90_000, at - 60_000];
+      await writeEvents(testService, { alertId: id, owner }, ats, {
+        ...data,
+        previousSignal: "WAIT",
+      });
+      const failed = { error: "http_status", status: 503, response: "busy" } as const;
+      await attempted(testService.service.state.store, {
+        alertId: id,
+        eventId: "x",
+        at,
+        ...failed,
+      });
+      await page.getByRole("button", { name: "Pause" }).click();
+      await page.getByText("Status").waitFor();
+      await look(page, "alert");
+      await page.getByRole("link", { name: "All your alerts" }).click();
+      await page.getByRole("link", { name: "“Semis”" }).waitFor();
+    }
   });
 
   it("sees the alerts, and deletes one without JavaScript", async () => {

@@ -13,7 +13,7 @@ const MAX_ISSUE_CHARACTERS = 200;
  * @throws {Problem} `invalid_request` that names each invalid member.
  */
 export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
-  const result = schema.safeParse(value, { error: issueText });
+  const result = validate(schema, value);
   if (result.success) return result.data;
   const issues = result.error.issues.map(({ path, message }) =>
     (path.length > 0 ? `${path.join(".")}: ${message}` : message)
@@ -26,6 +26,10 @@ export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<
     next: "Correct the named members and send the request again.",
   });
 }
+
+/** The result of a validation whose issues are in the wording of this service. */
+export const validate = <S extends z.ZodType>(schema: S, value: unknown) =>
+  schema.safeParse(value, { error: issueText });
 
 /** Expected types, by the validator's name. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -53,7 +57,10 @@ const MAX_LISTED_MEMBERS = 20;
 const MAX_EDIT_DISTANCE = 2;
 
 /** Units, by what is bounded. */
-const UNITS: Readonly<Record<string, string>> = { string: " characters", array: " entries" };
+const UNITS: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  string: ["character", "characters"],
+  array: ["entry", "entries"],
+};
 
 /**
  * The text for an invalid input, in the service's wording instead of the validator's. A schema's
@@ -99,11 +106,11 @@ function boundText(
   const counted = UNITS[origin];
   return counted === undefined
     ? `must be ${word} ${value}`
-    : `must have ${word} ${value}${counted}`;
+    : `must have ${word} ${value} ${counted[Number(value) === 1 ? 0 : 1]}`;
 }
 
-/** Names unknown members until the text is as long as it may be: a body can have thousands, and each
- *  is compared with every known one. */
+/** Names unknown members until the text reaches its maximum length: a body can have thousands, and
+ *  each is compared with every known one. */
 function unknownMembers(keys: readonly string[], schema: unknown): string {
   let text = "";
   for (const key of keys) {

@@ -1,21 +1,21 @@
-import { type Request, type RequestHandler, type Response, Router } from "express";
+import { Router } from "express";
 import { z } from "zod";
 import { accountGroup } from "../../alerts/alert.ts";
+import { watchlistVersion } from "../../alerts/watchlists/watchlist.ts";
 import { symbolsOf } from "../../answers/alert-input.ts";
 import { Ticker } from "../../answers/common.ts";
-import type { Account } from "../../auth/accounts/accounts.ts";
-import type { Browser } from "../../auth/accounts/browser-sessions.ts";
 import { KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
 import { hasMarkup, NO_MARKUP } from "../../lib/label.ts";
+import { Problem } from "../../problem.ts";
 import { onlyMethods } from "../allowed-methods.ts";
-import { parse } from "../api/parse.ts";
-import { accountPage } from "./account.ts";
-import { type AlertsView, MAX_ALERTS_SHOWN } from "./alerts-section.ts";
+import { validate } from "../api/parse.ts";
+import { showAccount } from "./account-view.ts";
 import type { FieldErrors } from "./elements.ts";
-import { type CsrfGuard, RequiredScopes, readForm, submittedValue, validateForm } from "./form.ts";
+import { RequiredScopes, readForm, submittedValue, validateForm } from "./form.ts";
 import { MAX_KEY_NAME, newKeyPage } from "./keys-section.ts";
 import type { PageContext } from "./page-context.ts";
-import { ACCOUNT_PATH, withReturn } from "./return-to.ts";
+import { ACCOUNT_PATH } from "./return-to.ts";
+import { createSignedIn, type Visit } from "./signed-in.ts";
 import { symbolsField } from "./watchlists-section.ts";
 
 /** Control characters, lone surrogates, invisible characters and bidirectional controls. */
@@ -40,20 +40,11 @@ const KEY_LIMIT_REACHED: FieldErrors = [
   { id: "keys", text: `You have ${KEYS_PER_ACCOUNT} keys already. Revoke one to create another.` },
 ];
 
-/** A signed-in person on the account page. */
-interface Visit {
-  readonly req: Request;
-  readonly res: Response;
-  readonly browser: Browser;
-  readonly account: Account;
-}
-
 /** Routes of the page where a person reviews and revokes what acts on their behalf. */
 export function accountRoutes(options: PageContext): Router {
   const { accounts, keys, alerts, watchlists, throttle } = options;
   const router = Router();
-  const signedIn = (by: keyof CsrfGuard, handle: (visit: Visit) => Promise<void>) =>
-    forSignedIn(options, by, handle);
+  const signedIn = createSignedIn(options);
   const mountRemoval = (path: string, end: (accountId: string, id: string) => Promise<boolean>) => {
     const handle = signedIn("requireOwnForm", async ({ req, res, account }) => {
       await end(account.id, String(req.params.id));
@@ -101,59 +92,31 @@ export function accountRoutes(options: PageContext): Router {
   return router;
 }
 
-function forSignedIn(
-  { csrf, accounts }: PageContext,
-  by: keyof CsrfGuard,
-  handle: (visit: Visit) => Promise<void>,
-): RequestHandler {
-  return async (req, res) => {
-    const browser = await csrf[by](req, res);
-    const account = browser.session && (await accounts.find(browser.session.accountId));
-    if (account === undefined) return res.redirect(303, withReturn("/sign-in", ACCOUNT_PATH));
-    return handle({ req, res, browser, account });
-  };
-}
-
-async function showAccount(
-  { res, browser, account }: Visit,
-  { show, accounts, keys, alerts, watchlists: lists }: PageContext,
-  wrong: { readonly errors?: FieldErrors; readonly keyName?: string | undefined } = {},
-): Promise<void> {
-  const [agents, applications, ownKeys, answered, watchlists] = await Promise.all([
-    accounts.agentsOf(account.id),
-    accounts.applicationsOf(account.id),
-    keys.list(account.id),
-    loadAlerts(account.id, alerts),
-    lists.listForAccount(account.id),
-  ]);
-  const { formToken } = browser;
-  const acting = { account, agents, applications, keys: ownKeys };
-  show(res, accountPage({ formToken, ...acting, watchlists, ...answered, ...wrong }));
-}
-
-async function loadAlerts(
-  accountId: string,
-  alerts: PageContext["alerts"],
-): Promise<Pick<AlertsView, "alerts" | "moreAlerts">> {
-  const all = await alerts.listForAccount(accountId);
-  const shown = all.slice(0, MAX_ALERTS_SHOWN).map(async (seen) => {
-    const isSent = seen.alert.way.by === "webhook";
-    return { ...seen, lastSuccessAt: isSent ? await alerts.lastSuccess(seen.id) : undefined };
-  });
-  return { alerts: await Promise.all(shown), moreAlerts: all.length - shown.length };
-}
-
-/** @throws {Problem} `unknown_symbol`, `invalid_request` or `rate_limited`, which is shown as a page. */
-async function changeWatchlist(
-  { req, res, account }: Visit,
-  { watchlists, context, throttle }: PageContext,
-): Promise<void> {
+async function changeWatchlist(visit: Visit, options: PageContext): Promise<void> {
+  const { req, res, account } = visit;
+  const { watchlists, context, throttle } = options;
   const key = String(req.params.id);
-  const words = (submittedValue(req, symbolsField(key)) ?? "").split(/[\s,]+/).filter(Boolean);
-  const { symbols } = parse(ListedSymbols, { symbols: words });
+  const id = symbolsField(key);
+  const entered = submittedValue(req, id) ?? "";
+  const refuse = async (text: string) => {
+    const saved = (await watchlists.listForAccount(account.id)).find((list) => list.key === key);
+    const isStale = saved !== undefined && watchlistVersion(saved.value) !== version;
+    const refused = { key, entered, isStale };
+    return showAccount(visit, options, { errors: [{ id, text }], refused });
+  };
+  const version = submittedValue(req, "version") ?? "";
+  const words = entered.split(/[\s,]+/).filter(Boolean);
+  const { data, error } = validate(ListedSymbols, { symbols: words });
+  if (data === undefined) return refuse(`The symbols: ${error.issues[0]?.message}`);
   await throttle({ "alert-change-account": accountGroup(account.id) });
-  await watchlists.changeForAccount(account.id, key, symbolsOf(symbols, context));
-  res.redirect(303, ACCOUNT_PATH);
+  try {
+    const symbols = symbolsOf(data.symbols, context);
+    await watchlists.changeForAccount(account.id, key, { symbols, version });
+  } catch (problem) {
+    if (!(problem instanceof Problem)) throw problem;
+    return refuse(`${problem.detail} ${problem.next}`);
+  }
+  res.redirect(303, `${ACCOUNT_PATH}#watchlists`);
 }
 
 async function createKey(visit: Visit, options: PageContext): Promise<void> {

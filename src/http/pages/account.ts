@@ -2,6 +2,7 @@ import type { Account } from "../../auth/accounts/accounts.ts";
 import type { ConnectedApplication } from "../../auth/accounts/connected-applications.ts";
 import type { OwnedAgent } from "../../auth/accounts/owned-agents.ts";
 import { type AlertsView, alertsSection } from "./alerts-section.ts";
+import { type ChannelsView, channelsSection } from "./channels-section.ts";
 import {
   destructiveAction,
   facts,
@@ -19,27 +20,31 @@ import type { PageAnswer } from "./page-answer.ts";
 import { type WatchlistsView, watchlistsSection } from "./watchlists-section.ts";
 
 /** What the account page shows. */
-export interface AccountView extends KeysView, AlertsView, WatchlistsView {
+export interface AccountView extends KeysView, AlertsView, WatchlistsView, ChannelsView {
   readonly account: Account;
   readonly agents: readonly OwnedAgent[];
   readonly applications: readonly ConnectedApplication[];
 }
 
-/** The account page: agents, applications, keys, alerts and watchlists, each with a way to remove it. */
+/** The account page: alerts, channels, watchlists, keys, agents and applications, each with a way to remove
+ *  it. */
 export function accountPage(view: AccountView): PageAnswer {
   const { formToken, account, agents, applications, errors = [] } = view;
   return {
     heading: "Your account",
+    place: "account",
+    isSignedIn: true,
     errors,
     body: html`<div class="who">
 <p>Signed in as <strong>${untrustedText(account.label)}</strong></p>
 ${form({ action: "/sign-out", formToken }, html`<button class="second">Sign out</button>`)}
 </div>
-${section("agents", "Your agents", agentsList(agents, formToken))}
-${section("applications", "Connected applications", applicationsList(applications, formToken))}
-${section("keys", "Your keys", keysSection(view))}
 ${section("alerts", "Your alerts", alertsSection(view))}
-${section("watchlists", "Your watchlists", watchlistsSection(view))}`,
+${section("channels", "Your channels", channelsSection(view))}
+${section("watchlists", "Your watchlists", watchlistsSection(view))}
+${section("keys", "Your keys", keysSection(view))}
+${section("agents", "Your agents", agentsList(agents, formToken))}
+${section("applications", "Connected applications", applicationsList(applications, formToken))}`,
   };
 }
 

@@ -1,8 +1,9 @@
-import type { Alert, InstrumentSelector, Owner } from "../../alerts/alert.ts";
+import { instrumentPath } from "../../../wellknown/paths.ts";
+import { type Alert, type InstrumentSelector, isPerson, type Owner } from "../../alerts/alert.ts";
 import type { AlertView } from "../../alerts/api/queries.ts";
 import type { ApiKey } from "../../auth/keys/api-keys.ts";
 import { destructiveAction, facts, timeElement, untrustedHost, untrustedText } from "./elements.ts";
-import { type Html, html } from "./html.ts";
+import { type Content, type Html, html } from "./html.ts";
 
 /** Maximum number of alerts shown. */
 export const MAX_ALERTS_SHOWN = 100;
@@ -31,24 +32,27 @@ export interface AlertsView {
 /** The alerts that a person owns. */
 export function alertsSection(view: AlertsView): Html {
   const { alerts, moreAlerts } = view;
-  if (alerts.length === 0) return empty;
-  return html`<ul class="cards">${alerts.map((alert) => alertCard(alert, view))}</ul>
+  const make = html`<p class="buttons"><a class="${alerts.length === 0 ? "main" : "second"}" href="/account/alerts/new">Make an alert</a></p>`;
+  if (alerts.length === 0) return html`<div class="empty">${empty}${make}</div>`;
+  return html`${make}<ul class="cards">${alerts.map((alert) => alertCard(alert, view))}</ul>
 ${moreAlerts > 0 && html`<p class="note">${moreAlerts} more are not shown. They move up when you delete some of these.</p>`}`;
 }
 
-const empty = html`<div class="empty"><p>Alerts of your agents, your applications and programs with your keys appear here: which instruments they watch, and where events are sent. They make alerts with <code>register_alert</code>; you can delete any of them.</p></div>`;
+const empty = html`<p>An alert tells when a signal changes, volatility is unusual, a price leaves its range or a report is near.</p>
+<p>Alerts of your agents, your applications and programs with your keys appear here too, which make them with <code>register_alert</code>; you can delete any of them.</p>`;
 
 function alertCard(seen: OwnedAlert, { formToken, keys }: AlertsView): Html {
   const { id, alert } = seen;
   const { label, watched, owner, way, createdAt, expiresAt } = alert;
+  const title = label === null ? "Alert without a label" : html`“${untrustedText(label)}”`;
   return html`<li class="card">
-<h3>${label === null ? "Alert without a label" : html`“${untrustedText(label)}”`}</h3>
+<h3>${isPerson(owner) ? html`<a href="/account/alerts/${id}">${title}</a>` : title}</h3>
 ${facts([
   ["Status", html`<strong>${statusText(seen)}</strong>`],
   ["Watches", watchedText(watched)],
   ["Notifies about", kindText(alert)],
-  ["Sent to", way.by === "poll" ? "Nowhere: it is polled" : webhookHost(way.url)],
-  way.by === "webhook" && ["Last success", lastSuccessText(seen.lastSuccessAt)],
+  ["Sent to", sentTo(seen)],
+  way.by !== "poll" && ["Last success", lastSuccessText(seen.lastSuccessAt)],
   ["Created by", creatorText(owner, keys)],
   ["Created", timeElement(createdAt)],
   expiresAt !== null && ["Ends", timeElement(expiresAt)],
@@ -66,7 +70,7 @@ ${destructiveAction({
 }
 
 /** The state of an alert, as text. */
-function statusText({ status, alert }: OwnedAlert): Html {
+export function statusText({ status, alert }: AlertView): Html {
   switch (status) {
     case "active":
       return html`Active`;
@@ -90,12 +94,14 @@ const REASONS = {
 } as const;
 
 function disabledReason({ way }: Alert): string {
+  if (way.by === "channel") return "its channel is stopped";
   return way.by === "webhook" && way.state.is === "disabled" ? REASONS[way.state.reason] : "";
 }
 
 const CLASSES = { stock: "All stocks", etf: "All funds", crypto: "All coins" } as const;
 
-function watchedText(watched: InstrumentSelector): Html {
+/** What an alert watches. */
+export function watchedText(watched: InstrumentSelector): Html {
   if (watched.by === "symbols") return symbolList(watched.symbols);
   if (watched.by === "watchlist") return html`The watchlist ${watched.name}`;
   const { assetClass, signal } = watched;
@@ -107,19 +113,35 @@ function watchedText(watched: InstrumentSelector): Html {
 export function symbolList(symbols: readonly string[]): Html {
   const shown = symbols.slice(0, MAX_SYMBOLS_SHOWN);
   const more = symbols.length - shown.length;
-  return html`<ul class="chips">${shown.map((symbol) => html`<li><code>${symbol}</code></li>`)}${more > 0 && html`<li>and ${more} more</li>`}</ul>`;
+  return html`<ul class="chips">${shown.map((symbol) => html`<li><a href="${instrumentPath(symbol)}"><code>${symbol}</code></a></li>`)}${more > 0 && html`<li>and ${more} more</li>`}</ul>`;
 }
 
-const KINDS = {
+/** Labels of the events that an alert can ask for. */
+export const KINDS = {
   signal_shift: "a signal change or a large score change",
   volatility: "unusual volatility",
   report: "a quarterly report that is near, filed or late",
   range: "a close outside the expected range",
 } as const;
 
-function kindText({ kinds }: Alert): string {
+/** The kinds of events that an alert covers, as text. */
+export function kindText({ kinds }: Alert): string {
   const words = kinds.map((kind) => KINDS[kind]).join(", and ");
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+}
+
+/** Where the events of an alert go. */
+export function sentTo({ alert: { way }, channel }: AlertView): Content {
+  switch (way.by) {
+    case "poll":
+      return "Nowhere: it is polled";
+    case "webhook":
+      return webhookHost(way.url);
+    case "channel":
+      return channel === undefined
+        ? "Nowhere: its channel is gone"
+        : html`Your channel ${untrustedText(channel.name)}`;
+  }
 }
 
 /** Shows only the host, because the path of a webhook URL can contain a secret. */
@@ -135,7 +157,7 @@ export function creatorText({ kind, id, clientId = "" }: Owner, keys: readonly A
     case "agent":
       return html`Agent <code>${untrustedText(id)}</code>`;
     case "user":
-      if (clientId === "") return html`You, with a key`;
+      if (clientId === "") return html`You`;
       return html`Application <code>${untrustedHost(clientId)}</code>`;
     case "service": {
       const name = keys.find((key) => key.id === id)?.name ?? id;

@@ -1,5 +1,6 @@
 import type { QueueKey } from "../../intake/intake.ts";
 import { APPLICATION_RETENTION_MS, focuses } from "../../intake/intake-records.ts";
+import { copyAddress, copyButton } from "./copy.ts";
 import {
   type FieldErrors,
   facts,
@@ -104,9 +105,11 @@ export function queuePlacePage(view: QueuePlaceView): PageAnswer {
   const { isSignedIn, queueToken, name, email, focus, registeredAt, key } = view;
   return {
     heading: "Your seat is reserved",
+    scriptPath: copyAddress,
     isSignedIn,
     body: html`<p class="lead">This is your queue token. Copy it now: it is shown this once and never again.</p>
-<p class="secret"><code>${queueToken}</code></p>
+<p class="secret"><code id="token">${queueToken}</code></p>
+<p class="buttons">${copyButton("token", "the token")}</p>
 <p>It identifies your application to the operator of this service: give it when you ask about it.</p>
 ${key && keyText(key)}
 <div class="card">${facts([

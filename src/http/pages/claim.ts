@@ -1,6 +1,7 @@
 import { CLAIM_CODE_MS } from "../../auth/agents/claim-code.ts";
 import type { ClaimableAgent } from "../../auth/agents/claims.ts";
 import type { Scope } from "../../auth/scopes.ts";
+import { copyAddress, copyButton } from "./copy.ts";
 import {
   type FieldErrors,
   facts,
@@ -173,13 +174,15 @@ ${howToRemove}
 
 /** The page with the code that a person gives to the agent. */
 export function shownCodePage(code: string): PageAnswer {
-  return donePage(
+  const page = donePage(
     "Give this code to your agent",
     html`<p class="lead">The claim is complete as soon as the agent has used it.</p>
-<p class="secret code-shown"><code>${code}</code></p>
+<p class="secret code-shown"><code id="claim-code">${code}</code></p>
+<p class="buttons">${copyButton("claim-code", "the code")}</p>
 <p>It works once, for this agent only, and as long as the link that brought you here. Do not give it to anybody else, and close this page once the agent has it.</p>
 ${howToRemove}`,
   );
+  return { ...page, scriptPath: copyAddress };
 }
 
 /** The page for a link that is invalid or expired. */

@@ -13,7 +13,7 @@ const MAX_HOST_CHARACTERS = 253;
 const MAX_ORIGIN_CHARACTERS = "https://".length + MAX_HOST_CHARACTERS;
 
 /** Characters that can disguise text. */
-const DECEPTIVE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+export const DECEPTIVE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 /** A validation error of a form field. */
 interface FieldError {
@@ -175,9 +175,27 @@ export function textArea(of: Field): Html {
   );
 }
 
+/** A field with a choice of values, each with its text. */
+export interface Select extends Omit<Field, "attributes"> {
+  readonly options: readonly (readonly [value: string, text: string])[];
+}
+
+/** A choice of one value. */
+export function select(of: Select): Html {
+  const { options, value = "" } = of;
+  return labeledField(
+    of,
+    (common) =>
+      html`<select ${common}>${options.map(
+        ([each, text]) =>
+          html`<option value="${each}"${each === value && html` selected`}>${text}</option>`,
+      )}</select>`,
+  );
+}
+
 /** Associates a field with its label, hint and error, so that screen readers read them together. */
 function labeledField(
-  { id, label, hint, errors = [] }: Field,
+  { id, label, hint, errors = [] }: Omit<Field, "attributes">,
   control: (common: Html) => Html,
 ): Html {
   const hasError = errorOf(errors, id) !== undefined;
@@ -194,7 +212,8 @@ ${control(common)}
 const errorOf = (errors: FieldErrors, id: string): FieldError | undefined =>
   errors.find((error) => error.id === id);
 
-function errorText(errors: FieldErrors, id: string): Html | undefined {
+/** The error at a field. */
+export function errorText(errors: FieldErrors, id: string): Html | undefined {
   const error = errorOf(errors, id);
   return error && html`<p class="error" id="${id}-error">${error.text}</p>`;
 }
@@ -229,7 +248,7 @@ ${values.map(([name, value]) => html`<input type="hidden" name="${name}" value="
 export interface DestructiveAction extends Form {
   /** Label that names the action. */
   readonly summary: string;
-  /** Its consequence, in a sentence or two. */
+  /** The consequence of the action, in a sentence or two. */
   readonly consequence: string;
   readonly button: string;
 }

@@ -9,7 +9,7 @@ import { redirectToPublicOrigin } from "./public-origin.ts";
 /** Maximum size of a form without a long text, in bytes. */
 const MAX_FORM_BYTES = 8 * 1024;
 
-/** Maximum number of fields; this site's forms have fewer than half as many. */
+/** Maximum number of fields; most forms of this site have fewer than half as many. */
 const MAX_FIELDS = 20;
 
 const FORM = "application/x-www-form-urlencoded";
@@ -18,8 +18,9 @@ const FORM = "application/x-www-form-urlencoded";
  * Reads the fields of a form, each a string or a list of strings.
  *
  * @param limit Maximum size, in bytes.
+ * @param fields Maximum number of fields.
  */
-export const formReader = (limit: number): readonly RequestHandler[] => [
+export const formReader = (limit: number, fields = MAX_FIELDS): readonly RequestHandler[] => [
   (req, _res, next) => {
     if (req.is(FORM)) return next();
     throw new Problem("unsupported_media_type", {
@@ -27,7 +28,7 @@ export const formReader = (limit: number): readonly RequestHandler[] => [
       next: "Open the page in a browser, and send the form from there.",
     });
   },
-  express.urlencoded({ extended: false, limit, parameterLimit: MAX_FIELDS, inflate: false }),
+  express.urlencoded({ extended: false, limit, parameterLimit: fields, inflate: false }),
 ];
 
 /** Reads a form without a long text. */

@@ -1,5 +1,6 @@
 import { type ApiKey, KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
 import { allScopes, anonymousCeiling } from "../../auth/scopes.ts";
+import { copyAddress, copyButton } from "./copy.ts";
 import {
   destructiveAction,
   type FieldErrors,
@@ -88,10 +89,12 @@ export function newKeyPage({
 }): PageAnswer {
   return {
     heading: "Your new key",
+    scriptPath: copyAddress,
+    place: "account",
     isSignedIn: true,
     body: html`<p class="lead">This is the key for <strong>${untrustedText(name)}</strong>. Copy it now: it is shown this once and never again.</p>
-<p class="secret"><code>${key}</code></p>
+<p class="secret"><code id="key">${key}</code></p>
 <p>Send it in the header <code>x-api-key</code>. Keep it secret like a password: anyone who has it can use it.</p>
-<p class="buttons"><a class="main" href="/account">I have saved it</a></p>`,
+<p class="buttons">${copyButton("key", "the key")}<a class="main" href="/account">I have saved it</a></p>`,
   };
 }

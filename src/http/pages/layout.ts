@@ -1,5 +1,7 @@
+import { paths } from "../../../wellknown/paths.ts";
 import { errorSummary, type FieldErrors } from "./elements.ts";
 import { type Html, html } from "./html.ts";
+import { ACCOUNT_PATH } from "./return-to.ts";
 
 /** The content of a page, without the common frame. */
 export interface Page {
@@ -10,25 +12,33 @@ export interface Page {
   /** Errors of a form: they are listed before the content, and the title starts with "Error", for screen
    *  readers. */
   readonly errors?: FieldErrors;
-  /** Whether to show the account link. */
+  /** Whether the page knows that a person is signed in. */
   readonly isSignedIn?: boolean;
+  /** The place of the navigation that the page belongs to; absent: none. */
+  readonly place?: Place;
   /** URL to which the page redirects automatically. */
   readonly redirectTo?: string;
   /** Description for search engines; without it the page is not indexed. */
   readonly description?: string;
-  /** Links at the top, which replace the account link. */
-  readonly links?: readonly PageLink[];
   /** Whether the page has wide tables. */
   readonly isWide?: boolean;
+  /** Further elements of the head. */
+  readonly head?: Html;
   /** Path of the page's script. */
   readonly scriptPath?: string;
 }
 
-/** A link to another page of the site. */
-export interface PageLink {
-  readonly href: string;
-  readonly text: string;
-}
+/** The places of the navigation, with their addresses and names. */
+const PLACES = {
+  market: ["/#market", "Market"],
+  record: [paths.trackRecord, "Track record"],
+  connect: ["/#connect", "Connect"],
+  reference: [paths.reference, "API"],
+  account: [ACCOUNT_PATH, "Your account"],
+} as const;
+
+/** A place of the navigation. */
+type Place = keyof typeof PLACES;
 
 /** Settings of all pages. */
 export interface Frame {
@@ -58,7 +68,7 @@ ${description === undefined ? html`<meta name="robots" content="noindex">` : abo
 ${redirectTo !== undefined && refresh}
 <link rel="icon" href="${ICON}">
 <link rel="stylesheet" href="${stylePath}">
-${scriptPath && html`<script defer src="${scriptPath}"></script>`}
+${page.head}${scriptPath && html`<script defer src="${scriptPath}"></script>`}
 </head>
 <body${isWide && html` class="wide"`}>
 <header class="top">
@@ -69,18 +79,17 @@ ${navigation(page)}
 <h1>${heading}</h1>
 ${errorSummary(errors)}${body}
 </main>
-<footer><p>All times are in UTC.</p></footer>
+<footer><p>All times are in UTC. <a href="${paths.contactPage}">Contact</a></p></footer>
 </body>
 </html>
 `;
 }
 
-const account: PageLink = { href: "/account", text: "Your account" };
-
-function navigation({
-  isSignedIn = false,
-  links = isSignedIn ? [account] : [],
-}: Page): Html | false {
-  const shown = links.map(({ href, text }) => html`<a href="${href}">${text}</a>\n`);
-  return links.length > 0 && html`<nav aria-label="Pages">${shown}</nav>`;
-}
+/** The navigation, which is the same on every page. A page that does not know who is there leads to the
+ *  sign-in, which sends those who are signed in on to their account. */
+const navigation = ({ place, isSignedIn = false }: Page): Html =>
+  html`<nav aria-label="Pages">${Object.entries(PLACES).map(
+    ([name, [href, text]]) =>
+      html`<a href="${href}"${name === place && html` aria-current="page"`}>${name === "account" && !isSignedIn ? "Sign in" : text}</a>
+`,
+  )}</nav>`;

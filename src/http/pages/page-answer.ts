@@ -40,6 +40,11 @@ export const PAGE_HEADERS = {
   "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 } as const;
 
+/** Header of pages with a script, which asks for nothing. */
+const SCRIPT_POLICY = {
+  "content-security-policy": `${CONTENT_SECURITY_POLICY}; script-src 'self'`,
+} as const;
+
 /** The HTTP status of a page. */
 export const statusOf = ({ status, errors = [] }: PageAnswer): number =>
   status ?? (errors.length > 0 ? 400 : 200);
@@ -49,7 +54,8 @@ export function createShowPage(frame: Frame): ShowPage {
   return (res, { headers = {}, ...page }) => {
     const text = layout(page, frame).toString();
     res.statusCode = statusOf(page);
-    for (const [name, value] of Object.entries({ ...PAGE_HEADERS, ...headers })) {
+    const policy = page.scriptPath === undefined ? {} : SCRIPT_POLICY;
+    for (const [name, value] of Object.entries({ ...PAGE_HEADERS, ...policy, ...headers })) {
       res.setHeader(name, value);
     }
     res.setHeader("Content-Type", "text/html; charset=utf-8");

@@ -1,4 +1,5 @@
 import type { AlertService } from "../../alerts/api/alert-service.ts";
+import type { Channels } from "../../alerts/channels/channels.ts";
 import type { Watchlists } from "../../alerts/watchlists/watchlists.ts";
 import type { Accounts } from "../../auth/accounts/accounts.ts";
 import type { Sessions } from "../../auth/accounts/browser-sessions.ts";
@@ -35,6 +36,8 @@ export interface PagesOptions {
   readonly alerts: AlertService;
   /** Reads and changes the watchlists that people own. */
   readonly watchlists: Watchlists;
+  /** The channels of people. */
+  readonly channels: Channels;
   /** Where symbols are looked up. */
   readonly context: ToolContext;
   readonly limits: Limits;

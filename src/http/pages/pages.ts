@@ -3,10 +3,13 @@ import { paths } from "../../../wellknown/paths.ts";
 import { withCallerAddress } from "../../auth/auditor.ts";
 import { CodeGuard } from "../../limits/code-guard.ts";
 import { accountRoutes } from "./account-routes.ts";
+import { alertRoutes } from "./alerts/alert-routes.ts";
 import { APPLY_PATH } from "./apply.ts";
 import { applyRoutes } from "./apply-routes.ts";
+import { channelRoutes } from "./channel-routes.ts";
 import { claimRoutes } from "./claim-routes.ts";
 import { contactRoutes } from "./contact-routes.ts";
+import { copyRoute } from "./copy.ts";
 import { errorPages } from "./error.ts";
 import { createCsrfGuard } from "./form.ts";
 import { interactionRoutes } from "./interaction-routes.ts";
@@ -15,6 +18,8 @@ import type { PageContext, PagesOptions } from "./page-context.ts";
 import { signInRoutes } from "./sign-in-routes.ts";
 import { styleAddress, styleRoute } from "./style-route.ts";
 import { createThrottle, createThrottleNetworks } from "./throttle.ts";
+import { UNSUBSCRIBE_PATH, unsubscribeRoutes } from "./unsubscribe-routes.ts";
+import { watchlistAddRoutes } from "./watchlist-add.ts";
 
 /** Makes the client's address available to the audit log. */
 const provideCallerAddress: RequestHandler = (req, _res, next) => withCallerAddress(req.ip, next);
@@ -28,6 +33,7 @@ const ACTION_PATHS = [
   "/account",
   paths.contactPage,
   APPLY_PATH,
+  UNSUBSCRIBE_PATH,
 ];
 
 /** Creates the pages for people: sign-in, consent, claim, account, contact and application. They
@@ -43,10 +49,13 @@ export function pagesRouter(options: PagesOptions): Router {
   const csrf = createCsrfGuard(sessions, baseUrl);
   const parts: PageContext = { ...options, show, throttle, throttleNetworks, guard, csrf };
   const router = Router();
-  router.use(styleRoute());
+  router.use(styleRoute(), copyRoute());
   router.use(ACTION_PATHS, provideCallerAddress);
   router.use(signInRoutes(parts), interactionRoutes(parts), claimRoutes(parts));
   router.use(contactRoutes(parts), applyRoutes(parts));
-  router.use(accountRoutes(parts), errorPages({ show, now, onError }));
+  router.use(channelRoutes(parts), unsubscribeRoutes(parts));
+  // Before the account, whose routes have the id of a list in the same place.
+  router.use(watchlistAddRoutes(parts), alertRoutes(parts), accountRoutes(parts));
+  router.use(errorPages({ show, now, onError }));
   return router;
 }

@@ -6,6 +6,8 @@ const allowedTargets = [
   /^\/$/,
   /^\/market\/\w[\w.~%-]{0,59}$/,
   /^\/account$/,
+  /^\/account\/(?:alerts|watchlists)\/new(?:\?(?:symbols|watchlist)=[\w.~%,+-]{1,300})?$/,
+  /^\/account\/alerts\/alert_\w{16}(?:\/edit)?$/,
   /^\/claim(?:\?(?:agent|attempt)=[\w.~%-]{1,300})?$/,
   /^\/oauth\/interaction\/[\w-]{1,64}$/,
 ];

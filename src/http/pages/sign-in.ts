@@ -54,6 +54,7 @@ export function signInPage({
   const byProvider = html`<p class="or">or</p>
 ${form({ action: "/sign-in/provider", formToken, hidden }, html`<button class="second">Sign in with ${upstream}</button>`)}`;
   return {
+    place: "account",
     heading: "Sign in",
     errors,
     body: html`<p class="lead">You get a code ${giver}. There is no password.</p>

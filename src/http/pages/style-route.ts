@@ -2,7 +2,17 @@ import { readFileSync } from "node:fs";
 import { createAsset } from "./asset.ts";
 
 /** Names of the style sheets in cascade order: later ones take precedence. */
-const files = ["base", "parts", "forms", "home", "market", "instrument", "chart", "connect"];
+const files = [
+  "base",
+  "parts",
+  "forms",
+  "home",
+  "market",
+  "instrument",
+  "chart",
+  "connect",
+  "alerts",
+];
 
 const style = createAsset({
   path: "/assets/pages.css",

@@ -1,14 +1,35 @@
-import type { StoredWatchlist } from "../../alerts/watchlists/watchlist.ts";
+import { isPerson } from "../../alerts/alert.ts";
+import { type StoredWatchlist, watchlistVersion } from "../../alerts/watchlists/watchlist.ts";
 import type { ApiKey } from "../../auth/keys/api-keys.ts";
 import { creatorText, symbolList } from "./alerts-section.ts";
-import { destructiveAction, facts, form, textArea, untrustedText } from "./elements.ts";
+import {
+  destructiveAction,
+  type FieldErrors,
+  facts,
+  form,
+  textArea,
+  untrustedText,
+} from "./elements.ts";
+import { listAddress } from "./home/filter.ts";
 import { type Html, html } from "./html.ts";
+
+/** A list whose change was refused, with what was entered. */
+interface RefusedList {
+  readonly key: string;
+  readonly entered: string;
+  /** Whether the list was changed after the form was opened. */
+  readonly isStale: boolean;
+}
 
 /** What the watchlists section shows. */
 export interface WatchlistsView {
   readonly formToken: string;
   /** By name. */
   readonly watchlists: readonly StoredWatchlist[];
+  /** A list whose change was refused. */
+  readonly refused?: RefusedList | undefined;
+  /** Errors of the forms of the page. */
+  readonly errors?: FieldErrors;
   /** Keys of the person, to name those that made lists. */
   readonly keys: readonly ApiKey[];
 }
@@ -16,23 +37,28 @@ export interface WatchlistsView {
 /** The watchlists of a person and of all that acts for them. */
 export function watchlistsSection(view: WatchlistsView): Html {
   const { watchlists } = view;
-  if (watchlists.length === 0) return empty;
-  return html`<ul class="cards">${watchlists.map((list) => listCard(list, view))}</ul>`;
+  const make = html`<p class="buttons"><a class="second" href="/account/watchlists/new">Make a list</a></p>`;
+  if (watchlists.length === 0) return html`<div class="empty">${empty}${make}</div>`;
+  return html`${make}<ul class="cards">${watchlists.map((list) => listCard(list, view))}</ul>`;
 }
 
-const empty = html`<div class="empty"><p>Named lists of symbols appear here, which your agents, your applications and programs with your keys make with <code>manage_watchlist</code>. You can change and delete any of them.</p></div>`;
+const empty = html`<p>Named lists of symbols appear here, which your agents, your applications and programs with your keys make with <code>manage_watchlist</code>. You can change and delete any of them.</p>`;
 
 /** Name of the field with the symbols of a list. */
 export const symbolsField = (key: string): string => `symbols-${key}`;
 
-function listCard({ key, value }: StoredWatchlist, { formToken, keys }: WatchlistsView): Html {
+function listCard({ key, value }: StoredWatchlist, view: WatchlistsView): Html {
+  const { formToken, keys, errors = [] } = view;
   const { name, symbols, owner } = value;
+  const refused = view.refused?.key === key ? view.refused : undefined;
+  const hidden = { version: watchlistVersion(value) };
   const action = `/account/watchlists/${key}`;
   const edited = textArea({
     id: symbolsField(key),
     label: "Symbols",
     hint: "1 to 100, with spaces between. Alerts that watch the list follow.",
-    value: symbols.join(" "),
+    value: refused?.entered ?? symbols.join(" "),
+    errors,
     attributes: html`rows="3" required autocomplete="off" spellcheck="false"`,
   });
   return html`<li class="card">
@@ -41,9 +67,11 @@ ${facts([
   ["Symbols", symbolList(symbols)],
   ["Made by", creatorText(owner, keys)],
 ])}
-<details>
+<p><a href="${listAddress(key)}">See it on the market</a>${isPerson(owner) && html`, or <a href="/account/alerts/new?watchlist=${encodeURIComponent(name)}">make an alert of it</a>`}</p>
+<details${refused && html` open`}>
 <summary>Change its symbols</summary>
-${form({ action, formToken }, html`${edited}<button>Save</button>`)}
+${refused?.isStale && html`<p class="note warning">The list was changed after you opened the form. Above is how it is saved now, here what you entered; saving it replaces that.</p>`}
+${form({ action, formToken, hidden }, html`${edited}<button>Save</button>`)}
 </details>
 ${destructiveAction({
   action: `${action}/remove`,

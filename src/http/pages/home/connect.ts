@@ -80,7 +80,8 @@ const editors = (endpoint: string): readonly Client[] => [
     name: "VS Code",
     intro:
       "Put this into .vscode/mcp.json of a project, start the server there and sign in: VS Code registers itself and gets its token by OAuth.",
-    code: json({ servers: { [SERVER_NAME]: { type: "http", url: endpoint } } }),
+    // Its documentation asks for names in camel case.
+    code: json({ servers: { marketSignal: { type: "http", url: endpoint } } }),
     language: "json",
   },
 ];

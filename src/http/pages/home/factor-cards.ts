@@ -1,8 +1,9 @@
 import { type Html, html } from "../html.ts";
+import { withMinus } from "./figure-text.js";
 import type { FactorsAnswer } from "./instrument-view.ts";
 import type { FactorName } from "./marks.ts";
 import { factorNames, pointsBar, statusLabels } from "./marks.ts";
-import { dateTime, fixed, percent, plain, points, withMinus } from "./number-format.ts";
+import { dateTime, fixed, percent, plain, points } from "./number-format.ts";
 
 type Factor = FactorsAnswer["factors"][FactorName];
 type Input = Factor["inputs"][number];
@@ -57,7 +58,7 @@ function inputTable(
 }
 
 /** Labels of the figures of `get_factors`. */
-const names: Readonly<Record<string, string>> = {
+export const inputNames: Readonly<Record<string, string>> = {
   ram: "Return per unit of risk",
   res: "The same without the market's part",
   hi52: "Distance from the year's high",
@@ -101,4 +102,4 @@ const names: Readonly<Record<string, string>> = {
 
 /** The label of a figure; a figure without one keeps its own name. */
 const inputName = (name: string): string =>
-  Object.hasOwn(names, name) ? (names[name] as string) : name;
+  Object.hasOwn(inputNames, name) ? (inputNames[name] as string) : name;

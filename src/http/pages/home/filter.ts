@@ -9,10 +9,7 @@ export const MAX_SEARCH = 100;
 /** Maximum page number accepted. */
 const MAX_PAGE = 100_000;
 
-/** Path of an instrument's page. */
-export const instrumentPath = (symbol: string): string => `/market/${encodeURIComponent(symbol)}`;
-
-/** Orders of the list by what comes first, with their names. A minus turns an order around. */
+/** Sort orders of the list; their labels name what comes first. A minus reverses an order. */
 export const SORTS = {
   symbol: "By symbol",
   score: "By score",
@@ -50,6 +47,7 @@ const Filter = z.object({
         `Compare at most ${MAX_COMPARED} instruments.`,
       ),
   ),
+  list: optionalField(z.string().regex(/^[\w-]{43}$/, "Choose one of your watchlists.")),
   page: optionalField(
     z
       .string()
@@ -86,6 +84,9 @@ export function filterOf(query: URLSearchParams): ParsedFilter {
   }));
   return { filter: {}, errors, search };
 }
+
+/** URL of the market with the instruments of a watchlist alone. @param key Of the list. */
+export const listAddress = (key: string): string => `/?list=${key}#market`;
 
 /** URL of the list with a filter and page. */
 export function addressOf({ page, ...filter }: Filter): string {

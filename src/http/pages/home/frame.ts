@@ -1,20 +1,17 @@
 import type { Request, Response } from "express";
-import { paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
 import type { SignalLog } from "../../../log/signal-log.ts";
 import type { MarketMode } from "../../../market/market.ts";
 import type { ToolContext } from "../../../tool.ts";
 import { type Html, html } from "../html.ts";
-import type { PageLink } from "../layout.ts";
 import type { PageAnswer } from "../page-answer.ts";
-import { ACCOUNT_PATH } from "../return-to.ts";
-import type { Viewer, ViewerOf } from "./viewer.ts";
+import type { ViewerOf } from "./viewer.ts";
 
 /** Dependencies of the market pages. */
 export interface HomeContext {
   readonly site: Site;
   readonly context: ToolContext;
-  /** Absent: the market has none. */
+  /** The log of the market; `undefined` if it has none. */
   readonly signalLog: Pick<SignalLog, "fault" | "trackRecord"> | undefined;
   readonly viewerOf: ViewerOf;
   /** Sends a page, or its Markdown version to clients that prefer Markdown. */
@@ -25,16 +22,6 @@ export interface HomeContext {
     markdown?: string,
   ) => Promise<void>;
 }
-
-/** Links at the top of the market pages. */
-export const homeLinks = ({ isSignedIn }: Viewer): readonly PageLink[] => [
-  { href: "/#market", text: "Market" },
-  { href: paths.trackRecord, text: "Track record" },
-  { href: "/#connect", text: "Connect" },
-  { href: paths.reference, text: "API" },
-  { href: paths.contactPage, text: "Contact" },
-  { href: ACCOUNT_PATH, text: isSignedIn ? "Your account" : "Sign in" },
-];
 
 /** A part of a page that the script keeps up to date. */
 export const live = (id: string, inside: Html): Html =>

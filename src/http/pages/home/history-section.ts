@@ -1,6 +1,6 @@
+import { instrumentPath } from "../../../../wellknown/paths.ts";
 import type { FullSignal } from "../../../answers/signal.ts";
 import { type Html, html } from "../html.ts";
-import { instrumentPath } from "./filter.ts";
 import { HISTORY_TABLE, historyPlot } from "./history-figure.ts";
 import { type HistoryChoice, type HistoryView, rangeNames } from "./history-view.ts";
 import { dateTime, priceText, signedPercent } from "./number-format.ts";

@@ -1,16 +1,19 @@
 import { getFactors } from "../../../../tools/get-factors.ts";
 import { paths } from "../../../../wellknown/paths.ts";
 import { marketNotes, type Site, SUMMARY } from "../../../../wellknown/site.ts";
+import { isPerson } from "../../../alerts/alert.ts";
+import type { StoredWatchlist } from "../../../alerts/watchlists/watchlist.ts";
 import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT, SCORE_USE } from "../../../answers/meaning.ts";
 import type { MarketMode } from "../../../market/market.ts";
 import { APPLY_PATH } from "../apply.ts";
-import { type FieldErrors, facts, field, timeElement } from "../elements.ts";
+import { copyButton } from "../copy.ts";
+import { type FieldErrors, facts, field, timeElement, untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 import { withReturn } from "../return-to.ts";
 import { type Client, clientSetups } from "./connect.ts";
 import { addressOf, type Filter, MAX_SEARCH, type ParsedFilter, SORTS } from "./filter.ts";
-import { homeLinks, live, updateStatus } from "./frame.ts";
+import { live, updateStatus } from "./frame.ts";
 import { comparison } from "./market-compare.ts";
 import type { MarketList } from "./market-list.ts";
 import { marketMap } from "./market-map.ts";
@@ -24,7 +27,7 @@ interface ServiceState {
   readonly asOf: number;
   readonly instruments: number;
   readonly source: { readonly name: string };
-  /** Why the log of signals is not signed, or has no witnesses; absent: all is well. */
+  /** Why the log of signals is not signed or not witnessed; absent if it is both. */
   readonly logFault?: string | undefined;
 }
 
@@ -34,6 +37,8 @@ export interface HomeView {
   readonly viewer: Viewer;
   readonly service: ServiceState;
   readonly query: ParsedFilter;
+  /** Watchlists of the viewer. */
+  readonly lists: readonly StoredWatchlist[];
   /** Absent for viewers without access to the market, and if the filter is invalid. */
   readonly list: MarketList | undefined;
   readonly scriptPath: string;
@@ -56,7 +61,8 @@ export function homePage(view: HomeView): PageAnswer {
     heading: "What the evidence says about a stock or a coin",
     ...(addressOf(query.filter) === "/" && status === 200 && { description: SUMMARY }),
     isWide: true,
-    links: homeLinks(viewer),
+    place: "market",
+    isSignedIn: viewer.isSignedIn,
     scriptPath,
     liveParts: instruments === undefined ? [standing] : [standing, instruments],
     body: html`<div class="hero">
@@ -113,10 +119,10 @@ const logNotice = (fault: string): Html =>
 const withCode = (text: string): readonly (string | Html)[] =>
   text.split("`").map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
 
-function marketSection({ viewer, query }: HomeView, instruments: Html | undefined): Html {
+function marketSection({ viewer, query, lists }: HomeView, instruments: Html | undefined): Html {
   return html`<section aria-labelledby="market">
 <h2 id="market">The market</h2>
-${viewer.scopes.has("signals:read") ? html`${filterForm(query)}${instruments}` : signInNotice("/")}
+${viewer.scopes.has("signals:read") ? html`${filterForm(query, lists)}${listLinks(query, lists)}${instruments}` : signInNotice("/")}
 </section>`;
 }
 
@@ -130,7 +136,7 @@ export const signInNotice = (place: string): Html => html`<div class="empty">
 <p><a href="${withReturn("/sign-in", place)}">Sign in to see them</a></p>
 </div>`;
 
-/** How to check what the service says of its past. */
+/** How to verify what the service claims about its past. */
 function verifySection({ baseUrl, market }: Site): Html {
   // Where time stands still nothing is logged.
   if (market === "files") return html``;
@@ -185,10 +191,6 @@ function clientPart({ name, intro, code }: Client, index: number): Html {
 `;
 }
 
-/** A copy button; the script shows it if the browser allows copying. */
-const copyButton = (id: string, what: string): Html =>
-  html`<button type="button" class="second copy" data-copy="${id}" aria-label="Copy ${what}" hidden>Copy</button>`;
-
 type Option = readonly [value: string, text: string];
 
 const signals: readonly Option[] = [
@@ -206,7 +208,10 @@ const orders: readonly Option[] = Object.entries(SORTS).map(([value, text]) => [
 const classes: readonly Option[] = [["", "All classes"], ...Object.entries(classNames)];
 
 /** The filter form of the instrument list. */
-function filterForm({ filter, errors, search }: ParsedFilter): Html {
+function filterForm(
+  { filter, errors, search }: ParsedFilter,
+  lists: readonly StoredWatchlist[],
+): Html {
   const isChosen = addressOf(filter) !== "/" || errors.length > 0;
   return html`<form class="filters" method="get" action="/#market" role="search" aria-label="Instruments">
 ${field({
@@ -219,8 +224,19 @@ ${field({
 ${choice("class", "Class", { options: classes, filter, errors })}
 ${choice("signal", "Signal", { options: signals, filter, errors })}
 ${choice("sort", "Order", { options: orders, filter, errors })}
+${lists.length > 0 && choice("list", "Watchlist", { options: [["", "No list"], ...lists.map(optionOf)], filter, errors })}
 <div class="buttons"><button>Show</button>${isChosen && html`<a class="second" href="/#market">Clear</a>`}</div>
 </form>`;
+}
+
+const optionOf = ({ key, value }: StoredWatchlist): Option => [key, value.name];
+
+/** What can be done with the chosen watchlist. */
+function listLinks({ filter }: ParsedFilter, lists: readonly StoredWatchlist[]): Html | false {
+  const list = lists.find(({ key }) => key === filter.list);
+  if (list === undefined) return false;
+  const { name, owner } = list.value;
+  return html`<p>The watchlist “${untrustedText(name)}”. ${isPerson(owner) && html`<a href="/account/alerts/new?watchlist=${encodeURIComponent(name)}">Make an alert of it</a>, `}<a href="/account#watchlists">change it</a></p>`;
 }
 
 interface Choice {
@@ -230,7 +246,7 @@ interface Choice {
 }
 
 function choice(
-  id: "class" | "signal" | "sort",
+  id: "class" | "signal" | "sort" | "list",
   label: string,
   { options, filter, errors }: Choice,
 ): Html {

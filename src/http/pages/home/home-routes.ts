@@ -3,6 +3,7 @@ import { llmsTxt } from "../../../../wellknown/llms.ts";
 import { fenced } from "../../../../wellknown/markdown.ts";
 import { paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
+import type { StoredWatchlist } from "../../../alerts/watchlists/watchlist.ts";
 import { strongEtag } from "../../../lib/etag.ts";
 import type { SignalLog } from "../../../log/signal-log.ts";
 import type { ToolContext } from "../../../tool.ts";
@@ -16,21 +17,21 @@ import { CONTENT_SECURITY_POLICY, createShowPage, PAGE_HEADERS, statusOf } from 
 import { ACCOUNT_PATH } from "../return-to.ts";
 import { styleAddress } from "../style-route.ts";
 import { type Client, clientSetups } from "./connect.ts";
-import { filterOf } from "./filter.ts";
+import { filterOf, type ParsedFilter } from "./filter.ts";
 import type { HomeContext } from "./frame.ts";
 import { homePage } from "./home-page.ts";
 import { showHistoryCsv, showInstrument } from "./instrument-route.ts";
 import { createListMarket } from "./market-list.ts";
 import { scriptAddress, scriptRoute } from "./script-route.ts";
 import { showTrackRecord } from "./track-record-page.ts";
-import { createViewerOf, type ViewerOptions } from "./viewer.ts";
+import { createViewerOf, type Viewer, type ViewerOptions } from "./viewer.ts";
 /** Dependencies of the market pages. */
 export interface HomeOptions
   extends Omit<ViewerOptions, "anonymousScopes">,
     Pick<ErrorPageOptions, "now" | "onError"> {
   readonly site: Site;
   readonly context: ToolContext;
-  /** Absent: the market has none. */
+  /** The log of the market; `undefined` if it has none. */
   readonly signalLog: Pick<SignalLog, "fault" | "trackRecord"> | undefined;
 }
 
@@ -92,7 +93,8 @@ function showHome({ site, context, signalLog, viewerOf, send }: HomeContext): Re
       return sendWithEtag(req, res, markdown);
     }
     const viewer = await viewerOf(req);
-    const query = filterOf(queryOf(req));
+    const lists = await listsOf(viewer, context);
+    const query = withKnownList(filterOf(queryOf(req)), lists);
     const isShown = viewer.scopes.has("signals:read") && query.errors.length === 0;
     const service = {
       asOf: market.knownUntil(),
@@ -100,13 +102,31 @@ function showHome({ site, context, signalLog, viewerOf, send }: HomeContext): Re
       source: market.source,
       logFault: signalLog?.fault,
     };
-    const list = isShown ? listMarket(query.filter, viewer.scopes) : undefined;
+    const chosen = lists.find(({ key }) => key === query.filter.list);
+    const list = isShown
+      ? listMarket(query.filter, viewer.scopes, chosen?.value.symbols)
+      : undefined;
     return send(
       req,
       res,
-      homePage({ site, viewer, service, query, list, scriptPath: scriptAddress }),
+      homePage({ site, viewer, service, query, lists, list, scriptPath: scriptAddress }),
     );
   };
+}
+
+/** The watchlists of a signed-in person and of all that acts for them. */
+const listsOf = async (
+  { accountId }: Viewer,
+  { watchlists }: ToolContext,
+): Promise<readonly StoredWatchlist[]> =>
+  accountId === undefined ? [] : watchlists.listForAccount(accountId);
+
+/** A query with an error if the viewer has no such watchlist. */
+function withKnownList(query: ParsedFilter, lists: readonly StoredWatchlist[]): ParsedFilter {
+  const { list, ...filter } = query.filter;
+  if (list === undefined || lists.some(({ key }) => key === list)) return query;
+  const id = lists.length > 0 ? "list" : "market";
+  return { ...query, filter, errors: [{ id, text: "You have no such watchlist." }] };
 }
 
 const sendWithEtag = (

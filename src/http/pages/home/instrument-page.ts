@@ -7,7 +7,7 @@ import type { PageAnswer } from "../page-answer.ts";
 import { darkpoolSection } from "./darkpool-section.ts";
 import { factorsSection } from "./factor-cards.ts";
 import { factorHistory } from "./factor-history.ts";
-import { homeLinks, live, updateStatus } from "./frame.ts";
+import { live, updateStatus } from "./frame.ts";
 import { historySection } from "./history-section.ts";
 import type { HistoryChoice, HistoryView } from "./history-view.ts";
 import type { InstrumentView } from "./instrument-view.ts";
@@ -47,6 +47,7 @@ export function instrumentPage({
   scriptPath,
 }: InstrumentPageOptions): PageAnswer {
   const { signal, factors, darkpool } = view;
+  const chosen = `symbols=${encodeURIComponent(signal.symbol)}`;
   const instrument = live(
     "instrument",
     html`${trail(peers)}
@@ -60,10 +61,12 @@ ${peersSection(peers, signal.symbol)}`,
   return {
     heading: signal.symbol,
     isWide: true,
-    links: homeLinks(viewer),
+    place: "market",
+    isSignedIn: viewer.isSignedIn,
     scriptPath,
     liveParts: [instrument],
     body: html`<p class="lead under">${untrustedText(signal.name)}</p>
+<p class="actions"><a class="main" href="/account/alerts/new?${chosen}">Alert me</a> <a class="second" href="/account/watchlists/new?${chosen}">Add to a watchlist</a></p>
 ${instrument}
 ${updateStatus({}, site.market)}`,
   };
@@ -134,7 +137,8 @@ const sinceText = ({ since, previousSignal }: FullSignal): Html =>
     previousSignal === null ? ", where the record begins" : html`, before it was ${previousSignal}`
   }.`;
 
-const forcedWaitTexts: Readonly<Record<NonNullable<FullSignal["forcedWait"]>, string>> = {
+/** Why a signal is WAIT independent of its score. */
+export const forcedWaitTexts: Readonly<Record<NonNullable<FullSignal["forcedWait"]>, string>> = {
   too_young: "It is WAIT whatever the score, because its history is too short.",
   not_trading: "It is WAIT whatever the score, because it does not trade just now.",
   low_confidence: "It is WAIT whatever the score, because the evidence is too thin.",

@@ -1,4 +1,5 @@
 import type { RequestHandler } from "express";
+import { instrumentPath } from "../../../../wellknown/paths.ts";
 import { SymbolInput } from "../../../answers/common.ts";
 import { whyNotCovered } from "../../../answers/lookup.ts";
 import { signalColumns } from "../../../answers/signal-table.ts";
@@ -11,8 +12,7 @@ import { queryOf } from "../../request-context.ts";
 import { untrustedText } from "../elements.ts";
 import { html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
-import { instrumentPath } from "./filter.ts";
-import { type HomeContext, homeLinks } from "./frame.ts";
+import type { HomeContext } from "./frame.ts";
 import { historyChoiceOf, snapshotsIn, viewHistory } from "./history-view.ts";
 import { signInNotice } from "./home-page.ts";
 import { cacheByInstrument } from "./instrument-cache.ts";
@@ -89,7 +89,8 @@ const find = (requested: string, { market }: HomeContext["context"]): Resolution
 const closedPage = (requested: string, viewer: Viewer): PageAnswer => ({
   status: 403,
   heading: "For people who have an account",
-  links: homeLinks(viewer),
+  place: "market",
+  isSignedIn: viewer.isSignedIn,
   body: signInNotice(instrumentPath(requested)),
 });
 
@@ -100,7 +101,8 @@ const unknownPage = (
 ): PageAnswer => ({
   status: 404,
   heading: "No such instrument",
-  links: homeLinks(viewer),
+  place: "market",
+  isSignedIn: viewer.isSignedIn,
   body: html`<p class="lead">Nothing with the symbol ${untrustedText(requested)} is covered${why}.</p>
 ${
   candidates.length > 0 &&

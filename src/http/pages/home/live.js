@@ -1,4 +1,4 @@
-// Keeps the live parts of a page up to date, and copies code blocks. The page is complete without it.
+// Keeps the live parts of a page up to date. The page is complete without it.
 const EVERY_MS = 5_000;
 const SLOWEST_MS = 60_000;
 const news = document.getElementById("news");
@@ -92,23 +92,4 @@ async function refresh() {
 if ("refresh" in news.dataset) {
   timer = setTimeout(refresh, EVERY_MS);
   document.addEventListener("visibilitychange", refresh);
-}
-
-for (const button of document.querySelectorAll("[data-copy]")) {
-  // Browsers allow copying only on https pages and on localhost.
-  if (!navigator.clipboard) break;
-  button.hidden = false;
-  button.addEventListener("click", async () => {
-    const { textContent } = document.getElementById(button.dataset.copy);
-    const isCopied = await navigator.clipboard.writeText(textContent).then(
-      () => true,
-      () => false,
-    );
-    button.textContent = isCopied ? "Copied" : "Select and copy";
-    news.textContent = isCopied ? "Copied." : "The browser does not let this page copy.";
-    setTimeout(() => {
-      button.textContent = "Copy";
-      news.textContent = "";
-    }, 2_000);
-  });
 }

@@ -42,12 +42,17 @@ export interface MarketList {
   readonly rows: readonly MarketRow[];
   /** Scores of all matching instruments by group, for the map. */
   readonly groups: ReadonlyMap<string, readonly number[]>;
-  /** Those to be compared. */
+  /** Rows of the instruments to compare. */
   readonly compared: readonly MarketRow[];
 }
 
 /** Lists the instruments that match a filter. */
-export type ListMarket = (filter: Filter, scopes: ReadonlySet<Scope>) => MarketList;
+export type ListMarket = (
+  filter: Filter,
+  scopes: ReadonlySet<Scope>,
+  /** Absent: all. */
+  only?: readonly string[],
+) => MarketList;
 
 /** Creates the function that lists the market. */
 export function createListMarket(context: ToolContext): ListMarket {
@@ -68,9 +73,10 @@ export function createListMarket(context: ToolContext): ListMarket {
       factors: maySeeFactors ? factorsOf(symbol) : undefined,
     };
   };
-  return (filter, scopes) => {
+  return (filter, scopes, only) => {
     const all = context.market.instruments();
-    const found = select(filter, context);
+    const selected = select(filter, context);
+    const found = only === undefined ? selected : selected.filter((one) => only.includes(one));
     const { page = 1 } = filter;
     const symbols = found.slice(PAGE_ROWS * (page - 1), PAGE_ROWS * page);
     const maySeeFactors = scopes.has("factor:read");
@@ -116,7 +122,7 @@ function closesOf(symbol: string, { market }: ToolContext): readonly number[] {
   });
 }
 
-/** What an order compares, by which the highest come first. */
+/** The value that each order sorts by; the highest comes first. */
 const sortKeys: Readonly<
   Record<
     "score" | "change" | "coverage" | "confidence",

@@ -1,13 +1,7 @@
+import { instrumentPath } from "../../../../wellknown/paths.ts";
 import { untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
-import {
-  addressOf,
-  type Filter,
-  instrumentPath,
-  MAX_COMPARED,
-  SORTS,
-  type Sort,
-} from "./filter.ts";
+import { addressOf, type Filter, MAX_COMPARED, SORTS, type Sort } from "./filter.ts";
 import type { MarketList, MarketRow } from "./market-list.ts";
 import {
   answerNotes,
@@ -36,7 +30,7 @@ const sorted: Readonly<Record<string, Sort>> = {
 /** Orders that have an opposite. */
 const isSort = (name: string): name is Sort => Object.hasOwn(SORTS, name);
 
-/** A header, with a link that sorts by its column, or turns the order around. */
+/** A header, with a link that sorts by its column, or reverses the order. */
 function header(title: string, filter: Filter): Html {
   const sort = sorted[title];
   if (sort === undefined) return html`<th scope="col" role="columnheader">${title}</th>`;

@@ -14,7 +14,7 @@ export type FactorName = keyof Factors;
 type Signal = z.infer<typeof Direction>;
 
 /** Shapes by signal in a 10 by 10 square, so that color is not the only cue. */
-const shapes: Readonly<Record<Signal, string>> = {
+export const shapes: Readonly<Record<Signal, string>> = {
   LONG: "M5 1.5 9.5 8.5H.5Z",
   SHORT: "M5 8.5.5 1.5h9Z",
   WAIT: "M1 4h8v2H1Z",

@@ -1,10 +1,10 @@
+import { instrumentPath } from "../../../../wellknown/paths.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { countKnown } from "../../../market/point-in-time.ts";
 import type { Snapshot } from "../../../score/snapshot.ts";
 import type { ToolContext } from "../../../tool.ts";
 import { untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
-import { instrumentPath } from "./filter.ts";
 import { classNames, coverageText, signalMark, sparkline } from "./marks.ts";
 import { signedPercent } from "./number-format.ts";
 
@@ -32,7 +32,7 @@ export interface Peers {
   /** The neighbors by score. */
   readonly previous: string | undefined;
   readonly next: string | undefined;
-  /** Those nearest in score, the instrument among them; highest first. */
+  /** The peers nearest in score, including the instrument; highest first. */
   readonly shown: readonly Peer[];
 }
 
@@ -76,7 +76,7 @@ export function viewPeers(symbol: string, context: ToolContext): Peers {
   };
 }
 
-/** The way back to the market and the group, and on to the neighbors by score. */
+/** Links back to the market and the group, and on to the neighbors by score. */
 export function trail({ group, rank, count, previous, next }: Peers): Html {
   const link = (symbol: string | undefined, rel: "prev" | "next", arrow: string) =>
     symbol !== undefined &&

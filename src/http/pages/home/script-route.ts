@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { createAsset } from "../asset.ts";
 
-/** The parts of the script. Each has its own block, so that their names do not meet. */
+/** The parts of the script. Each has its own block, so that their names do not collide. */
 const parts = [
+  new URL("../copy.js", import.meta.url),
   new URL("./live.js", import.meta.url),
   new URL("./crosshair.js", import.meta.url),
   new URL("./keys.js", import.meta.url),

@@ -3,13 +3,7 @@ import { paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
 import { isoInstant } from "../../../answers/common.ts";
 import { DIRECTION_WORTH } from "../../../answers/meaning.ts";
-import { HEADLINE_HORIZONS } from "../../../grading/run-grade.ts";
-import {
-  type Exclusion,
-  excessCurve,
-  RECORD_RULES,
-  type RecordVerdict,
-} from "../../../grading/track-record.ts";
+import { type Exclusion, excessCurve, type RecordVerdict } from "../../../grading/track-record.ts";
 import type { TrackRecord } from "../../../log/signal-log.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
 import type { MarketView } from "../../../market/market-view.ts";
@@ -17,7 +11,7 @@ import { linkToMarkdown } from "../../discovery/link-headers.ts";
 import { type Fact, facts } from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
-import { type HomeContext, homeLinks } from "./frame.ts";
+import type { HomeContext } from "./frame.ts";
 import { signInNotice } from "./home-page.ts";
 import { classNames } from "./marks.ts";
 import { dateTime, fixed, percent, whole } from "./number-format.ts";
@@ -39,7 +33,8 @@ export function showTrackRecord(home: HomeContext): RequestHandler {
       status: isAllowed ? 200 : 403,
       heading: "Track record",
       isWide: true,
-      links: homeLinks(viewer),
+      place: "record",
+      isSignedIn: viewer.isSignedIn,
       body,
     };
     res.set("link", linkToMarkdown(site.baseUrl + paths.trackRecord));
@@ -47,7 +42,7 @@ export function showTrackRecord(home: HomeContext): RequestHandler {
   };
 }
 
-/** What the page says of where its figures come from. */
+/** Where the figures of the page come from. */
 interface Surroundings {
   readonly site: Site;
   readonly market: MarketView;
@@ -83,26 +78,21 @@ const titleOf = ({ figures: { assetClass, horizon } }: ClassRecord): string =>
 const horizonOf = (assetClass: AssetClass, horizon: number): string =>
   `${horizon} ${assetClass === "crypto" ? "days" : "sessions"}`;
 
-const isHeadline = ({ figures }: ClassRecord): boolean =>
-  HEADLINE_HORIZONS[figures.assetClass] === figures.horizon;
-
-const VERDICTS: Readonly<Record<RecordVerdict, string>> = {
+/** Labels of the verdicts of the record. */
+export const VERDICTS: Readonly<Record<RecordVerdict, string>> = {
   insufficient_data: "not enough data",
   no_evidence: "no evidence of skill",
   evidence_for: "evidence of skill",
   evidence_against: "evidence against it",
 };
 
-function classSection(
-  record: ClassRecord,
-  { verdictDates }: TrackRecord,
-  { dayMs }: MarketView,
-): Html {
+function classSection(record: ClassRecord, { terms }: TrackRecord, { dayMs }: MarketView): Html {
   const { figures } = record;
-  const id = `${figures.assetClass}-${figures.horizon}`;
+  const { assetClass, horizon } = figures;
+  const id = `${assetClass}-${horizon}`;
   return html`<section aria-labelledby="${id}">
 <h2 id="${id}">${titleOf(record)}</h2>
-${isHeadline(record) && html`<p>${verdictText(record, verdictDates)}</p>`}
+${terms.headline[assetClass] === horizon && html`<p>${verdictText(record, terms.verdictDates)}</p>`}
 ${curve(record, dayMs)}
 <div class="card columns">${facts(factsOf(record))}</div>
 </section>`;
@@ -183,7 +173,7 @@ const EXCLUDED: Readonly<Record<Exclusion, string>> = {
 
 const instantOf = (at: number | null): string | null => (at === null ? null : isoInstant(at));
 
-/** The mean excess return, summed over the sessions, beside what shuffled signals have. */
+/** The mean excess return, summed over the sessions, with the band of shuffled signals. */
 function curve(record: ClassRecord, dayMs: number): Html {
   const { figures, runs } = record;
   const points = excessCurve(runs, figures.horizon);
@@ -232,14 +222,14 @@ const waitingSection = (
 
 const rulesSection = ({
   beganAt,
-  verdictDates,
+  terms: { headline, rules, verdictDates },
 }: TrackRecord): Html => html`<section aria-labelledby="rules">
 <h2 id="rules">The rule</h2>
 <ul>
 <li>A return is the log return, with dividends and splits, from the close after the statement over the horizon, less the mean of all instruments of the session. SHORT counts negatively.</li>
 <li>A statement counts only if a signed checkpoint covered it before that close.</li>
 <li>Intervals are of 95 % (block bootstrap, blocks as long as the horizon). Returns of neighbouring sessions overlap, so there are fewer independent periods than sessions.</li>
-<li>Verdicts are given for ${Object.entries(HEADLINE_HORIZONS).map(([assetClass, horizon], at) => `${at > 0 ? ", " : ""}${classNames[assetClass as AssetClass].toLowerCase()} over ${horizonOf(assetClass as AssetClass, horizon)}`)}, on days that were fixed when the log began (${dayOf(beganAt)}): ${verdictDates.map((at, place) => html`${place > 0 && ", "}${dayOf(at)}`)}. They share a chance of error of ${percent(0)(RECORD_RULES.significance)}, and need ${RECORD_RULES.minPeriods} periods that do not overlap.</li>
+<li>Verdicts are given for ${Object.entries(headline).map(([assetClass, horizon], at) => `${at > 0 ? ", " : ""}${classNames[assetClass as AssetClass].toLowerCase()} over ${horizonOf(assetClass as AssetClass, horizon)}`)}, on days that were fixed when the log began (${dayOf(beganAt)}): ${verdictDates.map((at, place) => html`${place > 0 && ", "}${dayOf(at)}`)}. They share a chance of error of ${percent(0)(rules.significance)}, and need ${rules.minPeriods} periods that do not overlap.</li>
 </ul>
 </section>`;
 

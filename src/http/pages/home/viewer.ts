@@ -9,6 +9,8 @@ import { createThrottle } from "../throttle.ts";
 /** The viewer of a page. */
 export interface Viewer {
   readonly isSignedIn: boolean;
+  /** Account of a signed-in person. */
+  readonly accountId?: string;
   /** Scopes that the viewer may see; empty if nothing is public. */
   readonly scopes: ReadonlySet<Scope>;
 }
@@ -48,7 +50,7 @@ export function createViewerOf({
     const account = session && (await accounts.find(session.accountId));
     await throttle({ calls: account ? `user:${account.id}` : `address:${addressKey(ip)}` });
     return account
-      ? { isSignedIn: true, scopes: personalScopes }
+      ? { isSignedIn: true, accountId: account.id, scopes: personalScopes }
       : { isSignedIn: false, scopes: publicScopes };
   };
 }

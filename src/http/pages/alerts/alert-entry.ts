@@ -1,0 +1,220 @@
+import { z } from "zod";
+import type { Alert } from "../../../alerts/alert.ts";
+import { kindsOf } from "../../../answers/alert-input.ts";
+import { resolve } from "../../../answers/lookup.ts";
+import type { Instrument } from "../../../market/instrument.ts";
+import { resolveSymbol, searchInstruments } from "../../../market/symbols.ts";
+import { Problem } from "../../../problem.ts";
+import { EVENT_RULES } from "../../../score/events.ts";
+import { REPORT_SESSIONS } from "../../../score/report-events.ts";
+import type { ToolContext } from "../../../tool.ts";
+import type { FieldErrors } from "../elements.ts";
+import { Checkboxes } from "../form.ts";
+
+/** A field of text; empty when it was not sent, or sent more than once. */
+const Text = z.string().catch("");
+
+/** The ways to say what an alert watches. `same`: what it watches already. */
+const WATCHES = ["symbols", "watchlist", "filter", "same"] as const;
+
+/** Values of the fields of the form of an alert. */
+export const AlertEntry = z.object({
+  watch: z.enum(WATCHES).catch("symbols"),
+  /** Symbols or names, with commas or spaces between. */
+  symbols: Text,
+  /** Symbols that were chosen from what a name fits. */
+  symbol: Checkboxes.catch([]),
+  watchlist: Text,
+  assetClass: Text,
+  signal: Text,
+  kinds: Checkboxes.catch([]),
+  /** Points; empty for new signals only. */
+  scoreMove: Text,
+  volatilityZ: Text,
+  /** Market days; empty: those of the method. */
+  cooldownDays: Text,
+  reportSessions: Text,
+  delivery: z.enum(["poll", "webhook"]).catch("poll"),
+  url: Text,
+  label: Text,
+  /** UTC, as `datetime-local` sends it; empty: it does not end. */
+  expiresAt: Text,
+});
+/** The entry of a form. */
+export type AlertEntry = z.output<typeof AlertEntry>;
+
+/** The entry of a new form: the defaults of `register_alert`. */
+export const newEntry = (prefilled: Partial<AlertEntry>): AlertEntry => ({
+  watch: "symbols",
+  symbols: "",
+  symbol: [],
+  watchlist: "",
+  assetClass: "",
+  signal: "",
+  kinds: ["signal_shift", "volatility"],
+  scoreMove: String(EVENT_RULES.scoreMove),
+  volatilityZ: String(EVENT_RULES.highZ),
+  cooldownDays: "",
+  reportSessions: String(REPORT_SESSIONS),
+  delivery: "poll",
+  url: "",
+  label: "",
+  expiresAt: "",
+  ...prefilled,
+});
+
+/** The entry of the form that changes an alert. */
+export function entryOf({ watched, thresholds, way, ...alert }: Alert): AlertEntry {
+  const { scoreMove, volatilityZ, cooldownDays, reportSessions = REPORT_SESSIONS } = thresholds;
+  return newEntry({
+    watch: watched.by === "filter" ? "same" : watched.by,
+    symbols: watched.by === "symbols" ? watched.symbols.join(" ") : "",
+    watchlist: watched.by === "watchlist" ? watched.name : "",
+    kinds: [...alert.kinds],
+    scoreMove: String(scoreMove ?? ""),
+    volatilityZ: String(volatilityZ),
+    cooldownDays: String(cooldownDays ?? ""),
+    reportSessions: String(reportSessions),
+    delivery: way.by === "webhook" ? "webhook" : "poll",
+    url: way.by === "webhook" ? way.url : "",
+    label: alert.label ?? "",
+    expiresAt: alert.expiresAt === null ? "" : new Date(alert.expiresAt).toISOString().slice(0, 16),
+  });
+}
+
+/** An entered name that is no symbol, and the instruments that it fits. */
+export interface Suggestion {
+  readonly text: string;
+  readonly found: readonly Instrument[];
+}
+
+/** Maximum number of instruments that a name offers. */
+const MAX_FOUND = 8;
+
+/** Maximum number of names that are searched for. */
+const MAX_NAMES = 5;
+
+/** The fields of a form that names instruments. */
+export type NamedInstruments = Pick<AlertEntry, "symbols" | "symbol">;
+
+/** The instruments of an entry: their symbols, and what fits each name that is no symbol. */
+export function instrumentsOf({ symbols, symbol }: NamedInstruments, context: ToolContext) {
+  const all = context.market.instruments();
+  const isKnown = (text: string) => resolveSymbol(all, text).kind === "found";
+  const parts = symbols
+    .split(/[,\n]/)
+    .map((part) => part.trim())
+    .filter((part) => part !== "")
+    .flatMap((part) => {
+      const words = part.split(/\s+/);
+      return !isKnown(part) && words.some(isKnown) ? words : [part];
+    });
+  const suggestions: readonly Suggestion[] = parts
+    .filter((part) => !isKnown(part))
+    .slice(0, MAX_NAMES)
+    .map((text) => ({ text, found: searchInstruments(all, text).slice(0, MAX_FOUND) }));
+  // Once a suggestion for a name is chosen, the name itself is no longer looked up.
+  const names = symbol.length > 0 ? parts.filter(isKnown) : parts;
+  return { symbols: [...names, ...symbol], suggestions: symbol.length > 0 ? [] : suggestions };
+}
+
+/** The errors of names that are no symbols, in the words of the tools. */
+export function symbolErrors(symbols: readonly string[], context: ToolContext): FieldErrors {
+  const texts = symbols.flatMap((symbol) => {
+    try {
+      resolve(symbol, context);
+      return [];
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      return [error.detail];
+    }
+  });
+  return texts.length === 0 ? [] : [{ id: "symbols", text: texts.slice(0, MAX_NAMES).join(" ") }];
+}
+
+const numberOf = (text: string): number | undefined =>
+  text.trim() === "" ? undefined : Number(text);
+
+/** The members that `register_alert` and `manage_alert` name alike. */
+const commonInput = (entry: AlertEntry) => ({
+  kinds: kindsOf(entry.kinds as Alert["kinds"]),
+  scoreMove: numberOf(entry.scoreMove) ?? null,
+  volatilityZ: numberOf(entry.volatilityZ) ?? EVENT_RULES.highZ,
+  reportSessions: numberOf(entry.reportSessions) ?? REPORT_SESSIONS,
+});
+
+/** The instant of a `datetime-local` field, which has no seconds unless they are other than 0. */
+const instantOf = (text: string): string | undefined =>
+  text === "" ? undefined : `${text}${/T\d\d:\d\d$/.test(text) ? ":00" : ""}Z`;
+
+/** The input of `register_alert` for an entry. */
+export function registrationInput(entry: AlertEntry, symbols: readonly string[]): object {
+  const { watch, watchlist, assetClass, signal, delivery, url, label } = entry;
+  const watched = {
+    symbols: { symbols },
+    watchlist: { watchlist },
+    filter: { assetClass: assetClass || undefined, signal: signal || undefined },
+    same: {},
+  }[watch];
+  return {
+    ...watched,
+    ...commonInput(entry),
+    cooldownDays: numberOf(entry.cooldownDays),
+    delivery: delivery === "webhook" ? { type: "webhook", url } : { type: "poll" },
+    label: label.trim() === "" ? undefined : label,
+    expiresAt: instantOf(entry.expiresAt),
+  };
+}
+
+/** The input of `manage_alert` that makes an alert what an entry says. */
+export function updateInput(id: string, entry: AlertEntry, symbols: readonly string[]): object {
+  const { watch, watchlist, delivery, url, label } = entry;
+  return {
+    id,
+    ...(watch === "symbols" && { symbols }),
+    ...(watch === "watchlist" && { watchlist }),
+    ...commonInput(entry),
+    cooldownDays: numberOf(entry.cooldownDays) ?? null,
+    ...(delivery === "webhook" && { url }),
+    label: label.trim() === "" ? null : label,
+    expiresAt: instantOf(entry.expiresAt) ?? null,
+  };
+}
+
+/** Fields by the member of the tools that they are for, with their names in errors. */
+const FIELDS: Readonly<Record<string, readonly [id: string, name: string]>> = {
+  symbols: ["symbols", "The instruments"],
+  watchlist: ["watchlist", "The watchlist"],
+  assetClass: ["assetClass", "The class"],
+  signal: ["signal", "The signal"],
+  kinds: ["kinds", "The events"],
+  scoreMove: ["scoreMove", "The change of the score"],
+  volatilityZ: ["volatilityZ", "The z of volatility"],
+  cooldownDays: ["cooldownDays", "The quiet time"],
+  reportSessions: ["reportSessions", "The sessions before a report"],
+  delivery: ["url", "The address"],
+  url: ["url", "The address"],
+  label: ["label", "The name"],
+  expiresAt: ["expiresAt", "The end"],
+};
+
+/** Id of the button that sends the form, where errors stand that are of no field. */
+export const SAVE_ID = "save";
+
+/** The errors of invalid members, each at its field. */
+export function issueErrors(issues: readonly z.core.$ZodIssue[]): FieldErrors {
+  const errors = issues.map(({ path, message }) => {
+    const [id, name] = FIELDS[String(path[0])] ?? [SAVE_ID, String(path[0])];
+    const text = message.replace(/\.$/, "");
+    return { id, text: /^[a-z]/.test(text) ? `${name} ${text}.` : `${name}: ${text}.` };
+  });
+  return [...new Map(errors.map((error) => [error.id, error])).values()];
+}
+
+/** The error of a problem, at the field that its detail begins with. */
+export function problemErrors({ detail, next }: Problem): FieldErrors {
+  const [, member = "", text = detail] = /^(\w+)(?:, \w+)*: (.+)$/s.exec(detail) ?? [];
+  const [id = SAVE_ID] = FIELDS[member] ?? [];
+  const said = FIELDS[member] === undefined ? detail : text;
+  return [{ id, text: `${said.charAt(0).toUpperCase()}${said.slice(1)} ${next}` }];
+}

@@ -1,0 +1,273 @@
+import { ALERT_KINDS, type Alert, type AlertKind } from "../../../alerts/alert.ts";
+import type { WatchlistOverview } from "../../../alerts/watchlists/watchlists.ts";
+import { AlertFields } from "../../../answers/alert-input.ts";
+import { Direction } from "../../../answers/common.ts";
+import { rangeSteps } from "../../../answers/range-alert.ts";
+import { AssetClass } from "../../../market/instrument.ts";
+import type { MarketView } from "../../../market/market-view.ts";
+import { EVENT_RULES } from "../../../score/events.ts";
+import { REPORT_SESSIONS } from "../../../score/report-events.ts";
+import { watchedText } from "../alerts-section.ts";
+import { errorText, type FieldErrors, field, form, select } from "../elements.ts";
+import { classNames } from "../home/marks.ts";
+import { type Content, type Html, html } from "../html.ts";
+import { type AlertEntry, SAVE_ID, type Suggestion } from "./alert-entry.ts";
+import { instrumentsField, option } from "./instruments-field.ts";
+
+/** What the form of an alert shows. */
+export interface AlertFormView {
+  readonly formToken: string;
+  readonly entry: AlertEntry;
+  readonly errors: FieldErrors;
+  /** What entered names fit. */
+  readonly suggestions: readonly Suggestion[];
+  /** The lists that the alert can watch. */
+  readonly lists: WatchlistOverview["lists"];
+  readonly market: MarketView;
+  /** The alert that is changed; absent: a new one. */
+  readonly changed?: ChangedAlert | undefined;
+}
+
+/** The alert that a form changes. */
+interface ChangedAlert {
+  readonly id: string;
+  readonly alert: Alert;
+  /** Its `alertVersion` at the time of the form. */
+  readonly version: string;
+}
+
+/** The form that makes or changes an alert. Parts that depend on a choice are hidden by the style while
+ *  the choice is another. @param request Makes a form that is sent twice one alert. */
+export function alertForm(view: AlertFormView, request: string): Html {
+  const { formToken, changed } = view;
+  const hidden: Readonly<Record<string, string>> = changed
+    ? { version: changed.version }
+    : { request };
+  return html`<div class="alert-form">${form(
+    {
+      formToken,
+      hidden,
+      action: changed ? `/account/alerts/${changed.id}` : "/account/alerts",
+    },
+    html`${watchPart(view)}
+${kindsPart(view)}
+${deliveryPart(view)}
+${namePart(view)}
+${errorText(view.errors, SAVE_ID)}
+<p class="buttons"><button id="${SAVE_ID}">${changed ? "Save" : "Make the alert"}</button> <a class="second" href="${changed ? `/account/alerts/${changed.id}` : "/account#alerts"}">Cancel</a></p>`,
+  )}</div>`;
+}
+
+function watchPart(view: AlertFormView): Html {
+  const { entry, errors, lists, changed } = view;
+  const way = (value: AlertEntry["watch"], label: Content, inside?: Content) =>
+    option({
+      type: "radio",
+      id: `watch-${value}`,
+      name: "watch",
+      value,
+      label,
+      inside,
+      isChosen: entry.watch === value,
+    });
+  return html`<fieldset class="card"><legend>What to watch</legend>
+${changed?.alert.watched.by === "filter" && way("same", watchedText(changed.alert.watched))}
+${way("symbols", "Instruments", instrumentsField(view))}
+${
+  (lists.length > 0 || entry.watchlist !== "") &&
+  way(
+    "watchlist",
+    "A watchlist, with whatever is in it",
+    select({
+      id: "watchlist",
+      label: "Watchlist",
+      options: lists.filter(({ isOwn }) => isOwn).map(({ name }) => [name, name]),
+      value: entry.watchlist,
+      errors,
+    }),
+  )
+}
+${
+  changed === undefined &&
+  way(
+    "filter",
+    "All of a class, or all with a signal",
+    html`${select({
+      id: "assetClass",
+      label: "Class",
+      options: [
+        ["", "Any class"],
+        ...AssetClass.options.map((one) => [one, classNames[one]] as const),
+      ],
+      value: entry.assetClass,
+      errors,
+    })}${select({
+      id: "signal",
+      label: "Signal after the event",
+      options: [["", "Any signal"], ...Direction.options.map((one) => [one, one] as const)],
+      value: entry.signal,
+      errors,
+    })}`,
+  )
+}
+</fieldset>`;
+}
+
+/** The bounds of numbers, as the tools have them. */
+export const numbers = { ...AlertFields, scoreMove: AlertFields.scoreMove.unwrap() };
+
+/** A number with its bounds. */
+interface NumberField {
+  readonly id: "scoreMove" | "volatilityZ" | "cooldownDays" | "reportSessions";
+  readonly label: string;
+  readonly hint: Content;
+  readonly step: number;
+}
+
+function numberField(
+  { id, label, hint, step }: NumberField,
+  { entry, errors }: AlertFormView,
+): Html {
+  const { minValue, maxValue } = numbers[id];
+  return field({
+    id,
+    label,
+    hint,
+    errors,
+    value: entry[id],
+    attributes: html`type="number" inputmode="decimal" min="${minValue}" max="${maxValue}" step="${step}"`,
+  });
+}
+
+/** The bounds of a number in words. */
+const bounds = (id: NumberField["id"]): string =>
+  `${numbers[id].minValue} to ${numbers[id].maxValue}`;
+
+const { scoreMove, highZ, coinQuietDays } = EVENT_RULES;
+
+function kindsPart(view: AlertFormView): Html {
+  const { entry, errors, market } = view;
+  const inside: Readonly<Record<AlertKind, Content>> = {
+    signal_shift: numberField(
+      {
+        id: "scoreMove",
+        label: "Also when the score moves by, in points",
+        hint: `${bounds("scoreMove")}; ${scoreMove} is usual. Leave it empty to hear of new signals alone.`,
+        step: 1,
+      },
+      view,
+    ),
+    volatility: numberField(
+      {
+        id: "volatilityZ",
+        label: "From which z on",
+        hint: `${bounds("volatilityZ")} standard deviations above its own habit; ${highZ} is usual.`,
+        step: 0.1,
+      },
+      view,
+    ),
+    report: numberField(
+      {
+        id: "reportSessions",
+        label: "How many sessions before the expected filing",
+        hint: `${bounds("reportSessions")}; ${REPORT_SESSIONS} is usual. Each stock files four times a year, and each report has one event when it is near, one when it is filed, and rarely one when it is late.`,
+        step: 1,
+      },
+      view,
+    ),
+    range: html`<p class="hint">${rangeRates(market)}</p>`,
+  };
+  const labels: Readonly<Record<AlertKind, string>> = {
+    signal_shift: "Another signal",
+    volatility: "Unusual volatility",
+    report: "A quarterly report that is near, filed or late (stocks)",
+    range: "A close outside the range that was expected",
+  };
+  return html`<fieldset class="card"><legend>What to be told of</legend>
+${errorText(errors, "kinds")}
+${ALERT_KINDS.map((kind, index) =>
+  option({
+    // The first has the id of the member, for links of errors.
+    type: "checkbox",
+    id: index === 0 ? "kinds" : kind,
+    name: "kinds",
+    value: kind,
+    isChosen: entry.kinds.includes(kind),
+    label: labels[kind],
+    inside: inside[kind],
+  }),
+)}
+${numberField(
+  {
+    id: "cooldownDays",
+    label: "Quiet time after an event, in market days",
+    hint: `${bounds("cooldownDays")}; left empty it is one session, for coins ${coinQuietDays} days. It is for signals and volatility.`,
+    step: 0.25,
+  },
+  view,
+)}
+</fieldset>`;
+}
+
+/** How often a close leaves its range, for each class of the market. */
+function rangeRates(market: MarketView): string {
+  const watched = { by: "filter", assetClass: null, signal: null } as const;
+  const rates = rangeSteps({ kinds: ["range"], watched }, market);
+  return rates
+    .map((rate) => rate.replace(/^range: ([a-z])/, (_, letter: string) => letter.toUpperCase()))
+    .join(" ");
+}
+
+function deliveryPart({ entry, errors, changed }: AlertFormView): Html {
+  const url = field({
+    id: "url",
+    label: "Address",
+    hint: "A public https address. It must answer a challenge before it gets events, and each request is signed.",
+    value: entry.url,
+    errors,
+    attributes: html`type="url" autocomplete="off" spellcheck="false" placeholder="https://"`,
+  });
+  // The way of an alert stays: only the address of a webhook can be another.
+  if (changed?.alert.way.by === "webhook") {
+    return html`<fieldset class="card"><legend>Where to send it</legend>
+<input type="hidden" name="delivery" value="webhook">${url}
+</fieldset>`;
+  }
+  if (changed !== undefined) return html``;
+  const way = (value: AlertEntry["delivery"], label: string, inside?: Content) =>
+    option({
+      type: "radio",
+      id: `delivery-${value}`,
+      name: "delivery",
+      value,
+      label,
+      inside,
+      isChosen: entry.delivery === value,
+    });
+  return html`<fieldset class="card"><legend>Where to send it</legend>
+${way("poll", "Nowhere: its events stand on its page")}
+${way("webhook", "To a webhook of mine", url)}
+</fieldset>`;
+}
+
+const namePart = ({
+  entry,
+  errors,
+}: AlertFormView): Html => html`<fieldset class="card pair"><legend>If you like</legend>
+${field({
+  id: "label",
+  label: "Name",
+  hint: "For you to know it by.",
+  value: entry.label,
+  errors,
+  attributes: html`type="text" autocomplete="off" maxlength="100"`,
+})}
+${field({
+  id: "expiresAt",
+  label: "End, in UTC",
+  hint: "Left empty, it lasts until you delete it.",
+  value: entry.expiresAt,
+  errors,
+  attributes: html`type="datetime-local"`,
+})}
+</fieldset>`;

@@ -1,0 +1,61 @@
+import { type FieldErrors, field, untrustedText } from "../elements.ts";
+import { type Content, type Html, html } from "../html.ts";
+import type { NamedInstruments, Suggestion } from "./alert-entry.ts";
+
+/** A radio button or checkbox, and what belongs to it. */
+interface Option {
+  readonly type: "radio" | "checkbox";
+  readonly id: string;
+  readonly name: string;
+  readonly value: string;
+  readonly isChosen: boolean;
+  readonly label: Content;
+  readonly inside?: Content;
+}
+
+/** An option, whose inside the style hides while it is not chosen. */
+export const option = ({ type, id, name, value, isChosen, label, inside }: Option): Html =>
+  html`<div class="option"><div class="choice"><input type="${type}" id="${id}" name="${name}" value="${value}"${isChosen && html` checked`}><label for="${id}">${label}</label></div>${
+    inside &&
+    html`
+<div class="under">${inside}</div>`
+  }</div>
+`;
+
+/** A field for the symbols or names of instruments, and what entered names fit. */
+export const instrumentsField = ({
+  entry,
+  errors,
+  suggestions,
+}: {
+  readonly entry: NamedInstruments;
+  readonly errors: FieldErrors;
+  readonly suggestions: readonly Suggestion[];
+}): Html =>
+  html`${field({
+    id: "symbols",
+    label: "Symbols or names",
+    hint: "Up to 100, with commas or spaces between. A name shows what it fits.",
+    value: entry.symbols,
+    errors,
+    attributes: html`type="text" autocomplete="off" spellcheck="false" autocapitalize="characters"`,
+  })}${suggestionsPart(suggestions)}`;
+
+/** Instruments to choose from, for each name that is no symbol. */
+const suggestionsPart = (suggestions: readonly Suggestion[]): readonly Html[] =>
+  suggestions.map(
+    ({ text, found }, nth) => html`<fieldset class="suggestions"><legend>${
+      found.length > 0 ? "Choose what you mean by" : "Nothing fits"
+    } “${untrustedText(text)}”</legend>
+${found.map(({ symbol, name }, index) =>
+  option({
+    type: "checkbox",
+    id: `symbol-${nth}-${index}`,
+    name: "symbol",
+    value: symbol,
+    isChosen: false,
+    label: html`<code>${symbol}</code> ${untrustedText(name)}`,
+  }),
+)}</fieldset>
+`,
+  );

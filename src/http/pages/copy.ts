@@ -1,0 +1,19 @@
+import { readFileSync } from "node:fs";
+import { createAsset } from "./asset.ts";
+import { type Html, html } from "./html.ts";
+
+const script = createAsset({
+  path: "/assets/copy.js",
+  type: "js",
+  text: readFileSync(new URL("./copy.js", import.meta.url), "utf8"),
+});
+
+/** URL of the script, for pages that have no other. */
+export const copyAddress = script.address;
+
+/** Serves the script. */
+export const copyRoute = script.route;
+
+/** A button that copies the text of an element; the script shows it if the browser allows copying. */
+export const copyButton = (id: string, what: string): Html =>
+  html`<button type="button" class="second copy" data-copy="${id}" aria-label="Copy ${what}" hidden>Copy</button>`;

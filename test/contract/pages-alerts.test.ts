@@ -1,0 +1,394 @@
+import { describe, expect, it } from "vitest";
+import { type Alert, alerts, type StoredAlert } from "../../src/alerts/alert.ts";
+import { replace } from "../../src/store/port/operations.ts";
+import { bearer, claimedAgent, makeAlert, writeEvents } from "../support/alert-events.ts";
+import { attempted } from "../support/alert-service.ts";
+import type { Person } from "../support/person.ts";
+import { startTestService } from "../support/test-service.ts";
+import { textOf, type WebPage } from "../support/web.ts";
+
+const testService = await startTestService();
+const { base } = testService;
+const { records } = testService.service.state.store;
+const HOOK = "https://hooks.example.com/in?key=sesame";
+
+async function signedIn(): Promise<Person> {
+  const person = testService.person();
+  await person.signIn();
+  return person;
+}
+
+const newForm = async ({ web }: Person, query = "") =>
+  (await web.get(`/account/alerts/new${query}`)).form("/account/alerts");
+
+type Filled = NonNullable<Parameters<Person["web"]["submit"]>[1]>;
+
+/** Makes an alert by the form. @returns Its page. */
+async function make(person: Person, filled: Filled = {}): Promise<WebPage> {
+  return person.web.submit(await newForm(person), { symbols: "ALDER.SIM", ...filled });
+}
+
+const idIn = ({ url, html }: WebPage): string =>
+  /alert_\w{16}/.exec(`${url.pathname} ${html}`)?.[0] ?? "";
+
+async function stored(id: string): Promise<StoredAlert> {
+  const alert = await records.get(alerts, id);
+  if (alert === undefined) throw new Error(`no alert ${id}`);
+  return alert;
+}
+
+/** Makes an alert what the service makes of it in time. */
+async function become(id: string, change: (alert: Alert) => Partial<Alert>): Promise<void> {
+  const alert = await stored(id);
+  const value = { ...alert.value, ...change(alert.value) };
+  await records.commit([replace(alerts, alert, { value })]);
+}
+
+const confirmed = (id: string) =>
+  become(id, ({ way }) =>
+    way.by === "webhook" ? { way: { ...way, state: { is: "active", since: 0 } } } : {},
+  );
+
+const manage = async (person: Person, id: string, filled: Filled) =>
+  person.web.submit(
+    (await person.web.get(`/account/alerts/${id}`)).form(`/account/alerts/${id}/manage`),
+    filled,
+  );
+
+describe("the form of a new alert", () => {
+  it("makes what register_alert makes by default, as the person's own", async () => {
+    const person = await signedIn();
+    const page = await make(person, { symbols: "alder.sim, TONIQ.SIM" });
+    const id = idIn(page);
+    expect(page.url.pathname).toBe(`/account/alerts/${id}`);
+    const { value } = await stored(id);
+    expect(value).toMatchObject({
+      owner: { kind: "user" },
+      watched: { by: "symbols", symbols: ["ALDER.SIM", "TONIQ.SIM"] },
+      kinds: ["signal_shift", "volatility"],
+      thresholds: { scoreMove: 15, volatilityZ: 2.5, cooldownDays: null, reportSessions: 5 },
+      way: { by: "poll" },
+      expiresAt: null,
+    });
+    expect(value.owner.clientId).toBeUndefined();
+    const account = await person.web.get("/account");
+    expect(account.html).toContain(`<a href="/account/alerts/${id}">`);
+  });
+
+  it("makes one alert when it is sent twice, and another when it was changed in between", async () => {
+    const person = await signedIn();
+    const form = await newForm(person);
+    const send = (label: string) => person.web.submit(form, { symbols: "ALDER.SIM", label });
+    const [first, again, other] = [await send("a"), await send("a"), await send("b")];
+    expect(idIn(again)).toBe(idIn(first));
+    expect(idIn(other)).not.toBe(idIn(first));
+  });
+
+  it("takes an empty score move for new signals alone", async () => {
+    const page = await make(await signedIn(), { scoreMove: "" });
+    expect((await stored(idIn(page))).value.thresholds.scoreMove).toBeNull();
+    expect(textOf(page.html)).toContain("Thresholds New signals alone; z of volatility from 2.5");
+  });
+
+  it.each<[string, Filled, Partial<Alert>]>([
+    [
+      "a class and a signal",
+      { watch: "filter", assetClass: "stock", signal: "LONG" },
+      { watched: { by: "filter", assetClass: "stock", signal: "LONG" } },
+    ],
+    [
+      "an end and a quiet time",
+      { expiresAt: "2026-12-01T08:30", cooldownDays: "2.5" },
+      { expiresAt: Date.parse("2026-12-01T08:30Z") },
+    ],
+    [
+      "other kinds",
+      { kinds: ["range", "report"], reportSessions: "3" },
+      { kinds: ["report", "range"] },
+    ],
+  ])("takes %s", async (_, filled, expected) => {
+    const page = await make(await signedIn(), filled);
+    expect((await stored(idIn(page))).value).toMatchObject(expected);
+  });
+
+  it("shows the secret of a webhook once, with the next steps", async () => {
+    const person = await signedIn();
+    const page = await make(person, { delivery: "webhook", url: HOOK });
+    expect(page.html).toMatch(/<code id="secret">whsec_[\w+/=]+<\/code>/);
+    expect(page.html).toContain('data-copy="secret"');
+    expect(page.headers.get("content-security-policy")).toContain("script-src 'self'");
+    expect(textOf(page.html)).toContain("The URL gets a signed endpoint.verify in 5 seconds");
+    const id = idIn(page);
+    const shown = await person.web.get(`/account/alerts/${id}`);
+    expect(shown.html).not.toContain("whsec_");
+    expect(shown.html).not.toContain("sesame");
+    expect(textOf(shown.html)).toContain("Status Waiting for its webhook to confirm");
+  });
+
+  it.each<[string, Filled, string, RegExp]>([
+    ["no instrument", { symbols: "" }, "symbols", /The instruments must have at least 1 entry/],
+    [
+      "an unknown name",
+      { symbols: "Nothing Inc" },
+      "symbols",
+      /No instrument "Nothing Inc" is covered/,
+    ],
+    ["no event", { kinds: [] }, "kinds", /The events must have at least 1 entry/],
+    [
+      "too small a move",
+      { scoreMove: "4" },
+      "scoreMove",
+      /The change of the score must be at least 5/,
+    ],
+    ["no number", { volatilityZ: "high" }, "volatilityZ", /The z of volatility must be a number/],
+    ["a private address", { delivery: "webhook", url: "http://10.0.0.1/" }, "url", /public https/],
+    ["a past end", { expiresAt: "2020-01-01T00:00" }, "expiresAt", /It has passed/],
+    ["an unknown list", { watch: "watchlist", watchlist: "Mine" }, "save", /You have no watchlist/],
+    ["no filter", { watch: "filter" }, "symbols", /either symbols, a watchlist or filters/],
+  ])(
+    "says at its field what is wrong, and keeps what was typed: %s",
+    async (_, filled, id, text) => {
+      const person = await signedIn();
+      const page = await make(person, { label: "Kept <3", ...filled });
+      expect(page.status).toBeGreaterThanOrEqual(400);
+      expect(page.html).toContain(`<a href="#${id}">`);
+      expect(page.html).toContain(`id="${id}-error"`);
+      expect(textOf(page.html)).toMatch(text);
+      expect(page.html).toContain('value="Kept &lt;3"');
+      for (const [name, value] of Object.entries(filled)) {
+        if (typeof value === "string" && !["watch", "watchlist"].includes(name) && value !== "") {
+          expect(page.html.replaceAll("&quot;", '"')).toContain(`value="${value}"`);
+        }
+      }
+      expect(textOf((await person.web.get("/account")).html)).not.toContain("Kept <3");
+    },
+  );
+
+  it("offers what a name fits, and takes what is chosen", async () => {
+    const person = await signedIn();
+    const page = await make(person, { symbols: "alder, TONIQ.SIM" });
+    expect(textOf(page.html)).toContain("Choose what you mean by “alder”");
+    const form = page.form("/account/alerts");
+    const made = await person.web.submit(form, { symbol: ["ALDER.SIM"] });
+    expect((await stored(idIn(made))).value.watched).toMatchObject({
+      symbols: ["ALDER.SIM", "TONIQ.SIM"],
+    });
+  });
+
+  it("opens filled in from a link, also after a sign-in", async () => {
+    const person = testService.person();
+    const asked = await person.web.get("/account/alerts/new?symbols=ALDER.SIM");
+    const codeOf = async (email: string) => (await testService.codesTo(email)).at(-1) ?? "";
+    const page = await person.web.signIn(person.email, codeOf, asked);
+    expect(page.url.pathname + page.url.search).toBe("/account/alerts/new?symbols=ALDER.SIM");
+    expect(page.html).toContain('value="ALDER.SIM"');
+  });
+});
+
+describe("an alert of a person", () => {
+  it("is changed by its form, which has its settings", async () => {
+    const person = await signedIn();
+    const id = idIn(await make(person, { scoreMove: "20", label: "Old" }));
+    const edit = await person.web.get(`/account/alerts/${id}/edit`);
+    expect(edit.html).toContain('value="Old"');
+    await person.web.submit(edit.form(`/account/alerts/${id}`), { label: "", scoreMove: "" });
+    const { value } = await stored(id);
+    expect(value).toMatchObject({ label: null, thresholds: { scoreMove: null, volatilityZ: 2.5 } });
+  });
+
+  it("is not overwritten by a form that was opened before another change: both are shown", async () => {
+    const person = await signedIn();
+    const id = idIn(await make(person, { label: "First" }));
+    const path = `/account/alerts/${id}`;
+    const [early, late] = [
+      (await person.web.get(`${path}/edit`)).form(path),
+      (await person.web.get(`${path}/edit`)).form(path),
+    ];
+    await person.web.submit(early, { label: "Second" });
+    const refused = await person.web.submit(late, { label: "Third" });
+    expect(refused.status).toBe(409);
+    expect(textOf(refused.html)).toMatch(/Saved meanwhile .* Name Second/);
+    expect(refused.html).toContain('value="Third"');
+    expect((await stored(id)).value.label).toBe("Second");
+    await person.web.submit(refused.form(path));
+    expect((await stored(id)).value.label).toBe("Third");
+  });
+
+  it("keeps its form good while its webhook confirms", async () => {
+    const person = await signedIn();
+    const id = idIn(await make(person, { delivery: "webhook", url: HOOK }));
+    const path = `/account/alerts/${id}`;
+    const form = (await person.web.get(`${path}/edit`)).form(path);
+    await confirmed(id);
+    await person.web.submit(form, { label: "Named" });
+    const { value } = await stored(id);
+    expect(value).toMatchObject({ label: "Named", way: { state: { is: "active" }, url: HOOK } });
+  });
+
+  it("is paused, resumed and snoozed", async () => {
+    const person = await signedIn();
+    const id = idIn(await make(person));
+    const paused = await manage(person, id, { action: "pause" });
+    expect(textOf(paused.html)).toMatch(/Paused: no event .* Status Paused/);
+    const resumed = await manage(person, id, { action: "resume" });
+    expect(textOf(resumed.html)).toContain("Status Active");
+    const snoozed = await manage(person, id, { action: "snooze", hours: "1" });
+    expect(textOf(snoozed.html)).toContain("Status Snoozed until 21 November 2026, 06:00 UTC");
+  });
+
+  it("gets a test, another secret and another challenge", async () => {
+    const person = await signedIn();
+    const id = idIn(await make(person, { delivery: "webhook", url: HOOK }));
+    expect((await manage(person, id, { action: "test" })).status).toBe(409);
+    expect((await manage(person, id, { action: "enable" })).status).toBe(200);
+    await confirmed(id);
+    expect(textOf((await manage(person, id, { action: "test" })).html)).toContain("A test is on");
+    const rotated = await manage(person, id, { action: "rotate_secret" });
+    expect(rotated.html).toContain('<code id="secret">whsec_');
+  });
+
+  it("shows its events with links, and every attempt to deliver them", async () => {
+    const person = await signedIn();
+    const id = idIn(await make(person, { delivery: "webhook", url: HOOK }));
+    const { owner } = (await stored(id)).value;
+    const at = testService.clock.now.getTime();
+    const data = {
+      ...{ symbol: "ALDER.SIM", signal: "LONG", score: 71, reason: "direction" },
+      previousSignal: "WAIT",
+    };
+    await writeEvents(testService, { alertId: id, owner }, [at - 2_000, at - 1_000], data);
+    await confirmed(id);
+    const { store } = testService.service.state;
+    const failed = { error: "http_status", status: 500, response: "<b>no</b>" } as const;
+    await attempted(store, { alertId: id, eventId: "msg_1", at, ...failed });
+    const page = await person.web.get(`/account/alerts/${id}`);
+    expect(page.html.match(/<a href="\/market\/ALDER.SIM">/g)).toHaveLength(3);
+    const said = textOf(page.html);
+    expect(said).toContain("LONG, was WAIT 71");
+    expect(said).toMatch(/Deliveries .* signal.shift attempt 1 500 .*<b>no<\/b>/);
+    const again = await manage(person, id, { action: "redeliver", eventId: "msg_none" });
+    expect([again.status, textOf(again.html)]).toEqual([
+      404,
+      expect.stringContaining("The alert had no event of that id in the last 30 days."),
+    ]);
+    expect((await manage(person, id, { action: "redeliver" })).status).toBe(200);
+  });
+
+  it("is nobody else's: neither other people nor applications see or change it", async () => {
+    const [person, other] = [await signedIn(), await signedIn()];
+    const id = idIn(await make(person, { label: "Private" }));
+    for (const path of [`/account/alerts/${id}`, `/account/alerts/${id}/edit`]) {
+      expect((await other.web.get(path)).status).toBe(404);
+    }
+    const form = (await other.web.get("/account/alerts/new")).form("/account/alerts");
+    for (const action of [`${base}/account/alerts/${id}`, `${base}/account/alerts/${id}/manage`]) {
+      const filled = { symbols: "ALDER.SIM", action: "pause" };
+      expect((await other.web.submit({ ...form, action }, filled)).status).toBe(404);
+    }
+    const headers = bearer((await person.tokens()).access_token);
+    expect((await fetch(`${base}/api/alerts/${id}`, { headers })).status).toBe(404);
+    expect((await stored(id)).value).toMatchObject({ label: "Private", isPaused: false });
+  });
+
+  it("of an agent has no page of the person, who can delete it on the account page", async () => {
+    const person = await signedIn();
+    const { token } = await claimedAgent(testService, person);
+    const id = await makeAlert(testService, bearer(token));
+    expect((await person.web.get(`/account/alerts/${id}`)).status).toBe(404);
+    const account = await person.web.get("/account");
+    expect(account.html).not.toContain(`href="/account/alerts/${id}"`);
+    expect(account.html).toContain(`action="/account/alerts/${id}/remove"`);
+  });
+});
+
+describe("the form of a watchlist", () => {
+  const list = async () => {
+    const person = await signedIn();
+    const key = { "x-api-key": await person.createKey(["alerts:write", "signals:read"]) };
+    const save = (symbols: readonly string[]) =>
+      fetch(`${base}/api/watchlists`, {
+        method: "POST",
+        headers: { ...key, "content-type": "application/json" },
+        body: JSON.stringify({ watchlist: "Chips", symbols, action: "set" }),
+      });
+    expect((await save(["ALDER.SIM"])).status).toBe(200);
+    const form = (await person.web.get("/account")).forms.find(({ action }) =>
+      /\/watchlists\/[^/]+$/.test(action),
+    );
+    if (form === undefined) throw new Error("no list is shown");
+    const field = `symbols-${form.action.split("/").at(-1)}`;
+    return { person, save, form, field };
+  };
+
+  it("does not overwrite what was changed after it was opened, and shows both", async () => {
+    const { person, save, form, field } = await list();
+    await save(["ALDER.SIM", "TONIQ.SIM"]);
+    const refused = await person.web.submit(form, { [field]: "ALDER.SIM BYTEN.SIM" });
+    expect(refused.status).toBe(400);
+    expect(textOf(refused.html)).toMatch(
+      /ALDER.SIM TONIQ.SIM .* It was changed after you opened it/,
+    );
+    expect(refused.html).toContain("ALDER.SIM BYTEN.SIM</textarea>");
+  });
+
+  it("says at the field which symbol is unknown, and keeps what was typed", async () => {
+    const { person, form, field } = await list();
+    const refused = await person.web.submit(form, { [field]: "ALDER.SIM NOPE.SIM" });
+    expect(refused.html).toContain(`<a href="#${field}">No instrument &quot;NOPE.SIM&quot;`);
+    expect(refused.html).toContain("ALDER.SIM NOPE.SIM</textarea>");
+  });
+});
+
+describe("a watchlist on the pages", () => {
+  /** Adds an instrument by the link of its page. @returns The market with the list alone. */
+  const listed = async (person: Person, filled: Filled) => {
+    const page = await person.web.get("/market/ALDER.SIM");
+    expect(page.html).toContain('href="/account/alerts/new?symbols=ALDER.SIM"');
+    const [, add = ""] = /href="(\/account\/watchlists\/new[^"]*)"/.exec(page.html) ?? [];
+    return person.web.submit((await person.web.get(add)).form("/account/watchlists"), filled);
+  };
+  const rows = ({ html }: WebPage) =>
+    [...html.matchAll(/<tr id="row-([^"]+)"/g)].map(([, symbol]) => symbol);
+
+  it("is made from an instrument, shown on the market, and watched by an alert", async () => {
+    const person = await signedIn();
+    const market = await listed(person, { name: "Chips & more" });
+    expect(market.url.pathname).toBe("/");
+    expect(rows(market)).toEqual(["ALDER.SIM"]);
+    const more = await listed(person, { symbols: "BYTEN.SIM TONIQ.SIM", list: "Chips & more" });
+    expect(rows(more)).toEqual(["ALDER.SIM", "BYTEN.SIM", "TONIQ.SIM"]);
+    const [, link = ""] = /href="(\/account\/alerts\/new[^"]*)"/.exec(more.html) ?? [];
+    const form = await person.web.get(link);
+    expect(form.html).toContain('<option value="Chips &amp; more" selected>');
+    const filled = { watchlist: "Chips & more" };
+    const made = await person.web.submit(form.form("/account/alerts"), filled);
+    expect((await stored(idIn(made))).value.watched).toMatchObject({
+      ...{ by: "watchlist", name: "Chips & more" },
+    });
+    expect((await person.web.get("/account")).html).toContain(
+      `<a href="/${more.url.search}#market">See it on the market</a>`,
+    );
+  });
+
+  it("is that of the person alone", async () => {
+    const [person, other] = [await signedIn(), await signedIn()];
+    const { url } = await listed(person, { name: "Mine" });
+    for (const web of [other.web, testService.person().web]) {
+      const page = await web.get(url);
+      expect(page.status).toBe(400);
+      expect(textOf(page.html)).toContain("You have no such watchlist.");
+      expect(rows(page)).toEqual([]);
+      expect(page.html).not.toContain("Mine");
+    }
+  });
+
+  it.each<[string, Filled, string]>([
+    ["without a name", { name: "" }, "name"],
+    ["without instruments", { name: "None", symbols: "" }, "symbols"],
+    ["with an unknown instrument", { name: "Odd", symbols: "NOPE.SIM" }, "symbols"],
+  ])("is not made %s, which its field says", async (_, filled, id) => {
+    const page = await listed(await signedIn(), filled);
+    expect(page.status).toBe(400);
+    expect(page.html).toContain(`id="${id}-error"`);
+  });
+});
