@@ -13,9 +13,9 @@ import { alertScopes, allScopes, isScope, type Scope, scopeNames } from "./scope
 /** An owner of alerts. */
 interface AlertOwner {
   readonly kind: Caller["kind"];
-  /** As `Caller.id`. */
+  /** Id of the owner, as in `Caller.id`. */
   readonly id: string;
-  /** The client through which a person acts; absent for all clients that they authorized. */
+  /** The client through which a person acts; absent for the person themselves. */
   readonly clientId?: string | undefined;
 }
 
@@ -56,13 +56,14 @@ export async function entitlementChecks(
   return isEntitled(scopes) ? checks : undefined;
 }
 
-/** Whether an alert owner still exists, whatever scopes they have. */
+/** Whether an alert owner still exists, whatever its scopes. */
 export async function ownerExists(records: Records, owner: AlertOwner): Promise<boolean> {
   return (await rightsOf(records, owner)) !== NO_RIGHTS;
 }
 
-/** The owner whose part of an account's quotas an owner uses: for an agent that an application claimed,
- *  the application, which could otherwise claim agents to use up the quotas of the person's others. */
+/** The owner whose share of the account's quotas is used. For an agent that an application claimed,
+ *  that is the application: otherwise it could claim agents to use up the quotas of the person's
+ *  other clients. */
 export async function quotaOwner(
   records: Records,
   owner: AlertOwner & { readonly accountId: string | undefined },
@@ -84,7 +85,9 @@ async function rightsOf(records: Records, owner: AlertOwner): Promise<Rights> {
         : NO_RIGHTS;
     }
     case "user":
-      return rightsByGrants(records, owner);
+      return owner.clientId === undefined
+        ? rightsOfPerson(records, owner)
+        : rightsByGrants(records, { ...owner, clientId: owner.clientId });
     case "service": {
       const [key] = await records.list(apiKeys, { group: apiKeyGroup(owner.id), limit: 1 });
       return key ? rights(key.value.scopes, [unchanged(apiKeys, key)]) : NO_RIGHTS;
@@ -92,16 +95,25 @@ async function rightsOf(records: Records, owner: AlertOwner): Promise<Rights> {
   }
 }
 
+/** A person has every scope while their account exists. */
+async function rightsOfPerson(records: Records, { id }: AlertOwner): Promise<Rights> {
+  const account = await records.get(accounts, id);
+  return account ? rights(allScopes, [unchanged(accounts, account)]) : NO_RIGHTS;
+}
+
 /** A person's client has the scopes of all grants that the person gave it, while the grants and the
  *  client exist. */
-async function rightsByGrants(records: Records, { id, clientId }: AlertOwner): Promise<Rights> {
+async function rightsByGrants(
+  records: Records,
+  { id, clientId }: AlertOwner & { readonly clientId: string },
+): Promise<Rights> {
   const [account, all, registered] = await Promise.all([
     records.get(accounts, id),
     readAll(records, grants, accountRecordsGroup(id)),
     registrationOf(records, clientId),
   ]);
   if (account === undefined || registered === undefined) return NO_RIGHTS;
-  const own = all.filter(({ value }) => clientId === undefined || value.clientId === clientId);
+  const own = all.filter(({ value }) => value.clientId === clientId);
   return rights(
     own
       .flatMap(({ value }) => allowedScopes(value))
@@ -121,14 +133,13 @@ interface Registration {
   readonly checks: readonly Operation[];
 }
 
-/** Reads the scopes that a client is registered for: all for a client with a metadata document, and
- *  when no client is given. @returns `undefined` when the client was deleted. */
+/** Reads the scopes that a client is registered for: all for a client with a metadata document.
+ *  @returns `undefined` when the client was deleted. */
 async function registrationOf(
   records: Records,
-  clientId: string | undefined,
+  clientId: string,
 ): Promise<Registration | undefined> {
-  if (clientId === undefined || hasMetadataDocument(clientId))
-    return { scopes: allScopes, checks: [] };
+  if (hasMetadataDocument(clientId)) return { scopes: allScopes, checks: [] };
   const client = await records.get(clients, clientId);
   if (client === undefined) return undefined;
   const scopes = scopeNames(client.value.metadata.scope ?? "");

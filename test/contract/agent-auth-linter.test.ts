@@ -69,7 +69,7 @@ describe.each(Object.entries(instances))("an instance %s", async (_what, env) =>
 
   verifies(
     "5.2/identity-types-taken",
-    "registers anonymous agents, and grants them scopes only where some are open to them",
+    "registers anonymous agents, and grants them only the scopes that the operator opened to them",
     async () => {
       const isOpen = !("ANONYMOUS_SCOPES" in env);
       for (const type of ["anonymous", "agent"]) {
@@ -123,7 +123,7 @@ describe.each(Object.entries(instances))("an instance %s", async (_what, env) =>
 
   verifies(
     "5.2/identity-types-taken",
-    "accepts assertions from trusted issuers, and says so when it trusts none",
+    "accepts assertions from trusted issuers, or states that it trusts none",
     async () => {
       const [assertion_type] = auth.identity_assertion.assertion_types_supported;
       const claims = claimsFor(base, provider.issuer, clock.now.getTime());
@@ -140,7 +140,7 @@ describe.each(Object.entries(instances))("an instance %s", async (_what, env) =>
 
   verifies(
     "5.2/identity-types-taken",
-    "accepts an agent that registers for a person, whichever other agents it accepts",
+    "accepts an agent that registers for a person, even when anonymous agents are not accepted",
     async () => {
       const { status, body } = await register({
         type: "service_auth",
@@ -152,7 +152,7 @@ describe.each(Object.entries(instances))("an instance %s", async (_what, env) =>
   );
 });
 
-describe("the linter", async () => {
+describe("the agent auth linter", async () => {
   const { base } = await startTestService();
   const right = await scan(base);
   const auth = right.server.agent_auth as Members;
@@ -160,15 +160,15 @@ describe("the linter", async () => {
   const with_ = (agent_auth: unknown) => ({ ...right, server: { ...right.server, agent_auth } });
 
   it.each<[string, AgentAuthScan, string]>([
-    ["nothing at all", with_(undefined), "skill is no url"],
+    ["an empty document", with_(undefined), "skill is no url"],
     ["no claim_uri", with_(lacking), "claim_uri is no url, for readers: first, scanner"],
     [
-      "a relative address",
+      "a relative URL",
       with_({ ...auth, register_uri: "/oauth/register" }),
       "register_uri is no url",
     ],
     [
-      "another host",
+      "a URL on another host",
       with_({ ...auth, claim_endpoint: "https://elsewhere.example/claim" }),
       "claim_uri and claim_endpoint are the same",
     ],
@@ -178,47 +178,47 @@ describe("the linter", async () => {
       "anonymous is no credentials",
     ],
     [
-      "no kinds",
+      "no identity types",
       with_({ ...auth, identity_types_supported: [] }),
       "identity_types_supported is no",
     ],
     [
-      "a kind that is not supported",
+      "an unsupported identity type",
       with_({ ...auth, identity_types_supported: ["anonymous", "identity_assertion"] }),
       "every kind that is described is supported",
     ],
     [
-      "a name of its own",
+      "a misspelled member name",
       with_({ ...auth, supported_identity_types: ["anonymous"] }),
       "supported_identity_types is a name that nobody reads",
     ],
     [
-      "events without kinds",
+      "an events endpoint without event types",
       with_({ ...auth, events_endpoint: `${base}/oauth/revoke` }),
       "events have an address and kinds, or neither",
     ],
     [
-      "a list of those it trusts",
+      "a published list of trusted issuers",
       with_({ ...auth, trusted_issuers: ["https://idp.example"] }),
       "trusted_issuers is a name that nobody reads",
     ],
     [
-      "a slash behind the issuer",
+      "an issuer with a trailing slash",
       { ...right, server: { ...right.server, issuer: `${base}/` } },
       "the issuer is the origin",
     ],
     [
-      "assertions that nothing exchanges",
+      "identity assertions without their grant type",
       { ...right, server: { ...right.server, grant_types_supported: ["client_credentials"] } },
       "assertions that are taken can be exchanged",
     ],
     [
-      "a resource without a server",
+      "a resource without an authorization server",
       { ...right, resource: { ...right.resource, authorization_servers: [] } },
       "the resource names the issuer",
     ],
-    ["prose of another name", { ...right, prose: "# Access\n" }, "the prose has its name"],
-  ])("finds %s", (_what, scanned, fault) => {
+    ["prose with the wrong heading", { ...right, prose: "# Access\n" }, "the prose has its name"],
+  ])("reports a fault in %s", (_what, scanned, fault) => {
     expect(agentAuthFaults(scanned).join("\n")).toContain(fault);
   });
 });

@@ -138,7 +138,7 @@ describe("POST /api/alerts", () => {
     });
   });
 
-  it("says how often to expect an event of the kind range", async () => {
+  it("states how often to expect range events", async () => {
     const { nextSteps } = await register({ assetClass: "stock", kinds: ["range"] });
     expect(nextSteps).toEqual([
       expect.stringContaining("get_alert_events"),
@@ -146,7 +146,7 @@ describe("POST /api/alerts", () => {
     ]);
   });
 
-  it("refuses the kind range alone where there is no range, with what to do", async () => {
+  it("rejects an alert on range events alone for instruments without a range, and names an alternative", async () => {
     const refused = post("/api/alerts", { assetClass: "etf", kinds: ["range"] });
     const { detail, next } = await problem(refused, 400, "invalid_request");
     expect(detail).toBe("kinds: there is no range for funds: nothing of the class has a forecast.");
@@ -156,31 +156,39 @@ describe("POST /api/alerts", () => {
   });
 
   it.each([
-    ["nothing to watch", {}, "symbols"],
-    ["symbols beside filters", { ...SYMBOLS, signal: "LONG" }, "symbols"],
-    ["no symbols", { symbols: [] }, "symbols"],
-    ["too many", { symbols: Array(101).fill("ALDER.SIM") }, "symbols"],
-    ["no kinds", { ...SYMBOLS, kinds: [] }, "kinds"],
-    ["a score that moves too little", { ...SYMBOLS, scoreMove: 4.9 }, "scoreMove"],
-    ["a z too high", { ...SYMBOLS, volatilityZ: 4.1 }, "volatilityZ"],
-    ["too long a rest", { ...SYMBOLS, cooldownDays: 31 }, "cooldownDays"],
-    ["a webhook without an address", { ...SYMBOLS, delivery: { type: "webhook" } }, "url"],
-    ["an address for a poll", { ...SYMBOLS, delivery: { ...HOOK, type: "poll" } }, "url"],
-    ["a way that is none", { ...SYMBOLS, delivery: { type: "mail" } }, "delivery"],
-    ["plain http", { ...SYMBOLS, delivery: { ...HOOK, url: "http://a.example.com" } }, "url"],
-    ["an inner address", { ...SYMBOLS, delivery: { ...HOOK, url: "https://10.1.2.3/" } }, "url"],
-    ["control characters", { ...SYMBOLS, label: "a\u0007b" }, "label"],
-    ["text that turns around", { ...SYMBOLS, label: "a\u202eb" }, "label"],
-    ["a long label", { ...SYMBOLS, label: "a".repeat(101) }, "label"],
-    ["an instant that has passed", { ...SYMBOLS, expiresAt: "2020-01-01T00:00:00Z" }, "expiresAt"],
-    ["an instant without a zone", { ...SYMBOLS, snoozedUntil: "2030-01-01" }, "snoozedUntil"],
-    ["an odd key", { ...SYMBOLS, idempotencyKey: "ü" }, "idempotencyKey"],
-    ["an empty key", { ...SYMBOLS, idempotencyKey: "" }, "idempotencyKey"],
-    ["what it does not know", { ...SYMBOLS, webhookUrl: HOOK.url }, "webhookUrl"],
-    ["a list", [HOOKED], "array"],
-    ["no object", "7", "JSON"],
-    ["what is no JSON", "{", "JSON"],
-    ["what nests too deep", `{"symbols":${"[".repeat(50)}${"]".repeat(50)}}`, "deep"],
+    ["no symbols and no filters", {}, "symbols"],
+    ["symbols together with filters", { ...SYMBOLS, signal: "LONG" }, "symbols"],
+    ["an empty list of symbols", { symbols: [] }, "symbols"],
+    ["too many symbols", { symbols: Array(101).fill("ALDER.SIM") }, "symbols"],
+    ["an empty list of kinds", { ...SYMBOLS, kinds: [] }, "kinds"],
+    ["a score move below the minimum", { ...SYMBOLS, scoreMove: 4.9 }, "scoreMove"],
+    ["a volatility threshold above the maximum", { ...SYMBOLS, volatilityZ: 4.1 }, "volatilityZ"],
+    ["a cooldown above the maximum", { ...SYMBOLS, cooldownDays: 31 }, "cooldownDays"],
+    ["a webhook without a URL", { ...SYMBOLS, delivery: { type: "webhook" } }, "url"],
+    ["a URL for polling", { ...SYMBOLS, delivery: { ...HOOK, type: "poll" } }, "url"],
+    ["an unknown delivery type", { ...SYMBOLS, delivery: { type: "mail" } }, "delivery"],
+    [
+      "a webhook URL with plain HTTP",
+      { ...SYMBOLS, delivery: { ...HOOK, url: "http://a.example.com" } },
+      "url",
+    ],
+    [
+      "a webhook URL with a private address",
+      { ...SYMBOLS, delivery: { ...HOOK, url: "https://10.1.2.3/" } },
+      "url",
+    ],
+    ["a label with control characters", { ...SYMBOLS, label: "a\u0007b" }, "label"],
+    ["a label with a right-to-left override", { ...SYMBOLS, label: "a\u202eb" }, "label"],
+    ["a label that is too long", { ...SYMBOLS, label: "a".repeat(101) }, "label"],
+    ["an expiry in the past", { ...SYMBOLS, expiresAt: "2020-01-01T00:00:00Z" }, "expiresAt"],
+    ["an instant without a time zone", { ...SYMBOLS, snoozedUntil: "2030-01-01" }, "snoozedUntil"],
+    ["an idempotency key that is not ASCII", { ...SYMBOLS, idempotencyKey: "ü" }, "idempotencyKey"],
+    ["an empty idempotency key", { ...SYMBOLS, idempotencyKey: "" }, "idempotencyKey"],
+    ["an unknown member", { ...SYMBOLS, webhookUrl: HOOK.url }, "webhookUrl"],
+    ["an array as the body", [HOOKED], "array"],
+    ["a number as the body", "7", "JSON"],
+    ["invalid JSON", "{", "JSON"],
+    ["JSON that is nested too deeply", `{"symbols":${"[".repeat(50)}${"]".repeat(50)}}`, "deep"],
   ])("rejects %s and names the member at fault", async (_, body, named) => {
     const { detail } = await problem(post("/api/alerts", body), 400, "invalid_request");
     expect(detail).toContain(named);
@@ -257,12 +265,15 @@ describe("Idempotency-Key", () => {
     expect(detail).toContain("Idempotency-Key");
   });
 
-  it.each(['"open', '""', "a b", "x".repeat(256), '"a\\b"', "a, b"])("is not %j", async (key) => {
-    const { detail } = await problem(under(key), 400, "invalid_request");
-    expect(detail).toContain("Idempotency-Key");
-  });
+  it.each(['"open', '""', "a b", "x".repeat(256), '"a\\b"', "a, b"])(
+    "is rejected when it is %j",
+    async (key) => {
+      const { detail } = await problem(under(key), 400, "invalid_request");
+      expect(detail).toContain("Idempotency-Key");
+    },
+  );
 
-  it('may be a quoted string, in which \\" is a quote', async () => {
+  it('may be a quoted string, in which \\" stands for a quotation mark', async () => {
     const quoted = await answered(under('"a\\"b\\\\c"'), 201);
     const inBody = { ...HOOKED, idempotencyKey: 'a"b\\c' };
     expect(await answered(post("/api/alerts", inBody), 201)).toEqual(quoted);
@@ -344,18 +355,18 @@ describe("PATCH /api/alerts/{id}", () => {
 
   it.each([
     ["nothing", {}, "update"],
-    ["no body", undefined, "update"],
-    ["another id", { id: "alert_0000000000000000", label: "x" }, "id"],
-    ["what the action does not take", { action: "pause", label: "x" }, "label"],
+    ["an empty body", undefined, "update"],
+    ["an id other than the one in the path", { id: "alert_0000000000000000", label: "x" }, "id"],
+    ["a member that the action does not use", { action: "pause", label: "x" }, "label"],
     ["a snooze without an end", { action: "snooze" }, "snoozedUntil"],
-    ["a redelivery of nothing", { action: "redeliver" }, "eventId"],
+    ["a redelivery without an event id or a start time", { action: "redeliver" }, "eventId"],
     [
-      "two redeliveries",
+      "a redelivery of one event and of a period at once",
       { action: "redeliver", eventId: "x", since: "2026-11-21T00:00:00Z" },
       "one",
     ],
-    ["an action that is none", { action: "stop" }, "action"],
-    ["an inner address", { url: "https://localhost/" }, "url"],
+    ["an unknown action", { action: "stop" }, "action"],
+    ["a webhook URL with a private address", { url: "https://localhost/" }, "url"],
   ])("rejects %s", async (_, body, named) => {
     const { id } = await register();
     const { detail } = await problem(patch(id, body), 400, "invalid_request");
@@ -487,7 +498,7 @@ describe("the events of an alert", () => {
 });
 
 describe("alerts as CSV", () => {
-  it("are those of JSON, and a label that begins a formula is harmless", async () => {
+  it("have the same rows as JSON, and escape a label that begins a spreadsheet formula", async () => {
     const body = { ...SYMBOLS, label: "=1+1" };
     const { id } = await answered(as("agent", "/api/alerts", { method: "POST", body }), 201);
     const { items } = await answered(as("agent", "/api/alerts?limit=100"));

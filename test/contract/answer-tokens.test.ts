@@ -43,22 +43,25 @@ const answerTokens = async (name: string, given: object): Promise<number> => {
   return tokensOf(structuredContent);
 };
 
-describe("what a model has to read", () => {
-  it("of the list of tools stays small, because every conversation pays for it", () => {
+describe("the token count", () => {
+  it("of tools/list stays within its limit, because every conversation pays for it", () => {
     const rows = tools.map((tool) => `${tool.name}: ${visibleTokens([tool])}`);
     process.stdout.write(`tokens of tools/list: ${visibleTokens(tools)} (${rows.join(", ")})\n`);
     expect(visibleTokens(tools)).toBeLessThanOrEqual(MAX_LIST_TOKENS);
   });
 
-  it.each(calls)("of %s is counted: %j and %j", async (name, typical, large) => {
-    const [one, most] = [await answerTokens(name, typical), await answerTokens(name, large)];
-    process.stdout.write(`tokens of ${name}: ${one} typical, ${most} large\n`);
-    expect(one).toBeLessThanOrEqual(MAX_TYPICAL[name] ?? MAX_ANSWER_TOKENS);
-    expect(Math.max(one, most)).toBeLessThan(MAX_ANSWER_TOKENS);
-  });
+  it.each(calls)(
+    "of an answer of %s stays within its limit, for %j and %j",
+    async (name, typical, large) => {
+      const [one, most] = [await answerTokens(name, typical), await answerTokens(name, large)];
+      process.stdout.write(`tokens of ${name}: ${one} typical, ${most} large\n`);
+      expect(one).toBeLessThanOrEqual(MAX_TYPICAL[name] ?? MAX_ANSWER_TOKENS);
+      expect(Math.max(one, most)).toBeLessThan(MAX_ANSWER_TOKENS);
+    },
+  );
 });
 
-it("a session of a history costs at most 15 tokens, with its date, score and price", () => {
+it("one session of a price history costs at most 15 tokens, with its date, score and price", () => {
   const days = Array.from(
     { length: 500 },
     (_, day) => new Date(1_400_000_000_000 + day * 86_400_000),
@@ -164,8 +167,8 @@ function valuesOf(name: string, property: Property): fc.Arbitrary<unknown> {
   return fc.constantFrom(...(texts[name] ?? INSTANTS), undefined);
 }
 
-describe("an answer to any legal call", () => {
-  it.each(tools)("of $name stays under 10,000 tokens", async ({ name, inputSchema }) => {
+describe("the longest answer", () => {
+  it.each(tools)("of $name has less than 10,000 tokens", async ({ name, inputSchema }) => {
     const { properties = {}, required = [] } = inputSchema as {
       readonly properties?: Readonly<Record<string, Property>>;
       readonly required?: readonly string[];

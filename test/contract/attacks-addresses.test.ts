@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { getWith, newToken, postJson, register } from "../support/agent.ts";
@@ -73,7 +75,7 @@ describe.each([
   });
 });
 
-describe("a forged address of the caller", () => {
+describe("a forged client address", () => {
   const apply = (own: string, from: string) =>
     postJson(
       `${own}/api/apply`,
@@ -209,7 +211,7 @@ describe("a redirect URI", () => {
   ];
 
   it.each(tricks)(
-    "that differs from the registered one is never followed: %s",
+    "that differs from the registered one never receives a redirect: %s",
     async (redirect_uri) => {
       const { client_id } = await registerPublic(base, { redirect_uris: [registered] });
       const { url } = authorizationRequest(base, { client_id, redirect_uri });
@@ -230,7 +232,7 @@ describe("a redirect URI", () => {
     expect((await ask(two)).status).toBe(400);
   });
 
-  it("sent twice gets no code, and the second is not followed", async () => {
+  it("that is sent twice gets no code and no redirect to the second one", async () => {
     const { client_id } = await registerPublic(base);
     const { url } = authorizationRequest(base, { client_id });
     url.searchParams.append("redirect_uri", "https://evil.example/callback");
@@ -261,7 +263,7 @@ describe("a redirect URI", () => {
     });
   });
 
-  it("receives the error of an invalid request with iss, and nothing else", async () => {
+  it("receives only error=invalid_request and iss for an invalid request", async () => {
     const { client_id } = await registerPublic(base);
     const changes = { client_id, code_challenge: undefined, prompt: "none" };
     const { url } = authorizationRequest(base, changes);
@@ -393,7 +395,7 @@ describe("a page of another origin", () => {
     }
   });
 
-  it("cannot use up its visitor's authorization requests with images, frames or scripts", async () => {
+  it("cannot use up a visitor's authorization requests through images, frames or scripts", async () => {
     const { base: local } = await startTestService({
       RATE_LIMITS: `${LOOSE_LIMITS} authorize=2/3600`,
     });

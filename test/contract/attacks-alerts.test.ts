@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
   alerts,
@@ -199,7 +201,7 @@ describe("a credential without factor:read", () => {
     expect(again?.body).not.toContain("12.5");
   });
 
-  it("or signals:read can neither create an alert nor read events, and learns which scopes are required", async () => {
+  it("with only signals:read can neither create an alert nor read events, and learns which scopes are required", async () => {
     const { headers, tokens } = await application(undefined, "alerts:write");
     const wanted = { symbols: ["ALDER.SIM"] };
     const refusals = [
@@ -243,7 +245,7 @@ const MANAGING: readonly (readonly [method: string, path: string, body?: object]
 ];
 
 describe("another application of the same person", () => {
-  it("sees that an alert exists, but no details of it", async () => {
+  it("can see that the alert exists, but none of its details", async () => {
     const person = testService.person();
     const [mine, theirs] = [await application(person), await application(person)];
     const url = "https://hooks.example.com/a-secret-path";
@@ -273,7 +275,7 @@ describe("another application of the same person", () => {
     expect(await kept(id)).toEqual(before);
   });
 
-  it("receives all of its own events in a stream, and none of the first's", async () => {
+  it("receives all of its own events in a stream, and none of the first application's", async () => {
     const person = testService.person();
     const [mine, theirs] = [await application(person), await application(person)];
     const [id, own] = [
@@ -290,7 +292,7 @@ describe("another application of the same person", () => {
     stream.leave();
   });
 
-  it("cannot tell from a cursor when the first has events, and misses none of its own", async () => {
+  it("cannot tell from a cursor when the first application has events, and misses none of its own", async () => {
     const person = testService.person();
     const [first, second] = [await person.tokens({ scope: ALERTS }), await person.tokens()];
     const [theirs, own] = [bearer(first.access_token), bearer(second.access_token)];
@@ -326,7 +328,7 @@ describe("another application of the same person", () => {
     expect(await poll(some.nextCursor, theirs)).toMatchObject({ code: "invalid_request" });
   });
 
-  it("cannot tell from a page whether the first has later events", async () => {
+  it("cannot tell from a page whether the first application has later events", async () => {
     const person = testService.person();
     const [first, second] = [await person.tokens({ scope: ALERTS }), await person.tokens()];
     const [theirs, own] = [bearer(first.access_token), bearer(second.access_token)];
@@ -346,7 +348,7 @@ describe("another application of the same person", () => {
     expect(rest.body).toMatchObject({ events: [{ id: next }], hasMore: false });
   });
 
-  it("cannot tell from a page how many events the first has", async () => {
+  it("cannot tell from a page how many events the first application has", async () => {
     const person = testService.person();
     const [theirs, own] = [await application(person), await application(person)];
     const alertId = await makeAlert(testService, theirs.headers);
@@ -361,7 +363,7 @@ describe("another application of the same person", () => {
     expect(await page()).toMatchObject({ events: [{ id: eventId }], hasMore: false });
   });
 
-  it("is refused the first's cursor alike by polling and by streams", async () => {
+  it("cannot use the first application's cursor, neither for polling nor for streams", async () => {
     const person = testService.person();
     const [theirs, own] = [await application(person), await application(person)];
     await tell(await makeAlert(testService, theirs.headers));
@@ -390,7 +392,7 @@ describe("another application of the same person", () => {
     expect((await ask(theirs.headers, `/api/alerts/${other}`)).status).toBe(200);
   });
 
-  it("is not notified that a webhook of the first was disabled", async () => {
+  it("is not notified that a webhook of the first application was disabled", async () => {
     const person = testService.person();
     const [gone, inbox] = [await receiver({ behavior: 410 }), await receiver()];
     const [mine, theirs] = [await application(person), await application(person)];
@@ -404,7 +406,7 @@ describe("another application of the same person", () => {
     expect((await foreign.arrived(1)).map((each) => each.id)).toEqual([event]);
   });
 
-  it("has no access to alerts of the person's agent, nor the agent to its alerts", async () => {
+  it("has no access to alerts of the person's agent, nor the agent to the application's alerts", async () => {
     const person = testService.person();
     const { token } = await claimedAgent(testService, person);
     const app = await application(person);
@@ -470,14 +472,14 @@ const pathIn = ({ html }: { readonly html: string }) =>
 describe("an application whose access has ended", () => {
   it.each([
     [
-      "by the person",
+      "through the person",
       async ({ person }: Application) => {
         const page = await person.web.get("/account");
         await person.web.submit(page.form(pathIn(page)));
       },
     ],
     [
-      "by revoking its refresh token",
+      "through revocation of its refresh token",
       async ({ tokens }: Application) => {
         const { client_id } = tokens.client;
         const token = tokens.refresh_token;
@@ -485,7 +487,7 @@ describe("an application whose access has ended", () => {
       },
     ],
     [
-      "by a refresh token that was presented again",
+      "through replay of a refresh token",
       async ({ tokens }: Application) => {
         const { client_id } = tokens.client;
         const { refresh_token } = tokens;
@@ -511,7 +513,7 @@ describe("an application whose access has ended", () => {
     expect((await inbox.arrived(2))[1]?.id).toBe(theirs);
   });
 
-  it("through the removal of its client receives nothing more", async () => {
+  it("receives nothing more after its client is removed", async () => {
     const inbox = await receiver();
     const [app, other] = [await application(), await application()];
     const id = await hook(app.headers, inbox.url);
@@ -522,7 +524,7 @@ describe("an application whose access has ended", () => {
     expect((await inbox.arrived(1))[0]?.id).toBe(theirs);
   });
 
-  it("on one device keeps its alerts while another device still has access", async () => {
+  it("keeps its alerts after it loses access on one device but not on another", async () => {
     const person = testService.person();
     const { tokens, headers } = await application(person);
     const id = await makeAlert(testService, headers);
@@ -555,7 +557,7 @@ describe("changes of alerts", () => {
 });
 
 describe("the delivery log of an account", () => {
-  it("grows by a limited number of retries a day; further retries wait", async () => {
+  it("records a limited number of retries a day; further retries wait", async () => {
     const inbox = await receiver();
     const { headers } = await application();
     const [id, other] = [await hook(headers, inbox.url), await hook(headers, inbox.url)];
@@ -589,7 +591,7 @@ async function challengeNow(alertId: string): Promise<string> {
 }
 
 describe("challenges of webhooks", () => {
-  it("count as attempts, however many hosts an account names; further ones wait", async () => {
+  it("count as attempts, however many hosts an account names; further challenges wait", async () => {
     const inbox = await receiver();
     const { headers } = await application();
     const asked: string[] = [];
@@ -646,7 +648,7 @@ describe("attempts of one application", () => {
 });
 
 describe("an alert stored by an earlier version", () => {
-  it("belongs to the recorded client; events without a client follow their alert", async () => {
+  it("belongs to the recorded client, and so do its events without a client", async () => {
     const person = testService.person();
     const [mine, theirs] = [await application(person), await application(person)];
     const inbox = await receiver();
@@ -668,7 +670,7 @@ describe("an alert stored by an earlier version", () => {
     expect(await eventsOf(theirs.headers)).toEqual([]);
   });
 
-  it("without a client can only be seen and removed by the person", async () => {
+  it("can only be seen and removed by the person if it has no client", async () => {
     const person = testService.person();
     const key = { "x-api-key": await person.createKey(["alerts:write", "signals:read"]) };
     const { headers } = await application(person);

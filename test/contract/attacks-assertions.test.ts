@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { SignJWT, UnsecuredJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { clients, ownedAgentsGroup } from "../../src/auth/agents/agent.ts";
@@ -275,7 +277,7 @@ describe("an identity assertion at registration", () => {
     ["that is nothing", async () => "x"],
   ];
 
-  it.each(wrong)("is rejected if it is one %s", async (_what, assertion) => {
+  it.each(wrong)("is rejected if it is an assertion %s", async (_what, assertion) => {
     const { status, body } = await registerWith(await assertion());
     expect([400, 401]).toContain(status);
     expect(body).not.toHaveProperty("client_id");
@@ -287,7 +289,7 @@ it("no attack makes the service log an internal error", () => {
 });
 
 describe("agents that one person registers by assertions", () => {
-  it("are at most a thousand, also for concurrent registrations; the oldest is removed", async () => {
+  it("are limited to a thousand, also under concurrent registrations; the oldest is removed", async () => {
     const { records } = testService.service.state.store;
     const enter = async () => {
       const answer = await postJson(`${base}/oauth/register`, {

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { beforeEach, describe, expect, it } from "vitest";
 import { alerts } from "../../src/alerts/alert.ts";
 import { clients } from "../../src/auth/agents/agent.ts";
@@ -75,7 +77,7 @@ describe("an agent", () => {
     expect(await owned(agent)).toBe(false);
   });
 
-  it("cannot claim itself with its own code after a person confirmed in another way", async () => {
+  it("cannot claim itself with its own code after the person confirmed the claim in another way", async () => {
     const agent = await newAgent();
     const token = await tokenOf(base, agent);
     const { body: started } = await begin(agent, token);
@@ -160,7 +162,7 @@ describe("a person's token", () => {
     expect((await getWith(token, `${base}/api/factors?symbol=ALDER.SIM`)).status).toBe(200);
   });
 
-  it("can no longer claim five minutes after the sign-in", async () => {
+  it("cannot claim an agent more than five minutes after the sign-in", async () => {
     const token = await userToken();
     wait(5 * 60_000 + 1_000);
     const agent = await newAgent();
@@ -168,7 +170,7 @@ describe("a person's token", () => {
     expect(await owned(agent)).toBe(false);
   });
 
-  it("that was refreshed counts from the sign-in, not from the refresh", async () => {
+  it("that was refreshed is dated from the sign-in, not from the refresh", async () => {
     const { client, refresh_token } = await testService.person().tokens();
     wait(5 * 60_000 + 1_000);
     const answer = await postForm(`${base}/oauth/token`, {
@@ -181,7 +183,7 @@ describe("a person's token", () => {
     expect((await claim(agent, agent.claim.code, access_token ?? "")).status).toBe(403);
   });
 
-  it("for /mcp alone cannot claim", async () => {
+  it("that is valid for /mcp only cannot claim an agent", async () => {
     const { access_token } = await testService.person().tokens({ resource: `${base}/mcp` });
     const agent = await newAgent();
     expect((await claim(agent, agent.claim.code, access_token)).status).toBe(401);
@@ -244,7 +246,7 @@ describe("a claim", () => {
     expect((await claim(agent, agent.claim.code, await userToken())).status).toBe(400);
   });
 
-  it("gets the same response for an unknown agent, a wrong code and the code of another agent", async () => {
+  it("gets the same response for an unknown agent, a wrong code and another agent's code", async () => {
     const token = await userToken();
     const [agent, taken, expired] = [await newAgent(), await newAgent(), await newAgent()];
     await claim(taken, taken.claim.code, await userToken());
@@ -284,8 +286,8 @@ describe("a claim", () => {
   });
 });
 
-describe("an agent behind the address of others", () => {
-  it("completes its claim although they tried as many wrong codes as an address may", async () => {
+describe("an agent that shares its address with attackers", () => {
+  it("completes its claim although they sent as many wrong codes as one address may send", async () => {
     const RATE_LIMITS = `${LOOSE_LIMITS} wrong-code=2/3600 claim-address=3/3600`;
     const { base: own, person } = await startTestService({ RATE_LIMITS });
     const agent = (await register(own)) as Claimable;
@@ -298,7 +300,7 @@ describe("an agent behind the address of others", () => {
     await owner.signIn();
     const shown = await owner.web.get(String(verification_uri));
     const revealed = await owner.web.submit(shown.form("/claim/approve"));
-    const [, claim_code] = /<code>([^<]+)<\/code>/.exec(revealed.html) ?? [];
+    const [, claim_code] = /<code id="claim-code">([^<]+)<\/code>/.exec(revealed.html) ?? [];
 
     const stranger = bearer((await person().tokens()).access_token);
     const other = (await register(own)).client_id;
@@ -385,7 +387,7 @@ describe("an application that claims an agent with its person's token", () => {
   });
 
   it.each(Object.entries(endsBy))(
-    "keeps nothing that acts for the person when %s",
+    "keeps no access on behalf of the person when %s",
     async (_how, end) => {
       const person = testService.person();
       const claimed = await claimedThrough(person, await person.tokens());
@@ -409,7 +411,7 @@ describe("an application that claims an agent with its person's token", () => {
     },
   );
 
-  it("loses agents that were claimed through the agent as well", async () => {
+  it("also loses agents that were claimed through the agent", async () => {
     const person = testService.person();
     const first = await person.tokens();
     const middle = (await newAgent({
@@ -435,7 +437,7 @@ describe("an application that claims an agent with its person's token", () => {
     expect(await secretOf(last)).toBe(401);
   });
 
-  it("does not keep a scope through it that the person takes from the application", async () => {
+  it("does not keep, through the agent, a scope that the person withdraws from the application", async () => {
     const person = testService.person();
     const { tokens, agent, own } = await claimedThrough(person, await person.tokens());
     const alert = () => postJson(`${base}/api/alerts`, { symbols: ["ALDER.SIM"] }, bearer(own));
@@ -456,7 +458,7 @@ describe("an application that claims an agent with its person's token", () => {
     expect(body.scope).toBe(scope.join(" "));
   });
 
-  it("cannot claim another one once its access has ended", async () => {
+  it("cannot claim another agent once its access has ended", async () => {
     const tokens = await testService.person().tokens();
     const agent = await newAgent();
     await postForm(`${base}/oauth/revoke`, { token: tokens.refresh_token });
@@ -490,7 +492,7 @@ describe("the holder of an agent's registration access token", () => {
     await isWorthless(agent);
   });
 
-  it("can no longer manage the agent after an application has claimed it, which then can", async () => {
+  it("can no longer manage the agent after an application has claimed it; the application can", async () => {
     const agent = await newAgent();
     const person = await userToken();
     const { body } = await claim(agent, agent.claim.code, person);
@@ -506,7 +508,7 @@ describe("the holder of an agent's registration access token", () => {
     expect(await manage(agent, token, "DELETE")).toBe(204);
   });
 
-  it("can no longer manage the agent after a claim with the shown code, which issues a new token", async () => {
+  it("can no longer manage the agent after a claim with the code shown to the person, which issues a new token", async () => {
     const agent = await newAgent();
     const { body: started } = await begin(agent, agent.registration_access_token);
     const person = testService.person();
@@ -578,7 +580,7 @@ describe("the claim page", () => {
     expect(await owned(other)).toBe(false);
   });
 
-  it("reveals no code to anyone but the person that the agent named", async () => {
+  it("reveals the code only to the person that the agent named", async () => {
     const agent = await newAgent();
     const named = testService.person("named@example.com");
     const { body } = await begin(agent, await tokenOf(base, agent), { login_hint: named.email });
@@ -646,7 +648,7 @@ describe("an agent that updates itself while its claim page is open", () => {
   };
   const narrow = () => newAgent({ scope: "signals:read" });
 
-  it("gets what the page showed when the person enters its code", async () => {
+  it("gets only the scopes that the page showed when the person enters its code", async () => {
     const agent = await narrow();
     const person = testService.person();
     await person.signIn();
@@ -659,7 +661,7 @@ describe("an agent that updates itself while its claim page is open", () => {
   });
 
   it.each(["before", "after"])(
-    "gets what the page showed when the person approves %s the update",
+    "gets only the scopes that the page showed when the person approves %s the update",
     async (when) => {
       const agent = await narrow();
       const { body: started } = await begin(agent, agent.registration_access_token);

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { describe, expect, it } from "vitest";
 import {
   getWith,
@@ -170,7 +172,7 @@ describe("a client that updates its registration", () => {
 });
 
 describe("clients behind one address", () => {
-  it("get tokens although another there sent as many wrong secrets as it may", async () => {
+  it("get tokens although another client at the address sent as many wrong secrets as it may", async () => {
     const strict = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} secret-address=3/900` });
     const [attacker, known] = [await register(strict.base), await register(strict.base)];
     const form = { grant_type: "client_credentials" };
@@ -222,7 +224,7 @@ describe("a deleted client", () => {
 });
 
 describe("a public client", () => {
-  it("cannot have client_credentials, neither by registration nor by an update", async () => {
+  it("cannot use the client_credentials grant, neither by registration nor by an update", async () => {
     const answer = await postJson(`${base}/oauth/register`, {
       grant_types: ["client_credentials"],
       token_endpoint_auth_method: "none",
@@ -272,7 +274,7 @@ describe("a public client", () => {
 });
 
 describe("a repeated parameter", () => {
-  it("is rejected at the token endpoint, whichever it is", async () => {
+  it("is rejected at the token endpoint, whichever parameter it is", async () => {
     const { client_id, client_secret } = await register(base);
     const form = {
       grant_type: "client_credentials",
@@ -291,7 +293,7 @@ describe("a repeated parameter", () => {
     }
   });
 
-  it("is rejected as a list or an object too", async () => {
+  it("is also rejected when a parser would read it as a list or an object", async () => {
     const { client_id, client_secret } = await register(base);
     for (const changes of ["scope[]=signals:read", "scope[x]=signals:read", "__proto__[scope]=x"]) {
       const form = new URLSearchParams({
@@ -321,13 +323,13 @@ describe("an authorization request without a required protection", () => {
   };
 
   it.each([
-    ["no challenge", { code_challenge: undefined, code_challenge_method: undefined }],
-    ["no challenge but a method", { code_challenge: undefined }],
+    ["no code challenge", { code_challenge: undefined, code_challenge_method: undefined }],
+    ["a challenge method without a challenge", { code_challenge: undefined }],
     ["plain", { code_challenge_method: "plain" }],
-    ["no method, which would mean plain", { code_challenge_method: undefined }],
-    ["an unknown method", { code_challenge_method: "S512" }],
-    ["an empty challenge", { code_challenge: "" }],
-    ["a short challenge", { code_challenge: "x" }],
+    ["no challenge method, which defaults to plain", { code_challenge_method: undefined }],
+    ["an unknown challenge method", { code_challenge_method: "S512" }],
+    ["an empty code challenge", { code_challenge: "" }],
+    ["a code challenge that is too short", { code_challenge: "x" }],
   ])("is rejected: %s", async (_what, parameters) => {
     expect(await ask(parameters)).toBe("invalid_request");
   });
@@ -403,7 +405,7 @@ describe("an authorization code", () => {
     }
   });
 
-  it("yields no more than was consented to", async () => {
+  it("yields no scope beyond the consent", async () => {
     const client = await registerPublic(base);
     const { url, verifier } = authorizationRequest(base, { client_id: client.client_id });
     const callback = await testService.person().authorize(url, { scopes: ["signals:read"] });
@@ -434,7 +436,7 @@ describe("an authorization code", () => {
     expect(body).toMatchObject({ error: "invalid_grant" });
   });
 
-  it("and all tokens issued for it are revoked when it is replayed", async () => {
+  it("is rejected when it is replayed, and all tokens issued for it are revoked", async () => {
     const { exchange, right } = await issued();
     const { body: tokens } = await exchange();
     expect(await statusOf(tokens.access_token ?? "")).toBe(200);
@@ -448,7 +450,7 @@ describe("an authorization code", () => {
     expect(await refreshed.json()).toMatchObject({ error: "invalid_grant" });
   });
 
-  it("succeeds once when it is sent concurrently", async () => {
+  it("succeeds once under concurrent requests", async () => {
     const { exchange } = await issued();
     const answers = await Promise.all(Array.from({ length: 100 }, () => exchange()));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -466,7 +468,7 @@ describe("a refresh token", () => {
     return { status: answer.status, body: (await answer.json()) as Record<string, string> };
   };
 
-  it("and its whole family are revoked when it is replayed", async () => {
+  it("is rejected when it is replayed, and its whole family is revoked", async () => {
     const { client, ...tokens } = await testService.person().tokens();
     const second = await refresh(client.client_id, tokens.refresh_token);
     const third = await refresh(client.client_id, second.body.refresh_token ?? "");
@@ -479,7 +481,7 @@ describe("a refresh token", () => {
     }
   });
 
-  it("succeeds once when it is sent concurrently", async () => {
+  it("succeeds once under concurrent requests", async () => {
     const { client, refresh_token } = await testService.person().tokens();
     const answers = await Promise.all(
       Array.from({ length: 100 }, () => refresh(client.client_id, refresh_token)),

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { describe, expect, it } from "vitest";
 import { grants } from "../../src/auth/accounts/grants.ts";
 import { clientGroup } from "../../src/auth/agents/agent.ts";
@@ -160,7 +162,7 @@ describe("a client that changes its redirect URIs", () => {
     expect(interactionOn(page)).toMatchObject({ prompt: "consent", scopes: SCOPE.split(" ") });
   });
 
-  it("loses its grants also when it only adds a site", async () => {
+  it("also loses its grants when it only adds a site", async () => {
     const client = await registerWeb([GOOD]);
     const visitor = await signedIn("added@example.com");
     const { access_token } = await tokensAt(visitor, client.client_id, GOOD);
@@ -168,7 +170,7 @@ describe("a client that changes its redirect URIs", () => {
     expect(await probe(access_token)).toBe(401);
   });
 
-  it("keeps its grants when an update leaves the redirect URIs unchanged", async () => {
+  it("keeps its grants when the redirect URIs stay the same", async () => {
     const client = await registerWeb([GOOD, EVIL]);
     const visitor = await signedIn("kept@example.com");
     const { access_token } = await tokensAt(visitor, client.client_id, GOOD);
@@ -278,7 +280,7 @@ describe("offline access", () => {
     },
   );
 
-  it("covers only the scopes of the page that showed it", async () => {
+  it("covers only the scopes on the page that showed it", async () => {
     const { clientId, extend } = await briefByRegistration();
     const visitor = await signedIn("other-scope@example.com");
     await tokensAt(visitor, clientId, GOOD);
@@ -309,7 +311,7 @@ describe("offline access", () => {
     });
   });
 
-  it("is asked for again for grants stored before it was recorded, whose refresh tokens stay valid", async () => {
+  it("requires a new consent for grants stored before it was recorded, whose refresh tokens stay valid", async () => {
     const { client_id } = await registerWeb([GOOD]);
     const visitor = await signedIn("before-it-was-recorded@example.com");
     const { refresh_token = "" } = await tokensAt(visitor, client_id, GOOD);
@@ -425,7 +427,7 @@ describe("a withdrawn scope", () => {
     ["by registration", byRegistration],
     ["by metadata document", byDocument],
   ])(
-    "ends for tokens that were already issued when the person withdraws it: client %s",
+    "is no longer valid for tokens that were already issued: client %s",
     async (how, newClient) => {
       const clientId = await newClient();
       const visitor = await signedIn(`narrowed ${how}@example.com`.replaceAll(" ", "-"));
@@ -437,7 +439,7 @@ describe("a withdrawn scope", () => {
     },
   );
 
-  it("ends for every resource when the person withdraws it, whichever resource the client names", async () => {
+  it("is withdrawn for every resource, whichever resource the client names", async () => {
     const clientId = await byRegistration();
     const visitor = await signedIn("other-resource@example.com");
     const { access_token } = await tokensAt(visitor, clientId, GOOD);
@@ -446,7 +448,7 @@ describe("a withdrawn scope", () => {
     expect(await scopesOf(access_token)).toEqual(["signals:read"]);
   });
 
-  it("ends for the client's own tokens when it updates its registration", async () => {
+  it("is no longer valid for the client's own tokens when the client removes it from its registration", async () => {
     const agent = await register(base);
     const token = await tokenOf(base, agent);
     expect(await scopesOf(token)).toContain("factor:read");

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { parse } from "../../src/http/api/parse.ts";
@@ -15,7 +17,7 @@ afterEach(() => vi.restoreAllMocks());
 
 describe("a query with thousands of names", () => {
   it.each(["/api/signals", "/api/instruments", "/api/factors", "/api/darkpool", "/api/method/:v"])(
-    "is searched once at %s, not once for each name",
+    "causes one search at %s, not one for each name",
     async (path) => {
       const { base } = await sharedTestService();
       const health = await (await fetch(`${base}/api/health`)).json();
@@ -40,7 +42,7 @@ describe("a query with thousands of names", () => {
   });
 });
 
-it("thousands of unknown members are compared with the known ones only until the text is full", () => {
+it("unknown members are compared with the known ones only until the error text is full", () => {
   const schema = z.strictObject({ symbol: z.string(), limit: z.number() });
   const { shape } = schema;
   let compared = 0;
@@ -83,7 +85,7 @@ describe("a text of thousands of combining marks", () => {
     "a contact of a client": (base) => postJson(`${base}/oauth/register`, { contacts: [marks] }),
   };
 
-  it.each(Object.entries(doors))("is never normalized: %s", async (_door, knock) => {
+  it.each(Object.entries(doors))("is never normalized in full: %s", async (_door, knock) => {
     const { base, person } = await sharedTestService();
     const { access_token } = await person().tokens();
     const normalize = vi.spyOn(String.prototype, "normalize");

@@ -82,7 +82,7 @@ describeStores("refresh tokens of one person", (engine) => {
     },
   );
 
-  it("are all revoked when an old one is revoked", async () => {
+  it("are all revoked when an old token is revoked", async () => {
     const { server, rotate, refresh, probe, records } = await build(engine);
     const [first, ...later] = await rotate(5);
     const { access_token, refresh_token } = later.at(-1) ?? {};
@@ -105,7 +105,7 @@ describeStores("refresh tokens of one person", (engine) => {
     expect(await probe(answers.at(-1)?.access_token)).toBe(200);
   });
 
-  it("are all revoked when a token that was replaced twice during its lookup is replayed", async () => {
+  it("are all revoked on a replay of a token that was replaced twice during its lookup", async () => {
     let before = async (): Promise<unknown> => undefined;
     const { records, rotate, refresh, probe } = await build(engine, (kept) => ({
       ...kept,
@@ -148,7 +148,7 @@ describeStores("audit rows of replays", (engine) => {
     return answers;
   };
 
-  it("are not written for a used refresh token that another client sends, which revokes nothing", async () => {
+  it("are not written when another client sends a used refresh token, which revokes nothing", async () => {
     const { records, server, rotate, probe } = await build(engine);
     const [first, second] = await rotate(1);
     const { client_id } = await registerPublic(server.local);
@@ -159,7 +159,7 @@ describeStores("audit rows of replays", (engine) => {
     expect(await probe(second?.access_token)).toBe(200);
   });
 
-  it("are written once for a replayed refresh token of the client itself, which revokes all", async () => {
+  it("are written once when the client replays its own refresh token, which revokes all tokens", async () => {
     const { records, server, client, rotate, probe } = await build(engine);
     const [first, second] = await rotate(1);
     const { client_id } = client;
@@ -174,7 +174,7 @@ describeStores("audit rows of replays", (engine) => {
     expect(await audited(records)).toMatchObject({ "grant.replayed": 1 });
   });
 
-  it("are not written for a used code without its verifier, which revokes nothing; with it, one is", async () => {
+  it("are written once for a used code with its verifier, and never without, when it revokes nothing", async () => {
     const { records, server, person, probe } = await build(engine);
     const { form } = await consented(server, person);
     const { body } = await exchange(server, form);
@@ -191,7 +191,7 @@ describeStores("audit rows of replays", (engine) => {
 });
 
 describe("active refresh tokens", () => {
-  it("are at most a hundred per application; the oldest is revoked", async () => {
+  it("are limited to a hundred per application; the oldest is revoked", async () => {
     const { records, server, person, client, rotate, refresh, probe } = await build(embedded);
     const [first] = await rotate(0);
     const tokens: string[] = [];
@@ -209,7 +209,7 @@ describe("active refresh tokens", () => {
 });
 
 describeEngines("refresh tokens issued concurrently", (engine) => {
-  it("are at most a hundred per application", async () => {
+  it("are limited to a hundred per application", async () => {
     const { records, server, person, client } = await build(engine, slowed);
     const [grant] = await records.list(grants, { limit: 1 });
     const copies = Array.from({ length: 97 }, (_, at) => {
@@ -248,7 +248,7 @@ const ofAccount = async (records: Records, accountId: string) =>
   );
 
 describeEngines("applications that a person approves concurrently", (engine) => {
-  it("are at most a hundred", async () => {
+  it("are limited to a hundred", async () => {
     const { records, clock } = await openStore(engine);
     clock.now = Date.now();
     const server = await startAuthServer({ records: slowed(records), now: () => new Date() });
@@ -268,7 +268,7 @@ describeEngines("applications that a person approves concurrently", (engine) => 
 });
 
 describe("applications that a person has approved", () => {
-  it("are at most a hundred; one that is approved again does not count twice", async () => {
+  it("are limited to a hundred; a repeated approval does not count twice", async () => {
     const { records } = await openStore(embedded);
     const server = await startAuthServer({ records, now: () => new Date() });
     const person = createVisitor(server);
@@ -416,7 +416,7 @@ describe("audit rows of one person", () => {
     return bodies.filter((body) => (body as AuditEntry).action === action).length;
   };
 
-  it("are limited for revoked access tokens, all of which end; a second application has some left", async () => {
+  it("are limited for revoked access tokens, all of which become invalid; a second application has its own share", async () => {
     const testService = await startTestService({
       RATE_LIMITS: `${LOOSE_LIMITS} token-revoked=6/3600 token-revoked-client=3/3600`,
     });
@@ -441,7 +441,7 @@ describe("audit rows of one person", () => {
     expect(await rowsOf(testService, "token.revoked")).toBe(7);
   });
 
-  it("are limited for consents: further ones are refused", async () => {
+  it("are limited for consents; further consents are rejected", async () => {
     const testService = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} consent=3/3600` });
     const { base } = testService;
     const { client_id } = await registerPublic(base);
@@ -459,7 +459,7 @@ describe("records of one person", () => {
   const countOf = async ({ service }: TestService, name: string) =>
     (await service.state.store.records.list(collection(name), { limit: 10_000 })).length;
 
-  it("are at most a hundred sessions and known browsers; the newest work, the oldest end", async () => {
+  it("are limited to a hundred sessions and known browsers; the oldest end first", async () => {
     const testService = await startTestService();
     const person = testService.person();
     await person.signIn();
@@ -481,7 +481,7 @@ describe("records of one person", () => {
     expect((await person.web.get("/account")).url.pathname).toBe("/sign-in");
   });
 
-  it("are at most ten agents that one application claimed, and others that the person did", async () => {
+  it("are limited to ten agents claimed by one application, and do not limit agents that the person claimed", async () => {
     const testService = await startTestService();
     const { base } = testService;
     const person = testService.person();
@@ -507,7 +507,7 @@ describe("records of one person", () => {
 });
 
 describe("updates of the agents of one person", () => {
-  it("are limited together, however many agents and addresses; each agent has a share", async () => {
+  it("have a common limit for any number of agents and addresses; each agent has a share", async () => {
     const testService = await startTestService({
       TRUST_PROXY: "1",
       RATE_LIMITS: `${LOOSE_LIMITS} manage=4/3600 manage-account=8/3600`,

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
   getWith,
@@ -44,8 +46,8 @@ async function repeated(times: number, ask: () => Promise<number>): Promise<read
   return statuses;
 }
 
-describe("one application of a person does not use up what the others need", () => {
-  it("of calls, which all of them together have too", async () => {
+describe("one application of a person leaves a share for the person's other applications", () => {
+  it("of calls, up to the limit of the account", async () => {
     const service = await startWith("calls=4/3600 calls-account=6/3600");
     const { greedy, other, stranger } = await applications(service);
     const call = (token: string) => async () =>
@@ -69,7 +71,7 @@ describe("one application of a person does not use up what the others need", () 
     expect(await repeated(1, open(other))).toEqual([200]);
   });
 
-  it("of attempts to claim agents, nor what the person needs on the page", async () => {
+  it("of attempts to claim agents, and for the person on the claim page", async () => {
     const service = await startWith("claim-user=3/3600 claim-account=5/3600");
     const { base } = service;
     const { person, greedy, other } = await applications(service);

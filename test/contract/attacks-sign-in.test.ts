@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { describe, expect, it } from "vitest";
 import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 import { createWeb } from "../support/web.ts";
@@ -57,7 +59,7 @@ describe("an attacker who requests sign-in codes for a person's address", () => 
     },
   );
 
-  it("does not lock out a browser where the person signed in before, even from the same address", async () => {
+  it("does not lock out a browser in which the person has signed in before, even at the same address", async () => {
     const person = testService.person("known@example.com");
     await person.signIn();
     const account = await person.web.get("/account");
@@ -68,7 +70,7 @@ describe("an attacker who requests sign-in codes for a person's address", () => 
     expect((await person.signIn()).url.pathname).toBe("/account");
   });
 
-  it("gains nothing from a browser where somebody else signed in, or one over its limit", async () => {
+  it("gains nothing from a browser in which somebody else has signed in, or one over its limit", async () => {
     const [attacker, victim] = [testService.person("attacker@example.com"), "other@example.com"];
     await attacker.signIn();
     expect(await ask(victim, "127.0.0.1", 6)).toBe(429);
@@ -80,7 +82,7 @@ describe("an attacker who requests sign-in codes for a person's address", () => 
 });
 
 describe("a person who signs in repeatedly", () => {
-  it("gets no more codes through the browsers that become known by it", async () => {
+  it("gets no more codes from using several known browsers", async () => {
     const email = "many-browsers@example.com";
     const known = "market-signal-known";
     const [first, second] = [testService.person(email), testService.person(email)];

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { beforeAll, describe, expect, it } from "vitest";
 import { tokenOf } from "../support/agent.ts";
 import { bearer, claimedAgent, type Headers } from "../support/alert-events.ts";

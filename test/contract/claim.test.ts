@@ -163,7 +163,7 @@ describe("POST /oauth/claim with a person's token", () => {
 
   verifies(
     "4.7/keeps",
-    "grants the agent its previous scopes and at most those of the person's token",
+    "leaves the agent its previous scopes, and adds at most those of the person's token",
     async () => {
       const { register, claim, signIn } = await start();
       const { code } = await register();
@@ -301,7 +301,7 @@ describe("POST /oauth/claim with a person's token", () => {
 });
 
 describe("POST /oauth/claim with the agent's token", () => {
-  it("waits for a person and then completes with the code shown to that person", async () => {
+  it("stays pending until a person confirms, and then completes with the code shown to that person", async () => {
     const { register, claim, begin, claims, issue } = await start();
     await register();
     const { body: begun } = await told(begin("agt_1", { agent_id: "agt_1" }));
@@ -320,7 +320,7 @@ describe("POST /oauth/claim with the agent's token", () => {
     expect((await claim("rat-agt_1", body)).status).toBe(401);
   });
 
-  it("rejects the agent's own code, and rejects the shown code with a person's token", async () => {
+  it("rejects the agent's own code, and rejects the shown code together with a person's token", async () => {
     const { register, claim, claims, records } = await start();
     const { code, attempt } = await register();
     const own = { agent_id: "agt_1", claim_code: code };
@@ -356,10 +356,10 @@ describe("a credential for a claim", () => {
     ["an empty token", { authorization: "Bearer " }, false],
     ["an unknown token", { authorization: "Bearer unknown" }, true],
     ["an unknown API key", { "x-api-key": "unknown" }, true],
-    ["a token as API key", { "x-api-key": "acc_ann" }, true],
-    ["a registration token as API key", { "x-api-key": "rat-agt_1" }, true],
-    ["a token for /mcp alone", { authorization: "Bearer mcp" }, true],
-    ["an agent's token for /mcp alone", { authorization: "Bearer agent-mcp" }, true],
+    ["an access token as API key", { "x-api-key": "acc_ann" }, true],
+    ["a registration access token as API key", { "x-api-key": "rat-agt_1" }, true],
+    ["a token for /mcp only", { authorization: "Bearer mcp" }, true],
+    ["an agent's token for /mcp only", { authorization: "Bearer agent-mcp" }, true],
   ])("is answered with a challenge: %s", async (_what, headers, hasError) => {
     const { base, register, claim, signIn, issue } = await start();
     await register();
@@ -384,7 +384,7 @@ describe("a credential for a claim", () => {
     expect(answer.status).toBe(401);
   });
 
-  it("is rejected when it is an API key, in either header", async () => {
+  it("is rejected when it is an API key, in either header field", async () => {
     const { register, claim, issue } = await start();
     const { code } = await register();
     const key = { kind: "service" as const, id: "key_1", clientId: undefined };
@@ -399,7 +399,7 @@ describe("a credential for a claim", () => {
     }
   });
 
-  it("is rejected when there are two", async () => {
+  it("is rejected when two are sent", async () => {
     const { claim, register } = await start();
     await register();
     for (const headers of [{ "x-api-key": "a" }, { "x-api-key": "acc_ann" }]) {
@@ -408,7 +408,7 @@ describe("a credential for a claim", () => {
     }
   });
 
-  it("is rate limited after too many unknown ones, while valid ones still work", async () => {
+  it("is rate limited after too many unknown credentials, while valid ones still work", async () => {
     const { claim, register } = await start({
       "credential-address": { points: 2, windowSeconds: 60 },
     });
@@ -425,18 +425,21 @@ describe("a credential for a claim", () => {
 
 describe("the body of a claim request", () => {
   it.each([
-    ["no JSON", "{"],
+    ["invalid JSON", "{"],
     ["nothing", ""],
-    ["a list", "[]"],
+    ["an array", "[]"],
     ["null", "null"],
     ["no code", '{"agent_id":"agt_1"}'],
     ["no agent", '{"claim_code":"00000000"}'],
-    ["a number", '{"agent_id":"agt_1","claim_code":12345678}'],
+    ["a number as the code", '{"agent_id":"agt_1","claim_code":12345678}'],
     ["an empty code", '{"agent_id":"agt_1","claim_code":""}'],
-    ["a long code", JSON.stringify({ agent_id: "agt_1", claim_code: "0".repeat(65) })],
-    ["a long agent", JSON.stringify({ agent_id: "a".repeat(201), claim_code: "0" })],
+    ["a code that is too long", JSON.stringify({ agent_id: "agt_1", claim_code: "0".repeat(65) })],
+    [
+      "an agent id that is too long",
+      JSON.stringify({ agent_id: "a".repeat(201), claim_code: "0" }),
+    ],
     ["NUL", '{"agent_id":"a\\u0000","claim_code":"0"}'],
-    ["half a surrogate pair", '{"agent_id":"\\ud800","claim_code":"0"}'],
+    ["a code with half a surrogate pair", '{"agent_id":"\\ud800","claim_code":"0"}'],
   ])("is rejected: %s", async (_what, text) => {
     const { base } = await start();
     const headers = { authorization: "Bearer acc_ann", "content-type": "application/json" };
@@ -465,7 +468,7 @@ describe("the body of a claim request", () => {
     }
   });
 
-  it("is JSON of at most 4096 bytes, sent by POST", async () => {
+  it("must be JSON of at most 4096 bytes, sent by POST", async () => {
     const { base } = await start();
     const authorization = "Bearer acc_ann";
     for (const path of ["/oauth/claim", "/oauth/claim/start"]) {
@@ -564,7 +567,7 @@ describe("POST /oauth/claim/start", () => {
 
   verifies(
     "3/service-auth-claimed",
-    "serves an agent that gets no access token before its claim, for its named person only",
+    "issues no access token before the claim to an agent that registered for a person, and lets only that person claim it",
     async () => {
       const { register, begin, claim } = await start();
       const loginHint = "acc_ann@people.example";

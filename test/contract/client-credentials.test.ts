@@ -108,13 +108,16 @@ const others: readonly (readonly [string, Form])[] = [
 ];
 
 describe("the fast path of client credentials requests", () => {
-  it.each(plain)("answers and stores the same as the OAuth library: %s", async (_name, form) => {
-    const short = await ask(encoded(form));
-    const long = await ask(encoded(form), LONG_WAY);
-    expect(short.status).toBe(200);
-    expect(short.kept?.seconds).toBe(3600);
-    expect(short).toEqual(long);
-  });
+  it.each(plain)(
+    "gives the same answer and stores the same data as the OAuth library: %s",
+    async (_name, form) => {
+      const short = await ask(encoded(form));
+      const long = await ask(encoded(form), LONG_WAY);
+      expect(short.status).toBe(200);
+      expect(short.kept?.seconds).toBe(3600);
+      expect(short).toEqual(long);
+    },
+  );
 
   it.each(others)("rejects with the same error as the OAuth library: %s", async (_name, form) => {
     const short = await ask(encoded(form));
@@ -122,7 +125,7 @@ describe("the fast path of client credentials requests", () => {
     expect(short).toEqual(long);
   });
 
-  it("is not taken for a client that must be claimed first", async () => {
+  it("is not used for an agent that must be claimed first", async () => {
     const agent = await register(base, { type: "service_auth", login_hint: "ann@example.com" });
     const { status, body } = await ask(encoded(formOf(agent)));
     expect([status, body]).toMatchObject([400, { error: "unauthorized_client" }]);

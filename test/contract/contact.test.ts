@@ -59,15 +59,18 @@ describe("the contact page", () => {
     });
   });
 
-  it("is open to everyone, and shows a signed-in person the way to the account", async () => {
+  it("is open to everyone, and links a signed-in person to the account page", async () => {
     const page = await createWeb(base).get("/contact");
     expect([page.status, headingOf(page)]).toEqual([200, "Contact"]);
     expect(page.headers.get("cache-control")).toBe("no-store");
-    expect(page.html).not.toMatch(/<script|href="\/account"/);
+    expect(page.html).not.toContain("<script");
+    expect(page.html).toContain('<a href="/account">Sign in</a>');
     expect(textOf(page.html)).toContain("kept for 180 days");
     const person = testService.person();
     await person.signIn();
-    expect((await person.web.get("/contact")).html).toContain('href="/account"');
+    expect((await person.web.get("/contact")).html).toContain(
+      '<a href="/account">Your account</a>',
+    );
   });
 
   it.each([
@@ -105,12 +108,12 @@ describe("the contact page", () => {
       { message: "The message must have at most 5000 characters." },
     ],
     [
-      "a message with a NUL",
+      "a message with a NUL character",
       { message: "a\u0000b" },
       { message: expect.stringContaining("must have no control characters") },
     ],
     [
-      "a message that turns the direction of text",
+      "a message with a bidirectional control character",
       { message: "a\u202eb" },
       { message: expect.stringContaining("must have no control characters") },
     ],
@@ -201,10 +204,10 @@ describe("the application page", () => {
     expect(await applicationsOf()).toMatchObject([{ ...ada, focus: "quant", state: "waiting" }]);
   });
 
-  it("says that a token which is no API key only identifies the application", async () => {
+  it("says that a token other than an API key only identifies the application", async () => {
     const live = await startTestService({ MARKET: `files:${await smallMarket()}` });
     const page = await send("/apply", ada, live.base);
-    expect(textOf(page.html)).toMatch(/queue_\w{32} It identifies your application/);
+    expect(textOf(page.html)).toMatch(/queue_\w{32} Copy It identifies your application/);
     expect(textOf(page.html)).not.toMatch(/API key|msv_/);
   });
 
@@ -232,7 +235,7 @@ describe("the application page", () => {
       { name: "The name has at most 100 characters." },
     ],
     [
-      "a name with a tag",
+      "a name with an HTML tag",
       { name: "<b>Ada" },
       { name: "The name must have no markup such as <b>; put a space after a < that is none." },
     ],
@@ -242,22 +245,22 @@ describe("the application page", () => {
       { name: "The name must not have a web address." },
     ],
     [
-      "a wrong address",
+      "an invalid email address",
       { email: "ada" },
       { email: expect.stringContaining("The email address must be one") },
     ],
     [
-      "an unknown focus",
+      "an unknown focus area",
       { focus: "hedge" },
       { focus: "The focus must be one of retail, quant, fund, general." },
     ],
     [
-      "two focuses",
+      "two focus areas",
       { focus: ["quant", "fund"] },
       { focus: expect.stringContaining("The focus must be one of") },
     ],
     [
-      "a focus that every object has",
+      "a focus area named like a member of every object",
       { focus: "constructor" },
       { focus: expect.stringContaining("The focus must be one of") },
     ],

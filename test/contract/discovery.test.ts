@@ -140,7 +140,7 @@ describe.each(all)("%s", (path) => {
     }
   });
 
-  it("is not served at neighboring paths", async () => {
+  it("is not served at similar paths", async () => {
     for (const other of [`${path}x`, `${path}/x`, `${path}%00`]) {
       const response = await ask(other);
       expect(response.status, other).toBe(404);
@@ -169,7 +169,7 @@ describe.each(all)("%s", (path) => {
   });
 });
 
-describe("a document with two representations", () => {
+describe("a document in two media types", () => {
   it.each([
     ["/.well-known/mcp/server-card.json", CARD, CARD],
     ["/.well-known/mcp/server-card.json", "*/*", "application/json"],
@@ -179,13 +179,13 @@ describe("a document with two representations", () => {
     ["/mcp/server-card", "*/*", CARD],
     ["/.well-known/ai-catalog.json", "application/ai-catalog+json", "application/ai-catalog+json"],
     ["/.well-known/ai-catalog.json", "application/ai-catalog+json;q=0, */*", "application/json"],
-  ])("%s for %s is %s", async (path, accept, type) => {
+  ])("%s with Accept: %s is %s", async (path, accept, type) => {
     const { headers } = await ask(path, { headers: { accept } });
     expect(headers.get("content-type")).toBe(type);
     expect(headers.get("vary")).toBe("Accept, Accept-Encoding");
   });
 
-  it("has a validator for each representation", async () => {
+  it("has a separate ETag for each media type", async () => {
     const etags = await Promise.all(
       ["application/json", CARD].map(async (accept) => {
         const { headers } = await ask("/mcp/server-card", { headers: { accept } });
@@ -351,7 +351,7 @@ describe("the metadata", () => {
 });
 
 describe("the server card", () => {
-  verifies("4.10/server-card", "is valid by its schema, at either URL", async () => {
+  verifies("4.10/server-card", "is valid against its schema at both URLs", async () => {
     const card = await json(paths.serverCard, { headers: { accept: CARD } });
     expect(cardFaults(card)).toEqual([]);
     expect(await json(paths.mcpServerCard)).toEqual(card);
@@ -400,12 +400,13 @@ describe("the server card", () => {
     expect(capabilities).toEqual({ ...others, resources: { ...resources, subscribe: false } });
   });
 
-  it("lists the extensions that the authorization server supports", async () => {
+  it("lists apps, and the extensions that the authorization server supports", async () => {
     const { capabilities } = await json(paths.serverCard);
     const server = await json(paths.authorizationServer);
     const offers = (member: string, one: string) =>
       (server[member] as readonly string[]).includes(one);
     expect(Object.keys((capabilities as { extensions: object }).extensions)).toEqual([
+      "io.modelcontextprotocol/ui",
       "io.modelcontextprotocol/oauth-client-credentials",
       "io.modelcontextprotocol/enterprise-managed-authorization",
     ]);
@@ -441,7 +442,7 @@ describe("the server card", () => {
 
 verifies(
   ["4.10/agent-skills", "9/agent-skills"],
-  "every skill has the digest of its bytes and the name of its directory",
+  "every skill has a digest of its bytes and the name of its directory",
   async () => {
     const index = await ask(paths.skillsIndex);
     const { $schema, skills } = (await index.json()) as {
@@ -472,7 +473,7 @@ describe("Link headers", () => {
     });
   }
 
-  verifies("4.10/api-catalog", "of the API catalog point to itself, by HEAD too", async () => {
+  verifies("4.10/api-catalog", "of the API catalog point to itself, also for HEAD", async () => {
     for (const method of ["GET", "HEAD"]) {
       const { headers } = await ask(paths.apiCatalog, { method });
       expect(linksIn(headers.get("link"))).toEqual([
@@ -535,7 +536,7 @@ const isIdentifier = (address: string): boolean =>
     address,
   );
 
-describe("every link of a document", () => {
+describe("every link", () => {
   /** URLs that exist but do not answer an unauthenticated GET. */
   const endpoints = service.routes.map(
     ({ path }) => new RegExp(`^${path.replace(/:\w+/g, "[^/]+")}$`),
@@ -548,7 +549,7 @@ describe("every link of a document", () => {
     return [...addressesIn(text).filter((address) => !isIdentifier(address)), ...relative];
   }
 
-  it.each(all)("in %s has a target", async (path) => {
+  it.each(all)("in %s leads to an existing page", async (path) => {
     for (const link of new Set(await linksOf(path))) {
       const { origin, pathname } = new URL(link);
       expect(origin).toBe(base);

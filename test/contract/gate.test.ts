@@ -80,7 +80,7 @@ describe("a protected route", () => {
     await expectUnauthenticated(both, "", false);
   });
 
-  it("rejects a token for /mcp at REST, and accepts a token for the base URL at both", async () => {
+  it("rejects a token for /mcp at REST, and accepts a token for the base URL at REST and /mcp", async () => {
     const agent = await register(base);
     const forMcp = await tokenOf(base, agent, { resource: `${base}/mcp` });
     const forBase = await tokenOf(base, agent, { resource: base });
@@ -129,7 +129,7 @@ describe("a credential", () => {
     return { local, key, ask, accounts, claims };
   }
 
-  it("is a token or an API key as Bearer, or an API key in X-API-Key", async () => {
+  it("may be a token or an API key as Bearer, or an API key in X-API-Key", async () => {
     const { ask, key } = await guarded();
     const [byKey, asBearer] = [{ "x-api-key": key }, { authorization: `Bearer ${key}` }];
     for (const headers of [byKey, asBearer]) {
@@ -157,7 +157,7 @@ describe("a credential", () => {
     expect(challengeOf(response)).toContain('error="invalid_token"');
   });
 
-  it("must be the only one: an API key next to a token is a 400, even when both are valid or equal", async () => {
+  it("must be the only one: a second credential is rejected with 400, even if both are valid or equal", async () => {
     const { ask, key, local } = await guarded();
     const agent = await newToken(local);
     for (const other of [agent, key, "nonsense"]) {
@@ -179,7 +179,7 @@ describe("a credential", () => {
     },
   );
 
-  it("that is wrong too often is a 429, while valid ones still work", async () => {
+  it("is rejected with 429 after too many wrong ones, while valid ones still work", async () => {
     const { ask, key } = await guarded({ "credential-address": { points: 2, windowSeconds: 60 } });
     const statuses: number[] = [];
     for (const wrong of ["1", "2", "3"]) statuses.push((await ask({ "x-api-key": wrong })).status);
@@ -235,7 +235,7 @@ describe("a scope", () => {
 
   verifies(
     ["5.3/signals-read", "5.3/factor-read", "5.3/darkpool-read"],
-    "grants its own tools and nothing else, at REST and MCP",
+    "grants access to its own tools only, at REST and MCP",
     async () => {
       const held = ["signals:read", "factor:read", "darkpool:read"] as const;
       for (const scope of held) {
@@ -311,7 +311,7 @@ describe("a hostile request", () => {
     expect(await sendRaw("/api/signals?limit=1", headers)).toMatch(/^HTTP\/1\.1 400 /);
   });
 
-  it("cannot hide a token in a long query", async () => {
+  it("cannot hide a token at the end of a long query", async () => {
     const padding = Array.from({ length: 1_100 }, (_, index) => `a${index}=1`).join("&");
     const response = await fetch(`${base}/mcp?${padding}&access_token=${token}`, {
       method: "POST",
@@ -320,7 +320,7 @@ describe("a hostile request", () => {
     expect(response.status).toBe(401);
   });
 
-  it("is a 400 when a message nests too deep or a batch is too long", async () => {
+  it("is a 400 when a message is nested too deeply or a batch is too long", async () => {
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
     const list = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
     const deep = `${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}`;
@@ -345,7 +345,7 @@ describe("a hostile request", () => {
   });
 });
 
-describe("invalid input", () => {
+describe("an invalid request", () => {
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   const toMcp = (body: string, changes: Record<string, string> = {}) =>
     fetch(`${base}/mcp`, { method: "POST", headers: { ...headers, ...changes }, body });
@@ -440,11 +440,11 @@ describe("invalid input", () => {
     await expectProblem(await toMcp("{}", { origin }), 403, "forbidden_origin");
   });
 
-  it("does not include the localhost Origin of a browser tool at /mcp", async () => {
+  it("is accepted at /mcp from the localhost origin of a browser tool", async () => {
     expect((await toMcp("{}", { origin: "http://localhost:6274" })).status).not.toBe(403);
   });
 
-  it("makes the service log no internal failure", () => {
+  it("causes no internal error in the log", () => {
     expect(running.logged).toEqual([]);
   });
 });

@@ -98,7 +98,7 @@ describe("the home page of the sandbox", () => {
     expect(rows.flatMap(({ factors }) => factors)).toContain("no feed");
   });
 
-  it("states what it is, what it is not, and the status of the service", async () => {
+  it("states its purpose, its limits and the status of the service", async () => {
     const text = textOf((await createWeb(base).get("/")).html);
     expect(text).toContain("not investment advice.");
     expect(text).toContain("not a percentile, not a probability");
@@ -119,7 +119,7 @@ describe("the home page of the sandbox", () => {
     for (const link of links) expect((await fetch(base + link)).status, link).toBe(200);
   });
 
-  it("is indexable without its fragments, and links to the documents for programs", async () => {
+  it("can be indexed without its fragments, and links to the documents for programs", async () => {
     const response = await fetch(base);
     const html = await response.text();
     expect(html).toMatch(/<meta name="description" content="[^"]{50,}">/);
@@ -212,7 +212,7 @@ describe("the home page for agents", () => {
     ["application/json", "text/html"],
     ["text/html;q=0.5, text/markdown", "text/markdown"],
     ["text/html, text/markdown;q=0.5", "text/html"],
-  ])("to %s is %s", async (accept, type) => {
+  ])("with Accept: %s has the type %s", async (accept, type) => {
     expect((await accepting(accept)).headers.get("content-type")).toBe(`${type}; charset=utf-8`);
   });
 });
@@ -238,7 +238,7 @@ describe("the filter of the market", () => {
     expect(scores.length).toBeGreaterThan(40);
   });
 
-  it("sorts by links in the headers, both ways, and names the order", async () => {
+  it("sorts in both directions by links in the table header, and marks the sorted column", async () => {
     const html = await page("?sort=-score&class=stock");
     const scores = rowsIn(html).map(({ scoreRaw }) => scoreRaw);
     expect(scores).toEqual(scores.toSorted((a, b) => a - b));
@@ -255,7 +255,7 @@ describe("the filter of the market", () => {
     expect(changes.length).toBeGreaterThan(40);
   });
 
-  it("compares up to five instruments, chosen by boxes or in the address", async () => {
+  it("compares up to five instruments, selected by checkboxes or in the URL", async () => {
     const html = await page("?compare=ALDER.SIM&compare=BRIKT.SIM&compare=NOPE");
     const [table = ""] = /<section aria-labelledby="compare".*?<\/section>/s.exec(html) ?? [];
     const heads = [...table.matchAll(/<th scope="col"><a href="\/market\/([^"]*)"/g)];
@@ -277,7 +277,7 @@ describe("the filter of the market", () => {
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(items.length);
   });
 
-  it("shows the selection again, with its text escaped", async () => {
+  it("shows the selected values again, with the text escaped", async () => {
     const html = await page("?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E&class=etf&signal=WAIT");
     expect(html).toContain('value="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;"');
     expect(html.match(/<script/g)).toHaveLength(1);
@@ -300,7 +300,7 @@ describe("the filter of the market", () => {
       expect(html).toContain(`id="${id}"`);
   });
 
-  it("states that a page beyond the last does not exist", async () => {
+  it("states that a page beyond the last one does not exist", async () => {
     expect(textOf(await page("?page=2"))).toContain(
       "There is no page 2: what fits is on one page.",
     );
@@ -398,7 +398,7 @@ describe("the page of an instrument", () => {
     expect(await csv.text()).toBe(await rest.text());
   });
 
-  it("leads to its neighbors by score, and has the smoothed scores of its peers", async () => {
+  it("links to the neighbors by score, and shows the smoothed scores of peers", async () => {
     const { html } = await createWeb(base).get(path);
     const { items } = await ask<{ readonly items: readonly Item[] }>(
       "/api/signals?detail=full&sector=Technology&sort=score",
@@ -505,7 +505,7 @@ describe("a market with no access for unclaimed agents", () => {
   const withoutWords = (html: string, symbol = "") =>
     html.replaceAll(`%2Fmarket%2F${symbol}`, "").replace(/<link rel="icon"[^>]*>/, "");
 
-  it("discloses nothing of itself to the public", async () => {
+  it("discloses none of its data to the public", async () => {
     for (const path of paths) {
       const response = await fetch(recorded.base + path);
       const html = withoutWords(await response.text());
@@ -586,7 +586,7 @@ describe("a market with no access for unclaimed agents", () => {
     expect([unknown.status, headingOf(unknown.html)]).toEqual([404, "No such instrument"]);
   });
 
-  it("closes again after a sign-out or the deletion of the account", async () => {
+  it("is closed again after a sign-out or the deletion of the account", async () => {
     const isOpen = ({ html }: WebPage) => symbolsIn(html).length > 0;
     const person = recorded.person();
     await person.signIn();
@@ -614,7 +614,7 @@ describe("a visitor over the rate limit", () => {
 });
 
 describe("the page of the track record", () => {
-  it("says that it is simulated, which figures do not exist yet, and how to check them", async () => {
+  it("states that the record is simulated, which figures do not exist yet, and how to check them", async () => {
     const web = createWeb(base);
     const { html, status } = await web.get("/track-record");
     expect(status).toBe(200);

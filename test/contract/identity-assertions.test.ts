@@ -151,7 +151,7 @@ describe("registration with an identity assertion", () => {
     expect(await accounts.agentsOf(id)).toEqual([]);
   });
 
-  it("grants no scope beyond the assertion's, by registration, update or token", async () => {
+  it("grants no scope beyond the assertion's, neither by registration nor by update or token", async () => {
     const { base, assert, enter } = await setting();
     const assertion = await assert(idp.issuer, { scope: "signals:read admin" });
     const { body } = await enter(assertion, { scope: ALL.join(" ") });
@@ -163,7 +163,7 @@ describe("registration with an identity assertion", () => {
     expect(nothing).toMatchObject({ status: 400, body: { error: "invalid_scope" } });
   });
 
-  it("does not use up the assertion while the rest of the body is invalid", async () => {
+  it("does not use up the assertion when the rest of the body is invalid", async () => {
     const { assert, enter } = await setting();
     const assertion = await assert(idp.issuer);
     expect((await enter(assertion, { client_name: "a\u202eb" })).status).toBe(400);
@@ -171,7 +171,7 @@ describe("registration with an identity assertion", () => {
     expect((await enter(assertion)).status).toBe(201);
   });
 
-  it("is rejected the second time, and the first agent ends with its tokens", async () => {
+  it("is rejected the second time, and the first agent and its tokens are removed", async () => {
     const { base, assert, enter, replays, records, failures } = await setting();
     const assertion = await assert(idp.issuer);
     const client = (await enter(assertion)).body as unknown as Client;
@@ -191,7 +191,7 @@ describe("registration with an identity assertion", () => {
     "https://app.example/client.json",
     `${idp.issuer}/`,
     `${idp.issuer}/app`,
-  ])("rejects an assertion that was issued to %s", async (client_id) => {
+  ])("rejects an assertion that was issued to the client %s", async (client_id) => {
     const { assert, enter, records } = await setting();
     const answer = await enter(await assert(client_id));
     expect(answer).toMatchObject({ status: 400, body: { error: "invalid_client_id" } });
@@ -201,7 +201,7 @@ describe("registration with an identity assertion", () => {
   it.each<[string, (base: string) => unknown]>([
     ["another server", () => "https://other.example"],
     ["nothing", () => []],
-    ["a path here that is no resource", (base) => `${base}/api`],
+    ["a path of this server that is not a resource", (base) => `${base}/api`],
   ])("creates no agent from an assertion for %s", async (_what, resource) => {
     const { base, assert, enter, records } = await setting();
     const answer = await enter(await assert(idp.issuer, { resource: resource(base) }));
@@ -251,7 +251,7 @@ describe("registration with an identity assertion", () => {
     ["invalid_client_id", { client_id: "agt_AAAAAAAAAAAAAAAAAAAAAA" }, {}],
     ["invalid_signature", {}, { kid: "unknown" }],
     ["expired", { iat: START / 1000 - 300, exp: START / 1000 - 61 }, {}],
-  ])("is refused with %s for %j %j", async (error, changes, header) => {
+  ])("is rejected with %s for the claims %j and the header %j", async (error, changes, header) => {
     const { assert, enter } = await setting();
     const { status, body } = await enter(await assert(idp.issuer, changes, header));
     expect({ status, error: body.error }).toEqual({ status: 400, error });
@@ -264,7 +264,7 @@ describe("registration with an identity assertion", () => {
     { assertion: { toString: "a" } },
     { assertion_type: undefined },
     { assertion_type: "urn:ietf:params:oauth:token-type:jwt" },
-  ])("is rejected with %j", async (changes) => {
+  ])("is rejected with the members %j", async (changes) => {
     const { assert, enter } = await setting();
     const answer = await enter(await assert(idp.issuer), changes);
     expect(answer).toMatchObject({ status: 400, body: { error: "invalid_request" } });
@@ -323,14 +323,19 @@ describe("an identity assertion at the token endpoint", () => {
     [{ scope: "signals:read alerts:write" }, {}, "signals:read alerts:write"],
     [{ scope: "signals:read" }, { scope: "signals:read alerts:write" }, "signals:read"],
     [{}, { scope: "alerts:write" }, "alerts:write"],
-  ])("with %j and the request %j has the scope %j", async (changes, parameters, scope) => {
-    const { base, assert, exchange } = await setting();
-    const client = await bearerClient(base);
-    const assertion = await assert(client.client_id, changes);
-    expect((await exchange(client, assertion, parameters as Fields)).body).toMatchObject({ scope });
-  });
+  ])(
+    "with %j and the requested scope %j yields the scope %j",
+    async (changes, parameters, scope) => {
+      const { base, assert, exchange } = await setting();
+      const client = await bearerClient(base);
+      const assertion = await assert(client.client_id, changes);
+      expect((await exchange(client, assertion, parameters as Fields)).body).toMatchObject({
+        scope,
+      });
+    },
+  );
 
-  it("has no scope that the client did not register", async () => {
+  it("yields no scope that the client did not register", async () => {
     const { base, assert, exchange } = await setting();
     const client = await bearerClient(base, { scope: "signals:read" });
     const { body } = await exchange(client, await assert(client.client_id));
@@ -350,7 +355,7 @@ describe("an identity assertion at the token endpoint", () => {
     [400, () => ({ claims: {}, parameters: { resource: "https://other.example" } })],
     [400, () => ({ claims: { resource: "https://other.example" }, parameters: {} })],
     [400, (base) => ({ claims: { resource: [] }, parameters: { resource: base } })],
-  ])("is answered %d for the resources of case %#", async (status, of) => {
+  ])("gets the status %d for the resources of case %#", async (status, of) => {
     const { base, assert, exchange } = await setting();
     const client = await bearerClient(base);
     const { claims, parameters } = of(base);
@@ -418,7 +423,7 @@ describe("an identity assertion at the token endpoint", () => {
 });
 
 describeStores("concurrent uses of one identity assertion", (engine) => {
-  it("produce one token, and the other uses are recorded once, as a replay", async () => {
+  it("produce one token, and the other uses are recorded as a single replay", async () => {
     const { base, assert, exchange, replays, failures } = await setting(engine);
     const client = await bearerClient(base);
     const assertion = await assert(client.client_id);
@@ -435,7 +440,7 @@ describeStores("concurrent uses of one identity assertion", (engine) => {
     expect(failures).toEqual([]);
   });
 
-  it("at registration are replays too when the agent ends while it registers", async () => {
+  it("count as replays at registration, even if the agent is deleted while it registers", async () => {
     const replay = async () => second.push(await enter(assertion));
     const { assert, enter, records, replays, failures } = await setting(engine, replay);
     const second: Answer[] = [];
@@ -449,7 +454,7 @@ describeStores("concurrent uses of one identity assertion", (engine) => {
     expect(failures).toEqual([]);
   });
 
-  it("at registration create one agent, which the replays end", async () => {
+  it("create one agent at registration, which the replays then remove", async () => {
     const { assert, enter, records, replays, failures } = await setting(engine);
     const assertion = await assert(idp.issuer);
     const answers = await Promise.all(Array.from({ length: 20 }, () => enter(assertion)));

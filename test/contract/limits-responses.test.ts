@@ -13,7 +13,7 @@ const fieldsOf = ({ headers }: Response) => ({
 });
 
 describe("the parser of structured field lists", () => {
-  it.each(['"a";q=1, "b";w=-2', '"a\\"b";r=0 , tok/en;x="y"'])("takes %s", (field) => {
+  it.each(['"a";q=1, "b";w=-2', '"a\\"b";r=0 , tok/en;x="y"'])("accepts %s", (field) => {
     expect(parseList(field)).toHaveLength(2);
   });
 
@@ -63,7 +63,7 @@ describe("the RateLimit fields", () => {
 });
 
 describe("rate limits over MCP", () => {
-  it("reject a call as over REST, in both eras, with the time to retry", async () => {
+  it("reject a call with the same wait as over REST, in both eras", async () => {
     const { base } = await strict("calls-anonymous=2/3600");
     const token = await newToken(base);
     const { eras } = mcpAsks(base, token);
@@ -125,7 +125,7 @@ describe("the client address for rate limits", () => {
     [1, (spoof: string, own: string) => `${spoof}, ${own}`],
     [2, (spoof: string, own: string) => `${spoof}, ${own}, 10.0.0.1`],
   ])(
-    "is what the proxies wrote when %i are configured, whatever precedes it",
+    "is the one that the %i configured proxies appended, whatever precedes it",
     async (hops, chain) => {
       const { base } = await startTestService({
         RATE_LIMITS: `${LOOSE_LIMITS} visits=2/3600`,

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import pino from "pino";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { kindOf, REJECTED_KIND } from "../../src/ingest/market-rows.ts";
@@ -10,9 +12,9 @@ const NOW = Date.UTC(2026, 10, 21, 12);
 
 it.each([
   ["ours", NOW],
-  ["one that is a year ahead", NOW + 365 * DAY_MS],
+  ["a clock that is a year ahead", NOW + 365 * DAY_MS],
 ])(
-  "messages, prints and quarantined records expire 400 days before the newest, by %s clock",
+  "messages, prints and quarantined records expire 400 days before the newest record, by %s clock",
   async (_, now) => {
     const state = await openState({
       choice: { folder: temporaryFolder(), databaseUrl: undefined, masterKey: undefined },

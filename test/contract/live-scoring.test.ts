@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { setImmediate as turn } from "node:timers/promises";
 import pino from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -52,7 +54,7 @@ const givingTo = (store: TestStore) => async (data: readonly Observation[]) => {
   await store.records.commit(announcements);
 };
 
-it("history is scored in pieces, and earlier scores are served until it is complete", async () => {
+it("history is scored in parts, and earlier scores are served until it is complete", async () => {
   const store = await openStore(model);
   const give = givingTo(store);
   await give(daysOf("2026-10-01", "2026-11-20"));
@@ -119,7 +121,7 @@ describe("a clock that is temporarily wrong", () => {
     expect(scoring.scores()).toEqual((await scoringOf(store)).scores());
   }
 
-  it("is ignored, and no days that never happened are scored or recorded", async () => {
+  it("is ignored, and no future days are scored or recorded", async () => {
     const store = await openStore(model);
     let aheadMs = 0;
     await givingTo(store)(daysOf("2025-06-01", "2026-11-20"));

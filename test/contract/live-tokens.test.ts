@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { describe, expect, it } from "vitest";
 import { type Registered, register } from "../support/agent.ts";
 import type { UserTokens } from "../support/person.ts";
@@ -63,7 +65,7 @@ const engines = [
 ];
 
 for (const { name, isHere, tags, env } of engines) {
-  describe.skipIf(!isHere)(`live token limits, on ${name}`, { tags: [...tags] }, () =>
+  describe.skipIf(!isHere)(`live token limits, on ${name},`, { tags: [...tags] }, () =>
     provesLimits(env),
   );
 }
@@ -96,7 +98,7 @@ function provesLimits(env: () => Promise<Readonly<Record<string, string>>>) {
     ["token-unclaimed", ["198.51.100.1", "198.51.100.1", "198.51.100.1"]],
     ["token-unclaimed-site", ["2001:db8:1:100::1", "2001:db8:1:200::1", "2001:db8:1:300::1"]],
     ["token-unclaimed-provider", ["2001:db8:1::1", "2001:db8:2::1", "2001:db8:3::1"]],
-  ])("cap the total of many such agents by %s", async (quota, [first, second, third]) => {
+  ])("cap the total of several unclaimed agents by %s", async (quota, [first, second, third]) => {
     const testService = await allowingTwo(quota);
     const agents = ["form", "header", "form", "header"] as const;
     const [one, other, ...late] = await Promise.all(
@@ -113,7 +115,7 @@ function provesLimits(env: () => Promise<Readonly<Record<string, string>>>) {
     }
   });
 
-  it("of an agent that keeps requesting do not affect its neighbors", async () => {
+  it("do not affect the neighbors of an agent that keeps requesting", async () => {
     const testService = await allowingTwo("token-unclaimed-client", "token-unclaimed-site");
     const client = await register(testService.base);
     const asked = ways.map((by) => () => ask(testService, { client, by }));
@@ -123,7 +125,7 @@ function provesLimits(env: () => Promise<Readonly<Record<string, string>>>) {
     expect((await ask(testService, { client: neighbor, by: "form" })).status).toBe(200);
   });
 
-  it("count those of a claimed agent for that agent alone", async () => {
+  it("count the tokens of a claimed agent for that agent alone", async () => {
     const testService = await allowingTwo("token-client", "token-unclaimed");
     for (const by of ways) {
       const client: Agent["client"] = await register(testService.base);
@@ -134,7 +136,7 @@ function provesLimits(env: () => Promise<Readonly<Record<string, string>>>) {
     }
   });
 
-  it("cap those of a person, across all their clients and agents", async () => {
+  it("cap the tokens of a person, across all their clients and agents", async () => {
     const testService = await allowingTwo("token-account");
     const agents = await Promise.all(
       ways.map(async (by) => ({
@@ -154,7 +156,7 @@ function provesLimits(env: () => Promise<Readonly<Record<string, string>>>) {
     await testService.person().tokens({ client });
   });
 
-  it("count those of a shared client for each of its users", async () => {
+  it("count the tokens of a shared client for each of its users", async () => {
     const testService = await allowingTwo("token-client", "token-unclaimed-client");
     const first = await testService.person().tokens();
     const { client_id } = first.client;

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { expect, it, vi } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
 import { getWith, newToken } from "../support/agent.ts";
@@ -101,7 +103,7 @@ it("a failing provider makes only its own factor stale and then missing, and rec
   });
 });
 
-it("a session closes with its own bar, which is requested before the close counts", async () => {
+it("a session closes with its own bar, which is requested before the close is scored", async () => {
   const { server, get, setClock, until, factors } = await followed();
   await setClock("2026-11-21T07:00:00Z");
   await until(async () => expect((await factors()).momentum.status).toBe("ok"));
@@ -122,7 +124,7 @@ it("a session closes with its own bar, which is requested before the close count
   });
 });
 
-it("a tracked instrument without a price is not unknown", async () => {
+it("a tracked instrument without a price gets not_available_then instead of unknown_symbol", async () => {
   const served = await serveProviders({
     ids: ["edgar"],
     now: () => +SANDBOX_NOW,

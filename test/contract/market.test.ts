@@ -59,7 +59,7 @@ describe("the market of the sandbox", () => {
 
   verifies(
     ["1/score", "1/signal", "8/score-range"],
-    "gives each instrument one whole score from 0 to 100 and one of three signals",
+    "gives each instrument one integer score from 0 to 100 and one of three signals",
     () => {
       for (const { symbol, score, scoreRaw, signal } of signals) {
         expect(Number.isInteger(score), symbol).toBe(true);
@@ -214,7 +214,7 @@ describe("off-exchange prints", () => {
 
   verifies(
     "1/darkpool-prints",
-    "are listed one by one, newest first, with a side proxy",
+    "are listed one by one, newest first, with an estimate of the side",
     async () => {
       const { prints } = await read<Prints>(
         `/api/darkpool?detail=full&symbol=${stock}&view=prints&limit=40`,
@@ -227,30 +227,36 @@ describe("off-exchange prints", () => {
     },
   );
 
-  verifies("1/darkpool-blocks", "add up to block aggregates by range and session", async () => {
-    const { prints: blocks } = await read<Prints>(
-      `/api/darkpool?detail=full&symbol=${stock}&view=blocks`,
-    );
-    expect(blocks.length).toBeGreaterThan(0);
-    expect(blocks.every(({ block }) => block)).toBe(true);
-    expect(
-      blocks.every(({ sizeShares, notionalUsd }) => sizeShares >= 10_000 || notionalUsd >= 200_000),
-    ).toBe(true);
+  verifies(
+    "1/darkpool-blocks",
+    "add up to the block aggregates of a range and of a session",
+    async () => {
+      const { prints: blocks } = await read<Prints>(
+        `/api/darkpool?detail=full&symbol=${stock}&view=blocks`,
+      );
+      expect(blocks.length).toBeGreaterThan(0);
+      expect(blocks.every(({ block }) => block)).toBe(true);
+      expect(
+        blocks.every(
+          ({ sizeShares, notionalUsd }) => sizeShares >= 10_000 || notionalUsd >= 200_000,
+        ),
+      ).toBe(true);
 
-    const { summary } = await read<{ summary: Record<string, number> }>(
-      `/api/darkpool?detail=full&symbol=${stock}`,
-    );
-    const { days } = await read<{ days: Record<string, number>[] }>(
-      `/api/darkpool?detail=full&symbol=${stock}&view=days&limit=${summary.sessions}`,
-    );
-    for (const member of ["prints", "shares", "blocks", "blockShares"]) {
-      const total = days.reduce((sum, day) => sum + (day[member] ?? Number.NaN), 0);
-      expect(total, member).toBe(summary[member]);
-    }
-    expect(summary.vwap).toBeCloseTo((summary.notionalUsd ?? 0) / (summary.shares ?? 0), 6);
-    expect(summary.shareOfVolume).toBeGreaterThan(0);
-    expect(summary.shareOfVolume).toBeLessThan(1);
-  });
+      const { summary } = await read<{ summary: Record<string, number> }>(
+        `/api/darkpool?detail=full&symbol=${stock}`,
+      );
+      const { days } = await read<{ days: Record<string, number>[] }>(
+        `/api/darkpool?detail=full&symbol=${stock}&view=days&limit=${summary.sessions}`,
+      );
+      for (const member of ["prints", "shares", "blocks", "blockShares"]) {
+        const total = days.reduce((sum, day) => sum + (day[member] ?? Number.NaN), 0);
+        expect(total, member).toBe(summary[member]);
+      }
+      expect(summary.vwap).toBeCloseTo((summary.notionalUsd ?? 0) / (summary.shares ?? 0), 6);
+      expect(summary.shareOfVolume).toBeGreaterThan(0);
+      expect(summary.shareOfVolume).toBeLessThan(1);
+    },
+  );
 
   it("are null, not zero, where only short volumes are observed", async () => {
     const answer = await read<{ days: object[] }>(

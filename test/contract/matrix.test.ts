@@ -26,8 +26,9 @@ const announced = {
   } as Readonly<Record<string, ScopeNames>>,
   resources: {
     "market://instruments": "signals:read",
+    "ui://market-signal/app.html": undefined,
     "market://signals/{symbol}": "signals:read",
-  } as Readonly<Record<string, Scope>>,
+  } as Readonly<Record<string, Scope | undefined>>,
   prompts: { check_a_signal: "signals:read" } as Readonly<Record<string, Scope>>,
   capabilities: ["tools", "resources", "prompts", "completions", "extensions"],
 };

@@ -69,7 +69,7 @@ describe("a client with a client ID metadata document", () => {
     expect((await exchange(server, again)).status).toBe(200);
   });
 
-  it("has no tokens of its own, whatever the document says", async () => {
+  it("gets no tokens of its own, whatever the document says", async () => {
     const { privateKey, publicKey } = await generateKeyPair("ES256");
     web.set(CLIENT_ID, {
       ...document,
@@ -98,7 +98,7 @@ describe("a client with a client ID metadata document", () => {
     });
   });
 
-  it("that lacks a grant type is told to change its document", async () => {
+  it("is told to change its document when that lacks a grant type", async () => {
     web.set(CLIENT_ID, { ...document, grant_types: ["authorization_code"] });
     const server = await start();
     const { status, body } = await exchange(server, {
@@ -115,14 +115,20 @@ describe("a client with a client ID metadata document", () => {
   });
 
   it.each([
-    ["another id", { client_id: "https://other.example/client.json" }],
-    ["plain http to elsewhere", { redirect_uris: ["http://app.example/callback"] }],
-    ["a script", { redirect_uris: ["javascript:alert(1)"] }],
-    ["a deceptive name", { client_name: "a\u202eb" }],
-    ["a secret", { client_secret: "known", token_endpoint_auth_method: "client_secret_post" }],
-    ["tokens of its own alone", { grant_types: ["client_credentials"] }],
-    ["no document", undefined],
-  ])("with %s is invalid", async (_title, changes) => {
+    ["another client_id", { client_id: "https://other.example/client.json" }],
+    [
+      "a redirect URI with plain HTTP to another host",
+      { redirect_uris: ["http://app.example/callback"] },
+    ],
+    ["a redirect URI with the javascript scheme", { redirect_uris: ["javascript:alert(1)"] }],
+    ["a name with a right-to-left override", { client_name: "a\u202eb" }],
+    [
+      "a client secret",
+      { client_secret: "known", token_endpoint_auth_method: "client_secret_post" },
+    ],
+    ["the client_credentials grant only", { grant_types: ["client_credentials"] }],
+    ["an error status", undefined],
+  ])("is invalid when the document has %s", async (_title, changes) => {
     if (changes !== undefined) web.set(CLIENT_ID, { ...document, ...changes });
     const server = await start();
     const { url } = authorizationRequest(server.local, { client_id: CLIENT_ID });
@@ -205,7 +211,7 @@ describe("a client with a client ID metadata document", () => {
     expect((await askFor(server, CLIENT_ID)).status).toBe(303);
   });
 
-  it("makes few requests wait at once, however many hosts of one network's choice never answer", async () => {
+  it("keeps few requests waiting at once, however many hosts named by one network never answer", async () => {
     web.set(CLIENT_ID, document);
     const { promise: end, resolve: answer } = Promise.withResolvers<void>();
     const fetchSlowly: typeof fetch = async (input) => {
@@ -228,7 +234,7 @@ describe("a client with a client ID metadata document", () => {
   });
 
   it.each(["fetch-address", "fetch-host-site", "fetch-host-all"])(
-    "that was fetched within the hour is used from the cache when %s is unreachable",
+    "is used from the cache for an hour while the limit %s prevents a fetch",
     async (quota) => {
       vi.useFakeTimers({ toFake: ["Date"] });
       onTestFinished(() => void vi.useRealTimers());
@@ -244,7 +250,7 @@ describe("a client with a client ID metadata document", () => {
     },
   );
 
-  it("that was removed is invalid at once, and the cache does not replace it", async () => {
+  it("is invalid as soon as its document is removed, even if it was cached", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
     web.set(CLIENT_ID, document);
@@ -267,7 +273,7 @@ describe("a client with a client ID metadata document", () => {
     expect((await askFor(server, CLIENT_ID)).status).toBe(303);
   });
 
-  it("that exists does not count against the failures of its host", async () => {
+  it("counts no failure for its host when its document exists", async () => {
     const server = await start({ "fetch-host": TWO });
     for (const number of [0, 1, 2]) {
       const client_id = `https://app.example/${number}.json`;
@@ -276,7 +282,7 @@ describe("a client with a client ID metadata document", () => {
     }
   });
 
-  it("that is missing is fetched again after a short time", async () => {
+  it("is fetched again after a short time when its document was missing", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
     const server = await start();
@@ -330,7 +336,7 @@ describe("a client with private_key_jwt and a jwks_uri", () => {
     expect(asked).toEqual([jwks_uri, jwks_uri]);
   });
 
-  it("gets the rate limit error for an exceeded limit, not a failed authentication", async () => {
+  it("gets the rate limit error for an exceeded limit, not an authentication error", async () => {
     const { ask } = await signing({
       "fetch-address": { ...TWO, points: 0 },
       "secret-address": { ...TWO, points: 1 },

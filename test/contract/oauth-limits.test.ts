@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { describe, expect, it } from "vitest";
 import { clients } from "../../src/auth/agents/agent.ts";
 import { type AuditEntry, unsealedAudit } from "../../src/store/audit/entry.ts";
@@ -68,7 +70,7 @@ describe("registrations", () => {
     }
   });
 
-  it("are limited whichever client id the caller names", async () => {
+  it("are limited per address, not per client id", async () => {
     const { local } = await start({ register: TWO });
     const ask = (address: string) =>
       postJson(`${local}/oauth/register`, EXAMPLE_REGISTRATION, { "x-forwarded-for": address });
@@ -135,7 +137,7 @@ describe("authorization requests", () => {
     fetch(url, { redirect: "manual", headers: from(address) });
 
   it.each(["authorize", "authorize-site", "authorize-all"])(
-    "are limited by %s where they are stored",
+    "that would be stored are limited by %s",
     async (quota) => {
       const server = await start({ [quota]: TWO });
       const { client_id } = await registerPublic(server.local);
@@ -198,13 +200,13 @@ describe("authorization requests", () => {
     }
   });
 
-  it("continue, whatever others start", async () => {
+  it("continue while others start new requests", async () => {
     const server = await start({ authorize: { ...TWO, points: 0 } });
     const { status } = await open(`${server.local}/oauth/authorize/x`);
     expect(status).toBe(400);
   });
 
-  it("are stored once each, however often one is resumed concurrently", async () => {
+  it("are each stored once, even when one is resumed concurrently", async () => {
     const server = await startAuthServer({ records: slowed(records), now });
     const visitor = createVisitor(server);
     await visitor.signIn("resumes@example.com");
@@ -231,7 +233,7 @@ describe("authorization requests", () => {
   });
 
   it.each([1, 2, 3])(
-    "that end are not restored by a concurrent answer, read %i times",
+    "are not restored when they end during read %i of a concurrent answer",
     async (most) => {
       let afterRead = async (_key: string): Promise<unknown> => undefined;
       const observed: Records = {
@@ -261,7 +263,11 @@ describe("authorization requests", () => {
   it.each([
     ["state", { state: "s".repeat(1025) }, "state has at most 1024 characters"],
     ["nonce", { nonce: "n".repeat(1025) }, "nonce has at most 1024 characters"],
-    ["all of it", { login_hint: "h".repeat(4096) }, "the request has at most 4096 characters"],
+    [
+      "the whole request",
+      { login_hint: "h".repeat(4096) },
+      "the request has at most 4096 characters",
+    ],
   ])("that are too long are rejected without a redirect: %s", async (_what, long, reason) => {
     const server = await start();
     const { client_id } = await registerPublic(server.local);
@@ -334,9 +340,9 @@ describe("requests for tokens", () => {
 
   it.each([
     ["a wrong secret", { client_secret: "wrong" }],
-    ["no proof", {}],
-    ["a proof that cannot be read", { client_assertion: "x" }],
-    ["nothing to ask for", { grant_type: "" }],
+    ["no credential", {}],
+    ["an unreadable credential", { client_assertion: "x" }],
+    ["no grant type", { grant_type: "" }],
   ])("by others with %s do not use up the client's limit", async (_what, form) => {
     const { local } = await startForMany({ token: TWO });
     const client = await register(local);
@@ -377,15 +383,18 @@ describe("failed client authentication", () => {
     ["secret-address", "token", "header"],
     ["secret-address", "revoke", "header"],
     ["secret-address", "revoke", "form"],
-  ])("locks by %s at /oauth/%s by %s, for the correct credentials too", async (quota, path, by) => {
-    const { local } = await start({ [quota]: TWO });
-    const client = await register(local);
-    const guess = (secret: string) => ask(local, wrong(client, secret), { path, by });
-    expect((await guess("wrong")).status).toBe(401);
-    expect((await guess(client.client_secret)).status).toBe(200);
-    expect((await guess("wrong too")).status).toBe(401);
-    await expectRefused(await guess(client.client_secret), quota);
-  });
+  ])(
+    "locks by %s at /oauth/%s by %s, even with the correct credentials",
+    async (quota, path, by) => {
+      const { local } = await start({ [quota]: TWO });
+      const client = await register(local);
+      const guess = (secret: string) => ask(local, wrong(client, secret), { path, by });
+      expect((await guess("wrong")).status).toBe(401);
+      expect((await guess(client.client_secret)).status).toBe(200);
+      expect((await guess("wrong too")).status).toBe(401);
+      await expectRefused(await guess(client.client_secret), quota);
+    },
+  );
 
   it("from other addresses never locks out the correct credentials", async () => {
     const { local } = await startForMany({ "secret-client": TWO, "secret-address": TWO });
@@ -415,10 +424,10 @@ describe("failed client authentication", () => {
   );
 
   it.each([
-    ["an assertion that cannot be read", { client_assertion: "x" }, {}, 400],
+    ["an unreadable assertion", { client_assertion: "x" }, {}, 400],
     ["an assertion without a type", { client_assertion: "e30.eyJzdWIiOiJ4In0.x" }, {}, 400],
-    ["a header that cannot be read", {}, { authorization: "Basic !" }, 400],
-    ["a client that is not known", { client_id: "nobody" }, {}, 401],
+    ["an unreadable header", {}, { authorization: "Basic !" }, 400],
+    ["an unknown client", { client_id: "nobody" }, {}, 401],
   ])("counts every kind of failure: %s", async (_what, proof, headers, status) => {
     const { local } = await start({ "secret-address": TWO });
     const guess = () =>
@@ -459,7 +468,7 @@ describe("failed client authentication", () => {
     expect((await postForm(`${local}/oauth/token`, form)).status).toBe(400);
   });
 
-  it("is answered with a challenge, even when the client was deleted while a token was issued", async () => {
+  it("is answered with a challenge, even when the client is deleted while its token is issued", async () => {
     let before = async (): Promise<unknown> => undefined;
     const raced: Records = {
       ...records,
@@ -482,7 +491,7 @@ describe("failed client authentication", () => {
 });
 
 describe("rejected token requests", () => {
-  it("have limited audit rows for one network, whatever addresses and clients it uses", async () => {
+  it("write a limited number of audit rows per network, whatever addresses and clients it uses", async () => {
     const server = await startForMany({ "token-refused": { points: 2, windowSeconds: 3600 } });
     const { client_id } = await registerPublic(server.local);
     const isOurs = ({ value }: { readonly value: { readonly body: unknown } }) => {

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { expect, it } from "vitest";
 import type { Operation, Records } from "../../src/store/port/records.ts";
 import {
@@ -92,8 +94,8 @@ async function claim({ server }: Built, agent: Agent): Promise<string> {
 
 const UNAVAILABLE = { status: 503, body: { error: "temporarily_unavailable" } };
 
-describeStores("when an agent token is about to be stored and", (engine) => {
-  it("the agent is claimed, the token is not issued, and the next one names the owner", async () => {
+describeStores("while an agent token is being issued:", (engine) => {
+  it("if the agent is claimed, the token is not issued, and the next one names the owner", async () => {
     const built = await build(engine);
     const agent = await newAgent(built);
     built.beforeIssuance(() => claim(built, agent));
@@ -105,7 +107,7 @@ describeStores("when an agent token is about to be stored and", (engine) => {
     });
   });
 
-  it("the agent is deleted, the token is not issued", async () => {
+  it("if the agent is deleted, the token is not issued", async () => {
     const built = await build(engine);
     const agent = await newAgent(built);
     built.beforeIssuance(() => manage(agent, "DELETE"));
@@ -115,7 +117,7 @@ describeStores("when an agent token is about to be stored and", (engine) => {
     });
   });
 
-  it("the agent drops scopes, the token is not issued, and the next one is narrower", async () => {
+  it("if the agent drops scopes, the token is not issued, and the next one is narrower", async () => {
     const built = await build(engine);
     const agent = await newAgent(built);
     built.beforeIssuance(() => manage(agent, "PUT", { scope: "factor:read" }));
@@ -123,7 +125,7 @@ describeStores("when an agent token is about to be stored and", (engine) => {
     expect((await ask(built, agent)).body.scope).toBe("factor:read");
   });
 
-  it("another of its tokens is issued, both are issued", async () => {
+  it("if another token is issued to the agent, both are issued", async () => {
     const built = await build(engine);
     const agent = await newAgent(built);
     built.beforeIssuance(() => ask(built, agent));
@@ -131,7 +133,7 @@ describeStores("when an agent token is about to be stored and", (engine) => {
   });
 });
 
-describeStores("when a person's token is about to be stored and", (engine) => {
+describeStores("while a person's token is being issued:", (engine) => {
   async function codeOf(built: Built) {
     const person = createVisitor(built.server);
     const accountId = await person.signIn();
@@ -140,7 +142,7 @@ describeStores("when a person's token is about to be stored and", (engine) => {
     return { ...given, accountId, person };
   }
 
-  it("another request exchanges the same code, the token is not issued, and the other one ends", async () => {
+  it("if another request exchanges the same code, neither token is valid", async () => {
     const built = await build(engine);
     const { form } = await codeOf(built);
     const others: string[] = [];
@@ -153,7 +155,7 @@ describeStores("when a person's token is about to be stored and", (engine) => {
     expect(await whoIs(built, others[0])).toMatchObject({ status: 401 });
   });
 
-  it("the person revokes the grant, the token is not issued", async () => {
+  it("if the person revokes the grant, the token is not issued", async () => {
     const built = await build(engine);
     const { form, accountId } = await codeOf(built);
     const { accounts } = built.server;
@@ -165,7 +167,7 @@ describeStores("when a person's token is about to be stored and", (engine) => {
     });
   });
 
-  it("the person changes the consent, the token is not issued, and the code follows the new consent", async () => {
+  it("if the person changes the consent, the token is not issued, and the code follows the new consent", async () => {
     const built = await build(engine);
     const { form, client, person } = await codeOf(built);
     const { client_id } = client;
@@ -176,7 +178,7 @@ describeStores("when a person's token is about to be stored and", (engine) => {
     expect({ status, scope: body.scope }).toEqual({ status: 200, scope: "" });
   });
 
-  it("the refresh token is revoked, the token is not issued", async () => {
+  it("if the refresh token is revoked, the token is not issued", async () => {
     const built = await build(engine);
     const { form, client } = await codeOf(built);
     const { body } = await exchange(built.server, form);
@@ -190,7 +192,7 @@ describeStores("when a person's token is about to be stored and", (engine) => {
   });
 });
 
-describeStores("when a person's consent is about to be stored and", (engine) => {
+describeStores("while a person's consent is being stored:", (engine) => {
   /** A person before two requests of an application that they allowed something already. */
   async function asked(built: Built) {
     const person = createVisitor(built.server);
@@ -204,7 +206,7 @@ describeStores("when a person's consent is about to be stored and", (engine) => 
     return { person, accountId, applications, page, pages };
   }
 
-  it("the person revokes the grant elsewhere, the grant stays revoked", async () => {
+  it("if the person revokes the grant elsewhere, the grant stays revoked", async () => {
     const built = await build(engine);
     const { person, accountId, applications, page, pages } = await asked(built);
     const [application] = await applications();
@@ -217,7 +219,7 @@ describeStores("when a person's consent is about to be stored and", (engine) => 
     expect(await applications()).toMatchObject([{ scopes: ["factor:read"] }]);
   });
 
-  it("the person consents to other scopes elsewhere, the stored consent is preserved", async () => {
+  it("if the person consents to other scopes elsewhere, the stored consent is preserved", async () => {
     const built = await build(engine);
     const { person, applications, page, pages } = await asked(built);
     built.beforeDecision(() => person.authorize(pages[1]));

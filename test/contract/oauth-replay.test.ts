@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { expect, it } from "vitest";
 import type { AuditEntry } from "../../src/store/audit/entry.ts";
@@ -59,14 +61,14 @@ async function expectFamilyDead(
   }
 }
 
-describeStores("a hundred concurrent requests", (engine) => {
+describeStores("of a hundred concurrent requests", (engine) => {
   const seen = [
     ["", asIs],
     [", to a slow store", slowed],
   ] as const;
 
   it.each(seen)(
-    "with one code get tokens once, which are then revoked%s",
+    "one gets tokens for an authorization code, and they are revoked by the replays%s",
     async (_title, seenAs) => {
       const built = await build(engine, seenAs);
       const { server, person, records } = built;
@@ -84,7 +86,7 @@ describeStores("a hundred concurrent requests", (engine) => {
   );
 
   it.each(seen)(
-    "with one refresh token get tokens once, which are then revoked%s",
+    "one gets tokens for a refresh token, and they are revoked by the replays%s",
     async (_title, seenAs) => {
       const built = await build(engine, seenAs);
       const { server, person, records } = built;
@@ -106,7 +108,7 @@ describeStores("a hundred concurrent requests", (engine) => {
     },
   );
 
-  it("with a client assertion that expires a day ahead are rejected, and leave no state", async () => {
+  it("none succeeds with a client assertion that expires more than a day ahead, and none leaves state behind", async () => {
     const { server, records, clock } = await build(engine);
     const { local } = server;
     const { privateKey, publicKey } = await generateKeyPair("ES256");
@@ -132,7 +134,7 @@ describeStores("a hundred concurrent requests", (engine) => {
     expect(await records.list(kept, { limit: 1 })).toEqual([]);
   });
 
-  it.each(seen)("with one client assertion get a token once%s", async (_title, seenAs) => {
+  it.each(seen)("one gets a token for a client assertion%s", async (_title, seenAs) => {
     const { server, clock } = await build(engine, seenAs);
     const { local } = server;
     const { privateKey, publicKey } = await generateKeyPair("ES256");
@@ -165,7 +167,7 @@ describeStores("a hundred concurrent requests", (engine) => {
 });
 
 describeStores("an authorization code", (engine) => {
-  it("that is presented again revokes the tokens it produced, and is recorded in the audit log", async () => {
+  it("revokes its tokens when it is presented again, and the replay is recorded in the audit log", async () => {
     const built = await build(engine);
     const { server, person, records } = built;
     const { form, client } = await consented(server, person);
@@ -185,7 +187,7 @@ describeStores("an authorization code", (engine) => {
     ]);
   });
 
-  it("is not used up by a request whose tokens could not be stored", async () => {
+  it("stays valid when its tokens could not be stored", async () => {
     const store = { isFull: false };
     const { server, person } = await build(engine, (records) => ({
       ...records,
@@ -204,7 +206,7 @@ describeStores("an authorization code", (engine) => {
     expect((await exchange(server, form)).status).toBe(200);
   });
 
-  it("of another client revokes nothing", async () => {
+  it("revokes nothing when it belongs to another client", async () => {
     const { server, person } = await build(engine);
     const { form } = await consented(server, person);
     const { body } = await exchange(server, form);

@@ -336,30 +336,33 @@ describe("an unavailable store", () => {
     };
   }
 
-  it.each(["everything", "writes"])("that fails on %s is a 503 that recovers", async (failing) => {
-    const client = await register(base);
-    const attempts = await requests(client);
-    store.before = async (call) => {
-      if (failing === "everything" || call === "commit") throw storeUnavailable("No space left.");
-    };
-    for (const [name, attempt] of Object.entries(attempts)) {
-      if (failing === "writes" && name === "read") continue;
-      const response = await attempt();
-      expect([name, response.status]).toEqual([name, 503]);
-      expect(response.headers.get("retry-after")).toBe("1");
-      expect(response.headers.get("location")).toBeNull();
-      expect(await response.json()).toEqual({
-        error: "temporarily_unavailable",
-        error_description: "No space left. Try again in a moment.",
-      });
-    }
-    store.before = async () => undefined;
-    for (const name of ["read", "token", "update"]) {
-      expect([name, (await attempts[name]?.())?.status]).toEqual([name, 200]);
-    }
-  });
+  it.each(["everything", "writes"])(
+    "answers with 503 while %s fails, and recovers",
+    async (failing) => {
+      const client = await register(base);
+      const attempts = await requests(client);
+      store.before = async (call) => {
+        if (failing === "everything" || call === "commit") throw storeUnavailable("No space left.");
+      };
+      for (const [name, attempt] of Object.entries(attempts)) {
+        if (failing === "writes" && name === "read") continue;
+        const response = await attempt();
+        expect([name, response.status]).toEqual([name, 503]);
+        expect(response.headers.get("retry-after")).toBe("1");
+        expect(response.headers.get("location")).toBeNull();
+        expect(await response.json()).toEqual({
+          error: "temporarily_unavailable",
+          error_description: "No space left. Try again in a moment.",
+        });
+      }
+      store.before = async () => undefined;
+      for (const name of ["read", "token", "update"]) {
+        expect([name, (await attempts[name]?.())?.status]).toEqual([name, 200]);
+      }
+    },
+  );
 
-  it("is a 503 even when it fails after a redirect was decided", async () => {
+  it("answers with 503 even when it fails after a redirect was decided", async () => {
     server.useKeys(await newKeys(server.keys()));
     server.provider().use(async (ctx) => {
       ctx.redirect("https://agent.example/callback");
@@ -373,7 +376,7 @@ describe("an unavailable store", () => {
     expect(await response.json()).toMatchObject({ error: "temporarily_unavailable" });
   });
 
-  it("is a 503 for callers with a token", async () => {
+  it("answers with 503 to callers with a token", async () => {
     const token = await tokenOf(base, await register(base));
     store.before = async () => Promise.reject(storeUnavailable("No space left."));
     expect(await statusWith(token)).toBe(503);

@@ -35,7 +35,7 @@ async function confirmed(link: string): Promise<string> {
   await person.signIn();
   const page = await person.web.get(link);
   const shown = await person.web.submit(page.form("/claim/approve"));
-  return /<code>([0-9A-Z]{8})<\/code>/.exec(shown.html)?.[1] ?? "";
+  return /<code id="claim-code">([0-9A-Z]{8})<\/code>/.exec(shown.html)?.[1] ?? "";
 }
 
 interface Attempts {

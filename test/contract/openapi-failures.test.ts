@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { execFileSync, spawn } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -119,9 +121,9 @@ const WITHOUT_LOG = ["get_log_checkpoint", "get_log_keys", "get_track_record"];
 
 const nameOf = ({ operation }: Described) => operation.operationId;
 
-describe("a documented error", () => {
+describe("the documented error", () => {
   it.each(withProblem(401, "unauthenticated").map((one) => [nameOf(one), one] as const))(
-    "of %s without a credential",
+    "of %s is returned without a credential",
     async (_name, one) => {
       const response = await send(one, { to: protectedAt(one).to });
       expect(response.headers.get("www-authenticate")).toContain("resource_metadata=");
@@ -132,7 +134,7 @@ describe("a documented error", () => {
   const scoped = withProblem(403, "insufficient_scope").filter((one) => scopesOf(one).length > 0);
 
   it.each(scoped.map((one) => [nameOf(one), one] as const))(
-    "of %s without its scope",
+    "of %s is returned without its scope",
     async (_name, one) => {
       const { to, reader, other } = protectedAt(one);
       const token = scopesOf(one).includes("signals:read") ? other : reader;
@@ -145,7 +147,7 @@ describe("a documented error", () => {
   const wrong = withProblem(400, "invalid_request").filter((one) => nameOf(one) !== "call_mcp");
 
   it.each(wrong.map((one) => [nameOf(one), one] as const))(
-    "of %s with invalid input",
+    "of %s is returned for invalid input",
     async (_name, one) => {
       const hasBody = takesBody(one);
       const body = hasBody ? { body: JSON.stringify({ email: "x", cursor: 1, nonsense: 1 }) } : {};
@@ -159,7 +161,7 @@ describe("a documented error", () => {
   );
 
   it.each(withProblem(415, "unsupported_media_type").map((one) => [nameOf(one), one] as const))(
-    "of %s with another content type",
+    "of %s is returned for another content type",
     async (_name, one) => {
       const headers = { ...bearer(key), "content-type": "text/plain" };
       const response = await send(one, { headers, body: "x" });
@@ -168,7 +170,7 @@ describe("a documented error", () => {
   );
 
   it.each(withProblem(413, "content_too_large").map((one) => [nameOf(one), one] as const))(
-    "of %s with a body that is too large",
+    "of %s is returned for a body that is too large",
     async (_name, one) => {
       const isForm = one.path === "/oauth/token" || one.path === "/oauth/revoke";
       const type = isForm ? "application/x-www-form-urlencoded" : "application/json";
@@ -181,7 +183,7 @@ describe("a documented error", () => {
   const unknown = withProblem(404, "not_found").filter((one) => !WITHOUT_LOG.includes(nameOf(one)));
 
   it.each(unknown.map((one) => [nameOf(one), one] as const))(
-    "of %s with an unknown id",
+    "of %s is returned for an unknown id",
     async (name, one) => {
       const { query, body = {} } = asked[name] ?? {};
       const response = await send(one, {
@@ -195,7 +197,7 @@ describe("a documented error", () => {
     },
   );
 
-  it("of the log in a market whose time stands still", async () => {
+  it("of the log is returned in a market with a stopped clock", async () => {
     const asOf = new Date(range.to);
     const standing = await startTestService({}, { market: { kind: "files", folder, asOf } });
     const { base: to } = standing;
@@ -232,26 +234,29 @@ const statusesOf = async (answers: readonly Promise<Response>[]) =>
 
 const SYMBOL = { symbols: ["ALDER.SIM"] };
 
-describe("a documented answer", () => {
+describe("the documented answer", () => {
   const open = described.filter(
     ({ method, operation: { security, responses } }) =>
       method === "GET" && security.length === 0 && "200" in responses,
   );
 
-  it.each(open.map((one) => [nameOf(one), one] as const))("of %s to everyone", async (_, one) => {
-    expect((await send(one)).status).toBe(200);
-    if (one.operation.responses[304] === undefined) return;
-    expect((await send(one, { headers: { "if-none-match": "*" } })).status).toBe(304);
-  });
+  it.each(open.map((one) => [nameOf(one), one] as const))(
+    "of %s is returned to everyone",
+    async (_, one) => {
+      expect((await send(one)).status).toBe(200);
+      if (one.operation.responses[304] === undefined) return;
+      expect((await send(one, { headers: { "if-none-match": "*" } })).status).toBe(304);
+    },
+  );
 
-  it("of the API reference to a browser at another host name", async () => {
+  it("of the API reference is returned to a browser at another host name", async () => {
     const to = base.replace("127.0.0.1", "localhost");
     const response = await call("get_reference", { to, headers: { accept: "text/html" } });
     expect(response.status).toBe(303);
     expect(response.headers.get("location")).toBe(`${base}/docs/api`);
   });
 
-  it("of the method and the event stream to authorized callers", async () => {
+  it("of the method and the event stream is returned to authorized callers", async () => {
     expect((await call("get_method", { headers: bearer(key) })).status).toBe(200);
     const known = { ...bearer(key), "if-none-match": "*" };
     expect((await call("get_method", { headers: known })).status).toBe(304);
@@ -260,7 +265,7 @@ describe("a documented answer", () => {
     await response.body?.cancel();
   });
 
-  it("of shared resources to a conditional request", async () => {
+  it("of shared resources is returned to a conditional request", async () => {
     const headers = { ...bearer(key), "if-none-match": "*" };
     for (const id of ["get_signal", "get_factors", "get_darkpool", "find_instruments"]) {
       const query = id === "find_instruments" ? "" : "?symbol=ALDER.SIM";
@@ -268,7 +273,7 @@ describe("a documented answer", () => {
     }
   });
 
-  it("of the log to authorized callers", async () => {
+  it("of the log is returned to authorized callers", async () => {
     const { to, key: own } = atReplay;
     const headers = bearer(own);
     expect(
@@ -287,14 +292,14 @@ describe("a documented answer", () => {
     ).toEqual([200, 200, 200, 200, 200, 304, 422]);
   });
 
-  it("of an authorization request", async () => {
+  it("of an authorization request is returned", async () => {
     const { client_id } = await registerPublic(base);
     const { url } = authorizationRequest(base, { client_id });
     expect((await call("authorize", { query: url.search })).status).toBe(303);
     expect((await call("authorize", { query: "?client_id=nobody" })).status).toBe(400);
   });
 
-  it("of the market for an unknown symbol or time", async () => {
+  it("of the market is returned for an unknown symbol or time", async () => {
     for (const id of ["get_signal", "get_factors", "get_darkpool"]) {
       const headers = bearer(key);
       const unknown = call(id, { headers, query: "?symbol=NOSUCH" });
@@ -305,7 +310,7 @@ describe("a documented answer", () => {
     expect((await call("get_method", { headers: bearer(key), query })).status).toBe(422);
   });
 
-  it("of an alert action in the wrong state", async () => {
+  it("of an alert action is returned in the wrong state", async () => {
     const made = await call("register_alert", json(SYMBOL));
     const { id } = (await made.json()) as { readonly id: string };
     const ids = { id, eventId: "evt_x" };
@@ -324,7 +329,7 @@ describe("a documented answer", () => {
     ).toEqual([409, 409, 409, 409, 409, 409, 404, 404]);
   });
 
-  it("of alerts beyond the quota", async () => {
+  it("of alerts is returned beyond the quota", async () => {
     const own = await testService.person().createKey(allScopes);
     const once = { "idempotency-key": "one", ...json(SYMBOL, own).headers };
     await call("register_alert", { ...json(SYMBOL, own), headers: once });
@@ -334,7 +339,7 @@ describe("a documented answer", () => {
     expect((await call("register_alert", json(SYMBOL, own))).status).toBe(409);
   });
 
-  it("of watchlists beyond the quota, of unknown symbols, and while alerts watch them", async () => {
+  it("of watchlists is returned beyond the quota, for unknown symbols, and while alerts watch them", async () => {
     const own = await testService.person().createKey(allScopes);
     const set = (watchlist: string, symbols = SYMBOL.symbols) =>
       call("set_watchlist", json({ watchlist, symbols }, own));
@@ -351,7 +356,7 @@ describe("a documented answer", () => {
     ).toEqual([409, 404, 409, 409]);
   });
 
-  it("of clients that are invalid or fail authentication", async () => {
+  it("of client endpoints is returned to clients that are invalid or fail authentication", async () => {
     const agent = await register(base);
     const { client_id, client_secret, registration_access_token: own } = agent;
     const grant_type = "client_credentials";
@@ -371,7 +376,7 @@ describe("a documented answer", () => {
     ).toEqual([400, 401, 401, 401, 400, 400, 401, 400, 401]);
   });
 
-  it("of claims", async () => {
+  it("of claims is returned", async () => {
     const agent = await register(base);
     const { client_id: agent_id, claim } = agent as typeof agent & { claim: { code: string } };
     const [token, person] = [await tokenOf(base, agent), await testService.person().tokens()];
@@ -458,17 +463,17 @@ const messages: readonly (readonly [
   ],
 ];
 
-describe("a documented answer of the MCP endpoint", () => {
+describe("the documented answer of the MCP endpoint", () => {
   const accept = "application/json, text/event-stream";
 
-  it.each(messages)("to %s", async (_what, message, changes, [status, code]) => {
+  it.each(messages)("is returned to %s", async (_what, message, changes, [status, code]) => {
     const headers = { ...bearer(key), ...JSON_TYPE, accept, ...changes };
     const response = await call("call_mcp", { headers, body: JSON.stringify(message) });
     expect(response.status).toBe(status);
     if (code !== undefined) expect(await response.json()).toMatchObject({ error: { code } });
   });
 
-  it("to a body that is not JSON, or comes from a foreign origin", async () => {
+  it("is returned to a body that is not JSON, or has a foreign origin", async () => {
     const headers = { ...bearer(key), ...JSON_TYPE, accept };
     const broken = await call("call_mcp", { headers, body: "{" });
     expect(await problemOf(broken)).toBe("400 invalid_request");
@@ -519,7 +524,7 @@ it("every route answers an exceeded rate limit as documented", async () => {
   }
 });
 
-it("every public route answers an exceeded rate limit of an address as documented", async () => {
+it("every public route answers as documented when an address exceeds its rate limit", async () => {
   const closed = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} visits=0/60` });
   const unlimited = ["get_health", "get_liveness", "get_readiness"];
   for (const one of described.filter(({ operation }) => operation.security.length === 0)) {
@@ -566,12 +571,12 @@ const elsewhere: Readonly<Record<string, string>> = {
   "register_client 401": "needs a trusted issuer of assertions",
 };
 
-describe("the set of all observed answers", () => {
-  it("matches the document", () => {
+describe("the observed answers", () => {
+  it("match the document", () => {
     expect(witness.faults()).toEqual([]);
   });
 
-  it("covers the document, except for internal failures", () => {
+  it("cover the document, except for internal failures", () => {
     for (const [id, named] of Object.entries(exchanges)) {
       for (const { status } of Object.values(named)) witness.knows(id, status);
     }

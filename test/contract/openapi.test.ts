@@ -60,7 +60,7 @@ const operationAt = (name: string): Operation => {
 
 /** Pages for people at a browser, and what they load: they are no part of the interface. */
 const PAGES =
-  /^\/(?:$|contact$|apply$|track-record$|market\/|assets\/|docs\/api\/(?:assets\/|oauth2-redirect)|sign-|claim|account|oauth\/(?:interaction|authorize)\/)/;
+  /^\/(?:$|contact$|apply$|track-record$|market\/|assets\/|docs\/api\/(?:assets\/|oauth2-redirect)|sign-|claim|account|unsubscribe\/|oauth\/(?:interaction|authorize)\/)/;
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats.default(ajv);
@@ -69,7 +69,7 @@ ajv.addFormat("base64url", /^[\w-]*$/);
 describe("the OpenAPI document", () => {
   verifies(
     ["4.10/openapi", "9/openapi", "9/version", "9/paths"],
-    "is OpenAPI 3.1.0 of version 1.0.0, whose paths have no version",
+    "is OpenAPI 3.1.0 for API version 1.0.0, with no version in the paths",
     async () => {
       const response = await fetch(address);
       expect(response.headers.get("content-type")).toContain("application/vnd.oai.openapi+json");
@@ -117,7 +117,7 @@ describe("the OpenAPI document", () => {
     },
   );
 
-  verifies("5.4/3-described", "declares no security where no credential is needed", () => {
+  verifies("5.4/3-described", "declares no security for operations that need no credential", () => {
     for (const name of [
       "GET /api/health",
       "POST /api/apply",
@@ -264,7 +264,7 @@ const grid = (least: number, most: number, step: number): readonly number[] =>
     Number((least + at * step).toFixed(2)),
   );
 
-describe("every number that the service accepts is valid by the published schema", async () => {
+describe("every number that the service accepts satisfies the published schema", async () => {
   const key = await testService.person().createKey(["signals:read"]);
   const { tools: listed } = await (await connectMcp(base, key)).listTools();
   const published = new Map(listed.map(({ name, inputSchema }) => [name, inputSchema as Json]));

@@ -57,7 +57,7 @@ const askFor = async (person: Person, agentId: string, code: string): Promise<We
 const isAtSignIn = ({ url }: WebPage) => url.pathname === "/sign-in";
 
 describe("claiming with the agent's code", () => {
-  it("leads from id and code over a review of the agent to the confirmation", async () => {
+  it("leads from the id and code to a review of the agent, and then to the confirmation", async () => {
     const person = testService.person();
     await person.signIn();
     const agent = await newAgent();
@@ -152,7 +152,7 @@ describe("claiming with the agent's code", () => {
     expect(textOf(done.html)).toContain("You have claimed this agent");
   });
 
-  it("takes no code from the URL, and changes nothing on GET", async () => {
+  it("ignores a code in the URL, and changes nothing on GET", async () => {
     const person = testService.person();
     await person.signIn();
     const agent = await newAgent();
@@ -179,7 +179,7 @@ describe("claiming by the agent's link", () => {
     );
     const shown = await person.web.submit(page.form("/claim/approve"), { scope: "alerts:write" });
     expect(textOf(shown.html)).toContain("remove the agent");
-    const [, code = ""] = /<code>([0-9A-Z]{8})<\/code>/.exec(shown.html) ?? [];
+    const [, code = ""] = /<code id="claim-code">([0-9A-Z]{8})<\/code>/.exec(shown.html) ?? [];
     const done = await complete(agent.client_id, code, token);
     expect(await done.json()).toMatchObject({
       status: "claimed",
@@ -200,9 +200,9 @@ describe("claiming by the agent's link", () => {
     const page = await person.web.get(link);
     const again = await person.web.submit(page.form("/claim/approve"), { scope: [] });
     expect(again.status).toBe(400);
-    expect(again.html).not.toMatch(/<code>[0-9A-Z]{8}<\/code>/);
+    expect(again.html).not.toMatch(/<code id="claim-code">[0-9A-Z]{8}<\/code>/);
     const done = await person.web.submit(again.form("/claim/approve"), { scope: "signals:read" });
-    expect(done.html).toMatch(/<code>[0-9A-Z]{8}<\/code>/);
+    expect(done.html).toMatch(/<code id="claim-code">[0-9A-Z]{8}<\/code>/);
   });
 
   it.each(["", "x", "x".repeat(43), "%00", "../x", "x".repeat(400)])(
@@ -218,7 +218,7 @@ describe("claiming by the agent's link", () => {
     },
   );
 
-  it("tells a person whom the agent did not name that it waits for another person, and no more", async () => {
+  it("tells a person other than the one named only that the agent waits for another person", async () => {
     const [person, named] = [testService.person(), testService.person()];
     await person.signIn();
     const agent = await newAgent();

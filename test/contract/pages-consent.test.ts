@@ -49,8 +49,8 @@ function failAtClients(failure: Error): void {
 
 describe("an authorization request during an internal failure", () => {
   it.each([
-    ["an error of its own", new Error("broken"), 500, "Something went wrong here"],
-    ["a silent store", storeUnavailable("down"), 503, "Temporarily unavailable"],
+    ["an internal error", new Error("broken"), 500, "Something went wrong here"],
+    ["an unavailable store", storeUnavailable("down"), 503, "Temporarily unavailable"],
   ])("shows an error page: %s", async (_what, failure, status, heading) => {
     const { client_id } = await registerPublic(base);
     const person = testService.person();
@@ -84,7 +84,7 @@ const formIn = (page: WebPage) => page.form(page.url.pathname);
 const policyOf = ({ headers }: WebPage) => headers.get("content-security-policy");
 
 describe("the consent page", () => {
-  it("states who asks, that the name is unverified, where the answer goes, and for which account", async () => {
+  it("shows the client, its unverified name, the redirect host and the signed-in account", async () => {
     const redirect_uris = ["https://desk.example/callback"];
     const changes = { client_name: "Desk", redirect_uris, application_type: "web" };
     const parameters = { redirect_uri: "https://desk.example/callback" };
@@ -98,7 +98,7 @@ describe("the consent page", () => {
     expect(policyOf(page)).toContain("form-action 'self';");
   });
 
-  it("identifies a program on this computer as such", async () => {
+  it("states that an application runs on this computer", async () => {
     const { page } = await atConsent();
     expect(textOf(page.html)).toContain("a program on this computer, at 127.0.0.1");
   });
@@ -125,7 +125,7 @@ describe("the consent page", () => {
     expect(textOf(page.html)).toContain(`You are sent back to ${host} `);
   });
 
-  it("states when an application learns the person's identity, and when it has offline access", async () => {
+  it("states whether an application learns the person's identity, and whether it gets offline access", async () => {
     const identity = "It learns who you are";
     const lasting =
       "What you allow lasts until you end it or it runs out, also while you are away.";
@@ -146,7 +146,7 @@ describe("the consent page", () => {
     }
   });
 
-  it("lists the implied permissions like the account page", async () => {
+  it("lists the implied permissions in the same words as the account page", async () => {
     const scope = "openid offline_access signals:read";
     const { person, page } = await atConsent({}, { scope, prompt: "consent" });
     const named = ({ html }: WebPage) =>
@@ -156,7 +156,7 @@ describe("the consent page", () => {
     expect(named(await person.web.get("/account")).toSorted()).toEqual(named(page).toSorted());
   });
 
-  it("offers each scope with its meaning, all selected, and denies those deselected", async () => {
+  it("offers each scope with its meaning, all selected, and denies deselected ones", async () => {
     const { person, page } = await atConsent(
       {},
       { scope: "signals:read factor:read alerts:write" },
@@ -177,14 +177,14 @@ describe("the consent page", () => {
     expect(textOf(account.html)).toContain("Access factor:read Allowed");
   });
 
-  it("returns a denial to the application at a redirect URI the person approved before", async () => {
+  it("returns a denial to the application at a redirect URI that the person approved before", async () => {
     const { person, page } = await atConsentAgain();
     const { leavesFor } = await person.web.submit(formIn(page), { decision: "deny" });
     expect(leavesFor?.searchParams.get("error")).toBe("access_denied");
     expect(leavesFor?.searchParams.get("code")).toBeNull();
   });
 
-  it("does not redirect a denial to a redirect URI that was never approved, except by a link", async () => {
+  it("offers only a link for a denial to a redirect URI that was never approved", async () => {
     const redirect_uri = "https://evil.example:8443/callback";
     const changes = { redirect_uris: [redirect_uri], application_type: "web" };
     const { person, page } = await atConsent(changes, { redirect_uri });
@@ -216,7 +216,7 @@ describe("the consent page", () => {
     expect(formIn(again).fields.some(([name]) => name === "scope")).toBe(false);
   });
 
-  it("also prompts when an application only requests the identity again", async () => {
+  it("is also shown when an application requests only the identity a second time", async () => {
     const scope = "openid";
     const { person, page } = await atConsent({ scope }, { scope });
     expect(textOf(page.html)).toContain("It requests no access, only your identity.");
@@ -263,7 +263,7 @@ describe("a consent decision", () => {
     },
   );
 
-  it("is valid only while the sign-in is recent enough", async () => {
+  it("is valid only while the sign-in is recent", async () => {
     testService.clock.now = new Date();
     const scope = "openid signals:read";
     const { person, page } = await atConsent({}, { scope, max_age: "30" });
@@ -345,7 +345,7 @@ describe("an authorization request", () => {
     expect(await (await ask("*/*")).json()).toMatchObject({ error: "temporarily_unavailable" });
   });
 
-  it("that is unknown, expired or of another browser shows a page with the advice to start again", async () => {
+  it("that is unknown, expired or from another browser shows a page that says to start again", async () => {
     const { person, page } = await atConsent();
     const stranger = testService.person();
     await stranger.signIn();

@@ -68,7 +68,7 @@ describe("a caller", () => {
 
   verifies(
     ["3/identity-assertion", "3/identity-assertion-verified", "3/flow-agent-verified"],
-    "can be an agent with an assertion of a trusted provider, if the assertion is valid",
+    "can be an agent with an assertion from a trusted provider, if the assertion is valid",
     async () => {
       const { status, body } = await verified(await assertion());
       expect([status, body.identity_type]).toEqual([201, "identity_assertion"]);
@@ -84,7 +84,7 @@ describe("a caller", () => {
 
   verifies(
     "3/service-auth",
-    "can be an agent that waits for the person it registered for",
+    "can be an agent that waits for the person whom it named",
     async () => {
       const { status, body } = await registered({
         type: "service_auth",
@@ -100,24 +100,32 @@ describe("a caller", () => {
     },
   );
 
-  verifies("3/user", "can be a user, by an application and not by registration", async () => {
-    expect(await registered({ type: "user" })).toMatchObject({
-      status: 400,
-      body: { error: "invalid_client_metadata" },
-    });
-    const { access_token } = await testService.person().tokens();
-    expect(await statusWith(access_token)).toBe(200);
-  });
+  verifies(
+    "3/user",
+    "can be a person who uses an application, but users cannot register as clients",
+    async () => {
+      expect(await registered({ type: "user" })).toMatchObject({
+        status: 400,
+        body: { error: "invalid_client_metadata" },
+      });
+      const { access_token } = await testService.person().tokens();
+      expect(await statusWith(access_token)).toBe(200);
+    },
+  );
 
-  verifies("3/service", "can be a service, with an API key and not by registration", async () => {
-    expect(await registered({ type: "service" })).toMatchObject({
-      status: 400,
-      body: { error: "invalid_client_metadata" },
-    });
-    expect(await statusWith(await testService.person().createKey(["signals:read"]))).toBe(200);
-  });
+  verifies(
+    "3/service",
+    "can be a service with an API key, but services cannot register as clients",
+    async () => {
+      expect(await registered({ type: "service" })).toMatchObject({
+        status: 400,
+        body: { error: "invalid_client_metadata" },
+      });
+      expect(await statusWith(await testService.person().createKey(["signals:read"]))).toBe(200);
+    },
+  );
 
-  it("cannot have any other type", async () => {
+  it("cannot have an unknown type", async () => {
     for (const type of ["root", "", 1, null, ["agent"], "Agent"]) {
       const { status, body } = await registered({ type });
       expect(status, JSON.stringify(type)).toBe(400);
@@ -126,12 +134,16 @@ describe("a caller", () => {
   });
 });
 
-verifies("2.4/client-record", "a client finds its record at registration_client_uri", async () => {
-  const { body } = await registered({ client_name: "Mine" });
-  const response = await getWith(body.registration_access_token, body.registration_client_uri);
-  expect(response.status).toBe(200);
-  expect(await response.json()).toMatchObject({ client_id: body.client_id, client_name: "Mine" });
-});
+verifies(
+  "2.4/client-record",
+  "a client reads its registration at registration_client_uri",
+  async () => {
+    const { body } = await registered({ client_name: "Mine" });
+    const response = await getWith(body.registration_access_token, body.registration_client_uri);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ client_id: body.client_id, client_name: "Mine" });
+  },
+);
 
 verifies("5.2/claim-address", "the claim endpoint is published and answers", async () => {
   for (const name of ["oauth-authorization-server", "openid-configuration"]) {

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { describe, expect, it } from "vitest";
 import {
   providerProgress,
@@ -52,7 +54,7 @@ describe.each(rigs.map((rig) => [rig.provider.id, rig] as const))("%s", PATIENT,
   const until = NOW + laterMs;
   const settled = (data: readonly string[]) => publicBy(data, until - lagMs);
 
-  it("delivers its history and then new records, complete and without extras", async () => {
+  it("delivers its history and then new records, without gaps or duplicates", async () => {
     const store = await openStore(model);
     await followed(rig, store);
     const kept = await keptOf(rig, store);
@@ -68,7 +70,7 @@ describe.each(rigs.map((rig) => [rig.provider.id, rig] as const))("%s", PATIENT,
     expect((await store.records.get(providerProgress, provider.id))?.value.lastFault).toBeNull();
   });
 
-  it("delivers plausible records that the market's ordering accepts", async () => {
+  it("delivers only plausible records, which the market accepts in order", async () => {
     const store = await openStore(model);
     await followed(rig, store);
     const content = await contentOf(store, provider.feeds);
@@ -92,7 +94,7 @@ describe.each(rigs.map((rig) => [rig.provider.id, rig] as const))("%s", PATIENT,
     expect(mostAtOnce(rig, server.asked)).toBeLessThanOrEqual(provider.budget.requests);
   });
 
-  it("resumes after a kill at any point as if there had been none", async () => {
+  it("resumes after a kill at any point with the same result as without one", async () => {
     const { whole, before } = await history(rig);
     const store = await openStore(model);
     const { kept, asked, deaths } = await killed(rig, store, Math.ceil(before / 3));
@@ -132,7 +134,7 @@ function ifKilled(error: unknown): number {
 }
 
 describeEngines("a provider", (engine) => {
-  it("gives the same result on each store", async () => {
+  it("gives the same result on every store", async () => {
     const [rig] = rigs;
     if (rig === undefined) throw new Error("there is no provider");
     const store = await openStore(engine);

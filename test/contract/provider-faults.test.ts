@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { describe, expect, it } from "vitest";
 import {
   providerProgress,
@@ -70,7 +72,7 @@ function provesFaults(rig: Rig) {
   const truth = truthOf(rig, RECOVERED);
   const settled = (data: readonly string[]) => publicBy(data, NOW - rig.lagMs);
 
-  it.each(cases)("recovers: %s", async (fault, noted) => {
+  it.each(cases)("recovers from a fault: %s", async (fault, noted) => {
     const store = await openStore(model);
     const { server, start } = await runRig(rig, store);
     const poller = start();

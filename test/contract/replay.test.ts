@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { setImmediate } from "node:timers/promises";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { TrackRecordAnswer } from "../../src/answers/track-record.ts";
@@ -74,7 +76,7 @@ describe("a replay of history", () => {
     folder = await smallMarket();
   });
 
-  it("answers at every instant bit for bit like a market whose clock is stopped there", async () => {
+  it("gives byte-identical answers at every instant to a market with a clock stopped at that instant", async () => {
     const symbols = ["ACME", "FUND", "COIN-USD"];
     const playing = await replay(folder, ["2013-12-27", "2014-02-28"], 1.2);
     // At the beginning, over the turn of the year, then while feeds begin and a stock comes of age.
@@ -116,7 +118,7 @@ describe("a replay of history", () => {
     });
   });
 
-  it("does not disclose later data", async () => {
+  it("does not disclose data from after its current instant", async () => {
     const { base } = await replay(folder, ["2014-01-06", "2014-01-31"], 1);
     const token = await newToken(base);
     const response = await getWith(
@@ -141,7 +143,7 @@ describe("a replay of history", () => {
     expect(service.market.knownUntil()).toBe(Date.parse("2014-03-31"));
   });
 
-  it("waits with its clock until what has closed is logged, so that nothing is late", async () => {
+  it("stops its clock until all closed sessions are logged, so that no entry is late", async () => {
     const playing = await replay(folder, ["2014-01-02", "2014-01-31"], 4);
     const { service, clock, base } = playing;
     const token = await newToken(base);
@@ -160,7 +162,7 @@ describe("a replay of history", () => {
     expect(await coin()).toMatchObject({ lateRuns: 0 });
   });
 
-  it("records every session that closes once, in order", async () => {
+  it("records every closed session once, in order", async () => {
     const playing = await replay(folder, ["2014-01-06", "2014-01-13"], 4);
     const { archive } = playing.service.state.store;
     const recorded = async () => {
@@ -186,7 +188,7 @@ describe("a replay of history", () => {
 });
 
 describe.skipIf(isMissing)("a replay of real history", { timeout: 180_000 }, () => {
-  it("gives the same as a stopped clock, in the middle and at the end", async () => {
+  it("gives the same answers as a stopped clock, in the middle and at the end", async () => {
     const symbols = ["AAPL", "IBM", "IWM"];
     const folder = await reduced({ symbols: ["AAPL", "IBM", "IWM", "BTC-USD", "BAC", "MSFT"] });
     const playing = await replay(folder, ["2013-10-07", "2013-10-12"], 1.5);

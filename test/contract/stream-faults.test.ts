@@ -137,7 +137,7 @@ describe("a stream that disconnects", PATIENT, () => {
 });
 
 describe("a stream whose messages cannot be stored", PATIENT, () => {
-  it.each(["append", "commit"] as const)("repeats them: %s fails", async (what) => {
+  it.each(["append", "commit"] as const)("repeats them when %s fails", async (what) => {
     await following();
     const { append } = store.archive;
     const { commit } = store.records;
@@ -164,7 +164,7 @@ describe("a stream whose messages cannot be stored", PATIENT, () => {
     expect(await progress()).toMatchObject({ failures: 0 });
   });
 
-  it("resumes there even when the clock is set back by a year in the meantime", async () => {
+  it("resumes at the failed message even if the clock is set back by a year in the meantime", async () => {
     await following();
     server.breakOff();
     await until(isFaulty);
@@ -190,9 +190,14 @@ describe("a stream with a fault", PATIENT, () => {
 
   it.each([
     ["garbage", "<html>", "malformed", /^not JSON: "<html>"$/],
-    ["another shape", '{"unexpected":true}', "malformed", /^did: /],
+    ["another JSON schema", '{"unexpected":true}', "malformed", /^did: /],
     ["half a message", JSON.stringify(post(1)).slice(0, 50), "malformed", /^not JSON/],
-    ["a message without end", "x".repeat(300_000), "unreachable", /^Max payload size exceeded$/],
+    [
+      "a message that does not end",
+      "x".repeat(300_000),
+      "unreachable",
+      /^Max payload size exceeded$/,
+    ],
   ])("pauses for a while, and then resumes: %s", async (_, text, kind, said) => {
     await following();
     server.sendRaw(text);
@@ -215,7 +220,7 @@ describe("a stream with a fault", PATIENT, () => {
     await expectRecovery();
   });
 
-  it("disconnects when messages arrive faster than they are written, and all of them arrive eventually", async () => {
+  it("is disconnected when messages arrive faster than they can be stored, and no message is lost", async () => {
     // More than twice as many as may wait, so that too many come whenever the first are taken.
     const many = Array.from({ length: 10_100 }, (_, second) => post(second));
     const full = await serveJetstream(many);
@@ -253,7 +258,7 @@ describe("a stream with a fault", PATIENT, () => {
   });
 });
 
-describe("the local clock next to a stream's", PATIENT, () => {
+describe("a difference between the local clock and a stream's clock", PATIENT, () => {
   /** A stream that says what time it is by a clock so far behind ours. */
   async function listeningTo(behindMs: () => number) {
     const dated = await serveJetstream([], () => store.clock.now - behindMs());
@@ -262,7 +267,7 @@ describe("the local clock next to a stream's", PATIENT, () => {
   }
 
   it.each([3_600_000, -11 * MINUTE_MS])(
-    "stores nothing while it is %d ms ahead",
+    "stops storage while the local clock is %d ms ahead",
     async (aheadMs) => {
       let ahead = aheadMs;
       const { dated, on } = await listeningTo(() => ahead);
@@ -280,7 +285,7 @@ describe("the local clock next to a stream's", PATIENT, () => {
     },
   );
 
-  it("may differ by some minutes", async () => {
+  it("is tolerated up to some minutes", async () => {
     const { dated, on } = await listeningTo(() => 9 * MINUTE_MS);
     await until(() => dated.visits.length === 1, on);
     dated.tell(post(0));
@@ -288,7 +293,7 @@ describe("the local clock next to a stream's", PATIENT, () => {
     expect((await progress())?.lastFault).toBeNull();
   });
 
-  it("loses no message while it is behind, even when the stream sends no time", async () => {
+  it("loses no message when the local clock is behind, even if the stream sends no time", async () => {
     await following();
     const ahead = post(11 * 60);
     server.tell(ahead);
@@ -302,7 +307,7 @@ describe("the local clock next to a stream's", PATIENT, () => {
     expect(await texts()).toEqual(["$AAPL at 0", "$AAPL at 660"]);
   });
 
-  it("does not date messages by a jump between receipt and write", async () => {
+  it("does not change a message's time when the clock jumps between receipt and write", async () => {
     await following();
     server.tell(post(10));
     await vi.waitFor(() => expect(server.open()).toBe(1));
@@ -326,10 +331,10 @@ describe("a stream that is unavailable", PATIENT, () => {
 
   it.each<[string, RequestListener, RegExp]>([
     ["an error", (_, res) => res.writeHead(500).end(), /^Unexpected server response: 500$/],
-    ["a page", (_, res) => res.end("<html>"), /^Unexpected server response: 200$/],
-    ["a limit", (_, res) => res.writeHead(429).end(), /^Unexpected server response: 429$/],
-    ["a reset", (req) => req.socket.resetAndDestroy(), /ECONNRESET|socket hang up/],
-  ])("is tried again after longer and longer pauses: %s", async (_, answer, said) => {
+    ["an HTML page", (_, res) => res.end("<html>"), /^Unexpected server response: 200$/],
+    ["a rate limit", (_, res) => res.writeHead(429).end(), /^Unexpected server response: 429$/],
+    ["a connection reset", (req) => req.socket.resetAndDestroy(), /ECONNRESET|socket hang up/],
+  ])("is retried after increasingly long pauses: %s", async (_, answer, said) => {
     const refusing = startListener(await answering(answer));
     const pauses: number[] = [];
     for (let failures = 1; failures <= 3; failures++) {

@@ -106,14 +106,14 @@ describe("CSV over REST", () => {
       "prints",
       ["id", "tradedAt", "price", "sizeShares", "block", "canceled", "side"],
     ],
-  ])("has all rows of %s, with the cells of JSON", async (_, path, member, columns) => {
+  ])("has all rows of %s, with the same cells as JSON", async (_, path, member, columns) => {
     const items = await itemsAt(path, member);
     const rows = await rowsAt(path.replace("limit=500", "format=csv"));
     expect(rows.length).toBeGreaterThan(10);
     expect(cellsOf(rows, columns)).toEqual(asText(items, columns));
   });
 
-  it("is chosen by Accept as well, and JSON stays the default", async () => {
+  it("can be selected by Accept, while JSON stays the default", async () => {
     const path = "/api/signals?symbol=ALDER.SIM";
     const [row, ...more] = await rowsOf(await get(path, { accept: "text/csv" }));
     expect([row?.symbol, row?.market, more]).toEqual(["ALDER.SIM", "sandbox", []]);
@@ -125,7 +125,7 @@ describe("CSV over REST", () => {
     expect(json.headers.get("content-type")).toBe("application/json; charset=utf-8");
   });
 
-  it("pages by limit, and Link leads through all pages", async () => {
+  it("is paginated by limit, and Link leads through all pages", async () => {
     const all = await rowsAt("/api/instruments?format=csv");
     const paged: Row[] = [];
     let path: string | undefined = "/api/instruments?format=csv&limit=20";
@@ -137,7 +137,7 @@ describe("CSV over REST", () => {
     expect(paged).toEqual(all);
   });
 
-  it("has a validator of its own for every query and form", async () => {
+  it("has a separate ETag for every query and format", async () => {
     const etagOf = async (path: string, accept = "*/*") => {
       const { headers } = await get(path, { accept });
       expect(headers.get("vary")).toBe("Accept, Authorization, X-Api-Key, Accept-Encoding");
@@ -159,7 +159,7 @@ describe("CSV over REST", () => {
     expect((await get(path, { "if-none-match": csv ?? "" })).status).toBe(200);
   });
 
-  it("has the columns of fields alone, in their order", async () => {
+  it("has only the columns that fields names, in their order", async () => {
     const text = await (await get("/api/signals?format=csv&fields=score,symbol&limit=1")).text();
     expect(text).toMatch(/^score,symbol\r\n\d+,\w+\.SIM\r\n$/);
     for (const path of ["/api/instruments?", "/api/darkpool?symbol=ALDER.SIM&view=days&"]) {
@@ -168,7 +168,7 @@ describe("CSV over REST", () => {
     }
   });
 
-  it("is refused when the answer has no rows, and when an instrument is unknown", async () => {
+  it("is rejected when the answer has no rows, and when an instrument is unknown", async () => {
     const detailOf = async (path: string) => {
       const response = await get(path);
       const { detail, next } = (await response.json()) as Record<string, string>;
@@ -201,7 +201,7 @@ describe("CSV over REST", () => {
   });
 });
 
-describe("fields", () => {
+describe("the fields parameter", () => {
   const queryOf = (given: object) =>
     Object.entries(given)
       .map(([name, value]) => `${name}=${value}`)
@@ -220,7 +220,7 @@ describe("fields", () => {
     ["find_instruments", "/api/instruments", {}, ["symbol", "momentumStatus", "nextReport"]],
     ["get_darkpool", "/api/darkpool", { view: "days" }, ["session", "vwap", "shortVolumeRatio"]],
     ["get_darkpool", "/api/darkpool", { view: "blocks" }, ["tradedAt", "notionalUsd", "side"]],
-  ])("of %s choose the columns of rows, which CSV has too", async (name, path, view, fields) => {
+  ])("of %s selects the columns of rows, also in CSV", async (name, path, view, fields) => {
     const given = { ...view, ...("view" in view && { symbol: "ALDER.SIM" }), limit: 3, fields };
     const answer = await bothAnswer(name, path, { ...given, detail: "full" });
     expect([answer.fields, answer.items, answer.days, answer.prints]).toEqual([
@@ -235,7 +235,7 @@ describe("fields", () => {
     expect(rows).toHaveLength(3);
   });
 
-  it("choose the columns of a history, and are rounded in a brief answer", async () => {
+  it("selects the columns of a history, which are rounded in a brief answer", async () => {
     const fields = ["session", "scoreRaw", "confidence"];
     const given = { symbol: "ALDER.SIM", last: 3, fields };
     const brief = (await bothAnswer("get_signal", "/api/signals", given)).history as Item;
@@ -259,14 +259,11 @@ describe("fields", () => {
     ["get_signal", { symbol: "ALDER.SIM", fields: ["score"] }, "no rows", "history"],
     ["get_signal", { fields: [] }, "at least 1", "Correct"],
     ["get_signal", { fields: Array(31).fill("score") }, "at most 30", "Correct"],
-  ])(
-    "of %s that do not exist are refused with the valid ones: %j",
-    async (name, given, detail, next) => {
-      const client = await connectMcp(base, token);
-      const answer = await client.callTool({ name, arguments: given });
-      expect(answer.isError).toBe(true);
-      expect(textOf(answer)).toContain(detail);
-      expect(textOf(answer)).toContain(next);
-    },
-  );
+  ])("of %s is rejected with the valid names: %j", async (name, given, detail, next) => {
+    const client = await connectMcp(base, token);
+    const answer = await client.callTool({ name, arguments: given });
+    expect(answer.isError).toBe(true);
+    expect(textOf(answer)).toContain(detail);
+    expect(textOf(answer)).toContain(next);
+  });
 });

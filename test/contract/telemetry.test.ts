@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { describe, expect, it } from "vitest";
@@ -65,7 +67,7 @@ describe("the request id", () => {
     expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it("is the caller's when it is valid, in the problem and in the log too", async () => {
+  it("is the caller's when it is valid, also in the problem and the log", async () => {
     const answer = await fetch(`${baseUrl}/nowhere`, { headers: { "x-request-id": "mine.1" } });
     expect(answer.headers.get("x-request-id")).toBe("mine.1");
     expect(await answer.json()).toMatchObject({ code: "not_found", requestId: "mine.1" });
@@ -98,7 +100,7 @@ describe("the log line of a request", () => {
 });
 
 describe("metrics", () => {
-  it("label requests by route, however many paths are tried", async () => {
+  it("label requests by route, however many paths are requested", async () => {
     for (let at = 0; at < 20; at++) await fetch(`${baseUrl}/tried-${at}?q=${at}`);
     const name = "market_signal_http_request_duration_seconds_count";
     await expect

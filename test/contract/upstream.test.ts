@@ -96,7 +96,7 @@ describe("the sign-in with an external OpenID provider", () => {
   });
 
   it.each(["client_secret_basic", "client_secret_post"] as const)(
-    "results in the account of issuer and subject (%s)",
+    "identifies the account by issuer and subject (%s)",
     async (authentication) => {
       const { upstream, provider, accounts, answer } = await begin({ authentication });
       const done = await upstream.finish(BROWSER, await answer());
@@ -112,7 +112,7 @@ describe("the sign-in with an external OpenID provider", () => {
     },
   );
 
-  it("never uses the account with the same email address", async () => {
+  it("never uses an account because it has the same email address", async () => {
     const { upstream, accounts, answer } = await begin();
     const own = await accounts.findOrCreateByEmail(ADA);
     const done = await upstream.finish(BROWSER, await answer());
@@ -134,7 +134,7 @@ describe("the sign-in with an external OpenID provider", () => {
     expect(await upstream.finish(BROWSER, poisoned)).toBeDefined();
   });
 
-  it("stores nothing that would let a reader of the store sign in", async () => {
+  it("stores nothing that lets a reader of the store sign in", async () => {
     const { store, answer } = await begin();
     const back = await answer();
     const kept = JSON.stringify(await dumped(store.store));
@@ -154,15 +154,15 @@ describe("the time of a sign-in with the provider", () => {
     expect(done?.signedInAt).toBe(authTime * 1000);
   });
 
-  it("is treated as long ago when auth_time is missing", async () => {
+  it("counts as long ago when auth_time is missing", async () => {
     const { upstream, answer } = await begin({ fetch: await saying({ auth_time: undefined }) });
     const done = await upstream.finish(BROWSER, await answer());
     expect(done?.signedInAt).toBe(0);
   });
 });
 
-describe("an untrusted callback", () => {
-  it("is one in another browser, or in one that did not start it", async () => {
+describe("a callback is rejected", () => {
+  it("in a browser other than the one that started the sign-in", async () => {
     const { upstream, answer } = await begin();
     const back = await answer();
     expect(await upstream.finish("another browser", back)).toBeUndefined();
@@ -172,7 +172,7 @@ describe("an untrusted callback", () => {
   });
 
   it.each([undefined, "", "wrong"])(
-    "is one with the state %j, and ends no pending sign-in",
+    "with the state %j, and leaves the pending sign-in intact",
     async (state) => {
       const { upstream, answer } = await begin();
       const back = await answer();
@@ -181,7 +181,7 @@ describe("an untrusted callback", () => {
     },
   );
 
-  describeEngines("is a used one", (engine) => {
+  describeEngines("when it was used before", (engine) => {
     it("under concurrent requests", async () => {
       const { upstream, answer } = await begin({ through: slowed, engine });
       const back = await answer();
@@ -191,7 +191,7 @@ describe("an untrusted callback", () => {
     });
   });
 
-  it("is one after ten minutes, or after another attempt", async () => {
+  it("after ten minutes, or after another attempt", async () => {
     const { store, upstream, answer } = await begin();
     const late = await answer();
     store.clock.now += 600_000;
@@ -203,26 +203,26 @@ describe("an untrusted callback", () => {
   });
 
   it.each<[string, (url: URL) => void]>([
-    ["for another nonce", (url) => url.searchParams.set("nonce", "other")],
+    ["with another nonce", (url) => url.searchParams.set("nonce", "other")],
     ["without a nonce", (url) => url.searchParams.delete("nonce")],
-    ["for another code challenge", (url) => url.searchParams.set("code_challenge", "x".repeat(43))],
-  ])("is one %s", async (_, change) => {
+    [
+      "with another code challenge",
+      (url) => url.searchParams.set("code_challenge", "x".repeat(43)),
+    ],
+  ])("%s", async (_, change) => {
     const { upstream, failures, answer } = await begin();
     expect(await upstream.finish(BROWSER, await answer(change))).toBeUndefined();
     expect(failures).toHaveLength(1);
   });
 
-  it.each(["https://other.example", undefined])(
-    "is one with the issuer %j (RFC 9207)",
-    async (issuer) => {
-      const { upstream, provider, answer } = await begin();
-      const back = changed(await answer(), "iss", issuer);
-      expect(await upstream.finish(BROWSER, back)).toBeUndefined();
-      expect(provider.asked).not.toContain("/token");
-    },
-  );
+  it.each(["https://other.example", undefined])("with the issuer %j (RFC 9207)", async (issuer) => {
+    const { upstream, provider, answer } = await begin();
+    const back = changed(await answer(), "iss", issuer);
+    expect(await upstream.finish(BROWSER, back)).toBeUndefined();
+    expect(provider.asked).not.toContain("/token");
+  });
 
-  it("is one with an invalid code, or with two codes", async () => {
+  it("with an invalid code, or with two codes", async () => {
     const { upstream, failures, answer } = await begin();
     expect(await upstream.finish(BROWSER, changed(await answer(), "code", "x"))).toBeUndefined();
     const twice = await answer();
@@ -232,7 +232,7 @@ describe("an untrusted callback", () => {
     expect(failures.join()).not.toContain("secret");
   });
 
-  it("is not one in which the person declines, which is no failure", async () => {
+  it("when the person declines, which is not logged as a failure", async () => {
     const { upstream, provider, failures, answer } = await begin();
     provider.person = undefined;
     const back = await answer();
@@ -248,14 +248,17 @@ describe("a person with an external account", () => {
     ["applications", false, false],
     ["applications", true, true],
     ["closed", true, false],
-  ])("with SIGN_UP=%s, accepted: %j, is let in: %j", async (signUp, isAccepted, isLetIn) => {
-    const { upstream, answer } = await begin({ signUp, accepted: isAccepted ? [ADA] : [] });
-    const done = await upstream.finish(BROWSER, await answer());
-    expect(done !== undefined).toBe(isLetIn);
-  });
+  ])(
+    "with SIGN_UP=%s and an accepted application (%j) may sign in: %j",
+    async (signUp, isAccepted, isLetIn) => {
+      const { upstream, answer } = await begin({ signUp, accepted: isAccepted ? [ADA] : [] });
+      const done = await upstream.finish(BROWSER, await answer());
+      expect(done !== undefined).toBe(isLetIn);
+    },
+  );
 
   it.each<SignUp>(["applications", "closed"])(
-    "is let in after an earlier sign-in, with SIGN_UP=%s",
+    "may sign in again after an earlier sign-in, with SIGN_UP=%s",
     async (signUp) => {
       const { upstream, provider, accounts, answer } = await begin({ signUp });
       const { issuer } = provider;
@@ -297,12 +300,15 @@ describe("an unavailable provider", () => {
     expect((await upstream.start(BROWSER, "/account")).origin).toBe(provider.issuer);
   });
 
-  it.each(["/token", "/jwks", "/me"])("at %s is a problem, not a rejection", async (path) => {
-    const { upstream, provider, answer } = await begin();
-    const back = await answer();
-    provider.fault = { path, status: 502 };
-    expect((await problemOf(upstream.finish(BROWSER, back))).status).toBe(503);
-  });
+  it.each(["/token", "/jwks", "/me"])(
+    "causes a problem rather than a rejection when %s fails",
+    async (path) => {
+      const { upstream, provider, answer } = await begin();
+      const back = await answer();
+      provider.fault = { path, status: 502 };
+      expect((await problemOf(upstream.finish(BROWSER, back))).status).toBe(503);
+    },
+  );
 
   it("times out after five seconds", async () => {
     const { upstream, provider } = await begin();
@@ -312,14 +318,14 @@ describe("an unavailable provider", () => {
     expect(performance.now() - startedAt).toBeLessThan(8_000);
   });
 
-  it("that fails during the callback is a problem too", async () => {
+  it("causes a problem when it fails during the callback", async () => {
     const { upstream, provider, answer } = await begin();
     const back = await answer();
     await provider.stop();
     expect((await problemOf(upstream.finish(BROWSER, back))).status).toBe(503);
   });
 
-  it("with a different issuer in its metadata is a problem", async () => {
+  it("causes a problem when its metadata name another issuer", async () => {
     const { store, provider, accounts } = await begin();
     const upstream = createUpstream({
       choice: { issuer: provider.issuer.replace("127.0.0.1", "localhost"), ...provider.client },

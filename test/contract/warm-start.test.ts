@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -63,7 +65,7 @@ const answerOf = (scoring: Scoring, query: object) =>
     { scopes: new Set<Scope>() } as unknown as Call,
   );
 
-it("scores of the previous run are shown and marked until they are computed again", async () => {
+it("scores of the previous run are shown, marked as such, until they are computed again", async () => {
   const { folder, told } = await leftFolder();
   const { scoring, warnings } = await processOn(folder, 2);
   expect(scoring.isWarm()).toBe(true);
@@ -101,7 +103,7 @@ it("scores of the previous run that differ from the new ones are dropped with a 
   expect(toldBy(scoring)).toEqual(toldBy(cold));
 });
 
-it("a file that somebody else wrote is not shown", async () => {
+it("a score file that was changed after it was written is not used", async () => {
   const { folder } = await leftFolder();
   const path = join(folder, FILE);
   await writeFile(path, (await readFile(path, "utf8")).replace('"score": ', '"score": 1'));
@@ -111,9 +113,9 @@ it("a file that somebody else wrote is not shown", async () => {
 });
 
 it.each([
-  ["of another market", 0, "2"],
-  ["that are old", 11, "1"],
-])("last scores %s are not shown", async (_which, days, seed) => {
+  ["from another market", 0, "2"],
+  ["from too long ago", 11, "1"],
+])("stored scores %s are not used", async (_which, days, seed) => {
   const { folder } = await leftFolder();
   const { scoring, warnings } = await processOn(folder, days, seed);
   expect(scoring.isWarm()).toBe(false);

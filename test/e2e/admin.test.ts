@@ -139,7 +139,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
   }
 
   describe.skipIf(isMissing)(`the operator's commands, ${engine}, ${way}${note}`, () => {
-    it("create an API key, which works and is shown once", async () => {
+    it("create an API key, which works and is shown only once", async () => {
       const place = await newPlace();
       await using(place, async () => undefined);
       const end = await begin(place);
@@ -340,7 +340,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
 }
 
 describe("a running service", () => {
-  it("shows where accounts are, and notifies accepted applicants", async () => {
+  it("prints the URL of the account page, and queues an email to an accepted applicant", async () => {
     const DATA_DIR = temporaryFolder();
     const { baseUrl, child } = await startProcess({ DATA_DIR });
     const told = createInterface({ input: child.stderr ?? process.stdin });
@@ -358,7 +358,7 @@ describe("a running service", () => {
 });
 
 describe("an API key that the operator creates", () => {
-  it("is labeled for the real market when the store is", async () => {
+  it("has the prefix of a live key in a store of a live market", async () => {
     const place = embeddedPlace();
     await (await place.open("live")).close();
     const argv = ["key", "create", "--name", "Desk", "--scopes", "signals:read"];

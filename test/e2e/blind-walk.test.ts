@@ -63,7 +63,7 @@ const successful = (calls: readonly WalkedCall[]) =>
   new Set(calls.filter(({ outcome }) => outcome === "ok").map(({ tool }) => tool));
 
 describe("a script that knows only the standards and the base URL", () => {
-  verifies("1/discovery", "calls every tool, and all that its scopes allow succeed", () => {
+  verifies("1/discovery", "calls every tool, and every call within its scopes succeeds", () => {
     const names = walked.tools.map(({ name }) => name);
     expect(names.toSorted()).toEqual(tools.map(({ name }) => name).toSorted());
     expect(new Set(walked.alone.map(({ tool }) => tool))).toEqual(new Set(names));
@@ -79,7 +79,7 @@ describe("a script that knows only the standards and the base URL", () => {
     expect(walked.claimed.filter(({ outcome }) => outcome === "forbidden")).toEqual([]);
   });
 
-  it("reads the missing scope from the error, and how to get it", () => {
+  it("learns the missing scope from the error, and how to get it", () => {
     expect(forbidden.length).toBeGreaterThan(0);
     for (const { tool, scopes: named, words } of forbidden) {
       const needed = tools.find(({ name }) => name === tool)?.scopes ?? [];
@@ -102,7 +102,7 @@ describe("a script that knows only the standards and the base URL", () => {
     }
   });
 
-  it("can act on an error that names the missing part", () => {
+  it("corrects a request by an error that names the missing member", () => {
     const led = successful(walked.claimed.filter(({ isAdvised }) => isAdvised));
     const bare = refused.filter(({ tool, sent, isAdvised }) => !isAdvised && isLeast(tool, sent));
     expect(bare.length).toBeGreaterThan(0);

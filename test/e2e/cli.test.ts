@@ -289,7 +289,7 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       expect(notes).toEqual({ one: { value: { text: "changed" } } });
     });
 
-    it("verify", async () => {
+    it("verify an intact store", async () => {
       const place = await newPlace();
       await fill(place);
       await begin(place);
@@ -423,30 +423,33 @@ describe("a damaged or missing store", () => {
 
   it.each<[string, (folder: string) => void]>([
     ["a zeroed header", (folder) => zero(join(folder, "store.sqlite"))],
-    ["a cut file", (folder) => truncateSync(join(folder, "store.sqlite"), 5_000)],
+    ["a truncated file", (folder) => truncateSync(join(folder, "store.sqlite"), 5_000)],
     ["an empty file", (folder) => truncateSync(join(folder, "store.sqlite"))],
-  ])("(%s) is reported, and restored without being asked; its files are kept", async (_, harm) => {
-    const { place, file, before } = await backedUp();
-    harm(place.folder);
-    const there = readdirSync(place.folder).filter((name) => name.endsWith(".sqlite"));
-    const bytes = there.map((name) => readFileSync(join(place.folder, name)));
-    const seen = await run("store", ["verify"], place);
-    expect(seen.code).toBe(1);
-    expect(seen.err).toMatch(/sqlite is damaged .*market-signal store restore/s);
+  ])(
+    "(%s) is reported, and restored without a confirmation, while its files are preserved",
+    async (_, harm) => {
+      const { place, file, before } = await backedUp();
+      harm(place.folder);
+      const there = readdirSync(place.folder).filter((name) => name.endsWith(".sqlite"));
+      const bytes = there.map((name) => readFileSync(join(place.folder, name)));
+      const seen = await run("store", ["verify"], place);
+      expect(seen.code).toBe(1);
+      expect(seen.err).toMatch(/sqlite is damaged .*market-signal store restore/s);
 
-    const { code, out, err } = await run("store", ["restore", file], place);
-    expect({ code, err }).toEqual({ code: 0, err: "" });
-    for (const [at, name] of there.entries()) {
-      const kept = readdirSync(place.folder).find((each) => each.startsWith(`${name}.damaged-`));
-      expect(readFileSync(join(place.folder, kept ?? name))).toEqual(bytes[at]);
-      expect(out).toContain(join(place.folder, kept ?? "nothing"));
-    }
-    expect(readdirSync(place.folder).filter((name) => name.startsWith("restoring"))).toEqual([]);
-    expect(lasting(await contents(place))).toEqual(lasting(before));
-    expect((await run("store", ["verify"], place)).code).toBe(0);
-  });
+      const { code, out, err } = await run("store", ["restore", file], place);
+      expect({ code, err }).toEqual({ code: 0, err: "" });
+      for (const [at, name] of there.entries()) {
+        const kept = readdirSync(place.folder).find((each) => each.startsWith(`${name}.damaged-`));
+        expect(readFileSync(join(place.folder, kept ?? name))).toEqual(bytes[at]);
+        expect(out).toContain(join(place.folder, kept ?? "nothing"));
+      }
+      expect(readdirSync(place.folder).filter((name) => name.startsWith("restoring"))).toEqual([]);
+      expect(lasting(await contents(place))).toEqual(lasting(before));
+      expect((await run("store", ["verify"], place)).code).toBe(0);
+    },
+  );
 
-  it("does not accept its own files as a backup", async () => {
+  it("cannot be replaced by its own files as a backup", async () => {
     const { place } = await backedUp();
     for (const name of ["store.sqlite", "store.lock"]) {
       const file = join(place.folder, name);
@@ -465,7 +468,7 @@ describe("a damaged or missing store", () => {
     expect(after).toEqual(before);
   });
 
-  it("is created by a restore, while every other command reports that it is missing", async () => {
+  it("is created by restore, while every other command reports that it is missing", async () => {
     const { file, before } = await backedUp();
     const place = embeddedPlace();
     const { code, err } = await run("store", ["verify"], place);
@@ -477,7 +480,7 @@ describe("a damaged or missing store", () => {
     expect(lasting(await contents(place))).toEqual(lasting(before));
   });
 
-  it("is reported when the keys in a backup need another master key", async () => {
+  it("cannot be restored from a backup whose keys need another master key", async () => {
     const from = embeddedPlace();
     await (await startServer(from)).stop();
     const file = join(root, `${places}.backup.gz`);
@@ -598,7 +601,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
   }
 
   describe.skipIf(isMissing)(`the people commands, ${engine}, ${way}${note}`, () => {
-    it("show a person's emails, newest last, with the remaining validity", async () => {
+    it("show the emails to a person, newest last, with the remaining validity", async () => {
       const place = await lived("ada@people.example");
       await begin(place);
       const { code, out } = await run("admin", ["mail"], place);

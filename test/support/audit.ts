@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SigningKeys } from "../../src/log/signers.ts";
 import { sealAudit } from "../../src/store/audit/audit-tree.ts";
-import { type AuditLook, verifyAudit } from "../../src/store/audit/verify-audit.ts";
+import { type AuditVerification, verifyAudit } from "../../src/store/audit/verify-audit.ts";
 import { keyUses } from "../../src/store/keys/key-uses.ts";
 import type { DumpRow, Store } from "../../src/store/port/store.ts";
 import type { TestStore } from "./stores.ts";
@@ -23,8 +23,10 @@ export async function sealAll({ records, clock }: Pick<TestStore, "records" | "c
 }
 
 /** Verifies the audit log. */
-export const auditOf = (store: Pick<Store, "records" | "archive">, look: Partial<AuditLook> = {}) =>
-  verifyAudit(store, { now: () => 0, ...look });
+export const auditOf = (
+  store: Pick<Store, "records" | "archive">,
+  look: Partial<AuditVerification> = {},
+) => verifyAudit(store, { now: () => 0, ...look });
 
 /**
  * A store of the version before the tree: rows 3 to 12 in a hash chain, of which retention removed two, and

@@ -14,10 +14,10 @@ export async function photograph(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
 }
 
-/** What axe-core finds wrong with the page as it stands: rule and elements.
+/** What axe-core finds wrong with the page, or a frame of it, as it stands: rule and elements.
  *  @param impacts Severities that count; all unless given. */
 export async function accessibilityFaults(
-  page: Page,
+  page: Pick<Page, "evaluate">,
   impacts?: readonly ImpactValue[],
 ): Promise<readonly string[]> {
   await page.evaluate(axe);

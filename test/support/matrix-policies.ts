@@ -81,6 +81,12 @@ export const page: Policy = ({ browser }) =>
     ? { status: [303], location: "/sign-in?" }
     : { status: [200], body: "page" };
 
+/** A page about something of another person. */
+export const foreignPage: Policy = ({ browser }) =>
+  browser === undefined
+    ? { status: [303], location: "/sign-in?" }
+    : { status: [404], body: "page" };
+
 /** A form that did not come from a page of the browser. */
 export const form: Policy = () => ({ status: [403], body: "page" });
 

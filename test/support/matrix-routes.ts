@@ -7,6 +7,7 @@ import {
   claim,
   claimStart,
   clientAuthentication,
+  foreignPage,
   form,
   gated,
   NOT_OWNED,
@@ -27,6 +28,9 @@ export interface Target {
 }
 
 type Init = Omit<RequestInit, "headers"> & { readonly headers?: Readonly<Record<string, string>> };
+
+/** Id of no channel. */
+const UNKNOWN_CHANNEL = "chan_0000000000000000";
 
 const MODERN = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -116,6 +120,7 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     "GET /readyz": row(open(200), "/readyz"),
     "GET /livez": row(open(200), "/livez"),
     "GET /assets/pages.css": row(open(200), "/assets/pages.css"),
+    "GET /assets/copy.js": row(open(200), "/assets/copy.js"),
     "GET /assets/live.js": row(open(200), "/assets/live.js"),
     "GET /": row(open(200), "/"),
     "GET /contact": row(open(200), "/contact"),
@@ -248,7 +253,31 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     "POST /account/keys": forged("/account/keys", { name: "mine", scope: "signals:read" }),
     "POST /account/keys/:id/revoke": forged(`/account/keys/${ids.key}/revoke`),
     "POST /account/agents/:id/remove": forged(`/account/agents/${ids.agent}/remove`),
+    "GET /account/alerts/new": row(page, "/account/alerts/new"),
+    "POST /account/alerts": forged("/account/alerts", { symbols: "ALDER.SIM" }),
+    "GET /account/alerts/:id": row(foreignPage, `/account/alerts/${ids.alert}`),
+    "POST /account/alerts/:id": forged(`/account/alerts/${ids.alert}`, { label: "stolen" }),
+    "GET /account/alerts/:id/edit": row(foreignPage, `/account/alerts/${ids.alert}/edit`),
+    "POST /account/alerts/:id/manage": forged(`/account/alerts/${ids.alert}/manage`, {
+      action: "pause",
+    }),
     "POST /account/alerts/:id/remove": forged(`/account/alerts/${ids.alert}/remove`),
+    "GET /account/watchlists/new": row(page, "/account/watchlists/new"),
+    "POST /account/watchlists": forged("/account/watchlists", {
+      symbols: "ALDER.SIM",
+      name: "stolen",
+    }),
+    "POST /account/channels": forged("/account/channels", {
+      ...{ kind: "email", "email-name": "mine", "email-to": "matrix@example.com" },
+    }),
+    ...Object.fromEntries(
+      ["verify", "schedule", "code", "test", "pause", "resume", "remove"].map((act) => [
+        `POST /account/channels/:id/${act}`,
+        forged(`/account/channels/${UNKNOWN_CHANNEL}/${act}`),
+      ]),
+    ),
+    "GET /unsubscribe/:token": row(open(404), "/unsubscribe/x"),
+    "POST /unsubscribe/:token": row(open(404), "/unsubscribe/x", { method: "POST" }),
     "POST /account/watchlists/:id": forged("/account/watchlists/x"),
     "POST /account/watchlists/:id/remove": forged("/account/watchlists/x/remove"),
     "POST /account/applications/:id/remove": forged(

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { alerts } from "../../alerts/alert.ts";
+import { alerts, type DeliveryMethod, type WebhookState } from "../../alerts/alert.ts";
 import { deliveries } from "../../alerts/delivery/delivery.ts";
 import { faultIn, providerStatuses } from "../../ingest/provider-status.ts";
 import { leases } from "../../store/lease.ts";
@@ -57,7 +57,7 @@ async function read(context: CommandContext): Promise<Status> {
 /** Number of alerts in each state. */
 async function alertStates({ store }: CommandContext): Promise<Status["alerts"]> {
   const all = await readAll(store.records, alerts);
-  const states = all.map(({ value: { way } }) => (way.by === "poll" ? "polled" : way.state.is));
+  const states = all.map(({ value: { way } }) => wayState(way));
   const count = (state: (typeof states)[number]) => states.filter((each) => each === state).length;
   return {
     active: count("active"),
@@ -65,6 +65,12 @@ async function alertStates({ store }: CommandContext): Promise<Status["alerts"]>
     pending: count("pending"),
     disabled: count("disabled"),
   };
+}
+
+/** Whether the channel of an alert is active is known to its person only. */
+function wayState(way: DeliveryMethod): "polled" | WebhookState["is"] {
+  if (way.by === "poll") return "polled";
+  return way.by === "channel" ? "active" : way.state.is;
 }
 
 async function providersOf(

@@ -3,7 +3,7 @@ import { type Bundle, tilePath } from "../../log/tile-path.ts";
 import { TILE_WIDTH, type Tile, widthAt } from "../../log/tiles.ts";
 import { storedHashes } from "../../log/tree-store.ts";
 import { CheckFailure } from "../../log/verify/check.ts";
-import type { ReadBundle, TreeReader } from "../../log/verify/tree-walk.ts";
+import type { BundleContent, TreeReader } from "../../log/verify/tree-walk.ts";
 import type { Archive, ArchiveRow } from "../port/archive.ts";
 import type { Records } from "../port/records.ts";
 import { type AuditTree, auditTrees, leafOf, TREE } from "./audit-tree.ts";
@@ -17,18 +17,19 @@ const PAGE = 1_000;
 export interface AuditRowsOptions {
   readonly records: Records;
   readonly archive: Archive;
-  /** The tree at the beginning; absent: all rows were sealed by earlier versions. */
+  /** The tree when verification starts; absent if earlier versions sealed all rows. */
   readonly tree: AuditTree | undefined;
-  /** The end of their hash chain. */
+  /** The end of the hash chain of earlier versions. */
   readonly head: SealedPoint;
-  readonly tell: (problem: string) => void;
+  readonly report: (problem: string) => void;
   /** Called with how many rows were read, and about how many there are. */
   readonly onProgress: (done: number, total: number) => void;
 }
 
 /**
- * Reads the sealed rows in archive order, and hands those of the tree to its walk by their positions. Tells
- * which are missing, inserted or reordered; the walk finds those that were changed in their places.
+ * Reads the sealed rows in archive order, and serves the rows of the tree to the tree walk by
+ * position. Reports rows that are missing, inserted or reordered; the tree walk finds rows that
+ * were changed in place.
  */
 export class AuditRows implements TreeReader {
   readonly #options: AuditRowsOptions;
@@ -40,19 +41,19 @@ export class AuditRows implements TreeReader {
   #at = 0;
   #isEnd = false;
   #pruned = 0;
-  /** The position that the walk has read up to. */
+  /** The position up to which the tree walk has read. */
   #passed: number;
   readonly #missing: number[] = [];
-  /** A row that is known to be a leaf. */
+  /** The row read ahead, if it is known to be a leaf of the tree. */
   #leaf: ArchiveRow | undefined;
   #rows = 0;
   #oldest: number | undefined;
   #newest: number | undefined;
 
   constructor(options: AuditRowsOptions) {
-    const { tree, head, tell } = options;
+    const { tree, head, report } = options;
     this.#options = options;
-    this.#chain = new HashChain(head, tell);
+    this.#chain = new HashChain(head, report);
     this.#first = tree?.first ?? head.position + 1;
     this.#last = tree?.last ?? head.position;
     this.#passed = this.#first - 1;
@@ -81,7 +82,7 @@ export class AuditRows implements TreeReader {
     throw new CheckFailure(`tile ${tilePath(tile)} is not whole`, entry);
   }
 
-  async entries({ index, width }: Bundle): Promise<ReadBundle> {
+  async entries({ index, width }: Bundle): Promise<BundleContent> {
     const entries: (string | undefined)[] = [];
     for (let at = 0; at < width; at++) {
       const row = await this.#rowAt(this.#first + index * TILE_WIDTH + at);
@@ -90,23 +91,23 @@ export class AuditRows implements TreeReader {
     return { entries };
   }
 
-  /** Reads the rows that are left, and tells what only the end shows. */
+  /** Reads the remaining rows, and reports problems that only the end shows. */
   async end(): Promise<void> {
-    const { records, head, tell } = this.#options;
+    const { records, head, report } = this.#options;
     for (let row = await this.#peek(); row !== undefined; row = await this.#peek()) {
       const position = this.#take(row);
-      // The walk has ended early where the tree is damaged.
+      // The walk ends early if the tree is damaged.
       const isUnread = position !== undefined && position > this.#passed && position <= this.#last;
       if (!isUnread) this.#reportMisplaced(row, position);
     }
-    for (const { from, to } of ranges(this.#missing)) tell(`${missing(from, to)}.`);
+    for (const { from, to } of ranges(this.#missing)) report(`${missing(from, to)}.`);
     this.#chain.end();
     const last = (await records.get(auditTrees, TREE))?.value.last ?? head.position;
     const newest = this.#newest ?? 0;
-    if (newest > last) tell(`Row ${newest} was inserted: the log ends at row ${last}.`);
+    if (newest > last) report(`Row ${newest} was inserted: the log ends at row ${last}.`);
   }
 
-  /** Reads on to a position. @returns Its row, if it is there. */
+  /** Reads forward to a position. @returns The row there, if any. */
   async #rowAt(position: number): Promise<ArchiveRow | undefined> {
     for (;;) {
       const row = await this.#peek();
@@ -141,20 +142,20 @@ export class AuditRows implements TreeReader {
 
   /** Reports why a row is out of place. */
   #reportMisplaced(row: ArchiveRow, position: number | undefined): void {
-    const { tell } = this.#options;
-    if (position === undefined) tell(`Row "${row.id}" was inserted: it has no position.`);
+    const { report } = this.#options;
+    if (position === undefined) report(`Row "${row.id}" was inserted: it has no position.`);
     else if (position < this.#first) this.#chain.follow(row);
-    else if (position <= this.#passed) tell(`Row ${position} stands after row ${this.#passed}.`);
-    else if (position <= this.#last) tell(changed(position));
+    else if (position <= this.#passed) report(`Row ${position} stands after row ${this.#passed}.`);
+    else if (position <= this.#last) report(changed(position));
   }
 
   /** The first leaf of a tree that follows a hash chain names the end of the chain. */
   #checkStart({ body }: ArchiveRow): void {
-    const { head, tell } = this.#options;
+    const { head, report } = this.#options;
     if (this.#first === 1 && head.position === 0) return;
     const { target, detail } = body as AuditEntry;
     if (target === head.hash && detail?.position === head.position) return;
-    tell(`Row ${this.#first} names another end of the hash chain than the one that is noted.`);
+    report(`Row ${this.#first} names another end of the hash chain than the one that is noted.`);
   }
 
   /** The next row. */
@@ -181,7 +182,7 @@ export class AuditRows implements TreeReader {
     this.#page = await archive.read(AUDIT_KIND, { ...selection, ...(after && { after }) });
     this.#at = 0;
     this.#isEnd = this.#page.length < PAGE;
-    // Retention may run concurrently; it notes what it removes beforehand.
+    // Retention may run concurrently; it records which rows it will remove before it removes them.
     const pruned = (await records.get(sealedPoints, PRUNED))?.value;
     if (pruned !== undefined) this.#chain.pruned = pruned;
     this.#pruned = pruned?.position ?? 0;
@@ -194,7 +195,7 @@ export class AuditRows implements TreeReader {
 export const changed = (position: number): string =>
   `Row ${position} was changed: it is not the one in the tree.`;
 
-/** Rising numbers as ranges without gaps. */
+/** Ascending numbers as ranges without gaps. */
 function ranges(numbers: readonly number[]): readonly { from: number; to: number }[] {
   const found: { from: number; to: number }[] = [];
   for (const number of numbers) {

@@ -14,7 +14,7 @@ export interface SealedPoint {
   readonly sealedAt: number;
 }
 
-/** The end of the chain, and up to where retention removed rows. */
+/** The end of the chain, and the newest row that retention removed. */
 export const sealedPoints = collection<SealedPoint>("audit-chain");
 
 /** Key of the point of the last row of the chain. */
@@ -42,7 +42,8 @@ export function chainedEntry({ kind, body }: ArchiveRow): ChainedEntry | undefin
   return isChained ? (body as ChainedEntry) : undefined;
 }
 
-/** Whether a row matches its own hash: of the previous one and the canonical JSON (RFC 8785) of the rest. */
+/** Whether a row matches its hash, which covers the previous hash and the canonical JSON (RFC 8785)
+ *  of the rest of the row. */
 function isUnchanged({ kind, at, id, subject, body }: ArchiveRow): boolean {
   const { hash, ...entry } = body as ChainedEntry;
   const text = `${entry.previousHash}${canonicalize({ kind, at, id, subject, body: entry })}`;
@@ -50,45 +51,45 @@ function isUnchanged({ kind, at, id, subject, body }: ArchiveRow): boolean {
 }
 
 /**
- * Earlier versions chained audit rows by hash. Follows such rows in archive order, and tells which were
- * changed, removed, inserted or reordered.
+ * Earlier versions chained audit rows by hash. Follows such rows in archive order, and reports
+ * which were changed, removed, inserted or reordered.
  */
 export class HashChain {
   readonly #head: SealedPoint;
-  readonly #tell: (problem: string) => void;
+  readonly #report: (problem: string) => void;
   /** The newest row that retention has removed so far. */
   pruned: SealedPoint = CHAIN_START;
   /** The last row that is in its place. */
   #last: SealedPoint = CHAIN_START;
 
-  /** @param head The end that is noted. */
-  constructor(head: SealedPoint, tell: (problem: string) => void) {
+  /** @param head The recorded end of the chain. */
+  constructor(head: SealedPoint, report: (problem: string) => void) {
     this.#head = head;
-    this.#tell = tell;
+    this.#report = report;
   }
 
   /** Checks the next row against its predecessors. */
   follow(row: ArchiveRow): void {
     const entry = chainedEntry(row);
     if (entry === undefined) {
-      this.#tell(`Row "${row.id}" was inserted: it has no place in the chain.`);
+      this.#report(`Row "${row.id}" was inserted: it has no place in the chain.`);
       return;
     }
     const { position, hash } = entry;
     const last = this.#last.position;
     if (!isUnchanged(row)) {
-      this.#tell(`Row ${position} was changed: it does not fit its hash.`);
+      this.#report(`Row ${position} was changed: it does not fit its hash.`);
       if (position !== last + 1) return;
     }
     if (position <= last) {
-      this.#tell(`Row ${position} stands after row ${last}.`);
+      this.#report(`Row ${position} stands after row ${last}.`);
       return;
     }
     this.#checkLink(entry);
     const isOther = [this.#head, this.pruned].some(
       (noted) => noted.position === position && noted.hash !== hash,
     );
-    if (isOther) this.#tell(`Row ${position} was replaced: another hash was noted for it.`);
+    if (isOther) this.#report(`Row ${position} was replaced: another hash was noted for it.`);
     this.#last = { position, hash, sealedAt: row.at };
   }
 
@@ -102,21 +103,21 @@ export class HashChain {
     if (hasGap && position <= pruned.position) return;
     const previous = hasGap && last.position < pruned.position ? pruned : last;
     if (previous.position < position - 1) {
-      this.#tell(`${missing(previous.position + 1, position - 1)}.`);
+      this.#report(`${missing(previous.position + 1, position - 1)}.`);
     } else if (previous.hash !== previousHash) {
-      this.#tell(
+      this.#report(
         `Row ${position} does not follow from row ${position - 1}: one of them was replaced.`,
       );
     }
   }
 
-  /** Compares the last row with the end that is noted. */
+  /** Compares the last row with the recorded end of the chain. */
   end(): void {
     const [end, noted] = [Math.max(this.#last.position, this.pruned.position), this.#head.position];
-    if (end < noted) this.#tell(`${missing(end + 1, noted)} at the end of the chain.`);
+    if (end < noted) this.#report(`${missing(end + 1, noted)} at the end of the chain.`);
   }
 }
 
-/** Names rows that are not there. */
+/** Message that rows are missing. */
 export const missing = (from: number, to: number): string =>
   from === to ? `Row ${from} is missing` : `Rows ${from} to ${to} are missing`;

@@ -13,7 +13,7 @@ import { type AuditTree, auditTrees, TREE } from "./audit-tree.ts";
 import { unsealedAudit } from "./entry.ts";
 import { CHAIN_START, HEAD, sealedPoints } from "./hash-chain.ts";
 
-/** Maximum number of problems of rows reported. */
+/** Maximum number of row problems reported. */
 const MAX_PROBLEMS = 100;
 
 /** The result of verifying the audit log. */
@@ -29,13 +29,13 @@ export interface AuditReport {
   readonly unsealed: number;
   /** Problems of the tree, then at most 100 of rows; empty if there are none. */
   readonly problems: readonly string[];
-  /** To be kept for the next look; absent if there are problems, or no tree. */
+  /** State to keep for the next verification; absent if there are problems, or no tree. */
   readonly known?: KnownLog;
 }
 
 /** How to verify the audit log. */
-export interface AuditLook {
-  /** The log as kept from the last verification; absent: this is the first. */
+export interface AuditVerification {
+  /** State kept from the last verification; absent for the first. */
   readonly known?: KnownLog | undefined;
   /** Clock of the verifier, in milliseconds since the epoch. */
   readonly now: () => number;
@@ -44,26 +44,26 @@ export interface AuditLook {
 }
 
 /**
- * Reads all sealed audit rows and reports what was changed, removed, inserted or reordered: rows of the
- * hash chain of earlier versions by the chain, and the others as the leaves of the tree, as every log is
- * verified. A server may be writing meanwhile.
+ * Reads all sealed audit rows and reports what was changed, removed, inserted or reordered: rows of
+ * earlier versions by their hash chain, and all others as leaves of the tree, like the entries of
+ * the signal log. A server may be writing meanwhile.
  *
  * Whoever can write the whole store and has its keys, as its operator can, can also rebuild the tree;
  * only what was kept elsewhere (`known`) reveals that.
  */
 export async function verifyAudit(
   { records, archive }: { readonly records: Records; readonly archive: Archive },
-  { known, now, onProgress = () => undefined }: AuditLook,
+  { known, now, onProgress = () => undefined }: AuditVerification,
 ): Promise<AuditReport> {
   const found: string[] = [];
-  const tell = (problem: string) => {
+  const report = (problem: string) => {
     if (found.length < MAX_PROBLEMS) found.push(problem);
   };
   const tree = (await records.get(auditTrees, TREE))?.value;
   const head = (await records.get(sealedPoints, HEAD))?.value ?? CHAIN_START;
-  const rows = new AuditRows({ records, archive, tree, head, tell, onProgress });
+  const rows = new AuditRows({ records, archive, tree, head, report, onProgress });
   const { faults, after } = tree
-    ? await verifyTree(tree, { rows, known, now, tell })
+    ? await verifyTree(tree, { rows, known, now, report })
     : { faults: known ? [`The audit log ${known.origin} that was seen is gone.`] : [] };
   await rows.end();
   const problems = [...faults, ...found];
@@ -76,10 +76,10 @@ export async function verifyAudit(
   };
 }
 
-/** What a tree is verified with. */
-interface TreeLook extends Pick<AuditLook, "known" | "now"> {
+/** Input of `verifyTree`. */
+interface TreeVerification extends Pick<AuditVerification, "known" | "now"> {
   readonly rows: AuditRows;
-  readonly tell: (problem: string) => void;
+  readonly report: (problem: string) => void;
 }
 
 /** Problems of a tree, and the state to keep if there are none. */
@@ -88,10 +88,10 @@ interface VerifiedTree {
   readonly after?: KnownLog;
 }
 
-/** Verifies the tree as every log is verified. */
+/** Verifies the tree in the same way as that of the signal log. */
 async function verifyTree(
   tree: AuditTree,
-  { rows, known, now, tell }: TreeLook,
+  { rows, known, now, report }: TreeVerification,
 ): Promise<VerifiedTree> {
   const faultOf = ({ name, entry, detail }: Check) => {
     const from = entry === undefined ? "" : `, from row ${tree.first + entry} on`;
@@ -101,7 +101,7 @@ async function verifyTree(
     const checkpoint = readCheckpoint(tree.checkpoint);
     const keys = known?.keys ?? tree.keys;
     const walk = new TreeWalk(rows, checkpoint, known?.sightings ?? []);
-    const onOther = (index: number) => tell(changed(tree.first + index));
+    const onOther = (index: number) => report(changed(tree.first + index));
     const checks = [
       checkSignature(checkpoint, { keys: [], known }, keys),
       ...(await walk.run({ onOther })),
@@ -117,17 +117,18 @@ async function verifyTree(
     const seen = { known, keys, published: tree.keys, seenAt: now() };
     return { faults, after: knownAfter(checkpoint, seen) };
   } catch (error) {
-    // An edge of broken hashes is a `RangeError`.
+    // `edgeOf` throws a `RangeError` if the stored hashes are malformed.
     const failure = error instanceof RangeError ? new CheckFailure(error.message) : error;
     return { faults: [faultOf(failedCheck("tree", failure))] };
   }
 }
 
-/** @throws {CheckFailure} If a row is gone that is too young for it: it was not there at a look since. */
+/** @throws {CheckFailure} If a row was removed before its retention ended: a verification within
+ *  that time has seen it. */
 function checkRetention(
   { first }: AuditTree,
   pruned: number,
-  { known, now }: Pick<AuditLook, "known" | "now">,
+  { known, now }: Pick<AuditVerification, "known" | "now">,
 ): void {
   const since = now() - AUDIT_RETENTION_MS;
   const seen = known?.sightings.find(({ seenAt }) => seenAt > since);

@@ -1,5 +1,5 @@
 import { parseJson } from "../../lib/json.ts";
-import { type AuditLook, type AuditReport, verifyAudit } from "../audit/verify-audit.ts";
+import { type AuditReport, type AuditVerification, verifyAudit } from "../audit/verify-audit.ts";
 import type { DumpRow, Store } from "../port/store.ts";
 import { faultText, isStoreFault } from "../port/unavailable.ts";
 import { fractionOf, type OnProgress } from "./progress.ts";
@@ -24,7 +24,7 @@ export interface VerifyReport {
  */
 export async function verifyStore(
   store: Store,
-  look: Omit<AuditLook, "onProgress">,
+  look: Omit<AuditVerification, "onProgress">,
   onProgress: OnProgress,
 ): Promise<VerifyReport> {
   const faults = canCheck(store) ? [...(await store.check())] : [];
@@ -50,7 +50,7 @@ const canCheck = (store: Store): store is Checkable => "check" in store;
 /** An unreadable log counts as one problem and no rows. */
 async function readAudit(
   store: Store,
-  look: Omit<AuditLook, "onProgress">,
+  look: Omit<AuditVerification, "onProgress">,
   onProgress: OnProgress,
 ): Promise<AuditReport> {
   try {

@@ -36,21 +36,24 @@ describeStores("a commit", (engine) => {
   });
 
   describe.each<[string, (stale: number) => Operation]>([
-    ["an insert over a record", () => insert(pages, { key: "there", value: 9 })],
+    ["an insert of an existing record", () => insert(pages, { key: "there", value: 9 })],
     [
       "a replacement at an old revision",
       (at) => replace(pages, { key: "there", revision: at }, { value: 9 }),
     ],
     [
-      "a replacement of nothing",
+      "a replacement of a missing record",
       (at) => replace(pages, { key: "gone", revision: at }, { value: 9 }),
     ],
-    ["a second use", () => consume(pages, "used")],
-    ["a use of nothing", () => consume(pages, "gone")],
+    ["a second consumption", () => consume(pages, "used")],
+    ["a consumption of a missing record", () => consume(pages, "gone")],
     ["a removal at an old revision", (at) => removeAt(pages, { key: "there", revision: at })],
     ["a check at an old revision", (at) => unchanged(pages, { key: "there", revision: at })],
-    ["a check of nothing", (at) => unchanged(pages, { key: "gone", revision: at })],
-    ["a removal at a revision of nothing", (at) => removeAt(pages, { key: "gone", revision: at })],
+    ["a check of a missing record", (at) => unchanged(pages, { key: "gone", revision: at })],
+    [
+      "a removal at a revision of a missing record",
+      (at) => removeAt(pages, { key: "gone", revision: at }),
+    ],
   ])("with %s", (_, failing) => {
     it.each([
       ["at the start", 0],
@@ -143,116 +146,126 @@ describeStores("a commit", (engine) => {
   });
 });
 
-describeStores("a later step of a commit sees the effect of earlier ones,", (engine) => {
-  const first = put(pages, { key: "a", value: 1, groups: ["g"] });
-  it.each<[string, boolean, readonly Operation[]]>([
-    ["put, insert", false, [first, insert(pages, { key: "a", value: 2 })]],
-    [
-      "insert, insert",
-      false,
-      [insert(pages, { key: "a", value: 1 }), insert(pages, { key: "a", value: 2 })],
-    ],
-    [
-      "put, remove, insert",
-      true,
-      [first, remove(pages, "a"), insert(pages, { key: "a", value: 2 })],
-    ],
-    [
-      "put, removeGroup, insert",
-      true,
-      [first, removeGroup("g"), insert(pages, { key: "a", value: 2 })],
-    ],
-    ["put, consume", true, [first, consume(pages, "a")]],
-    ["put, consume, consume", false, [first, consume(pages, "a"), consume(pages, "a")]],
-    ["put, consume, put, consume", true, [first, consume(pages, "a"), first, consume(pages, "a")]],
-    ["put, remove, consume", false, [first, remove(pages, "a"), consume(pages, "a")]],
-    ["put, removeGroup, consume", false, [first, removeGroup("g"), consume(pages, "a")]],
-    [
-      "put for no time, insert",
-      true,
-      [put(pages, { key: "a", value: 1, ttlMs: 0 }), insert(pages, { key: "a", value: 2 })],
-    ],
-    [
-      "put for no time, consume",
-      false,
-      [put(pages, { key: "a", value: 1, ttlMs: 0 }), consume(pages, "a")],
-    ],
-  ])("%s: %s", async (_, holds, steps) => {
-    const { records } = await openStore(engine);
-    expect(await records.commit(steps)).toBe(holds);
-    expect((await records.get(pages, "a")) !== undefined).toBe(holds);
-  });
+describeStores(
+  "a step of a commit takes effect before later steps of the same commit:",
+  (engine) => {
+    const first = put(pages, { key: "a", value: 1, groups: ["g"] });
+    it.each<[string, boolean, readonly Operation[]]>([
+      ["put, insert", false, [first, insert(pages, { key: "a", value: 2 })]],
+      [
+        "insert, insert",
+        false,
+        [insert(pages, { key: "a", value: 1 }), insert(pages, { key: "a", value: 2 })],
+      ],
+      [
+        "put, remove, insert",
+        true,
+        [first, remove(pages, "a"), insert(pages, { key: "a", value: 2 })],
+      ],
+      [
+        "put, removeGroup, insert",
+        true,
+        [first, removeGroup("g"), insert(pages, { key: "a", value: 2 })],
+      ],
+      ["put, consume", true, [first, consume(pages, "a")]],
+      ["put, consume, consume", false, [first, consume(pages, "a"), consume(pages, "a")]],
+      [
+        "put, consume, put, consume",
+        true,
+        [first, consume(pages, "a"), first, consume(pages, "a")],
+      ],
+      ["put, remove, consume", false, [first, remove(pages, "a"), consume(pages, "a")]],
+      ["put, removeGroup, consume", false, [first, removeGroup("g"), consume(pages, "a")]],
+      [
+        "put with a lifetime of zero, insert",
+        true,
+        [put(pages, { key: "a", value: 1, ttlMs: 0 }), insert(pages, { key: "a", value: 2 })],
+      ],
+      [
+        "put with a lifetime of zero, consume",
+        false,
+        [put(pages, { key: "a", value: 1, ttlMs: 0 }), consume(pages, "a")],
+      ],
+    ])("%s: %s", async (_, holds, steps) => {
+      const { records } = await openStore(engine);
+      expect(await records.commit(steps)).toBe(holds);
+      expect((await records.get(pages, "a")) !== undefined).toBe(holds);
+    });
 
-  it.each<[string, Operation]>([
-    ["a put", put(pages, { key: "a", value: 2 })],
-    ["a use", consume(pages, "a")],
-    ["a removal", remove(pages, "a")],
-    ["a removal of the group", removeGroup("g")],
-  ])("%s takes the revision away from a replacement and a removal", async (_, step) => {
-    const { records } = await openStore(engine);
-    await records.commit([first]);
-    const read = { key: "a", revision: await revisionOf(records, "a") };
-    expect(await records.commit([step, replace(pages, read, { value: 3 })])).toBe(false);
-    expect(await records.commit([step, removeAt(pages, read)])).toBe(false);
-    expect(await pageOf(records, "a")).toBe(1);
-    expect(await records.commit([removeAt(pages, read), step])).toBe(step.kind !== "consume");
-  });
+    it.each<[string, Operation]>([
+      ["a put", put(pages, { key: "a", value: 2 })],
+      ["a consumption", consume(pages, "a")],
+      ["a removal", remove(pages, "a")],
+      ["a removal of a group", removeGroup("g")],
+    ])(
+      "%s invalidates the revision of a later replacement and a later removal",
+      async (_, step) => {
+        const { records } = await openStore(engine);
+        await records.commit([first]);
+        const read = { key: "a", revision: await revisionOf(records, "a") };
+        expect(await records.commit([step, replace(pages, read, { value: 3 })])).toBe(false);
+        expect(await records.commit([step, removeAt(pages, read)])).toBe(false);
+        expect(await pageOf(records, "a")).toBe(1);
+        expect(await records.commit([removeAt(pages, read), step])).toBe(step.kind !== "consume");
+      },
+    );
 
-  it.each<[string, Operation]>([
-    ["a put", put(pages, { key: "a", value: 2 })],
-    ["a use", consume(pages, "a")],
-    ["a removal", remove(pages, "a")],
-    ["a removal of the group", removeGroup("g")],
-  ])("and %s is noticed by a check that comes after it, not by one before", async (_, step) => {
-    const { records } = await openStore(engine);
-    await records.commit([first]);
-    const read = { key: "a", revision: await revisionOf(records, "a") };
-    expect(await records.commit([step, unchanged(pages, read)])).toBe(false);
-    expect(await pageOf(records, "a")).toBe(1);
-    expect(await records.commit([unchanged(pages, read), step])).toBe(true);
-    expect(await records.commit([unchanged(pages, read)])).toBe(false);
-  });
+    it.each<[string, Operation]>([
+      ["a put", put(pages, { key: "a", value: 2 })],
+      ["a consumption", consume(pages, "a")],
+      ["a removal", remove(pages, "a")],
+      ["a removal of a group", removeGroup("g")],
+    ])("%s is detected by a later check, not by an earlier one", async (_, step) => {
+      const { records } = await openStore(engine);
+      await records.commit([first]);
+      const read = { key: "a", revision: await revisionOf(records, "a") };
+      expect(await records.commit([step, unchanged(pages, read)])).toBe(false);
+      expect(await pageOf(records, "a")).toBe(1);
+      expect(await records.commit([unchanged(pages, read), step])).toBe(true);
+      expect(await records.commit([unchanged(pages, read)])).toBe(false);
+    });
 
-  it("so a record cannot be replaced twice at one revision", async () => {
-    const { records } = await openStore(engine);
-    await records.commit([first]);
-    const read = { key: "a", revision: await revisionOf(records, "a") };
-    const steps = [replace(pages, read, { value: 2 }), replace(pages, read, { value: 3 })];
-    expect(await records.commit(steps)).toBe(false);
-    expect(await pageOf(records, "a")).toBe(1);
-  });
+    it("a record cannot be replaced twice at one revision", async () => {
+      const { records } = await openStore(engine);
+      await records.commit([first]);
+      const read = { key: "a", revision: await revisionOf(records, "a") };
+      const steps = [replace(pages, read, { value: 2 }), replace(pages, read, { value: 3 })];
+      expect(await records.commit(steps)).toBe(false);
+      expect(await pageOf(records, "a")).toBe(1);
+    });
 
-  it("so the last of several writes remains, at the position of the last", async () => {
-    const { records } = await openStore(engine);
-    const steps = [1, 2, 3].map((value) => put(pages, { key: "a", value, groups: [`${value}`] }));
-    await records.commit([
-      ...steps.slice(0, 2),
-      put(pages, { key: "b", value: 0 }),
-      ...steps.slice(2),
-    ]);
-    const list = await records.list(pages, { limit: 9 });
-    expect(list.map(({ key, value }) => [key, value])).toEqual([
-      ["b", 0],
-      ["a", 3],
-    ]);
-    expect(await records.list(pages, { group: "1", limit: 9 })).toEqual([]);
-    expect(await records.list(pages, { group: "3", limit: 9 })).toHaveLength(1);
-  });
+    it("the last of several writes to a record determines its value and its place in the list", async () => {
+      const { records } = await openStore(engine);
+      const steps = [1, 2, 3].map((value) => put(pages, { key: "a", value, groups: [`${value}`] }));
+      await records.commit([
+        ...steps.slice(0, 2),
+        put(pages, { key: "b", value: 0 }),
+        ...steps.slice(2),
+      ]);
+      const list = await records.list(pages, { limit: 9 });
+      expect(list.map(({ key, value }) => [key, value])).toEqual([
+        ["b", 0],
+        ["a", 3],
+      ]);
+      expect(await records.list(pages, { group: "1", limit: 9 })).toEqual([]);
+      expect(await records.list(pages, { group: "3", limit: 9 })).toHaveLength(1);
+    });
 
-  it("so group changes between steps count", async () => {
-    const { records } = await openStore(engine);
-    await records.commit([first, put(pages, { key: "b", value: 1 })]);
-    const [a, b] = [await revisionOf(records, "a"), await revisionOf(records, "b")];
-    const steps = [
-      replace(pages, { key: "a", revision: a }, { value: 1, groups: [] }),
-      replace(pages, { key: "b", revision: b }, { value: 1, groups: ["g"] }),
-      removeGroup("g"),
-    ];
-    expect(await records.commit(steps)).toBe(true);
-    expect(await pageOf(records, "a")).toBe(1);
-    expect(await pageOf(records, "b")).toBeUndefined();
-  });
-});
+    it("a removal of a group sees the group changes of earlier steps", async () => {
+      const { records } = await openStore(engine);
+      await records.commit([first, put(pages, { key: "b", value: 1 })]);
+      const [a, b] = [await revisionOf(records, "a"), await revisionOf(records, "b")];
+      const steps = [
+        replace(pages, { key: "a", revision: a }, { value: 1, groups: [] }),
+        replace(pages, { key: "b", revision: b }, { value: 1, groups: ["g"] }),
+        removeGroup("g"),
+      ];
+      expect(await records.commit(steps)).toBe(true);
+      expect(await pageOf(records, "a")).toBe(1);
+      expect(await pageOf(records, "b")).toBeUndefined();
+    });
+  },
+);
 
 describeStores("revisions", (engine) => {
   it("rise with every write in every collection", async () => {

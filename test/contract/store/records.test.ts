@@ -327,13 +327,16 @@ describeStores("record values", (engine) => {
     ["an empty object", {}],
     ["an empty list", []],
     ["numbers", [0, -1, 0.1, 1e21, 5e-324, 1.7976931348623157e308, 2 ** 53 - 1, -(2 ** 53 - 1)]],
-    ["text of all planes", 'Ελλάδα 日本語 😀 \u202e \u0000 \u001f " \\ / \u2028 \ufffe'],
+    [
+      "text with characters of all Unicode planes",
+      'Ελλάδα 日本語 😀 \u202e \u0000 \u001f " \\ / \u2028 \ufffe',
+    ],
     ["half a surrogate pair", ["\ud83d", "\ude00 turned round \ud83d"]],
     ["names in other scripts", { "": 1, "\u0000": 2, ключ: 3, "😀": 4, 'a"b\\c': 5 }],
-    ["lists in lists", nested],
-    ["names of Object's members", JSON.parse('{"__proto__": {"x": 1}, "constructor": 1}')],
-    ["what looks like a query", "'; DROP TABLE records; --"],
-  ])("come back as they were: %s", async (_, value) => {
+    ["nested lists", nested],
+    ["member names of Object.prototype", JSON.parse('{"__proto__": {"x": 1}, "constructor": 1}')],
+    ["text that looks like SQL", "'; DROP TABLE records; --"],
+  ])("are read as they were written: %s", async (_, value) => {
     const opened = await openStore(engine);
     const text = JSON.stringify(value);
     await opened.records.commit([put(pages, { key: "a", value })]);

@@ -144,7 +144,7 @@ describe("entitlement to alerts", () => {
     },
   );
 
-  it("ends for a key when it expires", async () => {
+  it("ends for an API key when the key expires", async () => {
     const { records, clock } = await openStore(embedded);
     const value = key(alertScopes);
     await records.commit([insert(apiKeys, { ...placed, value, ttlMs: 1_000 })]);
@@ -181,7 +181,7 @@ describe("entitlement to alerts", () => {
     );
   });
 
-  it("through grants: all that the person allowed a client, as long as each lasts", async () => {
+  it("through grants covers all scopes that the person allowed, for as long as each grant lasts", async () => {
     const { records, clock } = await openStore(embedded);
     const rejected = { resources: { "https://signals.test": "darkpool:read" } };
     const resources = { "https://signals.test": "signals:read darkpool:read" };
@@ -195,11 +195,21 @@ describe("entitlement to alerts", () => {
       }),
       granted("other", allScopes.join(" ")),
     ]);
-    const held = (id?: string) => currentScopes(records, { kind: "user", id: "x", clientId: id });
-    expect(await held(clientId)).toEqual(new Set(alertScopes));
+    const held = () => currentScopes(records, { kind: "user", id: "x", clientId });
+    expect(await held()).toEqual(new Set(alertScopes));
     clock.now += 1_000;
-    expect(await held(clientId)).toEqual(new Set(["signals:read"]));
-    // An alert of a person that does not say which client made it.
-    expect(await held()).toEqual(new Set(allScopes));
+    expect(await held()).toEqual(new Set(["signals:read"]));
+  });
+
+  it("of the person themselves is whole, whatever they allowed, while they have an account", async () => {
+    const { records } = await openStore(embedded);
+    const themselves = { kind: "user", id: "x" } as const;
+    expect(await currentScopes(records, themselves)).toEqual(new Set());
+    await records.commit([person]);
+    expect(await currentScopes(records, themselves)).toEqual(new Set(allScopes));
+    const steps = (await entitlementChecks(records, themselves)) ?? [];
+    expect(await records.commit(steps)).toBe(true);
+    await records.commit([removeGroup(accountRecordsGroup("x"))]);
+    expect(await records.commit(steps)).toBe(false);
   });
 });

@@ -43,7 +43,11 @@ const forbidden = <T extends object>(name: string): T =>
   });
 
 const contextOf = (scoring: Scoring): ToolContext =>
-  toolContext(scoring, { service: forbidden("alerts"), watchlists: forbidden("watchlists") });
+  toolContext(scoring, {
+    service: forbidden("alerts"),
+    watchlists: forbidden("watchlists"),
+    channels: forbidden("channels"),
+  });
 
 /** Callers of whom nothing may be read but scopes that the answer depends on. */
 const callOf = (...scopes: readonly Scope[]): Call =>

@@ -22,7 +22,7 @@ function refusal(changes: object, anonymousScopes?: readonly Scope[]): unknown {
 }
 
 describe("the grants of a registration", () => {
-  it("accept the example body without what the server does not offer", () => {
+  it("accept the example body, and drop what the server does not offer", () => {
     expect(normalize({})).toMatchObject({
       client_name: "Example Agent",
       grant_types: ["client_credentials"],
@@ -32,7 +32,7 @@ describe("the grants of a registration", () => {
     });
   });
 
-  it("keeps the code response type only with the authorization code grant", () => {
+  it("include the code response type only with the authorization code grant", () => {
     expect(normalize(codeClient)).toMatchObject({ response_types: ["code"] });
     expect(normalize({ response_types: ["code"] })).toMatchObject({ response_types: [] });
   });
@@ -42,7 +42,7 @@ describe("the grants of a registration", () => {
     [{ grant_types: [] }, "grant_types"],
     [{ grant_types: "client_credentials" }, "grant_types must be an array"],
     [{ token_endpoint_auth_method: "none" }, "token_endpoint_auth_method other than none"],
-  ])("refuses %j", (changes, description) => {
+  ])("are rejected: %j", (changes, description) => {
     expect(refusal(changes)).toMatchObject({
       error: "invalid_client_metadata",
       error_description: expect.stringContaining(description),
@@ -59,25 +59,25 @@ describe("the grants of a registration", () => {
       ["client_credentials", JWT_BEARER, "password"],
       ["client_credentials", JWT_BEARER],
     ],
-  ])("makes %j into %j", (grant_types, granted) => {
+  ])("are reduced from %j to %j", (grant_types, granted) => {
     expect(normalize({ grant_types, response_types: undefined })).toMatchObject({
       grant_types: granted,
     });
   });
 
   it.each([[["refresh_token"]], [["implicit"]], [[null]], [[["client_credentials"]]]])(
-    "has nothing to offer for %j",
+    "are rejected when none of %j is supported",
     (grant_types) => {
       expect(refusal({ grant_types })).toMatchObject({ error: "invalid_client_metadata" });
     },
   );
 
-  it("require a secret or key for assertions", () => {
+  it("require a secret or key for identity assertions", () => {
     const changes = { grant_types: [JWT_BEARER], token_endpoint_auth_method: "none" };
     expect(refusal(changes)).toMatchObject({ error: "invalid_client_metadata" });
   });
 
-  it("lets a public client use the authorization code", () => {
+  it("allow a public client the authorization code grant", () => {
     const accepted = normalize({ ...codeClient, token_endpoint_auth_method: "none" });
     expect(accepted).toMatchObject({ grant_types: ["authorization_code"] });
   });
@@ -93,13 +93,18 @@ describe("the scope of a registration", () => {
     expect(normalize({ scope: asked })).toMatchObject({ scope: granted });
   });
 
-  it.each(["alerts:write", "admin root", "SIGNALS:READ"])("refuses %j alone", (scope) => {
-    expect(refusal({ scope })).toMatchObject({
-      error: "invalid_scope",
-      status: 400,
-      error_description: expect.stringContaining("alerts:write needs an agent claimed by a person"),
-    });
-  });
+  it.each(["alerts:write", "admin root", "SIGNALS:READ"])(
+    "is rejected when it is only %j",
+    (scope) => {
+      expect(refusal({ scope })).toMatchObject({
+        error: "invalid_scope",
+        status: 400,
+        error_description: expect.stringContaining(
+          "alerts:write needs an agent claimed by a person",
+        ),
+      });
+    },
+  );
 
   it("is empty for an agent when the operator opens none, unless an unknown scope is requested", () => {
     expect(normalize({}, []).scope).toBeUndefined();
@@ -139,21 +144,21 @@ describe("the scope of a registration", () => {
     expect(normalize({ scope }, owners)).toMatchObject({ scope: "alerts:write" });
   });
 
-  it("refuses a scope that is not a string", () => {
+  it("is rejected when it is not a string", () => {
     expect(refusal({ scope: ["signals:read"] })).toMatchObject({
       error: "invalid_client_metadata",
     });
   });
 });
 
-describe("the redirects of a registration", () => {
+describe("the redirect URIs of a registration", () => {
   it.each([
     [["https://agent.example/callback"], "web"],
     [["https://agent.example/callback", "http://127.0.0.1:8976/callback"], "native"],
     [["http://[::1]/callback"], "native"],
     [["com.example.app:/callback"], "native"],
     [["cursor://anysphere.cursor-mcp/oauth/callback"], "native"],
-  ])("makes a client with %j a %s one", (redirect_uris, application_type) => {
+  ])("make a client with %j a %s client", (redirect_uris, application_type) => {
     expect(normalize({ redirect_uris })).toMatchObject({ application_type });
   });
 
@@ -168,11 +173,11 @@ describe("the redirects of a registration", () => {
     [[`https://agent.example/${"a".repeat(2000)}`]],
     [Array.from({ length: 11 }, (_, port) => `https://agent.example/${port}`)],
     ["https://agent.example/callback"],
-  ])("refuses %j", (redirect_uris) => {
+  ])("are rejected: %j", (redirect_uris) => {
     expect(refusal({ redirect_uris })).toMatchObject({ error: "invalid_redirect_uri" });
   });
 
-  it("require one for the authorization code", () => {
+  it("are required for the authorization code grant", () => {
     expect(refusal({ ...codeClient, redirect_uris: [] })).toMatchObject({
       error: "invalid_redirect_uri",
       error_description: expect.stringContaining("client_credentials only"),
@@ -181,8 +186,8 @@ describe("the redirects of a registration", () => {
   });
 });
 
-describe("the text of a registration", () => {
-  it("normalizes a name to NFC and accepts every script", () => {
+describe("the text members of a registration", () => {
+  it("accept a name in any script, and normalize it to NFC", () => {
     expect(normalize({ client_name: "Cafe\u0301 <3 分析 👩‍🔬" })).toMatchObject({
       client_name: "Caf\u00e9 <3 分析 👩‍🔬",
     });
@@ -204,14 +209,14 @@ describe("the text of a registration", () => {
     "<script>alert(1)</script>",
     "My <b>agent</b>",
     "x <!-- y",
-  ])("refuses the name %j", (client_name) => {
+  ])("reject the name %j", (client_name) => {
     expect(refusal({ client_name })).toMatchObject({
       error: "invalid_client_metadata",
       error_description: expect.stringContaining("client_name"),
     });
   });
 
-  it("counts characters, not bytes, up to one hundred", () => {
+  it("limit a name to a hundred characters, not bytes", () => {
     expect(normalize({ client_name: "😀".repeat(100) })).toMatchObject({
       client_name: "😀".repeat(100),
     });
@@ -229,11 +234,11 @@ describe("the text of a registration", () => {
     { jwks_uri: "http://agent.example/jwks.json" },
     { contacts: Array.from({ length: 11 }, () => "a@agent.example") },
     { contacts: [`${"a".repeat(250)}@agent.example`] },
-  ])("refuses %j", (changes) => {
+  ])("are rejected: %j", (changes) => {
     expect(refusal(changes)).toMatchObject({ error: "invalid_client_metadata" });
   });
 
-  it("drops members that would make the server send requests", () => {
+  it("drop members that would make the server send requests", () => {
     const uri = "https://169.254.169.254/latest";
     const changes = normalize({
       sector_identifier_uri: uri,
@@ -276,25 +281,25 @@ describe("the keys of a registration", () => {
 
   it.each([
     ["none", { jwks: { keys: [] } }],
-    ["no list", { jwks: { keys: ec } }],
-    ["no set", { jwks: "https://agent.example/keys" }],
+    ["a value that is not an array", { jwks: { keys: ec } }],
+    ["a value that is not a key set", { jwks: "https://agent.example/keys" }],
     ["null", { jwks: null }],
-    ["a list alone", { jwks: [ec] }],
-    ["more than twenty", withKeys(...Array.from({ length: 21 }, () => ec))],
-    ["no object", withKeys("a")],
-    ["null in it", withKeys(null)],
+    ["an array without a key set", { jwks: [ec] }],
+    ["more than twenty keys", withKeys(...Array.from({ length: 21 }, () => ec))],
+    ["a key that is not an object", withKeys("a")],
+    ["a null key", withKeys(null)],
     ["a private key", withKeys({ ...ec, d: "AA" })],
     ["an RSA prime", withKeys({ ...rsa, p: "AA" })],
     ["a symmetric key", withKeys({ kty: "oct", k: "AA" })],
-    ["a secret in a public key", withKeys({ ...ec, k: "AA" })],
+    ["a symmetric member in a public key", withKeys({ ...ec, k: "AA" })],
     ["a key for encryption", withKeys(jwkOf("x25519"))],
-    ["an unknown kind", withKeys({ kty: "XYZ" })],
-    ["a point off the curve", withKeys({ ...ec, x: ec.y })],
+    ["an unknown key type", withKeys({ kty: "XYZ" })],
+    ["a point that is not on the curve", withKeys({ ...ec, x: ec.y })],
     ["a short RSA key", withKeys(jwkOf("rsa", { modulusLength: 1024 }))],
     ["a huge exponent", withKeys({ ...rsa, e: "__________8" })],
     ["a huge modulus", withKeys({ ...rsa, n: "x".repeat(1200) })],
-    ["a good and a bad one", withKeys(ec, { kty: "oct", k: "AA" })],
-  ])("are refused with %s", (_what, changes) => {
+    ["a valid key and an invalid one", withKeys(ec, { kty: "oct", k: "AA" })],
+  ])("are rejected with %s", (_what, changes) => {
     expect(refusal(changes)).toMatchObject({ error: "invalid_client_metadata" });
   });
 });
@@ -309,7 +314,7 @@ describe("the whole body of a registration", () => {
     return "accepted";
   };
 
-  it("nests at most eight levels deep", () => {
+  it("is nested at most eight levels deep", () => {
     const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
     expect(fault(nested(8))).toBe("accepted");
     expect(fault(nested(9))).toMatchObject({ error: "invalid_client_metadata" });
@@ -325,7 +330,7 @@ describe("the whole body of a registration", () => {
     },
   );
 
-  it("rejects a software statement, since no signer is trusted", () => {
+  it("is rejected with a software statement, since no signer is trusted", () => {
     expect(fault('{"software_statement":"a.b.c"}')).toMatchObject({
       error: "unapproved_software_statement",
     });

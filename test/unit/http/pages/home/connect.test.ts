@@ -53,7 +53,7 @@ describe("the configuration of a client", () => {
     const url = `${base}/mcp`;
     const json = (name: string) => JSON.parse(client(name).code);
     expect(json("Cursor")).toEqual({ mcpServers: { "market-signal": { url } } });
-    expect(json("VS Code")).toEqual({ servers: { "market-signal": { type: "http", url } } });
+    expect(json("VS Code")).toEqual({ servers: { marketSignal: { type: "http", url } } });
     expect(json("Gemini CLI")).toEqual({ mcpServers: { "market-signal": { httpUrl: url } } });
     expect(readToml(client("OpenAI Codex").code)).toEqual({
       "mcp_servers.market-signal": { url },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { withMinus } from "../../../../../src/http/pages/home/figure-text.js";
 import {
   dateTime,
   fixed,
@@ -9,7 +10,6 @@ import {
   shortUsd,
   toTheSecond,
   whole,
-  withMinus,
 } from "../../../../../src/http/pages/home/number-format.ts";
 import type { Html } from "../../../../../src/http/pages/html.ts";
 import { textOf } from "../../../../support/web.ts";
