@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { APP_TYPE, APP_URI } from "../../src/http/mcp/protocol.ts";
 import { tools } from "../../tools/index.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { ONLY_LOOPBACK } from "../support/only-loopback.ts";
@@ -68,9 +69,12 @@ describe.each(["modern", "legacy"])("the MCP Inspector in the %s era", (era) => 
     expect(answer.structuredContent).toMatchObject({ symbol, market: "sandbox" });
   });
 
-  it("lists the resource of instruments", async () => {
+  it("lists the resources: the instruments and the app", async () => {
     const { answer } = await ask("--method", "resources/list");
-    expect(answer.resources).toMatchObject([{ uri: "market://instruments" }]);
+    expect(answer.resources).toMatchObject([
+      { uri: "market://instruments", mimeType: "application/json" },
+      { uri: APP_URI, mimeType: APP_TYPE },
+    ]);
   });
 
   it("lists the prompt with its argument", async () => {
