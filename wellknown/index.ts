@@ -7,6 +7,8 @@ import { authMd } from "./auth-md.ts";
 import { ICON_TYPE, icon } from "./icon.ts";
 import type { Link } from "./links.ts";
 import { llmsTxt } from "./llms.ts";
+import { openbbApps } from "./openbb-apps.ts";
+import { openbbWidgets } from "./openbb-widgets.ts";
 import { OPENAPI_TYPE, paths, SERVER_CARD_TYPE } from "./paths.ts";
 import { protectedResource } from "./protected-resource.ts";
 import { robotsTxt } from "./robots.ts";
@@ -83,6 +85,18 @@ export const documents: readonly DiscoveryDocument[] = [
     mediaTypes: [OPENAPI_TYPE, JSON_TYPE],
     maxAgeSeconds: FIVE_MINUTES,
     render: (site) => openApi(site, documents),
+  },
+  {
+    path: paths.openbbWidgets,
+    mediaTypes: [JSON_TYPE],
+    maxAgeSeconds: FIVE_MINUTES,
+    render: openbbWidgets,
+  },
+  {
+    path: paths.openbbApps,
+    mediaTypes: [JSON_TYPE],
+    maxAgeSeconds: FIVE_MINUTES,
+    render: openbbApps,
   },
   { path: paths.authMd, mediaTypes: [MARKDOWN], maxAgeSeconds: FIVE_MINUTES, render: authMd },
   { path: paths.llms, mediaTypes: [TEXT], maxAgeSeconds: FIVE_MINUTES, render: llmsTxt },

@@ -25,6 +25,8 @@ export const paths = {
   skillsIndex: "/.well-known/agent-skills/index.json",
   serverCard: "/.well-known/mcp/server-card.json",
   mcpServerCard: "/mcp/server-card",
+  openbbWidgets: "/widgets.json",
+  openbbApps: "/apps.json",
   jwks: "/.well-known/jwks.json",
   trackRecord: "/track-record",
   logCheckpoint: "/log/checkpoint",

@@ -16,6 +16,7 @@ import { alertStreamRoute } from "./api/alert-stream.ts";
 import { createAnswers, measuredAnswers } from "./api/answers.ts";
 import { exportRoute } from "./api/export.ts";
 import { healthRoute, probeRoutes } from "./api/health.ts";
+import { openbbRoute } from "./api/openbb.ts";
 import { restRoutes } from "./api/rest.ts";
 import { methodRoute } from "./api/scoring-method.ts";
 import { logRoutes } from "./api/signal-log.ts";
@@ -152,6 +153,7 @@ function programRoutes(options: AppOptions): readonly Route[] {
     mcpRoute({ ...options, answers, mcp: new ProtectedResource(options, "/mcp") }),
     options.tokenRoute,
     ...restRoutes({ answers, api, streams }),
+    openbbRoute({ answers, api }),
     exportRoute({ context, api, limits: options.limits, streams }),
     alertStreamRoute({ api, log: options.eventLog, streams, repeat }),
     methodRoute({ context, api, tables: options.tables }),

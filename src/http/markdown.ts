@@ -6,7 +6,3 @@ export const MARKDOWN_TYPE = "text/markdown; charset=utf-8";
 /** Whether a client prefers Markdown to HTML (RFC 9110 section 12.5.1). */
 export const prefersMarkdown = (req: Pick<Request, "accepts">): boolean =>
   req.accepts(["html", "text/markdown"]) === "text/markdown";
-
-/** Untrusted text on one line of Markdown, with all markup escaped. */
-export const escaped = (text: string): string =>
-  text.replaceAll(/\s+/g, " ").replaceAll(/[\\`*_[\]<>|#!~&]/g, "\\$&");

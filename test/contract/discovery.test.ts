@@ -38,6 +38,8 @@ const types: Readonly<Record<string, string>> = {
   "/.well-known/agent-skills/register-agent/SKILL.md": "text/markdown; charset=utf-8",
   "/.well-known/agent-skills/alert-webhooks/SKILL.md": "text/markdown; charset=utf-8",
   "/docs/api/openapi.json": "application/vnd.oai.openapi+json",
+  "/widgets.json": "application/json",
+  "/apps.json": "application/json",
   "/auth.md": "text/markdown; charset=utf-8",
   "/llms.txt": "text/plain; charset=utf-8",
   "/icon.svg": "image/svg+xml",

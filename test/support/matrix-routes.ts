@@ -143,6 +143,7 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
 
     "GET /api/signals": row(gated("", "signals:read"), "/api/signals?limit=1"),
     "GET /api/export": row(gated("", "signals:read"), "/api/export?assetClass=stock&limit=100"),
+    "GET /api/openbb/:widget": row(gated("", "signals:read"), "/api/openbb/signal"),
     "GET /api/signals/verify": row(
       gated("", "signals:read"),
       "/api/signals/verify?symbol=ALDER.SIM",

@@ -5,6 +5,7 @@ import { claimOperations } from "./claims.ts";
 import { type DocumentRoute, documentOperations } from "./documents.ts";
 import { exportOperations } from "./export.ts";
 import { mcpOperations } from "./mcp.ts";
+import { openbbOperations } from "./openbb.ts";
 import { registrationOperations } from "./registration.ts";
 import { serviceOperations } from "./service-status.ts";
 import { signalLogOperations } from "./signal-log.ts";
@@ -15,6 +16,7 @@ import { toolOperations } from "./tools.ts";
 export const operationsWith = (documents: readonly DocumentRoute[]): readonly Operation[] => [
   ...toolOperations,
   ...exportOperations,
+  ...openbbOperations,
   ...serviceOperations,
   ...signalLogOperations,
   ...alertOperations,

@@ -53,6 +53,14 @@ const documentInfo: Readonly<Record<string, DocumentInfo>> = {
     id: "get_security_txt",
     summary: "Contact for security reports (RFC 9116)",
   },
+  [paths.openbbWidgets]: {
+    id: "get_openbb_widgets",
+    summary: "The widgets of OpenBB Workspace (widgets.json)",
+  },
+  [paths.openbbApps]: {
+    id: "get_openbb_apps",
+    summary: "A dashboard of OpenBB Workspace (apps.json)",
+  },
   [paths.openapi]: { id: "get_openapi", summary: "This description (OpenAPI 3.1)" },
   [paths.reference]: {
     id: "get_reference",

@@ -1,0 +1,101 @@
+import { findInstruments } from "../../../tools/find-instruments.ts";
+import { strongEtag } from "../../lib/etag.ts";
+import { openbbOperations } from "../../openapi/operations/openbb.ts";
+import { ANY, type Drawn, type WidgetSource } from "../../openbb/widget.ts";
+import { widgetSources } from "../../openbb/widgets.ts";
+import { Problem } from "../../problem.ts";
+import type { Call, Tool } from "../../tool.ts";
+import type { ProtectedResource } from "../authorize.ts";
+import { sendAnswer } from "../conditional-response.ts";
+import { routeOf } from "../mount.ts";
+import { queryOf } from "../request-context.ts";
+import type { Route } from "../route-table.ts";
+import type { Answers, TableTool } from "./answers.ts";
+
+const [getWidget] = openbbOperations;
+
+/** Dependencies of the widgets. */
+interface WidgetOptions {
+  readonly answers: Answers;
+  readonly api: ProtectedResource;
+}
+
+/** GET /api/openbb/{widget}: the answer of a tool in the form in which OpenBB Workspace draws it. */
+export function openbbRoute({ answers, api }: WidgetOptions): Route {
+  return routeOf(getWidget, async (context) => {
+    const caller = await api.authorize(context);
+    const source = sourceOf(context.params.widget ?? "");
+    api.requireScopes(caller, source.tool.scopes);
+    const call = { caller, scopes: caller.scopes, idempotencyKey: undefined };
+    const drawn = await draw(source, queryOf(context.req), call, answers);
+    const json = JSON.stringify(drawn);
+    await sendAnswer(context, { value: Object(drawn), json, etag: strongEtag(json) });
+  });
+}
+
+/** @throws {Problem} `not_found` for a name that no endpoint has, with those there are. */
+function sourceOf(name: string): WidgetSource {
+  const source = widgetSources.find((one) => one.name === name);
+  if (source !== undefined) return source;
+  throw new Problem("not_found", {
+    detail: "There is no such widget.",
+    next: `Use one of: ${widgetSources.map((one) => one.name).join(", ")}. /widgets.json describes them.`,
+  });
+}
+
+async function draw(
+  { tool, input, params, reads, shape }: WidgetSource,
+  query: URLSearchParams,
+  call: Call,
+  answers: Answers,
+): Promise<Drawn> {
+  const asked = { ...input, ...chosenInput(params, query) };
+  const isOfOne = params.some(({ paramName }) => paramName === "symbol");
+  const full =
+    isOfOne && !("symbol" in asked)
+      ? { ...asked, symbol: await firstSymbol(call, answers) }
+      : asked;
+  const read =
+    reads === "rows"
+      ? await rowsOf(tool, full, call, answers)
+      : (await answers.of(tool, full, call)).value;
+  return shape === undefined ? (read as readonly object[]) : shape(read);
+}
+
+/** What was chosen for the parameters of a widget. Workspace adds parameters of its own, such as
+ *  `theme`, and sends an empty text where nothing was chosen. */
+function chosenInput(
+  params: WidgetSource["params"],
+  query: URLSearchParams,
+): Readonly<Record<string, string | number>> {
+  const chosen = params.flatMap(({ paramName, type, options }) => {
+    const value = query.get(paramName) ?? "";
+    if (value === "" || (options !== undefined && value === ANY)) return [];
+    return [[paramName, type === "number" ? Number(value) : value] as const];
+  });
+  return Object.fromEntries(chosen);
+}
+
+/** The instrument that is shown before one is chosen: the first of the list. @throws {Problem}
+ *  `not_found` while nothing is covered. */
+async function firstSymbol(call: Call, answers: Answers): Promise<string> {
+  const [row] = await rowsOf(findInstruments, { limit: 1 }, call, answers);
+  if (row !== undefined) return String(row.symbol);
+  throw new Problem("not_found", {
+    detail: "No instrument is covered yet.",
+    next: "Ask again in a moment; GET /api/health says how many there are.",
+  });
+}
+
+/** The rows of a tool's table as objects by the names of their columns. */
+async function rowsOf(
+  tool: Tool,
+  input: object,
+  call: Call,
+  answers: Answers,
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const { columns, rows } = await answers.tableOf(tool as TableTool, input, call);
+  return Array.from(rows, (cells) =>
+    Object.fromEntries(columns.map(({ name }, place) => [name, cells[place]])),
+  );
+}

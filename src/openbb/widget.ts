@@ -1,0 +1,90 @@
+import type { ColumnHead } from "../tables/table.ts";
+import type { Tool } from "../tool.ts";
+
+/** Folder of the endpoints that widgets read. */
+export const WIDGET_FOLDER = "/api/openbb";
+
+/** A choice that selects nothing: Workspace always sends some value of a list. */
+export const ANY = "any";
+
+/** A parameter that people set above a widget; its name is that of an input of the widget's tool. */
+export interface WidgetParam {
+  readonly paramName: string;
+  readonly type: "text" | "number" | "endpoint";
+  readonly label: string;
+  readonly description: string;
+  /** Default, which Workspace sends too. */
+  readonly value: string | number;
+  /** With type text: the values there are. */
+  readonly options?: readonly { readonly label: string; readonly value: string }[];
+  /** With type endpoint: where the values are read. */
+  readonly optionsEndpoint?: string;
+}
+
+/** How a column of a table is shown. */
+export interface WidgetColumn {
+  /** Name of a column of the rows. */
+  readonly name: string;
+  readonly header: string;
+  /** `percent` shows a fraction in per cent; `int` has no decimals. Default: as it is. */
+  readonly format?: "percent" | "int";
+  readonly decimals?: number;
+  /** Green above 0, red below. */
+  readonly isSigned?: true;
+  /** Colors by the text of the cell. */
+  readonly colors?: Readonly<Record<string, string>>;
+  /** Name of the parameter that a click on a cell sets in the widgets of the same group. */
+  readonly sets?: string;
+  readonly isPinned?: true;
+  /** Hidden at first; people can show it. */
+  readonly isHidden?: true;
+}
+
+/** Rows as Workspace draws them. */
+export interface WidgetTable {
+  /** Names, types and units of the rows' columns. */
+  readonly heads: readonly ColumnHead[];
+  readonly columns: readonly WidgetColumn[];
+  /** The chart in which the rows are shown at first: its kind, the column of its axis, those of its
+   *  series. */
+  readonly chart?: {
+    readonly kind: "line" | "bar" | "column";
+    readonly columns: readonly [axis: string, ...series: string[]];
+  };
+}
+
+/** What Workspace draws: rows, figures with a label, options of a list, or Markdown. */
+export type Drawn = readonly object[] | string;
+
+/** What an endpoint answers: a view of one tool. */
+export interface WidgetSource {
+  /** Last segment of its path. */
+  readonly name: string;
+  /** The tool that answers, with the tool's scopes. */
+  readonly tool: Tool;
+  /** Input of the tool that nobody chooses. */
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly params: readonly WidgetParam[];
+  /** Whether the rows of the tool's table are shown, or its answer. */
+  readonly reads: "rows" | "answer";
+  /** Draws the rows or the answer. Default: the rows as they are. */
+  readonly shape?: (read: object) => Drawn;
+}
+
+/** A widget of OpenBB Workspace. */
+export interface Widget extends WidgetSource {
+  readonly title: string;
+  readonly about: string;
+  readonly subCategory: string;
+  readonly type: "table" | "metric" | "markdown";
+  /** Size in units of a grid that is 40 wide. */
+  readonly size: { readonly w: number; readonly h: number };
+  /** Present with type table. */
+  readonly table?: WidgetTable;
+}
+
+/** Types what a source reads for the function that draws it. */
+export const shapeOf =
+  <T extends object>(shape: (read: T) => Drawn) =>
+  (read: object): Drawn =>
+    shape(read as T);

@@ -1,0 +1,127 @@
+import { MARKET_WORDS } from "../src/openbb/shapes.ts";
+import {
+  WIDGET_FOLDER,
+  type Widget,
+  type WidgetColumn,
+  type WidgetTable,
+} from "../src/openbb/widget.ts";
+import { widgets } from "../src/openbb/widgets.ts";
+import type { ColumnHead, ColumnType } from "../src/tables/table.ts";
+import { SERVER_NAME } from "./server-card.ts";
+import { marketNotes, type Site } from "./site.ts";
+
+/** How often Workspace reads a widget again while it is shown, in milliseconds. */
+const REFETCH_MS = 5 * 60_000;
+
+/** The id of a widget in `widgets.json` and `apps.json`. */
+export const widgetId = ({ name }: Pick<Widget, "name">): string =>
+  `market_signal_${name.replaceAll("-", "_")}`;
+
+/** widgets.json of OpenBB Workspace (docs.openbb.co, widgets.json reference): what each widget shows,
+ *  from which endpoint, and how its columns look. */
+export const openbbWidgets = (site: Site) =>
+  Object.fromEntries(widgets.map((widget) => [widgetId(widget), widgetOf(widget, site)]));
+
+function widgetOf(widget: Widget, { name, market }: Site) {
+  const { title, about, subCategory, type, params, size, table, tool } = widget;
+  return {
+    name: market === "sandbox" ? `${title} (simulated)` : title,
+    description: `${about} ${marketNotes[market]} Not investment advice.`,
+    category: "Market signals",
+    subCategory,
+    type,
+    endpoint: `${WIDGET_FOLDER}/${widget.name}`,
+    gridData: size,
+    source: [`${name}, ${MARKET_WORDS[market]} market`],
+    params: params.map((param) => ({ ...param, show: true })),
+    ...(table && { data: { table: tableOf(table) } }),
+    mcp_tool: { mcp_server: SERVER_NAME, tool_id: tool.name },
+    refetchInterval: REFETCH_MS,
+    staleTime: REFETCH_MS,
+  };
+}
+
+function tableOf({ heads, columns, chart }: WidgetTable) {
+  const isSeries = (name: string) => chart?.columns.slice(1).includes(name) === true;
+  return {
+    enableCharts: true,
+    showAll: true,
+    ...(chart && {
+      chartView: {
+        enabled: true,
+        chartType: chart.kind,
+        cellRangeCols: { [chart.kind]: chart.columns },
+      },
+    }),
+    columnsDefs: columns.map((column) => {
+      const head = headOf(column, heads);
+      return {
+        ...columnOf(column, head),
+        chartDataType: isSeries(column.name) ? "series" : dataTypeOf(column, head, chart),
+      };
+    }),
+  };
+}
+
+/** What a column that is no series is in a chart. */
+const dataTypeOf = (
+  { name }: WidgetColumn,
+  { type }: ColumnHead,
+  chart: WidgetTable["chart"],
+): "category" | "series" | "excluded" => {
+  if (chart !== undefined) return chart.columns[0] === name ? "category" : "excluded";
+  return type === "number" || type === "integer" ? "series" : "category";
+};
+
+/** @throws {Error} If the rows have no such column. */
+function headOf({ name }: WidgetColumn, heads: readonly ColumnHead[]): ColumnHead {
+  const head = heads.find((one) => one.name === name);
+  if (head === undefined) throw new Error(`The rows have no column ${name}.`);
+  return head;
+}
+
+/** Types of cells. Instants are texts, since only dates without a time are sorted as dates. */
+const CELL_TYPES: Readonly<Record<ColumnType, "text" | "number" | "boolean" | "dateString">> = {
+  text: "text",
+  instant: "text",
+  date: "dateString",
+  integer: "number",
+  number: "number",
+  boolean: "boolean",
+};
+
+/** `formatterFn` by format. */
+const FORMATTERS = { percent: "normalizedPercent", int: "int" } as const;
+
+function columnOf(column: WidgetColumn, { type, about }: ColumnHead) {
+  const { name, header, format, decimals } = column;
+  const cellDataType = CELL_TYPES[type];
+  return {
+    field: name,
+    headerName: header,
+    cellDataType,
+    ...(cellDataType === "number" && { formatterFn: format ? FORMATTERS[format] : "none" }),
+    ...(decimals !== undefined && { decimalPlaces: decimals }),
+    ...(about !== undefined && { headerTooltip: about }),
+    ...(column.isPinned && { pinned: "left" }),
+    ...(column.isHidden && { hide: true }),
+    ...renderingOf(column),
+  };
+}
+
+/** How cells look and what a click on one does. */
+function renderingOf({ isSigned, colors, sets, name }: WidgetColumn) {
+  if (isSigned) return { renderFn: "greenRed" };
+  if (sets !== undefined) {
+    const groupBy = { paramName: sets, valueField: name };
+    return { renderFn: "cellOnClick", renderFnParams: { actionType: "groupBy", groupBy } };
+  }
+  if (colors === undefined) return {};
+  const colorRules = Object.entries(colors).map(([value, color]) => ({
+    condition: "eq",
+    value,
+    color,
+    fill: false,
+  }));
+  return { renderFn: "columnColor", renderFnParams: { colorRules } };
+}
