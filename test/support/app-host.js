@@ -3,11 +3,10 @@ import { AppBridge, PostMessageTransport } from "@modelcontextprotocol/ext-apps/
 /** What the app asked of the host, oldest first. */
 const asked = [];
 
-/** Shows an app in a sandboxed frame, by the official bridge. Tools are called by the test. */
-async function openApp({ html, context, capabilities }) {
+/** Shows an app in a sandbox of another origin, by the official bridge. Tools are called by the test. */
+async function openApp({ html, sandbox, context, capabilities }) {
   const frame = document.createElement("iframe");
-  frame.setAttribute("sandbox", "allow-scripts");
-  frame.title = "app";
+  frame.title = "sandbox";
   document.body.append(frame);
   const info = { name: "test-host", version: "1" };
   const bridge = new AppBridge(null, info, capabilities, { hostContext: context });
@@ -23,13 +22,30 @@ async function openApp({ html, context, capabilities }) {
     asked.push(["size", size]);
     frame.style.height = `${size.height}px`;
   };
+  bridge.onsandboxready = () => bridge.sendSandboxResourceReady({ html });
   const initialized = new Promise((resolve) => {
     bridge.oninitialized = () => resolve();
   });
   await bridge.connect(new PostMessageTransport(frame.contentWindow, frame.contentWindow));
-  frame.srcdoc = html;
+  frame.src = sandbox;
   await initialized;
   Object.assign(globalThis, { bridge, frame });
 }
 
-Object.assign(globalThis, { openApp, asked });
+/** Sends something by the bridge, and waits until the app has taken it: messages keep their order. */
+async function send(method, params) {
+  await globalThis.bridge[method](params);
+  const id = `after-${method}`;
+  const { contentWindow } = globalThis.frame;
+  await new Promise((resolve) => {
+    const listen = ({ source, data }) => {
+      if (source !== contentWindow || data.id !== id) return;
+      window.removeEventListener("message", listen);
+      resolve();
+    };
+    window.addEventListener("message", listen);
+    contentWindow.postMessage({ jsonrpc: "2.0", id, method: "ping" }, "*");
+  });
+}
+
+Object.assign(globalThis, { openApp, send, asked });

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import type { Browser, Frame, Page } from "playwright-core";
@@ -7,11 +8,14 @@ import { listenLocally } from "./local-server.ts";
 
 /** Policy that hosts must use for an app that declares no domains (MCP Apps 2026-01-26). */
 const APP_POLICY =
-  "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; media-src 'self' data:; connect-src 'none'";
+  "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; media-src 'self' data:; connect-src 'none'; object-src 'none'; base-uri 'self'";
 
-const PAGE = `<!doctype html><html lang="en"><head><title>Host</title><meta charset="utf-8">
-<style>body{margin:0}iframe{border:0;width:100%;display:block}</style>
-<link rel="icon" href="data:,"><script src="/host.js"></script></head><body></body></html>`;
+/** A page that runs a script and shows frames. */
+const pageWith = (
+  script: string,
+): string => `<!doctype html><html lang="en"><head><title>Host</title>
+<meta charset="utf-8"><style>body{margin:0}iframe{border:0;width:100%;display:block}iframe[title=app]{height:100vh}</style>
+<link rel="icon" href="data:,"></head><body><script src="${script}"></script></body></html>`;
 
 /** Options of a host in a test. */
 export interface HostChoice {
@@ -28,30 +32,38 @@ export interface ShownApp {
   readonly page: Page;
   /** The document of the app. */
   readonly app: Frame;
-  /** Errors and warnings of the browser. */
+  /** Errors and warnings of the browser, and requests to elsewhere. */
   readonly complaints: readonly string[];
   /** Requests of the app to the host, by name, with their parameters. */
   asked(name: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  /** Lets the host send something by a method of its bridge. */
+  /** Lets the host send something by a method of its bridge, and waits until the app has taken it. */
   send(method: string, params: object): Promise<void>;
 }
 
-/** Starts a web page that shows apps with the official bridge. @returns A function that shows one. */
+/** Starts a web page that shows apps with the official bridge, in a sandbox from another origin.
+ *  @returns A function that shows one. */
 export async function startAppHost(
   browser: Browser,
 ): Promise<(choice: HostChoice) => Promise<ShownApp>> {
-  const script = await bridgeScript();
+  const sandboxScript = await readFile(join(import.meta.dirname, "app-sandbox.js"), "utf8");
+  const sandbox = await serveScript(sandboxScript, APP_POLICY);
+  const host = await serveScript(await bridgeScript());
+  return (choice) => show(browser, { host, sandbox }, choice);
+}
+
+/** Serves a script and a page that runs it. @returns The origin. */
+async function serveScript(script: string, policy?: string): Promise<string> {
   const server = createServer((req, res) => {
-    const isScript = req.url === "/host.js";
+    const isScript = req.url === "/script.js";
     res.setHeader("Content-Type", isScript ? "text/javascript" : "text/html; charset=utf-8");
-    res.end(isScript ? script : PAGE);
+    if (policy !== undefined) res.setHeader("Content-Security-Policy", policy);
+    res.end(isScript ? script : pageWith("/script.js"));
   });
-  const origin = await listenLocally(server);
   atFileEnd(() => {
     server.closeAllConnections();
     server.close();
   });
-  return (choice) => show(browser, origin, choice);
+  return listenLocally(server);
 }
 
 /** The official bridge with what it imports, as a script for browsers. */
@@ -64,27 +76,27 @@ async function bridgeScript(): Promise<string> {
 
 const CAPABILITIES = { serverTools: {}, openLinks: {}, updateModelContext: { text: {} } };
 
-async function show(browser: Browser, origin: string, choice: HostChoice): Promise<ShownApp> {
+async function show(
+  browser: Browser,
+  origins: { readonly host: string; readonly sandbox: string },
+  choice: HostChoice,
+): Promise<ShownApp> {
   const { html, context = {}, capabilities = CAPABILITIES, callServer, width = 640 } = choice;
   const page = await browser.newPage({ viewport: { width, height: 900 } });
   const complaints: string[] = [];
   // The bridge itself tells of every message, for debugging.
   page.on("console", (message) => message.type() !== "debug" && complaints.push(message.text()));
   page.on("pageerror", (error) => complaints.push(error.message));
+  const known: readonly string[] = Object.values(origins);
   page.on("request", (request) => {
-    const { origin: to, protocol } = new URL(request.url());
-    if (to !== origin && protocol !== "data:" && protocol !== "about:") {
-      complaints.push(`asked ${request.url()}`);
-    }
+    const { origin, protocol } = new URL(request.url());
+    if (!known.includes(origin) && protocol !== "data:") complaints.push(`asked ${request.url()}`);
   });
   await page.exposeFunction("callServer", callServer ?? (() => ({ content: [] })));
-  await page.goto(origin);
-  const policed = html.replace(
-    "<head>",
-    `<head><meta http-equiv="Content-Security-Policy" content="${APP_POLICY}">`,
-  );
-  await run(page, `openApp(${JSON.stringify({ html: policed, context, capabilities })})`);
-  const [, app] = page.frames();
+  await page.goto(origins.host);
+  const options = { html, sandbox: origins.sandbox, context, capabilities };
+  await run(page, `openApp(${JSON.stringify(options)})`);
+  const [, , app] = page.frames();
   if (app === undefined) throw new Error("the host shows no app");
   return {
     page,
@@ -94,7 +106,7 @@ async function show(browser: Browser, origin: string, choice: HostChoice): Promi
       (await run<readonly (readonly [string, Readonly<Record<string, unknown>>])[]>(page, "asked"))
         .filter(([one]) => one === name)
         .map(([, params]) => params),
-    send: (method, params) => run(page, `bridge.${method}(${JSON.stringify(params)})`),
+    send: (method, params) => run(page, `send("${method}", ${JSON.stringify(params)})`),
   };
 }
 

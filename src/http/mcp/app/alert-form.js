@@ -1,32 +1,45 @@
 import { alertFacts, watchedText } from "./alert-view.js";
-import { button, el, withAttributes } from "./elements.js";
+import { button, el, foreign, isKnown, withAttributes } from "./elements.js";
 import { facts } from "./facts.js";
 
-/** Members of a wish that the form shows but does not change. */
-const KEPT = ["watchlist", "assetClass", "signal", "cooldownDays", "expiresAt", "snoozedUntil"];
+/** Members of a wish that choose what is watched in place of symbols. */
+const SELECTORS = ["watchlist", "assetClass", "signal"];
 
-/** A wish of the model, completed by the defaults of the tool; unusable members are left out. */
+/** Members of a wish that the form keeps as they are. */
+const KEPT = [...SELECTORS, "cooldownDays", "expiresAt", "snoozedUntil"];
+
+/** Maximum number of symbols of an alert. */
+const MAX_SYMBOLS = 100;
+
+/** What `register_alert` was called with, or is going to be, completed by its defaults. A number is
+ *  there if its kind is. */
 export function wishOf(given) {
-  const { symbols, kinds, delivery, label } = given;
-  const known = Array.isArray(kinds)
-    ? kinds.filter((kind) => Object.hasOwn(facts.alertKinds, kind))
-    : [];
-  const isUsable = (value) => value === null || Number.isFinite(value);
-  const number = (name) => (isUsable(given[name]) ? given[name] : facts.alert[name].default);
+  const { symbols, delivery } = given;
+  const known = [given.kinds ?? []].flat().filter((kind) => Object.hasOwn(facts.alertKinds, kind));
+  const kinds = known.length > 0 ? known : facts.usualKinds;
+  const numbers = Object.entries(facts.alertNumbers)
+    .filter(([, { kind }]) => kinds.includes(kind))
+    .map(([name, { usual }]) => [name, isNumber(given[name]) ? given[name] : usual]);
   return {
-    ...Object.fromEntries(KEPT.filter((name) => name in given).map((name) => [name, given[name]])),
-    ...(Array.isArray(symbols) && { symbols: symbols.map(String).slice(0, 100) }),
-    kinds: known.length > 0 ? known : facts.alert.kinds,
-    scoreMove: number("scoreMove"),
-    volatilityZ: number("volatilityZ"),
-    reportSessions: number("reportSessions"),
+    ...pick(given, [...KEPT, "channel", "label"]),
+    ...(Array.isArray(symbols) && { symbols: symbols.map(String).slice(0, MAX_SYMBOLS) }),
+    kinds,
+    ...Object.fromEntries(numbers),
     delivery:
       delivery?.type === "webhook"
         ? { type: "webhook", url: String(delivery.url ?? "") }
         : { type: "poll" },
-    ...(typeof label === "string" && { label }),
   };
 }
+
+/** The members of an object with these names that have a value. */
+const pick = (object, names) =>
+  Object.fromEntries(
+    names.filter((name) => isKnown(object[name])).map((name) => [name, object[name]]),
+  );
+
+/** Whether a value is a number, or `null` for none. */
+const isNumber = (value) => value === null || Number.isFinite(value);
 
 /**
  * The form for an alert in two steps: what it shall be, and a question that says in full what will be
@@ -39,46 +52,36 @@ export function wishOf(given) {
  */
 export function alertForm(wish, { onCreate, onLeave }) {
   const place = el("article");
-  const edit = (from) => place.replaceChildren(...editStep(from, review, onLeave));
-  const review = (made) => {
-    place.replaceChildren(...reviewStep(made, { onCreate, onChange: () => edit(made) }));
+  const show = (step) => {
+    place.replaceChildren(...step);
     place.querySelector("h1").focus();
   };
-  edit(wish);
+  const edit = (from) => show(editStep(from, review, onLeave));
+  const review = (made) => show(reviewStep(made, { onCreate, onChange: () => edit(made) }));
+  place.replaceChildren(...editStep(wish, review, onLeave));
   return place;
 }
 
 function editStep(wish, onReview, onLeave) {
+  const isFixed = SELECTORS.some((name) => name in wish);
   const symbols = input("symbols", { value: wish.symbols?.join(" "), autocomplete: "off" });
-  const isFixed = KEPT.slice(0, 3).some((name) => wish[name] !== undefined);
   const kinds = Object.entries(facts.alertKinds).map(([kind, text]) =>
-    choice("checkbox", `kind-${kind}`, { text, isChosen: wish.kinds.includes(kind) }),
+    kindChoice(kind, { text, wish }),
   );
-  const numbers = Object.entries(facts.alertNumbers).map(([name, text]) => {
-    const { min, max } = facts.alert[name];
-    return field(
-      text,
-      input(name, { type: "number", min, max, step: "any", value: wish[name] ?? "" }),
-    );
-  });
-  const isWebhook = wish.delivery.type === "webhook";
-  const poll = choice("radio", "poll", {
-    text: "The assistant asks for them",
-    isChosen: !isWebhook,
-  });
-  const hook = choice("radio", "webhook", { text: "To my webhook", isChosen: isWebhook });
-  const url = input("url", { type: "url", value: wish.delivery.url, placeholder: "https://" });
+  const ways = wayChoices(wish);
   const label = input("label", { value: wish.label, maxlength: 100 });
   const error = withAttributes("p.error", { role: "alert" });
   const go = () => {
-    const chosen = Object.keys(facts.alertKinds).filter((_, at) => isChosen(kinds[at]));
+    const name = label.value.trim();
+    const way = ways.find(isChosen);
     const made = {
-      ...wish,
+      ...pick(wish, KEPT),
       ...(!isFixed && { symbols: symbols.value.split(/[\s,;]+/).filter(Boolean) }),
-      kinds: chosen,
-      ...Object.fromEntries(numbers.map((one) => [inputIn(one).id, numberIn(inputIn(one))])),
-      delivery: isChosen(hook) ? { type: "webhook", url: url.value.trim() } : { type: "poll" },
-      label: label.value.trim() === "" ? undefined : label.value.trim(),
+      kinds: kinds.filter(isChosen).map((choice) => inputsOf(choice)[0].value),
+      ...Object.fromEntries(kinds.filter(isChosen).flatMap(numbersIn)),
+      delivery: deliveryIn(way),
+      ...(inputsOf(way)[0].value === "channel" && pick(wish, ["channel"])),
+      ...(name !== "" && { label: name }),
     };
     error.textContent = faultOf(made, isFixed) ?? "";
     if (error.textContent === "") onReview(made);
@@ -87,25 +90,60 @@ function editStep(wish, onReview, onLeave) {
     withAttributes("h1", { tabindex: -1 }, "An alert"),
     isFixed ? el("p", "It watches ", watchedText(wish), ".") : field("Instruments", symbols),
     el("fieldset", el("legend", "Tell me of"), kinds),
-    el("div.numbers", numbers),
-    el("fieldset", el("legend", "Where events go"), poll, hook),
-    field("Address of the webhook", url),
+    el("fieldset", el("legend", "Where events go"), ways),
     field("Name, if you like", label),
     error,
     el("p.actions", button(".main", "Review", go), button("", "Not now", onLeave)),
   ];
 }
 
+/** A kind of event, with its number if it has one. */
+function kindChoice(kind, { text, wish }) {
+  const numbers = Object.entries(facts.alertNumbers)
+    .filter(([, number]) => number.kind === kind)
+    .map(([name, number]) => {
+      const value = name in wish ? wish[name] : number.usual;
+      const { min, max, step } = number;
+      return field(
+        number.text,
+        input(name, { type: "number", min, max, step, value: value ?? "" }),
+      );
+    });
+  const box = { id: `kind-${kind}`, type: "checkbox", value: kind };
+  return choice(box, { text, isChosen: wish.kinds.includes(kind), inside: numbers });
+}
+
+/** Where events can go: to a channel only if the wish names one. */
+function wayChoices({ delivery, channel }) {
+  const isWebhook = delivery.type === "webhook";
+  const way = (value, isChosen, text, inside) =>
+    choice({ id: value, type: "radio", name: "way", value }, { text, isChosen, inside });
+  const url = input("url", { type: "url", value: delivery.url, placeholder: "https://" });
+  return [
+    way("poll", !isWebhook && channel === undefined, "The assistant asks for them"),
+    way("webhook", isWebhook, "To my webhook", field("Address of the webhook", url)),
+    channel !== undefined && way("channel", !isWebhook, ["To my channel ", foreign(channel)]),
+  ].filter(Boolean);
+}
+
+/** The delivery of a way that was chosen. A URL is what the browser makes of it, so that what is shown
+ *  is what is sent. */
+function deliveryIn(way) {
+  const [{ value }, url] = inputsOf(way);
+  if (value !== "webhook") return { type: "poll" };
+  const typed = url.value.trim();
+  return { type: "webhook", url: URL.parse(typed)?.href ?? typed };
+}
+
 /** What is wrong with a wish, in a sentence; `undefined` if nothing is. The tool checks it again. */
 function faultOf({ symbols = [], kinds, delivery, ...wish }, isFixed) {
   if (!isFixed && symbols.length === 0) return "Name at least one instrument, such as AAPL.";
   if (kinds.length === 0) return "Choose at least one thing to be told of.";
-  for (const [name, text] of Object.entries(facts.alertNumbers)) {
-    const { min, max } = facts.alert[name];
+  for (const [name, { text, min, max }] of Object.entries(facts.alertNumbers)) {
+    const value = wish[name];
     // Without points, an alert tells of new signals alone.
-    if (name === "scoreMove" && wish[name] === null) continue;
-    if (wish[name] === null || !(wish[name] >= min && wish[name] <= max))
-      return `${text}: from ${min} to ${max}.`;
+    if (value === undefined || (name === "scoreMove" && value === null)) continue;
+    if (value === null || !(value >= min && value <= max)) return `${text}: from ${min} to ${max}.`;
   }
   if (delivery.type === "webhook" && URL.parse(delivery.url)?.protocol !== "https:") {
     return "A webhook is an address that begins with https://.";
@@ -116,16 +154,7 @@ function faultOf({ symbols = [], kinds, delivery, ...wish }, isFixed) {
 const reviewStep = (wish, { onCreate, onChange }) => [
   withAttributes("h1", { tabindex: -1 }, "Make this alert?"),
   el("section.card", alertFacts(wish)),
-  el(
-    "p.note",
-    wish.delivery.type === "webhook"
-      ? [
-          "Signed messages will be sent to ",
-          el("strong", new URL(wish.delivery.url).host),
-          " until you delete it.",
-        ]
-      : "It is kept in your account until you delete it. Nothing is sent anywhere.",
-  ),
+  el("p.note", consequence(wish)),
   el(
     "p.actions",
     button(".main", "Make the alert", () => onCreate(wish)),
@@ -133,23 +162,37 @@ const reviewStep = (wish, { onCreate, onChange }) => [
   ),
 ];
 
+/** What will happen once a person has agreed. */
+function consequence({ delivery, channel }) {
+  if (delivery.type === "webhook") {
+    const host = el("strong", foreign(new URL(delivery.url).host));
+    return ["Signed messages will be sent to ", host, " until you delete it."];
+  }
+  if (channel !== undefined) {
+    return ["Messages will be sent to your channel ", foreign(channel), " until you delete it."];
+  }
+  return "It is kept in your account until you delete it. Nothing is sent anywhere.";
+}
+
 const input = (id, attributes) => withAttributes("input", { id, type: "text", ...attributes });
 
 const field = (text, control) =>
   el("div.field", withAttributes("label", { for: control.id }, text), control);
 
-const choice = (type, id, { text, isChosen: checked }) =>
+/** A check box or radio button. What stands inside is hidden while it is not chosen. */
+const choice = (box, { text, isChosen: checked, inside }) =>
   el(
     "div.choice",
-    withAttributes("input", {
-      id,
-      type,
-      name: type === "radio" ? "delivery" : id,
-      ...(checked && { checked: "" }),
-    }),
-    withAttributes("label", { for: id }, text),
+    withAttributes("input", { ...box, ...(checked && { checked: "" }) }),
+    withAttributes("label", { for: box.id }, text),
+    el("div.inside", inside),
   );
 
-const inputIn = (part) => part.querySelector("input");
-const numberIn = ({ value }) => (value.trim() === "" ? null : Number(value));
-const isChosen = (part) => inputIn(part).checked;
+const inputsOf = (part) => [...part.querySelectorAll("input")];
+const isChosen = (part) => inputsOf(part)[0].checked;
+
+/** The numbers of a kind, by their names; `null` where nothing was typed. */
+const numbersIn = (part) =>
+  inputsOf(part)
+    .slice(1)
+    .map(({ id, value }) => [id, value.trim() === "" ? null : Number(value)]);

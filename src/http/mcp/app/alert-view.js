@@ -1,6 +1,7 @@
-import { button, el, factList, foreign, withAttributes } from "./elements.js";
+import { button, el, factList, foreign, isKnown, withAttributes } from "./elements.js";
 import { facts } from "./facts.js";
 import { label } from "./marks.js";
+import { viewHead } from "./parts.js";
 import { timeText } from "./times.js";
 
 /** What an alert, or the wish for one, watches. */
@@ -13,57 +14,51 @@ export function watchedText({ symbols, watchlist, assetClass, signal }) {
     : `all instruments ${leads}`;
 }
 
-/** What an alert, or the wish for one, is, as a list. */
+/** What an alert, or the wish for one, is, as a list: all of it, for a person agrees to this. */
 export function alertFacts(alert) {
-  const { kinds, scoreMove, volatilityZ, reportSessions, cooldownDays, delivery, ...rest } = alert;
+  const { kinds, scoreMove, volatilityZ, reportSessions, cooldownDays, ...rest } = alert;
   const has = (kind) => kinds.includes(kind);
   return factList(
     [
       ["Watches", watchedText(alert)],
       ["Tells of", kinds.map((kind) => label(facts.alertKinds, kind)).join("; ")],
-      has("signal_shift") && [
-        "Score",
-
-        scoreMove == null
-          ? "every new signal"
-          : `every new signal, and moves of ${scoreMove} points`,
-      ],
-      has("volatility") && ["Volatility", `z of ${volatilityZ} or more`],
-      has("report") && ["Reports", `${reportSessions} sessions before`],
-      cooldownDays != null && ["Quiet time", `${cooldownDays} days after an event`],
-      ["Sent", deliveryText(delivery)],
-      rest.label != null && ["Name", foreign(rest.label)],
-      rest.snoozedUntil != null && ["Silent until", timeText(rest.snoozedUntil)],
-      rest.expiresAt != null && ["Ends", timeText(rest.expiresAt)],
+      has("signal_shift") &&
+        scoreMove !== undefined && [
+          "Score",
+          scoreMove === null
+            ? "every new signal"
+            : `every new signal, and moves of ${scoreMove} points`,
+        ],
+      has("volatility") && isKnown(volatilityZ) && ["Volatility", `z of ${volatilityZ} or more`],
+      has("report") && isKnown(reportSessions) && ["Reports", `${reportSessions} sessions before`],
+      isKnown(cooldownDays) && ["Quiet time", `${cooldownDays} market days after an event`],
+      ["Sent", deliveryText(alert)],
+      isKnown(rest.label) && ["Name", foreign(rest.label)],
+      isKnown(rest.snoozedUntil) && ["Silent until", timeText(rest.snoozedUntil)],
+      isKnown(rest.expiresAt) && ["Ends", timeText(rest.expiresAt)],
     ],
     "dl.listed",
   );
 }
 
-const deliveryText = ({ type, url, state }) =>
-  type === "webhook"
-    ? [
-        "to ",
-        foreign(URL.parse(url)?.host ?? url),
-        state && el("span.quiet", ` ${label({}, state)}`),
-      ]
-    : "nowhere: the assistant reads them with get_alert_events";
+/** Where events go. A wish names its channel beside the delivery, an alert in it. */
+function deliveryText({ delivery, channel }) {
+  const { type, url, state, kind, channel: name = channel } = delivery;
+  const condition = state && el("span.quiet", ` ${label({}, state)}`);
+  if (type === "webhook") return ["to ", foreign(url), condition];
+  if (type === "channel" || name !== undefined) {
+    return ["to your channel ", foreign(name), kind && ` (${label({}, kind)})`, condition];
+  }
+  return "nowhere: the assistant reads them with get_alert_events";
+}
 
 /** An alert that was made, as `register_alert` answers. @throws {Error} If the answer has another
  *  shape. */
 export function alertView(answer) {
-  const { secret, nextSteps = [], market } = answer;
+  const { secret, nextSteps = [], id, status, market } = answer;
   return el(
     "article",
-    el(
-      "header.head",
-      el(
-        "div",
-        withAttributes("h1", { tabindex: -1 }, "The alert is made"),
-        el("p.quiet", answer.id),
-      ),
-      market === "sandbox" && el("p.tags", el("span.tag", "simulated")),
-    ),
+    viewHead("The alert is made", [id, " · ", label({}, status)], { market }),
     el("section.card", alertFacts(answer)),
     secret &&
       el("details", el("summary", "Signing secret, shown once"), el("p", el("code", secret))),
@@ -104,9 +99,6 @@ export function problemView(answer, text, actions) {
 /** The stable name of a failure as a headline. */
 const headline = (code) =>
   code === "" ? "It did not work" : label({}, code).replace(/^./, (first) => first.toUpperCase());
-
-/** A text as it is, where a picture is not possible. */
-export const textView = (text) => el("article", el("pre", text));
 
 /** A button that asks the host to open a page of this service; nothing for any other address. */
 export function linkButton(text, url, onOpen) {

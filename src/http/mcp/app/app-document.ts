@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import { registerAlert } from "../../../../tools/register-alert.ts";
 import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../../../answers/meaning.ts";
 import { CLASS_FACTORS, WEIGHTS } from "../../../score/composite.ts";
+import { THRESHOLDS } from "../../../score/signal-hysteresis.ts";
+import type { ToolContext } from "../../../tool.ts";
 import { numbers } from "../../pages/alerts/alert-form.ts";
 import { KINDS } from "../../pages/alerts-section.ts";
 import { DECEPTIVE } from "../../pages/elements.ts";
@@ -21,6 +23,7 @@ interface AppOf {
   readonly version: string;
   /** Public origin without a trailing slash. */
   readonly baseUrl: string;
+  readonly context: Pick<ToolContext, "market">;
 }
 
 /** The modules of the script, each after those that it imports. */
@@ -30,6 +33,7 @@ const modules = [
   new URL("./elements.js", import.meta.url),
   new URL("./times.js", import.meta.url),
   new URL("./marks.js", import.meta.url),
+  new URL("./parts.js", import.meta.url),
   new URL("./signal-view.js", import.meta.url),
   new URL("./factors-view.js", import.meta.url),
   new URL("./record-view.js", import.meta.url),
@@ -49,13 +53,22 @@ const palettes = [
   new URL("../../pages/style/chart.css", import.meta.url),
 ];
 
-const ownStyle = new URL("./app.css", import.meta.url);
+const ownStyles = [
+  new URL("./app.css", import.meta.url),
+  new URL("./controls.css", import.meta.url),
+];
 
 /** The code of a file, without its comments and indentation, which nobody reads there. */
 const read = (url: URL): string =>
   readFileSync(url, "utf8")
     .replaceAll(/^\s*(?:\/\*[\s\S]*?\*\/|\/\/.*)\n/gm, "")
     .replaceAll(/^\s+/gm, "");
+
+/** A style sheet without the white space that its grammar does not need. */
+const readStyle = (url: URL): string =>
+  read(url)
+    .replaceAll(/\s*([{};])\s*/g, "$1")
+    .replaceAll(/([:,])\s+/g, "$1");
 
 /**
  * The app as one HTML document that loads nothing: hosts show it in a frame whose policy forbids the
@@ -69,12 +82,13 @@ export const appDocument = (of: AppOf): string => `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
 ${colors()}
-${read(ownStyle)}</style>
+${ownStyles.map(readStyle).join("")}</style>
 </head>
 <body>
 <main id="content">
-<div class="bar-of-app"><button type="button" id="back" hidden>Back</button><button type="button" id="more" hidden>Larger</button><p class="quiet small" id="news" role="status"></p></div>
-<div id="view"><h1>Market Signal</h1></div>
+<div class="controls"><button type="button" id="back" hidden>Back</button><button type="button" id="more" hidden>Larger</button></div>
+<div id="view"></div>
+<p class="quiet small" id="news" role="status"></p>
 </main>
 <script type="application/json" id="facts">${JSON.stringify(factsOf(of)).replaceAll("<", "\\u003c")}</script>
 <script>"use strict";
@@ -114,20 +128,20 @@ function blockOf(css: string, rule: RegExp): string {
   return declarations;
 }
 
-/** Labels of the thresholds of an alert. */
+/** Numbers of an alert: the kind of events that each is for, its label and its step. */
 const alertNumbers = {
-  scoreMove: "Points of score",
-  volatilityZ: "z of volatility",
-  reportSessions: "Sessions before a report",
-};
+  scoreMove: { kind: "signal_shift", text: "Also when the score moves by, in points", step: 1 },
+  volatilityZ: { kind: "volatility", text: "From which z on", step: 0.1 },
+  reportSessions: { kind: "report", text: "How many sessions before", step: 1 },
+} as const;
 
 /** What the app says in the words of the pages, and the limits of `register_alert`. */
-function factsOf({ version, baseUrl }: AppOf) {
+function factsOf({ version, baseUrl, context }: AppOf) {
   const usual = registerAlert.input.parse({ symbols: ["ANY"] });
-  const limits = Object.keys(alertNumbers).map((name) => {
+  const numbersOfAlert = Object.entries(alertNumbers).map(([name, number]) => {
     const id = name as keyof typeof alertNumbers;
-    const { minValue, maxValue } = numbers[id];
-    return [id, { min: minValue, max: maxValue, default: usual[id] }];
+    const { minValue: min, maxValue: max } = numbers[id];
+    return [id, { ...number, min, max, usual: usual[id] }];
   });
   const weights = Object.entries(CLASS_FACTORS).map(([assetClass, factors]) => [
     assetClass,
@@ -138,10 +152,12 @@ function factsOf({ version, baseUrl }: AppOf) {
   return {
     version,
     baseUrl,
+    isSimulated: context.market.source.simulated,
     deceptive: DECEPTIVE.source,
     scoreIs: SCORE_IS,
     scoreIsNot: SCORE_IS_NOT,
     directionWorth: DIRECTION_WORTH,
+    thresholds: THRESHOLDS,
     shapes,
     classNames,
     answerNotes,
@@ -152,7 +168,7 @@ function factsOf({ version, baseUrl }: AppOf) {
     recordVerdicts: VERDICTS,
     weights: Object.fromEntries(weights),
     alertKinds: KINDS,
-    alertNumbers,
-    alert: { kinds: usual.kinds, ...Object.fromEntries(limits) },
+    alertNumbers: Object.fromEntries(numbersOfAlert),
+    usualKinds: usual.kinds,
   };
 }

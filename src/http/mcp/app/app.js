@@ -1,5 +1,5 @@
 import { alertForm, wishOf } from "./alert-form.js";
-import { alertFacts, alertView, linkButton, problemView, textView } from "./alert-view.js";
+import { alertFacts, alertView, linkButton, problemView } from "./alert-view.js";
 import { button, el, foreign, withAttributes } from "./elements.js";
 import { factorsView } from "./factors-view.js";
 import { facts } from "./facts.js";
@@ -7,6 +7,7 @@ import { historyView } from "./history-view.js";
 import { Host } from "./host.js";
 import { listView } from "./list-view.js";
 import { follow, reportSize } from "./look.js";
+import { textView } from "./parts.js";
 import { recordView } from "./record-view.js";
 import { signalView } from "./signal-view.js";
 
@@ -15,6 +16,9 @@ const place = document.getElementById("view");
 const news = document.getElementById("news");
 const back = document.getElementById("back");
 const more = document.getElementById("more");
+
+/** Columns of a history that are drawn: with these alone, 250 sessions fit on a page. */
+const HISTORY_FIELDS = ["session", "price", "scoreSmoothed"];
 
 /** Name of the tool that makes alerts. */
 const REGISTER = "register_alert";
@@ -34,7 +38,7 @@ const host = new Host({
     showWaiting(call.given);
   },
   "ui/notifications/tool-result": (result) => show(viewOf(result, call)),
-  "ui/notifications/tool-cancelled": ({ reason }) => showCancelled(reason),
+  "ui/notifications/tool-cancelled": ({ reason }) => show(cancelledView(reason)),
   "ui/notifications/host-context-changed": (changes) => useContext(changes),
   "ui/resource-teardown": end,
 });
@@ -58,10 +62,11 @@ function useContext(changes) {
 
 const isFullscreen = () => context.displayMode === "fullscreen";
 
-/** Shows a view in place of all. */
+/** Shows what the host sends. A person who has opened something else, a form for example, keeps it, and
+ *  comes to this by the button Back. */
 function show(view) {
-  below.length = 0;
-  replace(view);
+  if (below.length > 0) below[0] = view;
+  else replace(view);
 }
 
 function replace(view) {
@@ -74,7 +79,7 @@ function replace(view) {
 function open(view) {
   below.push(place.firstElementChild);
   replace(view);
-  place.querySelector("h1")?.focus();
+  place.querySelector("h1").focus();
 }
 
 function goBack() {
@@ -84,17 +89,17 @@ function goBack() {
 
 /** What will be shown, while the tool works. */
 function showWaiting(given) {
-  const isAlert = call.tool === REGISTER || "delivery" in given || "kinds" in given;
+  if (below.length > 0) return;
   place.setAttribute("aria-busy", "true");
   place.replaceChildren(
-    isAlert && hasSubject(given)
+    isAlert({ tool: call.tool, given }) && hasSubject(given)
       ? el(
           "article",
-          el("h1", "An alert is being made"),
+          el("h1", "The assistant wants this alert"),
           el("section.card", alertFacts(wishOf(given))),
         )
       : el(
-          "p.quiet",
+          "h1.waiting",
           "Waiting for the answer",
           given.symbol ? [" about ", foreign(given.symbol)] : "",
           "…",
@@ -102,24 +107,25 @@ function showWaiting(given) {
   );
 }
 
+/** Whether a call is one that makes alerts: hosts need not name the tool of this view. */
+const isAlert = ({ tool, given }) =>
+  tool === undefined ? "delivery" in given || "kinds" in given : tool === REGISTER;
+
 const hasSubject = ({ symbols, watchlist, assetClass, signal }) =>
   Boolean(symbols ?? watchlist ?? assetClass ?? signal);
 
-function showCancelled(reason) {
-  show(
-    el(
-      "article",
-      withAttributes("h1", { tabindex: -1 }, "It was stopped"),
-      el("p", "Nothing was made or changed.", reason ? ` The reason given: ${reason}` : ""),
-      call.tool === REGISTER &&
-        canCall() &&
-        el(
-          "p.actions",
-          button("", "Make it myself", () => openForm(call.given)),
-        ),
-    ),
+const cancelledView = (reason) =>
+  el(
+    "article",
+    withAttributes("h1", { tabindex: -1 }, "It was stopped"),
+    el("p", "Nothing was made or changed.", reason ? ` The reason given: ${reason}` : ""),
+    isAlert(call) &&
+      canCall() &&
+      el(
+        "p.actions",
+        button("", "Make it myself", () => openForm(call.given)),
+      ),
   );
-}
 
 const canCall = () => host.can("serverTools");
 
@@ -137,9 +143,9 @@ function answerIn({ structuredContent }, said) {
   if (isObject(structuredContent)) return structuredContent;
   try {
     const parsed = JSON.parse(said);
-    return isObject(parsed) ? parsed : undefined;
+    return isObject(parsed) ? parsed : {};
   } catch {
-    return undefined;
+    return {};
   }
 }
 
@@ -150,11 +156,11 @@ function viewOf(result, { tool, given }) {
   if (result.isError === true) return failure(answer, said, { tool, given });
   try {
     const view = pictureOf(answer);
-    const actions = actionsFor(answer);
+    const actions = actionsFor(answer, { tool, given });
     if (actions.length > 0) view.append(el("p.actions", actions));
     return view;
   } catch {
-    return textView(said === "" ? JSON.stringify(answer ?? {}, undefined, 2) : said);
+    return textView(said === "" ? JSON.stringify(answer, undefined, 2) : said, answer);
   }
 }
 
@@ -168,28 +174,35 @@ function pictureOf(answer) {
 }
 
 /** What a person can do with an answer. */
-function actionsFor({ symbol, factors, history, risk }) {
-  if (typeof symbol !== "string") return [];
-  const isSignal = !isObject(factors) && !isObject(history);
-  const ask = (text, tool, given) => button("", text, (event) => askFor(event, tool, given));
+function actionsFor({ symbol, factors, history, risk, nextCursor }, { tool, given }) {
+  const ask = (text, name, asked) => button("", text, (event) => askFor(event, name, asked));
+  const next =
+    canCall() &&
+    typeof nextCursor === "string" &&
+    tool !== undefined &&
+    ask("Next page", tool, { ...given, cursor: nextCursor });
+  if (typeof symbol !== "string") return [next].filter(Boolean);
+  const isSignal = canCall() && !isObject(factors) && !isObject(history);
   const address = `${facts.baseUrl}/market/${encodeURIComponent(symbol)}`;
   return [
-    canCall() && isSignal && ask("Factors", "get_factors", { symbol, detail: "full" }),
-    canCall() && isSignal && !risk && ask("Details", "get_signal", { symbol, detail: "full" }),
-    canCall() && isSignal && ask("History", "get_signal", { symbol, last: 250, detail: "full" }),
+    next,
+    isSignal && ask("Factors", "get_factors", { symbol, detail: "full" }),
+    isSignal && !risk && ask("Details", "get_signal", { symbol, detail: "full" }),
+    isSignal && ask("History", "get_signal", { symbol, last: 250, fields: HISTORY_FIELDS }),
     canCall() && button("", "Alert me", () => openForm({ symbols: [symbol] })),
     host.can("openLinks") && linkButton("Open the page", address, openLink),
   ].filter(Boolean);
 }
 
 function failure(answer, said, { tool, given }) {
-  const again = canCall() && tool === REGISTER;
   return problemView(
     answer,
     said,
     [
-      linkButton("Open the claim page", answer?.claim?.page, openLink),
-      again && button(".main", "Change and try again", () => openForm(given)),
+      linkButton("Open the claim page", answer.claim?.page, openLink),
+      canCall() &&
+        isAlert({ tool, given }) &&
+        button(".main", "Change and try again", () => openForm(given)),
     ].filter(Boolean),
   );
 }
@@ -198,25 +211,24 @@ const openSymbol = (symbol) => askFor(undefined, "get_signal", { symbol });
 
 /** Asks a tool that only reads, on behalf of the person. */
 async function askFor(event, tool, given) {
-  await attempt(event?.currentTarget, async () =>
-    open(viewOf(await host.callTool(tool, given), { tool, given })),
-  );
+  await attempt(event?.currentTarget, async () => {
+    open(viewOf(await host.callTool(tool, given), { tool, given }));
+  });
 }
 
 async function openLink(url) {
   await attempt(undefined, async () => {
     const { isError } = await host.openLink(url);
-    if (isError) say(`The host did not open ${url}`);
+    return isError ? `The host did not open ${url}` : undefined;
   });
 }
 
-/** Does something that the host may refuse, and says so if it does. */
+/** Does something that the host may refuse, and says so if it does; else what the action returns. */
 async function attempt(control, action) {
-  say("Waiting for the answer…");
+  say("Waiting for the host…");
   if (control) control.disabled = true;
   try {
-    await action();
-    if (news.textContent === "Waiting for the answer…") say("");
+    say((await action()) ?? "");
   } catch (error) {
     say(`The host refused: ${error.message}`);
   } finally {
@@ -224,7 +236,7 @@ async function attempt(control, action) {
   }
 }
 
-const say = (text) => news.replaceChildren(el("span", text));
+const say = (text) => news.replaceChildren(text === "" ? "" : el("span", text));
 
 /** Opens the form of an alert. */
 function openForm(given) {
@@ -253,11 +265,13 @@ async function create(wish) {
   await attempt(control, async () => {
     const result = await host.callTool(REGISTER, wish);
     open(viewOf(result, { tool: REGISTER, given: wish }));
-    const { id } = answerIn(result, saidIn(result)) ?? {};
+    const { id } = answerIn(result, saidIn(result));
     if (result.isError === true || typeof id !== "string") return;
     below.length = 1;
-    if (host.capabilities?.updateModelContext === undefined) return;
-    await host.tellModel(`The person made the alert ${id} in the app. No further call is needed.`);
+    if (!host.can("updateModelContext")) return;
+    const told = `The person made the alert ${id} in the app. No further call is needed.`;
+    // The alert is made, whether or not the host tells the model.
+    await host.tellModel(told).catch(() => {});
   });
 }
 
@@ -273,6 +287,7 @@ more.addEventListener("click", async () => {
 if (window.parent === window) {
   say("This is a view for MCP clients that show apps; it has nothing to show by itself.");
 } else {
+  showWaiting({});
   host
     .connect({ name: "market-signal", version: facts.version })
     .then((first) => {

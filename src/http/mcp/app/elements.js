@@ -1,15 +1,19 @@
 import { facts } from "./facts.js";
 
-/** Maximum length of a text from a tool or the host, in characters. */
-const MAX_TEXT = 4_000;
+/** Maximum length of a text from a tool or the host, in characters: more than the longest URL of a
+ *  webhook, which is shown whole. */
+const MAX_TEXT = 5_000;
+
+/** Maximum number of parts of an element: more than the rows of the largest page. */
+const MAX_PARTS = 600;
 
 /** Characters that can disguise text. */
 const DECEPTIVE = new RegExp(facts.deceptive, "gu");
 
 /** A text from a tool or the host: bounded, and with deceptive characters made visible. */
-export function textOf(value) {
+export function textOf(value, most = MAX_TEXT) {
   const text = String(value ?? "");
-  const cut = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+  const cut = text.length > most ? `${text.slice(0, most)}…` : text;
   return cut.replace(DECEPTIVE, (found) => (found === "\n" ? "\n" : "\uFFFD"));
 }
 
@@ -39,7 +43,7 @@ function build(element, classes, attributes, contents) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== undefined && value !== false) element.setAttribute(name, String(value));
   }
-  for (const content of contents.flat(3)) {
+  for (const content of contents.flat(3).slice(0, MAX_PARTS)) {
     if (content === undefined || content === null || content === false) continue;
     element.append(content instanceof Node ? content : textOf(content));
   }
@@ -69,8 +73,11 @@ export function numberOf(value) {
   return value;
 }
 
+/** Whether an answer has a member; `null` says that there is no value. */
+export const isKnown = (value) => value !== null && value !== undefined;
+
 /** A figure that may be missing. */
 export const figure = (value, format) =>
-  value === null || value === undefined
-    ? el("span.quiet", "–")
-    : withAttributes("data", { value: numberOf(value) }, format(numberOf(value)));
+  isKnown(value)
+    ? withAttributes("data", { value: numberOf(value) }, format(numberOf(value)))
+    : el("span.quiet", "–");

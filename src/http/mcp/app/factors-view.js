@@ -2,7 +2,7 @@ import { percentText, plainText, withMinus } from "../../pages/home/figure-text.
 import { el, figure, numberOf, withAttributes } from "./elements.js";
 import { facts } from "./facts.js";
 import { label } from "./marks.js";
-import { evidence, instrumentHead, pointsRow, scoreFigure, sumRow } from "./signal-view.js";
+import { evidence, instrumentHead, meaning, pointsRow, scoreFigure, sumRow } from "./parts.js";
 import { timeText } from "./times.js";
 
 /** The four factors, as `get_factors` answers. @throws {Error} If the answer has another shape. */
@@ -14,14 +14,15 @@ export function factorsView(answer) {
     "article",
     instrumentHead(answer),
     el("section.card", scoreFigure(score, scoreRaw)),
+    evidence(answer.evidence),
     el(
       "section.card",
       el("h2", "The four factors"),
       parts.map(([name, factor]) => factorPart(label(facts.factorNames, name), factor)),
       sumRow(sum),
     ),
-    evidence(answer),
     el("p.quiet.small", `As of ${timeText(asOf)}.`),
+    meaning(),
   );
 }
 

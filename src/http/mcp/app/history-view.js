@@ -1,7 +1,8 @@
 import { digitsText } from "../../pages/home/figure-text.js";
 import { el, numberOf, svg } from "./elements.js";
+import { facts } from "./facts.js";
 import { signalMark } from "./marks.js";
-import { evidence, instrumentHead } from "./signal-view.js";
+import { evidence, instrumentHead, meaning } from "./parts.js";
 import { timeText } from "./times.js";
 
 /** Height and width of the coordinates of a panel. */
@@ -12,26 +13,31 @@ const MAX_SESSIONS = 500;
 
 /** One instrument over time: the price above the score. @throws {Error} If the answer has another
  *  shape. */
-export function historyView({ history, signals, ...answer }) {
+export function historyView({ history, signals, nextCursor, ...answer }) {
   const session = history.session.slice(-MAX_SESSIONS);
   const first = history.session.length - session.length;
-  const spans = signalSpans(signals, history.session, first);
+  const spans = signalSpans(signals.slice(-MAX_SESSIONS), history.session, first);
+  // The signal follows the smoothed score through the thresholds, not the score itself.
+  const isSmoothed = Array.isArray(history.scoreSmoothed);
   const panels = [
     panel("Price", history.price, { first, spans, format: digitsText }),
-    panel("Score", history.scoreSmoothed ?? history.score, {
+    panel(isSmoothed ? "Smoothed score" : "Score", history.scoreSmoothed ?? history.score, {
       first,
       spans,
       format: (value) => value.toFixed(0),
       axis: [0, 100],
+      thresholds: isSmoothed && facts.thresholds,
     }),
   ];
   return el(
     "article",
     instrumentHead(answer),
+    evidence(answer.evidence),
     el(
       "section.card",
       panels,
       el("p.scale", el("span", timeText(session[0])), el("span", timeText(session.at(-1)))),
+      nextCursor && el("p.small", "The sessions after these are on the next page."),
     ),
     el(
       "ul.changes",
@@ -39,7 +45,7 @@ export function historyView({ history, signals, ...answer }) {
         .slice(-12)
         .map((one) => el("li", signalMark(one.signal), ` ${timeText(one.session)}`)),
     ),
-    evidence(answer),
+    meaning(),
   );
 }
 
@@ -54,41 +60,62 @@ function signalSpans(signals, sessions, first) {
   });
 }
 
-/** One line over the sessions. @param axis Lowest and highest value; those of the line unless given. */
-function panel(name, column, { first, spans, format, axis }) {
+/**
+ * One line over the sessions.
+ *
+ * @param axis Lowest and highest value; those of the line unless given.
+ * @param thresholds Where LONG and SHORT begin and end, if the line decides on them.
+ */
+function panel(name, column, { first, spans, format, axis, thresholds }) {
   if (!Array.isArray(column)) return undefined;
   const values = column.slice(first);
   const known = values.filter((value) => value !== null).map(numberOf);
   if (known.length < 2) return el("p.quiet", `${name}: too few sessions to draw a line.`);
-  const [low, high] = axis ?? [Math.min(...known), Math.max(...known)];
+  const [lowest, highest] = [Math.min(...known), Math.max(...known)];
+  const [low, high] = axis ?? [lowest, highest];
   const x = (place) => ((FULL * place) / values.length).toFixed(1);
   const y = (value) => (FULL * (1 - (value - low) / (high - low || 1))).toFixed(1);
-  let isDrawing = false;
-  const path = values.map((value, place) => {
-    if (value === null) isDrawing = false;
-    if (value === null) return "";
-    const step = `${isDrawing ? "L" : "M"}${x(place + 0.5)} ${y(value)}`;
-    isDrawing = true;
-    return step;
-  });
-  const last = known.at(-1);
+  const across = (value) => `M0 ${y(value)}H${FULL}`;
+  const { enterLong, enterShort, exitLong, exitShort } = Object(thresholds);
+  const last = format(known.at(-1));
   return el(
     "div",
-    el("p.caption", el("span", name), el("strong", format(last))),
+    el("p.caption", el("span", name), el("strong", last)),
     svg(
       "svg.plot",
       {
         viewBox: `0 0 ${FULL} ${FULL}`,
         preserveAspectRatio: "none",
         role: "img",
-        "aria-label": `${name} over ${values.length} sessions: from ${format(known[0])} to ${format(last)}, lowest ${format(Math.min(...known))}, highest ${format(Math.max(...known))}`,
+        "aria-label": `${name} over ${values.length} sessions: from ${format(known[0])} to ${last}, lowest ${format(lowest)}, highest ${format(highest)}`,
       },
       spans.map((span) =>
         svg(`rect.${span.name}`, { x: x(span.from), width: x(span.to - span.from), height: FULL }),
       ),
-      axis && svg("path.grid", { d: `M0 ${y(50)}H${FULL}` }),
-      svg("path.line", { d: path.join("") }),
+      thresholds && svg("path.begins", { d: across(enterLong) + across(enterShort) }),
+      thresholds && svg("path.ends", { d: across(exitLong) + across(exitShort) }),
+      svg("path", { d: pathOf(values, x, y) }),
     ),
-    el("p.scale.quiet", el("span", `${format(low)} to ${format(high)}`)),
+    el(
+      "p.scale",
+      el(
+        "span",
+        `${format(low)} to ${format(high)}`,
+        thresholds &&
+          `. Dashed: LONG begins at ${enterLong}, SHORT at ${enterShort}. Dotted: they end at ${exitLong} and ${exitShort}.`,
+      ),
+    ),
   );
+}
+
+/** A line through values, with gaps where there is none. */
+function pathOf(values, x, y) {
+  let command = "M";
+  return values
+    .map((value, place) => {
+      const step = value === null ? "" : `${command}${x(place + 0.5)} ${y(value)}`;
+      command = value === null ? "M" : "L";
+      return step;
+    })
+    .join("");
 }

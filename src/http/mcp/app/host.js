@@ -17,8 +17,8 @@ export class Host {
   #pending = new Map();
   #lastId = 0;
   #isOver = false;
-  /** What the host can do; of hosts that do not say, anything may be tried. */
-  capabilities = undefined;
+  /** What the host can do, if it says so. */
+  #capabilities = undefined;
 
   /** @param handlers Functions by method, for what the host sends. Each gets the parameters. */
   constructor(handlers) {
@@ -34,15 +34,15 @@ export class Host {
       appInfo,
       appCapabilities: { availableDisplayModes: ["inline", "fullscreen"] },
     });
-    // Some hosts call it by the name it had before the extension was settled.
-    const { hostCapabilities, capabilities } = answer;
-    this.capabilities = [hostCapabilities, capabilities].find(isObject);
+    if (isObject(answer.hostCapabilities)) this.#capabilities = answer.hostCapabilities;
     this.notify("ui/notifications/initialized");
     return isObject(answer.hostContext) ? answer.hostContext : {};
   }
 
-  /** Whether the host has declared that it can do something; true if it has declared nothing. */
-  can = (capability) => this.capabilities === undefined || isObject(this.capabilities[capability]);
+  /** Whether the host can do something. Of hosts that declare nothing, as some do, anything may be
+   *  tried: they refuse what they cannot do. */
+  can = (capability) =>
+    this.#capabilities === undefined || isObject(this.#capabilities[capability]);
 
   /** Calls a tool of the server. @throws {HostError} If the host refuses. */
   callTool = (name, given) => this.#request("tools/call", { name, arguments: given });

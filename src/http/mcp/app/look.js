@@ -20,6 +20,11 @@ export function follow(context) {
   for (const [name, value] of Object.entries(Object(styles?.variables))) {
     if (VARIABLE.test(name) && isSafeValue(value)) root.style.setProperty(name, value);
   }
+  // Half a palette on ours could not be read: the host's is used once it has ground and text.
+  root.toggleAttribute(
+    "data-palette",
+    ["background", "text"].every((one) => root.style.getPropertyValue(`--color-${one}-primary`)),
+  );
   for (const side of ["top", "right", "bottom", "left"]) {
     const inset = safeAreaInsets?.[side];
     if (!Number.isFinite(inset)) continue;

@@ -1,5 +1,5 @@
 import { pointsText, withMinus } from "../../pages/home/figure-text.js";
-import { el, svg, textOf } from "./elements.js";
+import { el, foreign, svg, textOf } from "./elements.js";
 import { facts } from "./facts.js";
 
 /** A label that the service has for a word of an answer; without one, the word itself. */
@@ -8,14 +8,10 @@ export const label = (names, word) =>
 
 /** A signal as a word with a shape, so that color is not the only cue. */
 export function signalMark(signal) {
-  const shape = label(facts.shapes, signal);
-  const drawn = svg(
-    "svg",
-    { viewBox: "0 0 10 10", "aria-hidden": "true" },
-    svg("path", { d: shape }),
-  );
-  const isKnown = Object.hasOwn(facts.shapes, signal);
-  return el(`span.signal.${isKnown ? signal.toLowerCase() : "wait"}`, isKnown && drawn, signal);
+  if (!Object.hasOwn(facts.shapes, signal)) return el("span.signal", foreign(signal));
+  const path = svg("path", { d: facts.shapes[signal] });
+  const shape = svg("svg", { viewBox: "0 0 10 10", "aria-hidden": "true" }, path);
+  return el(`span.signal.${signal.toLowerCase()}`, shape, signal);
 }
 
 const rect = (name, x, width, height = 6) =>

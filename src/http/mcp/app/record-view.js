@@ -1,7 +1,8 @@
 import { percentText, wholeText, withMinus } from "../../pages/home/figure-text.js";
-import { el, factList, figure, numberOf, withAttributes } from "./elements.js";
+import { el, factList, figure, numberOf } from "./elements.js";
 import { facts } from "./facts.js";
 import { label } from "./marks.js";
+import { evidence, isSimulated, viewHead } from "./parts.js";
 import { timeText } from "./times.js";
 
 /** Log returns as `get_track_record` gives them, in percent. */
@@ -13,28 +14,25 @@ const plain = (decimals) => (value) => withMinus(value.toFixed(decimals));
 const MAX_RECORDS = 20;
 
 /** How the logged signals turned out. @throws {Error} If the answer has another shape. */
-export function recordView({ simulated, beganAt, records, note, origin }) {
+export function recordView(answer) {
+  const { beganAt, records, note, origin } = answer;
   const shown = records.slice(0, MAX_RECORDS);
   const started = shown.filter(({ from }) => from !== null);
   const waiting = shown.filter(({ from }) => from === null);
   return el(
     "article",
-    el(
-      "header.head",
-      el(
-        "div",
-        withAttributes("h1", { tabindex: -1 }, "Track record"),
-        el("p.quiet", `Every signal since ${timeText(beganAt)}, settled by a rule fixed before.`),
-      ),
-      simulated && el("p.tags", el("span.tag", "simulated")),
+    viewHead(
+      "Track record",
+      `Every signal since ${timeText(beganAt)}, settled by a rule fixed before.`,
+      answer,
     ),
-    simulated &&
+    isSimulated(answer) &&
       el("p.note", "The prices of this market are made up: the record says nothing of any method."),
     started.map(recordCard),
     waiting.length > 0 && waitingCard(waiting),
     note && el("p.note", note),
-    el("p.note", facts.directionWorth),
-    el("p.quiet.small", `Log ${origin}. WAIT is counted and not graded.`),
+    evidence(),
+    el("p.quiet.small", origin && `Log ${origin}. `, "WAIT is counted and not graded."),
   );
 }
 
@@ -129,6 +127,15 @@ function figuresOf({ runs, periods, from, to, calls, shuffled, ranges, ...record
         )
         .join(", "),
     ],
+    leftOut(record).length > 0 && ["Left out", leftOut(record).join(", ")],
     fallSkill !== null && ["Skill of the chance of a fall", figure(fallSkill, plain(3))],
   ];
 }
+
+/** What was not graded, with its count. */
+const leftOut = ({ excluded, lateRuns }) => [
+  ...(lateRuns > 0 ? [`${wholeText(lateRuns)} sessions logged too late`] : []),
+  ...Object.entries(excluded)
+    .filter(([, count]) => count > 0)
+    .map(([reason, count]) => `${wholeText(count)} ${label({}, reason)}`),
+];

@@ -5,10 +5,9 @@ import {
   signedPercentText,
   withMinus,
 } from "../../pages/home/figure-text.js";
-import { el, factList, figure, foreign, numberOf, withAttributes } from "./elements.js";
+import { el, factList, figure, isKnown, numberOf } from "./elements.js";
 import { facts } from "./facts.js";
 import {
-  bar,
   coverageBar,
   coverageText,
   label,
@@ -17,50 +16,12 @@ import {
   shareBar,
   signalMark,
 } from "./marks.js";
+import { evidence, instrumentHead, meaning, pointsRow, scoreFigure, sumRow } from "./parts.js";
 import { timeText } from "./times.js";
-
-/** Least score that is evidence of neither direction. */
-const NEUTRAL = 50;
-
-/** The head of every view of one instrument. */
-export function instrumentHead({ symbol, name, assetClass, market, status }) {
-  return el(
-    "header.head",
-    el(
-      "div",
-      withAttributes("h1", { tabindex: -1 }, foreign(symbol)),
-      el("p.quiet", foreign(name), ` · ${label(facts.classNames, assetClass)}`),
-    ),
-    el("p.tags", market === "sandbox" && el("span.tag", "simulated"), statusTag(status)),
-  );
-}
-
-const statusTag = (status) =>
-  status !== undefined &&
-  Object.hasOwn(facts.answerNotes, status) &&
-  el("span.tag", facts.answerNotes[status]);
-
-/** The score with its bar. */
-export function scoreFigure(score, exact = score) {
-  return el(
-    "div.score",
-    el(
-      "p.big",
-      figure(numberOf(score), (value) => String(Math.round(value))),
-      el("span.quiet", " of 100, where 50 is no evidence either way"),
-    ),
-    bar(numberOf(exact) - NEUTRAL),
-    withAttributes(
-      "p.scale",
-      { "aria-hidden": "true" },
-      ["0 bearish", "50", "100 bullish"].map((text) => el("span", text)),
-    ),
-  );
-}
 
 /** One instrument, as `get_signal` answers. @throws {Error} If the answer has another shape. */
 export function signalView(answer) {
-  const { signal, score, scoreRaw, since, previousSignal, forcedWait, asOf } = answer;
+  const { signal, score, scoreRaw, forcedWait, asOf, why, attribution } = answer;
   return el(
     "article",
     instrumentHead(answer),
@@ -69,34 +30,42 @@ export function signalView(answer) {
       el(
         "div",
         signalMark(signal),
-        el(
-          "p",
-          `Since ${timeText(since)}${previousSignal ? `, before it was ${previousSignal}` : ", where the record begins"}.`,
-        ),
+        el("p", sinceText(answer)),
         forcedWait && el("p.quiet", label(facts.forcedWaits, forcedWait)),
       ),
       scoreFigure(score, scoreRaw),
     ),
-    answer.why && contributions(answer.why),
+    evidence(answer.evidence),
+    why && contributions(why),
     factList(factsOf(answer)),
     ranges(answer),
-    answer.attribution && attribution(answer.attribution),
-    evidence(answer),
+    attribution && attributionCard(attribution),
     el("p.quiet.small", `As of ${timeText(asOf)}.`),
+    meaning(),
   );
+}
+
+/** Since when the signal holds, and what it was before: `null` before the record begins. */
+function sinceText({ since, previousSignal }) {
+  if (!isKnown(since)) return undefined;
+  if (previousSignal === undefined) return `Since ${timeText(since)}.`;
+  const before =
+    previousSignal === null ? "where the record begins" : `before it was ${previousSignal}`;
+  return `Since ${timeText(since)}, ${before}.`;
 }
 
 function factsOf({ price, confidence, coverage, missingFactors, assetClass, risk, ...answer }) {
   const { nextReport, logged } = answer;
-  const missing = Array.isArray(missingFactors) ? missingFactors : [];
+  const percent = (value) => percentText(value, 0);
+  const isMeasured = Array.isArray(missingFactors);
   return [
     price && ["Price", moneyText(numberOf(price.value), String(price.currency))],
-    ["Confidence", figure(confidence, (value) => percentText(value, 0)), shareBar(confidence)],
+    ["Confidence", figure(confidence, percent), isKnown(confidence) && shareBar(confidence)],
     [
       "Coverage",
-      figure(coverage, (value) => percentText(value, 0)),
-      el("span.quiet", ` ${coverageText(assetClass, missing)}`),
-      coverageBar(assetClass, missing),
+      figure(coverage, percent),
+      isMeasured && el("span.quiet", ` ${coverageText(assetClass, missingFactors)}`),
+      isMeasured && coverageBar(assetClass, missingFactors),
     ],
     risk?.level && [
       "Risk",
@@ -110,11 +79,12 @@ function factsOf({ price, confidence, coverage, missingFactors, assetClass, risk
 
 /** The ranges of the close ahead, on one scale. */
 function ranges({ range80, price, assetClass, risk }) {
+  const summary = risk?.summary && el("p.quiet.small", withMinus(String(risk.summary)));
   const all = Object.entries(Object(range80)).map(([sessions, [low, high]]) => ({
     sessions,
     range: [numberOf(low), numberOf(high)],
   }));
-  if (all.length === 0) return risk?.summary && el("p.quiet.small", risk.summary);
+  if (all.length === 0) return summary;
   const now = price ? numberOf(price.value) : undefined;
   const values = [...all.flatMap(({ range }) => range), ...(now === undefined ? [] : [now])];
   const [least, most] = [Math.min(...values), Math.max(...values)];
@@ -137,7 +107,7 @@ function ranges({ range80, price, assetClass, risk }) {
         ),
       ),
     ),
-    risk?.summary && el("p.quiet.small", risk.summary),
+    summary,
   );
 }
 
@@ -153,44 +123,12 @@ function contributions(why) {
   );
 }
 
-/** A factor with its points, or why it has none. */
-export const pointsRow = (name, value) =>
+const attributionCard = ({ from, to, change, factors }) =>
   el(
-    "div.row",
-    el("p.name", name),
-    typeof value === "number" ? bar(value) : el("span.hollow"),
-    typeof value === "number"
-      ? el("p.value", figure(value, pointsOf))
-      : el("p.value.quiet", label(facts.statusLabels, value)),
-  );
-
-/** The sum of the points, which starts at 50. */
-export const sumRow = (sum) =>
-  el(
-    "div.row.sum",
-    el("p.name", "Score"),
-    el("p.quiet.small", `50 ${sum < 0 ? "−" : "+"} ${Math.abs(sum).toFixed(1)}`),
-    el(
-      "p.value",
-      figure(NEUTRAL + sum, (value) => value.toFixed(1)),
-    ),
-  );
-
-function attribution({ from, to, change, factors }) {
-  return el(
     "section.card",
     el("h2", `What moved it from ${timeText(from)} to ${timeText(to)}`),
     Object.entries(Object(factors)).map(([factor, one]) =>
       pointsRow(label(facts.factorNames, factor), numberOf(one.change)),
     ),
     el("div.row.sum", el("p.name", "Change"), el("p"), el("p.value", pointsOf(numberOf(change)))),
-  );
-}
-
-/** What a score is, and what directions were worth. */
-export const evidence = ({ evidence: measured }) =>
-  el(
-    "p.note",
-    measured?.verdict && el("strong", `Backtest: ${label({}, measured.verdict)}. `),
-    `${facts.scoreIs} ${facts.scoreIsNot} ${facts.directionWorth}`,
   );

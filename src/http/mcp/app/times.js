@@ -3,11 +3,11 @@ const person = { locale: "en-GB", timeZone: "UTC" };
 
 /** Takes language and time zone of the host; what the browser does not know is ignored. */
 export function useTimes({ locale, timeZone }) {
-  if (isKnown({ locale })) person.locale = locale;
-  if (isKnown({ timeZone })) person.timeZone = timeZone;
+  if (isSupported({ locale })) person.locale = locale;
+  if (isSupported({ timeZone })) person.timeZone = timeZone;
 }
 
-function isKnown({ locale, timeZone }) {
+function isSupported({ locale, timeZone }) {
   if (typeof (locale ?? timeZone) !== "string") return false;
   try {
     new Intl.DateTimeFormat(locale ?? "en", { timeZone: timeZone ?? "UTC" });

@@ -1,0 +1,318 @@
+// @module-tag full
+
+import { describe, expect, it } from "vitest";
+import { DIRECTION_WORTH } from "../../src/answers/meaning.ts";
+import type { ShownApp } from "../support/app-host.ts";
+import { startAppService, type ToolResult, viewText } from "../support/app-service.ts";
+import { accessibilityFaults, photograph } from "../support/look.ts";
+
+const { base, call, showApp, showResult } = await startAppService();
+
+const symbol = "ALDER.SIM";
+
+/** A computed style of the first element that fits. */
+const styleOf = ({ app }: ShownApp, selector: string, property: string) =>
+  app.evaluate<string>(
+    `getComputedStyle(document.querySelector("${selector}")).getPropertyValue("${property}")`,
+  );
+
+/** Colors as hosts give them: one value for both themes. */
+const PALETTE = {
+  "--color-background-primary": "light-dark(#ffffff, #30302e)",
+  "--color-background-secondary": "light-dark(#f5f4ed, #262624)",
+  "--color-text-primary": "light-dark(#141413, #faf9f5)",
+  "--color-text-secondary": "light-dark(#3d3d3a, #c2c0b6)",
+  "--color-text-info": "light-dark(#3266ad, #80aadd)",
+  "--color-text-danger": "light-dark(#7f2c28, #ee8884)",
+  "--color-border-secondary": "light-dark(#1f1e1d66, #dedcd14d)",
+  "--font-sans": "Host Sans, sans-serif",
+};
+
+describe("a host", () => {
+  it("sets theme, insets and language, and nothing that loads", async () => {
+    const context = {
+      theme: "dark",
+      styles: {
+        variables: {
+          "--font-sans": "url(https://elsewhere.example/x)",
+          "--ground": "red",
+          "--border-radius-lg": "3px",
+        },
+        css: { fonts: "@import url(https://elsewhere.example/fonts.css)" },
+      },
+      safeAreaInsets: { top: 30, right: 0, bottom: 1e9, left: 0 },
+    };
+    const opened = await showResult("get_signal", { symbol }, { context });
+    expect(await styleOf(opened, "html", "color-scheme")).toBe("dark");
+    expect(await styleOf(opened, "body", "background-color")).toBe("rgb(16, 20, 19)");
+    expect(await styleOf(opened, "body", "font-family")).not.toContain("url");
+    expect(await styleOf(opened, ".card", "border-top-left-radius")).toBe("3px");
+    expect(await styleOf(opened, "#content", "padding-top")).toBe("46px");
+    expect(await styleOf(opened, "#content", "padding-bottom")).toBe("216px");
+    const change = { theme: "light", locale: "de-DE", timeZone: "America/New_York" };
+    await opened.send("sendHostContextChange", change);
+    expect(await styleOf(opened, "body", "color")).toBe("rgb(27, 31, 30)");
+    for (const unknown of [{}, { locale: "no language", timeZone: "Nowhere/City" }]) {
+      await opened.send("sendHostContextChange", unknown);
+      await opened.send("sendToolResult", await call("get_signal", { symbol }));
+      expect(await viewText(opened)).toContain("21. Nov. 2026, 00:00 GMT-5");
+    }
+  });
+
+  it("has its palette used in both themes, if it has ground and text", async () => {
+    const half = { "--color-background-primary": "rgb(1, 2, 3)" };
+    const opened = await showResult(
+      "get_signal",
+      { symbol },
+      {
+        context: { theme: "light", styles: { variables: half } },
+      },
+    );
+    expect(await styleOf(opened, "body", "background-color")).toBe("rgb(245, 245, 241)");
+    for (const [theme, ground, text] of [
+      ["light", "rgb(255, 255, 255)", "rgb(20, 20, 19)"],
+      ["dark", "rgb(48, 48, 46)", "rgb(250, 249, 245)"],
+    ] as const) {
+      await opened.send("sendHostContextChange", { theme, styles: { variables: PALETTE } });
+      expect(await styleOf(opened, "body", "background-color")).toBe(ground);
+      expect(await styleOf(opened, "body", "color")).toBe(text);
+      for (const name of ["get_signal", "get_factors"]) {
+        await opened.send("sendToolResult", await call(name, { symbol }));
+        await photograph(opened.page, `app-palette-${name}-${theme}`);
+        expect(await accessibilityFaults(opened.app)).toEqual([]);
+      }
+    }
+  });
+
+  it("hears how high the content is, after the handshake, when it changes and not again", async () => {
+    const { app, asked } = await showResult("get_factors", { symbol });
+    const height = async () => (await asked("size")).at(-1)?.height;
+    const content = () => app.evaluate<number>("Math.ceil(content.getBoundingClientRect().height)");
+    await expect.poll(height).toBe(await content());
+    const before = await content();
+    await app.locator("summary").first().click();
+    expect(await content()).toBeGreaterThan(before);
+    await expect.poll(height).toBe(await content());
+    const { length } = await asked("size");
+    await app.evaluate(
+      "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
+    );
+    expect(await asked("size")).toHaveLength(length);
+  });
+
+  it("offers more room where it can", async () => {
+    const context = { availableDisplayModes: ["inline", "fullscreen"], displayMode: "inline" };
+    const { app, asked } = await showResult("get_signal", { symbol }, { context });
+    await app.getByRole("button", { name: "Larger" }).click();
+    await app.getByRole("button", { name: "Smaller" }).waitFor();
+    expect(await asked("mode")).toEqual([{ mode: "fullscreen" }]);
+  });
+
+  it("without tools and links is offered neither", async () => {
+    const { app } = await showResult("get_signal", { symbol }, { capabilities: {} });
+    expect(await app.locator("button:visible").count()).toBe(0);
+  });
+
+  it("lets a person look further, and back", async () => {
+    const opened = await showResult("get_signal", { symbol });
+    const { app, asked } = opened;
+    const first = await viewText(opened);
+    await app.getByRole("button", { name: "Factors" }).click();
+    await app.getByText("The four factors").waitFor();
+    expect(await asked("call")).toMatchObject([
+      { name: "get_factors", arguments: { symbol, detail: "full" } },
+    ]);
+    await app.getByRole("button", { name: "Back" }).click();
+    expect(await viewText(opened)).toBe(first);
+    await app.getByRole("button", { name: "History" }).click();
+    await app.getByText("Smoothed score").waitFor();
+    expect(await viewText(opened)).not.toContain("next page");
+    await app.getByRole("button", { name: "Back" }).click();
+    await app.getByRole("button", { name: "Open the page" }).click();
+    await expect.poll(() => asked("link")).toEqual([{ url: `${base}/market/ALDER.SIM` }]);
+  });
+
+  it("streams what a tool is called with, and may stop it", async () => {
+    const opened = await showApp();
+    const { app, send, asked } = opened;
+    expect(await viewText(opened)).toBe("Waiting for the answer…");
+    await send("sendToolInputPartial", { arguments: {} });
+    await send("sendToolInputPartial", {
+      arguments: { symbols: ["ALD"], kinds: ["no such kind", 7] },
+    });
+    await app.getByText("ALD", { exact: true }).waitFor();
+    await send("sendToolInput", { arguments: { symbols: [symbol], kinds: ["range"] } });
+    await app.getByText("a close outside the expected range").waitFor();
+    expect(await viewText(opened)).toContain("The assistant wants this alert");
+    await send("sendToolCancelled", { reason: "the person said no" });
+    expect(await viewText(opened)).toContain(
+      "Nothing was made or changed. The reason given: the person said no",
+    );
+    expect(await asked("call")).toEqual([]);
+  });
+
+  it("shows a second result in place of the first, but never in place of what a person opened", async () => {
+    const opened = await showResult("get_signal", { symbol });
+    const { app, send } = opened;
+    await send("sendToolResult", await call("get_signal", { symbol: "BYTEN.SIM" }));
+    expect(await viewText(opened)).toContain("BYTEN.SIM");
+    await app.getByRole("button", { name: "Alert me" }).click();
+    await app.getByLabel("Name, if you like").fill("half typed");
+    await send("sendToolInput", { arguments: { symbol } });
+    await send("sendToolResult", await call("get_signal", { symbol }));
+    expect(await app.getByLabel("Name, if you like").inputValue()).toBe("half typed");
+    expect(await app.getByLabel("Instruments").inputValue()).toBe("BYTEN.SIM");
+    await app.getByRole("button", { name: "Back" }).click();
+    expect(await viewText(opened)).toContain(symbol);
+  });
+
+  it("ends it: nothing is asked or shown any more", async () => {
+    const opened = await showResult("get_signal", { symbol });
+    const before = await viewText(opened);
+    expect(await opened.page.evaluate("bridge.teardownResource({})")).toEqual({});
+    expect(await opened.app.locator("button:enabled").count()).toBe(0);
+    const late = JSON.stringify(await call("get_track_record", {}));
+    await opened.page.evaluate(`bridge.sendToolResult(${late})`);
+    await opened.app.evaluate("new Promise((done) => requestAnimationFrame(done))");
+    expect(await viewText(opened)).toBe(before);
+  });
+
+  it("that answers with anything is told apart from one that works", async () => {
+    let answer: unknown;
+    const opened = await showResult("get_signal", { symbol }, { callServer: () => answer });
+    const { app } = opened;
+    for (answer of [
+      { content: [] },
+      { content: [{ type: "text", text: "" }], structuredContent: { factors: [] } },
+      { content: [{ type: "text", text: "[1, 2]" }], structuredContent: { delivery: {} } },
+      { content: [{ type: "text", text: "nothing_here: No." }], isError: true },
+    ]) {
+      await app.getByRole("button", { name: "Factors" }).click();
+      await app.getByRole("button", { name: "Back" }).click();
+      expect(await viewText(opened)).toContain(symbol);
+    }
+    answer = "no result at all";
+    await app.getByRole("button", { name: "Factors" }).click();
+    await app.getByText("The host refused").waitFor();
+    expect(await app.getByRole("button", { name: "Factors" }).isEnabled()).toBe(true);
+  });
+});
+
+describe("a message", () => {
+  /** Posts to the window of the app, or through the sandbox as the host does. */
+  const post = ({ page }: ShownApp, window: string, message: unknown) =>
+    page.evaluate(`frame.contentWindow${window}.postMessage(${JSON.stringify(message)}, "*")`);
+
+  it("of any window but the host's is ignored", async () => {
+    const opened = await showResult("get_signal", { symbol });
+    const before = await viewText(opened);
+    const forged = {
+      jsonrpc: "2.0",
+      method: "ui/notifications/tool-result",
+      params: { content: [{ type: "text", text: "forged" }] },
+    };
+    await post(opened, "[0]", forged);
+    await opened.app.evaluate(`window.postMessage(${JSON.stringify(forged)}, "*")`);
+    await opened.app.evaluate("new Promise((done) => requestAnimationFrame(done))");
+    expect(await viewText(opened)).toBe(before);
+    await post(opened, "", forged);
+    await opened.app.getByText("forged").waitFor();
+  });
+
+  it("that is none, or that nobody asked for, changes nothing", async () => {
+    const opened = await showResult("get_signal", { symbol });
+    const before = await viewText(opened);
+    for (const message of [
+      null,
+      "text",
+      [],
+      { method: "ui/notifications/tool-result", params: {} },
+      { jsonrpc: "1.0", method: "ui/notifications/tool-cancelled" },
+      { jsonrpc: "2.0", method: "__proto__", params: {} },
+      { jsonrpc: "2.0", method: "constructor" },
+      { jsonrpc: "2.0", id: 999, result: { content: [] } },
+      { jsonrpc: "2.0", id: "__proto__", error: null },
+      { jsonrpc: "2.0", id: { toString: 1 } },
+      { jsonrpc: "2.0", method: "ui/notifications/host-context-changed", params: 7 },
+      {
+        jsonrpc: "2.0",
+        method: "ui/notifications/host-context-changed",
+        params: { styles: null, toolInfo: { tool: null }, safeAreaInsets: 3, displayMode: {} },
+      },
+    ]) {
+      await post(opened, "", message);
+    }
+    await opened.send("sendHostContextChange", {});
+    expect(await viewText(opened)).toBe(before);
+  });
+});
+
+/** Answers that the app draws. */
+const answers: readonly (readonly [name: string, given: object])[] = [
+  ["get_signal", { symbol, detail: "full", since: "2026-11-21T04:00:00Z" }],
+  ["get_signal", { symbol, last: 30 }],
+  ["get_signal", { limit: 3 }],
+  ["get_factors", { symbol, detail: "full" }],
+  ["get_track_record", {}],
+  ["register_alert", { symbols: [symbol] }],
+];
+
+type Values = Readonly<Record<string, unknown>>;
+
+const resultWith = (structuredContent: Values): ToolResult => ({ content: [], structuredContent });
+
+describe("a hostile answer", () => {
+  const MARKUP = '<img src=x onerror="document.title=1"><b>bold</b>';
+  const BIDI = "\u202egpj.exe\u2066";
+
+  /** An answer in which every text is something else. */
+  const withTexts = (value: unknown, text: string): unknown => {
+    if (typeof value === "string") return text;
+    if (Array.isArray(value)) return value.map((one) => withTexts(one, text));
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, one]) => [name, withTexts(one, text)]),
+    );
+  };
+
+  it.each(answers)("of %s %j is text, and marked as simulated", async (name, given) => {
+    const opened = await showResult(name, given);
+    const { structuredContent = {} } = await call(name, given);
+    for (const text of [MARKUP, BIDI, "long ".repeat(2_000), "", "__proto__", "constructor"]) {
+      await opened.send("sendToolResult", resultWith(withTexts(structuredContent, text) as Values));
+      const shown = await viewText(opened);
+      expect(shown).toContain("simulated");
+      expect(shown).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
+      expect(await opened.app.locator("img, b, script:not([type])").count()).toBe(1);
+      if (name !== "register_alert") expect(shown).toContain(DIRECTION_WORTH);
+    }
+  });
+
+  it("of a million characters is cut", async () => {
+    const opened = await showResult("get_signal", { symbol });
+    const text = "long ".repeat(200_000);
+    await opened.send("sendToolResult", { content: [{ type: "text", text }] });
+    const shown = await viewText(opened);
+    expect(shown).toContain("long long");
+    expect(shown).toContain(DIRECTION_WORTH);
+    expect(shown.length).toBeLessThan(300_000);
+  });
+
+  it.each(answers)("of %s %j without a member says nothing in its place", async (name, given) => {
+    const opened = await showResult(name, given);
+    const { structuredContent = {} } = await call(name, given);
+    for (const missing of Object.keys(structuredContent)) {
+      const { [missing]: _, ...rest } = structuredContent;
+      await opened.send("sendToolResult", resultWith(rest));
+      const shown = await viewText(opened);
+      expect(shown, missing).toContain("simulated");
+      expect(shown, missing).not.toMatch(/undefined|NaN|\[object|Infinity/);
+      if (name !== "register_alert") expect(shown, missing).toContain(DIRECTION_WORTH);
+    }
+    const { previousSignal: _, missingFactors: __, ...rest } = structuredContent;
+    await opened.send("sendToolResult", resultWith(rest));
+    const shown = await viewText(opened);
+    expect(shown).not.toContain("where the record begins");
+    expect(shown).not.toContain("of 4 factors");
+  });
+});

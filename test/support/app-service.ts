@@ -1,0 +1,91 @@
+import { afterEach, expect } from "vitest";
+import { allScopes } from "../../src/auth/scopes.ts";
+import { APP_URI } from "../../src/http/mcp/protocol.ts";
+import { type HostChoice, type ShownApp, startAppHost } from "./app-host.ts";
+import { startBrowser } from "./browser.ts";
+import { mcpAsks, resultOf } from "./mcp-messages.ts";
+import { startTestService } from "./test-service.ts";
+
+/** A result of a tool. */
+export interface ToolResult {
+  readonly content: readonly { readonly type: string; readonly text: string }[];
+  readonly structuredContent?: Readonly<Record<string, unknown>>;
+  readonly isError?: boolean;
+}
+
+/** The document of the app as a resource. */
+export interface AppResource {
+  readonly contents: readonly {
+    readonly uri: string;
+    readonly mimeType: string;
+    readonly text: string;
+    readonly _meta: object;
+  }[];
+}
+
+/** Starts a service, and a host that shows its app. After each test, the browser must have complained of
+ *  nothing. */
+export async function startAppService() {
+  const openApp = await startAppHost(await startBrowser());
+  const { base, person } = await startTestService();
+  const asks = mcpAsks(base, await person().createKey(allScopes));
+  const { askNew } = asks;
+
+  const call = (name: string, given: object, ask = askNew) =>
+    resultOf<ToolResult>(ask("tools/call", { name, arguments: given }));
+
+  const {
+    contents: [{ text: html } = { text: "" }],
+  } = await resultOf<AppResource>(askNew("resources/read", { uri: APP_URI }));
+
+  const callServer: NonNullable<HostChoice["callServer"]> = ({ name, arguments: given }) =>
+    call(name, given);
+
+  let shown: ShownApp | undefined;
+
+  afterEach(async () => {
+    expect(shown?.complaints ?? []).toEqual([]);
+    await shown?.page.close();
+    shown = undefined;
+  });
+
+  /** Shows the app in a host whose tools are those of the service. */
+  async function showApp(choice: Partial<HostChoice> = {}): Promise<ShownApp> {
+    shown = await openApp({ html, callServer, ...choice });
+    return shown;
+  }
+
+  /** Shows the result of a tool, as a host does. */
+  async function showResult(
+    name: string,
+    given: object,
+    { context, ...choice }: Partial<HostChoice> = {},
+  ): Promise<ShownApp> {
+    const opened = await showApp({
+      context: { toolInfo: { tool: { name, inputSchema: { type: "object" } } }, ...context },
+      ...choice,
+    });
+    await opened.send("sendToolInput", { arguments: given });
+    await opened.send("sendToolResult", await call(name, given));
+    await opened.app.locator("article h1").waitFor();
+    return opened;
+  }
+
+  return { base, html, ...asks, call, showApp, showResult };
+}
+
+/** Waits until the host has followed the height of the content. */
+export const settled = async ({ page, app }: ShownApp): Promise<void> => {
+  await expect
+    .poll(async () => {
+      const box = await page.locator("iframe").boundingBox();
+      return (
+        (await app.evaluate<number>("content.getBoundingClientRect().height")) - (box?.height ?? 0)
+      );
+    })
+    .toBeLessThanOrEqual(0);
+};
+
+/** The text of the view that the app shows. */
+export const viewText = ({ app }: Pick<ShownApp, "app">): Promise<string> =>
+  app.locator("#view").innerText();
