@@ -1,30 +1,32 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
+import { EventEmitter, once } from "node:events";
 import { createPerson, type Person } from "./person.ts";
-import { startProcess, temporaryFolder } from "./process.ts";
-import { PROGRAM } from "./program.ts";
+import { startProcess } from "./process.ts";
 import { codesIn, LOOSE_LIMITS } from "./test-service.ts";
 
-const run = promisify(execFile);
-
-/** A letter as the operator sees it. */
-interface Shown {
-  readonly to: string;
-  readonly text: string;
-}
-
-/** Starts the service as a process of its own, for people whose mail the operator reads to them. */
+/** Starts the service as a process of its own, for people who sign in with the codes that it prints. */
 export async function startTestServiceProcess(env: Readonly<Record<string, string>> = {}) {
-  const DATA_DIR = temporaryFolder();
-  const { baseUrl } = await startProcess({ DATA_DIR, RATE_LIMITS: LOOSE_LIMITS, ...env });
+  const { baseUrl, child } = await startProcess({ RATE_LIMITS: LOOSE_LIMITS, ...env });
+  const output = new EventEmitter();
+  let printed = "";
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    printed += text;
+    output.emit("text");
+  });
 
+  /** Codes that were printed for each address and used. */
+  const used = new Map<string, number>();
+
+  /** Waits for the next code that is printed for an address. */
   async function codeOf(email: string): Promise<string> {
-    const { stdout } = await run(process.execPath, [PROGRAM, "admin", "mail", "--json"], {
-      env: { PATH: process.env.PATH ?? "", DATA_DIR },
-    });
-    const { messages } = JSON.parse(stdout) as { readonly messages: readonly Shown[] };
-    const own = messages.filter(({ to }) => to === email);
-    return own.flatMap(({ text }) => codesIn(text)).at(-1) ?? "";
+    const position = used.get(email) ?? 0;
+    used.set(email, position + 1);
+    for (;;) {
+      const emails = printed.split("There is no mail server for this message:\n");
+      const own = emails.filter((text) => text.startsWith(`To: ${email}\n`));
+      const code = own.flatMap(codesIn)[position];
+      if (code !== undefined) return code;
+      await once(output, "text");
+    }
   }
 
   let people = 0;
