@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { ClientRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
 import type { Scope } from "../../src/auth/scopes.ts";

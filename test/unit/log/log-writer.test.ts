@@ -320,7 +320,9 @@ it("goes on as another log when the operator says so", async () => {
   expect(again.refusals).toEqual([`${head?.origin} was signed here, which is another log`]);
 });
 
-it("keeps three to four years of the sandbox, which can still be verified", async () => {
+it("keeps three to four years of the sandbox, which can still be verified", {
+  tags: ["full"],
+}, async () => {
   const sessions = new Sessions();
   sessions.close(0, "stock", ["A", "B"]);
   const store = await openStore(model);
