@@ -5,7 +5,7 @@ import { mails, openEmail } from "../../src/mail/outbox.ts";
 import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
 import { type ChatServer, startChat } from "../support/chat-server.ts";
 import type { Person } from "../support/person.ts";
-import { startTestService, type TestService } from "../support/test-service.ts";
+import { sharedTestService, startTestService, type TestService } from "../support/test-service.ts";
 import { textOf, type WebPage } from "../support/web.ts";
 
 const CHATS: readonly ChatKind[] = ["slack", "discord", "telegram", "ntfy"];
@@ -325,7 +325,7 @@ describe("a target", () => {
     ["telegram", "../sendMessage"],
     ["email", "ann@mail.example, bob@mail.example"],
   ] as const)("%s %s is refused at the field", async (kind, to) => {
-    const service = await strict();
+    const service = await sharedTestService();
     const person = service.person();
     await person.signIn();
     const token = kind === "telegram" ? telegram.typed.token : "";
@@ -352,10 +352,4 @@ describe("a target", () => {
     expect(refused.status).toBe(429);
     await service.stop();
   });
-
-  let opened: Promise<TestService> | undefined;
-  const strict = () => {
-    opened ??= startTestService();
-    return opened;
-  };
 });

@@ -20,14 +20,13 @@ import pkg from "../../package.json" with { type: "json" };
 import lock from "../../src/score/method.lock.json" with { type: "json" };
 import { getWith, newToken } from "../support/agent.ts";
 import { atFileEnd } from "../support/file-end.ts";
-import { buildRelease, installPackage } from "../support/installed-package.ts";
+import { buildRelease, installedPackage } from "../support/installed-package.ts";
 import { temporaryFolder } from "../support/process.ts";
 
 const MEGABYTE = 1_000_000;
 
 const folder = temporaryFolder();
-const tarball = buildRelease(join(folder, "release"));
-const program = installPackage(tarball, join(folder, "installed"));
+const { tarball, program } = installedPackage();
 const installed = join(program, "../..");
 
 it("the package is byte-identical when it is packed from another checkout of the commit", () => {

@@ -42,7 +42,7 @@ const { version } = require(join(PACKAGE, "package.json"));
 /** Unpacks once for all tests of the machine. The package looks only at whether a file is there: it
  *  gets a folder of its own, which takes its place as a whole. */
 async function unpack(): Promise<Unpacked> {
-  const home = join(tmpdir(), `market-signal-chromium-${version}`);
+  const home = join(process.env.MACHINE_FOLDER ?? tmpdir(), `market-signal-chromium-${version}`);
   if (!existsSync(home)) {
     const staging = await mkdtemp(`${home}-`);
     await unpackTo(staging);

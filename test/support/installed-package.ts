@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { globSync, mkdirSync } from "node:fs";
+import { globSync, mkdirSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -13,7 +14,7 @@ export function buildRelease(folder: string, root = ROOT): string {
 
 /** Installs a tarball into an empty folder, with an empty cache and without a registry. @returns The
  *  file of the program. */
-export function installPackage(tarball: string, folder: string): string {
+function installPackage(tarball: string, folder: string): string {
   mkdirSync(folder, { recursive: true });
   execFileSync("npm", ["install", "--offline", "--omit=dev", "--no-audit", tarball], {
     cwd: folder,
@@ -23,9 +24,25 @@ export function installPackage(tarball: string, folder: string): string {
   return join(folder, "node_modules/market-signal/dist/market-signal.js");
 }
 
+/** The package and where it is installed. */
+interface Installed {
+  readonly tarball: string;
+  /** The file of the program. */
+  readonly program: string;
+}
+
+/** The package that all tests of a run share: in the package tier it is there already. */
+export function installedPackage(): Installed {
+  const { PACKAGE_TARBALL: tarball, INSTALLED_PROGRAM: program } = process.env;
+  if (tarball !== undefined && program !== undefined) return { tarball, program };
+  const folder = mkdtempSync(join(tmpdir(), "package-"));
+  const built = buildRelease(join(folder, "release"));
+  return { tarball: built, program: installPackage(built, join(folder, "installed")) };
+}
+
 /** Installs the package for the workers of a run in the package tier. */
 export function setup(): void {
-  const folder = process.env.TEST_FOLDER ?? "";
-  const tarball = buildRelease(join(folder, "release"));
-  process.env.INSTALLED_PROGRAM = installPackage(tarball, join(folder, "installed"));
+  const { tarball, program } = installedPackage();
+  process.env.PACKAGE_TARBALL = tarball;
+  process.env.INSTALLED_PROGRAM = program;
 }

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import pino from "pino";
+import { onTestFinished, TestRunner } from "vitest";
 import { type MarketChoice, readConfig } from "../../src/config/config.ts";
 import { quotas } from "../../src/limits/limits.ts";
 import { mails, openEmail } from "../../src/mail/outbox.ts";
@@ -43,7 +44,9 @@ export interface TestService {
   emailsTo(email: string): Promise<readonly string[]>;
   /** The sign-in codes in them. */
   codesTo(email: string): Promise<readonly string[]>;
-  /** Stops it before the tests of the file have run. */
+  /** Whether its sandbox goes to another service when it stops. */
+  readonly isPooled: boolean;
+  /** Stops it now. */
   stop(): Promise<void>;
 }
 
@@ -56,13 +59,13 @@ let shared: Promise<TestService> | undefined;
  */
 export function sharedTestService(): Promise<TestService> {
   shared ??= openTestService({
-    DATA_DIR: mkdtempSync(join(process.env.TEST_FOLDER ?? tmpdir(), "shared-")),
+    DATA_DIR: mkdtempSync(join(tmpdir(), "shared-")),
   });
   return shared;
 }
 
-/** Starts a service in this process with the settings of an environment. It stops after the tests of
- *  the file. */
+/** Starts a service in this process with the settings of an environment. It stops when the tests of
+ *  the file have run or, if a test starts it in the default sandbox, when that test has. */
 export async function startTestService(
   env: Readonly<Record<string, string>> = {},
   options: TestServiceOptions = {},
@@ -71,7 +74,9 @@ export async function startTestService(
     { ...env, DATA_DIR: env.DATA_DIR ?? (await newFolder()) },
     options,
   );
-  atFileEnd(testService.stop);
+  // The next test can then use the same scored sandbox.
+  if (testService.isPooled && TestRunner.getCurrentTest()) onTestFinished(testService.stop);
+  else atFileEnd(testService.stop);
   return testService;
 }
 
@@ -128,7 +133,20 @@ async function openTestService(
     await service.close();
     pooled?.release();
   });
-  return { base, service, folder, clock, advanceTo, logged, person, emailsTo, codesTo, stop };
+  const isPooled = pooled !== undefined;
+  return {
+    base,
+    service,
+    folder,
+    clock,
+    advanceTo,
+    logged,
+    person,
+    emailsTo,
+    codesTo,
+    isPooled,
+    stop,
+  };
 }
 
 /** The sign-in codes in the text of an email. */
