@@ -4,6 +4,7 @@ import { once } from "node:events";
 /** What the night runs: each proof in its whole form, one after the other. */
 const COMMANDS = [
   "npm run test:full",
+  "npx vitest run --mode sources",
   "npx vitest run --mode nightly --no-file-parallelism",
   "npm run crash",
   "node test/load/overload.ts",

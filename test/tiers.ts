@@ -22,6 +22,8 @@ interface TestFile {
   readonly tier: Tier;
   /** Whether parts of it may have tags of their own. */
   readonly isMixed: boolean;
+  /** Whether it tests the program from outside, so that it can also test the one in the package. */
+  readonly isOfProgram: boolean;
   readonly source: string;
 }
 
@@ -32,6 +34,10 @@ const MODULE_TAG = /^\/\/ @module-tag (full|nightly)$/m;
 
 /** What gives a part of a file a tag: one of its own, or a helper that runs tests on PostgreSQL. */
 const PART = /\btags\b|\bdescribe(?:Stores|Engines|Postgres|OwnPostgres)\(/;
+
+/** What a test starts or installs the program with. */
+const OF_PROGRAM =
+  /\b(?:PROGRAM|marketSignal|runToEnd|spawnMain|startProcess|startTestServiceProcess|installedPackage)\b/;
 
 /** All test files, by their paths. */
 export function testFiles(): readonly TestFile[] {
@@ -44,7 +50,8 @@ export function testFiles(): readonly TestFile[] {
 
 function fileOf(name: string, source: string): TestFile {
   const tier = (MODULE_TAG.exec(source)?.[1] ?? "quick") as Tier;
-  return { path: `test/${name}`, tier, isMixed: PART.test(source), source };
+  const isOfProgram = name.startsWith("e2e/") && OF_PROGRAM.test(source);
+  return { path: `test/${name}`, tier, isMixed: PART.test(source), isOfProgram, source };
 }
 
 /** The tests of each tier alone, as an expression over their tags. */
@@ -54,35 +61,30 @@ const FILTERS: Readonly<Record<Tier, string>> = {
   nightly: "nightly",
 };
 
-/** What a test starts the program with. */
-const STARTS_PROGRAM =
-  /\b(?:PROGRAM|marketSignal|runToEnd|spawnMain|startProcess|startTestServiceProcess)\b/;
-
-/** What a run against the installed package takes: the end-to-end tests that start the program. */
-export function packageSelection(): {
+/** What a run takes: files, and which of their tests. */
+interface Selection {
   readonly include: string[];
   readonly tagsFilter: string[];
-} {
-  const starts = ({ path, tier, source }: TestFile) =>
-    path.startsWith("test/e2e/") && tier !== "nightly" && STARTS_PROGRAM.test(source);
-  return {
-    include: testFiles()
-      .filter(starts)
-      .map(({ path }) => path),
-    tagsFilter: ["!nightly"],
-  };
 }
 
-/** What a run of one tier alone takes: files that can have such tests, and which of their tests. */
-export function selectionOf(tier: Tier): {
-  readonly include: string[];
-  readonly tagsFilter: string[];
-} {
-  const isIn = (file: TestFile) => file.tier === tier || (tier !== "quick" && file.isMixed);
-  return {
-    include: testFiles()
-      .filter(isIn)
-      .map(({ path }) => path),
-    tagsFilter: [FILTERS[tier]],
-  };
+/** What the tests of the program take, which run on the installed package: those end to end that start
+ *  it, in whichever tier, and those of the package itself. */
+export function programSelection(): Selection {
+  return selection(({ isOfProgram, tier }) => isOfProgram && tier !== "nightly", "!nightly");
+}
+
+/** What a run of one tier alone takes. The tests of the program in the full tier are not among them,
+ *  since that tier runs them on the installed package. */
+export function selectionOf(tier: Tier): Selection {
+  const isIn = (file: TestFile) =>
+    (file.tier === tier || (tier !== "quick" && file.isMixed)) &&
+    !(tier === "full" && file.isOfProgram);
+  return selection(isIn, FILTERS[tier]);
+}
+
+function selection(isIn: (file: TestFile) => boolean, tagsFilter: string): Selection {
+  const include = testFiles()
+    .filter(isIn)
+    .map(({ path }) => path);
+  return { include, tagsFilter: [tagsFilter] };
 }
