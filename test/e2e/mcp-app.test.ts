@@ -221,7 +221,7 @@ describe("the picture", () => {
       "−0.12\u00a0% −0.51\u00a0% to 0.27\u00a0%",
       "−0.42\u00a0% to 0.41\u00a0% in 95\u00a0% of cases",
       "LONG on everything: 1.01\u00a0%",
-      "−0.012 −0.034 to 0.009 t −1.1",
+      "−0.012 −0.034 to 0.009; t −1.1",
       "79.3\u00a0% of 80\u00a0%",
       "2 sessions logged too late, 3 untraded",
     ]) {

@@ -81,8 +81,7 @@ export const appDocument = (of: AppOf): string => `<!doctype html>
 <title>Market Signal</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
-${colors()}
-${ownStyles.map(readStyle).join("")}</style>
+${colors()}${ownStyles.map(readStyle).join("")}</style>
 </head>
 <body>
 <main id="content">
@@ -110,22 +109,31 @@ function linked(module: string): string {
 const IMPORT = /^import [^;]*;\n/gm;
 const EXPORT = /^export (?:const|function|class) (\w+)/gm;
 
-/** The colors of the pages: those of the host's theme, or else of the system's. */
+/** The colors of the pages, each for both themes: that of the host, or else of the system. */
 function colors(): string {
   const sheets = palettes.map(read);
-  const light = sheets.map((css) => blockOf(css, /^:root \{([^}]*)\}/m)).join("");
-  const dark = sheets.map((css) => blockOf(css, /: dark\) \{\s+:root \{([^}]*)\}/)).join("");
-  return `:root {${light}}
-@media (prefers-color-scheme: dark) { :root:not([data-theme="light"]) {${dark}} }
-:root[data-theme="light"] { color-scheme: light; }
-:root[data-theme="dark"] { color-scheme: dark;${dark}}`;
+  const light = sheets.flatMap((css) => declarationsOf(css, /^:root \{([^}]*)\}/m));
+  const dark = new Map(
+    sheets.flatMap((css) => declarationsOf(css, /: dark\) \{\s+:root \{([^}]*)\}/)),
+  );
+  const variables = light.map(([name, value]) => {
+    const ofDark = dark.get(name);
+    return `${name}:${ofDark === undefined ? value : `light-dark(${value},${ofDark})`};`;
+  });
+  return `:root{${variables.join("")}}
+:root[data-theme="light"]{color-scheme:light}
+:root[data-theme="dark"]{color-scheme:dark}
+`;
 }
 
-/** The declarations of the first rule that fits. @throws {Error} If a style sheet has none. */
-function blockOf(css: string, rule: RegExp): string {
-  const [, declarations] = rule.exec(css) ?? [];
-  if (declarations === undefined) throw new Error("A style sheet has no colors.");
-  return declarations;
+/** Names and values in the first rule that fits. @throws {Error} If a style sheet has none. */
+function declarationsOf(css: string, rule: RegExp): readonly (readonly [string, string])[] {
+  const [, body] = rule.exec(css) ?? [];
+  if (body === undefined) throw new Error("A style sheet has no colors.");
+  return Array.from(body.matchAll(/([\w-]+):\s*([^;]+);/g), ([, name = "", value = ""]) => [
+    name,
+    value,
+  ]);
 }
 
 /** Numbers of an alert: the kind of events that each is for, its label and its step. */

@@ -116,7 +116,7 @@ function figuresOf({ runs, periods, from, to, calls, shuffled, ranges, ...record
     [
       "Rank correlation of score and return",
       estimate(ic, plain(3)),
-      ic && el("span.quiet", ` t ${plain(1)(numberOf(ic.t))}`),
+      ic && el("span.quiet", `; t ${plain(1)(numberOf(ic.t))}`),
     ],
     ranges.length > 0 && [
       "Returns within the ranges",
