@@ -41,6 +41,7 @@ const Updates = z.strictObject({
   cooldownDays: AlertFields.cooldownDays.nullable().optional().describe("null: the default."),
   reportSessions: AlertFields.reportSessions.optional(),
   url: UrlInput.optional().describe("Of the webhook; it must answer a challenge again."),
+  channel: z.string().nullable().optional().describe("Of the person; null: none, it is polled."),
   label: AlertFields.label.nullable().optional().describe("null: none."),
   expiresAt: AlertFields.expiresAt.nullable().optional().describe("null: none."),
   snoozedUntil: AlertFields.snoozedUntil.nullable().optional().describe("null: none."),
@@ -128,11 +129,12 @@ export const manageAlert = defineTool({
       await context.alerts.remove(target);
       return { id, market, deleted: true as const };
     }
-    const { alert, status, nextSteps, ...more } = await actions[action]({ input, target, context });
+    const done = await actions[action]({ input, target, context });
+    const { alert, status, channel, nextSteps, ...more } = done;
     const watched = await context.watchlists.resolve(alert.watched);
     return {
       ...more,
-      ...alertAnswer({ id, alert, status }),
+      ...alertAnswer({ id, alert, status, ...(channel && { channel }) }),
       market,
       nextSteps: [
         ...nextSteps,
@@ -183,13 +185,14 @@ async function changesOf(
   context: ToolContext,
   caller: Caller,
 ): Promise<AlertChanges> {
-  const { kinds, scoreMove, volatilityZ, cooldownDays, reportSessions, url, label } = wish;
+  const { kinds, scoreMove, volatilityZ, cooldownDays, reportSessions, url, channel, label } = wish;
   const [expiresAt, snoozedUntil] = [millisOf(wish.expiresAt), millisOf(wish.snoozedUntil)];
   return definedMembers({
     watched: await watchedOf(wish, context, caller),
     kinds: kinds && kindsOf(kinds),
     thresholds: definedMembers({ scoreMove, volatilityZ, cooldownDays, reportSessions }),
     url,
+    channelId: typeof channel === "string" ? await context.channels.idOf(caller, channel) : channel,
     label,
     expiresAt,
     snoozedUntil,

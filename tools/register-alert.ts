@@ -113,9 +113,9 @@ async function selectorOf(
 async function channelOf(
   { channel = "", delivery }: AlertInput,
   { channels }: ToolContext,
-  { accountId }: Caller,
+  caller: Caller,
 ): Promise<string> {
-  if (delivery.type === "poll") return channels.idOf(accountId, channel);
+  if (delivery.type === "poll") return channels.idOf(caller, channel);
   throw new Problem("invalid_request", {
     detail: "channel, delivery: an alert has either a channel or a webhook.",
     next: "Leave one of the two out.",

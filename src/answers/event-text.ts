@@ -1,3 +1,4 @@
+import { inertText } from "../outbound/inert-text.ts";
 import type { EventPayload } from "./event.ts";
 import { DIRECTION_WORTH } from "./meaning.ts";
 
@@ -30,7 +31,7 @@ export function eventText(body: string): EventText {
   return {
     headline: `${symbol}: ${says}`,
     details: [
-      `${[...name].slice(0, MAX_NAME).join("")}, ${moment(asOf)}.`,
+      `${inertText([...name].slice(0, MAX_NAME).join(""))}, ${moment(asOf)}.`,
       ...details,
       ...simulated,
     ],

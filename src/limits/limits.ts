@@ -194,8 +194,9 @@ export const quotas = {
   "channel-code": { points: 10, windowSeconds: 3600 },
   /** The same, per person and target. */
   "channel-code-target": { points: 5, windowSeconds: 3600 },
-  /** The same, per target in total, shared as `challenge-host-all`. */
-  "channel-code-target-all": { points: 60, windowSeconds: 3600 },
+  /** The same, per target in total, shared as `challenge-host-all`. A target may belong to somebody who
+   *  wants no codes, so these are for a day: 60 codes with 5 tries each are guessed with a chance of 3 in 10,000. */
+  "channel-code-target-all": { points: 60, windowSeconds: 86_400 },
 } as const satisfies Readonly<Record<string, Quota>>;
 
 /** Name of a limit. */

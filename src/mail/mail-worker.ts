@@ -6,7 +6,7 @@ import type { Vault } from "../store/keys/vault.ts";
 import { removeAt, replace } from "../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../store/port/records.ts";
 import type { Email } from "./email.ts";
-import { MAIL_TOPIC, mails, networkGroupIn, openEmail, type QueuedMail } from "./outbox.ts";
+import { causeGroupIn, MAIL_TOPIC, mails, openEmail, type QueuedMail } from "./outbox.ts";
 import { createSmtp, isPermanentRejection } from "./smtp.ts";
 
 /** Poll interval in milliseconds; needed because an announcement can be lost. */
@@ -15,9 +15,9 @@ const POLL_MS = 2_000;
 /** Maximum number of emails in flight. */
 const MAX_IN_FLIGHT = 20;
 
-/** Maximum number of emails in flight that one network has caused; less than the connections to the
+/** Maximum number of emails in flight that have one cause; less than the connections to the
  *  mail server. */
-const MAX_IN_FLIGHT_PER_NETWORK = 4;
+const MAX_IN_FLIGHT_PER_CAUSE = 4;
 
 /** Timeout of an attempt, in milliseconds. */
 const ATTEMPT_TIMEOUT_MS = 30_000;
@@ -75,8 +75,8 @@ export class MailWorker {
   readonly #transport: Transport | undefined;
   readonly #stopping = new AbortController();
   readonly #inFlight = new Set<Promise<void>>();
-  /** Number of emails in flight by the group of the network that caused them. */
-  readonly #inFlightByNetwork = new Map<string, number>();
+  /** Number of emails in flight by the group of their cause. */
+  readonly #inFlightByCause = new Map<string, number>();
   #loop: Loop | undefined;
   #unsubscribe = () => {};
 
@@ -113,22 +113,22 @@ export class MailWorker {
   async #claim(transport: Transport): Promise<number> {
     const left = MAX_IN_FLIGHT - this.#inFlight.size;
     if (left === 0) return 0;
-    const share = shareOf({ total: MAX_IN_FLIGHT, most: MAX_IN_FLIGHT_PER_NETWORK }, left);
-    const networks = [...this.#inFlightByNetwork].filter(([, count]) => count >= share);
+    const share = shareOf({ total: MAX_IN_FLIGHT, most: MAX_IN_FLIGHT_PER_CAUSE }, left);
+    const causes = [...this.#inFlightByCause].filter(([, count]) => count >= share);
     const due = await this.#records.claimDue(mails, {
-      // All claimed emails may be of one network.
+      // All claimed emails may have one cause.
       limit: Math.min(left, Math.floor(share)),
       leaseMs: LEASE_MS,
-      except: networks.map(([group]) => group),
+      except: causes.map(([group]) => group),
     });
     for (const mail of due) {
-      const network = networkGroupIn(mail.groups);
-      this.#count(network, 1);
+      const cause = causeGroupIn(mail.groups);
+      this.#count(cause, 1);
       const attempt = this.#attempt(mail, transport)
         .catch(this.#onError)
         .finally(() => {
           this.#inFlight.delete(attempt);
-          this.#count(network, -1);
+          this.#count(cause, -1);
           this.#loop?.wake();
         });
       this.#inFlight.add(attempt);
@@ -136,11 +136,11 @@ export class MailWorker {
     return due.length;
   }
 
-  #count(network: string | undefined, change: 1 | -1): void {
-    if (network === undefined) return;
-    const count = (this.#inFlightByNetwork.get(network) ?? 0) + change;
-    if (count === 0) this.#inFlightByNetwork.delete(network);
-    else this.#inFlightByNetwork.set(network, count);
+  #count(cause: string | undefined, change: 1 | -1): void {
+    if (cause === undefined) return;
+    const count = (this.#inFlightByCause.get(cause) ?? 0) + change;
+    if (count === 0) this.#inFlightByCause.delete(cause);
+    else this.#inFlightByCause.set(cause, count);
   }
 
   /** Delivers an email. The final commit has no effect if the email has expired or another process

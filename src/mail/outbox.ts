@@ -13,9 +13,12 @@ export interface OutgoingMail extends Readonly<Email> {
   /** Earliest time of sending, in milliseconds from now; the worker finds it at its next poll.
    *  Absent: it is sent at once. */
   readonly dueInMs?: number;
-  /** Hash of the network whose request caused the email. Networks share the worker fairly, so that
-   *  a flood from one does not delay others. Absent: it counts for no network. */
-  readonly network?: string;
+  /** What caused the email: the hash of the network of a request, or the account of a channel. Causes
+   *  share the worker fairly, so that a flood from one does not delay others. Absent: it counts for
+   *  none. */
+  readonly cause?: string;
+  /** Further groups: with those the email is deleted while it waits. */
+  readonly groups?: readonly string[];
 }
 
 /** Queues emails. */
@@ -47,12 +50,12 @@ export interface OutboxOptions {
   readonly now: () => Date;
 }
 
-/** Prefix of the group of the emails that one network has caused. */
-const NETWORK_GROUP_PREFIX = "mail-network:";
+/** Prefix of the group of the emails that have one cause. */
+const CAUSE_GROUP_PREFIX = "mail-cause:";
 
-/** The network group among the groups of an email. */
-export const networkGroupIn = (groups: readonly string[]): string | undefined =>
-  groups.find((group) => group.startsWith(NETWORK_GROUP_PREFIX));
+/** The group of the cause among the groups of an email. */
+export const causeGroupIn = (groups: readonly string[]): string | undefined =>
+  groups.find((group) => group.startsWith(CAUSE_GROUP_PREFIX));
 
 const sealContext = (id: string): string => `mail:${id}`;
 
@@ -60,7 +63,7 @@ const sealContext = (id: string): string => `mail:${id}`;
  *  caller. */
 export function createOutbox({ vault, now }: OutboxOptions): Mailbox {
   return {
-    queueSteps({ ttlMs, dueInMs, network, ...rest }) {
+    queueSteps({ ttlMs, dueInMs, cause, groups = [], ...rest }) {
       const email = Email.parse(rest);
       const key = randomUUID();
       const inserted = insert(mails, {
@@ -72,7 +75,8 @@ export function createOutbox({ vault, now }: OutboxOptions): Mailbox {
         },
         groups: [
           emailGroup(email.to),
-          ...(network === undefined ? [] : [NETWORK_GROUP_PREFIX + network]),
+          ...groups,
+          ...(cause === undefined ? [] : [CAUSE_GROUP_PREFIX + cause]),
         ],
         ttlMs,
         dueInMs: dueInMs ?? 0,

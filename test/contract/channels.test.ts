@@ -3,6 +3,7 @@ import { newAlertId } from "../../src/alerts/api/ownership.ts";
 import type { ChatKind } from "../../src/alerts/channels/channel.ts";
 import { mails, openEmail } from "../../src/mail/outbox.ts";
 import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
+import { claimedAgent } from "../support/alert-events.ts";
 import { type ChatServer, startChat } from "../support/chat-server.ts";
 import type { Person } from "../support/person.ts";
 import { sharedTestService, startTestService, type TestService } from "../support/test-service.ts";
@@ -213,10 +214,13 @@ describe("an alert by a channel", () => {
     return /msv_\w+/.exec(textOf(made.html))?.[0] ?? "";
   }
 
-  const call = async (key: string, path: string, body: object) => {
+  const call = (key: string, path: string, body: object) => send("POST", key, path, body);
+  const patch = (key: string, path: string, body: object) => send("PATCH", key, path, body);
+
+  const send = async (method: string, key: string, path: string, body: object) => {
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
     const url = `${testService.base}/api/alerts${path}`;
-    const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+    const response = await fetch(url, { method, headers, body: JSON.stringify(body) });
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   };
 
@@ -234,6 +238,54 @@ describe("an alert by a channel", () => {
     expect((await call(key, `/${made.body.id}/test`, {})).status).toBe(200);
     expect((await chat.took(2))[1]?.text).toContain("Test of an alert");
     expect((await call(key, `/${made.body.id}/rotate`, {})).status).toBe(409);
+  });
+
+  it("of an agent is sent by a channel only while the person lets applications use it", async () => {
+    const chat = await chatOf("slack");
+    const person = await withChannel(chat);
+    const { token } = await claimedAgent(testService, person);
+    const wish = { symbols: ["ALDER.SIM"], channel: "Mine" };
+    const unknown = await call(token, "", { ...wish, channel: "None" });
+    const refused = await call(token, "", wish);
+    expect(refused.status).toBe(404);
+    expect({ ...refused.body, requestId: "" }).toEqual({ ...unknown.body, requestId: "" });
+
+    const page = await person.web.get("/account");
+    const id = idIn(page);
+    const shared = await person.web.submit(page.form(`/account/channels/${id}/share`));
+    expect(cardsOf(shared)[0]).toContain("all your agents and applications");
+    const made = await call(token, "", wish);
+    expect(made.status).toBe(201);
+    expect((await call(token, `/${made.body.id}/test`, {})).status).toBe(200);
+    await chat.took(2);
+
+    await person.web.submit(shared.form(`/account/channels/${id}/unshare`));
+    expect((await call(token, `/${made.body.id}/test`, {})).status).toBe(409);
+    expect((await call(token, "", wish)).status).toBe(404);
+    const moved = await patch(token, `/${made.body.id}`, { channel: "Mine" });
+    expect(moved.status).toBe(404);
+    expect(chat.taken).toHaveLength(2);
+  });
+
+  it("moves from one channel to another, and to none", async () => {
+    const chat = await chatOf("slack");
+    const person = await withChannel(chat);
+    const key = await keyOf(person);
+    const made = await call(key, "", { symbols: ["ALDER.SIM"] });
+    const to = async (channel: string | null) =>
+      (await patch(key, `/${made.body.id}`, { channel })).body.delivery;
+    const answer = (await patch(key, `/${made.body.id}`, { channel: "MINE" })).body;
+    expect(answer.delivery).toMatchObject({ type: "channel", channel: "Mine" });
+    expect(answer).not.toHaveProperty("channel");
+    expect(await to("mine")).toMatchObject({ type: "channel", channel: "Mine" });
+    expect(await to(null)).toEqual({ type: "poll" });
+    const url = "https://hooks.public.dev/x";
+    const hooked = await call(key, "", {
+      symbols: ["ALDER.SIM"],
+      delivery: { type: "webhook", url },
+    });
+    expect(hooked.status).toBe(201);
+    expect((await patch(key, `/${hooked.body.id}`, { channel: "Mine" })).status).toBe(409);
   });
 
   it("is refused for a channel that is unknown, another person's, or not verified", async () => {
@@ -299,9 +351,37 @@ describe("an email channel", () => {
     expect(cardsOf(page)[0]).toMatch(/Stopped: it was unsubscribed by a link in an email/);
 
     await person.web.submit(page.form(`/account/channels/${idIn(page)}/code`));
-    await emailed(to, 3);
-    const again = await enter(person, codeIn((await wholeEmails(testService, to))[2]?.text));
+    // The emails before have ended with the subscription.
+    await emailed(to, 1);
+    const again = await enter(person, codeIn((await wholeEmails(testService, to))[0]?.text));
     expect(cardsOf(again)[0]).toMatch(/Status Active/);
+  });
+});
+
+describe("an unsubscribed address", () => {
+  it("gets nothing more by any channel, also of other people", async () => {
+    const to = "two@mail.example";
+    const people: Person[] = [];
+    for (const count of [1, 2]) {
+      const person = testService.person();
+      people.push(person);
+      await person.signIn();
+      await add(person, { kind: "email", to, token: "" });
+      await emailed(to, count);
+      const codes = (await wholeEmails(testService, to)).map(({ text }) => codeIn(text));
+      for (const code of codes) await enter(person, code);
+      const page = await person.web.get("/account");
+      expect(cardsOf(page)[0]).toMatch(/Status Active/);
+    }
+    const page = await (people[0] as Person).web.get("/account");
+    await (people[0] as Person).web.submit(page.form(`/account/channels/${idIn(page)}/test`));
+    await emailed(to, 3);
+    const links = (await wholeEmails(testService, to)).map(({ unsubscribeUrl }) => unsubscribeUrl);
+    const [link = ""] = links.filter((one) => one !== undefined);
+    expect((await fetch(link, { method: "POST" })).status).toBe(200);
+    for (const { web } of people) {
+      expect(cardsOf(await web.get("/account"))[0]).toMatch(/Stopped: it was unsubscribed/);
+    }
   });
 });
 
@@ -322,6 +402,8 @@ describe("a target", () => {
     ["ntfy", "https://localhost/topic"],
     ["ntfy", "https://ntfy.internal/topic"],
     ["ntfy", "https://ntfy.sh/"],
+    ["ntfy", "https://ntfy.sh/admin/alerts"],
+    ["ntfy", "https://ntfy.sh/one,two"],
     ["telegram", "../sendMessage"],
     ["email", "ann@mail.example, bob@mail.example"],
   ] as const)("%s %s is refused at the field", async (kind, to) => {
@@ -333,6 +415,25 @@ describe("a target", () => {
     expect(refused.status).toBe(400);
     expect(refused.html).toContain(`id="${kind}-to-error"`);
     expect(cardsOf(refused)).toEqual([]);
+  });
+
+  it("gets few codes, however it is spelled", async () => {
+    const service = await startTestService({
+      ALLOW_INSECURE_WEBHOOKS: "1",
+      RATE_LIMITS: "register=1000/60",
+    });
+    const chat = await chatOf("discord");
+    const person = service.person();
+    await person.signIn();
+    const spelled = (version: string) => ({
+      ...chat.typed,
+      to: chat.typed.to.replace("/api/", `/api/${version}`),
+    });
+    for (let at = 0; at < 5; at++) {
+      expect((await add(person, spelled(`v${at + 6}/`), `n${at}`)).status).toBe(200);
+    }
+    expect((await add(person, spelled(""), "last")).status).toBe(429);
+    await service.stop();
   });
 
   it("gets few codes, whoever asks for them", async () => {

@@ -55,6 +55,25 @@ const manage = async (person: Person, id: string, filled: Filled) =>
     filled,
   );
 
+/** Adds an email channel and verifies it. */
+async function addChannel({ web }: Person, name: string): Promise<void> {
+  const to = `${name.toLowerCase()}@mail.example`;
+  const account = await web.get("/account");
+  const form = account.forms.find(({ fields }) =>
+    fields.some(([field, value]) => field === "kind" && value === "email"),
+  );
+  if (form === undefined) throw new Error("no form adds a channel");
+  const before = (await testService.emailsTo(to)).length;
+  const added = await web.submit(form, { "email-name": name, "email-to": to });
+  await expect.poll(async () => (await testService.emailsTo(to)).length).toBe(before + 1);
+  const [, code = ""] =
+    /Your code: (\d{6})/.exec((await testService.emailsTo(to)).at(-1) ?? "") ?? [];
+  const verify = added.forms.find(({ action }) => /\/chan_\w+\/verify$/.test(action));
+  const id = /chan_\w+/.exec(verify?.action ?? "")?.[0];
+  if (verify === undefined) throw new Error("no form verifies the channel");
+  await web.submit(verify, { [`code-${id}`]: code });
+}
+
 describe("the form of a new alert", () => {
   it("makes what register_alert makes by default, as the person's own", async () => {
     const person = await signedIn();
@@ -73,6 +92,32 @@ describe("the form of a new alert", () => {
     expect(value.owner.clientId).toBeUndefined();
     const account = await person.web.get("/account");
     expect(account.html).toContain(`<a href="/account/alerts/${id}">`);
+  });
+
+  it("sends to a channel of the person, which is offered first, and to another or none", async () => {
+    const person = await signedIn();
+    const none = await person.web.get("/account/alerts/new");
+    expect(none.html).toContain('href="/account#channels"');
+    expect(none.html).toMatch(/value="poll" checked/);
+    const refused = await make(person, { delivery: "channel" });
+    expect(refused.html).toContain('href="#channel"');
+
+    for (const name of ["Phone", "Desk"]) await addChannel(person, name);
+    const form = await newForm(person);
+    expect(form.fields).toContainEqual(["delivery", "channel"]);
+    expect(form.fields).toContainEqual(["channel", "Desk"]);
+    const page = await person.web.submit(form, { symbols: "ALDER.SIM" });
+    expect(textOf(page.html)).toContain("Sent to Your channel Desk");
+    const id = idIn(page);
+    const change = async (filled: Filled) => {
+      const edit = (await person.web.get(`/account/alerts/${id}/edit`)).form(
+        `/account/alerts/${id}`,
+      );
+      return textOf((await person.web.submit(edit, filled)).html);
+    };
+    expect(await change({ channel: "Phone" })).toContain("Sent to Your channel Phone");
+    expect(await change({ label: "Kept" })).toContain("Sent to Your channel Phone");
+    expect(await change({ delivery: "poll" })).toContain("Sent to Nowhere");
   });
 
   it("makes one alert when it is sent twice, and another when it was changed in between", async () => {

@@ -66,6 +66,7 @@ export function channelAlert(options: MadeUpChannel): ChannelAlert {
   const id = newChannelId();
   const value: Channel = {
     ...{ accountId, kind: target.kind, name, hint: hintOf(target), state, createdAt: 0 },
+    isShared: false,
     target: vault.seal(JSON.stringify(target), targetContext(id)),
     schedule: { ...AT_ONCE, ...schedule },
   };

@@ -1,18 +1,21 @@
 import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ChannelTarget, ChatKind } from "../../src/alerts/channels/channel.ts";
 import type { TypedTarget } from "../../src/alerts/channels/targets.ts";
+import type { Certificate } from "./certificate.ts";
 
 /** What a chat service does with a message, a number being a status of trouble at its side: `limited`
- *  answers 429 in the form of the service, `gone` that the target does not exist, `redirect` names `location`;
- *  the others are those of `ReceiverOptions`. */
+ *  answers 429 in the form of the service, `gone` that the target does not exist, `moved` that a group of
+ *  Telegram has another number, `redirect` names `location`; the others are those of `ReceiverOptions`. */
 export type ChatBehavior =
   | "takes"
   | "limited"
   | "gone"
+  | "moved"
   | "redirect"
   | "black-hole"
   | "reset"
@@ -37,7 +40,11 @@ interface ChatOptions {
   readonly location?: string;
   /** Delay of the answer, in milliseconds. Default: 0. */
   readonly thinksMs?: number;
+  /** Called with each request, before it is answered. */
+  readonly onAsked?: () => Promise<void>;
   readonly onTaken?: (message: TakenMessage) => void;
+  /** Answers by TLS. */
+  readonly tls?: Certificate;
 }
 
 /** A local server that behaves like a chat service. */
@@ -79,6 +86,10 @@ interface ChatFormat {
 
 /** Seconds that a limited service asks for. */
 export const LIMITED_SECONDS = 42;
+
+/** Number of a group of Telegram, and of the supergroup that it becomes. */
+const GROUP = "-1001234567890";
+export const SUPERGROUP = "-1009876543210";
 
 const TELEGRAM_TOKEN = "123456:AAF-simulated-token-of-a-bot_0123456789";
 const NTFY_TOKEN = "tk_simulated0123456789";
@@ -132,21 +143,21 @@ const formats: Readonly<Record<ChatKind, ChatFormat>> = {
   // https://core.telegram.org/bots/api#sendmessage
   telegram: {
     path: `/bot${TELEGRAM_TOKEN}/sendMessage`,
-    typed: () => ({ to: "-1001234567890", token: TELEGRAM_TOKEN }),
-    target: () => ({ kind: "telegram", token: TELEGRAM_TOKEN, chatId: "-1001234567890" }),
+    typed: () => ({ to: GROUP, token: TELEGRAM_TOKEN }),
+    target: () => ({ kind: "telegram", token: TELEGRAM_TOKEN, chatId: GROUP }),
     read({ chat_id: chat, text: said, parse_mode: mode }) {
       const bad = (description: string) => {
         const body = { ok: false, error_code: 400, description: `Bad Request: ${description}` };
         return { status: 400, body };
       };
-      if (chat !== "-1001234567890") return bad("chat not found");
+      if (chat !== GROUP && chat !== SUPERGROUP) return bad("chat not found");
       if (typeof said !== "string" || said === "") return bad("message text is empty");
       if (said.length > 4_096) return bad("message is too long");
       return mode === undefined ? said : bad("can't parse entities");
     },
     taken: {
       status: 200,
-      body: { ok: true, result: { message_id: 1, date: 0, chat: { id: -1001234567890 } } },
+      body: { ok: true, result: { message_id: 1, date: 0, chat: { id: Number(GROUP) } } },
     },
     limited: {
       status: 429,
@@ -190,10 +201,20 @@ const formats: Readonly<Record<ChatKind, ChatFormat>> = {
   },
 };
 
+/** The answer of Telegram for a group that became a supergroup. */
+const MOVED: Answer = {
+  status: 400,
+  body: {
+    ...{ ok: false, error_code: 400 },
+    description: "Bad Request: group chat was upgraded to a supergroup chat",
+    parameters: { migrate_to_chat_id: Number(SUPERGROUP) },
+  },
+};
+
 /** Starts a chat service on a free port. */
 export async function startChat(kind: ChatKind, options: ChatOptions = {}): Promise<ChatServer> {
   const format = formats[kind];
-  const { inTurn, thinksMs = 0, location = "/", onTaken } = options;
+  const { inTurn, thinksMs = 0, location = "/", onAsked, onTaken, tls } = options;
   const events = new EventEmitter().setMaxListeners(0);
   const taken: TakenMessage[] = [];
   let requests = 0;
@@ -202,6 +223,7 @@ export async function startChat(kind: ChatKind, options: ChatOptions = {}): Prom
     const behavior = inTurn?.[requests % inTurn.length] ?? server.behavior;
     requests += 1;
     if (thinksMs > 0) await delay(thinksMs);
+    await onAsked?.();
     if (req.method !== "POST" || req.url !== format.path) return answer(res, format.gone);
     if (behavior !== "takes") return misbehave(res, behavior, { format, location });
     const read = format.read(body, req);
@@ -212,12 +234,13 @@ export async function startChat(kind: ChatKind, options: ChatOptions = {}): Prom
     answer(res, format.taken);
     events.emit("taken");
   };
-  const http = createServer((req, res) => {
+  const listener = (req: IncomingMessage, res: ServerResponse): void => {
     handle(req, res).catch(() => res.destroy());
-  });
+  };
+  const http = tls ? createHttpsServer(tls, listener) : createServer(listener);
   http.listen(0, "127.0.0.1");
   await once(http, "listening");
-  const origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const origin = `http${tls ? "s" : ""}://127.0.0.1:${(http.address() as AddressInfo).port}`;
   const server = {
     ...{ kind, origin, target: format.target(origin), taken },
     typed: { kind, ...format.typed(origin) },
@@ -258,6 +281,9 @@ function misbehave(
     case "limited":
     case "gone":
       answer(res, format[behavior]);
+      return;
+    case "moved":
+      answer(res, MOVED);
       return;
     case "redirect":
       answer(res, { status: 307, headers: { location }, body: "" });

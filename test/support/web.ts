@@ -2,7 +2,7 @@
 interface WebForm {
   /** Absolute address that it is sent to. */
   readonly action: string;
-  /** Fields as sent without changes: hidden fields, values, checked boxes. */
+  /** Fields as sent without changes: hidden fields, values, checked boxes, selected options. */
   readonly fields: readonly (readonly [name: string, value: string])[];
 }
 
@@ -145,9 +145,22 @@ function formsIn(html: string, url: URL): readonly WebForm[] {
   return [...html.matchAll(/<form\b([^>]*)>(.*?)<\/form>/gs)].map(
     ([, start = "", inside = ""]) => ({
       action: new URL(attributes(start).action ?? "", url).href,
-      fields: [...inside.matchAll(/<input\b([^>]*)>/g)].flatMap(([, text = ""]) => fieldOf(text)),
+      fields: [
+        ...[...inside.matchAll(/<input\b([^>]*)>/g)].flatMap(([, text = ""]) => fieldOf(text)),
+        ...[...inside.matchAll(/<select\b([^>]*)>(.*?)<\/select>/gs)].flatMap(chosenIn),
+      ],
     }),
   );
+}
+
+/** What a list sends: the option that is selected, or the first one. */
+function chosenIn([, start = "", inside = ""]: RegExpExecArray): readonly [string, string][] {
+  const { name } = attributes(start);
+  const options = [...inside.matchAll(/<option\b([^>]*)>/g)].map(([, text = ""]) =>
+    attributes(text),
+  );
+  const chosen = options.find(({ selected }) => selected !== undefined) ?? options[0];
+  return name === undefined || chosen?.value === undefined ? [] : [[name, chosen.value]];
 }
 
 function fieldOf(text: string): readonly [string, string][] {

@@ -12,6 +12,7 @@ import {
   type StoredAlert,
   type Thresholds,
 } from "../alert.ts";
+import { keepChannel } from "../channels/channel.ts";
 import { enqueueChallenge } from "../delivery/delivery.ts";
 import { endpointHealth } from "../delivery/endpoint-health.ts";
 import { releaseHeld } from "../delivery/held-deliveries.ts";
@@ -20,7 +21,13 @@ import { keepWatchlist } from "../watchlists/watchlist.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { alertRemoval, requireOwnAlert } from "./ownership.ts";
 import { pendingState } from "./register.ts";
-import { changedMeanwhile, noWebhook, validateTimes, validateWebhookUrl } from "./validation.ts";
+import {
+  changedMeanwhile,
+  hasWebhook,
+  noWebhook,
+  validateTimes,
+  validateWebhookUrl,
+} from "./validation.ts";
 
 /** A request of a caller about an alert. */
 export interface AlertRequest {
@@ -37,6 +44,9 @@ export interface AlertChanges
   > {
   readonly thresholds?: Partial<Thresholds>;
   readonly url?: string;
+  /** Id of the channel of the account that events are sent to; `null`: none, they are polled. What is
+   *  queued goes there too. */
+  readonly channelId?: string | null;
 }
 
 /** Identifies what an update can change of an alert. It does not cover the state of a webhook. */
@@ -49,8 +59,8 @@ export function alertVersion({
   expiresAt,
   snoozedUntil,
 }: Alert): string {
-  const url = way.by === "webhook" ? way.url : null;
-  const settings = [label, kinds, watched, thresholds, url, expiresAt, snoozedUntil];
+  const to = way.by === "webhook" ? way.url : way.by === "channel" ? way.channelId : null;
+  const settings = [label, kinds, watched, thresholds, to, expiresAt, snoozedUntil];
   return fingerprint(JSON.stringify(settings));
 }
 
@@ -67,24 +77,30 @@ interface Change {
  * Changes an alert. A webhook that gets another URL is pending again.
  *
  * @throws {Problem} `not_found`, `invalid_request`; `wrong_state` for the URL of an alert
- *   without a webhook, and when the caller saw another version.
+ *   without a webhook, for the channel of one with a webhook, and when the caller saw another version.
  */
 export function updateAlert(
   options: AlertDependencies,
   wanted: AlertRequest,
-  { thresholds, url, ...changes }: AlertChanges,
+  { thresholds, url, channelId, ...changes }: AlertChanges,
 ): Promise<StoredAlert> {
   const { now, urlPolicy } = options;
-  return applyChange(options, wanted, async ({ key, value }) => {
+  return applyChange(options, wanted, async ({ key, value, groups }) => {
     const { version = alertVersion(value) } = wanted;
     if (version !== alertVersion(value)) throw changedMeanwhile();
     const at = now().getTime();
     validateTimes(changes, at);
-    const kept = await keepWatchlist(options.records, changes.watched);
+    const { records } = options;
+    const isRouted = channelId !== undefined && channelId !== channelOf(value.way);
+    const kept = [
+      ...(await keepWatchlist(records, changes.watched)),
+      ...(isRouted ? await keepChannel(records, wanted.caller, channelId ?? undefined) : []),
+    ];
+    const before = isRouted ? withChannel(value.way, channelId) : value.way;
     const { way, isMoved } =
       url === undefined
-        ? { way: value.way, isMoved: false }
-        : withUrl(value.way, validateWebhookUrl(url, urlPolicy), wanted.caller.scopes, at);
+        ? { way: before, isMoved: false }
+        : withUrl(before, validateWebhookUrl(url, urlPolicy), wanted.caller.scopes, at);
     return {
       value: {
         ...value,
@@ -93,9 +109,23 @@ export function updateAlert(
         way,
       },
       action: "alert.changed",
-      operations: [...kept, ...(isMoved ? [remove(endpointHealth, key)] : [])],
+      operations: [
+        ...kept,
+        ...(isMoved ? [remove(endpointHealth, key)] : []),
+        ...(isRouted ? releaseHeld({ key, groups }) : []),
+      ],
     };
   });
+}
+
+/** Id of the channel that events are sent to; `null`: none, they are polled. */
+const channelOf = (way: DeliveryMethod): string | null | undefined =>
+  way.by === "webhook" ? undefined : way.by === "channel" ? way.channelId : null;
+
+/** Sends the events of an alert by a channel, or by none. */
+function withChannel(way: DeliveryMethod, channelId: string | null): DeliveryMethod {
+  if (way.by === "webhook") throw hasWebhook();
+  return channelId === null ? { by: "poll" } : { by: "channel", channelId };
 }
 
 /** Gives a webhook a URL, with the scopes of the credential that named it. A different URL must be

@@ -49,6 +49,13 @@ export function noWebhook(by: Exclude<DeliveryMethod["by"], "webhook">): Problem
   });
 }
 
+/** The problem of a request to send the events of a webhook elsewhere. */
+export const hasWebhook = (): Problem =>
+  new Problem("wrong_state", {
+    detail: "The alert has a webhook, which stays: only its URL can be another.",
+    next: "Register another alert with a channel, and delete this one.",
+  });
+
 /** The problem of a change to something that was changed since the caller read it. */
 export function changedMeanwhile(): Problem {
   return new Problem("wrong_state", {

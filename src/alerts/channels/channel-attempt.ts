@@ -4,10 +4,15 @@ import type { Limits } from "../../limits/limits.ts";
 import type { Mailbox } from "../../mail/outbox.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
 import type { Vault } from "../../store/keys/vault.ts";
-import { removeAt, replace, unchanged } from "../../store/port/operations.ts";
+import { announce, removeAt, replace, unchanged } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
-import { alerts, type Owner } from "../alert.ts";
-import { deliveries, type StoredDelivery } from "../delivery/delivery.ts";
+import { alerts, type Owner, type StoredAlert } from "../alert.ts";
+import {
+  DELIVERIES_TOPIC,
+  deliveries,
+  queueGroup,
+  type StoredDelivery,
+} from "../delivery/delivery.ts";
 import type { AttemptOutcome } from "../delivery/endpoint-queues.ts";
 import { type RecordAttemptOptions, recordAttempt } from "../delivery/record-attempt.ts";
 import { countRepeat, isRepeat, reschedule, waitsFor } from "../delivery/repeat-limit.ts";
@@ -16,11 +21,19 @@ import {
   type ChannelTarget,
   channels,
   codeContext,
+  groupsOfChannel,
   openTarget,
   type StoredChannel,
 } from "./channel.ts";
 import { ChannelEndpoint } from "./channel-endpoint.ts";
-import { digestMessage, digestSteps, membersOf, sentBy } from "./digest.ts";
+import {
+  digestMessage,
+  digestSteps,
+  entitledAlert,
+  isSentBy,
+  membersOf,
+  sentElsewhere,
+} from "./digest.ts";
 import type { ChannelMessage } from "./message.ts";
 import { CODE_TYPE, DIGEST_TYPE, NOTICE_TYPE } from "./own-messages.ts";
 import { type ChannelSchedule, quietUntil, waitsUntil } from "./schedule.ts";
@@ -71,11 +84,11 @@ export async function attemptByChannel(
   stopped: AbortSignal,
 ): Promise<AttemptOutcome> {
   const { records, now, channels: outlets } = options;
-  const channel = await records.get(channels, channelId);
-  const task: Ready | Instead =
-    channel === undefined || channel.value.state.is === "disabled"
-      ? { instead: [removeAt(deliveries, delivery)] }
-      : await prepare(delivery, channel, options);
+  const [alert, channel] = await Promise.all([
+    alertOf(delivery, options),
+    records.get(channels, channelId),
+  ]);
+  const task = await prepare(delivery, alert, channel, options);
   if ("instead" in task || channel === undefined) {
     if ("instead" in task) await records.commit(task.instead);
     return "none";
@@ -86,23 +99,37 @@ export async function attemptByChannel(
   const request = requestOf(target, message, outlets.chat);
   const response = request && (await send(request, options));
   if (stopped.aborted) return "none";
-  const mail = mailOf(delivery, target, message, outlets);
+  const mail = mailOf(delivery, channel, { target, message }, outlets);
   const endpoint = new ChannelEndpoint(channel, mail, { ...options, ...outlets });
   const attempt = { delivery, members, endpoint, at, response };
   return (await recordAttempt(attempt, options)) ? "success" : "failure";
 }
 
+/** The alert of an event, if its owner may have events now. */
+async function alertOf({ value: { alertId } }: StoredDelivery, options: ChannelAttemptOptions) {
+  return alertId === undefined ? undefined : entitledAlert(alertId, options);
+}
+
 function prepare(
   delivery: StoredDelivery,
-  channel: StoredChannel,
+  alert: StoredAlert | undefined,
+  channel: StoredChannel | undefined,
   options: ChannelAttemptOptions,
 ): Ready | Instead | Promise<Ready | Instead> {
+  const isOfAlert = delivery.value.alertId !== undefined;
+  if (isOfAlert && (alert === undefined || !isSentBy(delivery, alert))) {
+    return { instead: [sentElsewhere(delivery, alert), announce(DELIVERIES_TOPIC)] };
+  }
+  if (channel === undefined || channel.value.state.is === "disabled") {
+    return { instead: [removeAt(deliveries, delivery)] };
+  }
   if (delivery.value.type === CODE_TYPE) return prepareCode(delivery, channel, options);
   // The commit that makes the channel active releases what is held by then.
   if (channel.value.state.is !== "active") return hold(delivery, unchanged(channels, channel));
   if (delivery.value.type === NOTICE_TYPE) return prepareNotice(delivery, channel, options);
   if (delivery.value.type === DIGEST_TYPE) return prepareDigest(delivery, channel, options);
-  return prepareEvent(delivery, channel, options);
+  if (alert === undefined) return { instead: [removeAt(deliveries, delivery)] };
+  return prepareEvent(delivery, alert, channel, options);
 }
 
 /** The message with the current code, unless the code was replaced or can no longer be used. */
@@ -149,12 +176,11 @@ async function prepareDigest(
 
 async function prepareEvent(
   delivery: StoredDelivery,
+  alert: StoredAlert,
   channel: StoredChannel,
   options: ChannelAttemptOptions,
 ): Promise<Ready | Instead> {
-  const { alertId, digestId, type } = delivery.value;
-  const alert = alertId === undefined ? undefined : await sentBy(channel.key, alertId, options);
-  if (alert === undefined) return { instead: [removeAt(deliveries, delivery)] };
+  const { digestId, type } = delivery.value;
   // It is part of a digest, which completes it.
   if (digestId !== undefined) return { instead: [reschedule(delivery, null)] };
   if (alert.value.isPaused) return hold(delivery, unchanged(alerts, alert));
@@ -235,17 +261,19 @@ function requestOf(
   }
 }
 
-/** The operations that put a message into the outbox; none for chats. */
+/** The operations that put a message into the outbox; none for chats. Until it is sent, it ends with its
+ *  channel, like the deliveries that wait. */
 function mailOf(
-  { value: { type, channelId = "" } }: StoredDelivery,
-  target: ChannelTarget,
-  message: ChannelMessage,
+  { value: { type } }: StoredDelivery,
+  { key: channelId, value: { accountId } }: StoredChannel,
+  { target, message }: { readonly target: ChannelTarget; readonly message: ChannelMessage },
   { mailbox, unsubscribeUrl }: ChannelOutlets,
 ): readonly Operation[] {
   if (target.kind !== "email") return [];
   // There is nothing to unsubscribe from before the code was entered.
   const url = type === CODE_TYPE ? undefined : unsubscribeUrl(channelId);
-  return mailbox.queueSteps(emailOf(target, message, url));
+  const groups = [...groupsOfChannel(channelId, accountId), queueGroup(channelId)];
+  return mailbox.queueSteps({ ...emailOf(target, message, url), groups, cause: accountId });
 }
 
 /** @returns `undefined` when no answer came. */

@@ -1,4 +1,5 @@
 import type { Auditor } from "../../auth/auditor.ts";
+import type { Vault } from "../../store/keys/vault.ts";
 import { announce, remove, removeGroup, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
@@ -18,16 +19,27 @@ import {
 } from "../delivery/endpoint.ts";
 import { endpointHealth } from "../delivery/endpoint-health.ts";
 import type { WebhookResponse } from "../delivery/sender.ts";
-import { type ChannelState, channels, groupsOfChannel, type StoredChannel } from "./channel.ts";
+import {
+  type ChannelState,
+  type ChannelTarget,
+  channels,
+  groupsOfChannel,
+  openTarget,
+  type StoredChannel,
+  targetContext,
+} from "./channel.ts";
 import type { ChannelMessage } from "./message.ts";
 import { NOTICE_TYPE, queueOwnMessage } from "./own-messages.ts";
 import type { ChatServices } from "./services/chat-services.ts";
+import { hintOf } from "./targets.ts";
 
 /** Dependencies of a channel as an endpoint. */
 export interface ChannelEndpointOptions {
   readonly records: Records;
   readonly audit: Auditor;
   readonly chat: ChatServices;
+  /** Opens and seals the targets of channels. */
+  readonly vault: Vault;
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
 }
@@ -67,19 +79,31 @@ export class ChannelEndpoint implements Endpoint {
     return this.#mail;
   }
 
+  /** Follows a target that was moved. */
+  async afterFailure(response: WebhookResponse | undefined): Promise<readonly Operation[]> {
+    const { records, chat, vault } = this.#options;
+    const target = openTarget(vault, this.#channel);
+    if (response === undefined || target.kind !== "telegram") return [];
+    const moved = chat.telegram.movedTo?.(target, response);
+    const channel = await records.get(channels, this.id);
+    if (moved === undefined || channel === undefined) return [];
+    const to: ChannelTarget = { kind: "telegram", ...moved };
+    const sealed = vault.seal(JSON.stringify(to), targetContext(this.id));
+    const value = { ...channel.value, target: sealed, hint: hintOf(to) };
+    return [replace(channels, channel, { value })];
+  }
+
   /** A channel that waits for its code is not disabled: its person asks for another code. */
   async disable(reason: DisabledReason, at: number): Promise<readonly Operation[] | undefined> {
     const { records } = this.#options;
     const { state: before } = this.#channel.value;
     const channel = await records.get(channels, this.id);
-    const state = channel?.value.state;
-    if (reason === "unverified" || state?.is !== "active" || state.since !== before.since) {
-      return undefined;
-    }
+    if (reason === "unverified" || channel?.value.state.is !== "active") return undefined;
+    if (channel.value.state.since !== before.since) return undefined;
     const all = await readAll(records, channels, accountGroup(this.#channel.value.accountId));
     const others = all.filter(({ key, value }) => key !== this.id && value.state.is === "active");
     return [
-      ...disabling(this.#channel, { is: "disabled", since: at, reason }),
+      ...disabling(channel, { is: "disabled", since: at, reason }),
       ...this.#options.audit({ action: "channel.disabled", actor: "system", target: this.id }),
       ...others.map((other) => this.#notice(other, at)),
       announce(DELIVERIES_TOPIC),

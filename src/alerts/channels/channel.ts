@@ -4,7 +4,7 @@ import { Problem } from "../../problem.ts";
 import type { Vault } from "../../store/keys/vault.ts";
 import { replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
-import { accountGroup } from "../alert.ts";
+import { accountGroup, type Owner } from "../alert.ts";
 import type { ChannelSchedule } from "./schedule.ts";
 
 /** Target of a channel of each kind. */
@@ -83,6 +83,8 @@ export interface Channel {
   readonly hint: string;
   readonly state: ChannelState;
   readonly schedule: ChannelSchedule;
+  /** Whether its person lets their applications and agents send alerts to it. */
+  readonly isShared: boolean;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
 }
@@ -142,22 +144,41 @@ export const noChannel = (): Problem =>
     next: "The account page shows your channels, and adds one.",
   });
 
+/** The problem of a caller that names a channel that it may not use. It does not tell whether there is
+ *  one: the names are for those who may. */
+export const noUsableChannel = (): Problem =>
+  new Problem("not_found", {
+    detail: "channel: there is none of that name that you may use.",
+    next: "On the account page, its person adds channels, and lets applications and agents use one.",
+  });
+
+/** A caller that names a channel. */
+export interface ChannelUser extends Pick<Owner, "kind" | "accountId"> {
+  readonly clientId?: string | undefined;
+}
+
+/** Whether a caller may have alerts sent to a channel of its account. A person's own keys may what the
+ *  person may. */
+export const mayUse = ({ kind, clientId }: ChannelUser, { isShared }: Channel): boolean =>
+  isShared || kind === "service" || (kind === "user" && clientId === undefined);
+
 /**
  * The operations that let a commit direct events to a channel, and fail it unless the channel can
  * receive them. They change the channel's revision, so that a concurrent deletion, which did not
  * see the alert, fails.
  *
  * @param channelId `undefined` if no channel is requested.
- * @throws {Problem} `not_found` for a channel of another account; `wrong_state` for one that its person has
- *   to verify.
+ * @throws {Problem} `not_found` for a channel that the caller may not use; `wrong_state` for one that its
+ *   person has to verify.
  */
 export async function keepChannel(
   records: Records,
-  { accountId }: { readonly accountId: string | undefined },
+  caller: ChannelUser,
   channelId: string | undefined,
 ): Promise<readonly Operation[]> {
   if (channelId === undefined) return [];
-  const channel = await requireChannel(records, accountId, channelId);
+  const channel = await requireChannel(records, caller.accountId, channelId);
+  if (!mayUse(caller, channel.value)) throw noUsableChannel();
   const { is } = channel.value.state;
   if (is === "active" || is === "paused") {
     return [replace(channels, channel, { value: channel.value })];

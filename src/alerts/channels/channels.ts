@@ -10,7 +10,6 @@ import type { Limits } from "../../limits/limits.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { emailGroup } from "../../mail/email-address.ts";
 import type { UrlPolicy } from "../../outbound/url-policy.ts";
-import { Problem } from "../../problem.ts";
 import type { Vault } from "../../store/keys/vault.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
 import type { Archive } from "../../store/port/archive.ts";
@@ -38,26 +37,34 @@ import {
   type Channel,
   type ChannelState,
   type ChannelTarget,
+  type ChannelUser,
   channelGroup,
   channels,
   codeContext,
   groupsOfChannel,
+  mayUse,
   newChannelId,
   noChannel,
+  noUsableChannel,
   openTarget,
   requireChannel,
   type StoredChannel,
   targetContext,
 } from "./channel.ts";
 import { disabling } from "./channel-endpoint.ts";
+import {
+  codeEnded,
+  full,
+  MAX_CHANNELS,
+  nameTaken,
+  notVerified,
+  verified,
+} from "./channel-problems.ts";
 import { CODE_TYPE, NOTICE_TYPE, queueOwnMessage } from "./own-messages.ts";
 import { AT_ONCE, type ChannelSchedule } from "./schedule.ts";
 import { hintOf, identityOf, type TargetFault, type TypedTarget, targetOf } from "./targets.ts";
 import { CODE_MINUTES, testMessage } from "./texts.ts";
 import type { UnsubscribeTokens } from "./unsubscribing.ts";
-
-/** Maximum number of channels of an account. */
-export const MAX_CHANNELS = 10;
 
 /** Digits of a code. */
 const CODE_DIGITS = 6;
@@ -69,7 +76,7 @@ const CODE_MS = CODE_MINUTES * 60_000;
 
 /** A channel as its person sees it. */
 export interface ChannelView
-  extends Pick<Channel, "kind" | "name" | "hint" | "schedule" | "createdAt"> {
+  extends Pick<Channel, "kind" | "name" | "hint" | "schedule" | "isShared" | "createdAt"> {
   readonly id: string;
   readonly state: ChannelState;
   /** When it last accepted a message, milliseconds since the epoch; `undefined`: not lately. */
@@ -78,6 +85,14 @@ export interface ChannelView
   readonly lastAttempt: Pick<Attempt, "error" | "status"> | undefined;
   /** Alerts that send to it. */
   readonly alerts: number;
+}
+
+/** A change of a channel. */
+interface ChannelChange {
+  /** Absent: it stays as it is. */
+  readonly value?: Channel;
+  /** Further operations of the commit. */
+  readonly operations: readonly Operation[];
 }
 
 /** Dependencies of the channels. */
@@ -121,15 +136,25 @@ export class Channels {
       readAll(records, alerts, accountGroup(accountId)),
     ]);
     const views = await Promise.all(own.map((channel) => this.#view(channel, all)));
-    return views.toSorted((one, other) => (nameKey(one.name) < nameKey(other.name) ? -1 : 1));
+    return views.toSorted(byName);
   }
 
-  /** Id of the channel of an account with a name. @throws {Problem} `not_found`. */
-  async idOf(accountId: string | undefined, name: string): Promise<string> {
-    if (accountId === undefined) throw noChannel();
+  /** The channels of an account to which an alert can be sent, by name. */
+  async usable(accountId: string): Promise<readonly Pick<Channel, "kind" | "name">[]> {
+    const own = await readAll(this.#options.records, channels, accountGroup(accountId));
+    return own
+      .map(({ value }) => value)
+      .filter(({ state: { is } }) => is === "active" || is === "paused")
+      .toSorted(byName);
+  }
+
+  /** Id of the channel with a name that a caller may use. @throws {Problem} `not_found`. */
+  async idOf(caller: ChannelUser, name: string): Promise<string> {
+    const { accountId } = caller;
+    if (accountId === undefined) throw noUsableChannel();
     const own = await readAll(this.#options.records, channels, accountGroup(accountId));
     const found = own.find(({ value }) => nameKey(value.name) === nameKey(name));
-    if (found === undefined) throw noChannel();
+    if (found === undefined || !mayUse(caller, found.value)) throw noUsableChannel();
     return found.key;
   }
 
@@ -152,6 +177,7 @@ export class Channels {
       name,
       kind: target.kind,
       schedule: AT_ONCE,
+      isShared: false,
       createdAt: at,
       target: vault.seal(JSON.stringify(target), targetContext(key)),
       hint: hintOf(target),
@@ -235,6 +261,22 @@ export class Channels {
     });
   }
 
+  /** Lets the applications and agents of the person send alerts to a channel, or ends that: their alerts that
+   *  send to it are only recorded from then on. */
+  async setShared(accountId: string, channelId: string, isShared: boolean): Promise<void> {
+    const { records } = this.#options;
+    await this.#count([["channel-change", accountId]]);
+    const action = isShared ? "channel.shared" : "channel.unshared";
+    await this.#change(accountId, channelId, action, async ({ value: before }) => {
+      const value = { ...before, isShared };
+      const all = await readAll(records, alerts, accountGroup(accountId));
+      const ended = all.filter(
+        (alert) => isSentTo(alert, channelId) && !mayUse(alert.value.owner, value),
+      );
+      return { value, operations: ended.flatMap(polledFromNow) };
+    });
+  }
+
   /** Sends a test at once, whatever the schedule. @throws {Problem} `wrong_state` unless it is active. */
   async test(accountId: string, channelId: string): Promise<void> {
     await this.#count([["channel-change", accountId]]);
@@ -275,21 +317,36 @@ export class Channels {
     return (await this.#options.records.get(channels, channelId))?.value;
   }
 
-  /** Unsubscribes an email channel, for anyone who has the link. @returns Whether the link is
-   *  valid, even if the channel was already unsubscribed. */
+  /**
+   * Ends everything that is sent to the address of an email channel, by whichever channel, for anyone who
+   * has the link: it was sent to that address.
+   *
+   * @returns Whether the link is valid, even if the channel was already unsubscribed.
+   */
   async unsubscribe(token: string): Promise<boolean> {
-    const { records, audit, tokens, now } = this.#options;
+    const { records, tokens, vault } = this.#options;
     const channelId = tokens.channelOf(token);
     if (channelId === undefined) return false;
+    const channel = await records.get(channels, channelId);
+    if (channel === undefined) return true;
+    const target = openTarget(vault, channel);
+    const group = target.kind === "email" ? emailGroup(target.to) : channelGroup(channelId);
+    const all = await readAll(records, channels, group);
+    await Promise.all(all.map(({ key }) => this.#unsubscribe(key)));
+    return true;
+  }
+
+  async #unsubscribe(channelId: string): Promise<void> {
+    const { records, audit, now } = this.#options;
     for (;;) {
       const channel = await records.get(channels, channelId);
-      if (channel === undefined || channel.value.state.is === "disabled") return true;
+      if (channel === undefined || channel.value.state.is === "disabled") return;
       const since = now().getTime();
       const isEnded = await records.commit([
         ...disabling(channel, { is: "disabled", since, reason: "unsubscribed" }),
         ...audit({ action: "channel.unsubscribed", actor: "anonymous", target: channelId }),
       ]);
-      if (isEnded) return true;
+      if (isEnded) return;
     }
   }
 
@@ -298,7 +355,7 @@ export class Channels {
     all: readonly StoredAlert[],
   ): Promise<ChannelView> {
     const { archive, now } = this.#options;
-    const { kind, name, hint, schedule, createdAt, state } = value;
+    const { kind, name, hint, schedule, isShared, createdAt, state } = value;
     const own = all.filter((alert) => isSentTo(alert, id));
     const [rows, ...successes] = await Promise.all([
       archive.read(ATTEMPT_KIND, {
@@ -316,6 +373,7 @@ export class Channels {
       name,
       hint,
       schedule,
+      isShared,
       createdAt,
       state,
       lastSuccessAt: known.length === 0 ? undefined : Math.max(...known),
@@ -348,15 +406,12 @@ export class Channels {
     accountId: string,
     channelId: string,
     action: string,
-    change: (channel: StoredChannel) => {
-      readonly value?: Channel;
-      readonly operations: readonly Operation[];
-    },
+    change: (channel: StoredChannel) => ChannelChange | Promise<ChannelChange>,
   ): Promise<void> {
     const { records, audit } = this.#options;
     for (;;) {
       const channel = await requireChannel(records, accountId, channelId);
-      const { value, operations } = change(channel);
+      const { value, operations } = await change(channel);
       const isWritten = await records.commit([
         value === undefined ? unchanged(channels, channel) : replace(channels, channel, { value }),
         ...operations,
@@ -383,7 +438,8 @@ export class Channels {
   }
 
   /** Counts a code: for the person, for the person at this target, and for the target, which may
-   *  belong to somebody else. @throws {Problem} `rate_limited`. */
+   *  belong to somebody else; also for the host, where a person can name any. @throws {Problem}
+   *  `rate_limited`. */
   async #countCode(accountId: string, target: ChannelTarget): Promise<void> {
     const { limits } = this.#options;
     const key = fingerprint(JSON.stringify([target.kind, identityOf(target)]));
@@ -392,8 +448,13 @@ export class Channels {
       ["channel-code", accountId],
       ["channel-code-target", `${accountId} ${key}`],
     ]);
-    const ofAll = await countForAll(limits, counted.slice(-1), ["channel-code-target-all", key]);
-    const refusal = rateLimitProblem([ofAll]);
+    const ofTarget = counted.slice(-1);
+    const ofAll = [await countForAll(limits, ofTarget, ["channel-code-target-all", key])];
+    if (target.kind === "ntfy") {
+      const { hostname } = new URL(target.url);
+      ofAll.push(await countForAll(limits, ofTarget, ["challenge-host-all", hostname]));
+    }
+    const refusal = rateLimitProblem(ofAll);
     if (refusal !== undefined) throw refusal;
   }
 
@@ -406,6 +467,9 @@ export class Channels {
 }
 
 const nameKey = (name: string): string => name.toLowerCase();
+
+const byName = (one: Pick<Channel, "name">, other: Pick<Channel, "name">): number =>
+  nameKey(one.name) < nameKey(other.name) ? -1 : 1;
 
 const active = (since: number): ChannelState => ({ is: "active", since });
 
@@ -421,33 +485,3 @@ const polledFromNow = (alert: StoredAlert): readonly Operation[] => [
   replace(alerts, alert, { value: { ...alert.value, way: { by: "poll" } } }),
   announce(ALERTS_TOPIC, alert.key),
 ];
-
-const full = (): Problem =>
-  new Problem("alert_limit", {
-    detail: `You have ${MAX_CHANNELS} channels, which is the maximum.`,
-    next: "Remove one to add another.",
-  });
-
-const nameTaken = (): Problem =>
-  new Problem("invalid_request", {
-    detail: "name: another channel of yours has it.",
-    next: "Choose another name.",
-  });
-
-const verified = (): Problem =>
-  new Problem("wrong_state", {
-    detail: "The channel is verified already.",
-    next: "Send a test to it.",
-  });
-
-const notVerified = (): Problem =>
-  new Problem("wrong_state", {
-    detail: "Nothing is sent to the channel now.",
-    next: "Resume it, or ask for a code and enter it.",
-  });
-
-const codeEnded = (): Problem =>
-  new Problem("wrong_state", {
-    detail: "The code has expired, or was entered wrong too often.",
-    next: "Ask for another code.",
-  });

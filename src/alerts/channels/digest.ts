@@ -10,6 +10,7 @@ import {
   DELIVERIES_TOPIC,
   deliveries,
   EVENTS_KEPT_MS,
+  moveDelivery,
   queueGroup,
   type StoredDelivery,
 } from "../delivery/delivery.ts";
@@ -157,27 +158,33 @@ export async function membersOf(
   const told: Told[] = [];
   const others: Operation[] = [];
   for (const member of all.toSorted(byKey)) {
-    const { alertId = "", channelId = "" } = member.value;
-    if (!known.has(alertId)) known.set(alertId, await sentBy(channelId, alertId, options));
+    const { alertId = "" } = member.value;
+    if (!known.has(alertId)) known.set(alertId, await entitledAlert(alertId, options));
     const alert = known.get(alertId);
-    if (alert === undefined) others.push(removeAt(deliveries, member));
+    if (alert === undefined || !isSentBy(member, alert)) others.push(sentElsewhere(member, alert));
     else if (alert.value.isPaused) others.push(...takenOut(member, alert, digest.key));
     else told.push({ delivery: member, alert });
   }
   return { told, others };
 }
 
-/** The alert with an id, if its owner may have events and it sends them by a channel. */
-export async function sentBy(
-  channelId: string,
+/** The alert with an id, if its owner may have events now. */
+export async function entitledAlert(
   alertId: string,
   { records, scopesOf }: Pick<DigestOptions, "records" | "scopesOf">,
 ): Promise<StoredAlert | undefined> {
   const alert = await records.get(alerts, alertId);
-  const way = alert?.value.way;
-  if (alert === undefined || way?.by !== "channel" || way.channelId !== channelId) return undefined;
-  return isEntitled(await scopesOf(alert.value.owner)) ? alert : undefined;
+  return alert && isEntitled(await scopesOf(alert.value.owner)) ? alert : undefined;
 }
+
+/** Whether an alert still sends to the channel for which an event of it is queued. */
+export const isSentBy = ({ value }: StoredDelivery, { value: { way } }: StoredAlert): boolean =>
+  way.by === "channel" && way.channelId === value.channelId;
+
+/** The operation for an event that its channel must not send any more: it moves to where its alert sends
+ *  now, or ends. */
+export const sentElsewhere = (event: StoredDelivery, alert: StoredAlert | undefined): Operation =>
+  (alert && moveDelivery(event, alert)) ?? removeAt(deliveries, event);
 
 /** Takes an event of a paused alert out of a digest, and holds it back until the alert is resumed. */
 function takenOut(

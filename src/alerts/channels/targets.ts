@@ -29,8 +29,8 @@ const TELEGRAM_TOKEN = /^\d{5,20}:[\w-]{30,100}$/;
 /** The number of a chat, negative for groups, or the name of a public one. */
 const TELEGRAM_CHAT = /^(-?\d{1,20}|@[A-Za-z]\w{3,31})$/;
 
-/** The path of a topic: its name has up to 64 characters. */
-const NTFY_PATH = /^\/([\w.~-]+\/)*[\w-]{1,64}$/;
+/** The path of a topic, whose name has up to 64 characters: a server of ntfy has no other paths. */
+const NTFY_PATH = /^\/[\w-]{1,64}$/;
 
 const NTFY_TOKEN = /^[!-~]{1,200}$/;
 
@@ -107,14 +107,19 @@ export function hintOf(target: ChannelTarget): string {
   }
 }
 
-/** Identifies a target among those of all people. */
+/** Identifies a target among those of all people, however it is spelled: a webhook has several hosts and
+ *  versions of its path, and a chat is the same for every bot. */
 export function identityOf(target: ChannelTarget): string {
   switch (target.kind) {
     case "email":
       return target.to;
     case "telegram":
-      return target.chatId;
-    default:
+      return target.chatId.toLowerCase();
+    case "slack":
+      return new URL(target.url).pathname;
+    case "discord":
+      return new URL(target.url).pathname.replace(/^.*\/webhooks\//, "");
+    case "ntfy":
       return target.url;
   }
 }

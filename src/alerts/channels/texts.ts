@@ -1,7 +1,8 @@
 import { instrumentPath } from "../../../wellknown/paths.ts";
 import { eventText } from "../../answers/event-text.ts";
+import { inertText } from "../../outbound/inert-text.ts";
 import type { StoredAlert } from "../alert.ts";
-import { type ChannelMessage, inertText } from "./message.ts";
+import type { ChannelMessage } from "./message.ts";
 
 /** How long a code is valid, in minutes. */
 export const CODE_MINUTES = 15;

@@ -1,5 +1,5 @@
 import { hash, randomUUID } from "node:crypto";
-import { announce, insert } from "../../store/port/operations.ts";
+import { announce, insert, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Stored } from "../../store/port/records.ts";
 import { type OwnerIdentity, ownerKey, type StoredAlert } from "../alert.ts";
 import { CHALLENGE_TYPE, challengeBody, FIRST_CHALLENGE_MS } from "./challenge.ts";
@@ -181,6 +181,17 @@ function insertDelivery(
   const { groups, ...from } = queue;
   const value: Delivery = { ...from, type, body, attempts: 0, ...(isRepeat && { isRepeat }) };
   return insert(deliveries, { key: eventId, value, groups, ttlMs: EVENTS_KEPT_MS, dueInMs });
+}
+
+/** The operation that moves a queued message to where its alert sends now; `undefined` for an alert that
+ *  is polled. It waits anew for the schedule there. */
+export function moveDelivery(delivery: StoredDelivery, alert: AlertTarget): Operation | undefined {
+  const queue = queueOf(alert);
+  if (queue === undefined) return undefined;
+  const { groups, ...to } = queue;
+  const { type, body, attempts, isRepeat } = delivery.value;
+  const value: Delivery = { ...to, type, body, attempts, ...(isRepeat && { isRepeat }) };
+  return replace(deliveries, delivery, { value, groups, dueInMs: 0 });
 }
 
 /** Where the messages of an alert are queued. */

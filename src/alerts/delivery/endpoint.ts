@@ -24,6 +24,8 @@ export interface Endpoint {
   verdictOn(delivery: Delivery, response: WebhookResponse | undefined): Verdict;
   /** Further operations of the commit that records a success. @param at When it was sent. */
   afterSuccess(delivery: Delivery, at: number): Promise<readonly Operation[]>;
+  /** Further operations of the commit that records a failure after which it is tried again. */
+  afterFailure(response: WebhookResponse | undefined): Promise<readonly Operation[]>;
   /**
    * The operations that disable it and delete what is queued for it.
    *

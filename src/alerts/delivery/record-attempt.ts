@@ -116,6 +116,7 @@ async function afterFailure(
   return [
     ...(nextInMs === undefined ? removals(attempt) : [replace(deliveries, delivery, again)]),
     ...(isVerification(attempt) ? [] : [writeHealth(endpoint, before, health)]),
+    ...(await endpoint.afterFailure(attempt.response)),
     ...logAttempt(attempt, nextInMs ?? null),
   ];
 }

@@ -70,6 +70,10 @@ export class WebhookEndpoint implements Endpoint {
     ];
   }
 
+  async afterFailure(): Promise<readonly Operation[]> {
+    return [];
+  }
+
   disable(reason: DisabledReason, at: number): Promise<readonly Operation[] | undefined> {
     return disableWebhook(this.#alert, reason, at, this.#records, this.#audit);
   }

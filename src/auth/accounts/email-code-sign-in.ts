@@ -88,7 +88,7 @@ export class SignIn {
         text: messageText(code, serviceName),
         ttlMs: isAllowed ? TTL_MS : 0,
         dueInMs: randomInt(MIN_DELAY_MS, MAX_DELAY_MS),
-        network: hashAddress(widestNetwork(callerAddress())),
+        cause: hashAddress(widestNetwork(callerAddress())),
       }),
     ]);
   }

@@ -55,6 +55,8 @@ export function channelRoutes(options: PageContext): Router {
     test: (accountId, id) => channels.test(accountId, id),
     pause: (accountId, id) => channels.setPaused(accountId, id, true),
     resume: (accountId, id) => channels.setPaused(accountId, id, false),
+    share: (accountId, id) => channels.setShared(accountId, id, true),
+    unshare: (accountId, id) => channels.setShared(accountId, id, false),
     remove: (accountId, id) => channels.remove(accountId, id),
   };
   for (const [path, act] of Object.entries(simple)) {

@@ -1,5 +1,6 @@
 import type { ChannelKind } from "../../alerts/channels/channel.ts";
-import { type ChannelView, MAX_CHANNELS } from "../../alerts/channels/channels.ts";
+import { MAX_CHANNELS } from "../../alerts/channels/channel-problems.ts";
+import type { ChannelView } from "../../alerts/channels/channels.ts";
 import type { ChannelSchedule } from "../../alerts/channels/schedule.ts";
 import {
   destructiveAction,
@@ -30,9 +31,17 @@ export interface ChannelsView {
   };
 }
 
-/** How a kind of channel is named and set up. */
+/** Names of the kinds of channels. */
+export const KIND_NAMES: Readonly<Record<ChannelKind, string>> = {
+  email: "Email",
+  slack: "Slack",
+  discord: "Discord",
+  telegram: "Telegram",
+  ntfy: "ntfy",
+};
+
+/** How a kind of channel is set up. */
 interface KindText {
-  readonly name: string;
   /** Where to get what is asked for. */
   readonly about: string;
   /** Label, type and example of where it leads. */
@@ -44,30 +53,25 @@ interface KindText {
 /** The kinds of channels in words. */
 const KIND_TEXTS: Readonly<Record<ChannelKind, KindText>> = {
   email: {
-    name: "Email",
     about: "Any mailbox of yours. Each email has a link that ends them.",
     to: ["Address", "email", "name@host.example"],
   },
   slack: {
-    name: "Slack",
     about:
       "In Slack, create an app with “Incoming Webhooks”, add a webhook to a channel, and copy its URL.",
     to: ["Webhook URL", "url", "https://hooks.slack.com/services/…"],
   },
   discord: {
-    name: "Discord",
     about: "In Discord, edit a channel, open Integrations, create a webhook, and copy its URL.",
     to: ["Webhook URL", "url", "https://discord.com/api/webhooks/…"],
   },
   telegram: {
-    name: "Telegram",
     about:
       "Create a bot with @BotFather, which tells you its token; write to the bot, or add it to a group, and find the number of the chat with @userinfobot.",
     to: ["Chat", "text", "-1001234567890"],
     token: "Token of the bot",
   },
   ntfy: {
-    name: "ntfy",
     about:
       "The URL of a topic at ntfy.sh or on your own server. Whoever knows it can read it, so choose a name that nobody guesses.",
     to: ["Topic URL", "url", "https://ntfy.sh/…"],
@@ -94,24 +98,20 @@ ${channels.length < MAX_CHANNELS ? newChannelForms(view) : html`<p class="note">
 }
 
 function channelCard(channel: ChannelView, { formToken, errors = [] }: ChannelsView): Html {
-  const { id, kind, name, hint, state, schedule, lastSuccessAt, alerts } = channel;
+  const { id, kind, name, hint, state, schedule, isShared, lastSuccessAt, alerts } = channel;
   const action = `/account/channels/${id}`;
-  const button = (path: string, label: string): Html =>
-    form(
-      { action: `${action}/${path}`, formToken },
-      html`<button class="second">${label}</button>`,
-    );
   return html`<li class="card">
-<h3>${KIND_TEXTS[kind].name}: ${untrustedText(name)}</h3>
+<h3>${KIND_NAMES[kind]}: ${untrustedText(name)}</h3>
 ${facts([
   ["Status", html`<strong>${stateText(channel)}</strong>`],
   ["Leads to", untrustedText(hint)],
   state.is !== "pending" && ["Sends", scheduleText(schedule)],
   state.is !== "pending" && ["Alerts", alerts === 0 ? "none yet" : String(alerts)],
+  state.is !== "pending" && ["Used by", isShared ? SHARED : "You, and programs with your keys"],
   state.is !== "pending" && ["Last success", lastSuccessText(lastSuccessAt)],
 ])}
 ${state.is === "pending" && codeForm(channel, action, { formToken, errors })}
-<div class="buttons">${state.is === "active" && html`${button("test", "Send a test")}${button("pause", "Pause")}`}${state.is === "paused" && button("resume", "Resume")}${(state.is === "pending" || state.is === "disabled") && button("code", "Send a new code")}</div>
+<div class="buttons">${channelButtons(channel, action, formToken)}</div>
 ${(state.is === "active" || state.is === "paused") && scheduleForm(channel, action, { formToken, errors })}
 ${destructiveAction({
   action: `${action}/remove`,
@@ -125,6 +125,29 @@ ${destructiveAction({
 })}
 </li>`;
 }
+
+/** What can be done with a channel by a button. */
+function channelButtons(
+  { state: { is }, isShared }: ChannelView,
+  action: string,
+  formToken: string,
+): readonly Content[] {
+  const button = (path: string, label: string): Html =>
+    form(
+      { action: `${action}/${path}`, formToken },
+      html`<button class="second">${label}</button>`,
+    );
+  return [
+    is === "active" && button("test", "Send a test"),
+    is === "active" && button("pause", "Pause"),
+    is === "paused" && button("resume", "Resume"),
+    (is === "pending" || is === "disabled") && button("code", "Send a new code"),
+    is !== "pending" && !isShared && button("share", "Let applications use it"),
+    is !== "pending" && isShared && button("unshare", "End the use by applications"),
+  ];
+}
+
+const SHARED = "You, your keys, and all your agents and applications that may make alerts";
 
 const REASONS = {
   gone: "the service says that it does not exist any more",
@@ -216,7 +239,7 @@ function newChannelForm(
   kind: ChannelKind,
   { formToken, errors = [], enteredChannel }: ChannelsView,
 ): Html {
-  const { name, about, to, token } = KIND_TEXTS[kind];
+  const { about, to, token } = KIND_TEXTS[kind];
   const entered = enteredChannel?.kind === kind ? enteredChannel : undefined;
   const [label, type, example] = to;
   const inputs = [
@@ -225,7 +248,7 @@ function newChannelForm(
       label: "Name",
       value: entered?.name,
       errors,
-      hint: "For you and your agents to know it by.",
+      hint: "For you to know it by.",
       attributes: html`type="text" autocomplete="off" required maxlength="${MAX_CHANNEL_NAME}"`,
     }),
     field({
@@ -245,7 +268,7 @@ function newChannelForm(
   ];
   const isOpen = errors.some(({ id }) => id.startsWith(`${kind}-`));
   return html`<details${isOpen && html` open`}>
-<summary>${name}</summary>
+<summary>${KIND_NAMES[kind]}</summary>
 <p>${about}</p>
 ${form({ action: "/account/channels", formToken, hidden: { kind } }, html`${inputs}<button>Add and send a code</button>`)}
 </details>`;

@@ -98,14 +98,14 @@ describeStores("the mail worker", (engine) => {
   it("sends an email of one network while those of another wait for the mail server", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     server.reactions = { end: "hang" };
-    const flood = Array.from({ length: 25 }, () => ({ ...toAda, network: "one" }));
+    const flood = Array.from({ length: 25 }, () => ({ ...toAda, cause: "one" }));
     await queue(store, ...flood);
     startWorker(store, smtpOf(server));
     const ends = () => server.said.filter((line) => line === ".").length;
     await expect.poll(ends).toBe(4);
     server.reactions = {};
     store.clock.now += 1_000;
-    await queue(store, { ...toAda, to: "bob@people.example", network: "another" });
+    await queue(store, { ...toAda, to: "bob@people.example", cause: "another" });
     expect(await server.received(1)).toMatchObject([{ to: ["bob@people.example"] }]);
   });
 

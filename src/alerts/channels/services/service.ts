@@ -11,18 +11,28 @@ export interface ChatService<K extends ChatKind> {
   readonly textOf: (message: ChannelMessage) => string;
   readonly request: (target: ChannelTargets[K], message: ChannelMessage) => SentRequest;
   readonly verdictOn: (response: WebhookResponse) => Verdict;
+  /** The target that an answer names in place of one that was moved; `undefined` when it names none. Absent:
+   *  targets of the service do not move. */
+  readonly movedTo?: (
+    target: ChannelTargets[K],
+    response: WebhookResponse,
+  ) => ChannelTargets[K] | undefined;
 }
 
 const SECOND_MS = 1_000;
 
 /** A number of seconds in a JSON answer, in milliseconds; `undefined` when there is none. */
 export function secondsIn(body: string, path: readonly string[]): number | undefined {
-  const found = path.reduce<unknown>(
+  const found = memberOf(body, path);
+  return typeof found === "number" && found >= 0 ? Math.ceil(found * SECOND_MS) : undefined;
+}
+
+/** A member of a JSON answer; `undefined` when there is none, or the answer is no JSON. */
+export const memberOf = (body: string, path: readonly string[]): unknown =>
+  path.reduce<unknown>(
     (value, member) => (value as Record<string, unknown> | null | undefined)?.[member],
     parsed(body),
   );
-  return typeof found === "number" && found >= 0 ? Math.ceil(found * SECOND_MS) : undefined;
-}
 
 function parsed(body: string): unknown {
   try {

@@ -34,7 +34,9 @@ export const AlertEntry = z.object({
   /** Market days; empty: those of the method. */
   cooldownDays: Text,
   reportSessions: Text,
-  delivery: z.enum(["poll", "webhook"]).catch("poll"),
+  delivery: z.enum(["poll", "channel", "webhook"]).catch("poll"),
+  /** Name of a channel. */
+  channel: Text,
   url: Text,
   label: Text,
   /** UTC, as `datetime-local` sends it; empty: it does not end. */
@@ -57,14 +59,18 @@ export const newEntry = (prefilled: Partial<AlertEntry>): AlertEntry => ({
   cooldownDays: "",
   reportSessions: String(REPORT_SESSIONS),
   delivery: "poll",
+  channel: "",
   url: "",
   label: "",
   expiresAt: "",
   ...prefilled,
 });
 
-/** The entry of the form that changes an alert. */
-export function entryOf({ watched, thresholds, way, ...alert }: Alert): AlertEntry {
+/** The entry of the form that changes an alert. @param channel Name of the channel that it sends to. */
+export function entryOf(
+  { watched, thresholds, way, ...alert }: Alert,
+  channel: string | undefined,
+): AlertEntry {
   const { scoreMove, volatilityZ, cooldownDays, reportSessions = REPORT_SESSIONS } = thresholds;
   return newEntry({
     watch: watched.by === "filter" ? "same" : watched.by,
@@ -75,7 +81,8 @@ export function entryOf({ watched, thresholds, way, ...alert }: Alert): AlertEnt
     volatilityZ: String(volatilityZ),
     cooldownDays: String(cooldownDays ?? ""),
     reportSessions: String(reportSessions),
-    delivery: way.by === "webhook" ? "webhook" : "poll",
+    delivery: way.by,
+    channel: channel ?? "",
     url: way.by === "webhook" ? way.url : "",
     label: alert.label ?? "",
     expiresAt: alert.expiresAt === null ? "" : new Date(alert.expiresAt).toISOString().slice(0, 16),
@@ -149,7 +156,7 @@ const instantOf = (text: string): string | undefined =>
 
 /** The input of `register_alert` for an entry. */
 export function registrationInput(entry: AlertEntry, symbols: readonly string[]): object {
-  const { watch, watchlist, assetClass, signal, delivery, url, label } = entry;
+  const { watch, watchlist, assetClass, signal, delivery, channel, url, label } = entry;
   const watched = {
     symbols: { symbols },
     watchlist: { watchlist },
@@ -161,6 +168,7 @@ export function registrationInput(entry: AlertEntry, symbols: readonly string[])
     ...commonInput(entry),
     cooldownDays: numberOf(entry.cooldownDays),
     delivery: delivery === "webhook" ? { type: "webhook", url } : { type: "poll" },
+    channel: delivery === "channel" ? channel : undefined,
     label: label.trim() === "" ? undefined : label,
     expiresAt: instantOf(entry.expiresAt),
   };
@@ -168,14 +176,14 @@ export function registrationInput(entry: AlertEntry, symbols: readonly string[])
 
 /** The input of `manage_alert` that makes an alert what an entry says. */
 export function updateInput(id: string, entry: AlertEntry, symbols: readonly string[]): object {
-  const { watch, watchlist, delivery, url, label } = entry;
+  const { watch, watchlist, delivery, channel, url, label } = entry;
   return {
     id,
     ...(watch === "symbols" && { symbols }),
     ...(watch === "watchlist" && { watchlist }),
     ...commonInput(entry),
     cooldownDays: numberOf(entry.cooldownDays) ?? null,
-    ...(delivery === "webhook" && { url }),
+    ...(delivery === "webhook" ? { url } : { channel: delivery === "channel" ? channel : null }),
     label: label.trim() === "" ? null : label,
     expiresAt: instantOf(entry.expiresAt) ?? null,
   };
@@ -193,6 +201,7 @@ const FIELDS: Readonly<Record<string, readonly [id: string, name: string]>> = {
   cooldownDays: ["cooldownDays", "The quiet time"],
   reportSessions: ["reportSessions", "The sessions before a report"],
   delivery: ["url", "The address"],
+  channel: ["channel", "The channel"],
   url: ["url", "The address"],
   label: ["label", "The name"],
   expiresAt: ["expiresAt", "The end"],

@@ -1,4 +1,5 @@
 import { ALERT_KINDS, type Alert, type AlertKind } from "../../../alerts/alert.ts";
+import type { Channel } from "../../../alerts/channels/channel.ts";
 import type { WatchlistOverview } from "../../../alerts/watchlists/watchlists.ts";
 import { AlertFields } from "../../../answers/alert-input.ts";
 import { Direction } from "../../../answers/common.ts";
@@ -8,6 +9,7 @@ import type { MarketView } from "../../../market/market-view.ts";
 import { EVENT_RULES } from "../../../score/events.ts";
 import { REPORT_SESSIONS } from "../../../score/report-events.ts";
 import { watchedText } from "../alerts-section.ts";
+import { KIND_NAMES } from "../channels-section.ts";
 import { errorText, type FieldErrors, field, form, select } from "../elements.ts";
 import { classNames } from "../home/marks.ts";
 import { type Content, type Html, html } from "../html.ts";
@@ -23,6 +25,8 @@ export interface AlertFormView {
   readonly suggestions: readonly Suggestion[];
   /** The lists that the alert can watch. */
   readonly lists: WatchlistOverview["lists"];
+  /** Names and kinds of the channels to which the alert can be sent. */
+  readonly channels: readonly Pick<Channel, "name" | "kind">[];
   readonly market: MarketView;
   /** The alert that is changed; absent: a new one. */
   readonly changed?: ChangedAlert | undefined;
@@ -218,7 +222,7 @@ function rangeRates(market: MarketView): string {
     .join(" ");
 }
 
-function deliveryPart({ entry, errors, changed }: AlertFormView): Html {
+function deliveryPart({ entry, errors, changed, channels }: AlertFormView): Html {
   const url = field({
     id: "url",
     label: "Address",
@@ -227,13 +231,12 @@ function deliveryPart({ entry, errors, changed }: AlertFormView): Html {
     errors,
     attributes: html`type="url" autocomplete="off" spellcheck="false" placeholder="https://"`,
   });
-  // The way of an alert stays: only the address of a webhook can be another.
+  // A webhook stays: only its address can be another.
   if (changed?.alert.way.by === "webhook") {
     return html`<fieldset class="card"><legend>Where to send it</legend>
 <input type="hidden" name="delivery" value="webhook">${url}
 </fieldset>`;
   }
-  if (changed !== undefined) return html``;
   const way = (value: AlertEntry["delivery"], label: string, inside?: Content) =>
     option({
       type: "radio",
@@ -245,9 +248,31 @@ function deliveryPart({ entry, errors, changed }: AlertFormView): Html {
       isChosen: entry.delivery === value,
     });
   return html`<fieldset class="card"><legend>Where to send it</legend>
+${way("channel", "To me, by email or in a chat", channelChoice({ entry, errors, channels }))}
+${changed === undefined && way("webhook", "To a webhook of mine", url)}
 ${way("poll", "Nowhere: its events stand on its page")}
-${way("webhook", "To a webhook of mine", url)}
 </fieldset>`;
+}
+
+/** The channels to choose from, or where to add one. */
+function channelChoice({
+  entry,
+  errors,
+  channels,
+}: Pick<AlertFormView, "entry" | "errors" | "channels">): Html {
+  const names = channels.map(({ name, kind }) => [name, `${name} (${KIND_NAMES[kind]})`] as const);
+  const isListed = channels.some(({ name }) => name === entry.channel);
+  const options = isListed || entry.channel === "" ? names : [...names, [entry.channel] as const];
+  if (options.length === 0) {
+    return html`<p class="hint">You have no channel yet. <a href="/account#channels">Add one on your account page</a>: an address or a chat, which gets a code that you enter there.</p>${errorText(errors, "channel")}`;
+  }
+  return select({
+    id: "channel",
+    label: "Channel",
+    options: options.map(([name, text = name]) => [name, text]),
+    value: entry.channel,
+    errors,
+  });
 }
 
 const namePart = ({

@@ -119,23 +119,27 @@ interface Refused {
 
 const NOTHING_REFUSED: Refused = { errors: [], suggestions: [] };
 
-function showNewForm(visit: AlertVisit): Promise<void> {
-  const query = queryOf(visit.req);
+async function showNewForm(visit: AlertVisit): Promise<void> {
+  const { req, account, options } = visit;
+  const query = queryOf(req);
   const symbols = query.get("symbols") ?? "";
   const watchlist = query.get("watchlist") ?? "";
   const prefilled = watchlist === "" ? { symbols } : { watch: "watchlist" as const, watchlist };
-  return showForm(visit, newEntry(prefilled));
+  const [channel] = await options.channels.usable(account.id);
+  const sent = channel && { delivery: "channel" as const, channel: channel.name };
+  return showForm(visit, newEntry({ ...prefilled, ...sent }));
 }
 
 async function showForm(
-  { res, browser, caller, options }: AlertVisit,
+  visit: AlertVisit,
   entry: AlertEntry,
   { errors, suggestions, status }: Refused = NOTHING_REFUSED,
 ): Promise<void> {
-  const { show, context, watchlists } = options;
-  const { lists } = await watchlists.overview(caller);
+  const { res, browser, options } = visit;
+  const { show, context } = options;
   const { formToken } = browser;
-  const view = { formToken, entry, errors, suggestions, lists, market: context.market };
+  const choices = await choicesFor(visit);
+  const view = { formToken, entry, errors, suggestions, ...choices, market: context.market };
   show(res, {
     heading: "Make an alert",
     place: "account",
@@ -144,6 +148,15 @@ async function showForm(
     ...(status !== undefined && { status }),
     body: alertForm(view, randomUUID()),
   });
+}
+
+/** What the form lets the person choose from. */
+async function choicesFor({ account, caller, options }: AlertVisit) {
+  const [{ lists }, channels] = await Promise.all([
+    options.watchlists.overview(caller),
+    options.channels.usable(account.id),
+  ]);
+  return { lists, channels };
 }
 
 /** Reads the form, and validates what a tool gets from it. */
@@ -218,8 +231,8 @@ async function showAlert(visit: AlertVisit): Promise<void> {
 }
 
 async function showEditForm(visit: AlertVisit): Promise<void> {
-  const { alert } = await ownAlert(visit);
-  return showChange(visit, entryOf(alert), NOTHING_REFUSED);
+  const { alert, channel } = await ownAlert(visit);
+  return showChange(visit, entryOf(alert, channel?.name), NOTHING_REFUSED);
 }
 
 /** @param note Stands above the form. */
@@ -229,13 +242,13 @@ async function showChange(
   { errors, suggestions, status }: Refused,
   note?: Html,
 ): Promise<void> {
-  const { res, browser, caller, options } = visit;
+  const { res, browser, options } = visit;
   const { alert } = await ownAlert(visit);
-  const { lists } = await options.watchlists.overview(caller);
+  const choices = await choicesFor(visit);
   const { formToken } = browser;
   const { market } = options.context;
   const changed = { id: idOf(visit), alert, version: alertVersion(alert) };
-  const view = { formToken, entry, errors, suggestions, lists, market, changed };
+  const view = { formToken, entry, errors, suggestions, ...choices, market, changed };
   options.show(res, {
     heading: "Change the alert",
     place: "account",
@@ -258,13 +271,13 @@ async function change(visit: AlertVisit): Promise<void> {
     await manageAlert.run(input, options.context, { ...callOf(caller), version });
     return res.redirect(303, `/account/alerts/${id}`);
   } catch (error) {
-    const { alert } = await ownAlert(visit);
+    const { alert, channel } = await ownAlert(visit);
     const isStale = alertVersion(alert) !== version;
     return showChange(
       visit,
       entry,
       refusalOf(error),
-      isStale ? savedMeanwhile(entryOf(alert)) : undefined,
+      isStale ? savedMeanwhile(entryOf(alert, channel?.name)) : undefined,
     );
   }
 }
@@ -278,6 +291,7 @@ const LABELS = {
   volatilityZ: "z of volatility",
   cooldownDays: "Quiet time, market days",
   reportSessions: "Sessions before a report",
+  channel: "Channel",
   url: "Address",
   label: "Name",
   expiresAt: "End, UTC",

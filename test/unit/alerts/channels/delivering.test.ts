@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
+import { alertGroup, alerts } from "../../../../src/alerts/alert.ts";
 import { type Channel, type ChatKind, channels } from "../../../../src/alerts/channels/channel.ts";
 import {
   ATTEMPT_KIND,
@@ -8,8 +9,10 @@ import {
   newMessageId,
 } from "../../../../src/alerts/delivery/delivery.ts";
 import { releaseHeld } from "../../../../src/alerts/delivery/held-deliveries.ts";
-import { mails, openEmail } from "../../../../src/mail/outbox.ts";
-import { replace } from "../../../../src/store/port/operations.ts";
+import { accountRecordsGroup } from "../../../../src/auth/agents/agent.ts";
+import { causeGroupIn, mails, openEmail } from "../../../../src/mail/outbox.ts";
+import { removeGroup, replace } from "../../../../src/store/port/operations.ts";
+import { createCertificate } from "../../../support/certificate.ts";
 import {
   type ChannelAlert,
   channelAlert,
@@ -21,6 +24,7 @@ import {
   type ChatBehavior,
   type ChatServer,
   LIMITED_SECONDS,
+  SUPERGROUP,
   startChat,
 } from "../../../support/chat-server.ts";
 import { type RunningWorker, receiver, startWorker } from "../../../support/delivery-worker.ts";
@@ -242,22 +246,150 @@ describeStores("delivering by a channel", (engine) => {
     const chat = await chatOf("slack");
     const made = await kept(store, chat.target);
     const worker = workerFor(store, chat);
-    const alert = {
-      ...made.alert,
-      value: { ...made.alert.value, label: "<!channel> @here https://evil.example/x" },
-    };
-    const stored = await store.records.list({ name: "alerts" }, { limit: 1 });
-    await store.records.commit([
-      ...stored.map((one) => replace({ name: "alerts" }, one, { value: alert.value })),
-      ...enqueueDelivery(alert, {
-        eventId: newMessageId(1),
-        type: "signal.shift",
-        body: shiftBody("AAPL"),
-      }),
-    ]);
+    await relabeled(store, "<!channel> @here https://evil.example/x");
+    await store.records.commit(queuedShift(made.alert, "AAPL", store.clock.now));
     await worker.look();
     const [message] = chat.taken;
     expect(message?.body.text).not.toMatch(/<!|@here|https:\/\/evil|evil\.example/);
     expect(message?.text).toContain("<!channel> @\u2060here");
   });
+
+  it("a company's name cannot mention anybody, make a link or turn the text", async () => {
+    const store = await openStore(engine);
+    const chat = await chatOf("telegram");
+    const made = await kept(store, chat.target);
+    const worker = workerFor(store, chat);
+    const shift = JSON.parse(shiftBody("AAPL")) as { data: object };
+    const name = "@everyone \u202egnp.exe http://evil.example /start";
+    const body = JSON.stringify({ ...shift, data: { ...shift.data, name } });
+    const message = { eventId: newMessageId(1), type: "signal.shift", body };
+    await store.records.commit(enqueueDelivery(made.alert, message));
+    await worker.look();
+    const said = chat.taken[0]?.text ?? "";
+    expect(said).not.toMatch(/@everyone|\u202e|http:\/\/evil|evil\.example|\/start/);
+    expect(said).toContain("@\u2060everyone");
+  });
+
+  it.each(CHATS)("%s takes the longest message that an event can have", async (kind) => {
+    const store = await openStore(engine);
+    const chat = await chatOf(kind);
+    const made = await kept(store, chat.target);
+    const worker = workerFor(store, chat);
+    const label = `a${"[.*_]".repeat(19)}😀`;
+    await relabeled(store, label);
+    const shift = JSON.parse(shiftBody("AAPL")) as { data: object };
+    const body = JSON.stringify({ ...shift, data: { ...shift.data, name: "*😀".repeat(60) } });
+    const message = { eventId: newMessageId(1), type: "signal.shift", body };
+    await store.records.commit(enqueueDelivery(made.alert, message));
+    await worker.look();
+    expect(chat.taken).toHaveLength(1);
+  });
+
+  it("Telegram's group that became a supergroup is followed, 0 lost", async () => {
+    const store = await openStore(engine);
+    const chat = await chatOf("telegram", { inTurn: ["moved", "takes"] });
+    const made = await kept(store, chat.target);
+    const worker = workerFor(store, chat);
+    await store.records.commit(queuedShift(made.alert, "AAPL", store.clock.now));
+    await worker.look();
+    store.clock.now += 6 * SECOND;
+    await worker.look();
+    expect(chat.taken).toHaveLength(1);
+    expect(chat.taken[0]?.body.chat_id).toBe(SUPERGROUP);
+    expect((await channelNow(store, made)).hint).toContain(SUPERGROUP);
+  });
+
+  it("Telegram's chat that is not found is gone", async () => {
+    const store = await openStore(engine);
+    const chat = await chatOf("telegram");
+    const target = { ...chat.target, kind: "telegram", chatId: "-7" } as ChatServer["target"];
+    const made = await kept(store, target);
+    const worker = workerFor(store, chat);
+    await store.records.commit(queuedShift(made.alert, "AAPL", store.clock.now));
+    await worker.look();
+    expect((await channelNow(store, made)).state).toMatchObject({ reason: "gone" });
+  });
+
+  it("that was changed while it was asked is disabled all the same", async () => {
+    const store = await openStore(engine);
+    const chat = await chatOf("slack", {
+      behavior: "gone",
+      onAsked: async () => {
+        const channel = await store.records.get(channels, made.channel.key);
+        if (channel === undefined) throw new Error("The channel is gone.");
+        const value = { ...channel.value, name: "renamed" };
+        await store.records.commit([replace(channels, channel, { value })]);
+      },
+    });
+    const made = await kept(store, chat.target);
+    const worker = workerFor(store, chat);
+    await store.records.commit(queuedShift(made.alert, "AAPL", store.clock.now));
+    await worker.look();
+    expect(await channelNow(store, made)).toMatchObject({
+      name: "renamed",
+      state: { is: "disabled", reason: "gone" },
+    });
+  });
+
+  it("emails that wait for the mail server end with the channel, and count for its account", async () => {
+    const store = await openStore(engine);
+    const made = await kept(store, { kind: "email", to: "ann@mail.example" });
+    const worker = workerFor(store);
+    await store.records.commit(queuedShift(made.alert, "AAPL", store.clock.now));
+    await worker.look();
+    const [mail] = await store.records.list(mails, { limit: 10 });
+    expect(causeGroupIn(mail?.groups ?? [])).toContain("acc_of_channels");
+    await store.records.commit([removeGroup(accountRecordsGroup("acc_of_channels"))]);
+    expect(await store.records.list(mails, { limit: 10 })).toEqual([]);
+  });
+
+  it.each(["slack", "discord", "ntfy"] as const)(
+    "%s with a certificate that nobody signed gets nothing, and is tried again",
+    async (kind) => {
+      const store = await openStore(engine);
+      const chat = await chatOf(kind, { tls: createCertificate("127.0.0.1") });
+      const made = await kept(store, chat.target);
+      const worker = workerFor(store, chat);
+      await store.records.commit(queuedShift(made.alert, "AAPL", store.clock.now));
+      await worker.look();
+      expect(chat.requests).toBe(0);
+      expect(await attemptsOf(store, made)).toMatchObject([{ error: "unreachable" }]);
+      expect(await left(store)).toHaveLength(1);
+    },
+  );
+
+  it("what waits goes where the alert is sent to by then, also out of a digest", async () => {
+    const store = await openStore(engine);
+    const [first, second] = [await chatOf("slack"), await chatOf("ntfy")];
+    const daily = { schedule: { digestAt: "12:30" } };
+    const made = await kept(store, first.target, daily);
+    const other = await kept(store, second.target, { name: "other" });
+    const worker = workerFor(store);
+    await store.records.commit(queuedShift(made.alert, "AAPL", store.clock.now));
+    await worker.look();
+    first.behavior = 500;
+    store.clock.now += HOUR;
+    await worker.look();
+    expect(first.requests).toBe(1);
+    const [alert] = await store.records.list(alerts, {
+      group: alertGroup(made.alert.key),
+      limit: 1,
+    });
+    if (alert === undefined) throw new Error("The alert is gone.");
+    const way = { by: "channel", channelId: other.channel.key } as const;
+    await store.records.commit([replace(alerts, alert, { value: { ...alert.value, way } })]);
+    first.behavior = "takes";
+    store.clock.now += HOUR;
+    await worker.look();
+    expect(first.taken).toEqual([]);
+    expect(second.taken.map(({ text }) => text)).toEqual([expect.stringContaining("AAPL: LONG")]);
+    expect(await left(store)).toEqual([]);
+  });
 });
+
+/** Gives the only alert another label. */
+async function relabeled(store: TestStore, label: string): Promise<void> {
+  const [alert] = await store.records.list(alerts, { limit: 1 });
+  if (alert === undefined) throw new Error("The alert is gone.");
+  await store.records.commit([replace(alerts, alert, { value: { ...alert.value, label } })]);
+}

@@ -1,0 +1,437 @@
+import { setImmediate } from "node:timers/promises";
+import fc from "fast-check";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { alerts } from "../../../../src/alerts/alert.ts";
+import { channels } from "../../../../src/alerts/channels/channel.ts";
+import { Channels } from "../../../../src/alerts/channels/channels.ts";
+import type { ChannelSchedule } from "../../../../src/alerts/channels/schedule.ts";
+import { quietUntil } from "../../../../src/alerts/channels/schedule.ts";
+import { UnsubscribeTokens } from "../../../../src/alerts/channels/unsubscribing.ts";
+import { type AttemptOptions, attemptDelivery } from "../../../../src/alerts/delivery/attempt.ts";
+import {
+  ATTEMPT_KIND,
+  type Attempt,
+  deliveries,
+} from "../../../../src/alerts/delivery/delivery.ts";
+import { releaseHeld, startReleaseLoop } from "../../../../src/alerts/delivery/held-deliveries.ts";
+import { createAuditor } from "../../../../src/auth/auditor.ts";
+import { allScopes } from "../../../../src/auth/scopes.ts";
+import { schedule as loopSchedule } from "../../../../src/lib/loop.ts";
+import { createLimits } from "../../../../src/limits/memory-limits.ts";
+import { replace } from "../../../../src/store/port/operations.ts";
+import type { Records } from "../../../../src/store/port/records.ts";
+import {
+  type ChannelAlert,
+  channelAlert,
+  outletsOn,
+  queuedShift,
+} from "../../../support/channels.ts";
+import { type ChatServer, startChat } from "../../../support/chat-server.ts";
+import {
+  type Engine,
+  model,
+  openStore,
+  postgres,
+  type TestStore,
+} from "../../../support/stores.ts";
+import { loopbackSender, vault } from "../../../support/webhook-alerts.ts";
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const DAY = 24 * 60 * MINUTE;
+
+/** How long a delivery stays with a process that was killed, in milliseconds. */
+const LEASE_MS = MINUTE;
+
+/** Days around which clocks go forward and back in Berlin and in New York, and usual ones. */
+const STARTS = [
+  "2026-03-28T12:00:00Z",
+  "2026-10-24T12:00:00Z",
+  "2026-03-07T12:00:00Z",
+  "2026-10-31T12:00:00Z",
+  "2026-06-01T12:00:00Z",
+];
+
+/** What happens next. */
+type Step =
+  | { readonly is: "event" }
+  | { readonly is: "wait"; readonly minutes: number }
+  /** No process runs. */
+  | { readonly is: "stop"; readonly minutes: number }
+  /** One of two processes is killed with its nth call from now, and another one begins. */
+  | { readonly is: "kill"; readonly process: 0 | 1; readonly calls: number }
+  | { readonly is: "schedule"; readonly schedule: ChannelSchedule }
+  | { readonly is: "pause channel" | "resume channel" | "pause alert" | "resume alert" }
+  /** The service of the chat is down for so long. */
+  | { readonly is: "outage"; readonly minutes: number }
+  /** The channel is unsubscribed, and later verified again. */
+  | { readonly is: "verify again"; readonly minutes: number };
+
+const time = fc.integer({ min: 0, max: 95 }).map((quarter) => {
+  const two = (value: number) => String(value).padStart(2, "0");
+  return `${two(Math.floor(quarter / 4))}:${two((quarter % 4) * 15)}`;
+});
+
+const schedules: fc.Arbitrary<ChannelSchedule> = fc
+  .record({
+    timeZone: fc.constantFrom("Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "UTC"),
+    quietHours: fc.option(fc.record({ from: time, to: time })),
+    digestAt: fc.option(time, { freq: 4 }),
+  })
+  .filter(({ quietHours }) => quietHours === null || quietHours.from !== quietHours.to);
+
+const steps: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 8, arbitrary: fc.constant({ is: "event" } as const) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      is: fc.constantFrom("wait" as const, "wait" as const, "stop" as const),
+      minutes: fc.integer({ min: 1, max: 900 }),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      is: fc.constant("kill" as const),
+      process: fc.constantFrom(0 as const, 1 as const),
+      calls: fc.integer({ min: 0, max: 12 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ is: fc.constant("schedule" as const), schedule: schedules }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      is: fc.constantFrom("pause channel", "resume channel", "pause alert", "resume alert"),
+    }) as fc.Arbitrary<Step>,
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      is: fc.constantFrom("outage" as const, "verify again" as const),
+      minutes: fc.integer({ min: 1, max: 180 }),
+    }),
+  },
+);
+
+/** Records of a process that is killed with a call: from then on nothing that it does takes effect. */
+class MortalRecords {
+  #callsLeft = Number.POSITIVE_INFINITY;
+  readonly records: Records;
+
+  constructor(records: Records) {
+    const alive = async <T>(call: () => Promise<T>): Promise<T> => {
+      this.#callsLeft -= 1;
+      if (this.isDead) throw new Error("killed");
+      return call();
+    };
+    this.records = {
+      ...records,
+      get: (from, key) => alive(() => records.get(from, key)),
+      list: (from, selection) => alive(() => records.list(from, selection)),
+      commit: (operations) => alive(() => records.commit(operations)),
+      claimDue: (from, selection) => alive(() => records.claimDue(from, selection)),
+    };
+  }
+
+  get isDead(): boolean {
+    return this.#callsLeft < 0;
+  }
+
+  killAfter(calls: number): void {
+    this.#callsLeft = calls;
+  }
+}
+
+/** Two processes that deliver, a person who changes their channel, and what the chat was told. */
+class World {
+  readonly #store: TestStore;
+  readonly #chat: ChatServer;
+  readonly #made: ChannelAlert;
+  readonly #channels: Channels;
+  readonly #options: Omit<AttemptOptions, "records">;
+  readonly #processes: MortalRecords[];
+  /** Symbols of the events that must be told, and of those that may be dropped. */
+  readonly #due = new Set<string>();
+  readonly #dropped = new Set<string>();
+  #schedule: ChannelSchedule;
+  #events = 0;
+  /** Messages that processes sent before they were killed, and could not record. */
+  #unrecorded = 0;
+  #outages = 0;
+  /** Messages that came in quiet hours. */
+  readonly #disturbing: string[] = [];
+
+  constructor(store: TestStore, beside: TestStore, chat: ChatServer, schedule: ChannelSchedule) {
+    const now = () => new Date(store.clock.now);
+    const audit = createAuditor({ hashAddress: () => "", now });
+    const limits = createLimits({ now: () => store.clock.now });
+    const outlets = outletsOn(vault, now);
+    const { records, archive } = store;
+    const sender = loopbackSender({ now: () => store.clock.now });
+    onTestFinished(sender.close);
+    this.#store = store;
+    this.#chat = chat;
+    this.#schedule = schedule;
+    this.#made = channelAlert({ target: chat.target, vault, schedule });
+    const tokens = new UnsubscribeTokens(new Uint8Array(32));
+    const urlPolicy = { schemes: ["http:" as const], isAllowed: () => true };
+    const common = { audit, vault, limits, now };
+    this.#channels = new Channels({ ...common, ...outlets, records, archive, tokens, urlPolicy });
+    this.#options = {
+      ...common,
+      sender,
+      channels: outlets,
+      random: () => 0.5,
+      keys: () => [],
+      scopesOf: async () => new Set(allScopes),
+    };
+    this.#processes = [new MortalRecords(records), new MortalRecords(beside.records)];
+    const errors: unknown[] = [];
+    const onError = (error: unknown) => void errors.push(error);
+    const loop = startReleaseLoop({ records, schedule: loopSchedule, onError });
+    onTestFinished(() => loop.stop());
+  }
+
+  async begin(): Promise<void> {
+    await this.#store.records.commit(this.#made.steps);
+  }
+
+  /** Records when messages come. */
+  onTaken(text: string): void {
+    const isEvent = /E\d+: LONG/.test(text);
+    if (isEvent && quietUntil(this.#schedule, this.#store.clock.now)) this.#disturbing.push(text);
+  }
+
+  async take(step: Step): Promise<void> {
+    const { clock } = this.#store;
+    switch (step.is) {
+      case "event":
+        return this.#meanwhile(this.#happen());
+      case "wait":
+        return this.#passTo(clock.now + step.minutes * MINUTE);
+      case "stop":
+        clock.now += step.minutes * MINUTE;
+        return this.#deliver();
+      case "kill":
+        return this.#processes[step.process]?.killAfter(step.calls);
+      case "schedule":
+        this.#schedule = step.schedule;
+        return this.#meanwhile(this.#channels.setSchedule(this.#account, this.#id, step.schedule));
+      case "pause channel":
+      case "resume channel":
+        return this.#meanwhile(
+          this.#channels.setPaused(this.#account, this.#id, step.is === "pause channel"),
+        );
+      case "pause alert":
+      case "resume alert":
+        return this.#meanwhile(this.#pauseAlert(step.is === "pause alert"));
+      case "outage":
+        // Ten failures in a row would end a delivery, as its schedule says.
+        if (++this.#outages > 2) return;
+        this.#chat.behavior = 503;
+        await this.#passTo(clock.now + step.minutes * MINUTE);
+        this.#chat.behavior = "takes";
+        return;
+      case "verify again":
+        return this.#verifyAgain(step.minutes);
+    }
+  }
+
+  /** Lets everything come that waits, and tells what was wrong. */
+  async end(): Promise<readonly string[]> {
+    await this.#channels.setPaused(this.#account, this.#id, false);
+    await this.#pauseAlert(false);
+    await this.#passTo(this.#store.clock.now + 5 * DAY);
+    const messages = this.#chat.taken.map(({ text }) => symbolsIn(text));
+    const told = messages.filter((symbols) => symbols.length > 0);
+    const times = Map.groupBy(told.flat(), (symbol) => symbol);
+    const lost = [...this.#due].filter((symbol) => !times.has(symbol));
+    const invented = [...times.keys()].filter(
+      (symbol) => !this.#due.has(symbol) && !this.#dropped.has(symbol),
+    );
+    const repeats = told.length - new Set(told.map(String)).size;
+    const rows = await this.#store.archive.read(ATTEMPT_KIND, {
+      ...{ subject: this.#made.alert.key, from: 0, order: "oldest", limit: 10_000 },
+    });
+    const accepted = rows
+      .map(({ body }) => body as Attempt)
+      .filter(({ error }) => error === "none");
+    const recordedTwice = accepted.length - new Set(accepted.map(({ eventId }) => eventId)).size;
+    const inTwoDigests = [...Map.groupBy(accepted, ({ eventId }) => eventId).values()].filter(
+      (one) => new Set(one.map(({ digestId }) => digestId)).size > 1,
+    );
+    const left = await this.#store.records.list(deliveries, { limit: 1_000 });
+    return [
+      ...lost.map((symbol) => `${symbol} was lost`),
+      ...invented.map((symbol) => `${symbol} was told after it was dropped`),
+      ...(repeats > this.#unrecorded ? [`${repeats - this.#unrecorded} messages came twice`] : []),
+      ...(recordedTwice > 0 ? [`${recordedTwice} events were accepted twice`] : []),
+      ...inTwoDigests.map(() => "an event was in two digests"),
+      ...this.#disturbing.map((text) => `in quiet hours: ${text}`),
+      ...left.map(({ value }) => `${value.type} is left`),
+    ];
+  }
+
+  get #account(): string {
+    return this.#made.channel.value.accountId;
+  }
+
+  get #id(): string {
+    return this.#made.channel.key;
+  }
+
+  /** Delivers while a person changes something. */
+  async #meanwhile(change: Promise<void>): Promise<void> {
+    await Promise.all([change, this.#deliver()]);
+    await this.#deliver();
+  }
+
+  async #happen(): Promise<void> {
+    const symbol = `E${this.#events++}`;
+    const channel = await this.#store.records.get(channels, this.#id);
+    const isDropped = channel?.value.state.is === "disabled";
+    (isDropped ? this.#dropped : this.#due).add(symbol);
+    await this.#store.records.commit(
+      queuedShift(this.#made.alert, symbol, this.#store.clock.now + (this.#events % 1_000)),
+    );
+  }
+
+  async #pauseAlert(isPaused: boolean): Promise<void> {
+    const { records } = this.#store;
+    const alert = await records.get(alerts, this.#made.alert.key);
+    if (alert === undefined) throw new Error("The alert is gone.");
+    const changed = replace(alerts, alert, { value: { ...alert.value, isPaused } });
+    const isChanged = await records.commit([changed, ...(isPaused ? [] : releaseHeld(alert))]);
+    expect(isChanged).toBe(true);
+  }
+
+  async #verifyAgain(minutes: number): Promise<void> {
+    const { clock, records } = this.#store;
+    const told = new Set(this.#chat.taken.flatMap(({ text }) => symbolsIn(text)));
+    // What waits ends with the channel, and may be what a killed process has just sent.
+    for (const symbol of this.#due) if (!told.has(symbol)) this.#dropped.add(symbol);
+    for (const symbol of this.#dropped) this.#due.delete(symbol);
+    const tokens = new UnsubscribeTokens(new Uint8Array(32));
+    await this.#channels.unsubscribe(tokens.tokenOf(this.#id));
+    await this.#happen();
+    await this.#passTo(clock.now + minutes * MINUTE);
+    await this.#channels.sendCode(this.#account, this.#id);
+    await this.#passTo(clock.now + 2 * LEASE_MS);
+    await this.#happen();
+    const code = /Your code: (\d{6})/.exec(this.#chat.taken.at(-1)?.text ?? "")?.[1] ?? "";
+    expect(await this.#channels.verify(this.#account, this.#id, code)).toBe(true);
+    expect((await records.get(channels, this.#id))?.value.state.is).toBe("active");
+    await this.#deliver();
+  }
+
+  /** Moves the clock, from one instant at which something is due to the next. */
+  async #passTo(until: number): Promise<void> {
+    const { clock, records } = this.#store;
+    for (;;) {
+      await this.#deliver();
+      const queued = await records.list(deliveries, { limit: 1_000 });
+      const next = Math.min(...queued.flatMap(({ dueAt }) => dueAt ?? []));
+      if (next > until) break;
+      clock.now = Math.max(next, clock.now + 1);
+    }
+    clock.now = until;
+    await this.#deliver();
+  }
+
+  /** Both processes deliver what is due, side by side; one that was killed is started again. */
+  async #deliver(): Promise<void> {
+    const { records } = this.#store;
+    for (;;) {
+      while ((await records.list({ name: "alert-releases" }, { limit: 1 })).length > 0) {
+        await setImmediate();
+      }
+      const counts = await Promise.all(this.#processes.map((one) => this.#turn(one)));
+      for (const [at, { isDead }] of this.#processes.entries()) {
+        if (isDead) this.#processes[at] = new MortalRecords(records);
+      }
+      if (counts.every((count) => count === 0)) return;
+    }
+  }
+
+  async #turn(process: MortalRecords): Promise<number> {
+    const { records } = process;
+    const { sender } = this.#options;
+    let sent = 0;
+    const send = async (outgoing: Parameters<typeof sender.send>[0]) => {
+      const answer = await sender.send(outgoing);
+      if (answer.status === 200) sent += 1;
+      return answer;
+    };
+    try {
+      const due = await records.claimDue(deliveries, { limit: 5, leaseMs: LEASE_MS });
+      const options = { ...this.#options, records, sender: { send } };
+      const running = new AbortController();
+      const ended = due.map((one) => attemptDelivery(one, options, running.signal));
+      await Promise.allSettled(ended);
+      if (process.isDead) this.#unrecorded += sent;
+      return due.length;
+    } catch (error) {
+      if (!String(error).includes("killed")) throw error;
+      return 1;
+    }
+  }
+}
+
+/** The symbols of events that a message tells of. */
+const symbolsIn = (text: string): readonly string[] =>
+  Array.from(text.matchAll(/\b(E\d+): LONG/g), ([, symbol = ""]) => symbol);
+
+/** Plays one story. @returns What was wrong. */
+async function play(
+  engine: Engine,
+  start: string,
+  first: ChannelSchedule,
+  story: readonly Step[],
+): Promise<readonly string[]> {
+  const store = await openStore(engine);
+  const beside = engine.isShared ? await store.openBeside() : store;
+  store.clock.now = Date.parse(start);
+  let world: World | undefined;
+  const chat = await startChat("slack", { onTaken: ({ text }) => world?.onTaken(text) });
+  try {
+    world = new World(store, beside, chat, first);
+    await world.begin();
+    for (const step of story) await world.take(step);
+    return await world.end();
+  } finally {
+    await chat.close();
+  }
+}
+
+const stories = (engine: Engine, numRuns: number) =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...STARTS),
+      schedules,
+      fc.array(steps, { minLength: 10, maxLength: 40 }),
+      async (start, first, story) => {
+        expect(await play(engine, start, first, story)).toEqual([]);
+      },
+    ),
+    { seed: 23, numRuns },
+  );
+
+describe("every event of a channel is told in exactly one digest or message", () => {
+  it(
+    "whatever its person changes, two processes are killed and clocks are changed",
+    () => stories(model, 40),
+    60_000,
+  );
+
+  it.skipIf(postgres.isMissing)(
+    "on PostgreSQL too",
+    { tags: [...postgres.tags], timeout: 600_000 },
+    async () => {
+      await postgres.start();
+      await stories(postgres, 5);
+    },
+  );
+});
