@@ -1,6 +1,4 @@
-import { readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type Plugin, type RolldownOutput, rolldown } from "rolldown";
 
 /** Folder of the project. */
@@ -9,11 +7,8 @@ export const ROOT = join(import.meta.dirname, "..");
 /** Absolute paths of modules, by the names of the files that start with them. */
 type Entries = Readonly<Record<string, string>>;
 
-/** A file of another package that is served as it is. */
-const RESOLVED_FILE = /import\.meta\.resolve\((\s*)"([^"]+)",?(\s*)\)/g;
-
 /** Gives the modules of the project their own place as `import.meta.url`, below the folder of the
- *  chunks, and puts the files of other packages that they read there too. */
+ *  chunks, where the release puts the files that they read. */
 const filesBesideModules = (entries: Entries): Plugin => ({
   name: "files-beside-modules",
   transform: {
@@ -21,20 +16,13 @@ const filesBesideModules = (entries: Entries): Plugin => ({
     handler(code, id) {
       const isOurs = id.startsWith(join(ROOT, "src"));
       if (!isOurs || Object.values(entries).includes(id)) return;
-      const placed = code
-        .replaceAll("import.meta.url", `${urlOf(relative(ROOT, id))}.href`)
-        .replaceAll(RESOLVED_FILE, (_, before: string, file: string, after: string) => {
-          const source = readFileSync(fileURLToPath(import.meta.resolve(file)));
-          this.emitFile({ type: "asset", fileName: file, source });
-          return `${before}${urlOf(file)}.href${after}`;
-        });
+      const url = `new URL("./${relative(ROOT, id)}", import.meta.url).href`;
+      const placed = code.replaceAll("import.meta.url", url);
       // Lines stay where they are, so the map of the source holds.
       return { code: placed, map: null };
     },
   },
 });
-
-const urlOf = (path: string) => `new URL("./${path}", import.meta.url)`;
 
 /** Bundles programs with all that they import, and with source maps. Names stay, so that stack traces
  *  can be read, and a lazy import stays one. */

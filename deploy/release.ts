@@ -67,11 +67,7 @@ function manifest() {
 
 /** Every license text of what is in the bundle, under the packages that have it. */
 function licensesOf({ output }: RolldownOutput): string {
-  const ids = output
-    .filter(({ fileName }) => !fileName.endsWith(".map"))
-    .flatMap((file) =>
-      file.type === "chunk" ? file.moduleIds : [join(ROOT, "node_modules", file.fileName)],
-    );
+  const ids = output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
   const names = new Map<string, Set<string>>();
   for (const path of new Set(ids.map(packageFolderOf).filter((found) => found !== undefined))) {
     const { name, version, license } = JSON.parse(readFileSync(join(path, "package.json"), "utf8"));

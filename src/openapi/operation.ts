@@ -80,6 +80,8 @@ export interface Operation {
   /** Schemas of the parameters in the path, the query and the header. */
   readonly pathMembers?: z.ZodObject;
   readonly query?: z.ZodObject;
+  /** Query of an example, for an operation without a recorded one. */
+  readonly exampleQuery?: Readonly<Record<string, string>>;
   readonly header?: z.ZodObject;
   readonly body?: Content;
   readonly limit?: RateLimit;

@@ -52,11 +52,11 @@ function bodyExamples(examples: Examples) {
 /** The parameters of an operation. Only the first example is used in them, because readers would
  *  combine those of several into one request. */
 function parametersOf(
-  { pathMembers, query, header }: Operation,
+  { pathMembers, query, header, exampleQuery = {} }: Operation,
   examples: Examples,
 ): readonly Json[] {
   const [first] = Object.values(examples);
-  const { request = {} } = first ?? {};
+  const { request = { query: exampleQuery } }: { readonly request?: ExampleRequest } = first ?? {};
   return [
     ...parametersIn("path", pathMembers, request.path),
     ...parametersIn("query", query, request.query),

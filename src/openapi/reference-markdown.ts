@@ -9,6 +9,7 @@ import { operationsWith } from "./operations/all-operations.ts";
 import type { DocumentRoute } from "./operations/documents.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS, problemStatus } from "./problems.ts";
 import type { OAuthError } from "./refusals.ts";
+import { typeText } from "./type-text.ts";
 import { webhooks } from "./webhooks.ts";
 
 /**
@@ -145,27 +146,4 @@ const extendsOther = (members: readonly string[], others: readonly string[]): bo
 interface ObjectSchema {
   readonly properties?: Readonly<Record<string, Json>>;
   readonly required?: readonly string[];
-}
-
-/** The type of a schema, as text. */
-function typeText(schema: Json): string {
-  const { $ref, items, properties } = schema;
-  const several = schema.anyOf ?? schema.oneOf;
-  if (typeof $ref === "string") return $ref.split("/").at(-1) ?? $ref;
-  if (Array.isArray(several)) return alternatives(several.map(typeText));
-  if (items !== undefined) return `list of ${typeText(items as Json)}`;
-  if (properties !== undefined) return `{${Object.keys(properties as Json).join(", ")}}`;
-  return simpleTypeText(schema);
-}
-
-function simpleTypeText({ type, format, const: only, enum: values = [only] }: Json): string {
-  const known = (values as readonly unknown[]).filter((value) => value !== undefined);
-  if (known.length > 0) return known.join("|");
-  return alternatives([format ?? type ?? "anything"].flat() as string[]);
-}
-
-/** Alternative types of a value; a question mark stands for `null`. */
-function alternatives(types: readonly string[]): string {
-  const others = types.filter((type) => type !== "null").join(" or ");
-  return types.includes("null") ? `${others}?` : others;
 }

@@ -1,8 +1,13 @@
-import { once } from "node:events";
-import { get, type IncomingMessage } from "node:http";
-import { buffer } from "node:stream/consumers";
-import { gunzipSync } from "node:zlib";
-import { describe, expect, it } from "vitest";
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { sampleRequest, samplesOf } from "../../src/http/docs/code-samples.ts";
+import { type Description, operationsOf } from "../../src/http/docs/described.ts";
+import { inSections } from "../../src/http/docs/sections.ts";
+import { newToken } from "../support/agent.ts";
 import { sharedTestService } from "../support/test-service.ts";
 
 const { base } = await sharedTestService();
@@ -10,19 +15,23 @@ const { base } = await sharedTestService();
 const ask = (path: string, headers: Readonly<Record<string, string>> = {}, method = "GET") =>
   fetch(base + path, { method, headers });
 
-/** What fetch does not show: the bytes as they came. */
-async function bytesOf(path: string, headers: Readonly<Record<string, string>>) {
-  const [response] = (await once(get(base + path, { headers }), "response")) as [IncomingMessage];
-  return { response, bytes: await buffer(response) };
-}
+const description = (await (await ask("/docs/api/openapi.json")).json()) as Description;
+const operations = operationsOf(description);
+const page = await (await ask("/docs/api")).text();
 
-/** Addresses of what the page loads. */
-async function loaded(): Promise<readonly string[]> {
-  const html = await (await ask("/docs/api")).text();
-  return Array.from(
-    html.matchAll(/<(?:script defer src|link rel="stylesheet" href)="([^"]+)"/g),
-    ([, address = ""]) => address,
-  );
+/** Text of the page as people read it. */
+const decoded = (markup: string): string =>
+  markup
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&amp;", "&");
+
+/** The part of the page about an operation. */
+function partOf(id: string): string {
+  const start = page.indexOf(`<article id="${id}">`);
+  return page.slice(start, page.indexOf("</article>", start));
 }
 
 describe("GET /docs/api", () => {
@@ -31,28 +40,57 @@ describe("GET /docs/api", () => {
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(response.headers.get("vary")).toContain("Accept");
     const policy = response.headers.get("content-security-policy") ?? "";
-    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';");
+    expect(policy).toMatch(/^default-src 'none'; style-src 'self';/);
+    expect(policy).toContain("script-src 'self'; connect-src 'self'");
     expect(policy).not.toContain("unsafe");
-    const html = await response.text();
-    expect(html).toContain("Not investment advice.");
-    expect(html).toContain('<a href="/">Market Signal and Verification Service</a>');
-    expect(html).toMatch(/<noscript>.*<a href="\/docs\/api\.md">/);
-    expect(html.replace(/<script defer src="[^"]+"><\/script>/g, "")).not.toMatch(/<script|style=/);
+    expect(page).toContain("Not investment advice.");
+    expect(page).toContain('<a href="/">Market Signal and Verification Service</a>');
+    expect(page.replace(/<script defer src="[^"]+"><\/script>/g, "")).not.toMatch(
+      /<script|style=|\son\w+=/,
+    );
   });
 
-  it("names every operation exactly once without JavaScript", async () => {
-    const html = await (await ask("/docs/api")).text();
-    const document = (await (await ask("/docs/api/openapi.json")).json()) as {
-      readonly paths: Readonly<Record<string, Readonly<Record<string, { summary: string }>>>>;
-    };
-    const lines = Object.entries(document.paths).flatMap(([path, methods]) =>
-      Object.entries(methods).map(
-        ([method, { summary }]) => `<code>${method.toUpperCase()} ${path}</code> ${summary}</li>`,
-      ),
+  it("describes every operation exactly once, in reading order, the documents last", () => {
+    const ids = Array.from(page.matchAll(/<article id="(\w+)">/g), ([, id]) => id);
+    const wanted = inSections(operations).flatMap(([, some]) => some.map(({ id }) => id));
+    expect(ids.filter((id) => id !== "events")).toEqual(wanted);
+    expect(wanted.toSorted()).toEqual(operations.map(({ id }) => id).toSorted());
+    const order = Array.from(
+      page.matchAll(/<section id="([\w-]+)" class="group">/g),
+      ([, id]) => id,
     );
-    expect(Array.from(html.matchAll(/<code>[^<]*<\/code> [^<]*<\/li>/g), String).sort()).toEqual(
-      lines.sort(),
-    );
+    expect(order).toEqual([
+      ...["access", "signals", "factors", "off-exchange", "verify", "alerts", "watchlists"],
+      ...["export", "clients", "service", "documents"],
+    ]);
+  });
+
+  it.each(operations.map((operation) => [operation.id, operation] as const))(
+    "%s: has its parameters, body, answers, errors with the next step, and code",
+    (id, operation) => {
+      const part = partOf(id);
+      const { method, path, summary, parameters, body, answers, failures } = operation;
+      expect(part).toContain(`<span class="method">${method}</span> <code>${path}</code>`);
+      expect(decoded(part)).toContain(`>${summary}</a></h3>`);
+      for (const { name } of parameters) expect(part, name).toContain(`<code>${name}</code>`);
+      if (body) expect(part).toContain(`<code>${body.mediaType}</code>`);
+      for (const { status } of answers) expect(part).toContain(`<code>${status}</code>`);
+      for (const { status, code, next } of failures) {
+        expect(part).toContain(`<code>${status} ${code}</code>`);
+        if (next !== undefined) expect(decoded(part)).toContain(`Next, for example: ${next}`);
+      }
+      expect(failures.length).toBeGreaterThan(0);
+      for (const { code } of samplesOf(sampleRequest(operation, base))) {
+        expect(decoded(part)).toContain(`>${code}</code>`);
+      }
+    },
+  );
+
+  it("has one element of each id, and links that lead somewhere", () => {
+    const ids = Array.from(page.matchAll(/\sid="([^"]+)"/g), ([, id = ""]) => id);
+    expect(ids.toSorted()).toEqual([...new Set(ids)].toSorted());
+    const links = Array.from(page.matchAll(/href="#([^"]+)"/g), ([, id = ""]) => id);
+    expect(links.filter((id) => !ids.includes(id))).toEqual([]);
   });
 
   it("redirects a browser from an alternative host name to the canonical one, once, and no other client", async () => {
@@ -67,8 +105,6 @@ describe("GET /docs/api", () => {
     expect((await come({ accept: "text/html", cookie })).status).toBe(200);
     for (const accept of ["*/*", "text/markdown"])
       expect((await come({ accept })).status).toBe(200);
-    const asset = await fetch(`${elsewhere}/docs/api/assets/start.js`, { redirect: "manual" });
-    expect(asset.status).toBe(200);
   });
 
   it.each(["text/markdown", "text/markdown, text/plain;q=0.5", "text/html;q=0.5, text/markdown"])(
@@ -85,13 +121,8 @@ describe("GET /docs/api", () => {
 
   it("names every operation exactly once in Markdown", async () => {
     const text = await (await ask("/docs/api.md")).text();
-    const document = (await (await ask("/docs/api/openapi.json")).json()) as {
-      readonly paths: Readonly<Record<string, object>>;
-    };
-    const names = Object.entries(document.paths).flatMap(([path, methods]) =>
-      Object.keys(methods).map((method) => `\`${method.toUpperCase()} ${path}\``),
-    );
-    for (const name of names) {
+    for (const { method, path } of operations) {
+      const name = `\`${method} ${path}\``;
       const lines = text.split("\n").filter((line) => line.replace("- ", "").startsWith(name));
       expect(lines.length, name).toBe(1);
     }
@@ -111,47 +142,94 @@ describe("GET /docs/api", () => {
       expect((await ask(path, {}, "POST")).status).toBe(405);
     },
   );
+
+  it("loads at most 40 kB of script, from addresses with a digest", async () => {
+    const addresses = Array.from(
+      page.matchAll(/<(?:script defer src|link rel="stylesheet" href)="([^"]+)"/g),
+      ([, address = ""]) => address,
+    );
+    expect(addresses.map((one) => one.split("?")[0])).toEqual([
+      "/assets/pages.css",
+      "/assets/reference.css",
+      "/assets/reference.js",
+    ]);
+    const responses = await Promise.all(addresses.map((address) => ask(address)));
+    for (const { status, headers } of responses) {
+      expect(status).toBe(200);
+      expect(headers.get("cache-control")).toBe("public, max-age=86400");
+    }
+    expect((await responses[2]?.text())?.length).toBeLessThan(40_000);
+  });
 });
 
-describe("an asset of the page", () => {
-  it("has a content hash in its name and is cacheable for a year", async () => {
-    const addresses = await loaded();
-    expect(addresses.length).toBe(6);
-    for (const address of addresses.filter((one) => one.startsWith("/docs/"))) {
-      const response = await ask(address);
-      expect(response.status, address).toBe(200);
-      expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
-      const old = await ask(address.replace(/v=.*/, "v=old"));
-      expect(old.headers.get("cache-control")).toBe("no-cache");
-      const etag = response.headers.get("etag") ?? "";
-      expect((await ask(address, { "if-none-match": etag })).status).toBe(304);
+/** Without an end, for a browser, for a person, for a claimed agent, or of a log as large as another. */
+const NOT_RUN = new Set([
+  "stream_alert_events",
+  "authorize",
+  "get_user_info",
+  "get_alert_events",
+  "list_watchlists",
+  "get_log_consistency",
+]);
+
+const run = promisify(execFile);
+
+/** Room for all answers, in bytes. */
+const LARGE = { maxBuffer: 64 * 1024 * 1024 };
+
+/** Operations whose example needs nothing that only its own story has: an alert, a code, a claim. */
+const RUNNABLE = operations
+  .filter(
+    ({ id, method, path }) =>
+      (method === "GET" && !path.includes("{") && !NOT_RUN.has(id)) ||
+      ["call_mcp", "register_client"].includes(id),
+  )
+  .map((operation) => {
+    const [curl, typescript] = samplesOf(sampleRequest(operation, base));
+    return { id: operation.id, curl, typescript };
+  });
+
+/** The environment in which a person runs the code. */
+const withToken = async () => ({ ...process.env, MARKET_SIGNAL_TOKEN: await newToken(base) });
+
+/** The operations after whose heading nothing was printed. */
+const silent = (output: string): readonly string[] =>
+  output
+    .split(/^@@ /m)
+    .slice(1)
+    .filter((part) => /^\w+\s*$/.test(part));
+
+describe("the code of the page, as it stands, against the service", () => {
+  it("is enough of it to mean something", () => {
+    expect(RUNNABLE.map(({ id }) => id)).toEqual(
+      expect.arrayContaining([
+        ...["get_signal", "get_factors", "get_darkpool", "find_instruments", "get_track_record"],
+        "verify_signal",
+        ...["export_panel", "list_alerts", "call_mcp", "register_client", "get_health"],
+      ]),
+    );
+  });
+
+  it("runs in curl", async () => {
+    const commands = RUNNABLE.map(({ id, curl }) => `echo "@@ ${id}"\n${curl.code}\necho`);
+    const script = commands.join("\n").replaceAll("curl -sS", "curl -sS --fail-with-body");
+    const { stdout } = await run("sh", ["-ec", script], { env: await withToken(), ...LARGE });
+    expect(silent(stdout)).toEqual([]);
+  });
+
+  it("runs in TypeScript", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "reference-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    for (const { id, typescript } of RUNNABLE) {
+      await writeFile(join(folder, `${id}.ts`), typescript.code);
     }
-  });
-
-  it("is served compressed as a separate representation to clients that accept it", async () => {
-    const path = "/docs/api/assets/swagger-ui-bundle.js";
-    const plain = await bytesOf(path, { "accept-encoding": "identity" });
-    const small = await bytesOf(path, { "accept-encoding": "gzip" });
-    expect(plain.response.headers["content-encoding"]).toBeUndefined();
-    expect(small.response.headers).toMatchObject({
-      "content-encoding": "gzip",
-      vary: "Accept-Encoding",
-      "content-type": "text/javascript; charset=utf-8",
+    // Each is a module of its own; one process runs them all.
+    const lines = RUNNABLE.map(({ id }) => `console.log("@@ ${id}"); await import("./${id}.ts");`);
+    await writeFile(join(folder, "all.ts"), `${lines.join("\n")}\nexport {};\n`);
+    const call = run(process.execPath, [join(folder, "all.ts")], {
+      env: await withToken(),
+      ...LARGE,
     });
-    expect(gunzipSync(small.bytes).equals(plain.bytes)).toBe(true);
-    expect(small.bytes.length).toBeLessThan(plain.bytes.length / 3);
-    expect(small.response.headers.etag).not.toBe(plain.response.headers.etag);
-  });
-
-  it.each(["swagger-ui.js", "..%2f..%2fpackage.json", "__proto__", "start.js.map"])(
-    "is not served under another name: %s",
-    async (name) => {
-      expect((await ask(`/docs/api/assets/${name}`)).status).toBe(404);
-    },
-  );
-
-  it("carries its license notice", async () => {
-    const text = await (await ask("/docs/api/assets/swagger-ui-bundle.js.LICENSE.txt")).text();
-    expect(text).toContain("@license");
+    expect(silent((await call).stdout)).toEqual([]);
   });
 });

@@ -6,12 +6,17 @@ import type { Page } from "playwright-core";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core"), "utf8");
 
-/** Saves a screenshot in the folder that `SCREENSHOTS` names, if it is set. */
-export async function photograph(page: Page, name: string): Promise<void> {
+/** Saves a screenshot in the folder that `SCREENSHOTS` names, if it is set: of the whole page, or of what
+ *  the window shows. */
+export async function photograph(
+  page: Page,
+  name: string,
+  { isWhole = true }: { readonly isWhole?: boolean } = {},
+): Promise<void> {
   const folder = process.env.SCREENSHOTS;
   if (folder === undefined) return;
   await mkdir(folder, { recursive: true });
-  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: isWhole });
 }
 
 /** What axe-core finds wrong with the page, or a frame of it, as it stands: rule and elements.

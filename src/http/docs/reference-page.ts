@@ -1,12 +1,23 @@
 import { OPENAPI_TYPE, paths } from "../../../wellknown/paths.ts";
-import type { Site } from "../../../wellknown/site.ts";
+import { scopes } from "../../auth/scopes.ts";
+import { copyButton } from "../pages/copy.ts";
+import { scopeLabels } from "../pages/elements.ts";
 import { type Html, html } from "../pages/html.ts";
-
-/** URLs of the page's assets. */
-export interface ReferenceAssets {
-  readonly styles: readonly string[];
-  readonly scripts: readonly string[];
-}
+import type { Page } from "../pages/layout.ts";
+import { ACCOUNT_PATH } from "../pages/return-to.ts";
+import { sampleRequest, samplesOf, TOKEN_VARIABLE } from "./code-samples.ts";
+import {
+  type Answer,
+  type Body,
+  type Described,
+  type Description,
+  eventsOf,
+  type Failure,
+  operationsOf,
+} from "./described.ts";
+import { memberList, parameterList } from "./members.ts";
+import { richLine, richText } from "./rich-text.ts";
+import { inSections, type Section } from "./sections.ts";
 
 /** Path of the Markdown version, for clients that cannot set `Accept`. */
 export const MARKDOWN_PATH = `${paths.reference}.md`;
@@ -14,56 +25,186 @@ export const MARKDOWN_PATH = `${paths.reference}.md`;
 /** Redirect URI of the page's OAuth client. */
 export const REDIRECT_PATH = `${paths.reference}/oauth2-redirect.html`;
 
-/**
- * The API reference page. A summary is shown until the script has loaded the reference, and permanently
- * without JavaScript.
- */
-export function referencePage(site: Site, assets: ReferenceAssets, summary: Html): Html {
-  const { name } = site;
-  return html`${start("API reference", site, assets)}
-<header class="top">
-<p class="brand"><a href="${paths.home}">${name}</a></p>
-<nav aria-label="Other forms"><a href="${MARKDOWN_PATH}">Markdown</a> <a href="${paths.openapi}">OpenAPI</a></nav>
-</header>
-<div id="reference" data-document="${paths.openapi}" data-redirect="${REDIRECT_PATH}"></div>
-<main id="summary">
-<h1>API reference</h1>
-<p class="lead">Every operation of this service. Not investment advice.</p>
-<noscript><p>Trying them here requires JavaScript. The <a href="${MARKDOWN_PATH}">Markdown reference</a> does not, and says more.</p></noscript>
-${summary}</main>
-<footer><p>All times are in UTC.</p></footer>
-</body>
-</html>
-`;
+/** Operations that cannot be tried on a page: one leads away from it, the others do not end or speak a
+ *  protocol of their own. */
+const NOT_TRIED = new Set(["authorize", "stream_alert_events", "call_mcp"]);
+
+/** Addresses of what the page loads besides the style of all pages. */
+interface ReferenceAssets {
+  readonly stylePath: string;
+  readonly scriptPath: string;
 }
 
-/**
- * The redirect target of the OAuth flow: it passes the response to the reference and closes its window
- * if it can.
- */
-export function oauthRedirectPage(site: Site, assets: ReferenceAssets): Html {
-  return html`${start("Signed in", site, assets)}
-<main>
-<h1>Back to the API reference</h1>
-<p>The API reference has received the response. You can close this window.</p>
-</main>
-</body>
-</html>
-`;
-}
-
-function start(title: string, { name }: Site, { styles, scripts }: ReferenceAssets): Html {
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>${title} – ${name}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
+/** The API reference, rendered from the OpenAPI description alone. */
+export function referencePage(description: Description, assets: ReferenceAssets): Page {
+  const groups = inSections(operationsOf(description));
+  return {
+    heading: "API reference",
+    place: "reference",
+    isWide: true,
+    description: "Every operation of this service, with code in curl, TypeScript and Python.",
+    scriptPath: assets.scriptPath,
+    head: html`<link rel="stylesheet" href="${assets.stylePath}">
 <link rel="service-desc" type="${OPENAPI_TYPE}" href="${paths.openapi}">
 <link rel="alternate" type="text/markdown" href="${MARKDOWN_PATH}">
-${styles.map((href) => html`<link rel="stylesheet" href="${href}">`)}
-${scripts.map((src) => html`<script defer src="${src}"></script>`)}
-</head>
-<body>`;
+`,
+    body: html`<p class="lead">Every operation of version ${description.info.version}, with code that runs as it stands. Not investment advice. Also as <a href="${MARKDOWN_PATH}">Markdown</a> and as <a href="${paths.openapi}">OpenAPI 3.1</a>.</p>
+<div class="reference" data-redirect="${REDIRECT_PATH}" data-scopes="${Object.keys(scopes).join(" ")}">
+${contents(groups)}
+<div class="sections">
+${start(description)}
+${groups.map(([section, operations]) => sectionPart(section, operations, description))}
+</div>
+</div>
+<p class="news" id="news" role="status"></p>`,
+  };
 }
+
+type Groups = ReturnType<typeof inSections>;
+
+const contents = (groups: Groups): Html => html`<nav class="contents" aria-label="Sections">
+<ul><li><a href="#start">Before you call</a></li>
+${groups.map(
+  ([{ id, title }, operations]) => html`<li><a href="#${id}">${title}</a>
+<ul>${operations.map((one) => html`<li><a href="#${one.id}">${one.summary}</a></li>`)}</ul></li>`,
+)}</ul>
+</nav>`;
+
+/** What holds for all operations, and the credential with which people try them. */
+const start = ({ info }: Description): Html => html`<section id="start">
+<h2>Before you call</h2>
+${richText(info.description)}
+<p>The code reads a token or an API key from the variable <code>${TOKEN_VARIABLE}</code>.</p>
+<form class="card credential" id="credential" hidden>
+<h3>Try it here</h3>
+<p id="credential-hint">With a token or an API key, such as one from <a href="${ACCOUNT_PATH}">your account</a>, or signed in as yourself. This page forgets it when you leave.</p>
+<div class="field"><label for="credential-text">Token or API key</label>
+<input id="credential-text" type="password" autocomplete="off" spellcheck="false" aria-describedby="credential-hint"></div>
+<div class="buttons"><button>Use it</button> <button type="button" class="second" id="sign-in">Sign in and allow this page</button></div>
+<p id="credential-state" role="status">No credential yet.</p>
+</form>
+</section>`;
+
+const sectionPart = (
+  { id, title, about }: Section,
+  operations: readonly Described[],
+  description: Description,
+): Html => html`<section id="${id}" class="group">
+<h2>${title}</h2>
+<p>${richLine(about)}</p>
+${operations.map((one) => operationPart(one, description))}
+${id === "alerts" && eventsPart(description)}
+</section>`;
+
+function operationPart(operation: Described, description: Description): Html {
+  const { id, method, path, summary, scopes, parameters, body, answers, failures } = operation;
+  const { schemas } = description.components;
+  return html`<article id="${id}">
+<h3><a href="#${id}">${summary}</a></h3>
+<p class="endpoint"><span class="method">${method}</span> <code>${path}</code></p>
+<div class="columns"><div>
+${richText(operation.description)}
+${scopes !== undefined && scopes.length > 0 && html`<div class="needs"><span>Needs</span> ${scopeLabels(scopes)}</div>`}
+${parameters.length > 0 && html`<h4>Parameters</h4>${parameterList(parameters)}`}
+${body && html`<h4>Body <code>${body.mediaType}</code></h4>${memberList(body.schema, schemas)}`}
+${answersPart(answers, description)}
+${failuresPart(failures)}
+</div><div>
+${codePart(operation, description)}
+${exampleOf(id, answers)}
+</div></div>
+</article>`;
+}
+
+function answersPart(answers: readonly Answer[], { components }: Description): Html {
+  return html`<h4>Answer</h4><ul class="members">${answers.map(
+    ({ status, description, bodies }) =>
+      html`<li><code>${status}</code> <span class="type">${bodies.map(({ mediaType }) => mediaType).join(", ")}</span>${richText(description)}${membersPart(bodies, components.schemas)}</li>`,
+  )}</ul>`;
+}
+
+function membersPart(
+  bodies: readonly Body[],
+  schemas: Description["components"]["schemas"],
+): Html | undefined {
+  const list = memberList(bodies[0]?.schema, schemas);
+  const table = bodies.find(({ mediaType }) => mediaType === "text/csv");
+  return html`${list && html`<details><summary>Members</summary>${list}</details>`}${
+    table &&
+    html`<details><summary>Columns of CSV</summary>${richText(table.schema?.description ?? "")}</details>`
+  }`;
+}
+
+function failuresPart(failures: readonly Failure[]): Html | false {
+  return (
+    failures.length > 0 &&
+    html`<details><summary>Errors and what to do next</summary><ul class="members">${failures.map(
+      ({ status, code, meaning, next }) =>
+        html`<li><code>${status} ${code}</code><p>${richLine(meaning)}</p>${next && html`<p class="next">Next, for example: ${next}</p>`}</li>`,
+    )}</ul></details>`
+  );
+}
+
+/** Code in each language, the first open, and the form by which the request is tried. */
+function codePart(operation: Described, { servers }: Description): Html {
+  const { id, method } = operation;
+  const baseUrl = servers[0]?.url ?? "";
+  const request = sampleRequest(operation, baseUrl);
+  return html`${samplesOf(request).map(({ language, code }, at) => {
+    const codeId = `${id}-${language}`;
+    return html`<details class="sample" name="${id}-code"${at === 0 && html` open`}><summary>${language}</summary>
+<div class="code-block"><pre tabindex="0" role="group" aria-label="${operation.summary} in ${language}"><code id="${codeId}">${code}</code></pre>${copyButton(codeId, `the code in ${language}`)}</div></details>
+`;
+  })}
+${
+  !NOT_TRIED.has(id) &&
+  html`<form class="try" hidden data-method="${method}" data-type="${request.headers["content-type"]}">
+<div class="field"><label for="${id}-url">Request</label>
+<input id="${id}-url" spellcheck="false" autocomplete="off" value="${request.url.slice(baseUrl.length)}"></div>
+${
+  request.body !== undefined &&
+  html`<div class="field"><label for="${id}-body">Body</label>
+<textarea id="${id}-body" rows="${Math.min(12, request.body.split("\n").length + 1)}" spellcheck="false">
+${request.body}</textarea></div>`
+}
+<button class="second">Send ${method}</button>
+<output></output>
+</form>`
+}`;
+}
+
+function exampleOf(id: string, answers: readonly Answer[]): Html | undefined {
+  const body = answers.flatMap(({ bodies }) => bodies).find(({ example }) => example !== undefined);
+  return body && jsonPart(`${id}-answer`, "Example of an answer", body);
+}
+
+function jsonPart(id: string, title: string, { example }: Body): Html {
+  const text = JSON.stringify(example?.value, undefined, 2);
+  return html`<details class="sample"><summary>${title}</summary>
+<div class="code-block"><pre tabindex="0" role="group" aria-label="${title}: ${id}"><code id="${id}">${text}</code></pre>${copyButton(id, "the example")}</div></details>`;
+}
+
+/** The events that a webhook receives. */
+const eventsPart = (description: Description): Html => html`<article id="events">
+<h3><a href="#events">Events that your webhook receives</a></h3>
+<ul class="members">${eventsOf(description).map(
+  ({ id, path, summary, description: words, body }) =>
+    html`<li id="${id}"><code>${path}</code> ${summary}<div>${richText(words)}</div>${
+      body?.example && jsonPart(`${id}-event`, `Example of ${path}`, body)
+    }${memberDetails(body, description)}</li>`,
+)}</ul>
+</article>`;
+
+function memberDetails(body: Body | undefined, { components }: Description): Html | undefined {
+  const list = memberList(body?.schema, components.schemas);
+  return list && html`<details><summary>Members</summary>${list}</details>`;
+}
+
+/** The redirect target of the OAuth flow: it passes the response to the reference and closes its
+ *  window if it can. */
+export const oauthRedirectPage = (scriptPath: string): Page => ({
+  heading: "Back to the API reference",
+  place: "reference",
+  scriptPath,
+  body: html`<p>The API reference has received the response. You can close this window.</p>`,
+});

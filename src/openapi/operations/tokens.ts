@@ -5,7 +5,8 @@ import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonAnswer, type Operation, TEMPORARY_ERRORS } from "../operation.ts";
 import { OAUTH_BODY_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
 
-const FORM = "application/x-www-form-urlencoded";
+/** Media type of OAuth requests (RFC 6749 section 4.1.3). */
+export const FORM = "application/x-www-form-urlencoded";
 
 const Resource = z
   .string()

@@ -13,6 +13,8 @@ export interface RouteNotes {
   readonly inputs?: readonly string[];
   /** Indexes of the tool's outputs that the route returns. Default: all. */
   readonly outputs?: readonly number[];
+  /** Query of an example, where none is recorded. */
+  readonly exampleQuery?: Readonly<Record<string, string>>;
   /** Problems in addition to those of every tool. */
   readonly problems?: readonly ProblemCode[];
 }
@@ -27,6 +29,8 @@ const notes: Readonly<Record<string, RouteNotes>> = {
   "GET /api/factors": { problems: [...SYMBOL_PROBLEMS, "not_available_then"] },
   "GET /api/darkpool": { problems: [...SYMBOL_PROBLEMS, "not_available_then"] },
   "GET /api/signals/verify": {
+    // Its answer has signatures, which are new in each record.
+    exampleQuery: { symbol: "ALDER.SIM" },
     problems: [...SYMBOL_PROBLEMS, "not_found", "not_available_then"],
   },
   "GET /api/track-record": { problems: ["not_found"] },

@@ -33,6 +33,7 @@ function operationOf(tool: Tool, route: ToolRoute): Operation {
     security: credentialWith(...tool.scopes),
     allowsAnyOrigin: true,
     ...requestOf(tool, route, notes),
+    ...(notes.exampleQuery && { exampleQuery: notes.exampleQuery }),
     answers: {
       [route.status ?? 200]: answerOf(tool, route, notes),
       ...(tool.isShared && { 304: NOT_MODIFIED }),

@@ -83,7 +83,7 @@ ${updateStatus({ status }, site.market)}`,
 
 const scoreNotice = html`<aside class="note warning" aria-label="The worth of a score">
 <p>${SCORE_IS} <strong>${SCORE_IS_NOT}</strong></p>
-<p>${DIRECTION_WORTH} ${SCORE_USE} You can <a href="${paths.reference}#/Market/${getFactors.name}">work every number out again</a>.</p>
+<p>${DIRECTION_WORTH} ${SCORE_USE} You can <a href="${paths.reference}#${getFactors.name}">work every number out again</a>.</p>
 </aside>`;
 
 /** Labels of the market modes. */

@@ -1,0 +1,200 @@
+/** The OpenAPI description as the reference page reads it: its only source. */
+
+/** A JSON Schema. */
+export interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly additionalProperties?: Schema | boolean;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly default?: unknown;
+  readonly examples?: readonly unknown[];
+  readonly format?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+/** A parameter of a request. */
+export interface Parameter {
+  readonly name: string;
+  readonly in: "path" | "query" | "header";
+  readonly required: boolean;
+  readonly description?: string;
+  readonly schema: Schema;
+  readonly example?: unknown;
+}
+
+interface Example {
+  readonly summary: string;
+  readonly value: unknown;
+}
+
+/** Bodies by media type. */
+type Content = Readonly<
+  Record<
+    string,
+    { readonly schema?: Schema; readonly examples?: Readonly<Record<string, Example>> }
+  >
+>;
+
+interface ResponseObject {
+  readonly $ref?: string;
+  readonly description?: string;
+  readonly content?: Content;
+}
+
+interface OperationObject {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description: string;
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly content: Content };
+  readonly responses: Readonly<Record<string, ResponseObject>>;
+}
+
+/** The members of the description that the page shows. */
+export interface Description {
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly servers: readonly { readonly url: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
+  readonly webhooks: Readonly<Record<string, { readonly post: OperationObject }>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly responses: Readonly<Record<string, ResponseObject>>;
+  };
+}
+
+/** A body of a request or response. */
+export interface Body {
+  readonly mediaType: string;
+  readonly schema: Schema | undefined;
+  /** The recorded example; absent where there is none. */
+  readonly example: Example | undefined;
+}
+
+/** A response that is no failure. */
+export interface Answer {
+  readonly status: string;
+  readonly description: string;
+  readonly bodies: readonly Body[];
+}
+
+/** A failure of an operation. */
+export interface Failure {
+  readonly status: string;
+  /** Problem code, or OAuth error code. */
+  readonly code: string;
+  readonly meaning: string;
+  /** The next step, as an example has it; absent with an OAuth error. */
+  readonly next: string | undefined;
+}
+
+/** An operation. */
+export interface Described {
+  readonly id: string;
+  /** In upper case. */
+  readonly method: string;
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description: string;
+  /** Scopes that a credential needs; `undefined` if none is sent. */
+  readonly scopes: readonly string[] | undefined;
+  readonly parameters: readonly Parameter[];
+  readonly body: Body | undefined;
+  readonly answers: readonly Answer[];
+  readonly failures: readonly Failure[];
+}
+
+/** Every operation of a description, in its order. */
+export const operationsOf = (description: Description): readonly Described[] =>
+  Object.entries(description.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) =>
+      described(operation, method, path, description),
+    ),
+  );
+
+/** The events that webhooks receive, by type. */
+export const eventsOf = (description: Description): readonly Described[] =>
+  Object.entries(description.webhooks).map(([type, { post }]) =>
+    described(post, "post", type, description),
+  );
+
+function described(
+  operation: OperationObject,
+  method: string,
+  path: string,
+  { components }: Description,
+): Described {
+  const { operationId, tags, summary, requestBody } = operation;
+  const responses = Object.entries(operation.responses).map(
+    ([status, response]) => [status, resolved(response, components)] as const,
+  );
+  return {
+    id: operationId,
+    method: method.toUpperCase(),
+    path,
+    tag: tags[0] ?? "",
+    summary,
+    description: operation.description,
+    scopes: scopesOf(operation),
+    parameters: operation.parameters ?? [],
+    body: requestBody && bodiesOf(requestBody.content)[0],
+    answers: responses
+      .filter(([status]) => Number(status) < 400)
+      .map(([status, { description = "", content = {} }]) => ({
+        status,
+        description,
+        bodies: bodiesOf(content),
+      })),
+    failures: responses
+      .filter(([status]) => Number(status) >= 400)
+      .flatMap(([status, response]) => failuresOf(status, response)),
+  };
+}
+
+/** The scopes of the first alternative that names some. */
+function scopesOf({ security }: OperationObject): readonly string[] | undefined {
+  if (security.length === 0) return undefined;
+  return security.flatMap((one) => Object.values(one)).find((scopes) => scopes.length > 0) ?? [];
+}
+
+function resolved(
+  response: ResponseObject,
+  { responses }: Description["components"],
+): ResponseObject {
+  const name = response.$ref?.split("/").at(-1);
+  return name === undefined ? response : (responses[name] ?? response);
+}
+
+const bodiesOf = (content: Content): readonly Body[] =>
+  Object.entries(content).map(([mediaType, { schema, examples = {} }]) => ({
+    mediaType,
+    schema,
+    example: Object.values(examples)[0],
+  }));
+
+/** A code with its meaning, as descriptions of failures list them. */
+const CODE_LINE = /^`(\w+)`: (.*)$/;
+
+/** The failures with one status. Their codes stand in the description, one to a line. */
+function failuresOf(
+  status: string,
+  { description = "", content = {} }: ResponseObject,
+): readonly Failure[] {
+  const examples = Object.assign({}, ...Object.values(content).map((body) => body.examples ?? {}));
+  return description.split("\n").flatMap((line) => {
+    const [, code, meaning = ""] = CODE_LINE.exec(line) ?? [];
+    if (code === undefined) return [];
+    const next = (examples[code]?.value as { readonly next?: string } | undefined)?.next;
+    return [{ status, code, meaning, next }];
+  });
+}

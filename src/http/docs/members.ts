@@ -1,0 +1,99 @@
+import type { Json } from "../../openapi/components.ts";
+import { typeText } from "../../openapi/type-text.ts";
+import { type Html, html } from "../pages/html.ts";
+import type { Description, Parameter, Schema } from "./described.ts";
+import { richLine } from "./rich-text.ts";
+
+type Schemas = Description["components"]["schemas"];
+
+/** A member of a request or an answer. */
+interface Member {
+  readonly name: string;
+  readonly schema: Schema;
+  readonly isRequired: boolean;
+  readonly description?: string | undefined;
+}
+
+/** Levels of members that are shown; the schema in the description has all. */
+const MAX_LEVELS = 3;
+
+/** Parameters of an operation. */
+export const parameterList = (parameters: readonly Parameter[]): Html =>
+  html`<ul class="members">${parameters.map(({ name, required, description, schema, ...one }) =>
+    item(
+      { name, schema, isRequired: required, description },
+      one.in === "query" ? undefined : one.in,
+    ),
+  )}</ul>`;
+
+/** The members of a schema, with those inside it; `undefined` where it has none. */
+export function memberList(schema: Schema | undefined, schemas: Schemas): Html | undefined {
+  const alternatives = schema === undefined ? [] : alternativesOf(schema, schemas);
+  const lists = alternatives.flatMap((one) => {
+    const members = membersOf(one, schemas, "", MAX_LEVELS);
+    return members.length === 0
+      ? []
+      : [html`<ul class="members">${members.map((m) => item(m))}</ul>`];
+  });
+  if (lists.length < 2) return lists[0];
+  return html`${lists.map((list, at) => html`<p class="quiet">${at === 0 ? "One of:" : "Or:"}</p>${list}`)}`;
+}
+
+/** A schema without its reference; each alternative of a union. */
+function alternativesOf(schema: Schema, schemas: Schemas): readonly Schema[] {
+  const target = resolve(schema, schemas);
+  const several = (target.anyOf ?? target.oneOf)?.filter(({ type }) => type !== "null");
+  return several === undefined ? [target] : several.flatMap((one) => alternativesOf(one, schemas));
+}
+
+function resolve(schema: Schema, schemas: Schemas): Schema {
+  const name = schema.$ref?.split("/").at(-1);
+  return name === undefined ? schema : (schemas[name] ?? schema);
+}
+
+/** Members of an object and, where there is one alternative, those of objects in it, by dotted names. */
+function membersOf(
+  schema: Schema,
+  schemas: Schemas,
+  prefix: string,
+  levels: number,
+): readonly Member[] {
+  const { properties = {}, required = [] } = schema;
+  return Object.entries(properties).flatMap(([key, member]) => {
+    const name = prefix + key;
+    const own = { name, schema: member, isRequired: required.includes(key) };
+    const { description = resolve(member, schemas).description } = member;
+    return [{ ...own, description }, ...insideOf(member, schemas, name, levels - 1)];
+  });
+}
+
+function insideOf(
+  schema: Schema,
+  schemas: Schemas,
+  name: string,
+  levels: number,
+): readonly Member[] {
+  const [only, ...others] = levels > 0 ? alternativesOf(schema, schemas) : [];
+  if (only === undefined || others.length > 0) return [];
+  if (only.items !== undefined) return insideOf(only.items, schemas, `${name}[]`, levels);
+  return membersOf(only, schemas, `${name}.`, levels);
+}
+
+const item = ({ name, schema, isRequired, description }: Member, place?: string): Html =>
+  html`<li><code>${name}</code> <span class="type">${typeOf(schema)}${place && `, ${place}`}${rangeOf(schema)}</span>${isRequired && html` <span class="required">required</span>`}${description && html`<p>${richLine(description)}</p>`}</li>`;
+
+/** The type in words; members of objects follow by themselves. */
+function typeOf(schema: Schema): string {
+  const text = typeText(schema as Json);
+  return text.replaceAll(/\{[^}]*\}/g, "object");
+}
+
+/** Limits and default. */
+function rangeOf({ minimum, maximum, default: usual }: Schema): string {
+  const isBounded = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER;
+  const range =
+    minimum !== undefined && minimum > Number.MIN_SAFE_INTEGER && isBounded
+      ? `, ${minimum} to ${maximum}`
+      : "";
+  return usual === undefined || usual === "" ? range : `${range}, default ${String(usual)}`;
+}

@@ -1,0 +1,35 @@
+import { type Content, type Html, html } from "../pages/html.ts";
+
+/** The Markdown that the OpenAPI description uses, as HTML: paragraphs, headings of the second level,
+ *  lists, code and links. Everything else stands as it is written. */
+export function richText(markdown: string): Html {
+  return html`${markdown.split(/\n{2,}/).map(block)}`;
+}
+
+const ITEM = /^(?:-|\d+\.) /;
+
+function block(text: string): Html {
+  if (text.startsWith("## ")) return html`<h3>${text.slice(3)}</h3>`;
+  const lines = text.split("\n");
+  if (!lines.every((line) => ITEM.test(line))) return html`<p>${richLine(text)}</p>`;
+  const items = lines.map((line) => html`<li>${richLine(line.replace(ITEM, ""))}</li>`);
+  return text.startsWith("- ") ? html`<ul>${items}</ul>` : html`<ol>${items}</ol>`;
+}
+
+/** Code, or a link; only those to http addresses and to places of this site become links. */
+const PART = /`([^`]+)`|\[([^\]]+)\]\(((?:https?:\/\/|\/)[^)\s]+)\)/g;
+
+/** One line of Markdown. */
+export function richLine(text: string): Html {
+  const parts: Content[] = [];
+  let end = 0;
+  for (const match of text.matchAll(PART)) {
+    const [whole, code, label, address] = match;
+    parts.push(text.slice(end, match.index));
+    parts.push(
+      code === undefined ? html`<a href="${address}">${label}</a>` : html`<code>${code}</code>`,
+    );
+    end = match.index + whole.length;
+  }
+  return html`${parts}${text.slice(end)}`;
+}

@@ -1,0 +1,24 @@
+import type { Json } from "./components.ts";
+
+/** The type of a schema, as text. */
+export function typeText(schema: Json): string {
+  const { $ref, items, properties } = schema;
+  const several = schema.anyOf ?? schema.oneOf;
+  if (typeof $ref === "string") return $ref.split("/").at(-1) ?? $ref;
+  if (Array.isArray(several)) return alternatives(several.map(typeText));
+  if (items !== undefined) return `list of ${typeText(items as Json)}`;
+  if (properties !== undefined) return `{${Object.keys(properties as Json).join(", ")}}`;
+  return simpleTypeText(schema);
+}
+
+function simpleTypeText({ type, format, const: only, enum: values = [only] }: Json): string {
+  const known = (values as readonly unknown[]).filter((value) => value !== undefined);
+  if (known.length > 0) return known.join("|");
+  return alternatives([format ?? type ?? "anything"].flat() as string[]);
+}
+
+/** Alternative types of a value; a question mark stands for `null`. */
+function alternatives(types: readonly string[]): string {
+  const others = types.filter((type) => type !== "null").join(" or ");
+  return types.includes("null") ? `${others}?` : others;
+}
