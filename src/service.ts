@@ -25,6 +25,7 @@ import type { SourcesByFeed } from "./market/market.ts";
 import type { MarketView } from "./market/market-view.ts";
 import { Problem } from "./problem.ts";
 import { createReadiness } from "./process/readiness-checks.ts";
+import { setupFacts } from "./process/setup-facts.ts";
 import { openState, type State, type StateOptions } from "./state.ts";
 import type { LeaderJob } from "./store/maintenance.ts";
 import { createSessionArchive } from "./store/session-archive.ts";
@@ -243,6 +244,18 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
         context: served.context,
         isMailShownToOperator: config.mail === undefined,
         signUp: config.signUp,
+        operator: {
+          access: access.operatorAccess,
+          facts: () =>
+            setupFacts({
+              config,
+              baseUrl,
+              market: served.context.market,
+              following: scoring.live?.setup,
+              readiness: served.readiness,
+              hasLog: served.signalLog !== undefined,
+            }),
+        },
       }),
       oauth.router,
       intakeRouter(access),

@@ -30,6 +30,7 @@ import { LastUse } from "./last-use.ts";
 import { createProvider, type ProviderOptions } from "./oidc/authorization-server.ts";
 import { createClientCredentialsIssuer } from "./oidc/client-credentials.ts";
 import { createInteractions } from "./oidc/interactions.ts";
+import { OperatorAccess } from "./operator-access.ts";
 
 /** Options of `createAccess`. */
 export interface AccessOptions {
@@ -119,6 +120,7 @@ export async function createAccess(options: AccessOptions) {
   const upstream = await loadUpstream(config.upstream, { ...forSignIn, onError, redirectUri });
   const mailWorker = startMailWorker(options, vault);
   return {
+    operatorAccess: new OperatorAccess(vault, () => now().getTime()),
     accounts,
     keys,
     claims,

@@ -13,6 +13,7 @@ import { forget } from "./commands/forget.ts";
 import { startNewLog } from "./commands/log-new.ts";
 import { mail } from "./commands/mail.ts";
 import { migrateStore } from "./commands/migrate.ts";
+import { setup } from "./commands/setup.ts";
 import { keysList, keysRotate } from "./commands/signing-keys.ts";
 import { status } from "./commands/status.ts";
 import { verify } from "./commands/verify.ts";
@@ -20,6 +21,7 @@ import { verify } from "./commands/verify.ts";
 /** The operator's commands on the store by name, in the order of the help. */
 export const storeCommands: ReadonlyMap<string, StoreCommand> = new Map([
   ["doctor", doctor],
+  ["admin setup", setup],
   ["admin status", status],
   ["admin keys list", keysList],
   ["admin keys rotate", keysRotate],

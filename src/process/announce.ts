@@ -42,6 +42,7 @@ export function announceReady(service: Service, config: Config, baseUrl: string)
     `  Health  ${baseUrl}/api/health`,
     `  Account ${baseUrl}/account`,
     `  Data    ${config.store.folder}`,
+    "  Setup   npx market-signal admin setup",
     "  Stop with Ctrl-C.",
   ];
   process.stderr.write(`${lines.join("\n")}\n`);

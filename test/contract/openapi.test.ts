@@ -60,7 +60,7 @@ const operationAt = (name: string): Operation => {
 
 /** Pages for people at a browser, and what they load: they are no part of the interface. */
 const PAGES =
-  /^\/(?:$|contact$|apply$|track-record$|market\/|assets\/|docs\/api\/(?:assets\/|oauth2-redirect)|sign-|claim|account|unsubscribe\/|oauth\/(?:interaction|authorize)\/)/;
+  /^\/(?:$|contact$|apply$|track-record$|market\/|assets\/|operator$|docs\/api\/oauth2-redirect|sign-|claim|account|unsubscribe\/|oauth\/(?:interaction|authorize)\/)/;
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats.default(ajv);

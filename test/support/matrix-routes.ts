@@ -125,6 +125,7 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     "GET /assets/copy.js": row(open(200), "/assets/copy.js"),
     "GET /assets/live.js": row(open(200), "/assets/live.js"),
     "GET /": row(open(200), "/"),
+    "GET /operator": row(open(403), "/operator"),
     "GET /contact": row(open(200), "/contact"),
     "POST /contact": forged("/contact", { email: "matrix@example.com", message: "Hello" }),
     "GET /apply": row(open(200), "/apply"),

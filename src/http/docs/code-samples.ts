@@ -5,7 +5,7 @@ import type { Described, Parameter } from "./described.ts";
 export const TOKEN_VARIABLE = "MARKET_SIGNAL_TOKEN";
 
 /** A request of an operation. */
-export interface SampleRequest {
+interface SampleRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -16,7 +16,7 @@ export interface SampleRequest {
 }
 
 /** A request in one language. */
-export interface Sample {
+interface Sample {
   readonly language: "curl" | "TypeScript" | "Python";
   readonly code: string;
 }

@@ -22,7 +22,7 @@ const tagged =
 const isProof = under("/api/signals/verify", "/api/track-record");
 
 /** The sections in reading order; each operation belongs to one. */
-export const sections: readonly Section[] = [
+const sections: readonly Section[] = [
   {
     id: "access",
     title: "Get access",

@@ -8,10 +8,12 @@ import type { Upstream } from "../../auth/accounts/upstream-sign-in.ts";
 import type { Claims } from "../../auth/agents/claims.ts";
 import type { ApiKeys } from "../../auth/keys/api-keys.ts";
 import type { Interactions } from "../../auth/oidc/interactions.ts";
+import type { OperatorAccess } from "../../auth/operator-access.ts";
 import type { SignUp } from "../../config/config.ts";
 import type { Intake } from "../../intake/intake.ts";
 import type { CodeGuard } from "../../limits/code-guard.ts";
 import type { Limits } from "../../limits/limits.ts";
+import type { SetupFacts } from "../../process/setup-items.ts";
 import type { ToolContext } from "../../tool.ts";
 import type { CsrfGuard } from "./form.ts";
 import type { ShowPage } from "./page-answer.ts";
@@ -43,6 +45,11 @@ export interface PagesOptions {
   readonly limits: Limits;
   /** Whether emails are shown to the operator instead of being sent. */
   readonly isMailShownToOperator: boolean;
+  /** Who may see the operator's page, and what it shows. */
+  readonly operator: {
+    readonly access: OperatorAccess;
+    readonly facts: () => Promise<SetupFacts>;
+  };
   /** Policy for creating accounts. */
   readonly signUp: SignUp;
   readonly now: () => Date;

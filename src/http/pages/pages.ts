@@ -13,6 +13,7 @@ import { copyRoute } from "./copy.ts";
 import { errorPages } from "./error.ts";
 import { createCsrfGuard } from "./form.ts";
 import { interactionRoutes } from "./interaction-routes.ts";
+import { operatorRoutes } from "./operator/operator-routes.ts";
 import { createShowPage } from "./page-answer.ts";
 import type { PageContext, PagesOptions } from "./page-context.ts";
 import { signInRoutes } from "./sign-in-routes.ts";
@@ -56,6 +57,7 @@ export function pagesRouter(options: PagesOptions): Router {
   router.use(channelRoutes(parts), unsubscribeRoutes(parts));
   // Before the account, whose routes have the id of a list in the same place.
   router.use(watchlistAddRoutes(parts), alertRoutes(parts), accountRoutes(parts));
+  router.use(operatorRoutes(parts));
   router.use(errorPages({ show, now, onError }));
   return router;
 }

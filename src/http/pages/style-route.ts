@@ -12,6 +12,7 @@ const files = [
   "chart",
   "connect",
   "alerts",
+  "print",
 ];
 
 const style = createAsset({

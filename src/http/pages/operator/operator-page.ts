@@ -1,0 +1,77 @@
+import {
+  nextItem,
+  type SetupFacts,
+  type SetupItem,
+  setupItems,
+} from "../../../process/setup-items.ts";
+import { copyButton } from "../copy.ts";
+import { facts } from "../elements.ts";
+import { type Html, html } from "../html.ts";
+import type { PageAnswer } from "../page-answer.ts";
+
+/** The command that prints a link to the page. */
+const COMMAND = "npx market-signal admin setup";
+
+/** How the states of items are called. */
+const STATES: Readonly<Record<SetupItem["state"], string>> = {
+  fault: "Fails",
+  todo: "To do",
+  advice: "Advised",
+  done: "Done",
+};
+
+/** The page of the operator. */
+export function setupPage(known: SetupFacts): PageAnswer {
+  const items = setupItems(known);
+  const next = nextItem(items);
+  const open = items.filter(({ state }) => state !== "done");
+  const done = items.filter(({ state }) => state === "done");
+  return {
+    heading: "Set up this service",
+    body: html`<p class="lead">${
+      next === undefined
+        ? "Everything is set up."
+        : `${done.length} of ${items.length} things are done. Next: ${next.name.toLowerCase()}.`
+    }</p>
+<p class="quiet">Settings are environment variables, read at the start; docs/settings.md lists them. Only you see this page, for an hour after you opened the link.</p>
+${
+  open.length > 0 &&
+  html`<section><h2>What is missing</h2>
+<ul class="cards">${open.map((item) => itemCard(item, item === next))}</ul></section>`
+}
+<section><h2>What is configured</h2>
+${
+  done.length === 0
+    ? html`<p class="empty">Nothing yet beyond the defaults.</p>`
+    : facts(
+        done.map(({ name, is, command }) => [
+          name,
+          html`${is}${command && html` <code>${command}</code>`}`,
+        ]),
+      )
+}</section>
+<section><h2>How it is doing</h2>
+${commandBlock("status", "npx market-signal admin status")}
+${commandBlock("doctor", "npx market-signal doctor")}</section>
+<p class="news" id="news" role="status"></p>`,
+  };
+}
+
+const itemCard = ({ name, state, is, next, command }: SetupItem, isNext: boolean): Html =>
+  html`<li class="card setup-${state}"><h3>${name} <span class="tag">${isNext ? "Next" : STATES[state]}</span></h3>
+<p>${is}</p>
+${next && html`<p>${next}</p>`}
+${command && commandBlock(name.toLowerCase().replaceAll(/\W+/g, "-"), `npx ${command}`)}</li>`;
+
+const commandBlock = (name: string, command: string): Html =>
+  html`<div class="code-block"><pre><code id="command-${name}">${command}</code></pre>${copyButton(`command-${name}`, "the command")}</div>`;
+
+/** The page for everybody else. */
+export const closedPage = ({ isExpired }: { readonly isExpired: boolean }): PageAnswer => ({
+  status: 403,
+  heading: "For the operator of this service",
+  body: html`${isExpired && html`<p class="note warning">This link has expired: links work for ten minutes.</p>`}
+<p>On the machine of the service, with the same settings, this command prints a link to this page:</p>
+${commandBlock("setup", COMMAND)}
+<p class="news" id="news" role="status"></p>`,
+});

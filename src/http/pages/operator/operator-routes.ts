@@ -1,0 +1,52 @@
+import { parseCookie, stringifySetCookie } from "cookie";
+import { type Request, type RequestHandler, Router } from "express";
+import { OPERATOR_VISIT_MS } from "../../../auth/operator-access.ts";
+import { onlyMethods } from "../../allowed-methods.ts";
+import { queryOf } from "../../request-context.ts";
+import { copyAddress } from "../copy.ts";
+import type { PageContext } from "../page-context.ts";
+import { closedPage, setupPage } from "./operator-page.ts";
+
+/** Path of the page. */
+const PATH = "/operator";
+
+/**
+ * GET /operator: what is configured, what is missing and what to do next. Neither an address nor an
+ * account makes an operator: behind a proxy everybody comes from this machine, and anybody may have an
+ * account. The page opens with a link that `admin setup` prints, and the link sets a cookie.
+ */
+export function operatorRoutes({ operator, baseUrl, show }: PageContext): Router {
+  const { access, facts } = operator;
+  const isSecure = baseUrl.startsWith("https:");
+  // With the prefix no other host of the domain can set it (RFC 6265bis section 4.1.3.2).
+  const name = `${isSecure ? "__Host-" : ""}market-signal-operator`;
+  const isOperator = ({ headers }: Request): boolean => {
+    const pass = parseCookie(headers.cookie ?? "")[name];
+    return pass !== undefined && access.isVisit(pass);
+  };
+  const open: RequestHandler = (req, res, next) => {
+    const link = queryOf(req).get("link");
+    if (link === null) return next();
+    if (!access.isLink(link)) return show(res, closedPage({ isExpired: true }));
+    const cookie = {
+      name,
+      value: access.newVisit(),
+      path: "/",
+      maxAge: OPERATOR_VISIT_MS / 1_000,
+      httpOnly: true,
+      sameSite: "strict",
+      secure: isSecure,
+    } as const;
+    res.set({ "cache-control": "no-store", "referrer-policy": "no-referrer" });
+    res.append("set-cookie", stringifySetCookie(cookie)).redirect(303, PATH);
+  };
+  const router = Router();
+  router
+    .route(PATH)
+    .get(open, async (req, res) => {
+      const page = isOperator(req) ? setupPage(await facts()) : closedPage({ isExpired: false });
+      show(res, { ...page, scriptPath: copyAddress });
+    })
+    .all(onlyMethods(["get"]));
+  return router;
+}

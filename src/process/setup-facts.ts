@@ -1,0 +1,50 @@
+import type { Config } from "../config/config.ts";
+import type { Setup } from "../ingest/setup.ts";
+import type { MarketView } from "../market/market-view.ts";
+import type { Readiness } from "./readiness.ts";
+import type { SetupFacts } from "./setup-items.ts";
+
+/** Where the facts come from. */
+interface SetupSources {
+  readonly config: Pick<
+    Config,
+    "mail" | "metricsPort" | "proxyHops" | "signUp" | "store" | "witnessesFile"
+  >;
+  readonly baseUrl: string;
+  readonly market: MarketView;
+  /** Providers of a live market. */
+  readonly following: Setup | undefined;
+  readonly readiness: Readiness;
+  /** Whether the market has a log of signals. */
+  readonly hasLog: boolean;
+}
+
+/** What the operator's page shows of a running service, without any secret of its settings. */
+export async function setupFacts(sources: SetupSources): Promise<SetupFacts> {
+  const { config, market, following, readiness } = sources;
+  const { mail, store } = config;
+  const { required, optional } = await readiness();
+  return {
+    baseUrl: sources.baseUrl,
+    market: {
+      mode: market.mode,
+      instruments: market.instruments().length,
+      asOf: new Date(market.knownUntil()).toISOString(),
+    },
+    missingProviders: (following?.providers ?? [])
+      .filter(({ missing }) => missing.length > 0)
+      .map(({ id, missing }) => `${id} needs ${missing.join(", ")}`),
+    mailFrom: mail?.from,
+    signUp: config.signUp,
+    engine: store.databaseUrl === undefined ? "embedded" : "postgres",
+    folder: store.folder,
+    isMasterKeySet: store.masterKey !== undefined,
+    hasLog: sources.hasLog,
+    hasWitnesses: config.witnessesFile !== undefined,
+    hasMetrics: config.metricsPort !== undefined,
+    proxyHops: config.proxyHops,
+    faults: Object.entries({ ...required, ...optional })
+      .filter(([, { ok }]) => !ok)
+      .map(([name, { detail }]) => ({ name, detail })),
+  };
+}

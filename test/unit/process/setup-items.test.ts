@@ -1,0 +1,58 @@
+import { describe, expect, it } from "vitest";
+import { nextItem, type SetupFacts, setupItems } from "../../../src/process/setup-items.ts";
+
+/** A service with everything in place. */
+const READY: SetupFacts = {
+  baseUrl: "https://signals.example",
+  market: { mode: "live", instruments: 27, asOf: "2026-11-21T14:00:00.000Z" },
+  missingProviders: [],
+  mailFrom: "signals@example.com",
+  signUp: "applications",
+  engine: "postgres",
+  folder: "/var/lib/market-signal",
+  isMasterKeySet: true,
+  hasLog: true,
+  hasWitnesses: true,
+  hasMetrics: true,
+  proxyHops: 1,
+  faults: [],
+};
+
+const stateOf = (changes: Partial<SetupFacts>, name: string) =>
+  setupItems({ ...READY, ...changes }).find((item) => item.name === name);
+
+describe("the operator's list", () => {
+  it("leaves only backups, which the service cannot see, where all is in place", () => {
+    const open = setupItems(READY).filter(({ state }) => state !== "done");
+    expect(open.map(({ name }) => name)).toEqual(["Backups"]);
+  });
+
+  it.each([
+    [{ baseUrl: "http://127.0.0.1:3000" }, "Address", "todo", "BASE_URL"],
+    [{ baseUrl: "http://signals.example" }, "Address", "todo", "https"],
+    [{ proxyHops: 0 }, "Address", "advice", "TRUST_PROXY"],
+    [{ mailFrom: undefined }, "Email", "todo", "SMTP_URL"],
+    [{ isMasterKeySet: false }, "Master key", "todo", "MASTER_KEY"],
+    [{ signUp: "open" as const }, "Sign-up", "advice", "SIGN_UP"],
+    [{ hasWitnesses: false }, "Witnesses", "advice", "WITNESSES"],
+    [{ hasMetrics: false }, "Metrics", "advice", "METRICS_PORT"],
+    [{ missingProviders: ["alpaca needs ALPACA_KEY_ID"] }, "Market", "advice", "provider"],
+    [{ market: { ...READY.market, mode: "sandbox" as const } }, "Market", "advice", "MARKET=live"],
+    [{ market: { ...READY.market, instruments: 0 } }, "Market", "todo", "providers"],
+  ])("with %j names %s as %s and says what to set", (changes, name, state, words) => {
+    const item = stateOf(changes, name);
+    expect(item?.state).toBe(state);
+    expect(item?.next).toContain(words);
+  });
+
+  it("puts a fault before everything else", () => {
+    const faults = [{ name: "store", detail: "the disk is full" }];
+    expect(nextItem(setupItems({ ...READY, mailFrom: undefined, faults }))).toMatchObject({
+      name: "Component store",
+      state: "fault",
+      is: "the disk is full",
+    });
+    expect(nextItem(setupItems({ ...READY, mailFrom: undefined }))?.name).toBe("Email");
+    expect(nextItem(setupItems(READY).filter(({ state }) => state === "done"))).toBeUndefined();
+  });
+});
