@@ -23,6 +23,8 @@ const headingOf = (html: string) => textOf(/<h1>(.*?)<\/h1>/s.exec(html)?.[1] ??
 interface ShownRow {
   readonly symbol: string;
   readonly signal: string;
+  /** Whether it is named thin. */
+  readonly isThin: boolean;
   readonly score: string;
   readonly scoreRaw: number;
   /** Contributions in points, or why there is none. */
@@ -39,7 +41,8 @@ function rowsIn(html: string): readonly ShownRow[] {
       const [, why = ""] = /<span class="why">([^<]*)</.exec(factor) ?? [];
       return value === undefined ? why : Number(value);
     });
-    return { symbol, signal: textOf(cell("direction")), score, scoreRaw: Number(raw), factors };
+    const [signal = "", thin] = textOf(cell("direction")).split(" · ");
+    return { symbol, signal, isThin: thin === "thin", score, scoreRaw: Number(raw), factors };
   });
 }
 
@@ -51,6 +54,7 @@ interface Item {
   readonly signal: string;
   readonly score: number;
   readonly scoreRaw: number;
+  readonly coverage: number;
 }
 
 interface Factor {
@@ -76,10 +80,23 @@ describe("the home page of the sandbox", () => {
     const { items } = await signals();
     const rows = rowsIn((await createWeb(base).get("/")).html);
     expect(
-      rows.map(({ symbol, signal, score, scoreRaw }) => [symbol, signal, score, scoreRaw]),
+      rows.map(({ symbol, signal, isThin, score, scoreRaw }) => [
+        symbol,
+        signal,
+        isThin,
+        score,
+        scoreRaw,
+      ]),
     ).toEqual(
-      items.map(({ symbol, signal, score, scoreRaw }) => [symbol, signal, String(score), scoreRaw]),
+      items.map(({ symbol, signal, coverage, score, scoreRaw }) => [
+        symbol,
+        signal,
+        coverage < 0.6,
+        String(score),
+        scoreRaw,
+      ]),
     );
+    expect(rows.some(({ isThin }) => isThin)).toBe(true);
     const words: Readonly<Record<string, string>> = {
       stale: "old data",
       no_activity: "no activity",
@@ -230,6 +247,32 @@ describe("the filter of the market", () => {
     const shorts = await signals("&signal=SHORT&assetClass=stock");
     expect(symbolsIn(await page("?signal=SHORT&class=stock"))).toEqual(symbols(shorts.items));
     expect(shorts.items.length).toBeGreaterThan(0);
+  });
+
+  it("selects by sector and full coverage, and sorts by distance from 50", async () => {
+    const { items } = await signals("&sector=Technology&minCoverage=1");
+    const expected = items.toSorted(
+      (a, b) => Math.abs(b.scoreRaw - 50) - Math.abs(a.scoreRaw - 50),
+    );
+    const html = await page("?sector=Technology&coverage=full&sort=strength");
+    expect(symbolsIn(html)).toEqual(expected.map(({ symbol }) => symbol));
+    expect(expected.length).toBeGreaterThan(3);
+    expect(textOf(html)).toContain(`${items.length} with full coverage`);
+    expect(symbolsIn(await page("?sector=Coin"))).toHaveLength(8);
+    expect(symbolsIn(await page("?sector=Tech"))).toEqual([]);
+  });
+
+  it("sorts by when the signal began, and counts signals whatever signal is chosen", async () => {
+    const html = await page("?sort=since&signal=SHORT");
+    const begun = [...html.matchAll(/<td class="since".*?datetime="([^"]*)"/gs)].map(
+      ([, at]) => at,
+    );
+    expect(begun).toEqual(begun.toSorted().toReversed());
+    for (const signal of ["LONG", "WAIT", "SHORT"]) {
+      const { items } = await signals(`&signal=${signal}`);
+      expect(textOf(html)).toContain(`${items.length} ${signal}`);
+    }
+    expect(html).toContain('href="/?sort=since#market" aria-current="true"');
   });
 
   it("sorts by score, highest first", async () => {
@@ -396,6 +439,86 @@ describe("the page of an instrument", () => {
       headers: { authorization: `Bearer ${token}`, accept: "text/csv" },
     });
     expect(await csv.text()).toBe(await rest.text());
+  });
+
+  it("marks each range as kept or left, as its forecast and the returns since then say", async () => {
+    const { html } = await createWeb(base).get(path);
+    const { asOf } = await ask<{ readonly asOf: string }>(
+      "/api/signals?detail=full&symbol=ALDER.SIM",
+    );
+    const from = new Date(Date.parse(asOf) - 366 * 60_000).toISOString();
+    const history = await historyRows(ask, `/api/signals?symbol=ALDER.SIM&from=${from}`);
+    const [total = 0] = Array.from(html.matchAll(/viewBox="-\.5 0 (\d+) 1000"/g), ([, count]) =>
+      Number(count),
+    );
+    const marks = Array.from(
+      html.matchAll(/<circle class="(kept|broke)" cx="([\d.]+)%"/g),
+      ([, name, x]) => ({ name, place: Math.round((Number(x) * total) / 100 - 0.5) }),
+    );
+    // The first sessions have no range: it needs a year before them.
+    expect(marks.length).toBeGreaterThan(40);
+    for (const { name, place } of marks) {
+      // A range counts closes: a session without one does not end it.
+      const closes = history.slice(0, place + 1).filter((one) => one.return !== null);
+      const start = closes.at(-6);
+      const { range80, price } = await ask<{
+        readonly range80: Readonly<Record<string, readonly [number, number]>>;
+        readonly price: { readonly value: number };
+      }>(`/api/signals?detail=full&symbol=ALDER.SIM&asOf=${start?.asOf}`);
+      const [low = 0, high = 0] = range80["5"] ?? [];
+      const growth = closes
+        .slice(-5)
+        .reduce((product, one) => product * (1 + (one.return ?? 0)), price.value);
+      expect(name, `the range that ended at ${history[place]?.asOf}`).toBe(
+        growth >= low && growth <= high ? "kept" : "broke",
+      );
+    }
+    const kept = marks.filter(({ name }) => name === "kept").length;
+    expect(textOf(html)).toContain(`kept ${kept} times of ${marks.length}, 80 % promised`);
+  });
+
+  it("tells what moved the score in the last week, as the API attributes it", async () => {
+    const { html } = await createWeb(base).get(path);
+    const [sentence = ""] = /In the last 5 sessions the score.*?<\/p>/s.exec(html) ?? [];
+    const { asOf } = await ask<{ readonly asOf: string }>(
+      "/api/signals?detail=full&symbol=ALDER.SIM",
+    );
+    const since = new Date(Date.parse(asOf) - 5 * 60_000).toISOString();
+    const { attribution } = await ask<{
+      readonly attribution: {
+        readonly score: readonly [number, number];
+        readonly change: number;
+        readonly factors: Readonly<Record<string, { readonly change: number }>>;
+      };
+    }>(`/api/signals?detail=full&symbol=ALDER.SIM&since=${since}`);
+    const changes = Object.values(attribution.factors)
+      .map(({ change }) => change)
+      .toSorted((a, b) => Math.abs(b) - Math.abs(a));
+    const expected = [...attribution.score, attribution.change, ...changes];
+    const told = Array.from(sentence.matchAll(/<data value="([^"]*)">/g), ([, value]) =>
+      Number(value),
+    );
+    expect(told.length).toBeGreaterThan(4);
+    for (const [at, value] of told.entries()) expect(value).toBeCloseTo(expected[at] ?? 0, 9);
+  });
+
+  it("lists the changes of the signal, newest first", async () => {
+    const { html } = await createWeb(base).get(path);
+    const { asOf } = await ask<{ readonly asOf: string }>(
+      "/api/signals?detail=full&symbol=ALDER.SIM",
+    );
+    const from = new Date(Date.parse(asOf) - 366 * 60_000).toISOString();
+    const history = await historyRows(ask, `/api/signals?symbol=ALDER.SIM&from=${from}`);
+    const changes = history.flatMap(({ asOf, signal }, at) =>
+      at > 0 && signal !== history[at - 1]?.signal ? [[asOf, signal]] : [],
+    );
+    const [table = ""] = /<table class="figures changes">.*?<\/table>/s.exec(html) ?? [];
+    const rows = Array.from(
+      table.matchAll(/<tr><th scope="row"><time datetime="([^"]*)">.*?<\/span><\/td>/gs),
+      ([row, at]) => [at, textOf(row).match(/LONG$|SHORT$|WAIT$/)?.[0]],
+    );
+    expect(rows.length).toBeGreaterThan(0);
+    expect(rows).toEqual(changes.toReversed().slice(0, 12));
   });
 
   it("links to the neighbors by score, and shows the smoothed scores of peers", async () => {
@@ -598,6 +721,70 @@ describe("a market with no access for unclaimed agents", () => {
     const stolen = await fetch(recorded.base, { headers: { cookie, ...known(etag) } });
     expect(stolen.status, "what was seen is not confirmed to who may not see it").toBe(200);
     expect(withoutWords(await stolen.text())).not.toMatch(SECRETS);
+  });
+});
+
+describe("the proof of a signal", () => {
+  const page = (query = "") => createWeb(base).get(`/market/ALDER.SIM/proof${query}`);
+
+  it("shows the entry of the log, that it is still answered, and the proof as a file", async () => {
+    const { html, url, status } = await page();
+    expect(status).toBe(200);
+    const entry = url.searchParams.get("entry");
+    const { logged, scoreRaw } = await ask<{
+      readonly logged: { readonly index: number };
+      readonly scoreRaw: number;
+    }>("/api/signals?detail=full&symbol=ALDER.SIM");
+    expect(entry).toBe(String(logged.index));
+    const [, shown = ""] = /<code id="entry">(.*?)<\/code>/s.exec(html) ?? [];
+    const proven = await ask<{ readonly entry: string }>("/api/signals/verify?symbol=ALDER.SIM");
+    expect(shown.replaceAll("&quot;", '"')).toBe(proven.entry);
+    expect(JSON.parse(proven.entry).scoreRaw).toBeCloseTo(scoreRaw, 2);
+    expect(textOf(html)).toContain("This service today answers the same for that session");
+    const file = await fetch(`${base}/market/ALDER.SIM/proof.tlog-proof?entry=${entry}`);
+    expect(file.headers.get("content-disposition")).toBe(
+      `attachment; filename=ALDER.SIM-${entry}.tlog-proof`,
+    );
+    expect(await file.text()).toBe(await (await fetch(`${base}/log/proof/${entry}`)).text());
+  });
+
+  it("leads from an instant to the last signal that was logged by then", async () => {
+    const newest = (await page()).url.searchParams.get("entry");
+    const found = await page("?at=2026-11-21T05:00");
+    expect(found.url.searchParams.get("entry")).toBe(newest);
+    const early = await page("?at=2020-01-01");
+    expect(early.status).toBe(404);
+    expect(textOf(early.html)).toMatch(/Nothing was logged by 2020-01-01.* The log began at 2026-/);
+  });
+
+  it.each([
+    ["?at=yesterday", 400],
+    ["?at=2026-13-45", 400],
+    ["?entry=0", 404],
+    ["?entry=999999999999999", 404],
+    ["?entry=9999999999999999", 404],
+    ["?entry=-1", 404],
+    [`?at=${"9".repeat(5_000)}`, 400],
+  ])("of %s has status %i", async (query, status) => {
+    const response = await fetch(`${base}/market/ALDER.SIM/proof${query}`, { redirect: "manual" });
+    expect(response.status).toBe(status);
+  });
+
+  it("is not shown for the signal of another instrument", async () => {
+    const entry = (await page()).url.searchParams.get("entry");
+    expect((await fetch(`${base}/market/BRIKT.SIM/proof?entry=${entry}`)).status).toBe(404);
+    const file = `${base}/market/BRIKT.SIM/proof.tlog-proof?entry=${entry}`;
+    expect((await fetch(file, { redirect: "manual" })).status).toBe(302);
+  });
+
+  it("is closed to those who may not see signals, and absent where time stands still", async () => {
+    const closed = await fetch(`${recorded.base}/market/ACME/proof?entry=1`);
+    expect(closed.status).toBe(403);
+    expect(await closed.text()).not.toContain("ACME<");
+    const person = recorded.person();
+    await person.signIn();
+    const { status, html } = await person.web.get("/market/ACME/proof");
+    expect([status, textOf(html).includes("There is no log")]).toEqual([404, true]);
   });
 });
 

@@ -5,16 +5,20 @@ export interface DrawnPanel {
   readonly height: number;
 }
 
-/** The points of the line of a class: places from 0 to 1 000 across and down. */
+/** The points of the line of a class: from 0 to 1 000 across the panel and down. */
 export function pointsOf(
   { html }: Pick<DrawnPanel, "html">,
   name: string,
 ): readonly { readonly x: number; readonly y: number }[] {
   const [, path = ""] = new RegExp(`<path class="${name}" d="([^"]*)"`).exec(html) ?? [];
-  return Array.from(path.matchAll(/(-?[\d.]+) (-?[\d.]+)/g), ([, x, y]) => ({
-    x: Number(x),
-    y: Number(y),
-  }));
+  const [, total] = /viewBox="-\.5 0 (\d+) 1000"/.exec(html) ?? [];
+  let [place, y] = [0, 0];
+  return Array.from(path.matchAll(/([Ml])(-?\d+) (-?\d+)/g), ([, command, across, down]) => {
+    const isStart = command === "M";
+    place = Number(across) + (isStart ? 0 : place);
+    y = Number(down) + (isStart ? 0 : y);
+    return { x: (1_000 * (place + 0.5)) / Number(total), y };
+  });
 }
 
 /**

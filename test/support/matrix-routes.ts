@@ -124,6 +124,7 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     "GET /assets/pages.css": row(open(200), "/assets/pages.css"),
     "GET /assets/copy.js": row(open(200), "/assets/copy.js"),
     "GET /assets/live.js": row(open(200), "/assets/live.js"),
+    "GET /assets/proof.js": row(open(200), "/assets/proof.js"),
     "GET /": row(open(200), "/"),
     "GET /operator": row(open(403), "/operator"),
     "GET /contact": row(open(200), "/contact"),
@@ -132,6 +133,8 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     "POST /apply": forged("/apply", { name: "Matrix", email: "matrix@example.com" }),
     "GET /market/:symbol": row(open(200), "/market/ALDER.SIM"),
     "GET /market/:symbol/history.csv": row(open(200), "/market/ALDER.SIM/history.csv"),
+    "GET /market/:symbol/proof": row(open(302), "/market/ALDER.SIM/proof"),
+    "GET /market/:symbol/proof.tlog-proof": row(open(302), "/market/ALDER.SIM/proof.tlog-proof"),
     "GET /track-record": row(open(200), "/track-record"),
     "POST /api/apply": row(
       open(200),

@@ -19,9 +19,8 @@ function point(plot, place) {
   const chosen = Math.max(0, Math.min(count - 1, place));
   places.set(plot, chosen);
   for (const cross of plot.querySelectorAll(".cross")) {
-    const x = (1000 * (chosen + 0.5)) / Number(plot.dataset.total);
-    cross.setAttribute("x1", x);
-    cross.setAttribute("x2", x);
+    cross.setAttribute("x1", chosen);
+    cross.setAttribute("x2", chosen);
   }
   const table = document.getElementById(plot.dataset.table);
   const names = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
@@ -35,7 +34,10 @@ function point(plot, place) {
 
 const plotOf = ({ target }) => target.closest?.(".plot[data-table]");
 
-document.addEventListener("pointermove", (event) => {
+// A finger that taps does not move.
+for (const name of ["pointerdown", "pointermove"]) document.addEventListener(name, follow);
+
+function follow(event) {
   const plot = plotOf(event);
   for (const other of shown) {
     if (other !== plot && other !== document.activeElement) point(other);
@@ -43,7 +45,7 @@ document.addEventListener("pointermove", (event) => {
   if (!plot) return;
   const { left, width } = plot.querySelector("svg").getBoundingClientRect();
   point(plot, Math.floor(((event.clientX - left) / width) * Number(plot.dataset.total)));
-});
+}
 
 // New figures take the crosshair away.
 document.addEventListener("renewed", () => {

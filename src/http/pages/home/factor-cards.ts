@@ -1,4 +1,5 @@
 import { type Html, html } from "../html.ts";
+import { factorSum } from "./factor-sum.ts";
 import { withMinus } from "./figure-text.js";
 import type { FactorsAnswer } from "./instrument-view.ts";
 import type { FactorName } from "./marks.ts";
@@ -8,12 +9,13 @@ import { dateTime, fixed, percent, plain, points } from "./number-format.ts";
 type Factor = FactorsAnswer["factors"][FactorName];
 type Input = Factor["inputs"][number];
 
-/** The four factors, each with its inputs. */
-export function factorsSection({ factors, sources }: FactorsAnswer): Html {
+/** The four factors, each with its inputs. @param score Not rounded. */
+export function factorsSection({ factors, sources }: FactorsAnswer, score: number): Html {
   const sourceNames = new Map(sources.map(({ id, name }) => [id, name]));
   return html`<section aria-labelledby="factors">
-<h2 id="factors">The four factors</h2>
+<h2 id="factors">Why ${score.toFixed(0)}: the four factors</h2>
 <p class="quiet">Points add up to the score less 50. z is in standard deviations: 0 is ordinary, more is bullish, less is bearish.</p>
+${factorSum(factors, score)}
 <div class="factor-cards">${Object.entries(factors).map(([name, factor]) =>
     factorCard(name as FactorName, factor, (id) => sourceNames.get(id) ?? id),
   )}</div>

@@ -75,7 +75,6 @@ function factorPanel(factor: FactorName, chosen: readonly Measured[], time: Time
   const drawn = (isUp: boolean) =>
     columns(
       bars.filter(({ to }) => to !== 0 && to > 0 === isUp),
-      time,
       POINTS,
     );
   return panel({

@@ -16,6 +16,9 @@ export const SORTS = {
   "-score": "By score, lowest first",
   change: "By change",
   "-change": "By change, falls first",
+  strength: "By strength, LONG or SHORT",
+  since: "By newest signal",
+  "-since": "By oldest signal",
   coverage: "By coverage",
   confidence: "By confidence",
 } as const;
@@ -35,7 +38,11 @@ const Filter = z.object({
     z.string().trim().max(MAX_SEARCH, `Search for at most ${MAX_SEARCH} characters.`),
   ),
   class: optionalField(z.enum(AssetClass.options, "Choose one of the classes.")),
+  /** A sector, or the name of a class that has none. */
+  sector: optionalField(z.string().trim().max(MAX_SEARCH, "Choose one of the sectors.")),
   signal: optionalField(z.enum(Direction.options, "Choose one of the signals.")),
+  /** `full`: every factor that the class can have has a value. */
+  coverage: optionalField(z.enum(["full"], "Choose one of the coverages.")),
   sort: optionalField(z.enum(Object.keys(SORTS) as Sort[], "Choose one of the orders.")),
   compare: optionalField(
     z

@@ -1,10 +1,11 @@
 import type { FullSignal } from "../../../answers/signal.ts";
 import { type Html, html } from "../html.ts";
 import type { HistoryPoint, HistoryView } from "./history-view.ts";
+import type { KeptRanges } from "./kept-ranges.ts";
 import { priceText } from "./number-format.ts";
 import {
   type AxisLabel,
-  across,
+  dot,
   down,
   level,
   line,
@@ -50,7 +51,7 @@ export function historyPlot(figure: HistoryFigure, label: string): Html {
   const price = points.some(({ close }) => close !== null) && pricePanel(scene, isLog);
   return plot(
     { label, table: HISTORY_TABLE, count: points.length, time },
-    html`${price && panel(price)}${panel(scorePanel(scene))}${timePanel(time)}`,
+    html`${price && panel(price)}${panel(scorePanel(scene))}${keptPanel(scene)}${timePanel(time)}`,
   );
 }
 
@@ -108,7 +109,7 @@ function pricePanel(scene: Scene, isLog: boolean): Panel {
     time,
     axis,
     labels,
-    shapes: html`${spanShapes(scene)}${marks.map((value) => level(value, axis, "grid"))}${reportShapes(scene)}${last !== null && fanShapes(fan, { last, newest, time, axis })}<path class="l-price" d="${line(closes, time, axis)}"/>${upright(newest, time, "now")}`,
+    shapes: html`${spanShapes(scene)}${marks.map((value) => level(value, axis, "grid"))}${reportShapes(scene)}${last !== null && fanShapes(fan, { last, newest, axis })}<path class="l-price" d="${line(closes, axis)}"/>${upright(newest, "now")}`,
     texts: html`${reportWindow(scene)}${reportTexts(scene)}`,
   };
 }
@@ -134,10 +135,37 @@ function scorePanel(scene: Scene): Panel {
         text: String(value),
       })),
     ],
-    shapes: html`${spanShapes(scene)}${level(enterLong, SCORES, "t-long")}${level(exitLong, SCORES, "t-long t-end")}${level(exitShort, SCORES, "t-short t-end")}${level(enterShort, SCORES, "t-short")}<path class="l-raw" d="${line(raw, time, SCORES)}"/><path class="l-score" d="${line(smoothed, time, SCORES)}"/>${upright(newest, time, "now")}`,
-    texts: html`<text x="6" y="95%">score, 0 to 100</text>`,
+    shapes: html`${spanShapes(scene)}${level(enterLong, SCORES, "t-long")}${level(exitLong, SCORES, "t-long t-end")}${level(exitShort, SCORES, "t-short t-end")}${level(enterShort, SCORES, "t-short")}<path class="l-raw" d="${line(raw, SCORES)}"/><path class="l-score" d="${line(smoothed, SCORES)}"/>${upright(newest, "now")}`,
+    texts: html`<text class="halo" x="6" y="95%">score, 0 to 100</text>${[
+      thresholdText(enterLong, "LONG begins", -4),
+      thresholdText(exitLong, "LONG ends", -4),
+      thresholdText(exitShort, "SHORT ends", 12),
+      thresholdText(enterShort, "SHORT begins", 12),
+    ]}`,
   };
 }
+
+/** The name of a threshold at the right end of its line. @param dy In pixels from it. */
+const thresholdText = (value: number, text: string, dy: number): Html =>
+  html`<text class="end halo minor" x="100%" dx="-4" y="${100 - value}%" dy="${dy}">${text}</text>`;
+
+/** A dot where a range ended with the close in it, a ring where the close had left it. */
+function keptPanel({ figure: { kept }, time, newest }: Scene): Html | false {
+  if (kept === undefined || kept.outcomes.length === 0) return false;
+  const { outcomes } = kept;
+  return panel({
+    name: "p-kept",
+    time,
+    axis: { low: 0, high: 1 },
+    shapes: upright(newest, "now"),
+    texts: outcomes.map(({ place, isKept }) => dot(place, time, isKept ? "kept" : "broke")),
+    labels: [{ value: 0.5, text: keptCount(outcomes) }],
+  });
+}
+
+/** How many ranges were kept, of all that ended. */
+const keptCount = (outcomes: KeptRanges["outcomes"]): string =>
+  `${outcomes.filter(({ isKept }) => isKept).length}/${outcomes.length}`;
 
 /** Sessions in a row with the same direction. */
 interface SignalSpan {
@@ -158,30 +186,29 @@ function spansOf(points: readonly HistoryPoint[]): readonly SignalSpan[] {
 }
 
 /** The spans as a tint, with a stripe at the foot, so that a short one is seen. */
-const spanShapes = ({ spans, time }: Scene): readonly Html[] =>
+const spanShapes = ({ spans }: Scene): readonly Html[] =>
   spans.map((one) => {
     const name = `span-${one.signal.toLowerCase()}`;
-    return html`${span(one, time, html`class="${name}" height="1000"`)}${span(one, time, html`class="${name} k" y="985" height="15"`)}`;
+    return html`${span(one, html`class="${name}" height="100%"`)}${span(one, html`class="${name} k" y="985" height="15"`)}`;
   });
 
 interface FanPlace {
   /** The close from which the ranges were forecast. */
   readonly last: number;
   readonly newest: number;
-  readonly time: TimeAxis;
   readonly axis: ValueAxis;
 }
 
 /** The ranges ahead: straight lines between the closes for which they are published. */
-function fanShapes(fan: readonly FanStep[], { last, newest, time, axis }: FanPlace): Html {
+function fanShapes(fan: readonly FanStep[], { last, newest, axis }: FanPlace): Html {
   const steps = [{ sessions: 0, low: last, high: last }, ...fan];
   const along = (value: (step: FanStep) => number, some: readonly FanStep[]) =>
-    some.map((step) => `${across(newest + step.sessions, time)} ${down(value(step), axis)}`);
+    some.map((step) => `${newest + step.sessions} ${down(value(step), axis)}`);
   const high = along((step) => step.high, steps);
   const low = along((step) => step.low, steps.toReversed());
   return html`<path class="fan" d="M${[...high, ...low].join(" ")}Z"/>${fan.map(
     ({ sessions, ...range }) => {
-      const x = across(newest + sessions, time);
+      const x = newest + sessions;
       return html`<line class="fan-l" x1="${x}" x2="${x}" y1="${down(range.high, axis)}" y2="${down(range.low, axis)}"/>`;
     },
   )}`;
@@ -208,7 +235,7 @@ function placeReport(
 
 /** Filed reports, and the day on which the next is expected. */
 const reportShapes = (scene: Scene): Html =>
-  html`${filedPlaces(scene.figure).map((place) => upright(place, scene.time, "filed"))}${expectedPlace(scene, (place) => upright(place, scene.time, "report-l"))}`;
+  html`${filedPlaces(scene.figure).map((place) => upright(place, "filed"))}${expectedPlace(scene, (place) => upright(place, "report-l"))}`;
 
 /** The day of the next report, if it is within the drawing; one that is overdue counts as next. */
 function expectedPlace<T>({ report, newest, time }: Scene, draw: (place: number) => T): T | false {

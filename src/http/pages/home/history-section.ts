@@ -3,6 +3,7 @@ import type { FullSignal } from "../../../answers/signal.ts";
 import { type Html, html } from "../html.ts";
 import { HISTORY_TABLE, historyPlot } from "./history-figure.ts";
 import { type HistoryChoice, type HistoryView, rangeNames } from "./history-view.ts";
+import { type KeptRanges, SHOWN_RANGE } from "./kept-ranges.ts";
 import { dateTime, priceText, signedPercent } from "./number-format.ts";
 
 /** Minimum number of sessions of a chart. */
@@ -20,7 +21,7 @@ export interface HistorySection {
 /** Price and score over time, as a chart and as a table. */
 export function historySection({ signal, history, choice, dayMs }: HistorySection): Html {
   const { symbol, thresholds, nextReport } = signal;
-  const { points, filed, splits } = history;
+  const { points, filed, splits, kept } = history;
   const [first, last] = [points[0], points.at(-1)];
   if (points.length < MIN_POINTS || first === undefined || last === undefined) {
     return html`<section aria-labelledby="history"><h2 id="history">Price and score</h2>
@@ -31,10 +32,10 @@ export function historySection({ signal, history, choice, dayMs }: HistorySectio
   return html`<section aria-labelledby="history">
 <div class="section-head"><h2 id="history">Price and score</h2>${choiceLinks(symbol, choice)}</div>
 <figure class="card chart">
-<p class="readout"><span>${points.length} sessions${change !== null && html`, price <strong>${signedPercent(change)}</strong>`}.<span class="scripted"> Point at the chart, or focus it and use the arrow keys, Home and End.</span></span><output></output></p>
+<p class="readout"><span>${points.length} sessions${change !== null && html`, price <strong>${signedPercent(change)}</strong>`}${keptText(kept)}.<span class="scripted"> Point at the chart, or focus it and use the arrow keys, Home and End.</span></span><output></output></p>
 ${historyPlot({ ...history, signal, isLog: choice.scale === "log", dayMs }, label)}
 </figure>
-<ul class="legend"><li class="price">close${splits > 0 && ` in shares of today (${splits === 1 ? "one split" : `${splits} splits`} since)`}</li><li class="smoothed">smoothed score</li><li class="daily">score of each session</li><li class="long">LONG begins at ${thresholds.enterLong}, ends below ${thresholds.exitLong} (dotted)</li><li class="short">SHORT begins at ${thresholds.enterShort}, ends above ${thresholds.exitShort} (dotted)</li>${signal.range80 && html`<li class="ahead">80 % range ahead</li>`}${filed.length > 0 && html`<li class="filed">R report filed</li>`}${nextReport && html`<li class="report">R? next report expected, in its window</li>`}</ul>
+<ul class="legend"><li class="price">close${splits > 0 && ` in shares of today (${splits === 1 ? "one split" : `${splits} splits`} since)`}</li><li class="smoothed">smoothed score</li><li class="daily">score of each session</li><li class="long">LONG begins at ${thresholds.enterLong}, ends below ${thresholds.exitLong} (dotted)</li><li class="short">SHORT begins at ${thresholds.enterShort}, ends above ${thresholds.exitShort} (dotted)</li>${signal.range80 && html`<li class="ahead">80 % range ahead</li>`}${kept && kept.outcomes.length > 0 && html`<li class="dots">${kept.horizon}-session range kept <span class="ring">or left</span></li>`}${filed.length > 0 && html`<li class="filed">R report filed</li>`}${nextReport && html`<li class="report">R? next report expected, in its window</li>`}</ul>
 <details class="more"><summary>The same in figures</summary>
 <p><a href="${historyAddress(symbol, choice, "/history.csv")}" download>These sessions as CSV</a></p>
 <div class="scroller" tabindex="0"><table class="figures" id="${HISTORY_TABLE}">
@@ -49,6 +50,14 @@ ${historyPlot({ ...history, signal, isLog: choice.scale === "log", dayMs }, labe
 </table></div>
 </details>
 </section>`;
+}
+
+/** How often the shown ranges were kept, beside what they promise. */
+function keptText(kept: KeptRanges | undefined): string {
+  if (kept === undefined || kept.outcomes.length === 0) return "";
+  const { horizon, outcomes } = kept;
+  const times = outcomes.filter(({ isKept }) => isKept).length;
+  return `; the range of ${horizon} sessions was kept ${times} times of ${outcomes.length}, ${100 * SHOWN_RANGE} % promised`;
 }
 
 /** The address of a page of an instrument with another choice. */

@@ -7,6 +7,7 @@ import { countKnown } from "../../../market/point-in-time.ts";
 import type { Contributions } from "../../../score/composite.ts";
 import { contributionsOf, type PastSnapshot } from "../../../score/snapshot.ts";
 import type { ToolContext } from "../../../tool.ts";
+import { type KeptRanges, keptRanges } from "./kept-ranges.ts";
 
 /** Lengths of a history in market days, by the value of `range`; `all`: all that is served. */
 const RANGES = { "1m": 31, "6m": 183, "1y": 366, all: Number.POSITIVE_INFINITY } as const;
@@ -36,6 +37,8 @@ export interface HistoryPoint extends ReturnType<typeof exactSignal> {
   readonly status: FullSignal["status"];
   /** Close in shares of today: as traded, divided by the splits since; `null` without one. */
   readonly close: number | null;
+  /** Index of the log entry with the signal of this session; absent if it is not logged. */
+  readonly entry: number | undefined;
   /** Points by factor; absent where another method recorded the score. */
   readonly contributions: Contributions | undefined;
 }
@@ -47,6 +50,8 @@ export interface HistoryView {
   readonly filed: readonly number[];
   /** Number of splits within the history, by which earlier closes are divided. */
   readonly splits: number;
+  /** How the expected ranges turned out; `undefined` where none is published. */
+  readonly kept: KeptRanges | undefined;
 }
 
 /** The snapshots of a range, oldest first. While scores are computed again, there are none. */
@@ -66,7 +71,7 @@ export function viewHistory(
   range: HistoryChoice["range"],
   context: ToolContext,
 ): HistoryView {
-  const { market, snapshots } = context;
+  const { market, snapshots, signalLog } = context;
   const past = snapshotsIn(symbol, range, context);
   const { instrument, at } = snapshots.newest(symbol);
   const from = past[0]?.at ?? at;
@@ -78,9 +83,15 @@ export function viewHistory(
       ...exactSignal(snapshot),
       close: closeOf(snapshot, splits),
       contributions: contributionsOf(snapshot),
+      entry: signalLog?.indexOf(instrument, snapshot.at),
     })),
     filed: filedReports(instrument, from, at, market),
     splits: splits.length,
+    kept: keptRanges(
+      instrument,
+      past.map((one) => one.at),
+      market,
+    ),
   };
 }
 

@@ -37,6 +37,8 @@ export interface HomeView {
   readonly viewer: Viewer;
   readonly service: ServiceState;
   readonly query: ParsedFilter;
+  /** Sectors to choose from; empty for viewers without access. */
+  readonly sectors: readonly string[];
   /** Watchlists of the viewer. */
   readonly lists: readonly StoredWatchlist[];
   /** Absent for viewers without access to the market, and if the filter is invalid. */
@@ -72,8 +74,8 @@ export function homePage(view: HomeView): PageAnswer {
 </div>
 ${scoreNotice}
 </div>
-${serviceSection(site, standing)}
 ${marketSection(view, instruments)}
+${serviceSection(site, standing)}
 ${verifySection(site)}
 ${connectSection(site)}
 ${documentsSection}
@@ -119,10 +121,13 @@ const logNotice = (fault: string): Html =>
 const withCode = (text: string): readonly (string | Html)[] =>
   text.split("`").map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
 
-function marketSection({ viewer, query, lists }: HomeView, instruments: Html | undefined): Html {
+function marketSection(
+  { viewer, query, lists, sectors }: HomeView,
+  instruments: Html | undefined,
+): Html {
   return html`<section aria-labelledby="market">
 <h2 id="market">The market</h2>
-${viewer.scopes.has("signals:read") ? html`${filterForm(query, lists)}${listLinks(query, lists)}${instruments}` : signInNotice("/")}
+${viewer.scopes.has("signals:read") ? html`${filterForm(query, lists, sectors)}${listLinks(query, lists)}${instruments}` : signInNotice("/")}
 </section>`;
 }
 
@@ -194,7 +199,7 @@ function clientPart({ name, intro, code }: Client, index: number): Html {
 type Option = readonly [value: string, text: string];
 
 const signals: readonly Option[] = [
-  ["", "Any signal"],
+  ["", "Any"],
   ["LONG", "LONG"],
   ["SHORT", "SHORT"],
   ["WAIT", "WAIT"],
@@ -205,12 +210,18 @@ const orders: readonly Option[] = Object.entries(SORTS).map(([value, text]) => [
   text,
 ]);
 
-const classes: readonly Option[] = [["", "All classes"], ...Object.entries(classNames)];
+const coverages: readonly Option[] = [
+  ["", "Any"],
+  ["full", "Full"],
+];
+
+const classes: readonly Option[] = [["", "All"], ...Object.entries(classNames)];
 
 /** The filter form of the instrument list. */
 function filterForm(
   { filter, errors, search }: ParsedFilter,
   lists: readonly StoredWatchlist[],
+  sectors: readonly string[],
 ): Html {
   const isChosen = addressOf(filter) !== "/" || errors.length > 0;
   return html`<form class="filters" method="get" action="/#market" role="search" aria-label="Instruments">
@@ -222,7 +233,9 @@ ${field({
   attributes: html`type="search" maxlength="${MAX_SEARCH}" autocomplete="off" spellcheck="false"`,
 })}
 ${choice("class", "Class", { options: classes, filter, errors })}
+${choice("sector", "Sector", { options: [["", "All"], ...sectors.map((one): Option => [one, one])], filter, errors })}
 ${choice("signal", "Signal", { options: signals, filter, errors })}
+${choice("coverage", "Coverage", { options: coverages, filter, errors })}
 ${choice("sort", "Order", { options: orders, filter, errors })}
 ${lists.length > 0 && choice("list", "Watchlist", { options: [["", "No list"], ...lists.map(optionOf)], filter, errors })}
 <div class="buttons"><button>Show</button>${isChosen && html`<a class="second" href="/#market">Clear</a>`}</div>
@@ -246,7 +259,7 @@ interface Choice {
 }
 
 function choice(
-  id: "class" | "signal" | "sort" | "list",
+  id: "class" | "sector" | "signal" | "coverage" | "sort" | "list",
   label: string,
   { options, filter, errors }: Choice,
 ): Html {

@@ -21,8 +21,9 @@ import { filterOf, type ParsedFilter } from "./filter.ts";
 import type { HomeContext } from "./frame.ts";
 import { homePage } from "./home-page.ts";
 import { showHistoryCsv, showInstrument } from "./instrument-route.ts";
-import { createListMarket } from "./market-list.ts";
-import { scriptAddress, scriptRoute } from "./script-route.ts";
+import { createListMarket, sectorsOf } from "./market-list.ts";
+import { sendProofFile, showProof } from "./proof-page.ts";
+import { scriptAddress, scriptRoutes } from "./script-route.ts";
 import { showTrackRecord } from "./track-record-page.ts";
 import { createViewerOf, type Viewer, type ViewerOptions } from "./viewer.ts";
 /** Dependencies of the market pages. */
@@ -77,8 +78,10 @@ export function homeRouter(options: HomeOptions): Router {
   serveReading(router, "/", showHome(surroundings));
   serveReading(router, "/market/:symbol", showInstrument(surroundings));
   serveReading(router, "/market/:symbol/history.csv", showHistoryCsv(surroundings));
+  serveReading(router, "/market/:symbol/proof", showProof(surroundings));
+  serveReading(router, "/market/:symbol/proof.tlog-proof", sendProofFile(surroundings));
   serveReading(router, paths.trackRecord, showTrackRecord(surroundings));
-  router.use(scriptRoute());
+  for (const route of scriptRoutes) router.use(route());
   router.use(errorPages({ show: createShowPage(frame), now, onError }));
   return router;
 }
@@ -102,6 +105,7 @@ function showHome({ site, context, signalLog, viewerOf, send }: HomeContext): Re
       source: market.source,
       logFault: signalLog?.fault,
     };
+    const sectors = viewer.scopes.has("signals:read") ? sectorsOf(market.instruments()) : [];
     const chosen = lists.find(({ key }) => key === query.filter.list);
     const list = isShown
       ? listMarket(query.filter, viewer.scopes, chosen?.value.symbols)
@@ -109,7 +113,7 @@ function showHome({ site, context, signalLog, viewerOf, send }: HomeContext): Re
     return send(
       req,
       res,
-      homePage({ site, viewer, service, query, lists, list, scriptPath: scriptAddress }),
+      homePage({ site, viewer, service, query, sectors, lists, list, scriptPath: scriptAddress }),
     );
   };
 }

@@ -1,9 +1,11 @@
 import type { Site } from "../../../../wellknown/site.ts";
 import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../../../answers/meaning.ts";
 import type { FullSignal } from "../../../answers/signal.ts";
+import { CLASS_FACTORS } from "../../../score/composite.ts";
 import { type Fact, facts, untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
+import { changesSection } from "./changes-section.ts";
 import { darkpoolSection } from "./darkpool-section.ts";
 import { factorsSection } from "./factor-cards.ts";
 import { factorHistory } from "./factor-history.ts";
@@ -16,11 +18,13 @@ import {
   classNames,
   coverageBar,
   coverageText,
-  scoreBar,
+  factorNames,
+  scoreScale,
   signalMark,
 } from "./marks.ts";
 import { dateTime, figureText, fixed, percent, price, signedPercent } from "./number-format.ts";
 import { type Peers, peersSection, trail } from "./peers.ts";
+import { proofSection } from "./proof-section.ts";
 import type { Viewer } from "./viewer.ts";
 /** What the page of an instrument shows. */
 export interface InstrumentPageOptions {
@@ -54,9 +58,11 @@ export function instrumentPage({
 ${signalSection(view)}
 <p class="note">${SCORE_IS} ${SCORE_IS_NOT} ${DIRECTION_WORTH}</p>
 ${historySection({ signal, history, choice, dayMs })}
-${factors && factorsSection(factors)}
+${changesSection({ signal, history, showsFactors: factors !== undefined })}
+${factors && factorsSection(factors, signal.scoreRaw)}
 <div class="two">${factors && factorHistory(history.points, dayMs)}${darkpool && darkpoolSection(darkpool, dayMs)}</div>
-${peersSection(peers, signal.symbol)}`,
+${peersSection(peers, signal.symbol)}
+${proofSection(signal, dayMs)}`,
   );
   return {
     heading: signal.symbol,
@@ -65,64 +71,83 @@ ${peersSection(peers, signal.symbol)}`,
     isSignedIn: viewer.isSignedIn,
     scriptPath,
     liveParts: [instrument],
-    body: html`<p class="lead under">${untrustedText(signal.name)}</p>
-<p class="actions"><a class="main" href="/account/alerts/new?${chosen}">Alert me</a> <a class="second" href="/account/watchlists/new?${chosen}">Add to a watchlist</a></p>
+    body: html`<p class="lead beneath">${untrustedText(signal.name)}</p>
+<p class="actions"><a class="main" href="/account/alerts/new?${chosen}">Alert me</a> <a class="second" href="/account/watchlists/new?${chosen}">Add to a watchlist</a> <a class="second" href="/?compare=${encodeURIComponent(signal.symbol)}#compare">Compare</a></p>
 ${instrument}
 ${updateStatus({}, site.market)}`,
   };
 }
 
-function signalSection({ signal: answer, factors }: InstrumentView): Html {
-  const { signal, score, scoreRaw, status } = answer;
+function signalSection({ signal: answer, factors, changes }: InstrumentView): Html {
+  const { signal, score, scoreRaw, status, coverage } = answer;
   const warning = answerNotes[status];
   return html`<section class="verdict card" aria-labelledby="signal">
 <h2 id="signal" class="unseen">Signal and score</h2>
-<div class="verdict-signal">${signalMark(signal)}${warning && html`<span class="tag">${warning}</span>`}
-<p>${sinceText(answer)}</p>
-<p class="quiet">${reasonText(answer)}</p></div>
+<div class="verdict-signal">
+${priceText(answer, changes)}
+<p class="quiet">${kindText(answer, factors?.sector ?? null)}</p>
+<p>${sinceText(answer)} ${reasonText(answer)}</p></div>
 <div class="verdict-score">
-<p class="big"><data value="${scoreRaw}">${score}</data> <span class="quiet">of 100, where 50 is no evidence either way</span></p>
-${scoreBar(scoreRaw)}
-<p class="scale" aria-hidden="true"><span>0 bearish</span><span>50</span><span>100 bullish</span></p>
+<p class="big">${signalMark(signal, coverage)} <data value="${scoreRaw}">${score}</data> <span class="quiet">of 100, where 50 is no evidence either way</span>${warning && html` <span class="tag">${warning}</span>`}</p>
+${scoreScale(scoreRaw)}
+<p class="quiet">${answer.risk.summary}</p>
 </div>
-<div class="columns">${facts(factsOf(answer, factors?.sector ?? null))}
-<p class="quiet">${answer.risk.summary}</p></div>
+<div class="columns">${facts(factsOf(answer))}</div>
 </section>`;
 }
 
-function factsOf(answer: FullSignal, sector: string | null): readonly (Fact | false)[] {
-  const { assetClass, exchange, confidence, coverage, risk, horizon, asOf } = answer;
+/** The newest close with its changes. */
+const priceText = (
+  { price: newest, assetClass }: FullSignal,
+  { session, month, year }: InstrumentView["changes"],
+): Html | false =>
+  newest !== null &&
+  html`<p class="price-line"><strong>${price(newest.value, newest.currency)}</strong> ${signedPercent(session)} <span class="quiet">${
+    assetClass === "crypto" ? "30" : "21"
+  } ${unitOf(assetClass)} ${signedPercent(month)} · ${assetClass === "crypto" ? "365" : "252"} ${unitOf(assetClass)} ${signedPercent(year)} · close of ${dateTime(newest.at)}</span></p>`;
+
+const unitOf = (assetClass: FullSignal["assetClass"]): string =>
+  assetClass === "crypto" ? "days" : "sessions";
+
+/** What kind of instrument it is, and where the figures come from. */
+function kindText(answer: FullSignal, sector: string | null): Html {
+  const { assetClass, exchange, horizon, asOf } = answer;
   const origin = answer.sources.map(({ name }) => name).join(", ");
   const kind = [classNames[assetClass], exchange, sector].filter((part) => part !== null);
+  return html`${untrustedText(kind.join(", "))} · horizon ${horizon} · as of ${dateTime(asOf)} · ${origin}`;
+}
+
+function factsOf(answer: FullSignal): readonly (Fact | false)[] {
+  const { assetClass, confidence, coverage, risk, thresholds } = answer;
   return [
-    ["Instrument", untrustedText(kind.join(", "))],
-    answer.price !== null && [
-      "Price",
-      html`${price(answer.price.value, answer.price.currency)} <span class="quiet">${dateTime(answer.price.at)}</span>`,
-    ],
     [
       "Confidence",
-      html`${percent(0)(confidence)} <span class="quiet">weight of the evidence</span>`,
+      html`${percent(0)(confidence)} <span class="quiet">weight of the evidence; a signal begins from ${percent(0)(thresholds.enterConfidence)}</span>`,
     ],
     [
       "Coverage",
-      html`${percent(0)(coverage)} ${coverageBar(assetClass, answer.missingFactors)}<span class="quiet">${coverageText(assetClass, answer.missingFactors)}, of the weight of the factors that it can have</span>`,
+      html`${percent(0)(coverage)} ${coverageBar(assetClass, answer.missingFactors)}<span class="quiet">${coverageText(assetClass, answer.missingFactors)} factors${missingText(answer)}</span>`,
     ],
     ...rangeFacts(answer),
     [
       "Risk",
       html`${risk.level ?? "–"} <span class="quiet">${risk.peerLevel === null ? "against its own year" : `against its own year; ${risk.peerLevel} in its class`}</span>`,
     ],
-    ["Horizon", horizon],
-    answer.assetClass === "stock" && ["Next report", reportText(answer)],
-    ["As of", html`${dateTime(asOf)} <span class="quiet">${origin}</span>`],
+    assetClass === "stock" && ["Next report", reportText(answer)],
   ];
+}
+
+/** The factors that the class can have and that have no value. */
+function missingText({ assetClass, missingFactors }: FullSignal): string {
+  const missing = CLASS_FACTORS[assetClass].filter((factor) => missingFactors.includes(factor));
+  const names = missing.map((factor) => factorNames[factor].toLowerCase());
+  return names.length === 0 ? "" : `; without ${names.join(", ")}`;
 }
 
 /** The ranges of the close ahead. */
 const rangeFacts = ({ range80, price: newest, assetClass }: FullSignal): readonly Fact[] =>
   Object.entries(range80 ?? {}).map(([sessions, [low = 0, high = 0]]) => [
-    `80 % range, ${sessions} ${assetClass === "crypto" ? "days" : "sessions"}`,
+    `80 % range, ${sessions} ${unitOf(assetClass)}`,
     html`${figureText(low)} to ${figureText(high)}${newest && html` <span class="quiet">${signedPercent(low / newest.value - 1)} to ${signedPercent(high / newest.value - 1)}</span>`}`,
   ]);
 

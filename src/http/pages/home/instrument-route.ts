@@ -33,7 +33,7 @@ export function showInstrument({ site, context, viewerOf, send }: HomeContext): 
       return send(req, res, closedPage(requested, viewer), closedMarkdown(site));
     }
 
-    const found = find(requested, context);
+    const found = findInstrument(requested, context);
     if (found.kind !== "found") {
       const { candidates } = found;
       const why = whyNotCovered(context.market);
@@ -65,7 +65,7 @@ export function showHistoryCsv({ context, viewerOf }: HomeContext): RequestHandl
   return async (req, res) => {
     const { scopes } = await viewerOf(req);
     const symbol = String(req.params.symbol);
-    const found = scopes.has("signals:read") ? find(symbol, context) : undefined;
+    const found = scopes.has("signals:read") ? findInstrument(symbol, context) : undefined;
     if (found?.kind !== "found") return res.redirect(instrumentPath(symbol));
     const { range } = historyChoiceOf(queryOf(req));
     const past = snapshotsIn(found.instrument.symbol, range, context);
@@ -79,14 +79,17 @@ export function showHistoryCsv({ context, viewerOf }: HomeContext): RequestHandl
 }
 
 /** Finds an instrument. A text that cannot be a symbol is not looked up. */
-const find = (requested: string, { market }: HomeContext["context"]): Resolution =>
+export const findInstrument = (
+  requested: string,
+  { market }: HomeContext["context"],
+): Resolution =>
   SymbolInput.safeParse(requested).success
     ? resolveSymbol(market.instruments(), requested)
     : { kind: "unknown", candidates: [] };
 
 /** The page for viewers without access; the same for every symbol, so that it does not reveal which
  *  instruments exist. */
-const closedPage = (requested: string, viewer: Viewer): PageAnswer => ({
+export const closedPage = (requested: string, viewer: Viewer): PageAnswer => ({
   status: 403,
   heading: "For people who have an account",
   place: "market",
@@ -94,7 +97,8 @@ const closedPage = (requested: string, viewer: Viewer): PageAnswer => ({
   body: signInNotice(instrumentPath(requested)),
 });
 
-const unknownPage = (
+/** The page for an unknown symbol. */
+export const unknownPage = (
   { symbol: requested, why }: { readonly symbol: string; readonly why: string },
   candidates: readonly Instrument[],
   viewer: Viewer,

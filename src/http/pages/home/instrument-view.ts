@@ -4,6 +4,7 @@ import { type FullFactors, fullFactors } from "../../../answers/factors.ts";
 import { type FullSignal, fullSignal } from "../../../answers/signal.ts";
 import type { Scope } from "../../../auth/scopes.ts";
 import type { ToolContext } from "../../../tool.ts";
+import { changeOf } from "./peers.ts";
 
 /** Number of sessions in the dark pool section: those of a quarter. */
 const DARKPOOL_DAYS = 63;
@@ -31,15 +32,27 @@ export interface InstrumentView {
   /** Absent for viewers without access, like `darkpool`. */
   readonly factors: FactorsAnswer | undefined;
   readonly darkpool: Darkpool | undefined;
+  readonly changes: {
+    /** Simple returns over the newest session, and over those of a month and of a year. */
+    readonly session: number | null;
+    readonly month: number | null;
+    readonly year: number | null;
+  };
 }
 
 /** Reads the data of a listed instrument through the tools. */
 export function viewInstrument(symbol: string, context: ToolContext): InstrumentView {
   const newest = context.snapshots.newest(symbol);
+  const isDaily = newest.instrument.assetClass === "crypto";
   return {
     signal: fullSignal(newest, context, { showsFactors: false }),
     factors: fullFactors(newest, context, undefined),
     darkpool: viewDarkpool(symbol, context),
+    changes: {
+      session: changeOf(symbol, context),
+      month: changeOf(symbol, context, isDaily ? 30 : 21),
+      year: changeOf(symbol, context, isDaily ? 365 : 252),
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 // Keeps the live parts of a page up to date. The page is complete without it.
 const EVERY_MS = 5_000;
 const SLOWEST_MS = 60_000;
+const TYPING_MS = 150;
 const news = document.getElementById("news");
 
 /** Updates a node to match another one, leaving equal parts alone to keep focus and selection. */
@@ -68,15 +69,19 @@ let timer;
 async function refresh() {
   clearTimeout(timer);
   if (document.hidden) return;
-  timer = setTimeout(refresh, SLOWEST_MS);
+  again(SLOWEST_MS);
+  const address = location.href;
   try {
-    const answer = await fetch(location.href, {
+    const answer = await fetch(address, {
       cache: "no-store",
       headers: { accept: "text/html", "if-none-match": tag, "x-live-parts": "only" },
       signal: AbortSignal.timeout(SLOWEST_MS / 2),
     });
     if (!answer.ok && answer.status !== 304) throw new Error(String(answer.status));
-    if (answer.status !== 304) show(await answer.text());
+    const text = await answer.text();
+    // Another filter was chosen in the meantime, which asks for itself.
+    if (address !== location.href) return;
+    if (answer.status !== 304) show(text);
     tag = answer.headers.get("etag") ?? "";
     good = new Date();
     news.textContent = failures > 0 ? "Up to date again." : "";
@@ -86,10 +91,31 @@ async function refresh() {
     news.textContent = `Not up to date since ${good.toISOString().slice(11, 16)} UTC.`;
   }
   clearTimeout(timer);
-  timer = setTimeout(refresh, Math.min(EVERY_MS * 2 ** failures, SLOWEST_MS));
+  again(Math.min(EVERY_MS * 2 ** failures, SLOWEST_MS));
 }
 
-if ("refresh" in news.dataset) {
-  timer = setTimeout(refresh, EVERY_MS);
-  document.addEventListener("visibilitychange", refresh);
+/** Refreshes later, if the data of the page can change. */
+function again(ms) {
+  if (isLive) timer = setTimeout(refresh, ms);
 }
+
+const isLive = "refresh" in news.dataset;
+again(EVERY_MS);
+if (isLive) document.addEventListener("visibilitychange", refresh);
+
+// Search as you type: the address follows the form, and the list follows the address.
+const filters = document.querySelector("form.filters");
+let typing;
+filters?.addEventListener("input", () => {
+  clearTimeout(typing);
+  typing = setTimeout(() => {
+    const query = new URLSearchParams(location.search);
+    query.delete("page");
+    for (const [name, value] of new FormData(filters)) {
+      if (value === "") query.delete(name);
+      else query.set(name, value);
+    }
+    history.replaceState(null, "", query.size > 0 ? `/?${query}` : "/");
+    refresh();
+  }, TYPING_MS);
+});

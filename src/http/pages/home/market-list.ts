@@ -1,15 +1,19 @@
+import { isoInstant } from "../../../answers/common.ts";
 import { fullFactors } from "../../../answers/factors.ts";
 import { type FullItem, fullItem } from "../../../answers/signal.ts";
 import type { Scope } from "../../../auth/scopes.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { countKnown } from "../../../market/point-in-time.ts";
 import { searchInstruments } from "../../../market/symbols.ts";
+import type { Direction } from "../../../score/signal-hysteresis.ts";
 import type { Snapshot } from "../../../score/snapshot.ts";
 import type { ToolContext } from "../../../tool.ts";
 import type { Filter } from "./filter.ts";
 import { cacheByInstrument } from "./instrument-cache.ts";
 import type { FactorName, Factors } from "./marks.ts";
 import { changeOf, groupOf, SPARK_SESSIONS } from "./peers.ts";
+
+const DAY_MS = 86_400_000;
 
 /** Rows per page. */
 const PAGE_ROWS = 50;
@@ -23,6 +27,8 @@ export interface MarketRow {
   readonly currency: string;
   /** Simple return of the newest session; `null` without one. */
   readonly change: number | null;
+  /** When the signal began, ISO 8601: an instant where sessions are shorter than a day. */
+  readonly since: string;
   /** Closes of some sessions with dividends and splits, from 1, oldest first. */
   readonly closes: readonly number[];
   /** Absent for viewers without access. */
@@ -35,6 +41,9 @@ export interface MarketList {
   readonly found: number;
   /** Number of covered instruments. */
   readonly total: number;
+  /** Numbers of matching instruments by signal whatever signal is chosen, and of those with full
+   *  coverage whatever coverage is. */
+  readonly counts: Readonly<Record<Direction | "full", number>>;
   /** Number of this page, from 1. */
   readonly page: number;
   /** Number of the last page. */
@@ -45,6 +54,10 @@ export interface MarketList {
   /** Rows of the instruments to compare. */
   readonly compared: readonly MarketRow[];
 }
+
+/** The sectors of a market, and the names of the classes without one, in alphabetical order. */
+export const sectorsOf = (instruments: readonly Instrument[]): readonly string[] =>
+  [...new Set(instruments.map(groupOf))].toSorted((a, b) => a.localeCompare(b));
 
 /** Lists the instruments that match a filter. */
 export type ListMarket = (
@@ -69,20 +82,39 @@ export function createListMarket(context: ToolContext): ListMarket {
       price: snapshot.price,
       currency: snapshot.instrument.currency,
       change: changeOf(symbol, context),
+      since: isoInstant(snapshot.signal.since).slice(
+        0,
+        context.market.dayMs < DAY_MS ? undefined : 10,
+      ),
       closes: closesOf(symbol, context),
       factors: maySeeFactors ? factorsOf(symbol) : undefined,
     };
   };
   return (filter, scopes, only) => {
     const all = context.market.instruments();
-    const selected = select(filter, context);
-    const found = only === undefined ? selected : selected.filter((one) => only.includes(one));
-    const { page = 1 } = filter;
+    const { page = 1, signal, coverage } = filter;
+    const selected = select(filter, context).filter(
+      ({ instrument }) => only?.includes(instrument.symbol) ?? true,
+    );
+    const isSignal = (one: Snapshot) => signal === undefined || one.signal.direction === signal;
+    const isCovered = (one: Snapshot) => coverage === undefined || one.coverage === 1;
+    const found = selected.flatMap((one) =>
+      isSignal(one) && isCovered(one) ? [one.instrument.symbol] : [],
+    );
+    const covered = selected.filter(isCovered);
+    const count = (direction: Direction) =>
+      covered.filter((one) => one.signal.direction === direction).length;
     const symbols = found.slice(PAGE_ROWS * (page - 1), PAGE_ROWS * page);
     const maySeeFactors = scopes.has("factor:read");
     return {
       found: found.length,
       total: all.length,
+      counts: {
+        LONG: count("LONG"),
+        WAIT: count("WAIT"),
+        SHORT: count("SHORT"),
+        full: selected.filter((one) => isSignal(one) && one.coverage === 1).length,
+      },
       page,
       pages: Math.max(1, Math.ceil(found.length / PAGE_ROWS)),
       rows: symbols.map((symbol) => rowOf(symbol, maySeeFactors)),
@@ -125,30 +157,32 @@ function closesOf(symbol: string, { market }: ToolContext): readonly number[] {
 /** The value that each order sorts by; the highest comes first. */
 const sortKeys: Readonly<
   Record<
-    "score" | "change" | "coverage" | "confidence",
+    "score" | "change" | "strength" | "since" | "coverage" | "confidence",
     (one: Snapshot, context: ToolContext) => number
   >
 > = {
   score: ({ score }) => score,
   change: ({ instrument }, context) => changeOf(instrument.symbol, context) ?? 0,
+  strength: ({ score }) => Math.abs(score - 50),
+  since: ({ signal }) => signal.since,
   coverage: ({ coverage }) => coverage,
   confidence: ({ confidence }) => confidence,
 };
 
-/** Matching symbols in the order of `find_instruments`, or by a figure. */
-function select(filter: Filter, context: ToolContext): readonly string[] {
+/** The snapshots that match, whatever their signal and coverage, in the order of `find_instruments` or by
+ *  a figure. */
+function select(filter: Filter, context: ToolContext): readonly Snapshot[] {
   const { market, snapshots } = context;
   const found = searched(market.instruments(), filter.q ?? "")
     .filter(({ assetClass }) => filter.class === undefined || assetClass === filter.class)
-    .map(({ symbol }) => snapshots.newest(symbol))
-    .filter(({ signal }) => filter.signal === undefined || signal.direction === filter.signal);
+    .filter((one) => filter.sector === undefined || groupOf(one) === filter.sector)
+    .map(({ symbol }) => snapshots.newest(symbol));
   const { sort = "symbol" } = filter;
   const key =
     sort === "symbol" ? undefined : sortKeys[sort.replace("-", "") as keyof typeof sortKeys];
   const sign = sort.startsWith("-") ? -1 : 1;
   const keyed = key && found.map((one) => ({ one, value: sign * key(one, context) }));
-  const sorted = keyed?.toSorted((a, b) => b.value - a.value).map(({ one }) => one) ?? found;
-  return sorted.map(({ instrument }) => instrument.symbol);
+  return keyed?.toSorted((a, b) => b.value - a.value).map(({ one }) => one) ?? found;
 }
 
 /** Instruments whose symbol or name fits, as `find_instruments` orders them, then those whose sector

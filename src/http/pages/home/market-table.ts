@@ -16,7 +16,7 @@ import {
   sparkline,
   statusLabels,
 } from "./marks.ts";
-import { percent, points, priceText, signedPercent } from "./number-format.ts";
+import { dateTime, percent, points, priceText, signedPercent } from "./number-format.ts";
 
 /** Columns that can be sorted by, with their headers. */
 const sorted: Readonly<Record<string, Sort>> = {
@@ -25,6 +25,7 @@ const sorted: Readonly<Record<string, Sort>> = {
   Day: "change",
   Coverage: "coverage",
   Confidence: "confidence",
+  Since: "since",
 };
 
 /** Orders that have an opposite. */
@@ -46,16 +47,27 @@ function header(title: string, filter: Filter): Html {
 /** A page of the market as a table, with links to the other pages. */
 export function marketTable(list: MarketList, filter: Filter): Html {
   const { rows, found } = list;
-  if (rows.length === 0) return emptyState(list, filter);
+  if (rows.length === 0) return html`${countLinks(list, filter)}${emptyState(list, filter)}`;
   const [first] = rows;
   const names = Object.keys(first?.factors ?? {}) as FactorName[];
   const note = names.length > 0 && " Factors are in points: they add up to the score less 50.";
   const titles = [
-    ...["Instrument", "Signal", "Score", "Price", "Day", "60 sessions", "Coverage", "Confidence"],
+    ...[
+      "Instrument",
+      "Signal",
+      "Score",
+      "Price",
+      "Day",
+      "60 sessions",
+      "Coverage",
+      "Confidence",
+      "Since",
+    ],
     ...names.map((name) => factorNames[name]),
   ];
   // Stacked rows lose their table semantics in browsers without an explicit role.
-  return html`<form id="pick" method="get" action="/#compare"><p class="quiet choose"><button class="second">Compare the chosen, up to ${MAX_COMPARED}</button> <span class="scripted"><kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> rows <kbd>Enter</kbd> opens <kbd>x</kbd> chooses</span></p></form>
+  return html`${countLinks(list, filter)}
+<form id="pick" method="get" action="/#compare"><p class="quiet choose"><button class="second">Compare the chosen, up to ${MAX_COMPARED}</button> <span class="scripted"><kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> rows <kbd>Enter</kbd> opens <kbd>x</kbd> chooses</span></p></form>
 <table class="market" role="table">
 <caption>${found === 1 ? "One instrument" : html`${found} instruments`}. 50 is no evidence either way.${note}</caption>
 <thead role="rowgroup"><tr role="row">
@@ -66,19 +78,31 @@ ${titles.map((title) => header(title, filter))}
 ${pager(list, filter)}`;
 }
 
+/** How many there are of each signal and with full coverage, as links that choose them. */
+function countLinks({ found, counts }: MarketList, filter: Filter): Html {
+  const { page: _, compare: __, ...others } = filter;
+  const link = (text: string, name: "signal" | "coverage", value: string) => {
+    const isCurrent = filter[name] === value;
+    const next = { ...others, [name]: isCurrent ? undefined : value };
+    return html`<a href="${addressOf(next)}#market"${isCurrent && html` aria-current="true"`}>${text}</a>`;
+  };
+  return html`<nav class="counts" aria-label="Choose by signal or coverage"><span><strong>${found}</strong> shown</span>${(["LONG", "WAIT", "SHORT"] as const).map((direction) => link(`${counts[direction]} ${direction}`, "signal", direction))}${link(`${counts.full} with full coverage`, "coverage", "full")}</nav>`;
+}
+
 function tableRow(row: MarketRow): Html {
-  const { signal: item, factors, missing, price, change } = row;
-  const { symbol, name, assetClass, signal, score, scoreRaw, status } = item;
+  const { signal: item, factors, missing, price, change, since } = row;
+  const { symbol, name, assetClass, signal, score, scoreRaw, status, coverage } = item;
   const warning = answerNotes[status];
   return html`<tr id="row-${symbol}" role="row">
 <th scope="row" role="rowheader"><input type="checkbox" name="compare" value="${symbol}" form="pick" aria-label="Compare ${symbol}"><a href="${instrumentPath(symbol)}">${symbol}</a><span class="name">${untrustedText(name)}</span>${warning && html`<span class="tag">${warning}</span>`}</th>
-<td class="direction" role="cell">${signalMark(signal)}</td>
-<td class="score" role="cell"><data value="${scoreRaw}">${score}</data>${scoreBar(scoreRaw)}</td>
+<td class="direction" role="cell">${signalMark(signal, coverage)}</td>
+<td class="score" role="cell"><data value="${scoreRaw}">${score}</data>${scoreBar(scoreRaw, coverage)}</td>
 <td class="price" role="cell">${price === null ? "–" : priceText(price.value)}</td>
 <td class="change" role="cell">${signedPercent(change)}</td>
 <td class="line" role="cell">${closesLine(row)}</td>
-<td class="coverage" role="cell">${coverageBar(assetClass, missing)}<span class="unit">${percent(0)(item.coverage)} · ${coverageText(assetClass, missing)}</span></td>
+<td class="coverage" role="cell">${coverageBar(assetClass, missing)}<span class="unit">${percent(0)(coverage)} · ${coverageText(assetClass, missing)}</span></td>
 <td class="confidence" role="cell"><span class="label" aria-hidden="true">Confidence</span>${percent(0)(item.confidence)}</td>
+<td class="since" role="cell"><span class="label" aria-hidden="true">Since</span>${dateTime(since)}</td>
 ${factors && Object.entries(factors).map(([name, factor]) => factorCell(name as FactorName, factor))}
 </tr>`;
 }

@@ -3,6 +3,7 @@ import type { AnswerStatus, Direction } from "../../../answers/common.ts";
 import type { FullFactors } from "../../../answers/factors.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
 import { CLASS_FACTORS, WEIGHTS } from "../../../score/composite.ts";
+import { THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import { type Html, html } from "../html.ts";
 
 /** The four factors of an instrument, from `get_factors`. */
@@ -20,14 +21,19 @@ export const shapes: Readonly<Record<Signal, string>> = {
   WAIT: "M1 4h8v2H1Z",
 };
 
-/** A signal as a word with a shape. */
-export function signalMark(signal: Signal): Html {
-  return html`<span class="signal ${signal.toLowerCase()}"><svg viewBox="0 0 10 10" aria-hidden="true"><path d="${shapes[signal]}"/></svg>${signal}</span>`;
+/** Whether a score rests on less than LONG and SHORT need: it is drawn hatched, and named thin. */
+export const isThin = (coverage: number): boolean => coverage < THRESHOLDS.minCoverage;
+
+/** A signal as a word with a shape. @param coverage If it is given, a thin signal is named so. */
+export function signalMark(signal: Signal, coverage = 1): Html {
+  const thin = isThin(coverage);
+  return html`<span class="signal ${signal.toLowerCase()}${thin && " thin"}"><svg viewBox="0 0 10 10" aria-hidden="true"><path d="${shapes[signal]}"/></svg>${signal}${thin && " · thin"}</span>`;
 }
 
 /** A score of 0 to 100 as a bar that shows its deviation from 50, which is no evidence either
  *  way. */
-export const scoreBar = (score: number): Html => bar(score - 50, 50);
+export const scoreBar = (score: number, coverage = 1): Html =>
+  bar(score - 50, 50, isThin(coverage));
 
 /** Points of a factor that fill half a bar: the maximum distance of a score from 50. A factor can
  *  exceed it if others offset it. */
@@ -37,14 +43,25 @@ export const FULL_BAR_POINTS = 50;
 export const pointsBar = (points: number): Html => bar(points, FULL_BAR_POINTS);
 
 /** A bar from the middle to the right or left. A truncated bar has a gap near its end. */
-function bar(value: number, most: number): Html {
+function bar(value: number, most: number, isHatched = false): Html {
   const length = Math.min(Math.abs(value), most) / (2 * most);
   const width = Number((100 * length).toFixed(1));
   const x = value < 0 ? 50 - width : 50;
   const gap =
     Math.abs(value) > most &&
     html`<rect class="gap" x="${value < 0 ? 5 : 92}" width="3" height="6"/>`;
-  return html`<svg class="bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="rail" width="100" height="6"/><rect class="${value < 0 ? "down" : "up"}" x="${x}" width="${width}" height="6"/>${gap}<rect class="middle" x="49.5" width="1" height="6"/></svg>`;
+  return html`<svg class="bar${isHatched && " thin"}" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="rail" width="100" height="6"/><rect class="${value < 0 ? "down" : "up"}" x="${x}" width="${width}" height="6"/>${gap}<rect class="middle" x="49.5" width="1" height="6"/></svg>`;
+}
+
+/** A score on its scale, with the thresholds of the directions. */
+export function scoreScale(score: number): Html {
+  const { enterShort, exitShort, exitLong, enterLong } = THRESHOLDS;
+  const ticks = [0, enterShort, exitShort, exitLong, enterLong, 100];
+  const [from, to] = [Math.min(score, 50), Math.max(score, 50)];
+  return html`<svg class="scale" aria-hidden="true"><rect class="rail" y="2" width="100%" height="10"/><rect class="${score < 50 ? "down" : "up"}" x="${from.toFixed(1)}%" y="2" width="${(to - from).toFixed(1)}%" height="10"/><rect class="middle" x="50%" width="1.5" height="14"/>${ticks.map(
+    (value) =>
+      html`<rect class="gap" x="${value}%" y="2" width="1.5" height="10"/><text class="${value === 0 ? "" : value === 100 ? "end" : "mid"}" x="${value}%" y="28">${value}</text>`,
+  )}</svg>`;
 }
 
 /** How many factors of those that a class can have are measured. */

@@ -52,7 +52,7 @@ function volumePanel(shares: readonly (number | null)[], time: TimeAxis): Html |
     name: "p-volume",
     time,
     axis,
-    shapes: html`${ticks(axis).map((value) => level(value, axis, "grid"))}<path class="middle" d="${columns(bars, time, axis)}"/>`,
+    shapes: html`${ticks(axis).map((value) => level(value, axis, "grid"))}<path class="middle" d="${columns(bars, axis)}"/>`,
     labels: ticks(axis).map((value) => ({ value, text: compact.format(value) })),
     labelShare: 0.15,
   });
@@ -65,7 +65,7 @@ function shortPanel(shorts: readonly (number | null)[], time: TimeAxis): Html | 
     name: "p-line",
     time,
     axis,
-    shapes: html`${[0.25, 0.5, 0.75].map((value) => level(value, axis, "grid"))}<path class="l-price" d="${line(shorts, time, axis)}"/>`,
+    shapes: html`${[0.25, 0.5, 0.75].map((value) => level(value, axis, "grid"))}<path class="l-price" d="${line(shorts, axis)}"/>`,
     labels: [0.25, 0.5, 0.75].map((value) => ({ value, text: `${100 * value} %` })),
     labelShare: 0.15,
   });

@@ -5,6 +5,7 @@ import type { Snapshot } from "../../../score/snapshot.ts";
 import type { ToolContext } from "../../../tool.ts";
 import { untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
+import { addressOf } from "./filter.ts";
 import { classNames, coverageText, signalMark, sparkline } from "./marks.ts";
 import { signedPercent } from "./number-format.ts";
 
@@ -40,11 +41,18 @@ export interface Peers {
 export const groupOf = ({ sector, assetClass }: Instrument): string =>
   sector ?? classNames[assetClass];
 
-/** Simple return of an instrument's newest session; `null` without one. */
-export function changeOf(symbol: string, { market }: Pick<ToolContext, "market">): number | null {
+/** Simple return of an instrument over its newest sessions, with dividends; `null` if it has fewer. */
+export function changeOf(
+  symbol: string,
+  { market }: Pick<ToolContext, "market">,
+  sessions = 1,
+): number | null {
   const { bars } = market.records(symbol);
-  const bar = bars.at(countKnown(bars, market.knownUntil()) - 1);
-  return bar?.logReturn == null ? null : Math.expm1(bar.logReturn);
+  const known = countKnown(bars, market.knownUntil());
+  // The first bar has no return.
+  if (known <= sessions) return null;
+  const returns = bars.slice(known - sessions, known).map(({ logReturn }) => logReturn ?? 0);
+  return Math.expm1(returns.reduce((sum, one) => sum + one, 0));
 }
 
 /** Reads the peers of a listed instrument. */
@@ -87,9 +95,8 @@ export function trail({ group, rank, count, previous, next }: Peers): Html {
 </nav>`;
 }
 
-/** The market, searched for a group. */
-export const groupAddress = (group: string): string =>
-  `/?${new URLSearchParams({ q: group })}#market`;
+/** The market with the instruments of a group alone. */
+export const groupAddress = (group: string): string => `${addressOf({ sector: group })}#market`;
 
 /** The peers as cards, with a line of their smoothed scores. */
 export const peersSection = ({ group, shown }: Peers, symbol: string): Html | false =>
@@ -103,7 +110,7 @@ function peerCard({ snapshot, change, scores }: Peer, current: string): Html {
   const { instrument, signal, score, missingFactors } = snapshot;
   const { symbol, name } = instrument;
   return html`<li><a class="card peer" href="${instrumentPath(symbol)}"${symbol === current && html` aria-current="page"`}>
-<span class="peer-head"><strong>${symbol}</strong>${signalMark(signal.direction)}</span>
+<span class="peer-head"><strong>${symbol}</strong>${signalMark(signal.direction, snapshot.coverage)}</span>
 <span class="name">${untrustedText(name)}</span>
 ${sparkline(scores, { low: 0, high: 100 }, "l-score")}
 <span class="peer-head"><span><strong>${score.toFixed(0)}</strong> <span class="quiet">${coverageText(instrument.assetClass, missingFactors)}</span></span><span>${signedPercent(change)}</span></span>

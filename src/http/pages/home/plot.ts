@@ -1,12 +1,15 @@
 import { type Content, type Html, html } from "../html.ts";
 
-/** Height and width of the coordinates of every plot. The style sheet sets the size in pixels. */
-const FULL = 1_000;
+/** Height of the coordinates of every plot, more than it has pixels: whole numbers are exact to one. */
+const HEIGHT = 1_000;
 
-/** Coordinates to a tenth: less than a pixel at every width of a page. */
+/** Rounds to a tenth. */
 const tenth = (value: number): number => Math.round(10 * value) / 10;
 
-/** Horizontal axis of the panels of a figure: places of equal width, one for each session. */
+/**
+ * Horizontal axis of the panels of a figure: places of equal width, one for each session. A place is
+ * one unit of the coordinates wide, and its middle has its number as coordinate, counted from 0.
+ */
 export interface TimeAxis {
   /** Number of places, with those ahead of the newest session. */
   readonly total: number;
@@ -19,9 +22,9 @@ interface TimeLabel {
   readonly text: string;
 }
 
-/** Horizontal coordinate of the middle of a place, counted from 0. */
-export const across = (place: number, { total }: TimeAxis): number =>
-  tenth((FULL * (place + 0.5)) / total);
+/** Distance of the middle of a place from the left, in percent. */
+const across = (place: number, { total }: TimeAxis): string =>
+  `${((100 * (place + 0.5)) / total).toFixed(2)}%`;
 
 /** Vertical axis. */
 export interface ValueAxis {
@@ -33,7 +36,7 @@ export interface ValueAxis {
 /** Vertical coordinate of a value, from 0 at the top. */
 export function down(value: number, { low, high, isLog = false }: ValueAxis): number {
   const scale = isLog ? Math.log : (number: number) => number;
-  return tenth((FULL * (scale(high) - scale(value))) / (scale(high) - scale(low)));
+  return Math.round((HEIGHT * (scale(high) - scale(value))) / (scale(high) - scale(low)));
 }
 
 /** Round values of an axis: multiples of 1, 2 or 5 times a power of ten, at most six. */
@@ -48,18 +51,16 @@ export function ticks({ low, high }: ValueAxis): readonly number[] {
   );
 }
 
-/** A line through the values of the first places; it is interrupted where there is none. */
-export function line(values: readonly (number | null)[], time: TimeAxis, axis: ValueAxis): string {
-  let isDrawing = false;
+/** A line through the values of the first places; it is interrupted where there is none. Steps from place
+ *  to place compress to half of what coordinates need. */
+export function line(values: readonly (number | null)[], axis: ValueAxis): string {
+  let last: number | undefined;
   return values
     .map((value, place) => {
-      if (value === null) {
-        isDrawing = false;
-        return "";
-      }
-      const start = isDrawing ? " " : "M";
-      isDrawing = true;
-      return `${start}${across(place, time)} ${down(value, axis)}`;
+      const y = value === null ? undefined : down(value, axis);
+      const step = last === undefined ? `M${place} ${y}` : `l1 ${(y ?? 0) - last}`;
+      last = y;
+      return y === undefined ? "" : step;
     })
     .join("");
 }
@@ -67,40 +68,30 @@ export function line(values: readonly (number | null)[], time: TimeAxis, axis: V
 /** Rectangles from one value to another, as one path. */
 export const columns = (
   parts: readonly { readonly place: number; readonly from: number; readonly to: number }[],
-  time: TimeAxis,
   axis: ValueAxis,
-): string => {
-  const width = tenth((0.7 * FULL) / time.total);
-  return parts
+): string =>
+  parts
     .map(({ place, from, to }) => {
       const [foot, top] = [down(from, axis), down(to, axis)];
-      return `M${tenth(across(place, time) - width / 2)} ${foot}V${top}h${width}V${foot}Z`;
+      return `M${tenth(place - 0.3)} ${foot}V${top}h.6V${foot}Z`;
     })
     .join("");
-};
 
 /** A rectangle over whole places, from the first to the last of them. */
-export function span(
+export const span = (
   { first, last }: { readonly first: number; readonly last: number },
-  time: TimeAxis,
   attributes: Html,
-): Html {
-  const x = tenth((FULL * first) / time.total);
-  const width = tenth((FULL * (last + 1 - first)) / time.total);
-  return html`<rect x="${x}" width="${width}" ${attributes}/>`;
-}
+): Html => html`<rect x="${first - 0.5}" width="${last + 1 - first}" ${attributes}/>`;
 
 /** A line across the whole plot at a value. */
 export const level = (value: number, axis: ValueAxis, name: string): Html => {
   const y = down(value, axis);
-  return html`<line class="${name}" x2="${FULL}" y1="${y}" y2="${y}"/>`;
+  return html`<line class="${name}" x1="-1" x2="100%" y1="${y}" y2="${y}"/>`;
 };
 
 /** A line from top to bottom at a place. */
-export const upright = (place: number, time: TimeAxis, name: string): Html => {
-  const x = across(place, time);
-  return html`<line class="${name}" x1="${x}" x2="${x}" y2="${FULL}"/>`;
-};
+export const upright = (place: number, name: string): Html =>
+  html`<line class="${name}" x1="${place}" x2="${place}" y2="100%"/>`;
 
 /** A text of the axis column. */
 export interface AxisLabel {
@@ -118,7 +109,7 @@ export interface Panel {
   /** Class, which sets its height. */
   readonly name: string;
   readonly time: TimeAxis;
-  /** What is drawn, in the coordinates of `across` and `down`. */
+  /** What is drawn, in places and the coordinates of `down`. */
   readonly shapes: Content;
   /** Texts over the plot, in percent. */
   readonly texts?: Content;
@@ -133,14 +124,14 @@ export interface Panel {
  * figure stand under each other. The shapes are stretched to every width, and texts are not.
  */
 export function panel({ name, time, shapes, texts, axis, labels = [], labelShare }: Panel): Html {
-  const grid = time.labels.map(({ place }) => upright(place, time, "grid"));
-  return html`<div class="panel ${name}"><svg><svg viewBox="0 0 ${FULL} ${FULL}" preserveAspectRatio="none">${grid}${shapes}<line class="cross" y2="${FULL}"/></svg>${texts}</svg>${
+  const grid = time.labels.map(({ place }) => upright(place, "grid"));
+  return html`<div class="panel ${name}"><svg><svg viewBox="-.5 0 ${time.total} ${HEIGHT}" preserveAspectRatio="none">${grid}${shapes}<line class="cross" y2="100%"/></svg>${texts}</svg>${
     axis && html`<svg>${labelTexts(labels, axis, labelShare ?? LABEL_SHARE)}</svg>`
   }</div>`;
 }
 
 function labelTexts(labels: readonly AxisLabel[], axis: ValueAxis, share: number): readonly Html[] {
-  const gap = FULL * share;
+  const gap = HEIGHT * share;
   const placed: number[] = [];
   const strong = labels
     .filter(({ name }) => name !== undefined)
@@ -169,8 +160,11 @@ export const plotText = (
     name,
   }: { readonly place: number; readonly y: number; readonly text: string; readonly name: string },
   time: TimeAxis,
-): Html =>
-  html`<text class="${name}" x="${tenth(across(place, time) / 10)}%" y="${y}%">${text}</text>`;
+): Html => html`<text class="${name}" x="${across(place, time)}" y="${y}%">${text}</text>`;
+
+/** A dot in the middle of a low panel, round at every width. */
+export const dot = (place: number, time: TimeAxis, name: string): Html =>
+  html`<circle class="${name}" cx="${across(place, time)}"/>`;
 
 /** The descriptions of a figure of several panels. */
 export interface PlotText {

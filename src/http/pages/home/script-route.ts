@@ -1,22 +1,28 @@
 import { readFileSync } from "node:fs";
-import { createAsset } from "../asset.ts";
+import { type Asset, createAsset } from "../asset.ts";
 
-/** The parts of the script. Each has its own block, so that their names do not collide. */
-const parts = [
-  new URL("../copy.js", import.meta.url),
+const copy = new URL("../copy.js", import.meta.url);
+
+const market = scriptOf("/assets/live.js", [
+  copy,
   new URL("./live.js", import.meta.url),
   new URL("./crosshair.js", import.meta.url),
   new URL("./keys.js", import.meta.url),
-];
+]);
 
-const script = createAsset({
-  path: "/assets/live.js",
-  type: "js",
-  text: parts.map((part) => `{\n${readFileSync(part, "utf8")}}\n`).join(""),
-});
+const proof = scriptOf("/assets/proof.js", [copy, new URL("./proof.js", import.meta.url)]);
+
+/** A script of several parts. Each has its own block, so that their names do not collide. */
+function scriptOf(path: string, parts: readonly URL[]): Asset {
+  const text = parts.map((part) => `{\n${readFileSync(part, "utf8")}}\n`).join("");
+  return createAsset({ path, type: "js", text });
+}
 
 /** URL of the script of the pages about the market. */
-export const scriptAddress = script.address;
+export const scriptAddress = market.address;
 
-/** Serves the script. */
-export const scriptRoute = script.route;
+/** URL of the script that checks a proof. */
+export const proofScriptAddress = proof.address;
+
+/** Serve the scripts. */
+export const scriptRoutes = [market.route, proof.route];

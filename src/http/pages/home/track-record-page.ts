@@ -52,7 +52,7 @@ const INTRO =
   "Every signal is logged when its session closes, and settled when its returns are known, by a rule that was logged before the first of them. WAIT is counted and not graded. Nothing here is joined with the backtest.";
 
 function recordBody(record: TrackRecord | undefined, { site, market }: Surroundings): Html {
-  const lead = html`<p class="lead under">${INTRO}</p>
+  const lead = html`<p class="lead beneath">${INTRO}</p>
 ${market.source.simulated && html`<p class="note warning"><strong>Simulated.</strong> The prices of this market are made up. The record shows how the figures work, and says nothing about any method.</p>`}`;
   if (record === undefined) {
     return html`${lead}
@@ -189,7 +189,7 @@ function curve(record: ClassRecord, dayMs: number): Html {
     { dayMs },
   );
   const curve = (name: string, values: readonly number[]) =>
-    html`<path class="${name}" d="${line(values, time, axis)}"/>`;
+    html`<path class="${name}" d="${line(values, axis)}"/>`;
   const marks = ticks(axis);
   return html`<figure class="card chart" role="img" aria-label="Excess return of LONG and SHORT summed over ${points.length} sessions: ${shown(last.sum)}; shuffled signals lie within ${shown(last.chance)} on either side in 95 % of cases">
 ${panel({

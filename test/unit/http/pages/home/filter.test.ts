@@ -13,8 +13,18 @@ describe("the filter in a URL", () => {
   });
 
   it("reads each field", () => {
-    const { filter } = asked("q=%20alder&class=stock&signal=LONG&sort=score&page=3");
-    expect(filter).toEqual({ q: "alder", class: "stock", signal: "LONG", sort: "score", page: 3 });
+    const { filter } = asked(
+      "q=%20alder&class=stock&sector=Health+Care&signal=LONG&coverage=full&sort=strength&page=3",
+    );
+    expect(filter).toEqual({
+      q: "alder",
+      class: "stock",
+      sector: "Health Care",
+      signal: "LONG",
+      coverage: "full",
+      sort: "strength",
+      page: 3,
+    });
   });
 
   it("ignores unknown fields", () => {
@@ -26,6 +36,8 @@ describe("the filter in a URL", () => {
     ["class=toString", "class"],
     ["signal=long", "signal"],
     ["sort=price", "sort"],
+    ["coverage=most", "coverage"],
+    [`sector=${"a".repeat(MAX_SEARCH + 1)}`, "sector"],
     [`q=${"a".repeat(MAX_SEARCH + 1)}`, "q"],
     ["page=0", "market"],
     ["page=-1", "market"],

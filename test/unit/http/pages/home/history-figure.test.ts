@@ -21,6 +21,7 @@ const point = (day: number, some: Partial<Point> = {}): Point => ({
   coverage: 1,
   close: 100,
   contributions: undefined,
+  entry: undefined,
   ...some,
 });
 
@@ -35,7 +36,7 @@ interface Chosen extends Partial<Omit<HistoryFigure, "signal">> {
 /** The panels of a drawing in order: price, score and times. */
 function drawn({ signal, ...chosen }: Chosen): readonly string[] {
   const usual = { thresholds: THRESHOLDS, nextReport: null, range80: null, price: null };
-  const figure = { filed: [], splits: 0, isLog: false, dayMs: DAY_MS, ...chosen };
+  const figure = { filed: [], splits: 0, kept: undefined, isLog: false, dayMs: DAY_MS, ...chosen };
   const plot = historyPlot({ ...figure, signal: { ...usual, ...signal } }, "of a test");
   return String(plot).split('<div class="panel ').slice(1);
 }
@@ -96,12 +97,10 @@ describe("the chart of price and score", () => {
     const signals = ["LONG", "LONG", "WAIT", "SHORT", "LONG"] as const;
     const points = days(5, (day) => ({ signal: signals[day] ?? "WAIT" }));
     const [, html = ""] = drawn({ points });
-    // The first session has its point in the middle of its place.
-    const width = 2 * (pointsOf({ html }, "l-raw")[0]?.x ?? 0);
-    const places = (x: string | undefined) => Math.round(Number(x) / width);
+    // The middle of a place has its number as coordinate.
     const spans = Array.from(
-      html.matchAll(/<rect x="([\d.]+)" width="([\d.]+)" class="span-(\w+)" /g),
-      ([, from, across, name]) => [name, places(from), places(across)],
+      html.matchAll(/<rect x="([-\d.]+)" width="([\d.]+)" class="span-(\w+)" /g),
+      ([, from, across, name]) => [name, Number(from) + 0.5, Number(across)],
     );
     expect(spans).toEqual([
       ["long", 0, 2],
@@ -119,15 +118,16 @@ describe("the chart of price and score", () => {
     } as const;
     const filed = [Date.UTC(2014, 0, 10)];
     const [html = ""] = drawn({ points: days(31, () => ({})), filed, signal: { nextReport } });
-    const newest = Number(/class="now" x1="([\d.]+)"/.exec(html)?.[1]);
-    const session = newest / 30.5;
     const at = (name: string) =>
-      Number(new RegExp(`class="${name}" x1="([\\d.]+)"`).exec(html)?.[1]) / session - 0.5;
-    expect(at("filed")).toBeCloseTo(9, 1);
-    expect(at("report-l")).toBeCloseTo(33, 1);
+      Number(new RegExp(`class="${name}" x1="([\\d.]+)"`).exec(html)?.[1]);
+    expect(at("now")).toBe(30);
+    expect(at("filed")).toBe(9);
+    expect(at("report-l")).toBe(33);
     const [, x, width] = /class="report" x="([\d.]+)%" width="([\d.]+)%"/.exec(html) ?? [];
-    expect((10 * Number(x)) / session).toBeCloseTo(31, 1);
-    expect((10 * Number(width)) / session).toBeCloseTo(6, 1);
+    const [, total] = /viewBox="-.5 0 (\d+) /.exec(html) ?? [];
+    const places = (percent: string | undefined) => (Number(percent) * Number(total)) / 100;
+    expect(places(x)).toBeCloseTo(31, 1);
+    expect(places(width)).toBeCloseTo(6, 1);
     expect(drawn({ points: days(31, () => ({})) }).join()).not.toMatch(/class="(?:report|filed)/);
   });
 
@@ -137,8 +137,7 @@ describe("the chart of price and score", () => {
     const [, path = ""] = /<path class="fan" d="M([^"]*)Z"/.exec(html) ?? [];
     const places = path.split(" ").map(Number);
     const [xs, ys] = [0, 1].map((part) => places.filter((_, at) => at % 2 === part));
-    const session = (places[0] ?? 0) / 19.5;
-    expect(xs?.map((x) => Math.round(x / session - 19.5))).toEqual([0, 5, 21, 21, 5, 0]);
+    expect(xs?.map((x) => x - 19)).toEqual([0, 5, 21, 21, 5, 0]);
     const expected = heightsByAxis({ html, height: 1_000 }, [100, 110, 125, 80, 90, 100]);
     const errors = ys?.map((y, at) => Math.abs(y - (expected[at] ?? Number.NaN))) ?? [];
     expect(Math.max(...errors)).toBeLessThan(1_000 / HEIGHT);

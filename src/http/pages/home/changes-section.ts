@@ -1,0 +1,114 @@
+import type { FullSignal } from "../../../answers/signal.ts";
+import type { AssetClass } from "../../../market/instrument.ts";
+import { THRESHOLDS } from "../../../score/signal-hysteresis.ts";
+import { type Html, html } from "../html.ts";
+import type { HistoryPoint, HistoryView } from "./history-view.ts";
+import { type FactorName, factorNames, signalMark } from "./marks.ts";
+import { dateTime, fixed, points } from "./number-format.ts";
+import { proofPath } from "./proof-section.ts";
+
+/** Sessions over which changes are told: a week. */
+const WEEK_SESSIONS: Readonly<Record<AssetClass, number>> = { stock: 5, etf: 5, crypto: 7 };
+
+/** Most changes of the signal in the list. */
+const MAX_CHANGES = 12;
+
+/** Smallest change that is told, in points. */
+const LEAST_POINTS = 0.05;
+
+/** What the section shows. */
+interface ChangesSection {
+  readonly signal: Pick<FullSignal, "symbol" | "assetClass">;
+  readonly history: Pick<HistoryView, "points">;
+  /** Whether the viewer may see the points of factors. */
+  readonly showsFactors: boolean;
+}
+
+/** What moved the score in the last week, and every change of the signal with what moved it. */
+export function changesSection(section: ChangesSection): Html | false {
+  const { points: past } = section.history;
+  const { assetClass } = section.signal;
+  const last = past.at(-1);
+  const before = past.at(-1 - WEEK_SESSIONS[assetClass]);
+  if (last === undefined || before === undefined) return false;
+  const changes = past.flatMap((point, place) =>
+    place > 0 && point.signal !== past[place - 1]?.signal ? [place] : [],
+  );
+  return html`<section aria-labelledby="changes">
+<h2 id="changes">What changed</h2>
+<div class="card">
+<p>In the last ${weekOf(assetClass)} the score went from ${fixed(1)(before.scoreRaw)} to ${fixed(1)(last.scoreRaw)} (<strong>${points(last.scoreRaw - before.scoreRaw)}</strong>), and the signal ${before.signal === last.signal ? html`stayed ${last.signal}` : html`from ${before.signal} to ${last.signal}`}.${section.showsFactors && movedText(before, last)}</p>
+${
+  changes.length > 0 &&
+  html`<div class="scroller" tabindex="0"><table class="figures changes">
+<caption>${changes.length === 1 ? "One change" : `${changes.length} changes`} of the signal in this range, newest first</caption>
+<thead><tr><th scope="col">Session closed</th><th scope="col">Signal</th><th scope="col">Smoothed score</th>${section.showsFactors && html`<th scope="col">What moved the score, in ${weekOf(assetClass)} before</th>`}<th scope="col">Proof</th></tr></thead>
+<tbody>${changes
+    .toReversed()
+    .slice(0, MAX_CHANGES)
+    .map((place) => changeRow(section, place))}</tbody>
+</table></div>`
+}
+</div>
+</section>`;
+}
+
+const weekOf = (assetClass: AssetClass): string =>
+  `${WEEK_SESSIONS[assetClass]} ${assetClass === "crypto" ? "days" : "sessions"}`;
+
+function changeRow(section: ChangesSection, place: number): Html {
+  const { signal, history, showsFactors } = section;
+  const { assetClass, symbol } = signal;
+  const past = history.points;
+  const now = past[place] as HistoryPoint;
+  const before = past[place - 1] as HistoryPoint;
+  const week = past[Math.max(0, place - WEEK_SESSIONS[assetClass])] as HistoryPoint;
+  return html`<tr><th scope="row">${dateTime(now.asOf)}</th><td>${before.signal} › ${signalMark(now.signal)}</td><td>${now.scoreSmoothed.toFixed(2)} <span class="unit">${boundText(before, now)}</span></td>${showsFactors && html`<td>${factorMoves(week, now)}</td>`}<td>${
+    now.entry === undefined
+      ? html`<span class="quiet">not logged</span>`
+      : html`<a href="${proofPath(symbol, now.entry)}" aria-label="Verify the signal of ${now.asOf}">Verify</a>`
+  }</td></tr>
+`;
+}
+
+/** The bound that the smoothed score crossed; without one, something else ended the signal. */
+function boundText(before: HistoryPoint, { signal, scoreSmoothed }: HistoryPoint): string {
+  const { enterLong, exitLong, enterShort, exitShort } = THRESHOLDS;
+  if (signal === "LONG") return `LONG begins at ${enterLong}`;
+  if (signal === "SHORT") return `SHORT begins at ${enterShort}`;
+  if (before.signal === "LONG" && scoreSmoothed < exitLong) return `LONG ends below ${exitLong}`;
+  if (before.signal === "SHORT" && scoreSmoothed > exitShort)
+    return `SHORT ends above ${exitShort}`;
+  return "the evidence became too thin, or trading stopped";
+}
+
+/** The sentence about the factors that moved a score; empty where another method recorded it. */
+function movedText(before: HistoryPoint, now: HistoryPoint): Html | false {
+  const [first] = movesBetween(before, now);
+  if (first === undefined) return false;
+  return html` ${factorNames[first.factor]} moved it most. Points: ${factorMoves(before, now)}.`;
+}
+
+/** The changes of the factors in points, largest first. */
+function factorMoves(before: HistoryPoint, now: HistoryPoint): Html {
+  const moves = movesBetween(before, now);
+  return moves.length === 0
+    ? html`<span class="quiet">no factor moved</span>`
+    : html`${moves.map(({ factor, change }, at) => html`${at > 0 && ", "}${factorNames[factor]} ${points(change)}`)}`;
+}
+
+interface FactorMove {
+  readonly factor: FactorName;
+  /** In points. */
+  readonly change: number;
+}
+
+function movesBetween(before: HistoryPoint, now: HistoryPoint): readonly FactorMove[] {
+  const [from, to] = [before.contributions, now.contributions];
+  if (from === undefined || to === undefined) return [];
+  const factors = Object.keys(factorNames) as FactorName[];
+  return factors
+    .map((factor) => ({ factor, change: to[factor] - from[factor] }))
+    .filter(({ change }) => Math.abs(change) >= LEAST_POINTS)
+    .toSorted((a, b) => Math.abs(b.change) - Math.abs(a.change));
+}

@@ -1,0 +1,259 @@
+import type { RequestHandler } from "express";
+import { z } from "zod";
+import { instrumentPath, paths } from "../../../../wellknown/paths.ts";
+import type { Site } from "../../../../wellknown/site.ts";
+import { isoInstant } from "../../../answers/common.ts";
+import { whyNotCovered } from "../../../answers/lookup.ts";
+import { roundedSignal } from "../../../answers/signal-point.ts";
+import { type ProvenEntry, proofFile } from "../../../log/log-reader.ts";
+import { shortNote } from "../../../log/signed-note.ts";
+import type { Instrument } from "../../../market/instrument.ts";
+import type { ToolContext, ToolLog } from "../../../tool.ts";
+import { queryOf } from "../../request-context.ts";
+import { copyButton } from "../copy.ts";
+import { type FieldErrors, facts } from "../elements.ts";
+import { type Html, html } from "../html.ts";
+import type { PageAnswer } from "../page-answer.ts";
+import type { HomeContext } from "./frame.ts";
+import { closedPage, findInstrument, unknownPage } from "./instrument-route.ts";
+import { signalMark } from "./marks.ts";
+import { dateTime, fixed, percent } from "./number-format.ts";
+import { proofPath, sessionForm } from "./proof-section.ts";
+import { proofScriptAddress } from "./script-route.ts";
+import type { Viewer } from "./viewer.ts";
+
+/** What a signal entry of the log says (`signalLeaf`). */
+const SignalEntry = z.object({
+  kind: z.literal("signal"),
+  symbol: z.string(),
+  close: z.string(),
+  status: z.string(),
+  signal: z.enum(["LONG", "SHORT", "WAIT"]),
+  score: z.number(),
+  scoreRaw: z.number(),
+  scoreSmoothed: z.number(),
+  confidence: z.number(),
+  coverage: z.number(),
+});
+type SignalEntry = z.output<typeof SignalEntry>;
+
+/** Index of an entry as it stands in an address. */
+const ENTRY = /^\d{1,15}$/;
+
+/** A day, or a minute of a market with shorter sessions, as forms send it. */
+const DAY = /^\d{4}-\d\d-\d\d$/;
+const MINUTE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/;
+
+/** Shows the proof of a signal: `?entry=` names one, `?at=` leads to the last one logged by then. */
+export function showProof(home: HomeContext): RequestHandler {
+  const { context, viewerOf, send, site } = home;
+  return async (req, res) => {
+    const viewer = await viewerOf(req);
+    const requested = String(req.params.symbol);
+    if (!viewer.scopes.has("signals:read")) return send(req, res, closedPage(requested, viewer));
+    const found = findInstrument(requested, context);
+    if (found.kind !== "found") {
+      const unknown = { symbol: requested, why: whyNotCovered(context.market) };
+      return send(req, res, unknownPage(unknown, found.candidates, viewer));
+    }
+    const frame: ProofFrame = { instrument: found.instrument, context, viewer, site };
+    const { signalLog: log } = context;
+    if (log === undefined) {
+      const why = "There is no log: the time of this market stands still.";
+      return send(req, res, noProofPage(frame, why));
+    }
+    const query = queryOf(req);
+    const entry = query.get("entry");
+    if (entry !== null) return send(req, res, await pageOfEntry(frame, entry, log));
+    const next = await placeOf(frame, query.get("at"), log);
+    return typeof next === "string" ? res.redirect(next) : send(req, res, next);
+  };
+}
+
+/** The page of an entry, if it is a signal of the instrument. */
+async function pageOfEntry(frame: ProofFrame, entry: string, log: ToolLog): Promise<PageAnswer> {
+  const proven = await provenIn(log, entry);
+  const said = proven && signalIn(proven, frame.instrument);
+  return proven !== undefined && said !== undefined
+    ? proofPage(frame, { proven, said, log })
+    : noProofPage(frame, `The log has no signal of ${frame.instrument.symbol} at this entry.`);
+}
+
+/** The address of the last signal logged by an instant, or the page that says why there is none. */
+async function placeOf(
+  frame: ProofFrame,
+  text: string | null,
+  log: ToolLog,
+): Promise<string | PageAnswer> {
+  const { instrument, context } = frame;
+  const at = instantOf(text, context.market.knownUntil());
+  if (at === undefined) return noProofPage(frame, "", [WRONG_DAY]);
+  const index = await entryAt(instrument, at, log);
+  return index === undefined
+    ? noProofPage(frame, await beganText(at, log))
+    : proofPath(instrument.symbol, index);
+}
+
+/** Sends the proof of a signal as a `.tlog-proof` file. */
+export function sendProofFile({ context, viewerOf }: HomeContext): RequestHandler {
+  return async (req, res) => {
+    const { scopes } = await viewerOf(req);
+    const symbol = String(req.params.symbol);
+    const found = scopes.has("signals:read") ? findInstrument(symbol, context) : undefined;
+    const entry = queryOf(req).get("entry") ?? "";
+    const proven = context.signalLog && (await provenIn(context.signalLog, entry));
+    if (found?.kind !== "found" || !proven || !signalIn(proven, found.instrument)) {
+      return res.redirect(proofPath(symbol));
+    }
+    res.set({ "cache-control": "private, no-cache", vary: "Cookie" }).type("text/plain");
+    res.attachment(`${found.instrument.symbol}-${entry}.tlog-proof`).send(proofFile(proven));
+  };
+}
+
+/** An entry of the log with its proof. @param entry Its index, as an address has it. */
+const provenIn = async ({ reader }: ToolLog, entry: string): Promise<ProvenEntry | undefined> =>
+  ENTRY.test(entry) ? reader.prove(Number(entry)) : undefined;
+
+/** Whose proof is shown, and to whom. */
+interface ProofFrame {
+  readonly instrument: Instrument;
+  readonly context: ToolContext;
+  readonly viewer: Viewer;
+  readonly site: Site;
+}
+
+const WRONG_DAY: FieldErrors[number] = { id: "at", text: "Choose a day from the calendar." };
+
+/** The end of a day or minute; the newest instant if nothing is given, `undefined` for other texts. */
+function instantOf(text: string | null, newest: number): number | undefined {
+  if (text === null || text === "") return newest;
+  const end = DAY.test(text) ? "T23:59:59.999Z" : `${text.length < 19 ? ":59" : ""}.999Z`;
+  const at = DAY.test(text) || MINUTE.test(text) ? Date.parse(text + end) : Number.NaN;
+  return Number.isNaN(at) ? undefined : at;
+}
+
+/** Index of the last signal of an instrument that was logged for a session closed by an instant. */
+async function entryAt(
+  { assetClass, symbol }: Instrument,
+  at: number,
+  { reader }: ToolLog,
+): Promise<number | undefined> {
+  const run = await reader.runAt(assetClass, at);
+  const position = run?.symbols.indexOf(symbol) ?? -1;
+  return run === undefined || position < 0 ? undefined : run.index + 1 + position;
+}
+
+/** Why nothing was logged by an instant. */
+async function beganText(at: number, { reader }: ToolLog): Promise<string> {
+  const first = await reader.prove(0);
+  const began = first && (JSON.parse(first.entry) as { readonly at?: string }).at;
+  return `Nothing was logged by ${isoInstant(at)}.${began ? ` The log began at ${began}.` : ""}`;
+}
+
+function signalIn({ entry }: ProvenEntry, { symbol }: Instrument): SignalEntry | undefined {
+  const { data } = SignalEntry.safeParse(JSON.parse(entry));
+  return data?.symbol === symbol ? data : undefined;
+}
+
+function noProofPage(
+  { instrument, context, viewer }: ProofFrame,
+  why: string,
+  errors: FieldErrors = [],
+): PageAnswer {
+  const { symbol } = instrument;
+  return {
+    status: errors.length > 0 ? 400 : 404,
+    errors,
+    heading: `No proof for ${symbol}`,
+    place: "market",
+    isSignedIn: viewer.isSignedIn,
+    body: html`<p class="lead">${why}</p>
+${context.signalLog && sessionForm(symbol, context.market.dayMs)}
+<p><a href="${instrumentPath(symbol)}">Back to ${symbol}</a></p>`,
+  };
+}
+
+/** A proven signal. */
+interface ProvenSignal {
+  readonly proven: ProvenEntry;
+  readonly said: SignalEntry;
+  readonly log: ToolLog;
+}
+
+function proofPage(frame: ProofFrame, { proven, said, log }: ProvenSignal): PageAnswer {
+  const { instrument, viewer, context, site } = frame;
+  const { symbol } = instrument;
+  const { index, entry, proof, checkpoint } = proven;
+  const note = shortNote(checkpoint.note);
+  const file = `${instrumentPath(symbol)}/proof.tlog-proof?entry=${index}`;
+  return {
+    heading: `Proof: ${symbol}`,
+    isWide: true,
+    place: "market",
+    isSignedIn: viewer.isSignedIn,
+    scriptPath: proofScriptAddress,
+    body: html`<p class="lead beneath">What was said when the session of ${dateTime(said.close)} closed. <a href="${instrumentPath(symbol)}">Back to ${symbol}</a></p>
+<section aria-labelledby="said" class="card columns">
+<h2 id="said">What the log says</h2>
+${facts([
+  ["Signal", signalMark(said.signal, said.coverage)],
+  [
+    "Score",
+    html`${fixed(2)(said.scoreRaw)} <span class="quiet">smoothed ${fixed(2)(said.scoreSmoothed)}</span>`,
+  ],
+  ["Confidence", percent(0)(said.confidence)],
+  ["Coverage", percent(0)(said.coverage)],
+  ["Entry", html`${index} <span class="quiet">of ${checkpoint.size}</span>`],
+  ["This service today", todayText(said, instrument, context)],
+])}
+</section>
+<section aria-labelledby="checks">
+<h2 id="checks">Was it altered?</h2>
+<p class="note" id="verdict" role="status">The steps below need a script, or your own machine: see “Check it without us”.</p>
+<ol class="card checks">
+${checkItem("check-entry", "These words are in the log, under its root.")}
+${checkItem("check-signature", "The log signed that root.")}
+${checkItem("check-memory", "The log has everything that this browser saw of it before.")}
+</ol>
+<p class="quiet">The proof shows what was said, and that it was not changed since; not that it was right. The script that checks it comes from this service too: if you do not trust it, use the command.</p>
+</section>
+<section aria-labelledby="without-us">
+<h2 id="without-us">Check it without us</h2>
+<p>1. <a href="${file}" download>Download the proof</a>. 2. Check it on your own machine, offline:</p>
+<div class="address"><code id="verify-file">npx market-signal verify ./${symbol}-${index}.tlog-proof</code>${copyButton("verify-file", "the command")}</div>
+<p>The whole log, and that it only grows:</p>
+<div class="address"><code id="verify-log">npx market-signal verify ${site.baseUrl} --state seen.json</code>${copyButton("verify-log", "the command for the log")}</div>
+</section>
+<section aria-labelledby="proof">
+<h2 id="proof">The proof itself</h2>
+<p>Entry <code id="entry-index">${index}</code>, the words that were logged (canonical JSON, RFC 8785):</p>
+<div class="code-block"><pre><code id="entry">${entry}</code></pre></div>
+<details class="more"><summary>The path of ${proof.length} hashes, the checkpoint and its keys</summary>
+<p>Path from SHA-256(0x00 entry) to the root (RFC 6962):</p>
+<ol id="path">${proof.map((hash) => html`<li><code>${Buffer.from(hash).toString("base64")}</code></li>`)}</ol>
+<p><a href="${paths.logCheckpoint}">Checkpoint</a> (C2SP signed-note), and the <a href="${paths.logKeys}">keys</a> that sign it:</p>
+<div class="code-block"><pre><code id="checkpoint">${note}</code></pre></div>
+<ul id="log-keys">${log.shortVerifiersOf(checkpoint.origin).map((key) => html`<li><code>${key}</code></li>`)}</ul>
+</details>
+</section>
+<section aria-labelledby="other"><h2 id="other">Another session</h2>${sessionForm(symbol, context.market.dayMs)}</section>`,
+  };
+}
+
+/** A step of the check, which the script fills in. */
+const checkItem = (id: string, text: string): Html =>
+  html`<li id="${id}"><strong>not checked</strong> <span>${text}</span></li>`;
+
+/** Whether this service still gives the figures that it logged. */
+function todayText(said: SignalEntry, { symbol }: Instrument, { snapshots }: ToolContext): Html {
+  const snapshot = snapshots.lastAt(symbol, Date.parse(said.close));
+  if (snapshot === undefined || isoInstant(snapshot.at) !== said.close) {
+    return html`<span class="quiet">no longer keeps that session</span>`;
+  }
+  const { signal, scoreRaw, scoreSmoothed } = roundedSignal(snapshot);
+  const isSame =
+    signal === said.signal && scoreRaw === said.scoreRaw && scoreSmoothed === said.scoreSmoothed;
+  return isSame
+    ? html`answers the same <span class="quiet">for that session</span>`
+    : html`<strong>answers otherwise</strong> <span class="quiet">${signal}, score ${fixed(2)(scoreRaw)}</span>`;
+}

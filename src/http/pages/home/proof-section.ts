@@ -1,0 +1,29 @@
+import { instrumentPath, paths } from "../../../../wellknown/paths.ts";
+import type { FullSignal } from "../../../answers/signal.ts";
+import { type Html, html } from "../html.ts";
+import { dateTime } from "./number-format.ts";
+
+/** The page with the proof of what was said about an instrument. @param entry Index in the log. */
+export const proofPath = (symbol: string, entry?: number): string =>
+  `${instrumentPath(symbol)}/proof${entry === undefined ? "" : `?entry=${entry}`}`;
+
+const DAY_MS = 86_400_000;
+
+/** How to prove that a signal was not altered: the newest one, and that of any earlier session. */
+export function proofSection({ symbol, logged }: FullSignal, dayMs: number): Html {
+  return html`<section aria-labelledby="proof">
+<h2 id="proof">Proof</h2>
+<div class="card">
+<p>${
+    logged === null
+      ? "This signal is not in the log yet: it is written when a session closes."
+      : html`This signal was written to <a href="${paths.logCheckpoint}">the log</a> when its session closed, ${dateTime(logged.at)}, and cannot be changed unnoticed. <a href="${proofPath(symbol, logged.index)}">Verify it</a>, as entry ${logged.index}.`
+  }</p>
+${sessionForm(symbol, dayMs)}
+</div>
+</section>`;
+}
+
+/** A form that leads to the proof of an earlier session. */
+export const sessionForm = (symbol: string, dayMs: number): Html =>
+  html`<form class="session" method="get" action="${proofPath(symbol)}"><label for="at">An earlier signal, as it stood on</label> <input id="at" name="at" required type="${dayMs < DAY_MS ? "datetime-local" : "date"}"> <button>Verify that signal</button></form>`;
