@@ -6,7 +6,7 @@ import { getWith, newToken } from "../support/agent.ts";
 import { startBrowser } from "../support/browser.ts";
 import { heightsByAxis, pointsOf } from "../support/drawn.ts";
 import { type HistoryRow, historyRows } from "../support/history.ts";
-import { accessibilityFaults, photograph } from "../support/look.ts";
+import { expectGood, openWatched } from "../support/page-look.ts";
 import { startTestService, type TestService } from "../support/test-service.ts";
 
 const browser = await startBrowser();
@@ -31,51 +31,8 @@ const { base } = testService;
 const goOn = ({ clock, advanceTo }: TestService) =>
   advanceTo(new Date(clock.now.getTime() + SESSION_MS));
 
-/** A page, with what the browser complained about and whom else it asked. */
-interface Watched {
-  readonly page: Page;
-  readonly complaints: readonly string[];
-}
-
-async function open(address: string, options: BrowserContextOptions = {}): Promise<Watched> {
-  const context = await browser.newContext(options);
-  const page = await context.newPage();
-  const complaints: string[] = [];
-  const { origin: own } = new URL(address);
-  page.on("console", (message) => complaints.push(message.text()));
-  page.on("pageerror", (error) => complaints.push(error.message));
-  page.on("request", (request) => {
-    const { origin, protocol } = new URL(request.url());
-    if (origin !== own && protocol !== "data:") complaints.push(`asked ${request.url()}`);
-  });
-  await page.goto(address);
-  return { page, complaints };
-}
-
-/** Widths in CSS pixels: the narrowest phone (WCAG 2.2, 1.4.10), a common one, a tablet, a desktop. */
-const widths = [320, 390, 820, 1280];
-
-/** Those at which faults are looked for, which takes long. */
-const looked: readonly number[] = [390, 1280];
-
-/** Looks at the page as it is, in every width and in color schemes. */
-async function expectGood(
-  page: Page,
-  name: string,
-  schemes: readonly ("light" | "dark")[] = ["light", "dark"],
-): Promise<void> {
-  for (const colorScheme of schemes) {
-    await page.emulateMedia({ colorScheme });
-    for (const width of widths) {
-      await page.setViewportSize({ width, height: 844 });
-      const found = `${name}, ${width} pixels, ${colorScheme}`;
-      const wide = await page.evaluate("document.documentElement.scrollWidth");
-      expect(wide, found).toBeLessThanOrEqual(width);
-      await photograph(page, `${name}-${width}-${colorScheme}`);
-      if (looked.includes(width)) expect(await accessibilityFaults(page), found).toEqual([]);
-    }
-  }
-}
+const open = (address: string, options: BrowserContextOptions = {}) =>
+  openWatched(browser, address, options);
 
 interface Item {
   readonly symbol: string;

@@ -16,7 +16,7 @@ import {
   shapes,
   statusLabels,
 } from "../../pages/home/marks.ts";
-import { VERDICTS } from "../../pages/home/track-record-page.ts";
+import { VERDICTS } from "../../pages/home/record-section.ts";
 
 /** Which service the document belongs to. */
 interface AppOf {

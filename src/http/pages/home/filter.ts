@@ -11,16 +11,16 @@ const MAX_PAGE = 100_000;
 
 /** Sort orders of the list; their labels name what comes first. A minus reverses an order. */
 export const SORTS = {
-  symbol: "By symbol",
-  score: "By score",
-  "-score": "By score, lowest first",
-  change: "By change",
-  "-change": "By change, falls first",
-  strength: "By strength, LONG or SHORT",
-  since: "By newest signal",
-  "-since": "By oldest signal",
-  coverage: "By coverage",
-  confidence: "By confidence",
+  symbol: "Symbol",
+  score: "Score",
+  "-score": "Score, lowest first",
+  change: "Change",
+  "-change": "Change, falls first",
+  strength: "Strength, LONG or SHORT",
+  since: "Newest signal",
+  "-since": "Oldest signal",
+  coverage: "Coverage",
+  confidence: "Confidence",
 } as const;
 export type Sort = keyof typeof SORTS;
 

@@ -223,7 +223,6 @@ function filterForm(
   lists: readonly StoredWatchlist[],
   sectors: readonly string[],
 ): Html {
-  const isChosen = addressOf(filter) !== "/" || errors.length > 0;
   return html`<form class="filters" method="get" action="/#market" role="search" aria-label="Instruments">
 ${field({
   id: "q",
@@ -238,7 +237,7 @@ ${choice("signal", "Signal", { options: signals, filter, errors })}
 ${choice("coverage", "Coverage", { options: coverages, filter, errors })}
 ${choice("sort", "Order", { options: orders, filter, errors })}
 ${lists.length > 0 && choice("list", "Watchlist", { options: [["", "No list"], ...lists.map(optionOf)], filter, errors })}
-<div class="buttons"><button>Show</button>${isChosen && html`<a class="second" href="/#market">Clear</a>`}</div>
+<div class="buttons"><button>Show</button><a class="second" href="/#market">Clear</a></div>
 </form>`;
 }
 

@@ -99,7 +99,7 @@ function again(ms) {
   if (isLive) timer = setTimeout(refresh, ms);
 }
 
-const isLive = "refresh" in news.dataset;
+const isLive = news !== null && "refresh" in news.dataset;
 again(EVERY_MS);
 if (isLive) document.addEventListener("visibilitychange", refresh);
 

@@ -1,0 +1,243 @@
+import { isoInstant } from "../../../answers/common.ts";
+import {
+  type Exclusion,
+  excessCurve,
+  type RecordFigures,
+  type RecordTerms,
+  type RecordVerdict,
+} from "../../../grading/track-record.ts";
+import type { TrackRecord } from "../../../log/signal-log.ts";
+import type { AssetClass } from "../../../market/instrument.ts";
+import { type Content, type Html, html } from "../html.ts";
+import { withMinus } from "./figure-text.js";
+import { classNames } from "./marks.ts";
+import { dateTime, fixed, percent, signedPercent, whole } from "./number-format.ts";
+import { down, level, line, panel, plot, ticks, timeAxis, timePanel } from "./plot.ts";
+
+/** The record of a class over one horizon. */
+export type ClassRecord = TrackRecord["records"][number];
+
+/** A horizon in words. */
+export const horizonOf = (assetClass: AssetClass, horizon: number): string =>
+  `${horizon} ${assetClass === "crypto" ? "days" : "sessions"}`;
+
+/** The title of a record. */
+export const titleOf = ({ figures: { assetClass, horizon } }: ClassRecord): string =>
+  `${classNames[assetClass]}, ${horizonOf(assetClass, horizon)}`;
+
+/** Labels of the verdicts of the record. */
+export const VERDICTS: Readonly<Record<RecordVerdict, string>> = {
+  insufficient_data: "not enough data",
+  no_evidence: "no evidence of skill",
+  evidence_for: "evidence of skill",
+  evidence_against: "evidence against it",
+};
+
+/** The date of an instant. */
+export const dayOf = (at: number): Html => dateTime(isoInstant(at).slice(0, "2026-11-22".length));
+
+const instantOf = (at: number | null): string | null => (at === null ? null : isoInstant(at));
+
+/** One record: its verdict if it has any, its curve, its figures, and what counts. */
+export function recordSection(record: ClassRecord, terms: RecordTerms, dayMs: number): Html {
+  const { assetClass, horizon } = record.figures;
+  const id = `${assetClass}-${horizon}`;
+  return html`<section aria-labelledby="${id}">
+<h2 id="${id}">${titleOf(record)}</h2>
+${terms.headline[assetClass] === horizon && verdictCard(record, terms)}
+${curve(record, id, dayMs)}
+${figuresTable(record.figures)}
+${countsTable(record.figures)}
+</section>`;
+}
+
+/** The last verdict, and how far the record is from one. */
+function verdictCard(
+  { figures, verdicts }: ClassRecord,
+  { rules, verdictDates }: RecordTerms,
+): Html {
+  const last = verdicts.at(-1);
+  const next = verdictDates[verdicts.length];
+  const { periods, ic } = figures;
+  const width = ic === null ? null : ic.high - ic.low;
+  return html`<div class="card record-verdict"><div>
+<p class="quiet">Verdict on the direction, from ${dateTime(instantOf(figures.from))} to ${dateTime(instantOf(figures.to))}</p>
+<p class="verdict-word">${last === undefined ? "none yet" : VERDICTS[last.verdict]}</p>
+<p>${
+    last === undefined
+      ? "Verdicts are given only on days that were fixed when the log began, so that nobody can choose a good moment."
+      : html`Given on ${dayOf(last.at)}, by the rule below.`
+  }${next !== undefined && html` The next is given on ${dayOf(next)}.`}</p>
+</div><div>
+<p>Periods that do not overlap: <strong>${fixed(1)(periods)}</strong> of ${rules.minPeriods} that a verdict needs</p>
+${meter(periods, rules.minPeriods)}
+<p class="quiet">Width of the interval of the rank correlation: <strong>${width === null ? "not known yet" : fixed(3)(width)}</strong>; it must be at most ${rules.maxIntervalWidth}.</p>
+</div></div>`;
+}
+
+function meter(value: number, needed: number): Html {
+  const share = Math.min(100, (100 * value) / needed).toFixed(1);
+  return html`<svg class="meter" role="img" aria-label="${value.toFixed(1)} of ${needed}"><rect class="rail" width="100%" height="10"/><rect class="ahead" width="${share}%" height="10"/></svg>`;
+}
+
+/** The mean excess return, summed over the sessions, within the band of shuffled signals. */
+function curve(record: ClassRecord, id: string, dayMs: number): Html {
+  const { figures, runs } = record;
+  const points = excessCurve(runs, figures.horizon);
+  const last = points.at(-1);
+  if (last === undefined || points.length < 2) {
+    return html`<div class="empty"><p>Too few sessions are settled to draw a line.</p></div>`;
+  }
+  const shown = (value: number) => withMinus(`${(100 * value).toFixed(2)} %`);
+  const bounds = points.flatMap(({ chance, sum }) => [chance, -chance, sum]);
+  const axis = { low: 1.1 * Math.min(...bounds), high: 1.1 * Math.max(...bounds) };
+  const time = timeAxis(
+    points.map(({ close }) => close),
+    { dayMs },
+  );
+  const band = (sign: number) =>
+    points.map(({ chance }, place) => `${place} ${down(sign * chance, axis)}`);
+  const marks = ticks(axis);
+  const sums = points.map(({ sum }) => sum);
+  const table = `${id}-figures`;
+  const label = `Excess return of LONG and SHORT summed over ${points.length} sessions: ${shown(last.sum)}; shuffled signals lie within ${shown(last.chance)} on either side in 95 % of cases`;
+  return html`<figure class="card chart">
+<p class="readout"><span>Excess return of LONG and SHORT, summed: <strong>${shown(last.sum)}</strong>. While the line runs inside the grey band, it is what chance makes.</span><output></output></p>
+${plot(
+  { label, table, count: points.length, time },
+  html`${panel({
+    name: "p-price",
+    time,
+    axis,
+    shapes: html`<path class="band" d="M${[...band(1), ...band(-1).toReversed()].join("L")}Z"/>${marks.map((value) => level(value, axis, value === 0 ? "zero" : "grid"))}<path class="l-score" d="${line(sums, axis)}"/>`,
+    labels: marks.map((value) => ({ value, text: withMinus(`${(100 * value).toFixed(1)} %`) })),
+  })}${timePanel(time)}`,
+)}
+</figure>
+<ul class="legend"><li class="smoothed">LONG and SHORT, beyond the mean of all instruments</li><li class="twin">the same signals shuffled, 95 %</li><li class="daily">LONG on everything is 0</li></ul>
+<details class="more"><summary>The same in figures</summary>
+<div class="scroller" tabindex="0"><table class="figures" id="${table}">
+<caption>${points.length} sessions, newest first</caption>
+<thead><tr><th scope="col">Session closed</th><th scope="col">Summed excess return</th><th scope="col">95 % of shuffled signals within</th></tr></thead>
+<tbody>${points
+    .toReversed()
+    .map(
+      ({ close, sum, chance }) =>
+        html`<tr><th scope="row">${dateTime(isoInstant(close))}</th><td>${shown(sum)}</td><td>±${shown(chance)}</td></tr>\n`,
+    )}</tbody>
+</table></div>
+</details>`;
+}
+
+const NONE = html`<span class="quiet">–</span>`;
+const NOT_YET = html`<span class="quiet">too few sessions</span>`;
+
+interface Estimate {
+  readonly value: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** A row of the figures; cells that are left out have nothing to say. */
+interface FigureRow {
+  readonly name: string;
+  readonly value: Content;
+  readonly estimate?: Estimate | null;
+  readonly format?: (value: number) => Html;
+  /** The figure of a twin, or what was promised. */
+  readonly twin?: Content;
+  readonly twinName?: string;
+}
+
+function figuresTable(figures: RecordFigures): Html {
+  return html`<div class="scroller all" tabindex="0"><table class="figures">
+<caption>In figures. Intervals are of 95 %; the upright line is no effect</caption>
+<thead><tr><th scope="col">Measure</th><th scope="col">Signals</th><th scope="col">Interval</th><th scope="col" class="roomy">Drawn</th><th scope="col">Beside</th></tr></thead>
+<tbody>${rowsOf(figures).map(figureRow)}</tbody>
+</table></div>`;
+}
+
+const rowsOf = ({
+  meanExcess,
+  meanReturn,
+  hitRate,
+  ic,
+  ranges,
+  fallSkill,
+  twins,
+}: RecordFigures): readonly FigureRow[] => [
+  {
+    name: "Mean excess return of LONG and SHORT",
+    value: meanExcess === null ? NOT_YET : signedPercent2(meanExcess.value),
+    estimate: meanExcess,
+    format: signedPercent2,
+    twin:
+      twins.shuffled &&
+      html`${signedPercent2(twins.shuffled.low)} to ${signedPercent2(twins.shuffled.high)}`,
+    twinName: "the same signals shuffled, 95 %",
+  },
+  {
+    name: "Mean return",
+    value: signedPercent(meanReturn),
+    twin: signedPercent(twins.alwaysLong),
+    twinName: "LONG on everything",
+  },
+  { name: "Right on their side", value: percent(1)(hitRate), twin: "50 %", twinName: "a coin" },
+  {
+    name: "Rank correlation of score and return",
+    value:
+      ic === null
+        ? NOT_YET
+        : html`${fixed(3)(ic.value)} <span class="unit">t ${fixed(1)(ic.t)}</span>`,
+    estimate: ic,
+    format: fixed(3),
+    twin: "0",
+    twinName: "no skill",
+  },
+  ...ranges.map(({ probability, coverage }) => ({
+    name: `Returns within the ${100 * probability} % range`,
+    value: percent(1)(coverage),
+    twin: percent(0)(probability),
+    twinName: "promised",
+  })),
+  {
+    name: "Skill of the chance of a fall",
+    value: fixed(3)(fallSkill),
+    twin: "0",
+    twinName: "no skill",
+  },
+];
+
+const signedPercent2 = (value: number): Html => html`${value > 0 && "+"}${percent(2)(value)}`;
+
+const figureRow = ({ name, value, estimate, format, twin, twinName }: FigureRow): Html =>
+  html`<tr><th scope="row">${name}</th><td><strong>${value}</strong></td><td>${
+    estimate && format ? html`${format(estimate.low)} to ${format(estimate.high)}` : NONE
+  }</td><td class="roomy">${estimate && intervalMark(estimate)}</td><td>${twin ?? NONE}${twin && html` <span class="unit">${twinName}</span>`}</td></tr>
+`;
+
+/** An interval on a line, with 0 in the middle. */
+function intervalMark({ value, low, high }: Estimate): Html {
+  const reach = 1.05 * Math.max(Math.abs(low), Math.abs(high)) || 1;
+  const place = (one: number) => `${(50 + (50 * one) / reach).toFixed(1)}%`;
+  return html`<svg class="interval" aria-hidden="true"><line class="zero" x1="50%" x2="50%" y2="16"/><line class="fan-l" x1="${place(low)}" x2="${place(high)}" y1="8" y2="8"/><circle cx="${place(value)}" cy="8" r="4"/></svg>`;
+}
+
+/** Names of what is left out. */
+const EXCLUDED: Readonly<Record<Exclusion, string>> = {
+  failed: "without a result",
+  unscored: "without a factor",
+  untraded: "without a price in the session",
+  unsettled: "without a price afterwards",
+  copies: "coins that copy another or are pegged",
+};
+
+function countsTable({ runs, calls, lateRuns, excluded, from, to }: RecordFigures): Html {
+  const left = Object.entries(excluded).filter(([, count]) => count > 0);
+  const row = (name: string, value: Content) =>
+    html`<tr><th scope="row">${name}</th><td>${value}</td></tr>\n`;
+  return html`<details class="more"><summary>What counts, and what does not</summary>
+<table class="figures"><caption class="unseen">What counts, and what does not</caption><tbody>
+${row("Sessions graded", html`${whole(runs)} <span class="unit">${dateTime(instantOf(from))} to ${dateTime(instantOf(to))}</span>`)}${row("LONG", whole(calls.long))}${row("SHORT", whole(calls.short))}${row("WAIT, counted and not graded", whole(calls.wait))}${left.map(([reason, count]) => row(`Left out: ${EXCLUDED[reason as Exclusion]}`, whole(count)))}${lateRuns > 0 && row("Left out: sessions logged after their returns had begun", whole(lateRuns))}
+</tbody></table></details>`;
+}

@@ -1,0 +1,55 @@
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { expect } from "vitest";
+import { accessibilityFaults, photograph } from "./look.ts";
+
+/** A page, with what the browser complained about and whom else it asked. */
+export interface Watched {
+  readonly page: Page;
+  readonly complaints: readonly string[];
+}
+
+/** Opens an address in a new browser context. */
+export async function openWatched(
+  browser: Browser,
+  address: string,
+  options: BrowserContextOptions = {},
+): Promise<Watched> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  const { origin: own } = new URL(address);
+  page.on("console", (message) => complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("request", (request) => {
+    const { origin, protocol } = new URL(request.url());
+    if (origin !== own && protocol !== "data:") complaints.push(`asked ${request.url()}`);
+  });
+  await page.goto(address);
+  return { page, complaints };
+}
+
+/** Widths in CSS pixels: the narrowest phone (WCAG 2.2, 1.4.10), a common one, a tablet, a desktop and a
+ *  large one. */
+const widths = [320, 390, 820, 1280, 1920];
+
+/** Those at which faults are looked for, which takes long. */
+const looked: readonly number[] = [390, 1280];
+
+/** Looks at the page as it is, in every width and in color schemes. */
+export async function expectGood(
+  page: Page,
+  name: string,
+  schemes: readonly ("light" | "dark")[] = ["light", "dark"],
+): Promise<void> {
+  for (const colorScheme of schemes) {
+    await page.emulateMedia({ colorScheme });
+    for (const width of widths) {
+      await page.setViewportSize({ width, height: 844 });
+      const found = `${name}, ${width} pixels, ${colorScheme}`;
+      const wide = await page.evaluate("document.documentElement.scrollWidth");
+      expect(wide, found).toBeLessThanOrEqual(width);
+      await photograph(page, `${name}-${width}-${colorScheme}`);
+      if (looked.includes(width)) expect(await accessibilityFaults(page), found).toEqual([]);
+    }
+  }
+}
