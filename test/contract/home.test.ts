@@ -556,52 +556,62 @@ describe("the page of an instrument", () => {
     );
   });
 
-  it("draws off-exchange volume, short share and the points of factors to a pixel of the API", async () => {
+  /** The panels of a class, as they stand in a page. */
+  const panelsIn = (html: string, name: string) =>
+    [...html.matchAll(new RegExp(`<div class="panel ${name}">.*?</svg></div>`, "gs"))].map(
+      ([panel]) => panel,
+    );
+
+  /** Heights of the bars of a panel in thousandths of it, by place; those below zero are negative. */
+  const barsOf = (panel = ""): ReadonlyMap<number, number> =>
+    new Map(
+      Array.from(panel.matchAll(/M(-?[\d.]+) (\d+)V(\d+)h/g), ([, x, foot, top]) => [
+        Math.round(Number(x) + 0.3),
+        Number(foot) - Number(top),
+      ]),
+    );
+
+  it("draws off-exchange volume and the short share of the API to a pixel", async () => {
     const { html } = await createWeb(base).get(path);
-    const panels = (name: string) =>
-      [...html.matchAll(new RegExp(`<div class="panel ${name}">.*?</svg></div>`, "gs"))].map(
-        ([panel]) => panel,
-      );
-    /** Heights of the bars of a panel in thousandths of it, by place; those below the zero are negative. */
-    const barsOf = (panel: string) =>
-      new Map(
-        Array.from(panel.matchAll(/M(-?[\d.]+) (\d+)V(\d+)h/g), ([, x, foot, top]) => [
-          Math.round(Number(x) + 0.3),
-          Number(foot) - Number(top),
-        ]),
-      );
     const { days } = await ask<{
-      readonly days: readonly { readonly shares: number; readonly shortVolumeRatio: number }[];
+      readonly days: readonly {
+        readonly shares: number;
+        readonly shortVolumeRatio: number | null;
+      }[];
     }>("/api/darkpool?detail=full&symbol=ALDER.SIM&view=days&limit=63");
-    const oldestFirst = days.toReversed();
     const most = Math.max(...days.map(({ shares }) => shares));
-    const volumes = barsOf(panels("p-volume")[0] ?? "");
+    const volumes = barsOf(panelsIn(html, "p-volume")[0]);
     const tallest = Math.max(...volumes.values());
-    const shorts = pointsOf({ html: panels("p-line")[0] ?? "" }, "l-price");
+    const shorts = pointsOf({ html: panelsIn(html, "p-line")[0] ?? "" }, "l-price").values();
     expect(volumes.size).toBe(days.length);
-    for (const [place, { shares, shortVolumeRatio }] of oldestFirst.entries()) {
+    for (const [place, { shares, shortVolumeRatio }] of days.toReversed().entries()) {
       // The panels are 112 and 88 pixels high.
       expect(Math.abs((volumes.get(place) ?? 0) / tallest - shares / most)).toBeLessThan(1 / 112);
-      const y = shorts[place]?.y ?? Number.NaN;
+      if (shortVolumeRatio === null) continue;
+      const { x = Number.NaN, y = Number.NaN } = shorts.next().value ?? {};
+      expect(x).toBeCloseTo((1_000 * (place + 0.5)) / days.length, 6);
       expect(Math.abs(1 - y / 1_000 - shortVolumeRatio)).toBeLessThan(1 / 88);
     }
+  });
 
+  it("draws the points of the factors of the API to a pixel", async () => {
+    const { html } = await createWeb(base).get(path);
     const [table = ""] =
       /<table class="figures" id="points-figures">.*?<\/table>/s.exec(html) ?? [];
     const times = Array.from(table.matchAll(/datetime="([^"]*)"/g), ([, at = ""]) => at);
-    const factors = panels("p-factor").map(barsOf);
+    const factors = panelsIn(html, "p-factor").map(barsOf);
+    expect(times.length).toBeGreaterThan(40);
     for (const [place, at] of times.toReversed().entries()) {
-      const answer = await ask<{ readonly factors: Readonly<Record<string, Factor>> }>(
-        `/api/factors?detail=full&symbol=ALDER.SIM&asOf=${at}`,
+      const { why } = await ask<{ readonly why: Readonly<Record<string, number | string>> }>(
+        `/api/signals?detail=full&symbol=ALDER.SIM&asOf=${at}`,
       );
-      for (const [row, { contribution }] of Object.values(answer.factors).entries()) {
-        // A point is a hundredth of the panel of 68 pixels.
+      for (const [row, points] of Object.values(why).entries()) {
+        // A factor without a value counts 0. A point is a hundredth of the panel of 68 pixels.
         const drawn = (factors[row]?.get(place) ?? 0) / 10;
-        const expected = Math.max(-50, Math.min(50, contribution));
+        const expected = Math.max(-50, Math.min(50, Number(points) || 0));
         expect(Math.abs(drawn - expected), `${at}, factor ${row}`).toBeLessThan(100 / 68);
       }
     }
-    expect(times.length).toBeGreaterThan(40);
   });
 
   it("states that a feed is missing", async () => {
@@ -857,7 +867,7 @@ describe("the page of the track record", () => {
     expect(html).toContain("<h1>Track record</h1>");
     expect(html).toContain("The prices of this market are made up");
     expect(textOf(html)).toMatch(/Nothing yet The log began on .* a verdict needs 60 periods/);
-    expect(textOf(html)).toMatch(/Stock, 21 sessions: not before \d+ November 2026/);
+    expect(textOf(html)).toMatch(/Stock, 21 sessions: not before 21 Nov 2026, 05:23/);
     expect(html).toContain(`npx market-signal verify ${base} --state seen.json`);
     const { html: home } = await web.get("/");
     expect(home).toContain('href="/track-record"');

@@ -114,8 +114,7 @@ function expectHeights(
 /** What stands in the table of a history: time, signal, score and smoothed score. */
 const figures = (page: Page): Promise<readonly (readonly (string | null | undefined)[])[]> =>
   page
-    .locator("table.figures", { hasText: "Smoothed" })
-    .locator("tbody tr")
+    .locator("#history-figures tbody tr")
     .evaluateAll((rows) =>
       rows.map((row) => [
         row.querySelector("time")?.getAttribute("datetime"),

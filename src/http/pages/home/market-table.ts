@@ -86,7 +86,7 @@ function countLinks({ found, counts }: MarketList, filter: Filter): Html {
     const next = { ...others, [name]: isCurrent ? undefined : value };
     return html`<a href="${addressOf(next)}#market"${isCurrent && html` aria-current="true"`}>${text}</a>`;
   };
-  return html`<nav class="counts" aria-label="Choose by signal or coverage"><span><strong>${found}</strong> shown</span>${(["LONG", "WAIT", "SHORT"] as const).map((direction) => link(`${counts[direction]} ${direction}`, "signal", direction))}${link(`${counts.full} with full coverage`, "coverage", "full")}</nav>`;
+  return html`<nav class="counts" aria-label="Counts"><span><strong>${found}</strong> shown</span>${(["LONG", "WAIT", "SHORT"] as const).map((direction) => link(`${counts[direction]} ${direction}`, "signal", direction))}${link(`${counts.full} with full coverage`, "coverage", "full")}</nav>`;
 }
 
 function tableRow(row: MarketRow): Html {
