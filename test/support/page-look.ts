@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { accessibilityFaults, photograph } from "./look.ts";
 
 /** A page, with what the browser complained about and whom else it asked. */
-export interface Watched {
+interface Watched {
   readonly page: Page;
   readonly complaints: readonly string[];
 }

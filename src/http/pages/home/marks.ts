@@ -22,7 +22,7 @@ export const shapes: Readonly<Record<Signal, string>> = {
 };
 
 /** Whether a score rests on less than LONG and SHORT need: it is drawn hatched, and named thin. */
-export const isThin = (coverage: number): boolean => coverage < THRESHOLDS.minCoverage;
+const isThin = (coverage: number): boolean => coverage < THRESHOLDS.minCoverage;
 
 /** A signal as a word with a shape. @param coverage If it is given, a thin signal is named so. */
 export function signalMark(signal: Signal, coverage = 1): Html {
