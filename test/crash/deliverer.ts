@@ -22,7 +22,7 @@ import { collection, type Records } from "../../src/store/port/records.ts";
 import type { Store } from "../../src/store/port/store.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
-import { outletsOn } from "../support/channels.ts";
+import { outletsOn, shiftBody } from "../support/channels.ts";
 
 // A process that queues events, or delivers them, or both, as the service does, until it is told to
 // stop or killed.
@@ -33,13 +33,17 @@ export interface DelivererOptions {
   readonly store: string;
   /** 32 bytes in hexadecimal. */
   readonly masterKey: string;
-  /** How far the store's clock is ahead, in milliseconds, so that leases of killed processes have expired. */
+  /** How far clocks are ahead, in milliseconds, so that leases of killed processes have expired. */
   readonly aheadMs: number;
   readonly delivers: boolean;
   /** Absent: it queues nothing. */
   readonly queues?: Queuing;
   /** Ids of the alerts for which it tells whether something is left to be sent. */
   readonly watches: readonly string[];
+  /** Server of the Telegram Bot API. */
+  readonly telegramUrl?: string;
+  /** Timeout of a request, in milliseconds; absent: that of the service. */
+  readonly totalMs?: number;
 }
 
 /** The deliveries to queue. */
@@ -99,15 +103,16 @@ async function start(options: DelivererOptions): Promise<() => Promise<void>> {
     createSender({
       ...{ schemes: ["https:", "http:"], isAllowed: () => true },
       now: Date.now,
+      ...(options.totalMs !== undefined && { totalMs: options.totalMs }),
     }),
   );
-  const now = () => new Date();
+  const now = () => new Date(Date.now() + options.aheadMs);
   const worker = new DeliveryWorker({
     ...{ records, sender, vault: createKeyringVault(keyring), now, random: Math.random },
     keys: () => keyring.keys("webhook-signing").map(({ jwk }) => jwk),
     scopesOf: async () => new Set(allScopes),
     limits: createLimits(),
-    channels: outletsOn(createKeyringVault(keyring)),
+    channels: outletsOn(createKeyringVault(keyring), now, options.telegramUrl),
     ...{ monotonic: () => performance.now(), schedule, onError },
     audit: createAuditor({ hashAddress: keyring.hashAddress, now }),
   });
@@ -186,6 +191,9 @@ async function queue(records: Records, queuing: Queuing): Promise<void> {
 function eventFor(alert: StoredAlert, number: number) {
   const [type, at] = ["signal.shift", Date.now()];
   const eventId = `msg_${number}_${alert.key}`;
+  if (alert.value.way.by === "channel") {
+    return enqueueDelivery(alert, { eventId, type, body: shiftBody(`E${number}`) });
+  }
   const data = { alertId: alert.key, number, padding: PADDING };
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
   return enqueueDelivery(alert, { eventId, type, body });

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { channelKills } from "./channel-kills.ts";
 import { restarts, revocation, swallowed } from "./database.ts";
 import { databaseOutage } from "./database-outage.ts";
 import { diskFull } from "./disk-full.ts";
@@ -15,7 +16,7 @@ it.
 
   npm run crash -- [--kills 50] [--power-cuts 20] [--seconds-full 60] [--seconds-swallowed 30]
                    [--service 10] [--restarts 6] [--log-kills 50] [--log-power-cuts 20]
-                   [--only <part of a name>]
+                   [--channels 5] [--only <part of a name>]
 `;
 
 const { values } = parseArgs({
@@ -28,6 +29,7 @@ const { values } = parseArgs({
     restarts: { type: "string", default: "6" },
     "log-kills": { type: "string", default: "50" },
     "log-power-cuts": { type: "string", default: "20" },
+    channels: { type: "string", default: "5" },
     only: { type: "string", default: "" },
     help: { type: "boolean", default: false },
   },
@@ -42,6 +44,7 @@ const scenarios: Readonly<Record<string, () => Promise<Outcome>>> = {
   "postgres-black-hole": () => swallowed(Number(values["seconds-swallowed"])),
   "postgres-revocation": revocation,
   "service-kills": () => serviceKills(Number(values.service)),
+  "channel-kills": () => channelKills(Number(values.channels)),
   "rolling-restarts": () => rollingRestarts(Number(values.restarts)),
   "leader-failover": () => leaderFailover({ untilDelivered: true }),
   "log-kills": () => logKills(Number(values["log-kills"])),

@@ -375,6 +375,41 @@ describe("a person in a browser", () => {
     }
   });
 
+  it("makes an alert to a channel, with and without JavaScript", async () => {
+    for (const javaScriptEnabled of [true, false]) {
+      const look = (page: Page, name: string) =>
+        javaScriptEnabled ? expectGood(page, name) : Promise.resolve();
+      const page = await openPage({ javaScriptEnabled });
+      await page.goto(`${base}/account`);
+      const email = await signIn(page);
+      const channels = page.getByRole("region", { name: "Your channels" });
+      await channels.getByText("Email", { exact: true }).click();
+      await channels.getByLabel("Name").first().fill("Inbox");
+      await channels.getByLabel("Address").fill("not an address@");
+      await channels.getByLabel("Address").evaluate((input) => input.setAttribute("type", "text"));
+      await channels.getByRole("button", { name: "Add and send a code" }).first().click();
+      await page.getByRole("alert").waitFor();
+      const to = `inbox-${email}`;
+      await channels.getByLabel("Address").fill(to);
+      await channels.getByRole("button", { name: "Add and send a code" }).first().click();
+      await channels.getByText("Waits for its code").waitFor();
+      await look(page, "channel-pending");
+      await expect.poll(async () => (await testService.emailsTo(to)).length).toBe(1);
+      const [text = ""] = await testService.emailsTo(to);
+      await channels.getByLabel("Code").fill(/Your code: (\d{6})/.exec(text)?.[1] ?? "");
+      await channels.getByRole("button", { name: "Verify" }).click();
+      await channels.getByText("Active").waitFor();
+      await channels.getByText("Quiet time and daily digest").click();
+      await look(page, "channel");
+      await page.getByRole("link", { name: "Make an alert" }).click();
+      await page.getByLabel("Symbols or names").fill("ALDER.SIM");
+      expect(await page.getByLabel("Channel", { exact: true }).inputValue()).toBe("Inbox");
+      await look(page, "alert-channel");
+      await page.getByRole("button", { name: "Make the alert" }).click();
+      await page.getByText("Your channel Inbox").waitFor();
+    }
+  });
+
   it("sees the alerts, and deletes one without JavaScript", async () => {
     const page = await openPage({ javaScriptEnabled: false });
     const agent = await newAgent();

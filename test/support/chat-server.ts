@@ -60,6 +60,8 @@ export interface ChatServer {
   /** Requests in all. */
   readonly requests: number;
   behavior: ChatBehavior;
+  /** Behaviors in turn, in place of one. */
+  inTurn: readonly ChatBehavior[] | undefined;
   /** Resolves when this many messages were taken. */
   took(count: number): Promise<readonly TakenMessage[]>;
   close(): Promise<void>;
@@ -214,12 +216,13 @@ const MOVED: Answer = {
 /** Starts a chat service on a free port. */
 export async function startChat(kind: ChatKind, options: ChatOptions = {}): Promise<ChatServer> {
   const format = formats[kind];
-  const { inTurn, thinksMs = 0, location = "/", onAsked, onTaken, tls } = options;
+  const { thinksMs = 0, location = "/", onAsked, onTaken, tls } = options;
   const events = new EventEmitter().setMaxListeners(0);
   const taken: TakenMessage[] = [];
   let requests = 0;
   const handle = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const body = JSON.parse(await text(req)) as Record<string, unknown>;
+    const { inTurn } = server;
     const behavior = inTurn?.[requests % inTurn.length] ?? server.behavior;
     requests += 1;
     if (thinksMs > 0) await delay(thinksMs);
@@ -245,6 +248,7 @@ export async function startChat(kind: ChatKind, options: ChatOptions = {}): Prom
     ...{ kind, origin, target: format.target(origin), taken },
     typed: { kind, ...format.typed(origin) },
     behavior: options.behavior ?? ("takes" as ChatBehavior),
+    inTurn: options.inTurn,
     get requests() {
       return requests;
     },

@@ -225,7 +225,7 @@ function scheduleForm(
 <p>Left empty, there is none. What comes in the quiet time is sent together at its end; a digest tells of a whole day in one message.</p>
 ${form(
   { action: `${action}/schedule`, formToken },
-  html`${time("from", "Quiet from", quietHours?.from)}${time("until", "until", quietHours?.to)}${time("digest", "Daily digest at", digestAt ?? undefined)}${zone}<button>Save</button>`,
+  html`${time("from", "Quiet from", quietHours?.from)}${time("until", "Quiet until", quietHours?.to)}${time("digest", "Daily digest at", digestAt ?? undefined)}${zone}<button>Save</button>`,
 )}
 </details>`;
 }

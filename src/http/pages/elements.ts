@@ -261,7 +261,7 @@ export function destructiveAction({
   ...where
 }: DestructiveAction): Html {
   return html`<details>
-<summary>${summary}</summary>
+<summary class="irreversible">${summary}</summary>
 <p>${consequence}</p>
 ${form(where, html`<button class="danger">${button}</button>`)}
 </details>`;
