@@ -21,7 +21,6 @@ import { verify } from "./commands/verify.ts";
 /** The operator's commands on the store by name, in the order of the help. */
 export const storeCommands: ReadonlyMap<string, StoreCommand> = new Map([
   ["doctor", doctor],
-  ["admin setup", setup],
   ["admin status", status],
   ["admin keys list", keysList],
   ["admin keys rotate", keysRotate],
@@ -34,6 +33,7 @@ export const storeCommands: ReadonlyMap<string, StoreCommand> = new Map([
   ["admin applications reject", applicationsReject],
   ["admin inquiries list", inquiriesList],
   ["admin mail", mail],
+  ["admin setup", setup],
   ["admin forget", forget],
   ["store backup", backup],
   ["store restore", restore],

@@ -1,7 +1,6 @@
 import { OPENAPI_TYPE, paths } from "../../../wellknown/paths.ts";
 import { scopes } from "../../auth/scopes.ts";
 import { copyButton } from "../pages/copy.ts";
-import { scopeLabels } from "../pages/elements.ts";
 import { type Html, html } from "../pages/html.ts";
 import type { Page } from "../pages/layout.ts";
 import { ACCOUNT_PATH } from "../pages/return-to.ts";
@@ -97,14 +96,13 @@ ${id === "alerts" && eventsPart(description)}
 </section>`;
 
 function operationPart(operation: Described, description: Description): Html {
-  const { id, method, path, summary, scopes, parameters, body, answers, failures } = operation;
+  const { id, method, path, summary, parameters, body, answers, failures } = operation;
   const { schemas } = description.components;
   return html`<article id="${id}">
 <h3><a href="#${id}">${summary}</a></h3>
 <p class="endpoint"><span class="method">${method}</span> <code>${path}</code></p>
 <div class="columns"><div>
 ${richText(operation.description)}
-${scopes !== undefined && scopes.length > 0 && html`<div class="needs"><span>Needs</span> ${scopeLabels(scopes)}</div>`}
 ${parameters.length > 0 && html`<h4>Parameters</h4>${parameterList(parameters)}`}
 ${body && html`<h4>Body <code>${body.mediaType}</code></h4>${memberList(body.schema, schemas)}`}
 ${answersPart(answers, description)}
