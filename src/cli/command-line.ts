@@ -6,7 +6,7 @@ import type { Command, CommandOption } from "./command.ts";
 export const PROGRAM = "market-signal";
 
 /** The command that runs when none is named. */
-const DEFAULT_COMMAND = "serve";
+export const DEFAULT_COMMAND = "serve";
 
 /** An invalid command line; the message says why. */
 export class UsageError extends Error {
@@ -34,7 +34,8 @@ export interface Environment {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-type Commands = ReadonlyMap<string, Command>;
+/** Commands by name, in the order of the help. */
+export type Commands = ReadonlyMap<string, Command>;
 
 /** Value of an option that refers to an environment variable. */
 const VARIABLE = /^env:(.*)$/;

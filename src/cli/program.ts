@@ -5,36 +5,20 @@ import { readStoreChoice } from "../config/config.ts";
 import type { OnProgress } from "../store/backup/progress.ts";
 import { faultText } from "../store/port/unavailable.ts";
 import { askServer } from "./admin-client.ts";
-import type { Command, StoreCommand, Terminal } from "./command.ts";
+import type { StoreCommand, Terminal } from "./command.ts";
 import { ConfirmationNeeded, type Outcome } from "./command.ts";
-import { helpText, type Invocation, PROGRAM, readCommandLine, UsageError } from "./command-line.ts";
-import { backtest, explain } from "./commands/backtest.ts";
-import { drill } from "./commands/drill.ts";
-import { exportPanel } from "./commands/export.ts";
-import { listen } from "./commands/listen.ts";
-import { downloadLog } from "./commands/log-download.ts";
+import {
+  type Commands,
+  DEFAULT_COMMAND,
+  helpText,
+  type Invocation,
+  PROGRAM,
+  readCommandLine,
+  UsageError,
+} from "./command-line.ts";
 import { serve } from "./commands/serve.ts";
-import { train } from "./commands/train.ts";
-import { verifyTheLog } from "./commands/verify-log.ts";
-import { witnessLogs } from "./commands/witness.ts";
 import { createProgressLine } from "./progress-line.ts";
 import { runDirectly } from "./run-on-store.ts";
-import { storeCommands } from "./store-commands.ts";
-
-/** Every command by name, in the order of the help. */
-export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
-  ["serve", serve],
-  ...storeCommands,
-  ["store drill", drill],
-  ["verify", verifyTheLog],
-  ["log download", downloadLog],
-  ["witness", witnessLogs],
-  ["listen", listen],
-  ["export", exportPanel],
-  ["backtest", backtest],
-  ["explain", explain],
-  ["train", train],
-]);
 
 /** Exit code of a command that succeeded. */
 const SUCCESS = 0;
@@ -60,6 +44,7 @@ export async function runProgram(call: ProgramCall): Promise<number> {
   const { argv, env, folder, terminal } = call;
   const { stdout, stderr } = terminal;
   try {
+    const commands = await commandsFor(argv);
     const invocation = readCommandLine(argv, commands, { folder, env });
     if (invocation.kind === "help") {
       stdout.write(`${helpText(commands, invocation.about)}\n`);
@@ -81,6 +66,12 @@ export async function runProgram(call: ProgramCall): Promise<number> {
     stderr.write(`${PROGRAM} --help says more.\n`);
     return USAGE;
   }
+}
+
+/** The service starts without the code of the other commands, which is more than its own. */
+async function commandsFor([first = DEFAULT_COMMAND]: readonly string[]): Promise<Commands> {
+  if (first === DEFAULT_COMMAND) return new Map([[first, serve]]);
+  return (await import("./all-commands.ts")).commands;
 }
 
 type Run = Extract<Invocation, { readonly kind: "run" }>;

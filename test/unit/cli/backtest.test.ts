@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { readCommandLine } from "../../../src/cli/command-line.ts";
-import { commands } from "../../../src/cli/program.ts";
+import { commands } from "../../../src/cli/all-commands.ts";
 import type { BacktestResult } from "../../../src/research/backtest/run-backtest.ts";
 import { logTrials, readTrials } from "../../../src/research/backtest/trial-log.ts";
 
