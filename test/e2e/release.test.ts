@@ -55,6 +55,30 @@ it("the package takes at most 10 MB packed and 40 MB installed, and has no depen
   );
 });
 
+it("the code is ASCII, of which V8 keeps a byte a character", () => {
+  const code = globSync("dist/*.js", { cwd: installed });
+  const beyond = code.filter((name) => /[^\0-\x7f]/.test(readFileSync(join(installed, name), "utf8")));
+  expect(code).not.toEqual([]);
+  expect(beyond).toEqual([]);
+});
+
+it("the service starts without the charts, drivers and clients that only some need", () => {
+  const dist = join(installed, "dist");
+  const loaded = new Set<string>();
+  const load = (name: string): void => {
+    if (loaded.has(name)) return;
+    loaded.add(name);
+    const code = readFileSync(join(dist, name), "utf8");
+    for (const [, next = ""] of code.matchAll(/^import [^;]*?"\.\/([^"]+\.js)";$/gm)) load(next);
+  };
+  for (const name of globSync("{market-signal,program-*,main-*}.js", { cwd: dist })) load(name);
+  const texts = [...loaded].map((name) => readFileSync(join(dist, name), "utf8")).join("\n");
+  const packages = ["express", "echarts", "pg", "hyparquet-writer", "nodemailer", "undici"].filter(
+    (name) => texts.includes(`// node_modules/${name}/`),
+  );
+  expect(packages).toEqual(["express"]);
+});
+
 it("the package has the license of every package in its source maps", () => {
   const maps = globSync("dist/*.map", { cwd: installed }).map((name) =>
     JSON.parse(readFileSync(join(installed, name), "utf8")),
