@@ -32,7 +32,7 @@ export async function writeTable({ columns, parts, format, file }: TableFile): P
   const unfinished = `${file}.part`;
   const handle = await open(unfinished, "w");
   try {
-    const rows = await writeParts(handle, parts, ENCODERS[format](columns));
+    const rows = await writeParts(handle, parts, await ENCODERS[format](columns));
     await handle.sync();
     await rename(unfinished, file);
     return rows;
@@ -41,7 +41,9 @@ export async function writeTable({ columns, parts, format, file }: TableFile): P
   }
 }
 
-const ENCODERS: Readonly<Record<FileFormat, (columns: readonly ColumnHead[]) => TableEncoder>> = {
+const ENCODERS: Readonly<
+  Record<FileFormat, (columns: readonly ColumnHead[]) => TableEncoder | Promise<TableEncoder>>
+> = {
   csv: csvEncoder,
   parquet: (columns) => parquetEncoder(columns, { rowsPerGroup: ROWS_PER_GROUP }),
 };

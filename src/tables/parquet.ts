@@ -1,4 +1,3 @@
-import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import type { Cell, ColumnHead, ColumnType } from "./table.ts";
 import type { TableEncoder } from "./table-encoder.ts";
 
@@ -11,11 +10,13 @@ interface ParquetOptions {
   readonly rowsPerGroup: number;
 }
 
-/** Writes a table as Parquet; every cell may be null. */
-export function parquetEncoder(
+/** Writes a table as Parquet; every cell may be null. The writer is loaded with the first table, as
+ *  most services never write one. */
+export async function parquetEncoder(
   columns: readonly ColumnHead[],
   { rowsPerGroup }: ParquetOptions,
-): TableEncoder {
+): Promise<TableEncoder> {
+  const { ByteWriter, ParquetWriter } = await import("hyparquet-writer");
   const writer = new ByteWriter();
   const schema = [{ name: "root", num_children: columns.length }, ...columns.map(elementOf)];
   const file = new ParquetWriter({ writer, schema });

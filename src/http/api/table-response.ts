@@ -60,7 +60,7 @@ export async function sendTable(exchange: TableExchange, table: SentTable): Prom
   }
   res.setHeader("Content-Type", type);
   if (req.method === "HEAD") res.end();
-  else await sendParts(exchange, partsOf(rows, encoder(columns)), coding);
+  else await sendParts(exchange, partsOf(rows, await encoder(columns)), coding);
 }
 
 /** The URL of the next page. */

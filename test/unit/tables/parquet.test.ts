@@ -18,7 +18,7 @@ const rows: readonly (readonly Cell[])[] = [
 
 /** Writes rows as Parquet, some of them at a time. @returns The file. */
 async function written(all: typeof rows, rowsPerGroup: number): Promise<string> {
-  const encoder = parquetEncoder(columns, { rowsPerGroup });
+  const encoder = await parquetEncoder(columns, { rowsPerGroup });
   const parts = [...all.map((row) => encoder.add([row])), encoder.end()];
   const folder = await mkdtemp(join(tmpdir(), "parquet-"));
   onTestFinished(() => rm(folder, { recursive: true }));
