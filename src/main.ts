@@ -25,7 +25,8 @@ import { createService, NAME, type Service } from "./service.ts";
 import { createLog } from "./telemetry/log.ts";
 import { type MetricsServer, serveMetrics } from "./telemetry/metrics-server.ts";
 
-/** Delay of the collection after the start, in milliseconds: the first requests are over by then. */
+/** Delay of the collection after the start, in milliseconds: the first requests are over by then. Also
+ *  the interval of checks whether a warm start has computed its scores. */
 const COLLECT_AFTER_MS = 3_000;
 
 /** Asks V8 for a garbage collection (`--expose-gc`). */
@@ -85,7 +86,7 @@ async function main(): Promise<void> {
     warnIfFolderIsOpen(config.store.folder);
     announceReady(service, config, baseUrl);
     refreshScores(service, log);
-    setTimeout(collectGarbage, COLLECT_AFTER_MS).unref();
+    collectWhenScored(service);
   } catch (error) {
     fail(error);
   }
@@ -135,6 +136,12 @@ function refreshScores(service: Service, log: Logger): void {
   }
   showReplay(service);
   setTimeout(refreshScores, waitMs, service, log).unref();
+}
+
+/** Collects the garbage of the start, after a warm one that of scoring too. */
+function collectWhenScored(service: Service): void {
+  const collect = () => (service.isWarm() ? collectWhenScored(service) : collectGarbage());
+  setTimeout(collect, COLLECT_AFTER_MS).unref();
 }
 
 /**

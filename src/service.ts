@@ -86,6 +86,8 @@ export interface Service {
   refresh(): void;
   /** Milliseconds until there is something new to score, `undefined` when time stands still. */
   untilNextRefresh(): number | undefined;
+  /** Whether scores are still those of the previous run while they are computed again. */
+  isWarm(): boolean;
   /** Ids of the public signing keys, which identify the store. */
   keyIds(): readonly string[];
   /** From now on `/readyz` says that the service is stopping. */
@@ -179,6 +181,7 @@ async function createOn(state: State, options: Measured): Promise<Service> {
     routes: app.routes,
     refresh: scoring.refresh,
     untilNextRefresh: scoring.untilNextRefresh,
+    isWarm: scoring.isWarm,
     keyIds: () => state.keyring.keys("token-signing").map(({ jwk }) => jwk.kid),
     drain: () => {
       isDraining = true;
