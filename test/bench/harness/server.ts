@@ -4,7 +4,7 @@ import { mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { quotas } from "../../../src/limits/limits.ts";
 import { nodeOn, SERVER_CORE } from "./machine.ts";
 
@@ -22,9 +22,18 @@ const PRODUCT = startArguments(ROOT);
 export const HEAP_FLAGS = PRODUCT.filter((argument) => /semi-space|v8-pool/.test(argument));
 
 /** Limits that are never reached: the benchmark measures work, not rejections. */
-const NO_LIMITS = Object.keys(quotas)
-  .map((name) => `${name}=999999999/1`)
-  .join(" ");
+const noLimits = (names: object): string =>
+  Object.keys(names)
+    .map((name) => `${name}=999999999/1`)
+    .join(" ");
+
+const NO_LIMITS = noLimits(quotas);
+
+/** The same for another checkout, whose limits may have other names. */
+async function noLimitsOf(root: string): Promise<string> {
+  const limits = await import(pathToFileURL(join(root, "src/limits/limits.ts")).href);
+  return noLimits(limits.quotas);
+}
 
 /** A process that answers over HTTP. */
 export interface Server {
@@ -64,9 +73,16 @@ export async function stopServers(): Promise<void> {
 export const startFreely = (env: Readonly<Record<string, string>>, root = ROOT) =>
   startServer({ name: "the service", args: startArguments(root), env, core: undefined, root });
 
-/** Starts the product as `npm start` does, with the sandbox, whose market stands still meanwhile. */
-export const startProduct = (env: Readonly<Record<string, string>> = {}, name = "the service") =>
-  startServer({ name, args: PRODUCT, env: { SANDBOX_SESSION_SECONDS: "86400", ...env } });
+/** Starts the product of a checkout as `npm start` does, with the sandbox, whose market stands still
+ *  meanwhile. */
+export async function startProduct(
+  env: Readonly<Record<string, string>> = {},
+  name = "the service",
+  root = ROOT,
+): Promise<Server> {
+  const common = { RATE_LIMITS: await noLimitsOf(root), SANDBOX_SESSION_SECONDS: "86400" };
+  return startServer({ name, args: startArguments(root), env: { ...common, ...env }, root });
+}
 
 /**
  * Starts a script that says `{"baseUrl"}` on its standard output when it answers.
