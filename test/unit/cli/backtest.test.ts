@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { readCommandLine } from "../../../src/cli/command-line.ts";
 import { commands } from "../../../src/cli/all-commands.ts";
+import { readCommandLine } from "../../../src/cli/command-line.ts";
 import type { BacktestResult } from "../../../src/research/backtest/run-backtest.ts";
 import { logTrials, readTrials } from "../../../src/research/backtest/trial-log.ts";
 

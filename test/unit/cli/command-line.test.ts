@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { helpText, readCommandLine, UsageError } from "../../../src/cli/command-line.ts";
 import { commands } from "../../../src/cli/all-commands.ts";
+import { helpText, readCommandLine, UsageError } from "../../../src/cli/command-line.ts";
 
 const here = { folder: "/here", env: { TARGET: "postgres://u:secret@h/d" } };
 const store = (...argv: string[]) => readCommandLine(["store", ...argv], commands, here);
