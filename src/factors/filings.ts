@@ -43,7 +43,8 @@ export const NO_FILINGS: Filings = { trailing: {}, newest: {}, shareCounts: [] }
  * @param dayMs Length of a market day in milliseconds.
  */
 export function readFilings(fundamentals: readonly Fundamental[], dayMs: number): Filings {
-  const of = (metric: FundamentalMetric) => periods(fundamentals, metric, dayMs);
+  const byMetric = Map.groupBy(fundamentals, ({ metric }) => metric);
+  const of = (metric: FundamentalMetric) => periods(byMetric.get(metric) ?? [], dayMs);
   const newestAt = fundamentals.at(-1)?.availableAt;
   const trailing = (["netIncome", "freeCashFlow", "ebitda"] as const).flatMap((metric) => {
     const figure = trailingYear(of(metric), dayMs);
@@ -63,16 +64,12 @@ export function readFilings(fundamentals: readonly Fundamental[], dayMs: number)
   };
 }
 
-/** The newest filing of each period, periods ascending; later filings restate earlier ones. */
-function periods(
-  fundamentals: readonly Fundamental[],
-  metric: FundamentalMetric,
-  dayMs: number,
-): Fundamental[] {
+/** The newest filing of each period of one metric, periods ascending; later filings restate earlier ones. */
+function periods(figures: readonly Fundamental[], dayMs: number): Fundamental[] {
   const byPeriod = new Map<number, Fundamental>();
-  for (const figure of fundamentals) {
+  for (const figure of figures) {
     const lagDays = (figure.availableAt - figure.periodEnd) / dayMs;
-    if (figure.metric !== metric || lagDays < 1 || lagDays > FILING_RULES.maxLagDays) continue;
+    if (lagDays < 1 || lagDays > FILING_RULES.maxLagDays) continue;
     byPeriod.set(figure.periodEnd, figure);
   }
   return [...byPeriod.values()].sort((a, b) => a.periodEnd - b.periodEnd);

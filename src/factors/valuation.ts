@@ -128,6 +128,7 @@ function compare({ measurement, norms }: ValuedStock, tables: ValuationTables, v
     const weight = (weightOf(name, sector) / peerWeights) * peerShare;
     visit(name, "peers", ecdfZ(table, yields[name] as number), weight);
   }
+  if (ownYields === 0) return;
   const ownWeight = (1 / ownYields) * VALUATION_RULES.ownWeight;
   for (const name of YIELDS) {
     const z = ownScore(name, yields, norms);

@@ -181,8 +181,9 @@ export class ClassScorer {
   #closeSession({ group, closes, servedFrom }: ClassView, ahead: number): void {
     const at = closes[this.#closes.length] as number;
     this.#closes.push(at);
-    for (const [position, records] of group.entries()) {
-      this.#advanceAt(position, records, { at, isSameSession: false });
+    const moment = { at, isSameSession: false };
+    for (let position = 0; position < group.length; position++) {
+      this.#advanceAt(position, group[position] as InstrumentRecords, moment);
     }
     this.#benchmark.close();
     const next = closes[this.#closes.length] ?? Number.POSITIVE_INFINITY;
@@ -322,8 +323,17 @@ function evaluate(
   const readings = readFactors(measured, context);
   const { at, series, tables } = context;
   const { assetClass } = instrument;
-  const measure = { instrument, at, series, readings, bars, newestBar, missedSessions };
-  const inputs = { ...measure, tables, candidate };
+  const inputs: SnapshotInputs = {
+    instrument,
+    at,
+    series,
+    readings,
+    bars,
+    newestBar,
+    missedSessions,
+    tables,
+    candidate,
+  };
   return { inputs, composite: compose(readings, WEIGHTS[assetClass], CLASS_FACTORS[assetClass]) };
 }
 

@@ -34,7 +34,6 @@ export interface Composite {
   /** Base weight of the factors with a value, as a share of that of all factors that the class can
    *  have, in [0, 1]. */
   readonly coverage: number;
-  readonly contributions: Contributions;
 }
 
 /** Points by factor; they add up to score - 50. */
@@ -95,12 +94,10 @@ export function compose(
     present += z === null ? 0 : weight;
   }
   const z = total / Math.sqrt(squares);
-  const score = 100 * normalCdf(z);
   return {
     z,
-    score,
+    score: 100 * normalCdf(z),
     confidence: trusted / base,
     coverage: present / possible,
-    contributions: contributionsTo(score, readings, weights),
   };
 }

@@ -88,7 +88,7 @@ const TURNOVER_HALF_LIFE = 21;
 const TURNOVER_DECAY = decay(1, TURNOVER_HALF_LIFE);
 
 /** Bars that are read at once: a list may unpack them, far apart from those of other instruments. */
-const BARS_AHEAD = 8;
+const BARS_AHEAD = 3;
 
 /** When the newest record of a kind became known in a class, Unix milliseconds, `null` for never. */
 interface FeedTimes {

@@ -1,8 +1,12 @@
 import { bullishness } from "../factors/message-counters.ts";
-import { freezeMomentum, type MomentumTables } from "../factors/momentum.ts";
+import {
+  freezeMomentum,
+  type MomentumMeasurement,
+  type MomentumTables,
+} from "../factors/momentum.ts";
 import { freezeSocial } from "../factors/social.ts";
 import type { Norm } from "../factors/statistics.ts";
-import { freezeValuation, type ValuationTables } from "../factors/valuation.ts";
+import { freezeValuation, type ValuationTables, type ValuedStock } from "../factors/valuation.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { Measurement } from "./instrument-state.ts";
 
@@ -31,15 +35,19 @@ export function freezePeers(
   group: readonly Measurement[],
   { assetClass, epoch }: { readonly assetClass: AssetClass; readonly epoch: number },
 ): PeerTables {
+  const momentum: MomentumMeasurement[] = [];
+  const valuation: ValuedStock[] = [];
+  const social: number[] = [];
+  for (const one of group) {
+    if (one.momentum !== undefined) momentum.push(one.momentum);
+    if (one.valuation !== undefined) valuation.push(one.valuation);
+    if (one.sentiment.clarity === "clear") social.push(bullishness(one.sentiment.counters).value);
+  }
   return {
     assetClass,
     epoch,
-    momentum: freezeMomentum(group.flatMap(({ momentum }) => momentum ?? [])),
-    valuation: freezeValuation(group.flatMap(({ valuation }) => valuation ?? [])),
-    social: freezeSocial(
-      group.flatMap(({ sentiment }) =>
-        sentiment.clarity === "clear" ? bullishness(sentiment.counters).value : [],
-      ),
-    ),
+    momentum: freezeMomentum(momentum),
+    valuation: freezeValuation(valuation),
+    social: freezeSocial(social),
   };
 }

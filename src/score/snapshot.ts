@@ -136,8 +136,9 @@ export function createSnapshot(
 ): Snapshot {
   const { instrument, at, series, readings, newestBar, tables, candidate } = inputs;
   const weights = WEIGHTS[instrument.assetClass];
+  const contributions = contributionsTo(composite.score, readings, weights);
   const result = (factor: Factor): FactorResult =>
-    resultOf(readings[factor], weights[factor], composite.contributions[factor]);
+    resultOf(readings[factor], weights[factor], contributions[factor]);
   return {
     instrument,
     at,

@@ -31,24 +31,54 @@ export function readCsv<C extends Columns, R>(
   columns: C,
   map: RowMapper<C, R>,
 ): R[] {
-  const lines = splitCsv({ path, content });
-  requireHeader(lines[0] ?? [], Object.keys(columns), path);
+  const unix = content.replaceAll("\r\n", "\n");
+  const lines = unix.includes('"') ? quotedLines(unix, path) : plainLines(unix);
+  const header = lines.next();
+  requireHeader(header.done ? [] : cellsOf(header.value), Object.keys(columns), path);
 
-  const entries = Object.entries(columns);
+  const readRow = rowReader(columns);
   const records: R[] = [];
-  for (let index = 1; index < lines.length; index++) {
-    const place = { file: path, line: index + 1 };
-    const row = readRow<C>(entries, lines[index] as string[], place);
-    records.push(map(row, place, records.at(-1)));
+  let line = 1;
+  for (const cells of lines) {
+    const place = { file: path, line: ++line };
+    records.push(map(readRow(cells, place), place, records.at(-1)));
   }
   return records;
 }
 
-/** Cells by line. A cell that spans lines would shift the count of lines, so it is refused. */
-function splitCsv({ path, content }: TextFile): string[][] {
-  const unix = content.replaceAll("\r\n", "\n");
-  const { data, errors } = Papa.parse<string[]>(unix, { delimiter: ",", newline: "\n" });
-  const spanning = content.includes('"') ? data.findIndex(spansLines) : -1;
+/** The cells of a line: the one at an index is [starts[index], ends[index]) of the text. */
+interface Cells {
+  readonly text: string;
+  count: number;
+  readonly starts: number[];
+  readonly ends: number[];
+}
+
+const cellsOf = ({ text, count, starts, ends }: Cells): readonly string[] =>
+  Array.from({ length: count }, (_, index) => text.slice(starts[index], ends[index]));
+
+const [COMMA, LINE_FEED, BYTE_ORDER_MARK] = [44, 10, 0xfeff];
+
+/** The lines of a text without quotes; each replaces the one before. */
+function* plainLines(text: string): Generator<Cells, void, void> {
+  const cells: Cells = { text, count: 0, starts: [], ends: [] };
+  let start = text.charCodeAt(0) === BYTE_ORDER_MARK ? 1 : 0;
+  for (let at = start; start < text.length; at++) {
+    const code = at < text.length ? text.charCodeAt(at) : LINE_FEED;
+    if (code !== COMMA && code !== LINE_FEED) continue;
+    cells.starts[cells.count] = start;
+    cells.ends[cells.count++] = at;
+    start = at + 1;
+    if (code === COMMA) continue;
+    yield cells;
+    cells.count = 0;
+  }
+}
+
+/** The lines of a text with quoted cells. One that spans lines would shift their count, so it is refused. */
+function* quotedLines(text: string, path: string): Generator<Cells, void, void> {
+  const { data, errors } = Papa.parse<string[]>(text, { delimiter: ",", newline: "\n" });
+  const spanning = data.findIndex((cells) => cells.some((cell) => /[\r\n]/.test(cell)));
   if (spanning >= 0) {
     const place = { file: path, line: spanning + 1 };
     throw dataError(place, "a quoted cell does not end on its line", "close it with a quote");
@@ -60,10 +90,14 @@ function splitCsv({ path, content }: TextFile): string[][] {
   }
   const last = data.at(-1);
   const endsWithLineBreak = last?.length === 1 && last[0] === "";
-  return endsWithLineBreak ? data.slice(0, -1) : data;
+  for (const cells of endsWithLineBreak ? data.slice(0, -1) : data) {
+    const starts: number[] = [];
+    const ends: number[] = [];
+    for (const cell of cells)
+      ends.push((starts[starts.push(ends.at(-1) ?? 0) - 1] as number) + cell.length);
+    yield { text: cells.join(""), count: cells.length, starts, ends };
+  }
 }
-
-const spansLines = (cells: readonly string[]) => cells.some((cell) => /[\r\n]/.test(cell));
 
 function requireHeader(header: readonly string[], names: readonly string[], file: string) {
   const expected = names.join(",");
@@ -71,22 +105,28 @@ function requireHeader(header: readonly string[], names: readonly string[], file
   throw dataError({ file, line: 1 }, `the header is ${quoted(header.join(","))}`, expected);
 }
 
-function readRow<C extends Columns>(
-  columns: readonly (readonly [string, Column<unknown>])[],
-  cells: readonly string[],
-  place: FileLocation,
-): CsvRow<C> {
-  if (cells.length !== columns.length) {
-    const names = columns.map(([name]) => name).join(",");
-    throw dataError(place, `the line has ${cells.length} of ${columns.length} columns`, names);
-  }
-  const row: Record<string, unknown> = {};
-  for (let index = 0; index < columns.length; index++) {
-    const [name, { parse, expected }] = columns[index] as readonly [string, Column<unknown>];
-    const cell = cells[index] as string;
-    const value = parse(cell);
-    if (value === undefined) throw dataError(place, `${name} is ${quoted(cell)}`, expected);
-    row[name] = value;
-  }
-  return row as CsvRow<C>;
+/** Makes a reader of the rows of one file. */
+function rowReader<C extends Columns>(columns: C) {
+  const entries = Object.entries(columns);
+  const names = Object.keys(columns);
+  // Rows that are copies of one object share its layout; members added one by one are slow.
+  const empty = Object.fromEntries(names.map((name): [string, unknown] => [name, undefined]));
+  return (cells: Cells, place: FileLocation): CsvRow<C> => {
+    const { text, count, starts, ends } = cells;
+    if (count !== entries.length) {
+      const wrong = `the line has ${count} of ${entries.length} columns`;
+      throw dataError(place, wrong, names.join(","));
+    }
+    const row = { ...empty };
+    for (let index = 0; index < entries.length; index++) {
+      const [name, { parse, expected }] = entries[index] as [string, Column<unknown>];
+      const [start, end] = [starts[index] as number, ends[index] as number];
+      const value = parse(text, start, end);
+      if (value === undefined) {
+        throw dataError(place, `${name} is ${quoted(text.slice(start, end))}`, expected);
+      }
+      row[name] = value;
+    }
+    return row as CsvRow<C>;
+  };
 }

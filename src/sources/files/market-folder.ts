@@ -55,11 +55,17 @@ export async function readMarketFolder(
   { until = Number.POSITIVE_INFINITY, onProgress }: ReadOptions = {},
 ): Promise<Market> {
   const instruments = readInstruments(await openInstruments(folder));
-  await requireKnownFiles(folder, instruments);
+  const present = await knownFiles(folder, instruments);
   const calendar = createPublicationCalendar();
   const records: InstrumentRecords[] = [];
-  for (const instrument of instruments) {
-    records.push(await readInstrument(instrument, calendar, { folder, until }));
+  // The files of the next instrument are read while those of one are parsed.
+  let opening = openFiles(instruments[0], present);
+  for (const [index, instrument] of instruments.entries()) {
+    const files = await opening;
+    opening = openFiles(instruments[index + 1], present);
+    // An error is thrown when its turn comes, unless parsing fails before.
+    opening.catch(() => undefined);
+    records.push(readInstrument(instrument, files, { calendar, until }));
     onProgress?.(records.length, instruments.length);
   }
   return {
@@ -100,49 +106,65 @@ async function openInstruments(folder: string): Promise<TextFile> {
   throw dataError({ file: path }, "there is no such file", expected);
 }
 
+/** Paths of the files of a folder, by symbol and the folder in it. */
+type FilesBySymbol = ReadonlyMap<string, ReadonlyMap<FolderName, string>>;
+
 /**
  * @throws {Error} at a file whose symbol instruments.csv does not list: it may be a typing error.
  */
-async function requireKnownFiles(
+async function knownFiles(
   folder: string,
   instruments: readonly Instrument[],
-): Promise<void> {
-  const symbols = new Set(instruments.map(({ symbol }) => symbol));
-  for (const [name, ending] of Object.entries(FOLDERS)) {
+): Promise<FilesBySymbol> {
+  const files = new Map(instruments.map(({ symbol }) => [symbol, new Map<FolderName, string>()]));
+  for (const [name, ending] of Object.entries(FOLDERS) as [FolderName, string][]) {
     for (const entry of await list(join(folder, name))) {
-      const symbol = entry.endsWith(ending) ? entry.slice(0, -ending.length) : undefined;
-      if (symbol !== undefined && symbols.has(symbol)) continue;
-      const place = { file: join(folder, name, entry) };
-      const wrong = `no symbol of ${INSTRUMENTS} has this name`;
-      throw dataError(place, wrong, `files here are called SYMBOL${ending}`);
+      const file = join(folder, name, entry);
+      const known = entry.endsWith(ending) ? files.get(entry.slice(0, -ending.length)) : undefined;
+      if (known === undefined) {
+        const wrong = `no symbol of ${INSTRUMENTS} has this name`;
+        throw dataError({ file }, wrong, `files here are called SYMBOL${ending}`);
+      }
+      known.set(name, file);
     }
   }
+  return files;
 }
 
-async function readInstrument(
+/** The files of one instrument in memory; none without an instrument. */
+type OpenedFiles = ReadonlyMap<FolderName, TextFile | undefined>;
+
+async function openFiles(
+  instrument: Instrument | undefined,
+  present: FilesBySymbol,
+): Promise<OpenedFiles> {
+  const paths = [...(present.get(instrument?.symbol ?? "") ?? [])];
+  const read = async ([name, path]: [FolderName, string]) => [name, await readText(path)] as const;
+  return new Map(await Promise.all(paths.map(read)));
+}
+
+function readInstrument(
   instrument: Instrument,
-  calendar: PublicationCalendar,
-  { folder, until }: { readonly folder: string; readonly until: number },
-): Promise<InstrumentRecords> {
-  const open = (name: FolderName) =>
-    readText(join(folder, name, `${instrument.symbol}${FOLDERS[name]}`));
+  files: OpenedFiles,
+  { calendar, until }: { readonly calendar: PublicationCalendar; readonly until: number },
+): InstrumentRecords {
   const cut = <R extends Known>(all: RecordList<R> | undefined): RecordList<R> | undefined => {
     const count = all === undefined ? 0 : countKnown(all, until);
     if (count === 0) return undefined;
     return count === all?.length ? all : all?.slice(0, count);
   };
-  const read = async <R extends Known>(name: FolderName, reader: (file: TextFile) => R[]) => {
-    const file = await open(name);
+  const read = <R extends Known>(name: FolderName, reader: (file: TextFile) => R[]) => {
+    const file = files.get(name);
     return cut(file && reader(file));
   };
-  const barFile = await open("bars");
+  const barFile = files.get("bars");
   const checked = barFile && readBars(barFile, instrument.assetClass, calendar);
   const doubtedBars = cut(checked?.doubts);
-  const fundamentals = await read("fundamentals", (file) => readFundamentals(file, calendar));
-  const mentions = await read("mentions", readMentions);
-  const prints = await read("prints", readPrints);
-  const shortVolumes = await read("offexchange", (file) => readShortVolumes(file, calendar));
-  const onChain = await read("onchain", (file) => readOnChain(file, calendar));
+  const fundamentals = read("fundamentals", (file) => readFundamentals(file, calendar));
+  const mentions = read("mentions", readMentions);
+  const prints = read("prints", readPrints);
+  const shortVolumes = read("offexchange", (file) => readShortVolumes(file, calendar));
+  const onChain = read("onchain", (file) => readOnChain(file, calendar));
   return {
     instrument,
     bars: cut(checked?.bars) ?? [],

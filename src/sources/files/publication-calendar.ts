@@ -1,7 +1,7 @@
 import { sessionsBetween } from "../../market/calendar.ts";
 import type { Market } from "../../market/market.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
-import { type Column, date } from "./columns.ts";
+import { type Column, cellColumn, EXPECTED_DATE, parseDate } from "./columns.ts";
 import { dataError, type FileLocation, quoted } from "./data-error.ts";
 
 /** One calendar day of UTC, in milliseconds. */
@@ -38,7 +38,7 @@ export function createPublicationCalendar(): PublicationCalendar {
   return {
     numberOf: memoByKey((day) => dates.push(day) - 1),
     dateOf: (number) => dates[number] as string,
-    date: { expected: date.expected, parse: memoByKey(date.parse) },
+    date: cellColumn(EXPECTED_DATE, memoByKey(parseDate)),
     barKnown: memoByKey((day) => newYorkInstant(day, BAR_TIME)),
     shortVolumeKnown: memoByKey((day) => newYorkInstant(day, SHORT_VOLUME_TIME)),
     filingKnown: memoByKey((day) => newYorkInstant(nextDate(day), "00:00")),

@@ -1,0 +1,68 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { figure } from "../../../src/sources/files/columns.ts";
+import { readCsv } from "../../../src/sources/files/csv-table.ts";
+
+/** What `figure` reads of a cell that stands within a longer text. */
+const read = (cell: string): number | undefined => figure.parse(`1,${cell},2`, 2, 2 + cell.length);
+
+describe("a number of a table", () => {
+  it("is the double nearest to its text, bit for bit", () => {
+    const digits = (min: number, max: number) =>
+      fc.string({ unit: fc.constantFrom(..."0123456789"), minLength: min, maxLength: max });
+    const text = fc
+      .tuple(fc.constantFrom("", "-"), digits(1, 12), fc.option(digits(1, 12)))
+      .map(([sign, whole, part]) => `${sign}${whole}${part === null ? "" : `.${part}`}`);
+    fc.assert(
+      fc.property(text, (cell) => {
+        expect(read(cell)).toBe(Number(cell));
+      }),
+      { seed: 19, numRuns: 5_000 },
+    );
+  });
+
+  it.each(["0", "-0", "0.1", "645.57", "1e5", "-2.5E-7", "123456789012345.6", "0.000000000000001"])(
+    "may be %s",
+    (cell) => {
+      expect(read(cell)).toBe(Number(cell));
+    },
+  );
+
+  it.each(["", "-", ".5", "5.", "1.2.3", "1,5", "+1", "0x10", "1e", " 1", "NaN", "1e19", "٣"])(
+    "cannot be '%s'",
+    (cell) => {
+      expect(read(cell)).toBeUndefined();
+    },
+  );
+});
+
+describe("a table", () => {
+  const columns = { first: figure, second: figure };
+  const rows = (content: string) => readCsv({ path: "table.csv", content }, columns, (row) => row);
+  const expected = [
+    { first: 1, second: 2 },
+    { first: 3, second: 4 },
+  ];
+
+  it.each([
+    ["lines", "first,second\n1,2\n3,4"],
+    ["a line break at its end", "first,second\n1,2\n3,4\n"],
+    ["line breaks of Windows", "first,second\r\n1,2\r\n3,4\r\n"],
+    ["a byte order mark", "\uFEFFfirst,second\n1,2\n3,4\n"],
+    ["quoted cells", 'first,"second"\n1,2\n"3","4"\n'],
+  ])("may have %s", (_, content) => {
+    expect(rows(content)).toEqual(expected);
+  });
+
+  it.each([
+    ["", 'table.csv:1: the header is ""'],
+    ["first\n1\n", 'table.csv:1: the header is "first"'],
+    ["first,second,third\n", 'table.csv:1: the header is "first,second,third"'],
+    ["first,second\n1,2\n3\n", "table.csv:3: the line has 1 of 2 columns"],
+    ["first,second\n1,2,3\n", "table.csv:2: the line has 3 of 2 columns"],
+    ["first,second\n\n1,2\n", "table.csv:2: the line has 1 of 2 columns"],
+    ['first,second\n1,2\n"3",x\n', 'table.csv:3: second is "x"'],
+  ])("refuses %j", (content, message) => {
+    expect(() => rows(content)).toThrow(message);
+  });
+});
