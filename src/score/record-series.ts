@@ -1,12 +1,6 @@
 import { sha256 } from "../lib/sha256.ts";
 import type { MarketMode } from "../market/market.ts";
-import {
-  type Bar,
-  FEEDS,
-  type Feed,
-  type InstrumentRecords,
-  type Known,
-} from "../market/records.ts";
+import { FEEDS, type Feed, type InstrumentRecords, type Known } from "../market/records.ts";
 
 /** Hexadecimal digits of a series. */
 export const SERIES_DIGITS = 16;
@@ -25,7 +19,7 @@ interface Beginning {
 /**
  * Names the series that signals belong to. Signals are carried from the first record on, and every
  * instrument is compared with all others, so a market has one series: a record that begins earlier for any
- * instrument, another first bar or another reader of texts makes another. At an instant only what had
+ * instrument, another first record of a feed or another reader of texts makes another. At an instant only what had
  * become known counts, so that neither later records nor instruments that are listed later change what a
  * past session belongs to.
  */
@@ -40,7 +34,8 @@ export class RecordSeries {
   /** @param reader Who reads the messages. */
   constructor(mode: MarketMode, reader: string) {
     this.#feeds = mode === "live" ? LIVE_FEEDS : FEEDS;
-    this.#names = [{ at: Number.NEGATIVE_INFINITY, name: sha256(reader) }];
+    const name = sha256(JSON.stringify([this.#feeds, reader]));
+    this.#names = [{ at: Number.NEGATIVE_INFINITY, name }];
   }
 
   /** Takes in what became known by an instant (Unix milliseconds, never falling). */
@@ -77,9 +72,10 @@ export class RecordSeries {
 const keyOf = ({ instrument: { symbol } }: InstrumentRecords, feed: Feed): string =>
   `${symbol} ${feed}`;
 
+/** The whole first record: a split on the first bar, for one, changes the count of shares ever after. */
 function textOf({ instrument }: InstrumentRecords, feed: Feed, first: Known): string {
   const { symbol, assetClass, sector } = instrument;
-  const { open, high, low, close, volume } = first as Partial<Bar>;
-  const prices = feed === "bars" ? [open, high, low, close, volume] : [];
-  return JSON.stringify([symbol, assetClass, sector, feed, first.availableAt, ...prices]);
+  // In one order, whatever the order in which a source writes the members.
+  const members = Object.entries(first).sort(([one], [other]) => (one < other ? -1 : 1));
+  return JSON.stringify([symbol, assetClass, sector, feed, members]);
 }

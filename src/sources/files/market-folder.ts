@@ -54,7 +54,10 @@ export async function readMarketFolder(
   folder: string,
   { until = Number.POSITIVE_INFINITY, onProgress }: ReadOptions = {},
 ): Promise<Market> {
-  const instruments = readInstruments(await openInstruments(folder));
+  // In one order, whatever that of the lines: sums over a class depend on it in their last digits.
+  const instruments = readInstruments(await openInstruments(folder)).sort((one, other) =>
+    one.symbol < other.symbol ? -1 : 1,
+  );
   const present = await knownFiles(folder, instruments);
   const calendar = createPublicationCalendar();
   const records: InstrumentRecords[] = [];

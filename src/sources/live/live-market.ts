@@ -82,7 +82,9 @@ export class LiveMarket implements Market {
     this.#sources = sources;
     this.#polled = polled;
     this.#maxMessages = maxMessages;
-    this.#books = new Map(instruments.map((one) => [one.symbol, new RecordBook(one)]));
+    // In one order, whatever that of the setting: sums over a class depend on it in their last digits.
+    const inOrder = instruments.toSorted((one, other) => (one.symbol < other.symbol ? -1 : 1));
+    this.#books = new Map(inOrder.map((one) => [one.symbol, new RecordBook(one)]));
   }
 
   /** When an observation last arrived whose provider's clock agreed with ours, Unix milliseconds;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { snapshotId } from "../../../src/answers/common.ts";
 import type { Market } from "../../../src/market/market.ts";
-import { FEEDS, type InstrumentRecords } from "../../../src/market/records.ts";
+import { type Bar, FEEDS, type InstrumentRecords } from "../../../src/market/records.ts";
 import { RecordSeries } from "../../../src/score/record-series.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
@@ -81,7 +81,7 @@ it("neither the end of a record nor an instrument that is listed later changes a
   for (const [id, said] of shorter) expect(whole.get(id)).toBe(said);
 });
 
-it("another first bar, reader of texts or sector is another series", () => {
+it("another first record, reader of texts or sector is another series", () => {
   const records = METHOD_MARKET.recordsUntil(END);
   const named = (list: readonly InstrumentRecords[], reader = "lexicon") => {
     const series = new RecordSeries("files", reader);
@@ -95,13 +95,56 @@ it("another first bar, reader of texts or sector is another series", () => {
   const [first, ...rest] = records as [InstrumentRecords, ...InstrumentRecords[]];
   const [bar, ...bars] = first.bars;
   if (bar === undefined) throw new Error("there is no bar");
+  const withBar = (other: Partial<Bar>) =>
+    named([{ ...first, bars: [{ ...bar, ...other }, ...bars] }, ...rest]);
+  const withFirst = (feed: "fundamentals" | "mentions", other: object) => {
+    const at = records.findIndex((one) => one[feed] !== undefined);
+    const [record, ...later] = [...(records[at]?.[feed] ?? [])];
+    const changed = { ...records[at], [feed]: [{ ...record, ...other }, ...later] };
+    return named(records.with(at, changed as InstrumentRecords));
+  };
   const others = [
     named(records, "a model"),
     named(rest),
-    named([{ ...first, bars: [{ ...bar, close: bar.close + 0.01 }, ...bars] }, ...rest]),
+    withBar({ close: bar.close + 0.01 }),
+    // The count of shares depends on every split, and a return on the dividend.
+    withBar({ split: 2 }),
+    withBar({ dividend: 0.1 }),
+    withFirst("fundamentals", { value: 1 }),
+    withFirst("mentions", { text: "other words" }),
     named([{ ...first, instrument: { ...first.instrument, sector: "Other" } }, ...rest]),
   ];
-  expect(new Set([name, ...others]).size).toBe(5);
+  expect(new Set([name, ...others]).size).toBe(1 + others.length);
+});
+
+it("does not depend on the order in which a source writes the members of a record", () => {
+  const records = METHOD_MARKET.recordsUntil(END);
+  const turned = records.map((one) => ({
+    ...one,
+    bars: [...one.bars].map(
+      (bar) => Object.fromEntries(Object.entries(bar).reverse()) as unknown as Bar,
+    ),
+  }));
+  const [name, other] = [records, turned].map((list) => {
+    const series = new RecordSeries("files", "lexicon");
+    series.extend(list, END);
+    return series.at(END);
+  });
+  expect(other).toBe(name);
+});
+
+it("is another one where signals are of other feeds", () => {
+  const bars = METHOD_MARKET.recordsUntil(END).map(({ instrument, bars }) => ({
+    instrument,
+    bars,
+  }));
+  const [recorded, live] = (["files", "live"] as const).map((mode) => {
+    const series = new RecordSeries(mode, "lexicon");
+    series.extend(bars, END);
+    return series.at(END);
+  });
+  // A live market of the same prices may have messages too, which its series does not tell.
+  expect(live).not.toBe(recorded);
 });
 
 it("is the same however far a process has read at a time", () => {

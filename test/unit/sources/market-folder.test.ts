@@ -94,18 +94,15 @@ describe("a market folder", () => {
     expect(servedFrom(utc("2015-01-01T05:00:00Z"))).toBe(utc("2014-01-01T05:00:00Z"));
   });
 
+  it("has instruments in one order, whatever that of the lines", async () => {
+    const records = await read({ "instruments.csv": csv("instruments", COIN, STOCK) });
+    expect(records.map(({ instrument }) => instrument.symbol)).toEqual(["ACME", "DOGE-USD"]);
+  });
+
   it("reads instruments with quoted names and no exchange or sector", async () => {
     const rows = [COIN, 'BRK-B,"Berk, Shire ""B""",stock,NYSE,USD,Financials'];
     const records = await read({ "instruments.csv": csv("instruments", ...rows) });
     expect(records.map(({ instrument }) => instrument)).toEqual([
-      {
-        symbol: "DOGE-USD",
-        name: "Dogecoin",
-        assetClass: "crypto",
-        exchange: null,
-        currency: "USD",
-        sector: null,
-      },
       {
         symbol: "BRK-B",
         name: 'Berk, Shire "B"',
@@ -113,6 +110,14 @@ describe("a market folder", () => {
         exchange: "NYSE",
         currency: "USD",
         sector: "Financials",
+      },
+      {
+        symbol: "DOGE-USD",
+        name: "Dogecoin",
+        assetClass: "crypto",
+        exchange: null,
+        currency: "USD",
+        sector: null,
       },
     ]);
   });
