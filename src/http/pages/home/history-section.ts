@@ -25,7 +25,7 @@ export function historySection({ signal, history, choice, dayMs }: HistorySectio
   const [first, last] = [points[0], points.at(-1)];
   if (points.length < MIN_POINTS || first === undefined || last === undefined) {
     return html`<section aria-labelledby="history"><h2 id="history">Price and score</h2>
-<div class="empty"><p>Too few sessions are recorded to draw a line.</p></div></section>`;
+<div class="empty"><p>There is no line yet: too few sessions are recorded, or scores are being computed again after a start. Look again in a minute.</p></div></section>`;
   }
   const change = first.close && last.close ? last.close / first.close - 1 : null;
   const label = `Score of ${symbol} over ${points.length} sessions: ${first.score} at first, ${last.score} at last; the smoothed score from ${first.scoreSmoothed} to ${last.scoreSmoothed}${nextReport === null ? "" : `; the next report is expected about ${nextReport.expected}, between ${nextReport.earliest} and ${nextReport.latest}`}`;
