@@ -1,7 +1,6 @@
 // @module-tag full
 
 import { expect, it } from "vitest";
-import { snapshotId } from "../../../src/answers/common.ts";
 import { FACTORS } from "../../../src/factors/reading.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { evidenceOf } from "../../../src/score/snapshot.ts";
@@ -43,23 +42,3 @@ it.each([1, 2, 3])(
     for (const symbol of symbols) expect(signals(after, symbol)).toEqual(signals(before, symbol));
   },
 );
-
-it("a sandbox year, which is a record of its own, says nothing else under the ids of the year before", () => {
-  const turn = (YEAR_START + YEAR_DAYS) * DAY_MS;
-  const [before, after] = [rememberedAt(turn - 1), rememberedAt(turn)];
-  const served = (archive: MemoryArchive) =>
-    archive.allNewest().flatMap(({ instrument: { symbol } }) =>
-      [...archive.history(symbol, 0, turn - 1)].map((one) => {
-        const { at, status, score, confidence, coverage, signal, price } = one;
-        const said = JSON.stringify([status, score, confidence, coverage, signal, price]);
-        return { session: `${symbol} ${at}`, id: snapshotId(one), said };
-      }),
-    );
-  const earlier = served(before);
-  const saidUnder = new Map(earlier.map(({ id, said }) => [id, said]));
-  const sessions = new Set(earlier.map(({ session }) => session));
-  const again = served(after).filter(({ session }) => sessions.has(session));
-  // The sessions of the year that ended are served by both records.
-  expect(again.length).toBeGreaterThan(5_000);
-  expect(again.filter(({ id, said }) => (saidUnder.get(id) ?? said) !== said)).toEqual([]);
-});
