@@ -104,14 +104,16 @@ function shuffledVariance(signs: readonly number[], excess: readonly number[]): 
 function gradeRisk(statements: readonly SettledStatement[], table: HorizonQuantiles | undefined) {
   const within = RANGES.map(() => 0);
   let [forecasts, falls, fallErrors] = [0, 0, 0];
+  if (table === undefined) return { forecasts, within, falls, fallErrors };
+  const { quantiles, fallPercent, horizon } = table;
+  const ofUnit = RANGES.map((probability) => rangeOf(quantiles, probability, 1));
   for (const { sigma, fromClose } of statements) {
-    if (table === undefined || sigma === null || Number.isNaN(fromClose)) continue;
-    const { quantiles, fallPercent, horizon } = table;
+    if (sigma === null || Number.isNaN(fromClose)) continue;
     const spread = sigma * Math.sqrt(horizon);
     forecasts += 1;
-    for (const [index, probability] of RANGES.entries()) {
-      const { low, high } = rangeOf(quantiles, probability, spread);
-      if (fromClose >= low && fromClose <= high) within[index] = (within[index] as number) + 1;
+    for (const [index, { low, high }] of ofUnit.entries()) {
+      const isWithin = fromClose >= low * spread && fromClose <= high * spread;
+      if (isWithin) within[index] = (within[index] as number) + 1;
     }
     const fell = fromClose < Math.log1p(-fallPercent / 100) ? 1 : 0;
     falls += fell;

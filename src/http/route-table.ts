@@ -50,8 +50,9 @@ export class RouteTable {
   readonly routes: readonly ListedRoute[];
   readonly #writeError: WriteError;
   readonly #literal = new Map<string, Resource>();
-  /** Templates with the fewest variable segments first. */
-  readonly #templates: readonly Resource[];
+  /** Templates by their first segment, which is never variable; those with the fewest variable segments
+   *  first. */
+  readonly #templates: ReadonlyMap<string, readonly Resource[]>;
 
   constructor(routes: readonly Route[], writeError: WriteError) {
     this.#writeError = writeError;
@@ -61,7 +62,8 @@ export class RouteTable {
     for (const resource of resources.filter((one) => !isTemplate(one))) {
       this.#literal.set(resource.template, resource);
     }
-    this.#templates = resources.filter(isTemplate).toSorted(bySpecificity);
+    const templates = resources.filter(isTemplate).toSorted(bySpecificity);
+    this.#templates = Map.groupBy(templates, ({ segments }) => segments[1] ?? "");
     this.routes = routes.map(({ method, path }) => ({ method, path: templateOf(path) }));
   }
 
@@ -88,7 +90,7 @@ export class RouteTable {
       return hasSlash && literal.isStrict ? undefined : { resource: literal, values: [] };
     }
     const segments = bare.split("/");
-    for (const resource of this.#templates) {
+    for (const resource of this.#templates.get(segments[1]?.toLowerCase() ?? "") ?? []) {
       const values = valuesOf(resource, segments);
       if (values !== undefined) return { resource, values };
     }

@@ -3,7 +3,7 @@ import type { AssetClass } from "../market/instrument.ts";
 import type { Leaf } from "./leaves.ts";
 import type { LoggedRun, LogStore, SignedState } from "./log-store.ts";
 import { consistencyPath, type Hash, inclusionPath } from "./merkle.ts";
-import type { Bundle } from "./tile-path.ts";
+import { type Bundle, tilePath } from "./tile-path.ts";
 import {
   joinHashes,
   type ReadTile,
@@ -16,7 +16,7 @@ import {
 } from "./tiles.ts";
 import { proofText } from "./tlog-proof.ts";
 
-/** Maximum number of full tiles in memory, 8 kB each. */
+/** Maximum number of tiles in memory, 8 kB each. */
 const KEPT_TILES = 256;
 
 /** An entry with the proof that it is in the tree of the last checkpoint. */
@@ -40,8 +40,8 @@ export interface ProvenConsistency {
 /** Reads what the last checkpoint covers, and hides the leaves after it. */
 export class LogReader {
   readonly #store: LogStore;
-  /** A full tile never changes. */
-  readonly #full = new LRUCache<string, Uint8Array>({ max: KEPT_TILES });
+  /** The first hashes of a tile never change, so tiles are kept by their width. */
+  readonly #tiles = new LRUCache<string, Uint8Array>({ max: KEPT_TILES });
   /** Id of the log of the last checkpoint that was read here. */
   #id: string | undefined;
 
@@ -64,7 +64,7 @@ export class LogReader {
   /** A tile as it is served; `undefined` if the tree does not have it. A tile that is kept is of the
    *  checkpoint that was read last, or of an earlier one. */
   async tile(tile: Tile): Promise<Uint8Array | undefined> {
-    const known = this.#kept(this.#id, tile);
+    const known = this.#tiles.get(keyOf(this.#id, tile));
     if (known !== undefined) return known;
     const checkpoint = await this.checkpoint();
     if (checkpoint === undefined) return undefined;
@@ -72,16 +72,15 @@ export class LogReader {
     return this.#bytes(checkpoint.id, tile);
   }
 
-  async #bytes(id: string, tile: Tile): Promise<Uint8Array> {
-    const known = this.#kept(id, tile);
+  /** The hashes of a tile; `undefined` if another log has just taken the place of this one. */
+  async #bytes(id: string, tile: Tile): Promise<Uint8Array | undefined> {
+    const known = this.#tiles.get(keyOf(id, tile));
     if (known !== undefined) return known;
-    const found = joinHashes(await this.#store.hashes(id, tile));
-    if (tile.width === TILE_WIDTH) this.#full.set(keyOf(id, tile), found);
-    return found;
-  }
-
-  #kept(id: string | undefined, tile: Tile): Uint8Array | undefined {
-    return tile.width === TILE_WIDTH ? this.#full.get(keyOf(id, tile)) : undefined;
+    const found = await this.#store.hashes(id, tile);
+    if (found.length < tile.width) return undefined;
+    const bytes = joinHashes(found);
+    this.#tiles.set(keyOf(id, tile), bytes);
+    return bytes;
   }
 
   /** A bundle of entries as it is served; `undefined` if the log does not have it. */
@@ -124,11 +123,17 @@ export class LogReader {
   }
 
   #reading(id: string): ReadTile {
-    return async (tile) => splitHashes(await this.#bytes(id, tile));
+    return async (tile) => {
+      const bytes = await this.#bytes(id, tile);
+      // A proof without these hashes would be wrong.
+      if (bytes === undefined) throw new Error(`tile ${tilePath(tile)} of log ${id} is gone`);
+      return splitHashes(bytes);
+    };
   }
 }
 
-const keyOf = (id: string | undefined, { level, index }: Tile): string => `${id}/${level}/${index}`;
+const keyOf = (id: string | undefined, { level, index, width }: Tile): string =>
+  `${id}/${level}/${index}/${width}`;
 
 /** Whether a checkpoint covers all results of a run. */
 export const isCovered = ({ index, symbols }: LoggedRun, { size }: SignedState): boolean =>

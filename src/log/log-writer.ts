@@ -224,6 +224,8 @@ export class LogWriter {
   async #startNextRun(state: Stored<LogState>): Promise<number> {
     const next = this.#nextSession(state.value);
     if (next === undefined) return 0;
+    // Listing the sessions of thousands of instruments takes as long as appending a chunk.
+    await setImmediate();
     const { snapshots, market, now } = this.#options;
     const { assetClass, close } = next;
     if (market.mode === "sandbox" && (await this.#endYear(state, close))) return 1;

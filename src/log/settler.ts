@@ -185,6 +185,8 @@ export class Settler {
     const { horizon } = due;
     const end = open.index + 1 + outcomes.length;
     const graded = await this.#grade(state.value, settlement);
+    // Grading thousands of outcomes takes as long as appending a chunk.
+    await setImmediate();
     const isCorrection = due.corrects !== undefined;
     const grade = { assetClass, horizon, end, graded, ...(isCorrection && { isCorrection }) };
     const unsettled = withSettled(state.value, due.run, open.index);

@@ -5,10 +5,20 @@ import type { Known, RecordList } from "./records.ts";
  *
  * @param records Ascending by `availableAt`.
  * @param at Unix milliseconds; records available exactly then count.
+ * @param near A guess of the result, near which it is looked for first.
  */
-export function countKnown(records: Pick<RecordList<Known>, "length" | "at">, at: number): number {
+export function countKnown(
+  records: Pick<RecordList<Known>, "length" | "at">,
+  at: number,
+  near?: number,
+): number {
   let low = 0;
   let high = records.length;
+  for (const guess of near === undefined ? [] : [near, near + 1]) {
+    if (guess <= low || guess > high) continue;
+    if ((records.at(guess - 1) as Known).availableAt <= at) low = guess;
+    else high = guess - 1;
+  }
   while (low < high) {
     const middle = (low + high) >>> 1;
     if ((records.at(middle) as Known).availableAt <= at) low = middle + 1;

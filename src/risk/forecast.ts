@@ -63,8 +63,31 @@ export function sessionVariances(bars: Iterable<Bar>): SessionVariances {
   };
 }
 
-const FAST_DECAY = decay(1, RISK_RULES.fastHalfLife);
-const SLOW_DECAY = decay(1, RISK_RULES.slowHalfLife);
+/** The variance of a bar that a model reads; NaN for the first bar and for extreme prices. */
+export function varianceOf(model: RiskModel, bar: Bar): number {
+  const { logReturn } = bar;
+  if (logReturn === null) return Number.NaN;
+  const proxy = sessionVariance(bar, logReturn);
+  if (!Number.isFinite(proxy)) return Number.NaN;
+  return model === "blend" ? proxy : logReturn ** 2;
+}
+
+/** Weights of the last 252 sessions, the newest first, and their sum. */
+interface Weights {
+  readonly each: Float64Array;
+  readonly sum: number;
+}
+
+/** Each session weighs `lambda` times the one after it. */
+function weightsOf(lambda: number): Weights {
+  const each = new Float64Array(RISK_RULES.windowSessions);
+  for (let age = 0, weight = 1; age < each.length; age++, weight *= lambda) each[age] = weight;
+  return { each, sum: each.reduce((sum, weight) => sum + weight) };
+}
+
+const FAST = weightsOf(decay(1, RISK_RULES.fastHalfLife));
+const SLOW = weightsOf(decay(1, RISK_RULES.slowHalfLife));
+const EWMA = weightsOf(RISK_RULES.ewmaDecay);
 
 /**
  * Expected standard deviation of a session's log return; over h sessions it is sqrt(h) times that.
@@ -87,12 +110,23 @@ type Sigma = (proxy: Float64Array, squaredReturn: Float64Array, count: number) =
 
 const SIGMAS: Readonly<Record<RiskModel, Sigma>> = {
   blend(proxy, _, count) {
-    const fast = Math.sqrt(weightedMean(proxy, count, FAST_DECAY));
-    const slow = Math.sqrt(weightedMean(proxy, count, SLOW_DECAY));
-    return RISK_RULES.fastWeight * fast + (1 - RISK_RULES.fastWeight) * slow;
+    // Both means in one loop: each alone waits for its last addition.
+    let [fast, slow] = [0, 0];
+    for (let age = 0; age < RISK_RULES.windowSessions; age++) {
+      const variance = proxy[count - 1 - age] as number;
+      fast += (FAST.each[age] as number) * variance;
+      slow += (SLOW.each[age] as number) * variance;
+    }
+    const { fastWeight } = RISK_RULES;
+    return fastWeight * Math.sqrt(fast / FAST.sum) + (1 - fastWeight) * Math.sqrt(slow / SLOW.sum);
   },
-  ewma: (_, squaredReturn, count) =>
-    Math.sqrt(weightedMean(squaredReturn, count, RISK_RULES.ewmaDecay)),
+  ewma(_, squaredReturn, count) {
+    let sum = 0;
+    for (let age = 0; age < RISK_RULES.windowSessions; age++) {
+      sum += (EWMA.each[age] as number) * (squaredReturn[count - 1 - age] as number);
+    }
+    return Math.sqrt(sum / EWMA.sum);
+  },
   random_walk(_, squaredReturn, count) {
     let sum = 0;
     for (let index = count - RISK_RULES.randomWalkSessions; index < count; index++) {
@@ -101,16 +135,3 @@ const SIGMAS: Readonly<Record<RiskModel, Sigma>> = {
     return Math.sqrt(sum / RISK_RULES.randomWalkSessions);
   },
 };
-
-/** Mean of the 252 values before `count`, each weighing `lambda` times the one after it. */
-function weightedMean(values: Float64Array, count: number, lambda: number): number {
-  let weight = 1;
-  let weights = 0;
-  let sum = 0;
-  for (let index = count - 1; index >= count - RISK_RULES.windowSessions; index--) {
-    sum += weight * (values[index] as number);
-    weights += weight;
-    weight *= lambda;
-  }
-  return sum / weights;
-}

@@ -1,21 +1,20 @@
 import { countKnown } from "../market/point-in-time.ts";
 import type { Bar, RecordList } from "../market/records.ts";
-import {
-  forecastSigma,
-  MODEL_OF_CLASS,
-  RISK_RULES,
-  type RiskModel,
-  type SessionVariances,
-  sessionVariances,
-} from "./forecast.ts";
+import { forecastSigma, MODEL_OF_CLASS, RISK_RULES, varianceOf } from "./forecast.ts";
 import { sigmaAt } from "./outlook.ts";
+
+const { windowSessions } = RISK_RULES;
+
+/** Variances after which the newest 252 move to the front of a list. */
+const CAPACITY = windowSessions + 64;
 
 /** How far the bars of a list have been measured. */
 interface Follower {
   /** Number of bars; the last `windowSessions` of them were all measured. */
   read: number;
-  /** The model's variances of these bars, oldest first; 2 kB. */
+  /** The variances of the last `count` bars that the model reads, oldest first; 2.5 kB. */
   readonly variances: Float64Array;
+  count: number;
 }
 
 /**
@@ -29,32 +28,36 @@ export function createSigmaReader(): typeof sigmaAt {
   const followers = new WeakMap<RecordList<Bar>, Follower>();
   return (bars, assetClass, at) => {
     const model = MODEL_OF_CLASS[assetClass];
-    const known = countKnown(bars, at);
-    const follower = followers.get(bars) ?? {
-      read: Math.max(0, known - RISK_RULES.windowSessions),
-      variances: new Float64Array(RISK_RULES.windowSessions),
+    const found = followers.get(bars);
+    const known = countKnown(bars, at, found?.read);
+    const follower = found ?? {
+      read: Math.max(0, known - windowSessions),
+      variances: new Float64Array(CAPACITY),
+      count: 0,
     };
-    const next = sessionVariances(bars.slice(follower.read, known));
-    const isWhole = followers.has(bars) || next.bars.length === RISK_RULES.windowSessions;
-    if (!isWhole || next.bars.length !== known - follower.read) {
+    const isBehind = known < follower.read;
+    while (follower.read < known) {
+      const variance = varianceOf(model, bars.at(follower.read) as Bar);
+      if (Number.isNaN(variance)) break;
+      add(follower, variance);
+    }
+    if (isBehind || follower.read < known || follower.count < windowSessions) {
       followers.delete(bars);
       return sigmaAt(bars, assetClass, at);
     }
-    follow(follower, varianceOf(model, next));
-    followers.set(bars, follower);
-    const { variances } = follower;
-    return forecastSigma(model, { proxy: variances, squaredReturn: variances });
+    if (found === undefined) followers.set(bars, follower);
+    const { variances, count } = follower;
+    return forecastSigma(model, { proxy: variances, squaredReturn: variances }, count);
   };
 }
 
-const varianceOf = (model: RiskModel, { proxy, squaredReturn }: SessionVariances): Float64Array =>
-  model === "blend" ? proxy : squaredReturn;
-
-/** Adds the next variances in place of as many of the oldest. */
-function follow(follower: Follower, next: Float64Array): void {
-  const { variances } = follower;
-  const added = next.subarray(-variances.length);
-  variances.copyWithin(0, added.length);
-  variances.set(added, variances.length - added.length);
-  follower.read += next.length;
+function add(follower: Follower, variance: number): void {
+  const { variances, count } = follower;
+  if (count === CAPACITY) {
+    variances.copyWithin(0, count - windowSessions);
+    follower.count = windowSessions;
+  }
+  variances[follower.count] = variance;
+  follower.count += 1;
+  follower.read += 1;
 }

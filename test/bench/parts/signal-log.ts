@@ -1,4 +1,6 @@
-import { rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { startCaller } from "../harness/caller.ts";
 import { paceOf } from "../harness/contest-rows.ts";
@@ -12,6 +14,9 @@ import type { LogCosts, VerifyCosts } from "../signal-log.ts";
 
 /** Runs of 10,000 signals: with their outcomes a million entries, or a first look. */
 const RUNS = { whole: 44, quick: 10 } as const;
+
+/** The first full tile. */
+const TILE = "/log/tile/0/000";
 
 /** Least of a static answer's throughput that a tile must reach. */
 const LEAST_OF_STATIC = 0.9;
@@ -51,20 +56,20 @@ const row = (budget: string, figure: number, unit: string, most: number) => ({
 /** A full tile over HTTP against a document that is the same for everybody. */
 async function tiles(effort: Effort): Promise<Row> {
   progress("A tile over HTTP");
-  // The log has a full tile after some sessions.
-  const service = await startProduct({ SANDBOX_SESSION_SECONDS: "2" });
+  const data = mkdtempSync(join(tmpdir(), "bench-tile-"));
+  // The log has a full tile after some sessions; then the market stands still, as in every other part.
+  const filling = await startProduct({ SANDBOX_SESSION_SECONDS: "2", DATA_DIR: data });
+  while (!(await fetch(`${filling.baseUrl}${TILE}`)).ok) await setTimeout(500);
+  await filling.stop();
+  const service = await startProduct({ DATA_DIR: data });
   const caller = startCaller();
   const variant = (name: string, path: string, expected: string) => {
     const request = wire(service, { method: "GET", path, headers: {}, body: "" });
     return { name, servers: [service], calls: [{ request, expected }] };
   };
   try {
-    while (!(await fetch(`${service.baseUrl}/log/tile/0/000`)).ok) await setTimeout(500);
     const [tile, other] = ["a tile", "llms.txt"];
-    const variants = [
-      variant(tile, "/log/tile/0/000", "octet-stream"),
-      variant(other, "/llms.txt", "text/"),
-    ];
+    const variants = [variant(tile, TILE, "octet-stream"), variant(other, "/llms.txt", "text/")];
     const rounds = await takeTurns(caller, variants, paceOf(effort));
     return {
       ...{
@@ -79,5 +84,6 @@ async function tiles(effort: Effort): Promise<Row> {
   } finally {
     caller.stop();
     await service.stop();
+    rmSync(data, { recursive: true });
   }
 }
