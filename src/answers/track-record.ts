@@ -1,5 +1,10 @@
 import { z } from "zod";
-import { EXCLUSIONS, RECORD_VERDICTS, type RecordFigures } from "../grading/track-record.ts";
+import {
+  type DatedVerdict,
+  EXCLUSIONS,
+  RECORD_VERDICTS,
+  type RecordFigures,
+} from "../grading/track-record.ts";
 import type { TrackRecord } from "../log/signal-log.ts";
 import { AssetClass } from "../market/instrument.ts";
 import { MarketMode, type Source } from "../market/market.ts";
@@ -39,7 +44,13 @@ const ClassRecord = z.object({
     .describe("Share of the returns within the published ranges."),
   fallSkill: z.number().nullable().describe("Brier skill of the chance of a fall."),
   excluded: z.record(z.enum(EXCLUSIONS), Count).describe("Statements, by reason."),
-  verdicts: z.array(z.object({ at: Instant, verdict: Verdict })),
+  verdicts: z.array(
+    z.object({
+      at: Instant,
+      verdict: Verdict,
+      isFinal: z.boolean().describe("false: late or corrected prices may still change it."),
+    }),
+  ),
   nextVerdictAt: Instant.nullable(),
 });
 
@@ -54,6 +65,12 @@ export const TrackRecordAnswer = z.object({
   note: z.string().optional().describe("Where a verdict is as long as the log has none."),
 });
 export type TrackRecordAnswer = z.infer<typeof TrackRecordAnswer>;
+
+/** Whether nothing can change a verdict any more: no run before its day is open. */
+export const isFinalVerdict = (
+  { at }: DatedVerdict,
+  { openSince }: Pick<TrackRecord["records"][number], "openSince">,
+): boolean => openSince === null || openSince >= at;
 
 /** The figures as they are answered. */
 export const figuresAnswer = ({ twins, from, to, ranges, ...others }: RecordFigures) => ({
@@ -87,14 +104,18 @@ export function trackRecordAnswer(
     ...(wanted.every(({ verdicts }) => verdicts.length === 0) && {
       note: `The log has no verdict yet. ${BACKTEST_VERDICT}`,
     }),
-    records: wanted.map(({ figures, verdicts, expectedAt }) => {
+    records: wanted.map(({ figures, verdicts, expectedAt, openSince }) => {
       const isHeadline = terms.headline[figures.assetClass] === figures.horizon;
       const next = isHeadline ? terms.verdictDates.find((at) => at > now) : undefined;
       return {
         ...figuresAnswer(figures),
         isHeadline,
         expectedAt: figures.from === null ? isoInstant(expectedAt) : null,
-        verdicts: verdicts.map(({ at, verdict }) => ({ at: isoInstant(at), verdict })),
+        verdicts: verdicts.map((one) => ({
+          at: isoInstant(one.at),
+          verdict: one.verdict,
+          isFinal: isFinalVerdict(one, { openSince }),
+        })),
         nextVerdictAt: instantOrNull(next ?? null),
       };
     }),

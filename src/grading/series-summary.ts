@@ -79,7 +79,8 @@ export function neweyWestError(values: readonly number[], lag: number): number {
   const center = mean(values);
   const deviations = values.map((value) => value - center);
   let variance = autocovariance(deviations, 0);
-  for (let distance = 1; distance <= lag; distance++) {
+  // Values further apart than the series is long have no covariance.
+  for (let distance = 1; distance <= Math.min(lag, values.length - 1); distance++) {
     variance += 2 * (1 - distance / (lag + 1)) * autocovariance(deviations, distance);
   }
   return Math.sqrt(Math.max(0, variance) / values.length);

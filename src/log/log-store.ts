@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import { type GradedRun, type RecordTerms, recordTerms } from "../grading/track-record.ts";
 import { AssetClass } from "../market/instrument.ts";
@@ -64,8 +65,6 @@ export interface LogState extends StoredTree {
 /** A method leaf. */
 interface MethodMark {
   readonly index: number;
-  /** Version of the method. */
-  readonly version: string;
   /** Hash of what it registers. */
   readonly sha256: string;
 }
@@ -83,10 +82,11 @@ export interface UnsettledRun {
   /** Number of settlement steps done: first one for each horizon, then one more for each, which
    *  checks for corrections. */
   readonly settled: number;
-  /** Indexes of the leaves of its settlements. */
-  readonly settlements: readonly number[];
-  /** Index of the method leaf that was in force for the run. */
-  readonly method: number;
+  /** Indexes of the leaves of its settlements; `null` where an earlier version did not note it. */
+  readonly settlements: readonly (number | null)[];
+  /** Index of the method leaf that was in force for the run; `null` where an earlier version did not
+   *  note it. */
+  readonly method: number | null;
 }
 
 /** A settlement that is not complete. */
@@ -134,26 +134,36 @@ export interface SignedState {
 }
 
 /** The state as earlier versions wrote it, before runs named their method. */
-interface EarlierState extends Omit<LogState, "method" | "record" | "settling" | "unsettled"> {
+interface EarlierState
+  extends Omit<LogState, "beganAt" | "method" | "record" | "settling" | "unsettled"> {
   readonly record: undefined;
+  readonly beganAt?: number;
   readonly settling?: OpenSettlement | null;
-  readonly unsettled?: readonly Omit<UnsettledRun, "method">[];
+  readonly unsettled?: readonly EarlierRun[];
 }
+
+type EarlierRun = Omit<UnsettledRun, "method" | "settlements"> &
+  Partial<Pick<UnsettledRun, "settlements">>;
 
 const states = collection<LogState | EarlierState>("log");
 
-/** Such a log has had the same registration since its first leaf. */
+/** What an earlier version did not note is `null`, and is found in the leaves. */
 function withMethods(value: LogState | EarlierState): LogState {
   if (value.record !== undefined) return value;
-  const { beganAt, settling = null, unsettled = [] } = value;
+  const { createdAt, beganAt = createdAt, settling = null, unsettled = [] } = value;
   return {
     ...value,
+    beganAt,
     method: null,
     record: recordTerms(beganAt),
     settling,
-    unsettled: unsettled.map((run) => ({ ...run, method: 0 })),
+    unsettled: unsettled.map((run) => {
+      const { settled, settlements = Array.from({ length: settled }, () => null) } = run;
+      return { ...run, settlements, method: null };
+    }),
   };
 }
+
 const checkpoints = collection<SignedState>("log-checkpoint");
 
 /** Key of the only state, and of the last checkpoint. */
@@ -331,6 +341,21 @@ export class LogStore {
     const range = { subject: id, order: "newest", from, to: index, limit: 1 } as const;
     const [row] = await this.#archive.read(ENTRIES, range);
     return row && (row.body as Leaf[])[index - row.at];
+  }
+
+  /** Index of the last method leaf before an index; `undefined` where it is pruned. */
+  async methodBefore(id: string, index: number): Promise<number | undefined> {
+    for (let end = index; end > 0; ) {
+      const start = end - 1 - ((end - 1) % TILE_WIDTH);
+      const leaves = await this.entries(id, start, end - start);
+      // Strings in a leaf have their quotation marks escaped.
+      const place = leaves.findLastIndex((leaf) => leaf.includes(',"kind":"method",'));
+      if (place >= 0) return start + place;
+      if (leaves.length === 0) return undefined;
+      end = start;
+      await setImmediate();
+    }
+    return undefined;
   }
 
   /** Entries [start, start + count), within one bundle; fewer where the log is shorter or pruned. */

@@ -6,7 +6,7 @@ import type { Market } from "../market/market.ts";
 import type { Bar, RecordList } from "../market/records.ts";
 import { createSigmaReader } from "../risk/sigma-reader.ts";
 import type { RiskTable } from "../risk/table.ts";
-import { METHOD_VERSION } from "../score/snapshot.ts";
+import { METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
 import type { MemoryArchive } from "../score/snapshot-archive.ts";
 import type { Stored } from "../store/port/records.ts";
 import {
@@ -87,13 +87,15 @@ export class LogWriter {
   #isAtWork = false;
   /** The state after the last append; another process may have appended since. */
   #state: Stored<LogState> | undefined;
-  /** The run that is open, with its instruments. */
-  #open: LoggedRun | undefined;
+  /** The run that is open, with the id of its log and its instruments. */
+  #open: (LoggedRun & { readonly id: string }) | undefined;
   /** Sessions that were not logged when the last run began and were known by `#listedUntil`, oldest
    *  first. */
   #sessions: readonly Session[] = [];
   #listedUntil = Number.NEGATIVE_INFINITY;
 
+  /** Hash of the method that the open run names. */
+  #methodHash = "";
   /** The bars of each instrument when the open run began. */
   #bars: ReadonlyMap<string, RecordList<Bar>> = new Map();
   readonly #sigmaAt = createSigmaReader();
@@ -242,7 +244,7 @@ export class LogWriter {
     const registered = registrationHash(registration);
     let { method } = state.value;
     if (method?.sha256 !== registered) {
-      method = { index: first + leaves.length, version: METHOD_VERSION, sha256: registered };
+      method = { index: first + leaves.length, sha256: registered };
       leaves.push(methodLeaf(registration, now(), state.value.replaces));
     }
     const sha256 = hash("sha256", JSON.stringify(symbols), "hex");
@@ -332,8 +334,12 @@ export class LogWriter {
   async #goOn(state: Stored<LogState>, open: OpenRun): Promise<number> {
     const { store, market } = this.#options;
     const { assetClass, close, index } = open;
-    if (this.#open?.index !== index) {
-      this.#open = await store.runAt(state.value.id, assetClass, close);
+    const { id } = state.value;
+    if (this.#open?.index !== index || this.#open.id !== id) {
+      const run = await store.runAt(id, assetClass, close);
+      this.#open = run && { ...run, id };
+      const leaf = JSON.parse((await store.entry(id, index)) ?? "{}");
+      this.#methodHash = String(leaf.methodHash);
       const records = market.recordsUntil(close);
       this.#bars = new Map(records.map(({ instrument, bars }) => [instrument.symbol, bars]));
     }
@@ -345,7 +351,7 @@ export class LogWriter {
     const leaves = this.#results(symbols.slice(done, end), state.value, open);
     const isComplete = done + leaves.length === symbols.length;
     const recordedUntil = { ...state.value.recordedUntil, [assetClass]: close };
-    const method = state.value.method?.index ?? 0;
+    const method = state.value.method?.index ?? null;
     const unsettled = [
       ...state.value.unsettled,
       { index, assetClass, close, method, coveredAt: null, settled: 0, settlements: [] },
@@ -360,11 +366,7 @@ export class LogWriter {
   }
 
   /** The leaves of as many instruments as fit into a chunk, at least one. */
-  #results(
-    symbols: readonly string[],
-    { origin, method }: LogState,
-    open: OpenRun,
-  ): readonly Leaf[] {
+  #results(symbols: readonly string[], { origin }: LogState, open: OpenRun): readonly Leaf[] {
     const { snapshots, committer, monotonic } = this.#options;
     const { assetClass, close } = open;
     const place = { run: open.index, close: isoInstant(close) };
@@ -372,10 +374,8 @@ export class LogWriter {
     const leaves: Leaf[] = [];
     for (const symbol of symbols) {
       const snapshot = snapshots.lastAt(symbol, close);
-      // A run that another version of the service began is of another method.
-      const { methodVersion = METHOD_VERSION } = snapshot ?? {};
       leaves.push(
-        snapshot?.at === close && methodVersion === (method?.version ?? METHOD_VERSION)
+        snapshot?.at === close && this.#isOfMethod(snapshot)
           ? signalLeaf(snapshot, place, {
               commitments: committer.commit(snapshot, origin),
               sigma: this.#sigmaAt(this.#bars.get(symbol) ?? [], assetClass, close) ?? null,
@@ -385,5 +385,12 @@ export class LogWriter {
       if (monotonic() >= until) break;
     }
     return leaves;
+  }
+
+  /** Whether a snapshot is of the method of the open run, which another version of the service may have
+   *  begun. */
+  #isOfMethod({ methodVersion = METHOD_VERSION }: PastSnapshot): boolean {
+    const [, digits = ""] = methodVersion.split("+");
+    return digits !== "" && this.#methodHash.startsWith(digits);
   }
 }

@@ -38,9 +38,9 @@ export interface SettlerOptions {
 export interface DueSettlement {
   readonly run: UnsettledRun;
   readonly horizon: number;
-  /** Index of the settlement that is checked for a correction; absent for the first settlement of
-   *  the run. */
-  readonly corrects?: number | undefined;
+  /** Index of the settlement that is checked for a correction; `null` if it is not known, absent for the
+   *  first settlement of the run. */
+  readonly corrects?: number | null | undefined;
   /** Whether the settlement no longer waits for missing prices. */
   readonly isFinal: boolean;
 }
@@ -58,7 +58,8 @@ interface Settlement {
 
 /** The part of a method leaf by which runs are graded. */
 interface RegisteredRisk {
-  readonly risk: Readonly<Partial<Record<AssetClass, readonly HorizonQuantiles[]>>>;
+  /** Absent in a method of an earlier version. */
+  readonly risk?: Readonly<Partial<Record<AssetClass, readonly HorizonQuantiles[]>>>;
 }
 
 /** Members of a settlement leaf. */
@@ -107,6 +108,9 @@ export class Settler {
   /** The last computed settlement, and the size of the log after its leaves appended so far. */
   #appended: { readonly settlement: Settlement; readonly size: number } | undefined;
 
+  /** The method leaf that was found last, and a run that it was in force for. */
+  #foundMethod: { readonly id: string; readonly method: number; readonly run: number } | undefined;
+
   constructor(options: SettlerOptions) {
     this.#options = options;
   }
@@ -117,11 +121,15 @@ export class Settler {
    */
   async start(state: Stored<LogState>, due: DueSettlement): Promise<Stored<LogState> | undefined> {
     const { store, now } = this.#options;
-    const settlement = await this.#compute(state.value, due);
     const { corrects } = due;
-    if (corrects !== undefined && !(await this.#differs(state.value, settlement, corrects))) {
+    const pass = () => {
       const unsettled = withSettled(state.value, due.run);
       return store.append(state, { leaves: [], change: { unsettled } });
+    };
+    if (corrects === null) return pass();
+    const settlement = await this.#compute(state.value, due);
+    if (corrects !== undefined && !(await this.#differs(state.value, settlement, corrects))) {
+      return pass();
     }
     if (settlement === undefined) return undefined;
     const { index } = due.run;
@@ -219,6 +227,15 @@ export class Settler {
     return { ...computed, entry, exit, outcomes };
   }
 
+  /** The method leaf in force for a run of an earlier version; those of one version mostly share it. */
+  async #methodBefore(id: string, index: number): Promise<number | undefined> {
+    const known = this.#foundMethod;
+    if (known?.id === id && index > known.method && index <= known.run) return known.method;
+    const found = await this.#options.store.methodBefore(id, index);
+    this.#foundMethod = found === undefined ? undefined : { id, method: found, run: index };
+    return found;
+  }
+
   async #compute(state: LogState, due: DueSettlement): Promise<Settlement | undefined> {
     const { store } = this.#options;
     const { assetClass, close, index } = due.run;
@@ -264,9 +281,11 @@ export class Settler {
     { id }: LogState,
     { run, statements, outcomes, due, entry, exit }: Settlement,
   ): Promise<GradedRun> {
-    const { close, coveredAt, method } = due.run;
-    const [registered] = await this.#read<RegisteredRisk>(id, method, 1);
-    const tables = registered?.risk[run.assetClass] ?? [];
+    const { close, coveredAt, index } = due.run;
+    const method = due.run.method ?? (await this.#methodBefore(id, index));
+    const [registered] =
+      method === undefined ? [] : await this.#read<RegisteredRisk>(id, method, 1);
+    const tables = registered?.risk?.[run.assetClass] ?? [];
     const table = tables.find(({ horizon }) => horizon === due.horizon);
     const times = { close, coveredAt: coveredAt as number, entry, exit };
     return gradeSettlement(statements, outcomes, times, table);

@@ -55,6 +55,11 @@ interface RecordOfClass extends ClassRecord {
    * Earliest time at which the first run can be settled, Unix milliseconds on the market's clock.
    */
   readonly expectedAt: number;
+  /**
+   * Close of the oldest run of the class whose outcomes are incomplete or can still be corrected, Unix
+   * milliseconds; `null` if there is none.
+   */
+  readonly openSince: number | null;
 }
 
 /** Outcomes of all logged statements. Instants are Unix milliseconds on the market's clock. */
@@ -203,10 +208,11 @@ export class SignalLog {
     const { size } = this.#graded;
     const records: RecordOfClass[] = [];
     for (const assetClass of AssetClass.options) {
+      const openSince = state.unsettled.find((run) => run.assetClass === assetClass)?.close ?? null;
       for (const horizon of terms.horizons[assetClass] ?? []) {
         const days = Math.ceil((horizon + 2) * daysOf(assetClass));
         const record = this.#graded.record(assetClass, horizon, terms, marketNow());
-        records.push({ ...record, expectedAt: beganAt + days * market.dayMs });
+        records.push({ ...record, expectedAt: beganAt + days * market.dayMs, openSince });
         // Each takes some time to compute; other work runs in between.
         await setImmediate();
       }

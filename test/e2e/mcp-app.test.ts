@@ -203,7 +203,7 @@ describe("the picture", () => {
           ranges: [{ probability: 0.8, coverage: 0.793 }],
           fallSkill: 0.016,
           excluded: { failed: 0, unscored: 0, untraded: 3, unsettled: 0, copies: 0 },
-          verdicts: [{ at: "2026-01-02T21:00:00Z", verdict: "no_evidence" }],
+          verdicts: [{ at: "2026-01-02T21:00:00Z", verdict: "no_evidence", isFinal: true }],
           nextVerdictAt: "2027-01-02T21:00:00Z",
         },
       ],

@@ -1,3 +1,4 @@
+import type { RecordTerms } from "../../grading/track-record.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import { parseCheckpoint, type SignedCheckpoint } from "../checkpoint.ts";
 import type { Hash } from "../merkle.ts";
@@ -185,6 +186,11 @@ export class EntryVerifier {
   /** Number of the first entries that the log no longer keeps. */
   get skipped(): number {
     return this.#skipped;
+  }
+
+  /** The terms by which the log is graded; `undefined` if no method registers any. */
+  get terms(): RecordTerms | undefined {
+    return this.#settlements.terms;
   }
 
   /** The track record of each class and horizon, from the first entries alone. @param size How many. */

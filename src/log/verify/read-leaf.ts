@@ -1,6 +1,7 @@
 import canonicalize from "canonicalize";
 import { z } from "zod";
-import { EXCLUSIONS } from "../../grading/track-record.ts";
+import { HEADLINE_HORIZONS } from "../../grading/run-grade.ts";
+import { EXCLUSIONS, RECORD_RULES } from "../../grading/track-record.ts";
 import { AssetClass } from "../../market/instrument.ts";
 import { MarketMode } from "../../market/market.ts";
 import { CheckFailure } from "./check.ts";
@@ -19,28 +20,35 @@ const Method = z.looseObject({
       thresholds: z.looseObject({ exitLong: z.number(), exitShort: z.number() }),
     }),
   }),
-  record: z.looseObject({
-    horizons: z.partialRecord(AssetClass, z.array(z.int().min(1))),
-    headline: z.partialRecord(AssetClass, z.int().min(1)),
-    rules: z.looseObject({
-      significance: z.number().gt(0).lt(1),
-      correctedWithin: z.int().min(0),
-      minPeriods: z.number().min(0),
-      maxIntervalWidth: z.number().min(0),
-      seed: z.int(),
-    }),
-    verdictDates: z.array(Instant),
-  }),
-  risk: z.partialRecord(
-    AssetClass,
-    z.array(
-      z.looseObject({
-        horizon: z.int().min(1),
-        fallPercent: z.number(),
-        quantiles: z.array(z.number()).min(1),
+  /** Absent in methods of before there were settlements. */
+  record: z
+    .looseObject({
+      horizons: z.partialRecord(AssetClass, z.array(z.int().min(1))),
+      headline: z.partialRecord(AssetClass, z.int().min(1)).default(HEADLINE_HORIZONS),
+      rules: z.looseObject({
+        significance: z.number().gt(0).lt(1).default(RECORD_RULES.significance),
+        /** Absent in methods of before there were corrections. */
+        correctedWithin: z.int().min(0).default(RECORD_RULES.correctedWithin),
+        minPeriods: z.number().min(0).default(RECORD_RULES.minPeriods),
+        maxIntervalWidth: z.number().min(0).default(RECORD_RULES.maxIntervalWidth),
+        seed: z.int().default(RECORD_RULES.seed),
       }),
-    ),
-  ),
+      verdictDates: z.array(Instant),
+    })
+    .optional(),
+  /** Absent in methods of before there were settlements. */
+  risk: z
+    .partialRecord(
+      AssetClass,
+      z.array(
+        z.looseObject({
+          horizon: z.int().min(1),
+          fallPercent: z.number(),
+          quantiles: z.array(z.number()).min(1),
+        }),
+      ),
+    )
+    .optional(),
 });
 
 const Universe = z.looseObject({

@@ -1,6 +1,11 @@
 import { isoInstant } from "../../answers/common.ts";
 import { figuresAnswer, TrackRecordAnswer } from "../../answers/track-record.ts";
-import { recordFigures, recordVerdicts } from "../../grading/track-record.ts";
+import {
+  type GradedRun,
+  type RecordTerms,
+  recordFigures,
+  recordVerdicts,
+} from "../../grading/track-record.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";
 import type { VerifiedRecord } from "./settlement-verifier.ts";
 
@@ -15,6 +20,8 @@ type AnsweredRecord = TrackRecordAnswer["records"][number];
 interface GradedEntries {
   /** Number of the first entries that the log no longer keeps. */
   readonly skipped: number;
+  /** The terms by which the log is graded; `undefined` if no method registers any. */
+  readonly terms: RecordTerms | undefined;
   /** The track record from the first entries alone. */
   records(size: number): readonly VerifiedRecord[];
 }
@@ -37,7 +44,7 @@ export function checkRecord(entries: GradedEntries, size: number, answer: unknow
   if (data.size > size) return unproved(`${of}; the service answers that of ${data.size} entries`);
   const records = entries.records(data.size);
   try {
-    for (const answered of data.records) compare(answered, records);
+    for (const answered of data.records) compare(answered, records, entries.terms);
     for (const { figures } of records) requireAnswered(figures, data.records);
   } catch (error) {
     return failedCheck(NAME, error);
@@ -51,7 +58,11 @@ export function checkRecord(entries: GradedEntries, size: number, answer: unknow
 }
 
 /** @throws {CheckFailure} If a figure differs. */
-function compare(answered: AnsweredRecord, records: readonly VerifiedRecord[]): void {
+function compare(
+  answered: AnsweredRecord,
+  records: readonly VerifiedRecord[],
+  terms: RecordTerms | undefined,
+): void {
   const { assetClass, horizon } = answered;
   const mine = records.find(({ figures }) => isOf(figures, answered));
   const figures = mine?.figures ?? recordFigures(assetClass, horizon, [], 0);
@@ -62,18 +73,28 @@ function compare(answered: AnsweredRecord, records: readonly VerifiedRecord[]): 
     const wrong = `${assetClass} over ${horizon} sessions: ${path} is ${value} by the entries, and answered as ${other}`;
     throw new CheckFailure(wrong);
   }
-  if (mine !== undefined) compareVerdicts(answered, mine);
+  compareVerdicts(answered, mine?.runs ?? [], terms);
 }
 
-/** @throws {CheckFailure} If a verdict differs, is missing, or has another date. */
+/** @throws {CheckFailure} If a verdict differs, is missing, or has another date, or if verdicts are on
+ *  another horizon. */
 function compareVerdicts(
-  { assetClass, horizon, verdicts }: AnsweredRecord,
-  { runs, terms }: VerifiedRecord,
+  { assetClass, horizon, verdicts, ...answered }: AnsweredRecord,
+  runs: readonly GradedRun[],
+  terms: RecordTerms | undefined,
 ): void {
-  const isHeadline = terms.headline[assetClass] === horizon;
+  const isHeadline = terms?.headline[assetClass] === horizon;
+  if (terms !== undefined && answered.isHeadline !== isHeadline) {
+    throw new CheckFailure(
+      `${assetClass} over ${horizon} sessions: verdicts are on the horizon of ${terms.headline[assetClass]}`,
+    );
+  }
   // The market's clock is at least at the end of the last returns.
   const dueAt = [runs.at(-1)?.exit ?? 0, ...verdicts.map(({ at }) => Date.parse(at))];
-  const due = isHeadline ? recordVerdicts(horizon, runs, terms, Math.max(...dueAt)) : [];
+  const due =
+    terms !== undefined && isHeadline
+      ? recordVerdicts(horizon, runs, terms, Math.max(...dueAt))
+      : [];
   const expected = due.map(({ at, verdict }) => `${verdict} at ${isoInstant(at)}`);
   const found = verdicts.map(({ at, verdict }) => `${verdict} at ${at}`);
   if (expected.join() === found.join()) return;

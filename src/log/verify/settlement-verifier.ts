@@ -20,7 +20,7 @@ interface Statement extends LoggedStatement {
   readonly symbol: string;
 }
 
-/** A run, until it is settled over every horizon that was registered for it. */
+/** A run, until it is settled over every horizon that the log registered. */
 interface RunToSettle {
   readonly index: number;
   readonly run: LeafOf<"run">;
@@ -72,8 +72,8 @@ export interface VerifiedRecord {
 type Grades = readonly { readonly end: number; readonly graded: GradedRun }[];
 
 /**
- * Checks that every run is settled over every horizon that its method registered, once and in time, with
- * one outcome for each of its results, and grades what is settled.
+ * Checks that every run is settled over every horizon that the first method registered, once and in time,
+ * with one outcome for each of its results, and grades what is settled.
  */
 export class SettlementVerifier {
   readonly #runs = new Map<number, RunToSettle>();
@@ -122,7 +122,8 @@ export class SettlementVerifier {
       (one) => this.#laterThan(one) >= dueAfter(one) + PATIENCE_SESSIONS,
     );
     const method = this.#method;
-    const horizons = method?.record.horizons[assetClass] ?? [];
+    // Those of the first method: a later one cannot drop a horizon whose outcomes are not liked.
+    const horizons = this.#terms?.horizons[assetClass] ?? [];
     const isJudged = horizons.length > 0;
     const added = { index, run, place: closes.length, method, horizons, isJudged };
     this.#last = { ...added, statements: [], coveredAt: undefined, settled: new Map() };
@@ -172,15 +173,15 @@ export class SettlementVerifier {
     if (leaf.results === 0) this.#complete(this.#open);
   }
 
-  #checkRun(leaf: LeafOf<"settlement">, { index, run, method, horizons }: RunToSettle): void {
+  #checkRun(leaf: LeafOf<"settlement">, { index, run, horizons }: RunToSettle): void {
     const { assetClass, horizon } = leaf;
     checkIsOf(leaf, { index, run });
     if (horizon === horizons[0]) return;
-    const registered = method?.record.horizons[assetClass] ?? [];
+    const registered = this.#terms?.horizons[assetClass] ?? [];
     throw new CheckFailure(
       registered.includes(horizon)
         ? `settles run ${index} over ${horizon} sessions twice, or before a shorter horizon`
-        : `settles run ${index} over ${horizon} sessions, which its method does not register`,
+        : `settles run ${index} over ${horizon} sessions, which the first method does not register`,
     );
   }
 
@@ -194,7 +195,7 @@ export class SettlementVerifier {
     }
     // Otherwise the operator of the log could choose the day, and remove outcomes that it does not
     // like.
-    if (this.#laterThan(of) < correctedAfter(of)) {
+    if (this.#laterThan(of) < this.#correctedAfter(of)) {
       throw new CheckFailure(`corrects ${corrects} before it is looked at again`);
     }
     if (entry === null) throw new CheckFailure(`corrects ${corrects} without prices`);
@@ -276,7 +277,7 @@ export class SettlementVerifier {
 
   #complete({ index, leaf, of, outcomes }: OpenSettlement): void {
     const { assetClass, close, coveredAt, entry, exit, horizon } = leaf;
-    const table = of.method?.risk[assetClass]?.find((one) => one.horizon === horizon);
+    const table = of.method?.risk?.[assetClass]?.find((one) => one.horizon === horizon);
     const times = { close, coveredAt, entry: entry ?? undefined, exit: exit ?? undefined };
     const { statements, settled } = of;
     const key = `${assetClass} ${horizon}`;
@@ -299,10 +300,17 @@ export class SettlementVerifier {
     this.#correctable.set(assetClass, [...(this.#correctable.get(assetClass) ?? []), of]);
   }
 
+  /** Number of later runs after which the settlements of a run are checked for corrections. */
+  #correctedAfter({ run }: RunToSettle): number {
+    const { horizons, rules } = this.#terms ?? {};
+    const last = Math.max(0, ...(horizons?.[run.assetClass] ?? []));
+    return last + CONFIRMED_AFTER + (rules?.correctedWithin ?? 0);
+  }
+
   /** Drops the statements of runs whose settlements can no longer be corrected. */
   #letGo(assetClass: AssetClass): void {
     const left = (this.#correctable.get(assetClass) ?? []).filter((of) => {
-      if (this.#laterThan(of) <= correctedAfter(of) + PATIENCE_SESSIONS) return true;
+      if (this.#laterThan(of) <= this.#correctedAfter(of) + PATIENCE_SESSIONS) return true;
       of.statements = [];
       of.settled.clear();
       return false;
@@ -338,6 +346,11 @@ export class SettlementVerifier {
     return { name, outcome: open.length === 0 ? "proved" : "not_proved", detail };
   }
 
+  /** The terms by which the log is graded; `undefined` if no method registers any. */
+  get terms(): RecordTerms | undefined {
+    return this.#terms;
+  }
+
   /** The track record, from the first entries alone. @param size How many. */
   records(size: number): readonly VerifiedRecord[] {
     const terms = this.#terms;
@@ -358,14 +371,6 @@ function checkIsOf(
   if (assetClass === run.assetClass && close === run.close && results === run.results) return;
   throw new CheckFailure(`has another class, session or number of results than run ${index}`);
 }
-
-/** Number of later runs after which the settlements of a run are checked for corrections, as its
- *  method registers it. */
-const correctedAfter = ({ method, run }: RunToSettle): number => {
-  const { horizons, rules } = method?.record ?? {};
-  const last = Math.max(0, ...(horizons?.[run.assetClass] ?? []));
-  return last + CONFIRMED_AFTER + (rules?.correctedWithin ?? 0);
-};
 
 /** Number of later runs after which the next settlement of a run is due. */
 const dueAfter = ({ horizons }: RunToSettle): number =>

@@ -1,8 +1,11 @@
 import { expect, it } from "vitest";
 import { figuresAnswer } from "../../../src/answers/track-record.ts";
-import { recordTerms } from "../../../src/grading/track-record.ts";
+import { neweyWestError } from "../../../src/grading/series-summary.ts";
+import { recordFigures, recordTerms } from "../../../src/grading/track-record.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { EntryVerifier } from "../../../src/log/verify/entry-verifier.ts";
+import { readLeaf } from "../../../src/log/verify/read-leaf.ts";
+import { checkRecord } from "../../../src/log/verify/record-check.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { RANGES, type RiskTable, rangeOf } from "../../../src/risk/table.ts";
@@ -115,7 +118,7 @@ describeStores("a log of two methods", (engine) => {
   });
 
   it("keeps the horizons and the verdicts that its first method registered", async () => {
-    const { log } = await played(engine, 14);
+    const { log } = await played(engine, 23);
     const contents = await contentsOf(log);
     const second = contents.findLastIndex(({ kind }) => kind === "method");
     const change = { horizons: { stock: [1] }, verdictDates: [] };
@@ -126,11 +129,11 @@ describeStores("a log of two methods", (engine) => {
       const sorted = Object.entries(content).sort(([a], [b]) => (a < b ? -1 : 1));
       verifier.add(JSON.stringify(Object.fromEntries(sorted)), () => Buffer.alloc(32));
     }
-    // Runs of the first method are not overdue by the horizons of the second, and settled by their own.
+    // Nothing is overdue by the horizons of the second.
     const settlements = verifier.checks().find(({ name }) => name === "settlements");
-    expect(settlements?.detail).not.toMatch(/does not register/);
+    expect(settlements).toMatchObject({ outcome: "proved" });
     const [record] = verifier.records(contents.length);
-    expect(record?.figures).toMatchObject({ horizon: 5, runs: 7 });
+    expect(record?.figures).toMatchObject({ horizon: 5, runs: 16 });
     expect(record?.terms.verdictDates).toHaveLength(5);
     expect(record?.terms.verdictDates.map((at) => new Date(at).toISOString())).toEqual(
       contents[0].record.verdictDates,
@@ -195,32 +198,89 @@ it("a step that fails leaves the log behind only while something is not logged",
   expect(log.writer.isBehind).toBe(false);
 });
 
-it("a log whose runs do not name their method goes on, graded by its first one", async () => {
-  const store = await openStore(model);
-  const sessions = new Sessions();
-  const folder = dataFolder();
-  const log = signalLog(store, sessions, { folder });
-  for (let day = 0; day < 5; day++) {
-    sessions.close(day, "stock", SYMBOLS);
-    await log.settle();
-  }
+/** The state of a log as versions wrote it that did not note methods, settlements and when it began. */
+async function writeEarlierState(log: Log) {
   const state = await log.store.state();
   if (state === undefined) throw new Error("there is no log");
-  const { method: _, record: __, ...value } = state.value;
-  const unsettled = value.unsettled.map(({ method: ___, ...run }) => run);
-  await log.store.start(state, { ...value, unsettled } as never);
+  const { method: _, record: __, beganAt: ___, ...value } = state.value;
+  const unsettled = value.unsettled.map(({ method: ____, settlements: _____, ...run }) => run);
+  await log.store.start(state, { ...value, createdAt: closeOf(0), unsettled } as never);
+}
 
-  const next = signalLog(store, sessions, { folder });
-  for (let day = 5; day < 9; day++) {
-    sessions.close(day, "stock", SYMBOLS);
-    await next.settle();
-  }
-  const { origin = "" } = (await next.reader.checkpoint()) ?? {};
-  expect(origin).toBe(value.origin);
-  const { checks, records } = await verifyLog({
-    ...{ source: servedBy(next), keys: [verifierTextOf(origin)], known: undefined },
-    ...{ prices: sessions.market, now: () => 0 },
+describeStores("a log of an earlier version", (engine) => {
+  it("goes on, and each run is graded by the method that was in force for it", async () => {
+    const { log, sessions } = await played(engine, 14);
+    await writeEarlierState(log);
+    for (let day = 14; day < 40; day++) {
+      sessions.close(day, "stock", SYMBOLS);
+      await log.settle();
+    }
+    const contents = await contentsOf(log);
+    // Settled by the earlier version, begun by it, and begun since.
+    expect(
+      contents.filter(({ kind, horizon }) => kind === "settlement" && horizon === 5).length,
+    ).toBe(33);
+    const graded = new GradedRuns(log.store);
+    await graded.reload();
+    const { figures } = graded.record("stock", 5, recordTerms(0), 0);
+    expect(figures.ranges).toEqual(coverageIn(contents));
+    const { origin = "" } = (await log.reader.checkpoint()) ?? {};
+    const { checks, records } = await verifyLog({
+      ...{ source: servedBy(log), keys: [verifierTextOf(origin)], known: undefined },
+      ...{ prices: sessions.market, now: () => 0 },
+    });
+    expect(checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);
+    expect(records?.find((one) => one.figures.horizon === 5)?.figures).toEqual(figures);
   });
-  expect(checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);
-  expect(records?.map(({ figures }) => figures.runs)).toEqual([2]);
+});
+
+it("methods of before there were settlements and corrections are read", () => {
+  const method = {
+    ...{ at: "2026-01-01T00:00:00.000Z", kind: "method", market: "live", methodHash: "a" },
+    settings: { signal: { thresholds: { exitLong: 55, exitShort: 45 } } },
+    v: 1,
+  };
+  expect(readLeaf(JSON.stringify(method))).toMatchObject({ kind: "method" });
+  const record = {
+    horizons: { stock: [5, 21] },
+    rules: { significance: 0.05 },
+    verdictDates: ["2027-01-01T00:00:00.000Z"],
+  };
+  const { at, kind, market, methodHash, settings, v } = method;
+  const text = JSON.stringify({ at, kind, market, methodHash, record, settings, v });
+  expect(readLeaf(text)).toMatchObject({ record: { rules: { correctedWithin: 10 } } });
+});
+
+it("a verdict on a class without outcomes, or on another horizon, is found out", () => {
+  const terms = recordTerms(0);
+  const entries = { skipped: 0, terms, records: () => [] };
+  const answer = (change: object) => ({
+    ...{
+      market: "live",
+      simulated: false,
+      origin: "o",
+      beganAt: "1970-01-01T00:00:00.000Z",
+      size: 9,
+    },
+    records: [
+      {
+        ...figuresAnswer(recordFigures("stock", 21, [], 0)),
+        ...{ isHeadline: true, expectedAt: null, verdicts: [], nextVerdictAt: null },
+        ...change,
+      },
+    ],
+  });
+  const outcomeOf = (change: object) => checkRecord(entries, 9, answer(change)).outcome;
+  const [at = 0] = terms.verdictDates;
+  const verdict = { at: new Date(at).toISOString(), isFinal: true };
+  expect(outcomeOf({})).toBe("not_proved");
+  expect(outcomeOf({ verdicts: [{ ...verdict, verdict: "insufficient_data" }] })).toBe(
+    "not_proved",
+  );
+  expect(outcomeOf({ verdicts: [{ ...verdict, verdict: "evidence_for" }] })).toBe("failed");
+  expect(outcomeOf({ isHeadline: false })).toBe("failed");
+});
+
+it("a horizon longer than any series takes no longer", () => {
+  expect(neweyWestError([1, 2, 4], 2 ** 50)).toBeGreaterThan(0);
 });

@@ -195,7 +195,7 @@ it("the verdicts of a record are those of the entries", async () => {
   const now = sessions.knownUntil();
   const records = RECORD_HORIZONS.stock.map((horizon) => ({
     ...runs.record("stock", horizon, terms, now),
-    expectedAt: 0,
+    ...{ expectedAt: 0, openSince: closeOf(0) },
   }));
   const market = { mode: "live", source: { simulated: false } as Source, now } as const;
   const known = { origin, beganAt, size: runs.size, terms, records };
@@ -206,7 +206,11 @@ it("the verdicts of a record are those of the entries", async () => {
   expect(coins.note).toMatch(/evidence of get_signal/);
   const headline = record.records.find(({ isHeadline }) => isHeadline);
   const at = "2026-02-05T00:00:00.000Z";
-  expect(headline?.verdicts).toEqual([{ at, verdict: "insufficient_data" }]);
+  const verdict = "insufficient_data";
+  expect(headline?.verdicts).toEqual([{ at, verdict, isFinal: false }]);
+  const after = { ...known, records: records.map((one) => ({ ...one, openSince: null })) };
+  const later = trackRecordAnswer(after, market, "stock").records.find((one) => one.isHeadline);
+  expect(later?.verdicts).toEqual([{ at, verdict, isFinal: true }]);
   const look = async (verdicts = headline?.verdicts) => {
     const changed = record.records.map((one) => (one === headline ? { ...one, verdicts } : one));
     const { checks } = await verifyLog({
@@ -216,7 +220,7 @@ it("the verdicts of a record are those of the entries", async () => {
     return checks.find(({ name }) => name === "record");
   };
   expect(await look()).toMatchObject({ outcome: "proved" });
-  for (const verdicts of [[], [{ at, verdict: "evidence_for" as const }]]) {
+  for (const verdicts of [[], [{ at, verdict: "evidence_for" as const, isFinal: false }]]) {
     expect(await look(verdicts)).toMatchObject({ outcome: "failed" });
   }
 });

@@ -1,4 +1,5 @@
 import { isoInstant } from "../../../answers/common.ts";
+import { isFinalVerdict } from "../../../answers/track-record.ts";
 import {
   type Exclusion,
   excessCurve,
@@ -53,7 +54,7 @@ ${countsTable(record.figures)}
 
 /** The last verdict, and how far the record is from one. */
 function verdictCard(
-  { figures, verdicts }: ClassRecord,
+  { figures, verdicts, openSince }: ClassRecord,
   { rules, verdictDates }: RecordTerms,
 ): Html {
   const last = verdicts.at(-1);
@@ -66,7 +67,7 @@ function verdictCard(
 <p>${
     last === undefined
       ? "Verdicts are given only on days that were fixed when the log began, so that nobody can choose a good moment."
-      : html`Given on ${dayOf(last.at)}, by the rule below.`
+      : html`Given on ${dayOf(last.at)}, by the rule below.${!isFinalVerdict(last, { openSince }) && " Late or corrected prices may still change it."}`
   }${next !== undefined && html` The next is given on ${dayOf(next)}.`}</p>
 </div><div>
 <p>Periods that do not overlap: <strong>${fixed(1)(periods)}</strong> of ${rules.minPeriods} that a verdict needs</p>
