@@ -24,7 +24,7 @@ export default defineConfig(({ mode }) => {
       isolate: false,
       experimental: { viteModuleRunner: false },
       pool: "forks",
-      // As the service itself runs: a larger nursery saves a tenth of the time, which is garbage collection.
+      // A large young generation saves a tenth of the time, which is garbage collection.
       execArgv: ["--min-semi-space-size=32", "--max-semi-space-size=32", "--v8-pool-size=2"],
       // Many tests wait for a socket, a timer or a child process; a third worker on two cores uses that
       // time. Those of the full tier keep both busy with PostgreSQL and Chromium.

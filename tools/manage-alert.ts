@@ -40,8 +40,8 @@ const Updates = z.strictObject({
   volatilityZ: AlertFields.volatilityZ.optional(),
   cooldownDays: AlertFields.cooldownDays.nullable().optional().describe("null: the default."),
   reportSessions: AlertFields.reportSessions.optional(),
-  url: UrlInput.optional().describe("Of the webhook; it must answer a challenge again."),
-  channel: z.string().nullable().optional().describe("Of the person; null: none, it is polled."),
+  url: UrlInput.optional().describe("It must answer a challenge again."),
+  channel: z.string().nullable().optional().describe("Of the person; null: polled."),
   label: AlertFields.label.nullable().optional().describe("null: none."),
   expiresAt: AlertFields.expiresAt.nullable().optional().describe("null: none."),
   snoozedUntil: AlertFields.snoozedUntil.nullable().optional().describe("null: none."),
@@ -57,7 +57,7 @@ const Input = z.strictObject({
     ),
   ...Updates.shape,
   eventId: z.string().optional().describe("With redeliver: the event."),
-  since: WhenInput.optional().describe("With redeliver: events since then that failed."),
+  since: WhenInput.optional().describe("With redeliver: failed events since then."),
 });
 
 type ManageInput = z.output<typeof Input>;

@@ -17,7 +17,7 @@ const Input = z.strictObject({
   symbols: AlertFields.symbols.optional(),
   watchlist: WatchlistInput.optional().describe("Instead of symbols."),
   assetClass: AssetClass.optional().describe("Instead of symbols: all of a class."),
-  signal: Direction.optional().describe("Instead of symbols: events that lead to this signal."),
+  signal: Direction.optional().describe("Instead of symbols: shifts to this signal."),
   kinds: AlertFields.kinds.default(["signal_shift", "volatility"]),
   scoreMove: AlertFields.scoreMove.default(EVENT_RULES.scoreMove),
   volatilityZ: AlertFields.volatilityZ.default(EVENT_RULES.highZ),
@@ -29,7 +29,7 @@ const Input = z.strictObject({
       z.strictObject({ type: z.literal("poll") }),
     ])
     .default({ type: "poll" })
-    .describe("webhook: POST to a public https URL; poll: read with get_alert_events."),
+    .describe("webhook: a public https URL; poll: get_alert_events."),
   channel: z.string().optional().describe("Of the person, instead of delivery."),
   label: AlertFields.label.optional(),
   expiresAt: AlertFields.expiresAt.optional(),
@@ -38,7 +38,7 @@ const Input = z.strictObject({
     .string()
     .regex(/^[!-~]{1,255}$/, "Expected 1 to 255 visible ASCII characters.")
     .optional()
-    .describe("Repeating it within 24 hours creates no second alert."),
+    .describe("Repeated within 24 hours, it creates no second alert."),
 });
 
 type AlertInput = z.output<typeof Input>;
