@@ -62,7 +62,8 @@ async function addChannels({ email }: Person): Promise<void> {
     const state = is === "pending" ? { is, since: 0, ...pending } : { is, since: 0 };
     const of = { target: { kind: "email", to: email }, vault, accountId: account.key } as const;
     const { channel } = channelAlert({ ...of, name: is, state });
-    await records.commit([insert(channels, channel)]);
+    const value = { ...channel.value, isShared: is === "active" };
+    await records.commit([insert(channels, { ...channel, value })]);
   }
 }
 

@@ -69,6 +69,7 @@ interface Sent {
 /** Parts of paths that vary, unless a test says them. */
 const IDS: Readonly<Record<string, string>> = {
   version: "1.1.0",
+  widget: "market",
   bundle: "000.p/1",
   tile: "0/000.p/1",
 };
@@ -116,6 +117,11 @@ const asked: Readonly<Record<string, { readonly query?: string; readonly body?: 
 /** A page of the panel of stocks. */
 const PANEL = "?assetClass=stock&limit=100";
 
+/** Queries that are invalid, of operations that ignore unknown parameters. */
+const INVALID_QUERIES: Readonly<Record<string, string>> = {
+  get_openbb_widget: "?minCoverage=most",
+};
+
 /** Not found where time stands still, since that market has no log. */
 const WITHOUT_LOG = ["get_log_checkpoint", "get_log_keys", "get_track_record"];
 
@@ -151,7 +157,8 @@ describe("the documented error", () => {
     async (_name, one) => {
       const hasBody = takesBody(one);
       const body = hasBody ? { body: JSON.stringify({ email: "x", cursor: 1, nonsense: 1 }) } : {};
-      const query = hasBody ? "" : `?nonsense=1&cursor=${"x".repeat(201)}`;
+      const nonsense = hasBody ? "" : `?nonsense=1&cursor=${"x".repeat(201)}`;
+      const query = INVALID_QUERIES[nameOf(one)] ?? nonsense;
       const headers = { ...bearer(key), ...(hasBody && JSON_TYPE) };
       const ids = { index: "x" };
       expect(await problemOf(await send(one, { headers, ...body, query, ids }))).toBe(
@@ -187,7 +194,13 @@ describe("the documented error", () => {
     async (name, one) => {
       const { query, body = {} } = asked[name] ?? {};
       const response = await send(one, {
-        ids: { version: "9.9.9", index: "999999", bundle: "999", tile: "0/999" },
+        ids: {
+          version: "9.9.9",
+          index: "999999",
+          bundle: "999",
+          tile: "0/999",
+          widget: "nonsense",
+        },
         ...(query !== undefined && { query }),
         ...(takesBody(one)
           ? { headers: { ...bearer(key), ...JSON_TYPE }, body: JSON.stringify(body) }
@@ -271,6 +284,19 @@ describe("the documented answer", () => {
       const query = id === "find_instruments" ? "" : "?symbol=ALDER.SIM";
       expect((await call(id, { headers, query })).status, id).toBe(304);
     }
+  });
+
+  it("of a widget is returned with the scopes of its tool", async () => {
+    const headers = bearer(key);
+    const ids = { widget: "signal" };
+    expect(
+      await statusesOf([
+        call("get_openbb_widget", { headers }),
+        call("get_openbb_widget", { headers: { ...headers, "if-none-match": "*" } }),
+        call("get_openbb_widget", { headers: bearer(atSandbox.other) }),
+        call("get_openbb_widget", { headers, ids, query: "?symbol=NOSUCH" }),
+      ]),
+    ).toEqual([200, 304, 403, 404]);
   });
 
   it("of the log is returned to authorized callers", async () => {
@@ -568,6 +594,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "update_alert 422": "needs a live market, where a symbol is followed before its first price",
   "set_watchlist 422": "as update_alert",
   "change_watchlist 422": "as update_alert",
+  "get_openbb_widget 422": "as update_alert",
   "register_client 401": "needs a trusted issuer of assertions",
 };
 

@@ -278,10 +278,12 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
       ...{ kind: "email", "email-name": "mine", "email-to": "matrix@example.com" },
     }),
     ...Object.fromEntries(
-      ["verify", "schedule", "code", "test", "pause", "resume", "remove"].map((act) => [
-        `POST /account/channels/:id/${act}`,
-        forged(`/account/channels/${UNKNOWN_CHANNEL}/${act}`),
-      ]),
+      ["verify", "schedule", "code", "test", "pause", "resume", "share", "unshare", "remove"].map(
+        (act) => [
+          `POST /account/channels/:id/${act}`,
+          forged(`/account/channels/${UNKNOWN_CHANNEL}/${act}`),
+        ],
+      ),
     ),
     "GET /unsubscribe/:token": row(open(404), "/unsubscribe/x"),
     "POST /unsubscribe/:token": row(open(404), "/unsubscribe/x", { method: "POST" }),

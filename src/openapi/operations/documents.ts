@@ -12,6 +12,8 @@ const Text = z.string();
 interface DocumentInfo {
   readonly id: string;
   readonly summary: string;
+  /** Shape of a JSON document that is not an object. */
+  readonly schema?: z.ZodType;
 }
 
 /** Id and summary of each document, by path. */
@@ -60,6 +62,7 @@ const documentInfo: Readonly<Record<string, DocumentInfo>> = {
   [paths.openbbApps]: {
     id: "get_openbb_apps",
     summary: "A dashboard of OpenBB Workspace (apps.json)",
+    schema: z.array(JsonObject),
   },
   [paths.openapi]: { id: "get_openapi", summary: "This description (OpenAPI 3.1)" },
   [paths.reference]: {
@@ -120,19 +123,24 @@ export function documentOperations(documents: readonly DocumentRoute[]): readonl
   ];
 }
 
-const operationOf = ({ path, mediaTypes }: DocumentRoute): Operation => ({
-  ...infoOf(path),
-  method: "get",
-  path,
-  tag: "Discovery",
-  security: [],
-  answers: {
-    200: { description: "The document.", content: mediaTypes.map(contentOf), headers: ["ETag"] },
-    304: { description: "Not modified.", headers: ["ETag"] },
-    ...extraResponses[path],
-  },
-  problems: PUBLIC_PROBLEMS,
-});
+function operationOf({ path, mediaTypes }: DocumentRoute): Operation {
+  const { id, summary, schema = JsonObject } = infoOf(path);
+  const content = mediaTypes.map((mediaType) => contentOf(mediaType, schema));
+  return {
+    id,
+    summary,
+    method: "get",
+    path,
+    tag: "Discovery",
+    security: [],
+    answers: {
+      200: { description: "The document.", content, headers: ["ETag"] },
+      304: { description: "Not modified.", headers: ["ETag"] },
+      ...extraResponses[path],
+    },
+    problems: PUBLIC_PROBLEMS,
+  };
+}
 
 /** Finds the description of a document. @throws {Error} If a served document has none. */
 function infoOf(path: string): DocumentInfo {
@@ -141,9 +149,10 @@ function infoOf(path: string): DocumentInfo {
   return about;
 }
 
-/** The content of a media type, without its parameters, which do not matter to clients. */
-function contentOf(mediaType: string): Content {
+/** The content of a media type, without its parameters, which do not matter to clients.
+ *  @param json Shape of the document if the type is JSON. */
+function contentOf(mediaType: string, json: z.ZodType): Content {
   const [name = mediaType] = mediaType.split(";");
   const isJson = /[/+]json$/.test(name);
-  return { mediaType: name, schema: isJson ? JsonObject : Text };
+  return { mediaType: name, schema: isJson ? json : Text };
 }
