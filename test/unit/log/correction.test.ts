@@ -68,7 +68,12 @@ async function verified(log: Log, market: Sessions["market"]) {
   await graded.reload();
   const records = RECORD_HORIZONS.stock.map((horizon) => ({
     ...figuresAnswer(graded.record("stock", horizon, recordTerms(0), 0).figures),
-    ...{ isHeadline: false, expectedAt: null, verdicts: [], nextVerdictAt: null },
+    ...{
+      isHeadline: recordTerms(0).headline.stock === horizon,
+      expectedAt: null,
+      verdicts: [],
+      nextVerdictAt: null,
+    },
   }));
   const beganAt = new Date(closeOf(0)).toISOString();
   const { checks } = await verifyLog({

@@ -82,7 +82,12 @@ describeStores("settlements", (engine) => {
       ...{ market: "live", simulated: false, origin, beganAt: iso(0), size: runs.size },
       records: figures.map((one) => ({
         ...figuresAnswer(one),
-        ...{ isHeadline: false, expectedAt: null, verdicts: [], nextVerdictAt: null },
+        ...{
+          isHeadline: recordTerms(0).headline.stock === one.horizon,
+          expectedAt: null,
+          verdicts: [],
+          nextVerdictAt: null,
+        },
         ...change,
       })),
     });
@@ -103,7 +108,7 @@ describeStores("settlements", (engine) => {
     expect((await look({ runs: 90 })).of("record")).toMatchObject({ outcome: "failed" });
     // Runs that are left out do not leave the figures of those before them.
     expect((await look({ runs: 3 })).of("record")).toMatchObject({ outcome: "failed" });
-    const verdicts = [{ at: iso(365), verdict: "evidence_for" }];
+    const verdicts = [{ at: iso(365), verdict: "evidence_for", isFinal: true }];
     expect((await look({ verdicts })).of("record")).toMatchObject({ outcome: "failed" });
   });
 
