@@ -57,6 +57,8 @@ interface Inbox {
   readonly alertId: string;
   /** The messages, in their order. */
   readonly texts: string[];
+  /** Keys of the emails that were read. */
+  readonly read: Set<string>;
 }
 
 /**
@@ -79,15 +81,17 @@ export async function channelKills(cycles: number): Promise<Outcome> {
       for (let kill = 0; kill < KILLS; kill++) {
         events += EVENTS;
         await liveAndDie(scene, { events, aheadMs: hours * HOUR_MS });
+        await readEmails(scene);
         hours += LIFE_HOURS;
       }
       for (const chat of chats.values()) chat.inTurn = undefined;
       await letThrough(scene, { events, aheadMs: hours * HOUR_MS }, ({ isDigest }) => !isDigest);
+      await readEmails(scene);
       hours += 2 * LIFE_HOURS;
       await letThrough(scene, { events, aheadMs: hours * HOUR_MS }, () => true);
+      await readEmails(scene);
       hours += LIFE_HOURS;
     }
-    await readEmails(scene);
     return {
       title: "kill -9 of processes that send to channels",
       measures: [
@@ -136,7 +140,7 @@ async function keepChannels(
       const schedule = isDigest ? { digestAt: "00:00" } : {};
       const made = channelAlert({ target, vault, schedule, name, accountId: `acc_${name}` });
       await records.commit(made.steps);
-      inboxes.push({ kind, isDigest, alertId: made.alert.key, texts: [] });
+      inboxes.push({ kind, isDigest, alertId: made.alert.key, texts: [], read: new Set() });
     }
   }
   await store.close();
@@ -221,18 +225,20 @@ function readChats({ chats, inboxes }: Scene): void {
   }
 }
 
-/** Emails are accepted by the outbox, in the commit that ends their delivery. */
+/** Reads the emails that the outbox has accepted, in the commit that ends their delivery. They are read
+ *  after every life, because the outbox drops them in time. */
 async function readEmails({ store: address, masterKey, inboxes }: Scene): Promise<void> {
   const store = await openStore(address);
   const { records } = store;
   const key = Buffer.from(masterKey, "hex");
   const vault = createKeyringVault(await openKeyring({ records, masterKey: key, now: Date.now }));
   const kept = await records.list(mails, { limit: 10_000 });
-  for (const { kind, isDigest, texts } of inboxes) {
+  const opened = kept.map((mail) => ({ key: mail.key, ...openEmail(vault, mail) }));
+  for (const { kind, isDigest, texts, read } of inboxes) {
     if (kind !== "email") continue;
-    const own = kept.map((mail) => openEmail(vault, mail));
-    const to = `${isDigest}@mail.example`;
-    texts.push(...own.filter((mail) => mail.to === to).map(({ text }) => text));
+    const own = opened.filter((mail) => mail.to === `${isDigest}@mail.example`);
+    texts.push(...own.filter((mail) => !read.has(mail.key)).map(({ text }) => text));
+    for (const mail of own) read.add(mail.key);
   }
   await store.close();
 }
