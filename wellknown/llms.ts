@@ -38,6 +38,7 @@ ${item("Log of signals", paths.logCheckpoint, "signed checkpoint of the append-o
 ${item("API catalog", paths.apiCatalog, "all endpoints as a link set (RFC 9727)")}
 ${item("Skills index", paths.skillsIndex, "the skills with their digests")}
 ${item("OpenBB Workspace", paths.openbbWidgets, "the widgets of a desk (widgets.json); with the key in the header x-api-key")}
+${item("OpenBB dashboard", paths.openbbApps, "a dashboard of these widgets (apps.json)")}
 ${item("Authorization server", paths.authorizationServer, "metadata (RFC 8414)")}
 `;
 }

@@ -264,7 +264,8 @@ const checks: readonly Check[] = [
 const outcomes: CheckOutcome[] = [];
 afterAll(() => sayChecks(outcomes));
 
-it.each(checks)("$name", async (check) => {
+// A crawl fetches some two thousand addresses one after another.
+it.each(checks)("$name", { timeout: 600_000 }, async (check) => {
   const outcome = await made(check);
   outcomes.push(outcome);
   expect(outcome.faults).toEqual([]);
