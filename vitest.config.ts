@@ -26,9 +26,9 @@ export default defineConfig(({ mode }) => {
       pool: "forks",
       // A large young generation saves a tenth of the time, which is garbage collection.
       execArgv: ["--min-semi-space-size=32", "--max-semi-space-size=32", "--v8-pool-size=2"],
-      // Many tests wait for a socket, a timer or a child process; a third worker on two cores uses that
-      // time. Those of the full tier keep both busy with PostgreSQL and Chromium.
-      maxWorkers: mode === "full" ? "100%" : Math.ceil(1.5 * availableParallelism()),
+      // Many quick tests wait for a socket or a timer; a third worker on two cores uses that time. Others
+      // keep both busy with PostgreSQL, Chromium and processes of the program.
+      maxWorkers: mode === "quick" ? Math.ceil(1.5 * availableParallelism()) : "100%",
       // For machines that have much else to do: a start of the service may take half a minute there.
       expect: { poll: { timeout: 60_000 } },
       testTimeout: 180_000,
