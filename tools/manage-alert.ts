@@ -41,7 +41,7 @@ const Updates = z.strictObject({
   cooldownDays: AlertFields.cooldownDays.nullable().optional().describe("null: the default."),
   reportSessions: AlertFields.reportSessions.optional(),
   url: UrlInput.optional().describe("It must answer a challenge again."),
-  channel: z.string().nullable().optional().describe("Of the person; null: polled."),
+  channel: z.string().max(100).nullable().optional().describe("null: polled."),
   label: AlertFields.label.nullable().optional().describe("null: none."),
   expiresAt: AlertFields.expiresAt.nullable().optional().describe("null: none."),
   snoozedUntil: AlertFields.snoozedUntil.nullable().optional().describe("null: none."),
@@ -53,11 +53,11 @@ const Input = z.strictObject({
     .enum(ACTIONS)
     .default("update")
     .describe(
-      "update what is given; pause; snooze until snoozedUntil; resume from both; enable a disabled webhook; rotate_secret; test: send a test event; redeliver eventId, or all since an instant that failed; delete.",
+      "update what is given; pause; snooze until snoozedUntil; resume from both; enable a disabled webhook; rotate_secret; test: send an event; redeliver eventId, or all since an instant that failed; delete.",
     ),
   ...Updates.shape,
-  eventId: z.string().optional().describe("With redeliver: the event."),
-  since: WhenInput.optional().describe("With redeliver: failed events since then."),
+  eventId: z.string().optional().describe("With redeliver."),
+  since: WhenInput.optional().describe("With redeliver: failed since then."),
 });
 
 type ManageInput = z.output<typeof Input>;
@@ -92,7 +92,7 @@ export const manageAlert = defineTool({
   name: "manage_alert",
   title: "Manage alert",
   description:
-    "Update, pause, snooze or delete one of your alerts, manage its webhook, or send events again.",
+    "Update, pause, snooze or delete an alert, manage its webhook, or send events again.",
   scopes: ["alerts:write"],
   routes: [
     { method: "PATCH", path: "/api/alerts/{id}" },
