@@ -36,7 +36,7 @@ const alertsNow = async () => {
 };
 
 /** Wishes that together have every member of `register_alert`. */
-const wishes = [
+const inputs = [
   {
     symbols: ["ALDER.SIM", "BYTEN.SIM"],
     kinds: ["signal_shift", "volatility", "report", "range"],
@@ -66,12 +66,12 @@ const wishes = [
 
 describe("the form for an alert", () => {
   it("is for every member of the tool but the key, which is its own", () => {
-    const members = wishes.flatMap((wish) => Object.keys(wish));
+    const members = inputs.flatMap((wish) => Object.keys(wish));
     const wanted = Object.keys(registerAlert.input.shape).filter((one) => one !== "idempotencyKey");
     expect([...new Set(members)].sort()).toEqual(wanted.sort());
   });
 
-  it.each(wishes)("asks with all that is sent, and sends that: %#", async (wish) => {
+  it.each(inputs)("asks with all that is sent, and sends that: %#", async (wish) => {
     const tool = { name: "register_alert", inputSchema: { type: "object" } };
     const opened = await showApp({
       context: { toolInfo: { tool } },
